@@ -1,0 +1,44 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+/// Exposes what glibc keeps behind a feature macro: `posix_spawn_file_actions_addchdir_np` and its like.
+let gnuSource: [CSetting] = [.define("_GNU_SOURCE", .when(platforms: [.linux]))]
+
+let package = Package(
+  name: "SerialPromises",
+  platforms: [.macOS(.v13), .iOS(.v16)],
+  products: [
+    .library(name: "SerialPromises", targets: ["SerialPromises"]),
+    .executable(name: "serialq", targets: ["serialq"]),
+  ],
+  targets: [
+    .target(name: "SerialPromises", swiftSettings: strict),
+    .executableTarget(
+      name: "serialq",
+      dependencies: ["SerialPromises"],
+      cSettings: gnuSource,
+      swiftSettings: strict
+    ),
+    .testTarget(
+      name: "SerialPromisesTests",
+      dependencies: ["SerialPromises"],
+      swiftSettings: strict
+    ),
+    .testTarget(
+      name: "serialqTests",
+      dependencies: ["serialq", "SerialPromises"],
+      cSettings: gnuSource,
+      swiftSettings: strict
+    ),
+    .executableTarget(
+      name: "Benchmarks",
+      dependencies: ["SerialPromises"],
+      path: "Tests/Benchmarks",
+      cSettings: gnuSource,
+      swiftSettings: strict
+    ),
+  ],
+  swiftLanguageModes: [.v6]
+)
