@@ -1,0 +1,12 @@
+/// What a manager does with the steps that wait when one fails.
+public enum FailurePolicy: Sendable {
+  /// Goes on with the next step.
+  case `continue`
+
+  /// Pauses, and keeps the rest; the error is the manager's ``PromiseManager/failure`` until it
+  /// is resumed.
+  case stop
+
+  /// Cancels the steps that wait; steps that are added afterwards run.
+  case cancelRest
+}

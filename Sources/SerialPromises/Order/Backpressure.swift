@@ -1,0 +1,57 @@
+/// Keeps count of the adders that wait for room.
+///
+/// Their steps are in the queue already, behind all others; what is held back is only the news
+/// that there is room. So there is no second queue, and the order of adding is kept.
+struct Backpressure {
+  /// How many steps may wait. Nil: as many as there are.
+  let capacity: Int?
+
+  /// How many adders wait.
+  var parked = 0
+
+  /// The first slot that may be parked. While any is parked, an admitted step waits before it,
+  /// so this slot's segment is still in the queue.
+  var cursor: (segment: Segment, id: Int)?
+}
+
+extension SerialOrder {
+  /// Adds a step although there may be no room, and tells the adder when there is.
+  ///
+  /// - Parameter admitted: Called when the step has come within the capacity, or with false
+  ///   when it was cancelled before.
+  mutating func addWhenRoom(
+    _ handler: @escaping Promisable.Handler, _ record: StepRecord, lock: Locked<SerialOrder>,
+    owner: PromiseManager?, admitted: @escaping @Sendable (Bool) -> Void,
+    _ consequences: inout Consequences?
+  ) -> Admission {
+    if isClosed { return .refused(.closed) }
+    let hasRoom = backpressure.capacity.map { waitingCount < $0 } ?? true
+    let admission = enter(handler, record, lock: lock, owner: owner)
+    if hasRoom {
+      consequences.needed.call { admitted(true) }
+    } else if case .entered(let segment, let id, _) = admission {
+      record.admitted = admitted
+      if backpressure.parked == 0 { backpressure.cursor = (segment, id) }
+      backpressure.parked += 1
+    }
+    return admission
+  }
+
+  /// A step that had room has left: the first one parked has room now.
+  mutating func admitParked(_ consequences: inout Consequences?) {
+    guard var (segment, id) = backpressure.cursor else { return }
+    while id < queue.end {
+      if id - segment.base == Segment.capacity {
+        guard let next = segment.next else { return }
+        segment = next
+      }
+      let record = segment.slots[id - segment.base].record
+      id += 1
+      guard let admitted = record?.admitted.take() else { continue }
+      consequences.needed.call { admitted(true) }
+      backpressure.parked -= 1
+      backpressure.cursor = backpressure.parked > 0 ? (segment, id) : nil
+      return
+    }
+  }
+}

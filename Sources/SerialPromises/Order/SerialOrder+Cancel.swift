@@ -1,0 +1,85 @@
+extension SerialOrder {
+  /// Cancels one step: one that waits will never run, one that runs is told.
+  ///
+  /// - Returns: Whether this asked a running step, which is still to end.
+  mutating func cancel(
+    _ id: Int, in segment: Segment, _ consequences: inout Consequences?
+  ) -> Bool {
+    switch segment.slots[id - segment.base].stage {
+    case .waiting:
+      cancelWaiting(id, in: segment, &consequences)
+      settleAfterCancel(&consequences)
+      return false
+    case .running:
+      requestCancel(&consequences)
+      return true
+    case .succeeded, .failed, .cancelled:
+      return false
+    }
+  }
+
+  /// Cancels all that waits, and tells the one that runs.
+  ///
+  /// - Returns: The running step that was told.
+  mutating func cancelAll(_ consequences: inout Consequences?) -> Int? {
+    cancelWaiting(&consequences)
+    settleAfterCancel(&consequences)
+    guard isRunning else { return nil }
+    requestCancel(&consequences)
+    return queue.first
+  }
+
+  /// Cancels all that waits.
+  mutating func cancelWaiting(_ consequences: inout Consequences?) {
+    guard waitingCount > 0 else { return }
+    queue.forEach { id, segment in
+      if segment.slots[id - segment.base].stage == .waiting {
+        cancelWaiting(id, in: segment, &consequences)
+      }
+    }
+  }
+
+  private mutating func cancelWaiting(
+    _ id: Int, in segment: Segment, _ consequences: inout Consequences?
+  ) {
+    let slot = segment.slots + (id - segment.base)
+    slot.pointee.stage = .cancelled
+    waitingCount -= 1
+    if let handler = slot.pointee.handler.take() { consequences.needed.release(handler) }
+    if let record = slot.pointee.record {
+      if let admitted = record.admitted.take() {
+        backpressure.parked -= 1
+        consequences.needed.call { admitted(false) }
+      }
+      if !record.observers.isEmpty {
+        consequences.needed.tell(record.takeObservers(), .cancelled)
+      }
+    }
+    if backpressure.parked > 0 { admitParked(&consequences) }
+    if let feed, feed.isWatched { feed.append(.cancelled(segment.identity(of: id))) }
+  }
+
+  private mutating func requestCancel(_ consequences: inout Consequences?) {
+    guard !isCancelRequested else { return }
+    isCancelRequested = true
+    guard !cancelHandlers.isEmpty else { return }
+    consequences.needed.call(cancelHandlers)
+    cancelHandlers = []
+  }
+
+  /// With the last waiting step gone, a queue in which nothing runs has become idle.
+  private mutating func settleAfterCancel(_ consequences: inout Consequences?) {
+    // A claimed queue settles when its holder calls `next`.
+    if phase == .resting, isIdle { becomeIdle(&consequences) }
+  }
+
+  /// Registers what to call when the running step `id` is cancelled.
+  ///
+  /// - Returns: Whether it has been cancelled already, so that the caller has to call it.
+  mutating func onCancel(_ id: Int, _ handler: @escaping @Sendable () -> Void) -> Bool {
+    guard isRunning, id == queue.first else { return false }
+    if isCancelRequested { return true }
+    cancelHandlers.append(handler)
+    return false
+  }
+}

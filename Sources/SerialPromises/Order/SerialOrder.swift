@@ -1,0 +1,330 @@
+/// Decides which step runs: the serial order as a pure state machine.
+///
+/// It starts no thread, calls no handler and takes no lock; the manager locks, asks, unlocks and
+/// then does what the answer says. Everything that could run somebody else's code (a handler, a
+/// callback, the release of either) leaves in the answer.
+struct SerialOrder {
+  /// Where the first step of the queue is on its way.
+  enum Phase {
+    /// Nothing runs and nobody is about to look. → claimed
+    case resting
+    /// Somebody has promised to call `next`. → handling, resting
+    case claimed
+    /// The handler of the first step is on the stack of `handlerThread`. → ended, away, claimed
+    case handling
+    /// `then` was called, and the handler is still on the stack. → claimed
+    ///
+    /// The next step has to wait for the rest of the handler too, or the two would overlap.
+    case ended
+    /// The handler returned, and `then` is awaited. → claimed
+    case away
+  }
+
+  /// What the thread that holds the claim does next.
+  struct Turn {
+    enum Move {
+      /// Runs the handler, and reports `handlerReturned`.
+      case run
+      /// Asks `next` again, after releasing `spent`.
+      case again
+      /// Has done its share: has `next` asked elsewhere.
+      case handOver
+      /// Nothing: the claim is gone.
+      case leave
+    }
+
+    var move = Move.leave
+    var handler: Promisable.Handler?
+    var id = 0
+
+    /// What is to be released after the lock: it may be the last reference to a manager, or to
+    /// the error of a step.
+    var spent: AnyObject?
+  }
+
+  enum ThenResult {
+    /// The handler has still to return.
+    case counted
+    /// The step is over; whoever called `then` holds the claim now, on behalf of the manager.
+    case claimed(PromiseManager?)
+    /// The step was over already.
+    case late
+  }
+
+  private(set) var phase = Phase.resting
+  var queue = StepQueue()
+
+  /// Keeps the manager alive as long as the queue is not at rest.
+  private var owner: PromiseManager?
+
+  /// How many steps wait, without those that were cancelled.
+  var waitingCount = 0
+
+  var isPaused = false
+  var isClosed = false
+  let policy: FailurePolicy
+  let diagnostics: Diagnostics?
+
+  /// Why the policy paused the queue.
+  var failure: (any Error)?
+
+  // What belongs to the step that runs.
+  var isCancelRequested = false
+  var cancelHandlers: [@Sendable () -> Void] = []
+  var stepProgress = 0.0
+  private var thenError: (any Error)?
+  private(set) var handlerThread: ThreadIdentity?
+
+  /// How many handlers the claim's holder may still run before it hands over.
+  private var allowance = 0
+
+  /// The first number that was given out since the queue was last idle.
+  var idleMark = 1
+
+  var backpressure: Backpressure
+  var idleWaiters = IdleWaiters()
+  private(set) var feed: EventFeed?
+
+  init(
+    policy: FailurePolicy = .continue, capacity: Int? = nil, diagnostics: Diagnostics? = nil
+  ) {
+    self.policy = policy
+    self.diagnostics = diagnostics
+    backpressure = Backpressure(capacity: capacity)
+  }
+
+  /// Whether a step has begun and is not over.
+  var isRunning: Bool { phase == .handling || phase == .ended || phase == .away }
+
+  /// Whether nothing runs and nothing waits.
+  var isIdle: Bool { !isRunning && waitingCount == 0 }
+
+  var runningStep: StepIdentity? { isRunning ? firstStep : nil }
+
+  /// The name of a step whose segment is still in the queue.
+  func name(of id: Int) -> String? {
+    guard let head = queue.head, id >= head.base, id < head.base + Segment.capacity else { return nil }
+    return head.identity(of: id).name
+  }
+
+  func isRunning(_ id: Int) -> Bool { isRunning && id == queue.first }
+
+  private var firstStep: StepIdentity { queue.firstSegment.identity(of: queue.first) }
+
+  // MARK: Entering
+
+  enum Admission {
+    /// The step is `id`, its slot is in `segment`; with `claims`, the caller has to call `next`.
+    case entered(Segment, id: Int, claims: Bool)
+    case refused(PromiseError)
+  }
+
+  mutating func add(
+    _ handler: @escaping Promisable.Handler, _ record: StepRecord?, lock: Locked<SerialOrder>,
+    owner: PromiseManager?
+  ) -> Admission {
+    if isClosed { return .refused(.closed) }
+    if let capacity = backpressure.capacity, waitingCount >= capacity {
+      return .refused(.full(capacity: capacity))
+    }
+    return enter(handler, record, lock: lock, owner: owner)
+  }
+
+  mutating func enter(
+    _ handler: @escaping Promisable.Handler, _ record: StepRecord?, lock: Locked<SerialOrder>,
+    owner: PromiseManager?
+  ) -> Admission {
+    if isIdle { idleMark = queue.end }
+    let id = queue.end
+    let segment = queue.append(handler, record, lock: lock)
+    waitingCount += 1
+    if let feed, feed.isWatched { feed.append(.added(segment.identity(of: id))) }
+    return .entered(segment, id: id, claims: claim(for: owner))
+  }
+
+  /// Gives the claim to the caller if nobody has it and a step could run.
+  mutating func claim(for owner: PromiseManager?) -> Bool {
+    guard phase == .resting, !isPaused, waitingCount > 0 else { return false }
+    phase = .claimed
+    self.owner = owner
+    return true
+  }
+
+  // MARK: Running
+
+  /// Sets how many handlers the claim's holder may run: what waits now, and some more.
+  mutating func beginTurn(extra: Int, includingWaiting: Bool) {
+    allowance = extra + (includingWaiting ? waitingCount : 0)
+  }
+
+  mutating func next(_ consequences: inout Consequences?) -> Turn {
+    if let spent = skipCancelled() { return Turn(move: .again, spent: spent) }
+    guard !isPaused, !queue.isEmpty else {
+      phase = .resting
+      if isIdle { becomeIdle(&consequences) }
+      return Turn(move: .leave, spent: owner.take())
+    }
+    guard allowance > 0 else { return Turn(move: .handOver) }
+    allowance -= 1
+    phase = .handling
+    handlerThread = ThreadIdentity()
+    waitingCount -= 1
+    let slot = queue.firstSlot
+    slot.pointee.stage = .running
+    let handler = slot.pointee.handler.take()
+    if backpressure.parked > 0 { admitParked(&consequences) }
+    if let feed, feed.isWatched { feed.began(firstStep) }
+    return Turn(move: .run, handler: handler, id: queue.first)
+  }
+
+  /// Pops what was cancelled while it waited, up to the end of a segment.
+  private mutating func skipCancelled() -> Segment? {
+    while !queue.isEmpty {
+      if let spent = queue.removeSpentSegment() { return spent }
+      guard queue.firstSlot.pointee.stage == .cancelled else { return nil }
+      queue.popFirst()
+    }
+    return nil
+  }
+
+  /// `then` was called for step `id`.
+  mutating func then(
+    id: Int, error: (any Error)?, _ consequences: inout Consequences?
+  ) -> ThenResult {
+    guard id == queue.first else { return .late }
+    switch phase {
+    case .handling:
+      thenError = error
+      phase = .ended
+      return .counted
+    case .away:
+      end(error, &consequences)
+      return .claimed(owner)
+    case .resting, .claimed, .ended:
+      return .late
+    }
+  }
+
+  /// The last reference to the `then` of step `id` went away, and nobody had called it.
+  mutating func abandon(id: Int, _ consequences: inout Consequences?) -> ThenResult {
+    // While the handler is on the stack, the drain holds a reference: only `away` is left.
+    guard phase == .away, id == queue.first else { return .late }
+    return then(id: id, error: PromiseError.abandoned(firstStep), &consequences)
+  }
+
+  /// Ends step `id` without its `then`, which will be late.
+  mutating func endCancelled(id: Int, _ consequences: inout Consequences?) -> ThenResult {
+    guard isRunning(id), phase != .ended else { return .late }
+    return then(id: id, error: PromiseError.cancelled(firstStep), &consequences)
+  }
+
+  /// The handler of the running step has returned.
+  ///
+  /// - Parameter dropped: Nobody holds `then` any more.
+  mutating func handlerReturned(dropped: Bool, _ consequences: inout Consequences?) -> Turn {
+    handlerThread = nil
+    if phase == .ended {
+      end(thenError.take(), &consequences)
+    } else if dropped {
+      end(PromiseError.abandoned(firstStep), &consequences)
+    } else {
+      phase = .away
+      return Turn(move: .leave)
+    }
+    return next(&consequences)
+  }
+
+  // MARK: Leaving
+
+  /// The running step is over.
+  @inline(__always)
+  private mutating func end(_ error: (any Error)?, _ consequences: inout Consequences?) {
+    phase = .claimed
+    stepProgress = 0
+    let slot = queue.firstSlot
+    // Most steps succeed, and nobody watches.
+    if error == nil, slot.pointee.record == nil, !isCancelRequested, cancelHandlers.isEmpty,
+      feed == nil
+    {
+      slot.pointee.stage = .succeeded
+      queue.popFirst()
+    } else {
+      endWatched(error, &consequences)
+    }
+  }
+
+  private mutating func endWatched(
+    _ error: (any Error)?, _ consequences: inout Consequences?
+  ) {
+    let id = queue.first
+    let slot = queue.firstSlot
+    let segment = queue.firstSegment
+    if error == nil {
+      slot.pointee.stage = .succeeded
+    } else {
+      slot.pointee.stage = isCancelRequested && isCancellation(error) ? .cancelled : .failed
+      segment.record(of: id).error = error
+    }
+    let outcome = segment.outcome(of: id)
+    if isCancelRequested || !cancelHandlers.isEmpty {
+      isCancelRequested = false
+      // Their release may run somebody's code.
+      consequences.needed.release(cancelHandlers)
+      cancelHandlers = []
+    }
+    if let record = slot.pointee.record, !record.observers.isEmpty {
+      consequences.needed.tell(record.takeObservers(), outcome)
+    }
+    if let feed, feed.isWatched { feed.ended(segment.identity(of: id), outcome) }
+    queue.popFirst()
+    if case .failed(let error) = outcome { apply(policy, to: error, &consequences) }
+  }
+
+  /// Adds somebody who listens.
+  mutating func listen(_ sink: AsyncStream<PromiseManager.Event>.Continuation) -> Int {
+    let feed = feed ?? EventFeed()
+    self.feed = feed
+    return feed.addSink(sink)
+  }
+
+  private mutating func apply(
+    _ policy: FailurePolicy, to error: any Error, _ consequences: inout Consequences?
+  ) {
+    switch policy {
+    case .continue: break
+    case .stop:
+      isPaused = true
+      let old = failure
+      failure = error
+      if let old { consequences.needed.release(old) }
+    case .cancelRest:
+      cancelWaiting(&consequences)
+    }
+  }
+
+  /// Whether the error says that the work was called off, and not that it went wrong.
+  private func isCancellation(_ error: (any Error)?) -> Bool {
+    if error is CancellationError { return true }
+    if case .cancelled = error as? PromiseError { return true }
+    return false
+  }
+}
+
+extension Segment {
+  /// How the step ended. Only for a step that is over.
+  func outcome(of id: Int) -> StepOutcome {
+    let slot = slots + (id - base)
+    return switch slot.pointee.stage {
+    case .failed: .failed(slot.pointee.record?.error ?? PromiseError.cancelled(identity(of: id)))
+    case .cancelled: .cancelled
+    case .waiting, .running, .succeeded: .succeeded
+    }
+  }
+}
+
+extension StepRecord {
+  func takeObservers() -> [@Sendable (StepOutcome) -> Void] {
+    defer { observers = [] }
+    return observers
+  }
+}

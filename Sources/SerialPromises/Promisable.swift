@@ -1,0 +1,60 @@
+/// A step: something that can be put into a ``PromiseManager``.
+///
+/// The manager calls ``handler`` when the step's turn has come, and hands it a ``Then``. The
+/// step is over when the handler has returned and `then` has been called; until that moment no
+/// other step of the manager runs.
+///
+/// Any type can be a step:
+///
+/// ```swift
+/// struct Download: Promisable {
+///   let name: String
+///   var handler: Handler {
+///     { then in fetch(name) { error in then(error) } }
+///   }
+/// }
+/// ```
+public protocol Promisable: Sendable {
+  /// What a step does: start the work and call `then` when it is done.
+  typealias Handler = @Sendable (_ then: Then) -> Void
+
+  /// The work of the step. Read once, by the thread that adds the step.
+  var handler: Handler { get }
+}
+
+/// A step made of a closure and, for messages and events, a name.
+///
+/// ```swift
+/// manager.add(Step("upload") { then in upload { error in then(error) } })
+/// ```
+public struct Step: Promisable {
+  /// What the step is called in events, errors and diagnostics.
+  public let name: String?
+
+  /// The work of the step.
+  public let handler: Handler
+
+  /// Makes a step.
+  ///
+  /// - Parameters:
+  ///   - name: What the step is called in events, errors and diagnostics.
+  ///   - handler: The work. It has to call the `then` that it is given, once.
+  public init(_ name: String? = nil, _ handler: @escaping Handler) {
+    self.name = name
+    self.handler = handler
+  }
+}
+
+/// Which step an event or an error speaks of.
+public struct StepIdentity: Sendable, Hashable, CustomStringConvertible {
+  /// The step's number in its manager, counted from 1 in the order of adding.
+  public let id: Int
+
+  /// The name that the step was added with.
+  public let name: String?
+
+  /// The name in quotes or, without a name, the number: `step "upload"`, `step 3`.
+  public var description: String {
+    name.map { "step \"\($0)\"" } ?? "step \(id)"
+  }
+}

@@ -1,0 +1,41 @@
+/// Why a step did not end by itself, or why a request to a manager could not be met.
+public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The last reference to the step's `then` went away and nobody had called it.
+  case abandoned(StepIdentity)
+
+  /// The step was cancelled before it had ended.
+  case cancelled(StepIdentity)
+
+  /// The manager has as many waiting steps as its capacity allows.
+  case full(capacity: Int)
+
+  /// The manager has been closed and takes no further steps.
+  case closed
+
+  /// A step waits for something that can only happen after the step itself has ended.
+  case selfWait(StepIdentity)
+
+  /// What was waited for did not happen within the time given.
+  case timedOut(Duration)
+
+  /// What happened, why, and what to do about it.
+  public var description: String {
+    switch self {
+    case .abandoned(let step):
+      "\(step) dropped its `then` without calling it; call `then` on every path, errors included"
+    case .cancelled(let step):
+      "\(step) was cancelled"
+    case .full(let capacity):
+      "the manager is full: \(capacity) steps wait; add later, or await `addWhenRoom`"
+    case .closed:
+      "the manager is closed and takes no further steps; add before `close()`"
+    case .selfWait(let step):
+      """
+      \(step) waits for its own manager, which waits for that step to end; \
+      wait after the step, or in a detached task that the step does not wait for
+      """
+    case .timedOut(let duration):
+      "not done within \(duration)"
+    }
+  }
+}

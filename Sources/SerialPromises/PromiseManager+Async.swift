@@ -1,0 +1,180 @@
+import Dispatch
+
+extension PromiseManager {
+  /// Runs asynchronous work when its turn has come, and returns its value.
+  ///
+  /// The work runs in a task of its own. When the calling task is cancelled, the step is: if it
+  /// still waits it will never run, if it runs its task is cancelled.
+  ///
+  /// ```swift
+  /// let user = try await manager.run { try await fetchUser() }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - name: What the step is called in events, errors and diagnostics.
+  ///   - operation: The work.
+  /// - Returns: What the work returned.
+  /// - Throws: What the work threw; `CancellationError` if the step was cancelled;
+  ///   ``PromiseError/closed`` or ``PromiseError/full(capacity:)`` if it was refused;
+  ///   ``PromiseError/selfWait(_:)`` when called from inside a running step of this manager, which
+  ///   would wait for itself.
+  public func run<Value: Sendable>(
+    _ name: String? = nil, _ operation: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    if let step = RunningStep.waitingForItself(order) { throw PromiseError.selfWait(step) }
+    let result = Locked<Result<Value, any Error>?>(nil)
+    let step = Step(name) { then in
+      let task = Task {
+        let outcome = await RunningStep.$current.withValue(then.runningStep) {
+          await Result.of(operation)
+        }
+        result.withLock { $0 = outcome }
+        then(outcome.failure)
+      }
+      then.onCancel { task.cancel() }
+    }
+    let outcome = await cancellingWithTask { add(step) }
+    if let result = result.withLock({ $0 }) { return try result.get() }
+    // Without a result the step was refused, cancelled, or ended by a grace period.
+    try outcome.get()
+    throw CancellationError()
+  }
+
+  /// Adds a step, and waits for its end; cancelling the task cancels the step.
+  private func cancellingWithTask(_ add: () -> StepHandle) async -> StepOutcome {
+    let handle = Locked<StepHandle?>(nil)
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let added = add()
+        handle.withLock { $0 = added }
+        // The task may have been cancelled before there was a handle to cancel with.
+        if Task.isCancelled { added.cancel() }
+        added.observe { continuation.resume(returning: $0) }
+      }
+    } onCancel: {
+      handle.withLock { $0 }?.cancel()
+    }
+  }
+
+  /// Waits until nothing runs and nothing waits.
+  ///
+  /// A paused manager in which steps wait is not idle. Returns early when the calling task is
+  /// cancelled. Called from inside a running step, which would wait for itself, it reports
+  /// ``Diagnostic/selfWait(_:)`` and returns at once.
+  public func idle() async {
+    if let step = RunningStep.waitingForItself(order) { return report(.selfWait(step)) }
+    let ticket = Locked<Int?>(nil)
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        whenIdle(ticket) { continuation.resume() }
+        // The task may have been cancelled before there was a ticket to withdraw.
+        if Task.isCancelled { withdraw(ticket) }
+      }
+    } onCancel: {
+      withdraw(ticket)
+    }
+  }
+
+  /// Blocks the thread until nothing runs and nothing waits: for command-line code and tests.
+  ///
+  /// Do not call it on the queue that the manager runs its handlers on, nor in asynchronous code.
+  ///
+  /// - Parameter timeout: How long to wait; nil means for ever.
+  /// - Throws: ``PromiseError/timedOut(_:)``, or ``PromiseError/selfWait(_:)`` when a handler
+  ///   calls it, which would wait for itself.
+  public func waitUntilIdle(timeout: Duration? = nil) throws(PromiseError) {
+    let thread = ThreadIdentity()
+    let step = order.withLock { $0.handlerThread == thread ? $0.runningStep : nil }
+    if let step = step ?? RunningStep.waitingForItself(order) { throw .selfWait(step) }
+    let ticket = Locked<Int?>(nil)
+    let semaphore = DispatchSemaphore(value: 0)
+    whenIdle(ticket) { semaphore.signal() }
+    guard let timeout else { return semaphore.wait() }
+    if semaphore.wait(timeout: .now() + timeout.dispatchInterval) == .timedOut {
+      withdraw(ticket)
+      throw .timedOut(timeout)
+    }
+  }
+
+  private func whenIdle(_ ticket: Locked<Int?>, _ wake: @escaping @Sendable () -> Void) {
+    let isIdle = order.withLock { order in
+      if order.isIdle { return true }
+      let number = order.idleWaiters.add(wake)
+      ticket.withLock { $0 = number }
+      return false
+    }
+    if isIdle { wake() }
+  }
+
+  private func withdraw(_ ticket: Locked<Int?>) {
+    guard let number = ticket.withLock({ $0 }) else { return }
+    order.withLock { $0.idleWaiters.remove(number) }?()
+  }
+
+  /// Adds a step and waits until there is room for it within the capacity.
+  ///
+  /// The step keeps its place in the order of adding meanwhile. Without a capacity there is
+  /// always room.
+  ///
+  /// - Parameters:
+  ///   - name: What the step is called in events, errors and diagnostics.
+  ///   - handler: The work; it has to call `then`.
+  /// - Returns: The step's handle.
+  /// - Throws: ``PromiseError/closed``; `CancellationError` when the task or the step was cancelled
+  ///   before there was room: the step will not run.
+  @discardableResult
+  public func addWhenRoom(
+    _ name: String? = nil, _ handler: @escaping Promisable.Handler
+  ) async throws -> StepHandle {
+    let handle = Locked<StepHandle?>(nil)
+    let hasRoom = try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        park(name, handler, handle) { continuation.resume(with: $0) }
+        if Task.isCancelled { handle.withLock { $0 }?.cancel() }
+      }
+    } onCancel: {
+      handle.withLock { $0 }?.cancel()
+    }
+    guard hasRoom, let handle = handle.withLock({ $0 }) else { throw CancellationError() }
+    return handle
+  }
+
+  private func park(
+    _ name: String?, _ handler: @escaping Promisable.Handler, _ handle: Locked<StepHandle?>,
+    _ resume: @escaping @Sendable (Result<Bool, any Error>) -> Void
+  ) {
+    let admission = order.transition { order, consequences in
+      let admission = order.addWhenRoom(
+        handler, StepRecord(name: name), lock: self.order, owner: self,
+        admitted: { resume(.success($0)) }, &consequences)
+      // Before the adder can be told that there is room, and look for the handle.
+      if case .entered(let segment, let id, _) = admission {
+        handle.withLock { $0 = StepHandle(segment: segment, id: id) }
+      }
+      return admission
+    }
+    switch admission {
+    case .entered(_, _, let claims): if claims { startTurn() }
+    case .refused(let error): resume(.failure(error))
+    }
+  }
+}
+
+extension Result where Failure == any Error {
+  fileprivate static func of(_ operation: () async throws -> Success) async -> Self {
+    do { return .success(try await operation()) } catch { return .failure(error) }
+  }
+
+  fileprivate var failure: (any Error)? {
+    if case .failure(let error) = self { error } else { nil }
+  }
+}
+
+extension Duration {
+  /// For Dispatch, which counts nanoseconds; what is longer than it can count is for ever.
+  fileprivate var dispatchInterval: DispatchTimeInterval {
+    let (seconds, attoseconds) = components
+    guard seconds < 1_000_000_000 else { return .never }
+    return .nanoseconds(Int(max(0, seconds)) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
+  }
+}

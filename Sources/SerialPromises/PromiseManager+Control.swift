@@ -1,0 +1,85 @@
+extension PromiseManager {
+  /// Lets the running step end and starts no other until `resume()`.
+  public func pause() {
+    order.withLock { $0.isPaused = true }
+  }
+
+  /// Goes on after `pause()` or after a failure that stopped the manager, and forgets the failure.
+  ///
+  /// Steps that wait run on this thread, or where `on:` says.
+  public func resume() {
+    let (claims, failure) = order.transition { order, _ in
+      order.isPaused = false
+      return (order.claim(for: self), order.failure.take())
+    }
+    withExtendedLifetime(failure) {}
+    if claims { startTurn() }
+  }
+
+  /// Whether the manager starts no further step until it is resumed.
+  public var isPaused: Bool {
+    order.withLock { $0.isPaused }
+  }
+
+  /// Why the manager stopped, under the policy ``FailurePolicy/stop``; nil once it is resumed.
+  public var failure: (any Error)? {
+    order.withLock { $0.failure }
+  }
+
+  /// Refuses further steps. Those that are there still run.
+  public func close() {
+    order.withLock { $0.isClosed = true }
+  }
+
+  /// Whether the manager refuses further steps.
+  public var isClosed: Bool {
+    order.withLock { $0.isClosed }
+  }
+
+  /// How many steps wait; the running one is not counted.
+  public var waitingCount: Int {
+    order.withLock { $0.waitingCount }
+  }
+
+  /// How far the queue has come, from 0 to 1: the steps that are over and the progress of the
+  /// running one, over all steps that were added since the manager was last idle.
+  public var progress: Double {
+    order.withLock { $0.progress }
+  }
+
+  /// Cancels every step that waits, and tells the one that runs.
+  ///
+  /// Steps that are added afterwards run. Takes time in proportion to the steps that wait.
+  public func cancelAll() {
+    order.transition { _ = $0.cancelAll(&$1) }
+  }
+
+  /// Cancels every step, and ends the running one without its `then` if it takes longer than a
+  /// grace period.
+  ///
+  /// - Parameters:
+  ///   - grace: How long the running step may go on after it was told.
+  ///   - clock: What measures the time.
+  public func cancelAll<C: Clock>(
+    grace: C.Duration, clock: C = ContinuousClock()
+  ) where C.Duration: Sendable {
+    let running = order.transition { $0.cancelAll(&$1) }
+    if let running { order.endCancelled(running, after: grace, on: clock) }
+  }
+}
+
+extension Locked where State == SerialOrder {
+  /// The manager goes away: what waits is cancelled, events end, and segments are let go.
+  ///
+  /// Also undoes the cycle from the lock over the queue and its segments back to the lock.
+  func dissolve() {
+    let sinks = transition { order, consequences in
+      order.isClosed = true
+      order.cancelWaiting(&consequences)
+      return order.feed?.removeAllSinks() ?? []
+    }
+    for sink in sinks { sink.finish() }
+    // One at a time, each released after the lock: dropping the first would recurse.
+    while withLock({ $0.queue.removeSegment() }) != nil {}
+  }
+}

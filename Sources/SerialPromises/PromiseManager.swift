@@ -1,0 +1,175 @@
+import Dispatch
+
+/// Runs steps strictly one after another.
+///
+/// ```swift
+/// let manager = PromiseManager()
+/// manager.add { then in download { then() } }
+/// manager.add(Step("upload") { then in upload { error in then(error) } })
+/// let value = try await manager.run { try await fetch() }
+/// await manager.idle()
+/// ```
+///
+/// **Order.** Steps run in the order of adding, as each adding thread sees it. Steps may be added
+/// from any thread, while a step runs, and from inside a handler.
+///
+/// **Never two.** A step's handler does not start before the step before it is over: its handler
+/// has returned *and* its `then` has been called, from whichever thread. What a step wrote is
+/// visible to the next.
+///
+/// **Where handlers run.** Without `on:`, on the thread that made the step runnable: the one that
+/// added it to an idle manager, that called the previous step's `then`, or that resumed the
+/// manager. Such a thread runs the steps that were waiting when it began and 1,024 more; what is
+/// left then goes on on a global queue, so nobody is held for ever. With `on:`, handlers run on
+/// that dispatch queue; `.main` is the main actor's. A turn there is at most 128 handlers.
+///
+/// **Stack.** Constant, however many steps call `then` at once.
+///
+/// **Life.** The manager stays alive while it has a step to run, even if nobody else holds it. A
+/// paused manager does not: when it goes away, what waits in it is cancelled.
+///
+/// All members may be used from any thread. No lock is held while handlers, callbacks or the
+/// `deinit` of anything that was handed in run.
+public final class PromiseManager: Sendable {
+  let order: Locked<SerialOrder>
+  private let queue: DispatchQueue?
+  private let diagnostics: Diagnostics?
+
+  /// Makes a manager with nothing to do.
+  ///
+  /// - Parameters:
+  ///   - queue: Where handlers run; nil means on the thread that made the step runnable. Pass
+  ///     `.main` for the main actor.
+  ///   - policy: What happens to the rest when a step fails.
+  ///   - capacity: How many steps may wait, the running one not counted; nil means any number.
+  ///   - diagnostics: Where misuse is reported; nil means ``Diagnostics/shared``.
+  public init(
+    on queue: DispatchQueue? = nil, onFailure policy: FailurePolicy = .continue,
+    capacity: Int? = nil, diagnostics: Diagnostics? = nil
+  ) {
+    precondition(capacity.map { $0 > 0 } ?? true, "a capacity is at least 1")
+    order = Locked(SerialOrder(policy: policy, capacity: capacity, diagnostics: diagnostics))
+    self.queue = queue
+    self.diagnostics = diagnostics
+  }
+
+  deinit {
+    order.dissolve()
+  }
+
+  // MARK: Adding
+
+  /// Adds a step made of a closure.
+  ///
+  /// Takes constant time, beside the time of the steps that run on this thread because of it.
+  ///
+  /// - Parameter handler: The work; it has to call `then`.
+  /// - Returns: The step's handle. A step that was refused, because the manager is closed or
+  ///   full, has failed with that error, will never run, and is reported as a ``Diagnostic``.
+  @discardableResult
+  public func add(_ handler: @escaping Promisable.Handler) -> StepHandle {
+    add(handler, nil)
+  }
+
+  /// Adds a named step.
+  ///
+  /// - Parameter step: The step.
+  /// - Returns: The step's handle.
+  @discardableResult
+  public func add(_ step: Step) -> StepHandle {
+    add(step.handler, step.name.map(StepRecord.init(name:)))
+  }
+
+  /// Adds a step of any type.
+  ///
+  /// - Parameter step: The step. Its `handler` is read now.
+  /// - Returns: The step's handle.
+  @discardableResult
+  public func add(_ step: some Promisable) -> StepHandle {
+    if let step = step as? Step { return add(step) }
+    return add(step.handler, nil)
+  }
+
+  private func add(_ handler: @escaping Promisable.Handler, _ record: StepRecord?) -> StepHandle {
+    accept(order.transition { order, _ in
+      order.add(handler, record, lock: self.order, owner: self)
+    }, name: record?.name)
+  }
+
+  func accept(_ admission: SerialOrder.Admission, name: String?) -> StepHandle {
+    switch admission {
+    case .entered(let segment, let id, let claims):
+      if claims { startTurn() }
+      return StepHandle(segment: segment, id: id)
+    case .refused(let error):
+      report(.refused(error))
+      return StepHandle(refused: error, name: name, lock: order)
+    }
+  }
+
+  func report(_ diagnostic: Diagnostic) {
+    (diagnostics ?? .shared).report(diagnostic)
+  }
+
+  // MARK: Running
+
+  /// Does what the claim obliges to: runs what can run, here or where `on:` says.
+  func startTurn() {
+    if let queue {
+      queue.async { self.drain() }
+    } else {
+      drain()
+    }
+  }
+
+  /// As `startTurn`, but not on this thread.
+  func continueElsewhere() {
+    (queue ?? .global()).async { self.drain() }
+  }
+
+  /// Runs one handler after another as long as each is over when it returns.
+  ///
+  /// Only the holder of the claim may call this.
+  private func drain() {
+    var token: Then?
+    var turn = order.transition { order, consequences in
+      if queue == nil {
+        order.beginTurn(extra: 1024, includingWaiting: true)
+      } else {
+        order.beginTurn(extra: 128, includingWaiting: false)
+      }
+      return order.next(&consequences)
+    }
+    while true {
+      switch turn.move {
+      case .run:
+        turn = run(turn, &token)
+      case .again:
+        turn = order.transition { $0.next(&$1) }
+      case .handOver:
+        return continueElsewhere()
+      case .leave:
+        return
+      }
+    }
+  }
+
+  @inline(__always)
+  private func run(_ turn: SerialOrder.Turn, _ token: inout Then?) -> SerialOrder.Turn {
+    // One token serves many steps, as long as each lets go of it.
+    let then = token ?? Then(lock: order, id: turn.id)
+    then.reuse(for: turn.id)
+    token = consume then
+    if let token { turn.handler?(token) }
+    guard isKnownUniquelyReferenced(&token) else {
+      let turn = order.transition { $0.handlerReturned(dropped: false, &$1) }
+      // Released after the transition: if this is the last reference, and `then` was not called,
+      // its `deinit` finds the step waiting for `then` and fails it.
+      token = nil
+      return turn
+    }
+    return order.transition { order, consequences in
+      order.handlerReturned(dropped: token?.wasCalled == false, &consequences)
+    }
+  }
+}

@@ -1,0 +1,145 @@
+/// How a step ended.
+public enum StepOutcome: Sendable {
+  /// `then` was called without an error.
+  case succeeded
+
+  /// `then` was called with an error, or dropped, or the step was refused.
+  case failed(any Error)
+
+  /// The step was cancelled: before it ran, or by its own `then` or grace period after it was
+  /// told to stop.
+  case cancelled
+
+  /// Throws why the step did not succeed.
+  ///
+  /// - Throws: The step's error, or `CancellationError`.
+  public func get() throws {
+    switch self {
+    case .succeeded: break
+    case .failed(let error): throw error
+    case .cancelled: throw CancellationError()
+    }
+  }
+}
+
+/// What `add` returns: a step's name and number, its state, its end, and the way to cancel it.
+///
+/// A handle may be thrown away; the step runs all the same. It does not keep the manager alive,
+/// and the outcome can be asked for as long as the handle exists.
+public struct StepHandle: Sendable {
+  /// Where a step is on its way.
+  public enum State: Sendable {
+    /// It has not begun.
+    case waiting
+    /// Its handler has been called, and it is not over.
+    case running
+    /// It is over.
+    case over(StepOutcome)
+  }
+
+  let segment: Segment
+
+  init(segment: Segment, id: Int) {
+    self.segment = segment
+    self.id = id
+  }
+
+  /// A handle for a step that never was in the queue.
+  init(refused error: any Error, name: String?, lock: Locked<SerialOrder>) {
+    id = 0
+    segment = Segment(base: 0, lock: lock)
+    let record = StepRecord(name: name)
+    record.error = error
+    segment.slots.pointee = Slot(stage: .failed, record: record)
+  }
+
+  /// The step's number in its manager, counted from 1 in the order of adding; 0 if the step was
+  /// refused.
+  public let id: Int
+
+  /// The name that the step was added with.
+  public var name: String? {
+    segment.lock.withLock { _ in segment.slot(id).pointee.record?.name }
+  }
+
+  /// Where the step is on its way. It may have moved on when you look at it.
+  public var state: State {
+    segment.lock.withLock { _ in
+      switch segment.slot(id).pointee.stage {
+      case .waiting: .waiting
+      case .running: .running
+      case .succeeded, .failed, .cancelled: .over(segment.outcome(of: id))
+      }
+    }
+  }
+
+  /// How the step ended; waits until it has.
+  ///
+  /// Cancelling the waiting task neither cancels the step nor ends the wait. A running step
+  /// that waits for a later step of its own manager is told so: it gets
+  /// ``PromiseError/selfWait(_:)`` as outcome at once.
+  public var outcome: StepOutcome {
+    get async {
+      if case .over(let outcome) = state { return outcome }
+      if let step = RunningStep.waitingForItself(segment.lock) {
+        let diagnostics = segment.lock.withLock { $0.diagnostics }
+        (diagnostics ?? .shared).report(.selfWait(step))
+        return .failed(PromiseError.selfWait(step))
+      }
+      return await withCheckedContinuation { continuation in
+        observe { continuation.resume(returning: $0) }
+      }
+    }
+  }
+
+  /// Cancels the step.
+  ///
+  /// A step that waits will never run. A step that runs is told, through its `then`'s
+  /// ``Then/onCancel(_:)`` and, if it was added with `run`, by cancelling its task; it still ends
+  /// by calling `then`. A step that is over stays as it is.
+  public func cancel() {
+    segment.lock.transition { order, consequences in
+      _ = order.cancel(id, in: segment, &consequences)
+    }
+  }
+
+  /// Cancels the step, and ends it without its `then` if it takes longer than a grace period.
+  ///
+  /// What the step started may still be running afterwards, beside the next step: only the step
+  /// knows how to stop it. Its handler must have returned before the next step can begin.
+  ///
+  /// - Parameters:
+  ///   - grace: How long the step may go on after it was told.
+  ///   - clock: What measures the time.
+  public func cancel<C: Clock>(
+    grace: C.Duration, clock: C = ContinuousClock()
+  ) where C.Duration: Sendable {
+    let isRunning = segment.lock.transition { order, consequences in
+      order.cancel(id, in: segment, &consequences)
+    }
+    if isRunning { segment.lock.endCancelled(id, after: grace, on: clock) }
+  }
+
+  /// Calls back when the step is over, now if it is so already.
+  func observe(_ observer: @escaping @Sendable (StepOutcome) -> Void) {
+    segment.lock.transition { _, consequences in
+      if segment.slot(id).pointee.stage.isOver {
+        consequences.needed.tell([observer], segment.outcome(of: id))
+      } else {
+        segment.record(of: id).observers.append(observer)
+      }
+    }
+  }
+}
+
+extension Locked where State == SerialOrder {
+  /// Ends a step without its `then` unless it is over within the time given.
+  func endCancelled<C: Clock>(_ id: Int, after grace: C.Duration, on clock: C)
+  where C.Duration: Sendable {
+    Task {
+      try? await clock.sleep(until: clock.now.advanced(by: grace), tolerance: nil)
+      let result = transition { $0.endCancelled(id: id, &$1) }
+      if case .claimed(let manager?) = result { manager.continueElsewhere() }
+    }
+  }
+}

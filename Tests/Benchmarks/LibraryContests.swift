@@ -1,0 +1,199 @@
+import Dispatch
+import Foundation
+import SerialPromises
+
+/// Counts what ran. Only one step at a time touches it, which is what is measured.
+final class Tally: @unchecked Sendable {
+  var count = 0
+}
+
+/// The least that holds closures for later: an array under a lock, and a loop.
+final class Floor: @unchecked Sendable {
+  struct Wrapped { let call: @Sendable () -> Void }
+
+  private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private var waiting: [Wrapped] = []
+
+  init() {
+    lock.initialize(to: pthread_mutex_t())
+    pthread_mutex_init(lock, nil)
+  }
+
+  deinit {
+    pthread_mutex_destroy(lock)
+    lock.deallocate()
+  }
+
+  func add(_ call: @escaping @Sendable () -> Void) {
+    pthread_mutex_lock(lock)
+    waiting.append(Wrapped(call: call))
+    pthread_mutex_unlock(lock)
+  }
+
+  func runAll() {
+    for wrapped in waiting { wrapped.call() }
+    waiting = []
+  }
+}
+
+func serialOperations() -> OperationQueue {
+  let queue = OperationQueue()
+  queue.maxConcurrentOperationCount = 1
+  return queue
+}
+
+/// Runs `work` on this many threads at once and returns when all are done.
+func onThreads(_ count: Int, _ work: @escaping @Sendable () -> Void) {
+  DispatchQueue.concurrentPerform(iterations: count) { _ in work() }
+}
+
+/// All rows of the library.
+func libraryContests(_ steps: Int) -> [Contest] {
+  [queuedSteps(steps), immediateSteps(steps), producers(2, steps), producers(8, steps)]
+}
+
+/// N steps are added while nothing runs, then they run.
+private func queuedSteps(_ n: Int) -> Contest {
+  Contest(
+    title: "add \(n) steps, then run them: each calls `then` at once", unit: "step",
+    subjects: [
+      Subject(name: "floor") {
+        let floor = Floor()
+        let tally = Tally()
+        return nanoseconds {
+          for _ in 0..<n { floor.add { tally.count += 1 } }
+          floor.runAll()
+          precondition(tally.count == n)
+        } / Double(n)
+      },
+      Subject(name: "PromiseManager") {
+        let manager = PromiseManager()
+        let tally = Tally()
+        return nanoseconds {
+          manager.pause()
+          for _ in 0..<n {
+            manager.add { then in
+              tally.count += 1
+              then()
+            }
+          }
+          manager.resume()
+          precondition(tally.count == n)
+        } / Double(n)
+      },
+      Subject(name: "DispatchQueue") {
+        let queue = DispatchQueue(label: "serial")
+        let tally = Tally()
+        return nanoseconds {
+          queue.suspend()
+          for _ in 0..<n { queue.async { tally.count += 1 } }
+          queue.resume()
+          queue.sync { precondition(tally.count == n) }
+        } / Double(n)
+      },
+      Subject(name: "OperationQueue") {
+        let queue = serialOperations()
+        let tally = Tally()
+        return nanoseconds {
+          queue.isSuspended = true
+          for _ in 0..<n { queue.addOperation { tally.count += 1 } }
+          queue.isSuspended = false
+          queue.waitUntilAllOperationsAreFinished()
+          precondition(tally.count == n)
+        } / Double(n)
+      },
+    ], against: "DispatchQueue")
+}
+
+/// N steps are added to a queue that runs them as they come.
+private func immediateSteps(_ n: Int) -> Contest {
+  Contest(
+    title: "add \(n) steps to a queue that runs them as they come", unit: "step",
+    subjects: [
+      Subject(name: "floor") {
+        let floor = Floor()
+        let tally = Tally()
+        return nanoseconds {
+          for _ in 0..<n { floor.add { tally.count += 1 } }
+          floor.runAll()
+          precondition(tally.count == n)
+        } / Double(n)
+      },
+      Subject(name: "PromiseManager") {
+        let manager = PromiseManager()
+        let tally = Tally()
+        return nanoseconds {
+          for _ in 0..<n {
+            manager.add { then in
+              tally.count += 1
+              then()
+            }
+          }
+          precondition(tally.count == n)
+        } / Double(n)
+      },
+      Subject(name: "DispatchQueue") {
+        let queue = DispatchQueue(label: "serial")
+        let tally = Tally()
+        return nanoseconds {
+          for _ in 0..<n { queue.async { tally.count += 1 } }
+          queue.sync { precondition(tally.count == n) }
+        } / Double(n)
+      },
+      Subject(name: "OperationQueue") {
+        let queue = serialOperations()
+        let tally = Tally()
+        return nanoseconds {
+          for _ in 0..<n { queue.addOperation { tally.count += 1 } }
+          queue.waitUntilAllOperationsAreFinished()
+          precondition(tally.count == n)
+        } / Double(n)
+      },
+    ], against: "DispatchQueue")
+}
+
+/// Several threads add at once.
+private func producers(_ threads: Int, _ n: Int) -> Contest {
+  let share = n / threads
+  return Contest(
+    title: "\(threads) threads add \(share) steps each", unit: "step",
+    subjects: [
+      Subject(name: "PromiseManager") {
+        let manager = PromiseManager()
+        let tally = Tally()
+        return nanoseconds {
+          onThreads(threads) {
+            for _ in 0..<share {
+              manager.add { then in
+                tally.count += 1
+                then()
+              }
+            }
+          }
+          try? manager.waitUntilIdle()
+          precondition(tally.count == threads * share)
+        } / Double(threads * share)
+      },
+      Subject(name: "DispatchQueue") {
+        let queue = DispatchQueue(label: "serial")
+        let tally = Tally()
+        return nanoseconds {
+          onThreads(threads) {
+            for _ in 0..<share { queue.async { tally.count += 1 } }
+          }
+          queue.sync { precondition(tally.count == threads * share) }
+        } / Double(threads * share)
+      },
+      Subject(name: "OperationQueue") {
+        let queue = serialOperations()
+        let tally = Tally()
+        return nanoseconds {
+          onThreads(threads) {
+            for _ in 0..<share { queue.addOperation { tally.count += 1 } }
+          }
+          queue.waitUntilAllOperationsAreFinished()
+          precondition(tally.count == threads * share)
+        } / Double(threads * share)
+      },
+    ], against: "DispatchQueue")
+}

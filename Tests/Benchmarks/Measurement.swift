@@ -1,0 +1,41 @@
+/// One thing that is measured: a name, and work that says how long each of its units took.
+struct Subject {
+  let name: String
+  /// Does the work once, and returns nanoseconds for one unit of it.
+  let measure: () -> Double
+}
+
+/// Subjects that do the same work, the first of which is the floor.
+struct Contest {
+  let title: String
+  let unit: String
+  let subjects: [Subject]
+  /// What the last column compares with, beside the floor.
+  let against: String
+}
+
+/// What the repetitions of one subject gave.
+struct Sample {
+  private(set) var values: [Double] = []
+
+  mutating func add(_ value: Double) {
+    values.append(value)
+  }
+
+  var median: Double { quantile(0.5) }
+
+  /// The distance between the quartiles, as a share of the median.
+  var spread: Double { median == 0 ? 0 : (quantile(0.75) - quantile(0.25)) / median }
+
+  private func quantile(_ share: Double) -> Double {
+    let sorted = values.sorted()
+    guard let last = sorted.indices.last else { return 0 }
+    return sorted[Int((Double(last) * share).rounded())]
+  }
+}
+
+/// How long `work` took, in nanoseconds.
+func nanoseconds(_ work: () -> Void) -> Double {
+  let (seconds, attoseconds) = ContinuousClock().measure(work).components
+  return Double(seconds) * 1e9 + Double(attoseconds) / 1e9
+}
