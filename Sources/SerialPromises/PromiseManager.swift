@@ -90,10 +90,14 @@ public final class PromiseManager: Sendable {
     return add(step.handler, nil)
   }
 
-  private func add(_ handler: @escaping Promisable.Handler, _ record: StepRecord?) -> StepHandle {
-    accept(order.transition { order, _ in
+  @inline(__always)
+  private func add(
+    _ handler: @escaping Promisable.Handler, _ record: StepRecord?
+  ) -> StepHandle {
+    let admission = order.transition { order, _ in
       order.add(handler, record, lock: self.order, owner: self)
-    }, name: record?.name)
+    }
+    return accept(admission, name: record?.name)
   }
 
   func accept(_ admission: SerialOrder.Admission, name: String?) -> StepHandle {
@@ -157,10 +161,10 @@ public final class PromiseManager: Sendable {
   @inline(__always)
   private func run(_ turn: SerialOrder.Turn, _ token: inout Then?) -> SerialOrder.Turn {
     // One token serves many steps, as long as each lets go of it.
-    let then = token ?? Then(lock: order, id: turn.id)
+    let then = token.take() ?? Then(lock: order, id: turn.id)
     then.reuse(for: turn.id)
+    turn.handler?(then)
     token = consume then
-    if let token { turn.handler?(token) }
     guard isKnownUniquelyReferenced(&token) else {
       let turn = order.transition { $0.handlerReturned(dropped: false, &$1) }
       // Released after the transition: if this is the last reference, and `then` was not called,

@@ -119,6 +119,7 @@ struct SerialOrder {
     case refused(PromiseError)
   }
 
+  @inline(__always)
   mutating func add(
     _ handler: @escaping Promisable.Handler, _ record: StepRecord?, lock: Locked<SerialOrder>,
     owner: PromiseManager?
@@ -130,13 +131,15 @@ struct SerialOrder {
     return enter(handler, record, lock: lock, owner: owner)
   }
 
+  @inline(__always)
   mutating func enter(
     _ handler: @escaping Promisable.Handler, _ record: StepRecord?, lock: Locked<SerialOrder>,
     owner: PromiseManager?
   ) -> Admission {
     if isIdle { idleMark = queue.end }
     let id = queue.end
-    let segment = queue.append(handler, record, lock: lock)
+    queue.append(handler, record, lock: lock)
+    guard let segment = queue.tail else { preconditionFailure("the step has a segment") }
     waitingCount += 1
     if let feed, feed.isWatched { feed.append(.added(segment.identity(of: id))) }
     return .entered(segment, id: id, claims: claim(for: owner))

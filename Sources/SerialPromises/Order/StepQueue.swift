@@ -86,7 +86,16 @@ final class Segment: @unchecked Sendable {
 /// Dropping a long queue would recurse through the links; `popFirst` it empty instead.
 struct StepQueue {
   private(set) var head: Segment?
-  private var tail: Segment?
+  private(set) var tail: Segment?
+
+  /// The number after the last that the tail has room for, and the end of its slots: to append
+  /// without touching the segment's reference count.
+  private var tailEnd = 1
+  private var tailSlotsEnd: UnsafeMutablePointer<Slot>?
+
+  /// The place of the first slot, likewise.
+  private var headBase = 1
+  private var headSlots: UnsafeMutablePointer<Slot>?
 
   /// The number of the first step in the queue and, if it is empty, of the next to be added.
   private(set) var first = 1
@@ -104,28 +113,37 @@ struct StepQueue {
 
   /// The first slot. Only for a queue that is not empty and has no spent segment.
   var firstSlot: UnsafeMutablePointer<Slot> {
-    let segment = firstSegment
-    return segment.slots + (first - segment.base)
+    guard let headSlots else { preconditionFailure("the queue has had no step yet") }
+    return headSlots + (first - headBase)
   }
 
-  /// Appends a waiting step.
+  /// Appends a waiting step, which becomes number `end`.
+  @inline(__always)
   mutating func append(
-    _ handler: @escaping Promisable.Handler, _ record: StepRecord?, lock: Locked<SerialOrder>
-  ) -> Segment {
-    let segment = segmentWithRoom(lock)
-    let slot = segment.slot(end)
+    _ handler: @escaping Promisable.Handler, _ record: StepRecord?,
+    lock: Locked<SerialOrder>
+  ) {
+    if tailEnd == end { addSegment(lock) }
+    guard let tailSlotsEnd else { preconditionFailure("there is a segment with room now") }
+    let slot = tailSlotsEnd + (end - tailEnd)
     slot.pointee.handler = handler
-    slot.pointee.record = record
+    if let record { slot.pointee.record = record }
     end += 1
-    return segment
   }
 
-  private mutating func segmentWithRoom(_ lock: Locked<SerialOrder>) -> Segment {
-    if let tail, end - tail.base < Segment.capacity { return tail }
+  @inline(never)
+  private mutating func addSegment(_ lock: Locked<SerialOrder>) {
     let segment = Segment(base: end, lock: lock)
-    if let tail { tail.next = segment } else { head = segment }
+    if let tail { tail.next = segment } else { setHead(segment) }
     tail = segment
-    return segment
+    tailEnd = end + Segment.capacity
+    tailSlotsEnd = segment.slots + Segment.capacity
+  }
+
+  private mutating func setHead(_ segment: Segment) {
+    head = segment
+    headBase = segment.base
+    headSlots = segment.slots
   }
 
   mutating func popFirst() {
@@ -137,12 +155,10 @@ struct StepQueue {
   /// - Returns: The segment. It may hold the last reference to somebody's error, so it is to be
   ///   released after the lock.
   mutating func removeSpentSegment() -> Segment? {
-    guard let head, first - head.base == Segment.capacity, let next = head.next else {
-      return nil
-    }
+    guard first - headBase == Segment.capacity, let head, let next = head.next else { return nil }
     // Or a handle to an old step would keep all later segments alive.
     head.next = nil
-    self.head = next
+    setHead(next)
     return head
   }
 
