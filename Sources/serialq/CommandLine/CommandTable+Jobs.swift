@@ -28,8 +28,8 @@ extension CommandTable {
     examples: [
       Example("serialq add 'make && make test'", "a command line"),
       Example("serialq add ls -l", "a program and its argument"),
-      Example("serialq add -- './my program'", "a program with a space in its name"),
-      Example("serialq add -q video -n intro ./render intro.blend", "in a queue, with a label"),
+      Example("serialq add -- './my program'", "a name with a space"),
+      Example("serialq add -q video -n intro ./render intro", "in a queue, with a label"),
       Example("serialq add -e CC=clang -C build -c 'make -k'", "elsewhere, with a variable"),
       Example("serialq add -f jobs.txt", "every line of a file"),
     ]
@@ -56,7 +56,7 @@ extension CommandTable {
     operands: .jobCommand,
     examples: [
       Example("serialq run", "what waits in the queue"),
-      Example("serialq run make test", "this too, after what waits"),
+      Example("serialq run make test", "and this, after it"),
       Example("printf '%s\\n' 'echo 1' 'echo 2' | serialq run -f -", "these, from a pipe"),
     ]
   )

@@ -26,7 +26,7 @@ extension CommandTable {
     examples: [
       Example("serialq list", "everything"),
       Example("serialq ls --failed --last 5", "the latest five failures"),
-      Example("serialq list --state waiting --state running --json", "the work left, for jq"),
+      Example("serialq list --state waiting --json", "the work left, for jq"),
     ]
   )
 

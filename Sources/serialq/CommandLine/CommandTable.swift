@@ -18,10 +18,10 @@ enum CommandTable {
   ]
 
   static let examples: [Example] = [
-    Example("serialq add 'make && make test'", "queues a command line"),
-    Example("serialq add rsync -a \"My Files\" host:/srv", "queues a program and arguments"),
-    Example("serialq", "shows what is going on"),
-    Example("printf '%s\\n' 'echo 1' 'echo 2' | serialq run -f -", "runs these here, now"),
+    Example("serialq add 'make && make test'", "a command line"),
+    Example("serialq add rsync -a \"My Files\" host:/srv", "a program, exactly"),
+    Example("serialq", "what is going on"),
+    Example("printf '%s\\n' 'echo 1' 'echo 2' | serialq run -f -", "these, here, now"),
   ]
 
   static func command(_ name: CommandName) -> CommandSpec? {

@@ -12,9 +12,11 @@ enum ShellQuote {
 
   /// A program and its arguments.
   static func arguments(_ words: [Bytes]) -> String {
-    words.enumerated().map { index, bytes in
+    let line = words.enumerated().map { index, bytes in
       index == 0 && isTakenForSyntax(bytes) ? quoted(bytes) : word(bytes)
     }.joined(separator: " ")
+    // bash takes even a quoted `%1` for one of its own jobs.
+    return words.first?.first == UInt8(ascii: "%") ? "env \(line)" : line
   }
 
   /// One argument.
@@ -25,8 +27,8 @@ enum ShellQuote {
   /// Whether no shell sees anything but itself in `bytes`.
   private static func isBare(_ bytes: Bytes) -> Bool {
     guard let first = bytes.first else { return false }
-    // zsh reads `=ls` as the path of ls; `%1` is a job of the shell.
-    guard first != UInt8(ascii: "="), first != UInt8(ascii: "%") else { return false }
+    // zsh reads `=ls` as the path of ls.
+    guard first != UInt8(ascii: "=") else { return false }
     return bytes.allSatisfy(safe.contains)
   }
 
