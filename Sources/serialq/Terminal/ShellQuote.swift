@@ -65,8 +65,8 @@ enum ShellQuote {
     var quoted = "$'"
     for piece in pieces {
       switch piece {
-      case .printable("'"), .printable("!"), .printable("\\"), .invalid:
-        // History expansion takes no notice of a backslash before `'` or `!`.
+      case .printable("'"), .printable("\\"), .invalid:
+        // By number: history expansion could take `\'` for the end of the quotes.
         quoted += piece.bytes.map(octal).joined()
       case .printable(let scalar): quoted.unicodeScalars.append(scalar)
       case .unprintable("\n"): quoted += #"\n"#
