@@ -1,0 +1,96 @@
+/// The commands that take jobs: `add` and `run`.
+extension CommandTable {
+  static let add = CommandSpec(
+    name: .add,
+    summary: "queue a job and print its id",
+    synopsis: [
+      "add [options] 'COMMAND LINE'",
+      "add [options] [--] PROGRAM ARGUMENT...",
+      "add [options] -c LINE",
+      "add [options] -f FILE",
+    ],
+    description: [
+      """
+      Returns as soon as the job is safely on disk, and makes sure that a runner is at work in \
+      the background. The job gets the directory, the environment and the umask of this call, \
+      and nothing to read on its standard input.
+      """,
+      """
+      One argument is a command line for /bin/sh. Several are a program and its arguments, \
+      passed on exactly as they are. After -- it is always a program and its arguments. \
+      Options stop at the first word of the command.
+      """,
+    ],
+    options: jobOptions + [
+      OptionSpec(.json, help: "Prints the ids as a JSON object.")
+    ],
+    operands: .jobCommand,
+    examples: [
+      Example("serialq add 'make && make test'", "a command line"),
+      Example("serialq add ls -l", "a program and its argument"),
+      Example("serialq add -- './my program'", "a name with a space"),
+      Example("serialq add -q video -n intro ./render intro", "in a queue, with a label"),
+      Example("serialq add -e CC=clang -C build -c 'make -k'", "elsewhere, with a variable"),
+      Example("serialq add -f jobs.txt", "every line of a file"),
+    ]
+  )
+
+  static let run = CommandSpec(
+    name: .run,
+    summary: "run the queue here, until it is empty",
+    synopsis: [
+      "run [options]",
+      "run [options] 'COMMAND LINE'",
+      "run [options] [--] PROGRAM ARGUMENT...",
+      "run [options] -c LINE",
+      "run [options] -f FILE",
+    ],
+    description: [
+      """
+      Queues what is given, as add does, and runs the queue in the foreground, in order, until \
+      nothing waits. If a runner is already at work, follows it instead.
+      """,
+      "Exits with 1 if a job failed, else with 0.",
+    ],
+    options: jobOptions,
+    operands: .jobCommand,
+    examples: [
+      Example("serialq run", "what waits in the queue"),
+      Example("serialq run make test", "and this, after it"),
+      Example("printf '%s\\n' 'echo 1' 'echo 2' | serialq run -f -", "these, from a pipe"),
+    ]
+  )
+
+  /// One queue option for every command that touches one.
+  static let queue = OptionSpec(
+    .queue, short: "q", value: OptionValue(.queue, "NAME"),
+    help: "The queue; else SERIALQ_QUEUE names it, else it is \"\(QueueName.standard)\"."
+  )
+
+  private static let jobOptions: [OptionSpec] = [
+    OptionSpec(
+      .file, short: "f", value: OptionValue(.file, "FILE"),
+      help: """
+        Queues every line of FILE as a command line, all or none; - is standard input. Blank \
+        lines and lines that start with # are skipped.
+        """
+    ),
+    queue,
+    OptionSpec(
+      .name, short: "n", value: OptionValue(.text, "LABEL"),
+      help: "A label to know the job by in lists."
+    ),
+    OptionSpec(
+      .directory, short: "C", value: OptionValue(.directory, "DIR"),
+      help: "Runs the job in DIR instead of the current directory."
+    ),
+    OptionSpec(
+      .env, short: "e", value: OptionValue(.assignment, "NAME=VALUE"), repeats: true,
+      help: "Sets a variable in the job's environment. May be given again."
+    ),
+    OptionSpec(
+      .shell, short: "c", value: OptionValue(.commandLine, "LINE"),
+      help: "The command line to run, whatever it looks like."
+    ),
+  ]
+}

@@ -1,0 +1,106 @@
+/// The commands that only look: `list`, `status`, `show`, `log` and `help`.
+extension CommandTable {
+  static let list = CommandSpec(
+    name: .list,
+    aliases: ["ls"],
+    summary: "list the jobs",
+    synopsis: ["list [options]"],
+    description: [
+      """
+      One job a line, in the order in which they run: id, state, exit, duration, label and \
+      command. Columns that nothing uses are left out. A command is quoted so that pasting it \
+      into a shell runs the same thing.
+      """
+    ],
+    options: [
+      queue,
+      OptionSpec(
+        .state, value: OptionValue(.choice(states), "STATE"), repeats: true,
+        help: "Only jobs in this state: \(states.joined(separator: ", ")). May be given again."
+      ),
+      OptionSpec(.failed, help: "Only jobs that failed, in whatever way."),
+      OptionSpec(.last, value: OptionValue(.count, "N"), help: "Only the last N of them."),
+      OptionSpec(.json, help: "Prints one JSON object."),
+    ],
+    operands: .none,
+    examples: [
+      Example("serialq list", "everything"),
+      Example("serialq ls --failed --last 5", "the latest five failures"),
+      Example("serialq list --state waiting --json", "the work left, for jq"),
+    ]
+  )
+
+  static let states = [
+    "waiting", "running", "succeeded", "failed", "killed", "timed-out", "interrupted",
+    "cancelled", "skipped",
+  ]
+
+  static let status = CommandSpec(
+    name: .status,
+    summary: "what is going on; also what serialq alone shows",
+    synopsis: ["[status] [options]"],
+    description: [
+      """
+      Failures first, then the running job with the end of its output, how many wait, and the \
+      next command worth typing.
+      """
+    ],
+    options: [queue, OptionSpec(.json, help: "Prints the counts and the running job as JSON.")],
+    operands: .none,
+    examples: [
+      Example("serialq", "what is going on"),
+      Example("serialq status -q video", "in another queue"),
+    ]
+  )
+
+  static let show = CommandSpec(
+    name: .show,
+    summary: "everything about one job",
+    synopsis: ["show [options] ID"],
+    description: [
+      "The exact command, its directory, times, attempts, how it ended, and where its log is."
+    ],
+    options: [
+      queue,
+      OptionSpec(.env, help: "Shows the job's environment too, which may hold secrets."),
+      OptionSpec(.json, help: "Prints one JSON object, without the environment."),
+    ],
+    operands: .jobID,
+    examples: [
+      Example("serialq show 12", "job 12"),
+      Example("serialq show 12 --env", "and its environment"),
+    ]
+  )
+
+  static let log = CommandSpec(
+    name: .log,
+    summary: "a job's output",
+    synopsis: ["log [options] ID", "log -f [options] [ID]"],
+    description: [
+      "Prints what the job wrote to its standard output and standard error, merged in order.",
+      """
+      With -f it waits for a queued job to start, prints as the job writes, and ends with the \
+      job. Without an id, -f follows the queue from job to job.
+      """,
+    ],
+    options: [
+      queue,
+      OptionSpec(.follow, short: "f", help: "Keeps printing as the output grows."),
+    ],
+    operands: .jobID,
+    examples: [
+      Example("serialq log 12", "what job 12 said"),
+      Example("serialq log -f", "what the queue says, as it says it"),
+    ]
+  )
+
+  static let help = CommandSpec(
+    name: .help,
+    summary: "help, also of one command",
+    synopsis: ["help [COMMAND]"],
+    description: ["Shows what the program does, or everything about one command."],
+    options: [],
+    operands: .commandName,
+    examples: [Example("serialq help add", "everything about add")]
+  )
+}

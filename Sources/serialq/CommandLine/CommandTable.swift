@@ -1,0 +1,120 @@
+/// Every command and option of the program, as data: the parser and the help are made from it.
+enum CommandTable {
+  static let version = "0.1.0"
+
+  static let tagline = "queue commands that must run strictly one after another"
+
+  static let exitCodes = """
+    0 fine, 1 a job failed, 124 timed out, 125 serialq itself could not, 126 cannot execute, \
+    127 not found, 128+n ended by signal n.
+    """
+
+  static let commands: [CommandSpec] = [add, run, list, status, show, log, help]
+
+  /// Understood beside the options of each command.
+  static let everywhere: [OptionSpec] = [
+    OptionSpec(.help, short: "h", help: "Shows help, of the command if one is given."),
+    OptionSpec(.version, help: "Prints the version."),
+  ]
+
+  static let examples: [Example] = [
+    Example("serialq add 'make && make test'", "a command line"),
+    Example("serialq add rsync -a \"My Files\" host:/srv", "a program, exactly"),
+    Example("serialq", "what is going on"),
+    Example("printf '%s\\n' 'echo 1' 'echo 2' | serialq run -f -", "these, here, now"),
+  ]
+
+  static func command(_ name: CommandName) -> CommandSpec? {
+    commands.first { $0.name == name }
+  }
+
+  /// The command that `word` names, by its name or an alias.
+  static func command(called word: Bytes) -> CommandSpec? {
+    commands.first { $0.words.contains { $0.utf8.elementsEqual(word) } }
+  }
+}
+
+enum CommandName: String, CaseIterable {
+  case add, run, list, status, show, log, help
+}
+
+/// An option's long name; what it means belongs to the command.
+enum OptionName: String, CaseIterable {
+  case file, queue, name, directory, env, shell, json, state, failed, last, follow, help, version
+}
+
+struct CommandSpec {
+  var name: CommandName
+  var aliases: [String] = []
+  var summary: String
+  /// What may follow `serialq`, a form a line.
+  var synopsis: [String]
+  /// Paragraphs.
+  var description: [String]
+  var options: [OptionSpec]
+  var operands: Operands
+  var examples: [Example]
+
+  var words: [String] { [name.rawValue] + aliases }
+
+  /// The command's own options and those understood everywhere.
+  var allOptions: [OptionSpec] { options + CommandTable.everywhere }
+}
+
+/// What a command takes beside its options.
+enum Operands {
+  case none
+  /// A job's command; options stop at its first word.
+  case jobCommand
+  case jobID
+  case commandName
+}
+
+struct OptionSpec {
+  var name: OptionName
+  var short: Character?
+  /// None for a flag.
+  var value: OptionValue?
+  var repeats: Bool
+  var help: String
+
+  init(
+    _ name: OptionName, short: Character? = nil, value: OptionValue? = nil, repeats: Bool = false,
+    help: String
+  ) {
+    self.name = name
+    self.short = short
+    self.value = value
+    self.repeats = repeats
+    self.help = help
+  }
+
+  var long: String { "--\(name.rawValue)" }
+}
+
+struct OptionValue {
+  /// Decides how a value is checked, and how a shell completes it.
+  enum Kind: Equatable {
+    case file, directory, queue, text, assignment, commandLine, count
+    case choice([String])
+  }
+
+  var kind: Kind
+  var placeholder: String
+
+  init(_ kind: Kind, _ placeholder: String) {
+    self.kind = kind
+    self.placeholder = placeholder
+  }
+}
+
+struct Example {
+  /// As typed into a shell.
+  var line: String
+  var meaning: String
+
+  init(_ line: String, _ meaning: String) {
+    self.line = line
+    self.meaning = meaning
+  }
+}

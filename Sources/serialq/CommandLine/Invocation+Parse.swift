@@ -1,0 +1,119 @@
+extension Invocation {
+  /// What `words`, the arguments after the program's name, ask for.
+  ///
+  /// `queueVariable` is the value of SERIALQ_QUEUE, which an option overrules; empty is as good as
+  /// unset. Pure: reads no file, variable or clock.
+  static func parse(
+    _ words: [Bytes], queueVariable: Bytes? = nil
+  ) throws(Failure) -> Invocation {
+    let (command, rest) = try command(words)
+    let words = try ParsedWords(command, rest)
+    guard !words.has(.version) else { return .version }
+    // Before anything is checked: who asks for help has perhaps not got it right yet.
+    guard !words.has(.help) else {
+      return .help(rest.startIndex == 0 ? nil : command.name)
+    }
+    try words.check()
+    if command.name == .help { return try help(words) }
+    let queue = try queue(words, queueVariable)
+    switch command.name {
+    case .add: return .add(try add(words, queue))
+    case .run: return .run(try run(words, queue))
+    case .list: return .list(try list(words, queue))
+    case .status:
+      try refuseOperands(words)
+      return .status(Status(queue: queue, json: words.has(.json)))
+    case .show: return .show(try show(words, queue))
+    case .log: return .log(try log(words, queue))
+    case .help: return try help(words)
+    }
+  }
+
+  /// The command named first, and the words after it; options alone are those of `status`.
+  private static func command(
+    _ words: [Bytes]
+  ) throws(Failure) -> (CommandSpec, ArraySlice<Bytes>) {
+    guard let first = words.first, first.first != UInt8(ascii: "-") else {
+      return (CommandTable.status, words[...])
+    }
+    if let command = CommandTable.command(called: first) { return (command, words.dropFirst()) }
+    let meant = Suggestion.closest(to: first, among: CommandTable.commands.flatMap(\.words))
+    let suggestion = meant.map { "; did you mean \($0)?" } ?? ""
+    throw Failure(
+      Visible.text(first), "unknown command\(suggestion)",
+      next: "See: serialq help"
+    )
+  }
+
+  private static func queue(_ words: ParsedWords, _ variable: Bytes?) throws(Failure) -> String {
+    if let option = words.value(.queue) { return option.text }
+    guard let variable, !variable.isEmpty else { return QueueName.standard }
+    if let fault = QueueName.fault(in: variable) {
+      throw Failure(
+        "SERIALQ_QUEUE=\(Visible.text(variable))", fault, next: "Set another name, or unset it."
+      )
+    }
+    return variable.text
+  }
+
+  private static func list(_ words: ParsedWords, _ queue: String) throws(Failure) -> List {
+    try refuseOperands(words)
+    return List(
+      queue: queue, states: (words.values[.state] ?? []).map(\.text),
+      onlyFailed: words.has(.failed), last: words.value(.last).flatMap(ParsedWords.number),
+      json: words.has(.json)
+    )
+  }
+
+  private static func show(_ words: ParsedWords, _ queue: String) throws(Failure) -> Show {
+    guard let id = try id(words) else {
+      throw Failure("show", "no job id is given", next: "serialq list shows the ids.")
+    }
+    return Show(queue: queue, id: id, showsEnvironment: words.has(.env), json: words.has(.json))
+  }
+
+  private static func log(_ words: ParsedWords, _ queue: String) throws(Failure) -> Log {
+    let id = try id(words)
+    guard id != nil || words.has(.follow) else {
+      throw Failure(
+        "log", "no job id is given",
+        next: "serialq list shows the ids; serialq log -f follows the whole queue."
+      )
+    }
+    return Log(queue: queue, id: id, follows: words.has(.follow))
+  }
+
+  private static func help(_ words: ParsedWords) throws(Failure) -> Invocation {
+    guard let name = words.operands.first else { return .help(nil) }
+    try refuseOperands(words, after: 1)
+    return .help(try command([name]).0.name)
+  }
+
+  private static func id(_ words: ParsedWords) throws(Failure) -> Int? {
+    guard let word = words.operands.first else { return nil }
+    try refuseOperands(words, after: 1)
+    guard let id = ParsedWords.number(word) else {
+      throw Failure(
+        Visible.text(word), "not a job id, which is a number above 0",
+        next: "serialq list shows the ids."
+      )
+    }
+    return id
+  }
+
+  private static func refuseOperands(
+    _ words: ParsedWords, after count: Int = 0
+  ) throws(Failure) {
+    guard let extra = words.operands.dropFirst(count).first else { return }
+    let command = words.command.name
+    // `serialq -q video add make`
+    if command == .status, let meant = CommandTable.command(called: extra) {
+      throw Failure(
+        Visible.text(extra), "a command comes before its options",
+        next: "See: serialq help \(meant.name.rawValue)"
+      )
+    }
+    let limit = count == 0 ? "no argument" : "one argument only"
+    throw words.misused(Visible.text(extra), "\(command.rawValue) takes \(limit)")
+  }
+}

@@ -1,0 +1,68 @@
+/// What one call of the program asks for.
+enum Invocation: Equatable {
+  case add(Add)
+  case run(Run)
+  case list(List)
+  case status(Status)
+  case show(Show)
+  case log(Log)
+  /// Of one command, or of the whole program.
+  case help(CommandName?)
+  case version
+
+  struct Add: Equatable {
+    var job: JobOptions
+    var source: JobSource
+    var json: Bool
+  }
+
+  struct Run: Equatable {
+    var job: JobOptions
+    /// What to queue first; `nil` runs only what waits already.
+    var source: JobSource?
+  }
+
+  struct List: Equatable {
+    var queue: String
+    /// Names out of `CommandTable.states`; empty means every state.
+    var states: [String]
+    var onlyFailed: Bool
+    var last: Int?
+    var json: Bool
+  }
+
+  struct Status: Equatable {
+    var queue: String
+    var json: Bool
+  }
+
+  struct Show: Equatable {
+    var queue: String
+    var id: Int
+    var showsEnvironment: Bool
+    var json: Bool
+  }
+
+  struct Log: Equatable {
+    var queue: String
+    /// `nil` only when following.
+    var id: Int?
+    var follows: Bool
+  }
+}
+
+/// Where a call's jobs come from.
+enum JobSource: Equatable {
+  case command(JobCommand)
+  /// A file of command lines; `-` is standard input.
+  case file(Bytes)
+}
+
+/// How a call's jobs are to run.
+struct JobOptions: Equatable {
+  var queue: String
+  var label: Bytes?
+  var directory: Bytes?
+  /// `NAME=VALUE`, in the order given: the last of a name counts.
+  var environment: [Bytes]
+}

@@ -1,0 +1,54 @@
+/// Reading the values of options, checked by their kind.
+extension ParsedWords {
+  func has(_ name: OptionName) -> Bool { values[name] != nil }
+
+  func value(_ name: OptionName) -> Bytes? { values[name]?.first }
+
+  /// Fails unless every value is what its option takes.
+  func check() throws(Failure) {
+    for option in command.options {
+      guard let kind = option.value?.kind else { continue }
+      for value in values[option.name] ?? [] {
+        guard let fault = Self.fault(in: value, kind) else { continue }
+        throw misused("\(option.long) \(Visible.text(value))", fault)
+      }
+    }
+    guard !operands.contains(where: { $0.contains(0) }) else {
+      throw misused(command.name.rawValue, "an argument cannot hold a NUL byte")
+    }
+  }
+
+  private static func fault(in value: Bytes, _ kind: OptionValue.Kind) -> String? {
+    guard !value.contains(0) else { return "a value cannot hold a NUL byte" }
+    switch kind {
+    case .text: return nil
+    case .file: return value.isEmpty ? "a file's name cannot be empty" : nil
+    case .directory: return value.isEmpty ? "a directory's name cannot be empty" : nil
+    case .queue: return QueueName.fault(in: value)
+    case .commandLine: return value.allSatisfy(\.isSpace) ? "the command is empty" : nil
+    case .count: return number(value) == nil ? "not a number above 0" : nil
+    case .assignment:
+      guard let equals = value.firstIndex(of: UInt8(ascii: "=")) else {
+        return "there is no = in it; a variable is set with NAME=VALUE"
+      }
+      return equals == 0 ? "the variable has no name" : nil
+    case .choice(let choices):
+      guard !choices.contains(where: { $0.utf8.elementsEqual(value) }) else { return nil }
+      let meant = Suggestion.closest(to: value, among: choices).map { "; did you mean \($0)?" }
+      return "not one of \(choices.joined(separator: ", "))\(meant ?? "")"
+    }
+  }
+
+  /// A decimal number above 0: digits only, so that `+1`, ` 1` and `0x1` are not taken for one.
+  static func number(_ digits: Bytes) -> Int? {
+    guard digits.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains),
+      let number = Int(digits.text), number > 0
+    else { return nil }
+    return number
+  }
+}
+
+extension UInt8 {
+  /// Whether a command made of nothing else does nothing.
+  var isSpace: Bool { isBlank || self == UInt8(ascii: "\n") }
+}

@@ -1,0 +1,85 @@
+/// Writes commands so that pasting them into bash, zsh or ksh runs the same bytes.
+///
+/// What it writes is safe for a terminal too: whatever would steer it is escaped.
+enum ShellQuote {
+  /// A job's command, on one line.
+  static func command(_ command: JobCommand) -> String {
+    switch command {
+    case .arguments(let words): arguments(words)
+    case .shell(let line): PasteCheck.isSafe(line) ? line.text : "sh -c \(word(line))"
+    }
+  }
+
+  /// A program and its arguments.
+  static func arguments(_ words: [Bytes]) -> String {
+    let line = words.enumerated().map { index, bytes in
+      index == 0 && isTakenForSyntax(bytes) ? quoted(bytes) : word(bytes)
+    }.joined(separator: " ")
+    // bash takes even a quoted `%1` for one of its own jobs.
+    return words.first?.first == UInt8(ascii: "%") ? "env \(line)" : line
+  }
+
+  /// One argument.
+  static func word(_ bytes: Bytes) -> String {
+    isBare(bytes) ? bytes.text : quoted(bytes)
+  }
+
+  /// Whether no shell sees anything but itself in `bytes`.
+  private static func isBare(_ bytes: Bytes) -> Bool {
+    guard let first = bytes.first else { return false }
+    // zsh reads `=ls` as the path of ls.
+    guard first != UInt8(ascii: "=") else { return false }
+    return bytes.allSatisfy(safe.contains)
+  }
+
+  private static let safe = Set(
+    Bytes("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,-=")
+  )
+
+  /// Whether the shell would not take the first word of a command for a program's name.
+  private static func isTakenForSyntax(_ bytes: Bytes) -> Bool {
+    bytes.contains(UInt8(ascii: "=")) || reserved.contains(bytes.text)
+  }
+
+  /// The reserved words of bash, zsh and ksh that look like names; quoted, they are names.
+  private static let reserved: Set<String> = [
+    "case", "coproc", "do", "done", "elif", "else", "end", "esac", "fi", "for", "foreach",
+    "function", "if", "in", "namespace", "nocorrect", "repeat", "select", "then", "time", "until",
+    "while",
+  ]
+
+  private static func quoted(_ bytes: Bytes) -> String {
+    let pieces = TextPiece.pieces(of: bytes)
+    let isOrdinary = pieces.allSatisfy {
+      if case .printable = $0 { true } else { false }
+    }
+    return isOrdinary ? singleQuoted(bytes) : dollarQuoted(pieces)
+  }
+
+  private static func singleQuoted(_ bytes: Bytes) -> String {
+    let parts = bytes.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
+    return "'" + parts.map { Bytes($0).text }.joined(separator: #"'\''"#) + "'"
+  }
+
+  private static func dollarQuoted(_ pieces: [TextPiece]) -> String {
+    var quoted = "$'"
+    for piece in pieces {
+      switch piece {
+      case .printable("'"), .printable("\\"), .invalid:
+        // By number: history expansion could take `\'` for the end of the quotes.
+        quoted += piece.bytes.map(octal).joined()
+      case .printable(let scalar): quoted.unicodeScalars.append(scalar)
+      case .unprintable("\n"): quoted += #"\n"#
+      case .unprintable("\t"): quoted += #"\t"#
+      case .unprintable: quoted += piece.bytes.map(octal).joined()
+      }
+    }
+    return quoted + "'"
+  }
+
+  /// Always three digits, so that a digit which follows is not taken for a fourth.
+  private static func octal(_ byte: UInt8) -> String {
+    let digits = String(byte, radix: 8)
+    return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+  }
+}

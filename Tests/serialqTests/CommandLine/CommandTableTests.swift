@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+@testable import serialq
+
+@Suite struct CommandTableTests {
+  // Fails if a command or an alias is entered twice, or a command is left out.
+  @Test("every command is there once")
+  func commands() {
+    let words = CommandTable.commands.flatMap(\.words)
+    #expect(Set(words).count == words.count)
+    #expect(Set(CommandTable.commands.map(\.name)) == Set(CommandName.allCases))
+  }
+
+  // Fails if two options of a command share a name or a letter.
+  @Test("no command has two options of one name", arguments: CommandName.allCases)
+  func optionNames(_ name: CommandName) throws {
+    let options = try #require(CommandTable.command(name)).allOptions
+    #expect(Set(options.map(\.name)).count == options.count)
+    let letters = options.compactMap(\.short)
+    #expect(Set(letters).count == letters.count)
+    // The parser reads a cluster byte by byte.
+    #expect(letters.allSatisfy { $0.isASCII })
+  }
+
+  // Fails if something is entered without telling people about it.
+  @Test("every command and option is explained", arguments: CommandName.allCases)
+  func explained(_ name: CommandName) throws {
+    let command = try #require(CommandTable.command(name))
+    #expect(!command.summary.isEmpty && !command.description.isEmpty)
+    #expect(!command.synopsis.isEmpty && !command.examples.isEmpty)
+    for option in command.allOptions {
+      #expect(option.help.hasSuffix("."), "\(option.long)")
+      #expect(option.value?.placeholder.isEmpty != true, "\(option.long)")
+    }
+  }
+
+  // Fails if an example is not what the program understands, as a real shell would hand it over.
+  @Test("every example parses as a call of its command")
+  func examples() throws {
+    let general = CommandTable.examples.map { (CommandName?.none, $0.line) }
+    let own = CommandTable.commands.flatMap { command in
+      command.examples.map { (CommandName?.some(command.name), $0.line) }
+    }
+    for (name, line) in general + own {
+      let function = "serialq() { for word; do printf '%s\\0' \"$word\"; done; }\n"
+      let output = try RealShell.output(of: Bytes((function + line).utf8), in: "/bin/sh")
+      let words = output.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+      let invocation = try Invocation.parse(words.map { Bytes($0) })
+      if let name { #expect(invocation.name == name, "\(line)") }
+    }
+  }
+}
+
+extension Invocation {
+  fileprivate var name: CommandName? {
+    switch self {
+    case .add: .add
+    case .run: .run
+    case .list: .list
+    case .status: .status
+    case .show: .show
+    case .log: .log
+    case .help: .help
+    case .version: nil
+    }
+  }
+}
+
+@Suite struct HelpTests {
+  // Fails if a text changes: look at the difference, then run with SERIALQ_UPDATE_SNAPSHOTS=1.
+  @Test("the help is what the snapshots hold", arguments: [nil] + CommandName.allCases)
+  func snapshots(_ name: CommandName?) throws {
+    let file = name.map { "help-\($0.rawValue).txt" } ?? "help.txt"
+    try Snapshot.check(Help.text(of: name), against: file)
+  }
+
+  // Fails if a line is not wrapped, or a synopsis or an example is too long for a terminal.
+  @Test(
+    "no line is wider than 80 columns or ends in spaces", arguments: [nil] + CommandName.allCases)
+  func widths(_ name: CommandName?) {
+    for line in Help.text(of: name).split(separator: "\n") {
+      #expect(line.count <= 80 && line.last != " ", "\(line)")
+    }
+  }
+
+  // Fails if the overview outgrows a small terminal.
+  @Test("the overview fits on one screen")
+  func oneScreen() {
+    #expect(Help.text(of: nil).split(separator: "\n", omittingEmptySubsequences: false).count <= 30)
+  }
+}
+
+/// Texts held by files beside the tests.
+enum Snapshot {
+  static func check(_ text: String, against name: String, source: String = #filePath) throws {
+    let file = URL(fileURLWithPath: source).deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("Snapshots/\(name)")
+    if ProcessInfo.processInfo.environment["SERIALQ_UPDATE_SNAPSHOTS"] == "1" {
+      try Data(text.utf8).write(to: file)
+    }
+    #expect(try String(contentsOf: file, encoding: .utf8) == text)
+  }
+}
