@@ -29,6 +29,7 @@ let package = Package(
     .testTarget(
       name: "serialqTests",
       dependencies: ["serialq", "SerialPromises"],
+      exclude: ["Snapshots"],
       cSettings: gnuSource,
       swiftSettings: strict
     ),
