@@ -37,6 +37,19 @@ final class FileDescriptor: Sendable {
     return FileDescriptor(owning: raw)
   }
 
+  /// Opens a file as ``open(_:_:followingLinks:)`` does, or returns nil when there is none.
+  static func openIfThere(
+    _ path: Bytes,
+    _ access: Access
+  ) throws(SystemError) -> FileDescriptor? {
+    do throws(SystemError) {
+      return try open(path, access)
+    } catch {
+      if error.code == ENOENT { return nil }
+      throw error
+    }
+  }
+
   /// What a file is opened for.
   struct Access: OptionSet {
     var rawValue: Int32
