@@ -1,8 +1,8 @@
 /// How bytes that need not be UTF-8 become text, reversibly.
 ///
-/// Valid UTF-8 stands for itself. Every other byte (all are 0x80 or more) is written as the private-use character
-/// U+F700 plus the byte. A genuine U+F780…U+F7FF is treated as if it were not valid, byte by byte, so that no two
-/// byte strings have the same text.
+/// Valid UTF-8 stands for itself. Every other byte (all are 0x80 or more) is written as the
+/// private-use character U+F700 plus the byte. A genuine U+F780…U+F7FF is treated as if it were not
+/// valid, byte by byte, so that no two byte strings have the same text.
 enum ByteText {
   /// The length of the UTF-8 sequence at `index` if it can stand for itself, else 0.
   ///

@@ -1,6 +1,7 @@
 /// The checksum of a journal line: CRC-32 as zip, gzip and `crc32(1)` have it.
 enum CRC32 {
-  /// Eight tables of 256, so that eight bytes take one step: the sum must not be what a replay waits for.
+  /// Eight tables of 256, so that eight bytes take one step: the sum must not be what a replay
+  /// waits for.
   private static let tables: [UInt32] = {
     var tables = [UInt32](repeating: 0, count: 8 * 256)
     for byte in 0..<256 {

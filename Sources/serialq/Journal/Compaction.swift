@@ -11,8 +11,8 @@ extension JournalReader {
 extension JournalScope {
   /// Writes the journal anew with the fewest events that give the same queue.
   ///
-  /// Damaged lines are put aside in `damaged` first. Environments of forgotten jobs go. On failure the journal is
-  /// as it was; a crash leaves either the old one or the new one.
+  /// Damaged lines are put aside in `damaged` first. Environments of forgotten jobs go. On failure
+  /// the journal is as it was; a crash leaves either the old one or the new one.
   mutating func compact() throws(Failure) {
     var queue = Queue()
     var reader = JournalReader(journal.folder)
@@ -61,7 +61,8 @@ extension JournalScope {
 }
 
 extension Queue {
-  /// Tells the fewest events that give this queue, one by one: a list of them could be as large as the queue.
+  /// Tells the fewest events that give this queue, one by one: a list of them could be as large as
+  /// the queue.
   fileprivate func forEachMinimalEvent(
     _ body: (Event) throws(SystemError) -> Void
   ) throws(SystemError) {

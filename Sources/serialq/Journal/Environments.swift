@@ -1,8 +1,8 @@
 /// The environments of jobs, each stored once, in a file of its own.
 ///
-/// The content is `NAME=VALUE` and NUL for each variable. The name is the FNV-1a hash of the content, and `-1`, `-2`…
-/// after it when another content had the same hash, so no two are ever mixed up. Used while the journal is locked:
-/// compaction deletes those that no job refers to.
+/// The content is `NAME=VALUE` and NUL for each variable. The name is the FNV-1a hash of the
+/// content, and `-1`, `-2`… after it when another content had the same hash, so no two are ever
+/// mixed up. Used while the journal is locked: compaction deletes those that no job refers to.
 struct Environments: Sendable {
   let folder: QueueFolder
   let output: JournalOutput

@@ -32,20 +32,23 @@ struct NewJob: Equatable, Sendable {
 
 /// What happened to a queue; its state is what the events give, one after another.
 ///
-/// A new kind of event is one case here, one branch in each of ``encode(to:)`` and ``init(from:sharing:)``, and one in
-/// ``Queue/apply(_:)``.
+/// A new kind of event is one case here, one branch in each of ``encode(to:)`` and
+/// ``init(from:sharing:)``, and one in ``Queue/apply(_:)``.
 enum Event: Equatable, Sendable {
   case added(NewJob)
-  /// Flushed before the process is made. `boot` tells a process of this start of the machine from one before.
+  /// Flushed before the process is made. `boot` tells a process of this start of the machine from
+  /// one before.
   case started(id: JobID, attempt: Int, at: Timestamp, boot: Bytes)
   case spawned(id: JobID, pid: Int32)
-  /// `duration` is in nanoseconds of the monotonic clock; `cancelled` when it ended because it was told to.
+  /// `duration` is in nanoseconds of the monotonic clock; `cancelled` when it ended because it was
+  /// told to.
   case ended(id: JobID, at: Timestamp, duration: Int64, how: Ending, cancelled: Bool)
   /// It was running when its runner or the machine died.
   case interrupted(id: JobID, at: Timestamp)
   /// It was waiting and will never run.
   case cancelled(id: JobID, at: Timestamp)
-  /// The first line of a journal that was written anew; holds the next free id if nothing else does.
+  /// The first line of a journal that was written anew; holds the next free id if nothing else
+  /// does.
   case compacted(at: Timestamp)
 }
 
@@ -59,7 +62,8 @@ struct Record: Equatable, Sendable {
 }
 
 extension Event {
-  /// Writes the members that make the event; `v` stands before them, `next`, `more` and `sum` after.
+  /// Writes the members that make the event; `v` stands before them, `next`, `more` and `sum`
+  /// after.
   func encode(to json: inout JSONWriter) {
     switch self {
     case .added(let job):

@@ -3,11 +3,11 @@ enum FlatObjectError: Error {
   case malformed
 }
 
-/// Reads the part of JSON that journal lines use: one object without spaces, whose values are strings, whole
-/// numbers, true, false, or arrays of strings.
+/// Reads the part of JSON that journal lines use: one object without spaces, whose values are
+/// strings, whole numbers, true, false, or arrays of strings.
 ///
-/// Strict: anything else is an error, a name that occurs twice included (it is never taken). Nothing is copied until a
-/// value is taken. Used again for the next line, it allocates nothing.
+/// Strict: anything else is an error, a name that occurs twice included (it is never taken).
+/// Nothing is copied until a value is taken. Used again for the next line, it allocates nothing.
 struct FlatObject {
   private enum Value {
     case string(Text)
@@ -220,7 +220,8 @@ extension FlatObject {
     throw .malformed
   }
 
-  /// Only the escapes that ``JSONWriter`` writes: what it would write otherwise is not a line of ours.
+  /// Only the escapes that ``JSONWriter`` writes: what it would write otherwise is not a line of
+  /// ours.
   private mutating func skipEscape() throws(FlatObjectError) {
     guard position + 1 < line.count else { throw .malformed }
     switch line[position + 1] {

@@ -1,4 +1,5 @@
-/// Writes JSON as bytes, compactly and in the order of the calls; for journal lines and for `--json`.
+/// Writes JSON as bytes, compactly and in the order of the calls; for journal lines and for
+/// `--json`.
 ///
 ///     var json = JSONWriter()
 ///     json.object { json in

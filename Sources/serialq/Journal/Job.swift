@@ -1,6 +1,7 @@
 /// Where a job is on its way.
 enum JobState: UInt8, CaseIterable, Sendable {
-  /// → running, cancelled; and by events that outlived a damaged one, anything that running leads to.
+  /// → running, cancelled; and by events that outlived a damaged one, anything that running leads
+  /// to.
   case waiting
   /// → succeeded, failed, killed, interrupted, cancelled.
   case running
@@ -18,7 +19,8 @@ enum JobState: UInt8, CaseIterable, Sendable {
 
 /// A job of a queue, as the events so far give it.
 ///
-/// Kept small: a hundred thousand of them must fit a runner of 40 MB. What only a job that was started has is apart.
+/// Kept small: a hundred thousand of them must fit a runner of 40 MB. What only a job that was
+/// started has is apart.
 struct Job: Equatable, Sendable {
   let id: JobID
   var state: JobState

@@ -10,8 +10,9 @@ struct Journal: Sendable {
 
   /// Does `work` while nobody else can append, waiting for the lock as long as it takes.
   ///
-  /// What is decided inside holds against every other decision made inside: so an `add` that finds a runner and a
-  /// runner that finds nothing to do cannot miss each other. Not to be nested: it would wait for itself.
+  /// What is decided inside holds against every other decision made inside: so an `add` that finds
+  /// a runner and a runner that finds nothing to do cannot miss each other. Not to be nested: it
+  /// would wait for itself.
   func locked<Result>(
     _ work: (inout JournalScope) throws(Failure) -> Result
   ) throws(Failure) -> Result {

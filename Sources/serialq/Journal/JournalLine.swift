@@ -1,10 +1,13 @@
 /// One line of the journal: `{"v":1,"e":…,…,"next":18,"more":2,"sum":"9ae0daaf"}`.
 ///
-/// The sum is over everything before `,"sum"`, and always stands last, so that a line is judged before it is parsed.
+/// The sum is over everything before `,"sum"`, and always stands last, so that a line is judged
+/// before it is parsed.
 enum JournalLine {
   /// Rises when a line of the format before would be read wrongly.
   static let version = 1
-  /// Every line begins with this. No string can hold it, because quotes are escaped in strings.
+  /// Every line begins with this.
+  ///
+  /// No string can hold it, because quotes are escaped in strings.
   static let opening = Bytes("{\"v\":")
 
   private static let sumOpening = Bytes(",\"sum\":\"")

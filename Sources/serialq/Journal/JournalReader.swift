@@ -1,7 +1,8 @@
 /// Keeps a ``Queue`` up to date with its journal, reading only what was appended.
 ///
-/// Needs no lock: a line or a batch that is being written is not there yet. Notices when compaction put another file
-/// in the journal's place, and when what it had read was taken back because it could not be flushed.
+/// Needs no lock: a line or a batch that is being written is not there yet. Notices when compaction
+/// put another file in the journal's place, and when what it had read was taken back because it
+/// could not be flushed.
 struct JournalReader {
   private let path: Bytes
   private var file: FileDescriptor?

@@ -25,7 +25,8 @@ struct JournalScope {
 
   /// Appends all of the events or none, in one write; returns when they are durable.
   ///
-  /// With `flush` false they are only as durable as the next flush makes them. On failure the journal is as it was.
+  /// With `flush` false they are only as durable as the next flush makes them. On failure the
+  /// journal is as it was.
   mutating func append(_ events: [Event], flush: Bool = true) throws(Failure) {
     guard !events.isEmpty else { return }
     let tail = try foundTail()

@@ -1,14 +1,16 @@
 /// The state of a queue: a pure fold over its events.
 ///
-/// Total: an event whose job is not known, or that cannot follow what was, is left out and changes nothing. Such an
-/// event is what damage to an earlier line leaves behind. One that shows that a job ran always counts, so that no job
-/// runs a second time because the line that said so was lost.
+/// Total: an event whose job is not known, or that cannot follow what was, is left out and changes
+/// nothing. Such an event is what damage to an earlier line leaves behind. One that shows that a
+/// job ran always counts, so that no job runs a second time because the line that said so was lost.
 struct Queue: Equatable, Sendable {
   /// All jobs, by id.
   private(set) var jobs: [Job] = []
   /// The id of the job that will be added next.
   private(set) var nextID: JobID = 1
-  /// The jobs in state running, in the order in which they were started. More than one only when the end of one was
+  /// The jobs in state running, in the order in which they were started.
+  ///
+  /// More than one only when the end of one was
   /// lost: a runner looks at all of them.
   private(set) var running: [JobID] = []
   private var counts = [Int](repeating: 0, count: JobState.allCases.count)
@@ -106,8 +108,8 @@ extension Queue {
     return true
   }
 
-  /// A job that ended is started again only by a higher attempt: its retry may have been lost, but an old line must
-  /// not wake it.
+  /// A job that ended is started again only by a higher attempt: its retry may have been lost, but
+  /// an old line must not wake it.
   private func canStart(_ job: Job, _ attempt: Int) -> Bool {
     switch job.state {
     case .waiting: true

@@ -12,7 +12,9 @@ struct QueueFolder: Equatable, Sendable {
   var journal: Bytes { path.appending(path: Bytes("journal")) }
   /// What compaction writes before it takes the journal's place.
   var newJournal: Bytes { path.appending(path: Bytes("journal.new")) }
-  /// Locked by whoever appends. Never renamed or removed, or two could hold the lock of two files.
+  /// Locked by whoever appends.
+  ///
+  /// Never renamed or removed, or two could hold the lock of two files.
   var lock: Bytes { path.appending(path: Bytes("lock")) }
   /// Locked for as long as a runner is at work.
   var runnerLock: Bytes { path.appending(path: Bytes("runner.lock")) }
@@ -28,8 +30,8 @@ struct QueueFolder: Equatable, Sendable {
   /// Locked by the job itself, as long as any process of it has the descriptor.
   func jobLock(_ id: JobID) -> Bytes { locks.appending(path: Bytes(String(id).utf8)) }
 
-  /// Letters, digits, `.`, `_` and `-`, 1 to 64 of them, the first neither `.` nor `-`: never hidden, never an
-  /// option, never a path.
+  /// Letters, digits, `.`, `_` and `-`, 1 to 64 of them, the first neither `.` nor `-`: never
+  /// hidden, never an option, never a path.
   static func isName(_ name: Bytes) -> Bool {
     guard let first = name.first, name.count <= 64 else { return false }
     guard first != UInt8(ascii: "."), first != UInt8(ascii: "-") else { return false }

@@ -1,12 +1,14 @@
 /// Turns the lines of a journal into what counts of them: whole events and whole batches.
 ///
 /// A pure state machine, fed with every line in order:
-/// - *between* batches → between (a line that stands alone, or is damaged) | inside (a line with more to come);
+/// - *between* batches → between (a line that stands alone, or is damaged) | inside (a line with
+///   more to come);
 /// - *inside* a batch → inside (the next line of it) | between (its last line).
 ///
-/// Only what ends *between* counts, so a batch cut short by a crash is as if it had never been written. Damage costs
-/// only the damaged line: it takes the place of one line of the batch. A line that does not go on with the batch
-/// shows that the batch had been whole, because an appender cuts off one that is not.
+/// Only what ends *between* counts, so a batch cut short by a crash is as if it had never been
+/// written. Damage costs only the damaged line: it takes the place of one line of the batch. A line
+/// that does not go on with the batch shows that the batch had been whole, because an appender cuts
+/// off one that is not.
 struct Replay {
   /// What counts, in order.
   enum Item: Equatable {
@@ -37,12 +39,13 @@ struct Replay {
     _ found: (Item) -> Void
   ) throws(Failure) {
     lines += 1
-    defer { position += Int64(line.count + 1) }
+    let end = position + Int64(line.count + 1)
     switch reader.read(line) {
-    case .record(let record): take(record, lineEnd: position + Int64(line.count + 1), found)
+    case .record(let record): take(record, from: position, to: end, found)
     case .newer: throw newerVersion()
-    case .damaged(let reason): try takeDamaged(line, reason, found)
+    case .damaged(let reason): try takePieces(of: line, reason, found)
     }
+    position = end
   }
 
   /// The fault of a line that is whole and not understood.
@@ -52,53 +55,61 @@ struct Replay {
       next: "Use that version for this queue. Nothing was changed.")
   }
 
-  private mutating func take(_ record: Record, lineEnd: Int64, _ found: (Item) -> Void) {
+  private mutating func take(
+    _ record: Record,
+    from start: Int64,
+    to end: Int64,
+    _ found: (Item) -> Void
+  ) {
     if expected > 0, record.more != expected - 1 {
-      commit(at: position, lines: lines - 1, found)
+      commit(at: start, lines: lines - 1, found)
     }
     expected = record.more
     if expected == 0, pending.isEmpty {
       // Nearly every line: nothing is kept for later.
       found(.record(record))
-      committed = lineEnd
+      committed = end
       committedLines = lines
       return
     }
     pending.append(.record(record))
-    if expected == 0 { commit(at: lineEnd, lines: lines, found) }
+    if expected == 0 { commit(at: end, lines: lines, found) }
   }
 
-  private mutating func takeDamaged(
-    _ line: UnsafeBufferPointer<UInt8>,
+  /// Takes a damaged line apart: when the damage hit a line end, two lines look like one, and the
+  /// second is whole.
+  private mutating func takePieces(
+    of line: UnsafeBufferPointer<UInt8>,
     _ reason: StaticString,
     _ found: (Item) -> Void
   ) throws(Failure) {
-    // When the damage hit a line end, two lines look like one: the second is whole, and easy to find.
-    let next = nextOpening(in: line)
-    pending.append(
-      .damaged(
-        DamagedLine(number: lines, reason: reason, bytes: Bytes(line[..<(next ?? line.count)]))))
-    expected = max(0, expected - 1)
-    guard let next else {
-      if expected == 0 { commit(at: position + Int64(line.count + 1), lines: lines, found) }
-      return
-    }
-    if expected == 0 { commit(at: position + Int64(next), lines: lines, found) }
-    let rest = UnsafeBufferPointer(rebasing: line[next...])
-    let start = position
-    defer { position = start }
-    position += Int64(next)
-    switch reader.read(rest) {
-    case .record(let record): take(record, lineEnd: position + Int64(rest.count + 1), found)
-    case .newer: throw newerVersion()
-    case .damaged(let reason): try takeDamaged(rest, reason, found)
+    var start = 0
+    while start < line.count || start == 0 {
+      let piece = start..<(nextOpening(in: line, after: start) ?? line.count)
+      let isLast = piece.upperBound == line.count
+      let end = position + Int64(piece.upperBound + (isLast ? 1 : 0))
+      // The whole line is known to be damaged, and so is the first of its pieces.
+      let reading =
+        start == 0
+        ? .damaged(reason) : reader.read(UnsafeBufferPointer(rebasing: line[piece]))
+      switch reading {
+      case .record(let record): take(record, from: position + Int64(start), to: end, found)
+      case .newer: throw newerVersion()
+      case .damaged(let reason):
+        let damaged = DamagedLine(number: lines, reason: reason, bytes: Bytes(line[piece]))
+        pending.append(.damaged(damaged))
+        expected = max(0, expected - 1)
+        if expected == 0 { commit(at: end, lines: lines, found) }
+      }
+      if isLast { return }
+      start = piece.upperBound
     }
   }
 
-  private func nextOpening(in line: UnsafeBufferPointer<UInt8>) -> Int? {
+  private func nextOpening(in line: UnsafeBufferPointer<UInt8>, after start: Int) -> Int? {
     let opening = JournalLine.opening
-    guard line.count > opening.count else { return nil }
-    return (1...(line.count - opening.count)).first {
+    guard line.count - opening.count > start else { return nil }
+    return (start + 1...line.count - opening.count).first {
       line[$0] == opening[0] && line[$0...].starts(with: opening)
     }
   }

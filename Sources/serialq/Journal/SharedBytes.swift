@@ -1,5 +1,5 @@
-/// Hands out one copy of strings that come again and again: directories and environment keys, which a hundred
-/// thousand jobs usually share.
+/// Hands out one copy of strings that come again and again: directories and environment keys, which
+/// a hundred thousand jobs usually share.
 ///
 /// Remembers only the last few, so it costs nothing to look in and never grows.
 struct SharedBytes {

@@ -6,14 +6,15 @@
 
 /// The folder that holds a folder for every queue.
 ///
-/// Refuses a folder that somebody else could have put there or could write to: a queue is a list of commands that
-/// run as its owner.
+/// Refuses a folder that somebody else could have put there or could write to: a queue is a list of
+/// commands that run as its owner.
 struct Spool: Equatable, Sendable {
   let path: Bytes
 
   init(path: Bytes) { self.path = path }
 
-  /// `$SERIALQ_DIR`, else `$XDG_STATE_HOME/serialq`, else `$HOME/.local/state/serialq`; an empty variable is as none.
+  /// `$SERIALQ_DIR`, else `$XDG_STATE_HOME/serialq`, else `$HOME/.local/state/serialq`; an empty
+  /// variable is as none.
   init(environment: (StaticString) -> Bytes?) throws(Failure) {
     func absolute(_ name: StaticString) throws(Failure) -> Bytes? {
       guard let value = environment(name), !value.isEmpty else { return nil }
@@ -75,7 +76,8 @@ struct Spool: Equatable, Sendable {
     return QueueFolder(name: name, path: path.appending(path: name))
   }
 
-  /// Makes a folder and those above it; flushes the folder above each one made, or a crash could take it away.
+  /// Makes a folder and those above it; flushes the folder above each one made, or a crash could
+  /// take it away.
   private static func make(_ path: Bytes) throws(Failure) {
     if try isSafe(path) { return }
     let above = parent(of: path)
@@ -87,7 +89,8 @@ struct Spool: Equatable, Sendable {
     _ = try isSafe(path)
   }
 
-  /// The folders above the spool are the system's or the user's own affair: only made, never judged.
+  /// The folders above the spool are the system's or the user's own affair: only made, never
+  /// judged.
   private static func makeAncestors(_ path: Bytes) throws(Failure) {
     try attempt("making \(path.text)") { () throws(SystemError) in
       var missing: [Bytes] = []

@@ -21,7 +21,8 @@ extension FileDescriptor {
     }
   }
 
-  /// Adds to `buffer` up to `count` bytes from `offset` on, by `pread(2)`; fewer only at the end of the file.
+  /// Adds to `buffer` up to `count` bytes from `offset` on, by `pread(2)`; fewer only at the end of
+  /// the file.
   func fill(_ buffer: inout Bytes, with count: Int, from offset: Int64) throws(SystemError) {
     let start = buffer.count
     buffer.append(contentsOf: repeatElement(0, count: count))
@@ -62,7 +63,8 @@ extension FileDescriptor {
     _ = try retrying("ftruncate") { ftruncate(raw, off_t(size)) }
   }
 
-  /// Returns when the content is on the disk: `fdatasync(2)`, and where that is not enough `F_FULLFSYNC`.
+  /// Returns when the content is on the disk: `fdatasync(2)`, and where that is not enough
+  /// `F_FULLFSYNC`.
   func flushData() throws(SystemError) {
     #if canImport(Darwin)
       // fsync on this system stops at the drive's own cache, which a power cut empties.

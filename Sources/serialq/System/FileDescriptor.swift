@@ -6,8 +6,8 @@
 
 /// An open file, closed when the last reference goes.
 ///
-/// A lock taken on it lasts as long as the descriptor, so a holder keeps it in a property: a local variable may be
-/// released after its last use, before the end of its scope.
+/// A lock taken on it lasts as long as the descriptor, so a holder keeps it in a property: a local
+/// variable may be released after its last use, before the end of its scope.
 final class FileDescriptor: Sendable {
   let raw: Int32
 
@@ -21,8 +21,8 @@ final class FileDescriptor: Sendable {
 
   /// Opens a file by `open(2)`, always close-on-exec, so that no job inherits it by accident.
   ///
-  /// Files are made 0600. A symbolic link as the last part of the path is refused unless `followingLinks`, so that a
-  /// link planted in a folder cannot redirect what is written.
+  /// Files are made 0600. A symbolic link as the last part of the path is refused unless
+  /// `followingLinks`, so that a link planted in a folder cannot redirect what is written.
   static func open(
     _ path: Bytes,
     _ access: Access,

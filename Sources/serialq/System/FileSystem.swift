@@ -42,7 +42,8 @@ enum FileSystem {
     try FileDescriptor.open(path, .folder, followingLinks: true).flushAll()
   }
 
-  /// The names in a folder, in no order, without `.` and `..`, by `readdir(3)`; none when it is not there.
+  /// The names in a folder, in no order, without `.` and `..`, by `readdir(3)`; none when it is not
+  /// there.
   static func names(in path: Bytes) throws(SystemError) -> [Bytes] {
     guard let stream = path.withCPath({ opendir($0) }) else {
       let code = errno

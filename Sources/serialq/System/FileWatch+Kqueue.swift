@@ -1,10 +1,12 @@
 #if canImport(Darwin)
   import Darwin
 
-  /// Wakes when files in a folder are made, grow, are replaced or go, without polling: `kqueue(2)`, `EVFILT_VNODE`.
+  /// Wakes when files in a folder are made, grow, are replaced or go, without polling: `kqueue(2)`,
+  /// `EVFILT_VNODE`.
   ///
-  /// Written from the manual and never run: the project is tested on Linux. Here a folder reports only its entries,
-  /// so the files in it are watched one by one, and looked for again in every ``drain()``.
+  /// Written from the manual and never run: the project is tested on Linux. Here a folder reports
+  /// only its entries, so the files in it are watched one by one, and looked for again in every
+  /// ``drain()``.
   final class FileWatch {
     private let events: FileDescriptor
     private var folders: [Bytes] = []

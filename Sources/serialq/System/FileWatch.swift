@@ -1,9 +1,11 @@
 #if os(Linux)
   import Glibc
 
-  /// Wakes when files in a folder are made, grow, are replaced or go, without polling: `inotify(7)`.
+  /// Wakes when files in a folder are made, grow, are replaced or go, without polling:
+  /// `inotify(7)`.
   ///
-  /// Says only that something happened: the reader looks for itself what, so a lost or doubled event does no harm.
+  /// Says only that something happened: the reader looks for itself what, so a lost or doubled
+  /// event does no harm.
   final class FileWatch: Sendable {
     private let events: FileDescriptor
 
@@ -27,8 +29,8 @@
       try add(path, IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF)
     }
 
-    /// Takes what has been reported, so that the next wait sleeps; called before looking at the files, so that a
-    /// change made while looking wakes again.
+    /// Takes what has been reported, so that the next wait sleeps; called before looking at the
+    /// files, so that a change made while looking wakes again.
     func drain() {
       withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
         while read(events.raw, buffer.baseAddress, buffer.count) > 0 || errno == EINTR {}

@@ -1,4 +1,5 @@
-/// A moment in UTC to the microsecond, which is as exact as the journal writes it: reading one back gives the same.
+/// A moment in UTC to the microsecond, which is as exact as the journal writes it: reading one back
+/// gives the same.
 struct Timestamp: Equatable, Comparable, Sendable {
   /// Microseconds since 1970, leap seconds not counted.
   var microseconds: Int64
@@ -16,7 +17,8 @@ struct Timestamp: Equatable, Comparable, Sendable {
 
   /// RFC 3339 in 27 bytes: `2026-11-21T10:00:00.123456Z`.
   ///
-  /// The Gregorian rule itself instead of `gmtime_r`: it cannot fail and is the exact inverse of the parser.
+  /// The Gregorian rule itself instead of `gmtime_r`: it cannot fail and is the exact inverse of
+  /// the parser.
   var rfc3339: Bytes {
     let limits = Timestamp.expressible
     let moment = min(max(microseconds, limits.lowerBound), limits.upperBound)
@@ -79,7 +81,8 @@ struct Timestamp: Equatable, Comparable, Sendable {
 
 /// A date of the Gregorian calendar, and its number counted from 1970.
 ///
-/// Years begin in March here, so that the leap day is the last one; 400 of them always have 146,097 days.
+/// Years begin in March here, so that the leap day is the last one; 400 of them always have 146,097
+/// days.
 private struct CivilDate: Equatable {
   var year: Int64
   var month: Int64
