@@ -13,14 +13,19 @@ extension Replay {
     path: Bytes,
     _ found: (Item) -> Void
   ) throws(Failure) {
-    let piece = 1 << 18
+    let piece: Int64 = 1 << 18
     var buffer: Bytes = []
     var offset = committed
-    while true {
+    // What is appended meanwhile is left to the next look, or a busy queue could hold this one up.
+    let size = try attempt("reading \(path.text)") { () throws(SystemError) in
+      try file.status().size
+    }
+    while offset < size {
       let before = buffer.count
       try attempt("reading \(path.text)") { () throws(SystemError) in
-        try file.fill(&buffer, with: piece, from: offset)
+        try file.fill(&buffer, with: Int(min(piece, size - offset)), from: offset)
       }
+      // Cut off meanwhile: a write was taken back.
       if buffer.count == before { return }
       offset += Int64(buffer.count - before)
       // The beginning of the buffer was searched for a line end before.

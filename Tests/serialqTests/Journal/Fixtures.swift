@@ -90,7 +90,7 @@ struct Replayed {
     var replay = Replay()
     try text.withUnsafeBufferPointer { text in
       var start = 0
-      while let end = text[start...].firstIndex(of: UInt8(ascii: "\n")) {
+      for end in text.indices where text[end] == UInt8(ascii: "\n") {
         try replay.take(UnsafeBufferPointer(rebasing: text[start..<end])) { item in
           switch item {
           case .record(let record): queue.apply(record)

@@ -105,7 +105,8 @@ import Testing
     }
   }
 
-  // Fails when a table is wrong: every length from 0 to 40 takes another mix of steps of eight and of one.
+  // Fails when a table is wrong: every length from 0 to 40 takes another mix of steps of eight and
+  // of one.
   @Test("The checksum is that of zip")
   func checksum() {
     #expect(CRC32.sum(Bytes("123456789")) == 0xCBF4_3926)

@@ -58,7 +58,8 @@ import Testing
     #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 2])
   }
 
-  // Fails when only the write is undone: a line that could not be flushed may be gone after a crash.
+  // Fails when only the write is undone: a line that could not be flushed may be gone after a
+  // crash.
   @Test("What cannot be flushed is taken back, and a reader that had seen it starts again")
   func failedFlush() throws {
     try Journal(folder).append([added(1)])
@@ -210,7 +211,8 @@ import Testing
   }
 }
 
-/// The state of a test's reader behind a lock, because a journal's output may be called from any thread.
+/// The state of a test's reader behind a lock, because a journal's output may be called from any
+/// thread.
 private final class Guarded: Sendable {
   struct State {
     var reader: JournalReader?

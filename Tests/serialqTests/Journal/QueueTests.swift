@@ -40,7 +40,8 @@ import Testing
     #expect(queue(added(1), .interrupted(id: 1, at: now)).job(1)?.state == .interrupted)
   }
 
-  // Fails when a start takes the place of a running job: the one whose end is lost would be forgotten.
+  // Fails when a start takes the place of a running job: the one whose end is lost would be
+  // forgotten.
   @Test("A job whose end is lost stays visible as running")
   func lostEnd() {
     let queue = queue(added(1), added(2), started(1), started(2))

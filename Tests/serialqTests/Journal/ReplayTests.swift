@@ -23,7 +23,8 @@ import Testing
     }
   }
 
-  // Fails when a line counts before its line end, or a batch before its last line: commit in every `take`.
+  // Fails when a line counts before its line end, or a batch before its last line: commit in every
+  // `take`.
   @Test("Every prefix of a journal is the queue of its whole batches", arguments: 1...4)
   func prefixes(seed: UInt64) throws {
     var generator = SeededGenerator(state: seed)
@@ -37,14 +38,15 @@ import Testing
     }
   }
 
-  // Fails when the appender does not cut a torn end off: the new line would be part of the torn one.
+  // Fails when the appender does not cut a torn end off: the new line would be part of the torn
+  // one.
   @Test("An append after any cut goes on from the last whole batch", arguments: 1...3)
   func appendsAfterCut(seed: UInt64) throws {
     let temporary = try TemporaryFolder()
     let folder = try temporary.queue()
     var generator = SeededGenerator(state: seed)
     let written = Written(randomHistory(&generator, batches: 10))
-    for cut in stride(from: Int(seed), through: written.text.count, by: 7) {
+    for cut in stride(from: Int(seed), through: written.text.count, by: 17) {
       try write(Bytes(written.text[..<cut]), to: folder.journal)
       var queue = written.state(at: cut).queue
       try Journal(folder).locked { (scope) throws(Failure) in
@@ -113,7 +115,8 @@ import Testing
     #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 3])
   }
 
-  // Fails when a line with a right sum is taken for damaged, or a member that is not known is passed over.
+  // Fails when a line with a right sum is taken for damaged, or a member that is not known is
+  // passed over.
   @Test(
     "A line that a newer version wrote is refused, and nothing changes",
     arguments: [
