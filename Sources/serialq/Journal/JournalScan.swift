@@ -1,0 +1,72 @@
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+extension Replay {
+  /// Takes every whole line of the file from where this replay has got to; `path` is for messages.
+  ///
+  /// Reads in pieces, so that a large journal does not have to fit in memory.
+  mutating func takeAll(
+    of file: FileDescriptor,
+    path: Bytes,
+    _ found: (Item) -> Void
+  ) throws(Failure) {
+    let piece: Int64 = 1 << 18
+    var buffer: Bytes = []
+    var offset = committed
+    // What is appended meanwhile is left to the next look, or a busy queue could hold this one up.
+    let size = try attempt("reading \(path.text)") { () throws(SystemError) in
+      try file.status().size
+    }
+    while offset < size {
+      let before = buffer.count
+      try attempt("reading \(path.text)") { () throws(SystemError) in
+        try file.fill(&buffer, with: Int(min(piece, size - offset)), from: offset)
+      }
+      // Cut off meanwhile: a write was taken back.
+      if buffer.count == before { return }
+      offset += Int64(buffer.count - before)
+      // The beginning of the buffer was searched for a line end before.
+      let used = try takeLines(of: buffer, searchingFrom: before, path: path, found)
+      buffer.removeSubrange(..<used)
+    }
+  }
+
+  /// Takes the whole lines at the start of `buffer` and returns their length.
+  private mutating func takeLines(
+    of buffer: Bytes,
+    searchingFrom searched: Int,
+    path: Bytes,
+    _ found: (Item) -> Void
+  ) throws(Failure) -> Int {
+    let outcome = buffer.withUnsafeBufferPointer { bytes in
+      Result { () throws(Failure) in
+        var start = 0
+        var search = searched
+        while let end = lineEnd(in: bytes, from: search) {
+          try take(UnsafeBufferPointer(rebasing: bytes[start..<end]), found)
+          start = end + 1
+          search = start
+        }
+        return start
+      }
+    }
+    do throws(Failure) {
+      return try outcome.get()
+    } catch {
+      var failure = error
+      failure.what = path.text
+      throw failure
+    }
+  }
+}
+
+/// The place of the next line end, by `memchr(3)`.
+private func lineEnd(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+  guard let base = bytes.baseAddress, start < bytes.count,
+    let found = memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start)
+  else { return nil }
+  return UnsafeRawPointer(found) - UnsafeRawPointer(base)
+}

@@ -1,0 +1,150 @@
+/// What can be done while the journal is locked; see ``Journal/locked(_:)``.
+struct JournalScope {
+  let journal: Journal
+  /// Opened after the lock was taken: before that, compaction could put another file in its place.
+  private var file: FileDescriptor?
+  private var tail: Tail?
+
+  init(_ journal: Journal) { self.journal = journal }
+
+  /// What an appender has to know of the journal.
+  private struct Tail {
+    /// Where the last whole line or batch ends.
+    var end: Int64
+    /// Where the file ends: further on after a crash in the middle of a write.
+    var size: Int64
+    var nextID: JobID
+  }
+
+  private var folder: QueueFolder { journal.folder }
+
+  /// The id for the next job; O(1) unless the journal's end is damaged.
+  mutating func nextID() throws(Failure) -> JobID {
+    try foundTail().nextID
+  }
+
+  /// Appends all of the events or none, in one write; returns when they are durable.
+  ///
+  /// With `flush` false they are only as durable as the next flush makes them. On failure the
+  /// journal is as it was.
+  mutating func append(_ events: [Event], flush: Bool = true) throws(Failure) {
+    guard !events.isEmpty else { return }
+    let tail = try foundTail()
+    let file = try fileToWrite()
+    var json = JSONWriter(reservingCapacity: 256 * events.count)
+    var next = tail.nextID
+    for (index, event) in events.enumerated() {
+      if case .added(let job) = event { next = max(next, job.id + 1) }
+      let record = Record(event: event, next: next, more: events.count - 1 - index)
+      JournalLine.write(record, to: &json)
+    }
+    do throws(SystemError) {
+      if tail.size > tail.end { try file.truncate(to: tail.end) }
+      try journal.output.write(file, json.bytes)
+      if flush { try journal.output.flush(file) }
+      if tail.end == 0 { try flushFolders() }
+    } catch {
+      // Should this fail too, the half line is cut off before the next append.
+      try? file.truncate(to: tail.end)
+      self.tail = nil
+      throw error.failure("writing \(folder.journal.text)")
+    }
+    let end = tail.end + Int64(json.bytes.count)
+    self.tail = Tail(end: end, size: end, nextID: next)
+  }
+
+  /// Forgets what was found, after another file took the journal's place.
+  mutating func forgetFile() {
+    file = nil
+    tail = nil
+  }
+
+  /// A new file is only as durable as its entry, and a new folder as its own.
+  private func flushFolders() throws(SystemError) {
+    try FileSystem.flush(folder: folder.path)
+    try FileSystem.flush(folder: folder.path.appending(path: Bytes("..")))
+  }
+
+  private mutating func openedFile() throws(Failure) -> FileDescriptor? {
+    if let file { return file }
+    let path = folder.journal
+    let found = try attempt("opening \(path.text)") { () throws(SystemError) in
+      try FileDescriptor.openIfThere(path, [.readWrite, .append])
+    }
+    file = found
+    return found
+  }
+
+  private mutating func fileToWrite() throws(Failure) -> FileDescriptor {
+    if let file = try openedFile() { return file }
+    let made = try attempt("making \(folder.journal.text)") { () throws(SystemError) in
+      try FileDescriptor.open(folder.journal, [.readWrite, .append, .create])
+    }
+    file = made
+    return made
+  }
+
+  private mutating func foundTail() throws(Failure) -> Tail {
+    if let tail { return tail }
+    guard let file = try openedFile() else { return Tail(end: 0, size: 0, nextID: 1) }
+    let size = try attempt("reading \(folder.journal.text)") { () throws(SystemError) in
+      try file.status().size
+    }
+    if let found = try tailFromLastLine(file, size: size) {
+      tail = found
+      return found
+    }
+    let found = try tailFromWholeJournal(file, size: size)
+    tail = found
+    return found
+  }
+
+  /// Reads the last line alone; nil when it is not a whole line that ends its batch.
+  private func tailFromLastLine(_ file: FileDescriptor, size: Int64) throws(Failure) -> Tail? {
+    guard size > 0 else { return Tail(end: 0, size: 0, nextID: 1) }
+    let newline = UInt8(ascii: "\n")
+    var window: Int64 = 4096
+    while true {
+      let count = Int(min(window, size))
+      var bytes: Bytes = []
+      try attempt("reading \(folder.journal.text)") { () throws(SystemError) in
+        try file.fill(&bytes, with: count, from: size - Int64(count))
+      }
+      guard bytes.last == newline else { return nil }
+      bytes.removeLast()
+      let start = bytes.lastIndex(of: newline).map { $0 + 1 }
+      guard let start = start ?? (window >= size ? 0 : nil) else {
+        window *= 8
+        continue
+      }
+      var reader = JournalLine.Reader()
+      let reading = bytes.withUnsafeBufferPointer {
+        reader.read(UnsafeBufferPointer(rebasing: $0[start...]))
+      }
+      switch reading {
+      case .record(let record) where record.more == 0:
+        return Tail(end: size, size: size, nextID: record.next)
+      case .record, .damaged: return nil
+      case .newer:
+        throw Failure(
+          folder.journal.text, "its last line was written by a newer serialq than this one",
+          next: "Use that version for this queue. Nothing was changed.")
+      }
+    }
+  }
+
+  private func tailFromWholeJournal(
+    _ file: FileDescriptor,
+    size: Int64
+  ) throws(Failure) -> Tail {
+    var next: JobID = 1
+    var replay = Replay()
+    try replay.takeAll(of: file, path: folder.journal) { item in
+      switch item {
+      case .record(let record): next = record.next
+      case .damaged: next += 1
+      }
+    }
+    return Tail(end: replay.committed, size: size, nextID: next)
+  }
+}

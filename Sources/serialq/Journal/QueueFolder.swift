@@ -1,0 +1,48 @@
+/// The folder of one queue, and where everything in it is.
+struct QueueFolder: Equatable, Sendable {
+  let name: Bytes
+  let path: Bytes
+
+  init(name: Bytes, path: Bytes) {
+    self.name = name
+    self.path = path
+  }
+
+  /// The events, a line each.
+  var journal: Bytes { path.appending(path: Bytes("journal")) }
+  /// What compaction writes before it takes the journal's place.
+  var newJournal: Bytes { path.appending(path: Bytes("journal.new")) }
+  /// Locked by whoever appends.
+  ///
+  /// Never renamed or removed, or two could hold the lock of two files.
+  var lock: Bytes { path.appending(path: Bytes("lock")) }
+  /// Locked for as long as a runner is at work.
+  var runnerLock: Bytes { path.appending(path: Bytes("runner.lock")) }
+  /// Damaged lines that compaction took out of the journal.
+  var damaged: Bytes { path.appending(path: Bytes("damaged")) }
+  var logs: Bytes { path.appending(path: Bytes("log")) }
+  var locks: Bytes { path.appending(path: Bytes("locks")) }
+  var environments: Bytes { path.appending(path: Bytes("env")) }
+
+  /// The output of a job.
+  func log(_ id: JobID) -> Bytes { logs.appending(path: Bytes(String(id).utf8)) }
+
+  /// Locked by the job itself, as long as any process of it has the descriptor.
+  func jobLock(_ id: JobID) -> Bytes { locks.appending(path: Bytes(String(id).utf8)) }
+
+  /// Letters, digits, `.`, `_` and `-`, 1 to 64 of them, the first neither `.` nor `-`: never
+  /// hidden, never an option, never a path.
+  static func isName(_ name: Bytes) -> Bool {
+    guard let first = name.first, name.count <= 64 else { return false }
+    guard first != UInt8(ascii: "."), first != UInt8(ascii: "-") else { return false }
+    return name.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "-"):
+        true
+      default: false
+      }
+    }
+  }
+}

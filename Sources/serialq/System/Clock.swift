@@ -1,0 +1,23 @@
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The two clocks: one tells the date and may jump, the other measures and may not.
+enum Clock {
+  /// The date, by `clock_gettime(CLOCK_REALTIME)`.
+  static func now() -> Timestamp {
+    Timestamp(microseconds: nanoseconds(CLOCK_REALTIME) / 1_000)
+  }
+
+  /// Nanoseconds since some fixed moment, by `clock_gettime(CLOCK_MONOTONIC)`.
+  static func monotonic() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
+
+  private static func nanoseconds(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    // Cannot fail: the clock is a constant that the system has, the pointer is good.
+    _ = clock_gettime(clock, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,116 @@
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+extension FileDescriptor {
+  /// Everything from the current position to the end, by `read(2)`.
+  func readAll() throws(SystemError) -> Bytes {
+    var all: Bytes = []
+    while true {
+      let start = all.count
+      // One byte more than the file is said to have, so that its end shows in the same call.
+      let room = max(4096, Int(try status().size) - start + 1)
+      all.append(contentsOf: repeatElement(0, count: room))
+      let count = try retrying("read") {
+        all.withUnsafeMutableBytes { read(raw, $0.baseAddress?.advanced(by: start), room) }
+      }
+      all.removeSubrange((start + count)...)
+      if count == 0 { return all }
+    }
+  }
+
+  /// Adds to `buffer` up to `count` bytes from `offset` on, by `pread(2)`; fewer only at the end of
+  /// the file.
+  func fill(_ buffer: inout Bytes, with count: Int, from offset: Int64) throws(SystemError) {
+    let start = buffer.count
+    buffer.append(contentsOf: repeatElement(0, count: count))
+    var filled = 0
+    defer { buffer.removeSubrange((start + filled)...) }
+    while filled < count {
+      let got = try retrying("pread") {
+        buffer.withUnsafeMutableBytes {
+          pread(
+            raw, $0.baseAddress?.advanced(by: start + filled), count - filled,
+            off_t(offset) + off_t(filled))
+        }
+      }
+      if got == 0 { return }
+      filled += got
+    }
+  }
+
+  /// Writes all of it, in one `write(2)` unless the system takes less.
+  func writeAll(_ bytes: Bytes) throws(SystemError) {
+    var done = 0
+    while done < bytes.count {
+      done += try retrying("write") {
+        bytes.withUnsafeBytes { write(raw, $0.baseAddress?.advanced(by: done), $0.count - done) }
+      }
+    }
+  }
+
+  /// What `fstat(2)` says.
+  func status() throws(SystemError) -> FileStatus {
+    var info = stat()
+    _ = try retrying("fstat") { fstat(raw, &info) }
+    return FileStatus(info)
+  }
+
+  /// Cuts the file by `ftruncate(2)`.
+  func truncate(to size: Int64) throws(SystemError) {
+    _ = try retrying("ftruncate") { ftruncate(raw, off_t(size)) }
+  }
+
+  /// Returns when the content is on the disk: `fdatasync(2)`, and where that is not enough
+  /// `F_FULLFSYNC`.
+  func flushData() throws(SystemError) {
+    #if canImport(Darwin)
+      // fsync on this system stops at the drive's own cache, which a power cut empties.
+      if fcntl(raw, F_FULLFSYNC) != -1 { return }
+      _ = try retrying("fsync") { fsync(raw) }
+    #else
+      _ = try retrying("fdatasync") { fdatasync(raw) }
+    #endif
+  }
+
+  /// Returns when the file and what describes it are on the disk, by `fsync(2)`; for folders.
+  func flushAll() throws(SystemError) {
+    _ = try retrying("fsync") { fsync(raw) }
+  }
+}
+
+/// What `fstat(2)` and `lstat(2)` say about a file.
+struct FileStatus: Equatable {
+  /// What kind of thing a path names.
+  enum Kind { case file, folder, link, other }
+
+  /// Tells one file from every other that exists at the same time.
+  struct Identity: Equatable {
+    var device: UInt64
+    var inode: UInt64
+  }
+
+  var identity: Identity
+  var size: Int64
+  var owner: UInt32
+  /// The permission bits.
+  var mode: UInt32
+  var kind: Kind
+
+  init(_ info: stat) {
+    identity = Identity(
+      device: UInt64(truncatingIfNeeded: info.st_dev), inode: UInt64(info.st_ino))
+    size = Int64(info.st_size)
+    owner = info.st_uid
+    mode = UInt32(info.st_mode) & 0o7777
+    kind =
+      switch info.st_mode & S_IFMT {
+      case S_IFREG: .file
+      case S_IFDIR: .folder
+      case S_IFLNK: .link
+      default: .other
+      }
+  }
+}

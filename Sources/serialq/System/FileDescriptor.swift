@@ -1,0 +1,100 @@
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// An open file, closed when the last reference goes.
+///
+/// A lock taken on it lasts as long as the descriptor, so a holder keeps it in a property: a local
+/// variable may be released after its last use, before the end of its scope.
+final class FileDescriptor: Sendable {
+  let raw: Int32
+
+  /// Takes over a descriptor that nobody else closes.
+  init(owning raw: Int32) { self.raw = raw }
+
+  deinit {
+    // Not repeated after EINTR: the number is free by then, and another thread may have it already.
+    _ = close(raw)
+  }
+
+  /// Opens a file by `open(2)`, always close-on-exec, so that no job inherits it by accident.
+  ///
+  /// Files are made 0600. A symbolic link as the last part of the path is refused unless
+  /// `followingLinks`, so that a link planted in a folder cannot redirect what is written.
+  static func open(
+    _ path: Bytes,
+    _ access: Access,
+    followingLinks: Bool = false
+  ) throws(SystemError) -> FileDescriptor {
+    let flags = access.flags | O_CLOEXEC | (followingLinks ? 0 : O_NOFOLLOW)
+    let raw = try path.withCPath { path in
+      Result { () throws(SystemError) in
+        try retrying("open") { openFile(path, flags) }
+      }
+    }.get()
+    return FileDescriptor(owning: raw)
+  }
+
+  /// Opens a file as ``open(_:_:followingLinks:)`` does, or returns nil when there is none.
+  static func openIfThere(
+    _ path: Bytes,
+    _ access: Access
+  ) throws(SystemError) -> FileDescriptor? {
+    do throws(SystemError) {
+      return try open(path, access)
+    } catch {
+      if error.code == ENOENT { return nil }
+      throw error
+    }
+  }
+
+  /// What a file is opened for.
+  struct Access: OptionSet {
+    var rawValue: Int32
+    static let read = Access([])
+    static let readWrite = Access(rawValue: 1)
+    /// Every write goes to the end, wherever another process has moved it.
+    static let append = Access(rawValue: 2)
+    /// Makes the file when it is not there.
+    static let create = Access(rawValue: 4)
+    /// Fails when the file is there.
+    static let exclusive = Access(rawValue: 8)
+    static let truncate = Access(rawValue: 16)
+    static let folder = Access(rawValue: 32)
+
+    fileprivate var flags: Int32 {
+      (contains(.readWrite) || contains(.append) ? O_RDWR : O_RDONLY)
+        | (contains(.append) ? O_APPEND : 0) | (contains(.create) ? O_CREAT : 0)
+        | (contains(.exclusive) ? O_EXCL : 0) | (contains(.truncate) ? O_TRUNC : 0)
+        | (contains(.folder) ? O_DIRECTORY : 0)
+    }
+  }
+
+  /// Waits for the exclusive lock of `flock(2)`.
+  func lock() throws(SystemError) {
+    _ = try retrying("flock") { flock(raw, LOCK_EX) }
+  }
+
+  /// Takes the exclusive lock of `flock(2)` if nobody else has it, and says whether it did.
+  func tryLock() throws(SystemError) -> Bool {
+    do throws(SystemError) {
+      _ = try retrying("flock") { flock(raw, LOCK_EX | LOCK_NB) }
+      return true
+    } catch {
+      if error.code == EWOULDBLOCK { return false }
+      throw error
+    }
+  }
+
+  /// Gives the lock of `flock(2)` back, whoever else holds the same open file.
+  func unlock() {
+    _ = flock(raw, LOCK_UN)
+  }
+}
+
+/// The variadic `open(2)`, out of reach of the static method of the same name.
+private func openFile(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
+  open(path, flags, 0o600 as mode_t)
+}

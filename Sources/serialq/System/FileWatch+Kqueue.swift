@@ -1,0 +1,60 @@
+#if canImport(Darwin)
+  import Darwin
+
+  /// Wakes when files in a folder are made, grow, are replaced or go, without polling: `kqueue(2)`,
+  /// `EVFILT_VNODE`.
+  ///
+  /// Written from the manual and never run: the project is tested on Linux. Here a folder reports
+  /// only its entries, so the files in it are watched one by one, and looked for again in every
+  /// ``drain()``.
+  final class FileWatch {
+    private let events: FileDescriptor
+    private var folders: [Bytes] = []
+    private var watched: [Bytes: FileDescriptor] = [:]
+
+    init(folders: [Bytes] = []) throws(SystemError) {
+      events = FileDescriptor(owning: try retrying("kqueue") { kqueue() })
+      for folder in folders { try add(folder: folder) }
+    }
+
+    var descriptor: Int32 { events.raw }
+
+    func add(folder path: Bytes) throws(SystemError) {
+      try add(file: path)
+      folders.append(path)
+      try addFiles(of: path)
+    }
+
+    func add(file path: Bytes) throws(SystemError) {
+      let file = FileDescriptor(
+        owning: try path.withCPath { path in
+          Result { () throws(SystemError) in
+            try retrying("open") { open(path, O_EVTONLY | O_CLOEXEC) }
+          }
+        }.get())
+      let flags = NOTE_WRITE | NOTE_EXTEND | NOTE_DELETE | NOTE_RENAME
+      var change = kevent(
+        ident: UInt(file.raw), filter: Int16(EVFILT_VNODE), flags: UInt16(EV_ADD | EV_CLEAR),
+        fflags: UInt32(flags), data: 0, udata: nil)
+      _ = try retrying("kevent") { kevent(events.raw, &change, 1, nil, 0, nil) }
+      // An older descriptor of the same path is closed by this, and its registration goes with it.
+      watched[path] = file
+    }
+
+    func drain() {
+      var event = kevent()
+      var now = timespec()
+      while kevent(events.raw, nil, 0, &event, 1, &now) > 0 {}
+      for folder in folders { try? addFiles(of: folder) }
+    }
+
+    private func addFiles(of folder: Bytes) throws(SystemError) {
+      for name in try FileSystem.names(in: folder) {
+        let path = folder.appending(path: name)
+        guard let status = try FileSystem.status(of: path), status.kind == .file else { continue }
+        if try watched[path]?.status().identity == status.identity { continue }
+        try add(file: path)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,83 @@
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A system call that failed: the call's name and its `errno`.
+struct SystemError: Error, Equatable {
+  var call: StaticString
+  var code: Int32
+
+  init(_ call: StaticString, _ code: Int32) {
+    self.call = call
+    self.code = code
+  }
+
+  static func == (left: SystemError, right: SystemError) -> Bool { left.code == right.code }
+
+  /// What the system says about it, by `strerror`.
+  var text: String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
+
+  /// The failure that a person reads: what was tried, why it did not work, what to do next.
+  func failure(_ what: String) -> Failure {
+    Failure(what, "\(text) (\(call))", next: advice)
+  }
+
+  /// What to do about it, for the errors that a person can do something about.
+  private var advice: String? {
+    switch code {
+    case ENOSPC, EDQUOT: "Free some space on that disk, then try again: the queue is as it was."
+    case EACCES, EPERM: "Look at the owner and the mode of that path with ls -ld."
+    case EROFS: "Make the file system writable, or set SERIALQ_DIR to a folder on one that is."
+    case EMFILE, ENFILE: "Too many files are open: raise the limit with ulimit -n, then try again."
+    case EIO: "The disk reports errors: look at the system log before you rely on it."
+    default: nil
+    }
+  }
+}
+
+/// Does `work`, and turns a failing system call into the failure of `what`.
+func attempt<Result>(
+  _ what: @autoclosure () -> String,
+  _ work: () throws(SystemError) -> Result
+) throws(Failure) -> Result {
+  do throws(SystemError) {
+    return try work()
+  } catch {
+    throw error.failure(what())
+  }
+}
+
+/// Repeats a call for as long as a signal interrupts it: `EINTR` is never an error.
+func retrying<Value: SignedInteger>(
+  _ call: StaticString,
+  _ body: () -> Value
+) throws(SystemError) -> Value {
+  while true {
+    let value = body()
+    if value != -1 { return value }
+    let code = errno
+    if code != EINTR { throw SystemError(call, code) }
+  }
+}
+
+extension Array where Element == UInt8 {
+  /// Hands the bytes to a C function that wants a string ending in NUL.
+  func withCPath<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: count + 1) { buffer in
+      for (index, byte) in enumerated() { buffer[index] = CChar(bitPattern: byte) }
+      buffer[count] = 0
+      guard let base = buffer.baseAddress else { preconditionFailure("never empty") }
+      return body(base)
+    }
+  }
+
+  /// The path of an entry in the folder that these bytes name.
+  func appending(path name: Bytes) -> Bytes {
+    var path = self
+    if path.last != UInt8(ascii: "/") { path.append(UInt8(ascii: "/")) }
+    path.append(contentsOf: name)
+    return path
+  }
+}

@@ -1,0 +1,54 @@
+import Testing
+
+@testable import serialq
+
+@Suite struct EnvironmentsTests {
+  private let temporary: TemporaryFolder
+  private let folder: QueueFolder
+
+  init() throws {
+    temporary = try TemporaryFolder()
+    folder = try temporary.queue()
+  }
+
+  // Fails when each store writes a file of its own, or the variables come back in another form.
+  @Test("Equal environments are stored once and come back exactly")
+  func once() throws {
+    let environments = Environments(folder)
+    let variables: [Bytes] = [Bytes("A=1"), Bytes("EMPTY="), [0x42, 0x3D, 0xFF, 0x0A], []]
+    let key = try environments.store(variables)
+    #expect(try environments.store(variables) == key)
+    #expect(try environments.load(key) == variables)
+    let none = try environments.store([])
+    #expect(try environments.load(none) == [])
+    #expect(Set(try FileSystem.names(in: folder.environments)) == [key, none])
+    // The FNV-1a of nothing, as published.
+    #expect(none == Bytes("cbf29ce484222325"))
+  }
+
+  // Fails when a key is trusted without comparing what is stored under it.
+  @Test("Two environments of the same hash are kept apart")
+  func collision() throws {
+    var environments = Environments(folder)
+    environments.hash = { _ in Bytes("0000000000000000") }
+    let one = try environments.store([Bytes("A=1")])
+    let two = try environments.store([Bytes("A=2")])
+    #expect(one != two)
+    #expect(try environments.store([Bytes("A=1")]) == one)
+    #expect(try environments.load(one) == [Bytes("A=1")])
+    #expect(try environments.load(two) == [Bytes("A=2")])
+  }
+
+  // Fails when a file counts because it is there: a crash or a bad disk may have left half of it.
+  @Test("A torn file is never trusted")
+  func torn() throws {
+    let environments = Environments(folder)
+    let key = try environments.store([Bytes("A=1"), Bytes("B=2")])
+    try write(Bytes("A=1\0"), to: folder.environments.appending(path: key))
+    #expect(throws: Failure.self) { try environments.load(key) }
+    let other = try environments.store([Bytes("A=1"), Bytes("B=2")])
+    #expect(other != key)
+    #expect(try environments.load(other) == [Bytes("A=1"), Bytes("B=2")])
+    #expect(throws: Failure.self) { try environments.load(Bytes("nothing")) }
+  }
+}

@@ -1,0 +1,229 @@
+import Dispatch
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+@Suite struct JournalTests {
+  private let temporary: TemporaryFolder
+  private let folder: QueueFolder
+
+  init() throws {
+    temporary = try TemporaryFolder()
+    folder = try temporary.queue()
+  }
+
+  // Fails when the id is read before the lock is taken: move `nextID` out of `locked`.
+  @Test("Ids are unique when eight threads add")
+  func uniqueIDs() throws {
+    let folder = folder
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      for count in 0..<25 {
+        do {
+          try Journal(folder).locked { (scope) throws(Failure) in
+            let id = try scope.nextID()
+            try scope.append([added(id, "\(thread) \(count)")], flush: false)
+          }
+        } catch {
+          Issue.record(error)
+        }
+      }
+    }
+    let queue = try Replayed(content(folder.journal)).queue
+    #expect(queue.jobs.map(\.id) == Array(1...200))
+    #expect(Set(queue.jobs.map { "\($0.command)" }).count == 200)
+  }
+
+  // Fails when a failed write is not taken back: leave the truncation out.
+  @Test("A full disk leaves the journal as it was", arguments: [0, 1, 50, 400])
+  func fullDisk(room: Int) throws {
+    try Journal(folder).append([added(1)])
+    let before = try content(folder.journal)
+    let full = JournalOutput(
+      write: { (file, bytes) throws(SystemError) in
+        try file.writeAll(Bytes(bytes.prefix(room)))
+        throw SystemError("write", ENOSPC)
+      }, flush: JournalOutput.system.flush)
+    let failure = try #require(throws: Failure.self) {
+      try Journal(folder, output: full).append([added(2), added(3)])
+    }
+    #expect(failure.next?.contains("Free some space") == true)
+    #expect(try content(folder.journal) == before)
+    try Journal(folder).append([added(2)])
+    #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 2])
+  }
+
+  // Fails when only the write is undone: a line that could not be flushed may be gone after a
+  // crash.
+  @Test("What cannot be flushed is taken back, and a reader that had seen it starts again")
+  func failedFlush() throws {
+    try Journal(folder).append([added(1)])
+    var reader = JournalReader(folder)
+    var queue = Queue()
+    _ = try reader.read(into: &queue)
+    let folder = folder
+    let seen = Seen()
+    let broken = JournalOutput(
+      write: JournalOutput.system.write,
+      flush: { (_) throws(SystemError) in
+        seen.look(folder)
+        throw SystemError("fdatasync", EIO)
+      })
+    #expect(throws: Failure.self) { try Journal(folder, output: broken).append([added(2)]) }
+    #expect(seen.ids == [1, 2])
+    // Longer than what was taken back, so the size alone would not tell.
+    try Journal(folder).append([added(2, String(repeating: "x", count: 300))])
+    let news = try seen.read()
+    #expect(news?.reset == true)
+    #expect(seen.ids == [1, 2])
+    #expect(seen.queue.job(2)?.command == .shell(Bytes(repeating: UInt8(ascii: "x"), count: 300)))
+  }
+
+  /// A reader that looks in the middle of an append.
+  private final class Seen: Sendable {
+    private let state = Guarded()
+
+    var queue: Queue { state.withLock { $0.queue } }
+    var ids: [JobID] { queue.jobs.map(\.id) }
+
+    func look(_ folder: QueueFolder) {
+      state.withLock { state in
+        state.reader = JournalReader(folder)
+        _ = try? state.reader?.read(into: &state.queue)
+      }
+    }
+
+    func read() throws -> JournalReader.News? {
+      try state.withLock { try $0.reader?.read(into: &$0.queue) }
+    }
+  }
+
+  // Fails when the window for the last line does not grow: take only the first one.
+  @Test("A last line of any length is read")
+  func longLines() throws {
+    for count in [1, 4_000, 4_096, 40_000, 700_000] {
+      try Journal(folder).locked { (scope) throws(Failure) in
+        try scope.append([added(try scope.nextID(), String(repeating: "x", count: count))])
+      }
+    }
+    var reader = JournalReader(folder)
+    var queue = Queue()
+    let news = try reader.read(into: &queue)
+    #expect(news == JournalReader.News(applied: 5))
+    #expect(queue.nextID == 6)
+  }
+
+  // Fails when the reader keeps its offset inside a batch, or tells an event twice.
+  @Test("A reader is told each event once, and a batch only when it is whole")
+  func follows() throws {
+    var reader = JournalReader(folder)
+    var queue = Queue()
+    var told: [Event] = []
+    #expect(try reader.read(into: &queue) == JournalReader.News())
+    let batches = lines([added(1)], next: 2) + lines([added(2), added(3)], next: 4)
+    let text = Bytes(batches.joined())
+    let file = try FileDescriptor.open(folder.journal, [.append, .create])
+    for byte in text {
+      try file.writeAll([byte])
+      _ = try reader.read(into: &queue) { told.append($0) }
+      #expect([0, 1, 3].contains(told.count))
+    }
+    #expect(told == [added(1), added(2), added(3)])
+    #expect(reader.lines == 3)
+  }
+
+  // Fails when the open file is read on after another took its place: do not compare the inodes.
+  @Test("Compaction gives the same queue, and a follower sees the reset", arguments: 1...8)
+  func compaction(seed: UInt64) throws {
+    var generator = SeededGenerator(state: seed)
+    for batch in randomHistory(&generator, batches: 60) {
+      try Journal(folder).locked { (scope) throws(Failure) in
+        try scope.append(batch, flush: false)
+      }
+    }
+    var reader = JournalReader(folder)
+    var queue = Queue()
+    _ = try reader.read(into: &queue)
+    let before = queue
+    let lines = reader.lines
+    try Journal(folder).locked { (scope) throws(Failure) in
+      try scope.compact()
+      #expect(try scope.nextID() == before.nextID)
+    }
+    let news = try reader.read(into: &queue)
+    #expect(news.reset)
+    #expect(news.ignored == 0)
+    #expect(queue == before)
+    #expect(reader.lines <= lines + 1)
+    try Journal(folder).locked { (scope) throws(Failure) in
+      try scope.append([added(try scope.nextID())])
+    }
+    #expect(try reader.read(into: &queue) == JournalReader.News(applied: 1))
+    #expect(try FileSystem.status(of: folder.newJournal) == nil)
+  }
+
+  // Fails when compaction throws damaged lines away, or environments that a job still needs.
+  @Test("Compaction puts damaged lines aside and deletes environments of nobody")
+  func compactionKeeps() throws {
+    let key = try Journal(folder).locked { (scope) throws(Failure) in
+      _ = try scope.storeEnvironment([Bytes("UNUSED=1")])
+      let key = try scope.storeEnvironment([Bytes("A=b")])
+      var job = newJob(1)
+      job.environment = key
+      try scope.append([.added(job), added(2)])
+      return key
+    }
+    var text = try content(folder.journal)
+    let damaged = text.count - 30
+    text[damaged] ^= 0x01
+    text += Bytes(lines([added(3)], next: 4).joined())
+    try write(text, to: folder.journal)
+    var reader = JournalReader(folder)
+    var queue = Queue()
+    #expect(try reader.read(into: &queue).damaged.map(\.number) == [2])
+    #expect(reader.isWorthCompacting(queue))
+    try Journal(folder).locked { (scope) throws(Failure) in try scope.compact() }
+    #expect(try reader.read(into: &queue).damaged == [])
+    #expect(queue.jobs.map(\.id) == [1, 3])
+    #expect(!reader.isWorthCompacting(queue))
+    #expect(text.split(separator: 10).map(Bytes.init)[1] + [10] == (try content(folder.damaged)))
+    #expect(try FileSystem.names(in: folder.environments) == [key])
+  }
+
+  // Fails when a failed compaction has touched the journal: rename before the flush.
+  @Test("A compaction that fails leaves the journal as it was")
+  func failedCompaction() throws {
+    try Journal(folder).append([added(1)])
+    let before = try content(folder.journal)
+    let broken = JournalOutput(
+      write: JournalOutput.system.write,
+      flush: { (_) throws(SystemError) in throw SystemError("fdatasync", ENOSPC) })
+    #expect(throws: Failure.self) {
+      try Journal(folder, output: broken).locked { (scope) throws(Failure) in try scope.compact() }
+    }
+    #expect(try content(folder.journal) == before)
+    #expect(try FileSystem.status(of: folder.newJournal) == nil)
+  }
+}
+
+/// The state of a test's reader behind a lock, because a journal's output may be called from any
+/// thread.
+private final class Guarded: Sendable {
+  struct State {
+    var reader: JournalReader?
+    var queue = Queue()
+  }
+
+  private let queue = DispatchQueue(label: "guarded")
+  // Touched only on `queue`.
+  private nonisolated(unsafe) var state = State()
+
+  func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+    try queue.sync { try body(&state) }
+  }
+}

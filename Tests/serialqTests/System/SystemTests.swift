@@ -1,0 +1,128 @@
+import Dispatch
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+@Suite struct SystemTests {
+  // Fails when a month or a leap year is a day off: treat 1900 or 2100 as a leap year.
+  @Test("A time is written as the C library has it, and reads back")
+  func times() {
+    var generator = SeededGenerator(state: 7)
+    let edges: [Int64] = [
+      0, -1, 951_782_400_000_000, 4_107_542_400_000_000, -2_203_891_200_000_000,
+      253_402_300_799_999_999, -62_167_219_200_000_000,
+    ]
+    let random = (0..<2_000).map { _ in
+      Int64.random(in: -62_167_219_200_000_000...253_402_300_799_999_999, using: &generator)
+    }
+    for microseconds in edges + random {
+      let time = Timestamp(microseconds: microseconds)
+      let fraction = (microseconds % 1_000_000 + 1_000_000) % 1_000_000
+      var seconds = time_t((microseconds - fraction) / 1_000_000)
+      var parts = tm()
+      gmtime_r(&seconds, &parts)
+      var buffer = [CChar](repeating: 0, count: 32)
+      strftime(&buffer, buffer.count, "%H:%M:%S", &parts)
+      let clock = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }.text
+      let text = time.rfc3339.text
+      #expect(text.dropFirst(11).hasPrefix(clock))
+      #expect(Int(text.prefix(4)) == Int(parts.tm_year) + 1900)
+      #expect(Int(text.dropFirst(5).prefix(2)) == Int(parts.tm_mon) + 1)
+      #expect(Int(text.dropFirst(8).prefix(2)) == Int(parts.tm_mday))
+      #expect(time.rfc3339.withUnsafeBufferPointer { Timestamp(rfc3339: $0) } == time)
+    }
+  }
+
+  // Fails when a field is not checked against the calendar.
+  @Test(
+    "What is not a time is refused",
+    arguments: [
+      "2026-02-29T10:00:00.000000Z", "2026-13-01T10:00:00.000000Z", "2026-01-01T24:00:00.000000Z",
+      "2026-01-01T10:60:00.000000Z", "2026-01-01T10:00:60.000000Z", "2026-01-01T10:00:00.000000z",
+      "2026-01-01T10:00:00.00000Z", "2026-00-01T10:00:00.000000Z", "2026-01-00T10:00:00.000000Z",
+      "+026-01-01T10:00:00.000000Z",
+    ])
+  func notTimes(text: String) {
+    #expect(Bytes(text.utf8).withUnsafeBufferPointer { Timestamp(rfc3339: $0) } == nil)
+  }
+
+  // Fails when the descriptor has not been told of: leave IN_MODIFY out of the mask.
+  @Test("A watch wakes when a file is made, grows or is replaced, and sleeps when drained")
+  func watch() throws {
+    let temporary = try TemporaryFolder()
+    let watch = try FileWatch(folders: [temporary.path])
+    func isAwake() throws -> Bool {
+      defer { watch.drain() }
+      return try waitForInput(on: [watch.descriptor], timeoutMilliseconds: 0) == [true]
+    }
+    #expect(try !isAwake())
+    let file = try FileDescriptor.open(temporary.path("f"), [.append, .create])
+    #expect(try isAwake())
+    #expect(try !isAwake())
+    try file.writeAll(Bytes("x"))
+    #expect(try isAwake())
+    try FileSystem.rename(temporary.path("f"), to: temporary.path("g"))
+    #expect(try isAwake())
+    #expect(try !isAwake())
+  }
+
+  // Fails when a second descriptor shares the lock: use fcntl locks, which belong to the process.
+  @Test("A lock keeps others out until it is given back")
+  func locks() throws {
+    let temporary = try TemporaryFolder()
+    let one = try FileDescriptor.open(temporary.path("l"), [.readWrite, .create])
+    let two = try FileDescriptor.open(temporary.path("l"), [.readWrite, .create])
+    #expect(try one.tryLock())
+    #expect(try !two.tryLock())
+    one.unlock()
+    #expect(try two.tryLock())
+  }
+
+  // Fails when O_NOFOLLOW or O_CLOEXEC is forgotten.
+  @Test("A planted link is not opened, and what is opened is not inherited")
+  func opens() throws {
+    let temporary = try TemporaryFolder()
+    let link = temporary.path("link")
+    #expect(link.withCPath { symlink("/etc/passwd", $0) } == 0)
+    #expect(throws: SystemError("open", ELOOP)) { try FileDescriptor.open(link, .read) }
+    let file = try FileDescriptor.open(link, .read, followingLinks: true)
+    #expect(fcntl(file.raw, F_GETFD) & FD_CLOEXEC != 0)
+    #expect(try FileDescriptor.openIfThere(temporary.path("none"), .read) == nil)
+  }
+
+  // Fails when a short write is taken for the whole: do not loop.
+  @Test("All bytes go through a pipe that takes a few at a time")
+  func shortWrites() throws {
+    let bytes = Bytes((0..<1_000_000).map { UInt8($0 % 251) })
+    #expect(try pipe(from: bytes).readAll() == bytes)
+  }
+
+  /// The end of a pipe that another thread writes to; that thread has the only other end.
+  private func pipe(from bytes: Bytes) throws -> FileDescriptor {
+    var ends: [Int32] = [0, 0]
+    try #require(makePipe(&ends) == 0)
+    let input = ends[1]
+    DispatchQueue.global().async { try? FileDescriptor(owning: input).writeAll(bytes) }
+    return FileDescriptor(owning: ends[0])
+  }
+
+  // Fails when an error that a person can do something about has no advice.
+  @Test(
+    "Errors of the disk and of permission say what to do",
+    arguments: [ENOSPC, EACCES, EROFS, EMFILE, EIO])
+  func advice(code: Int32) {
+    let failure = SystemError("write", code).failure("writing x")
+    #expect(failure.what == "writing x")
+    #expect(failure.why.hasSuffix("(write)"))
+    #expect(failure.next != nil)
+  }
+}
+
+/// `pipe(2)`, out of reach of the method of the same name.
+private func makePipe(_ ends: inout [Int32]) -> Int32 { pipe(&ends) }
