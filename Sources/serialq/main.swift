@@ -1,1 +1,1 @@
-print("serialq")
+Program.main()

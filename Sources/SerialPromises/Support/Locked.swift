@@ -6,20 +6,20 @@
   import Musl
 #endif
 
-/// A value behind a mutex: the only lock of the library.
+/// A value behind a mutex: the only lock of the package.
 ///
 /// A pthread mutex, because an uncontended one costs half of what `Synchronization.Mutex` does on
 /// Linux and because the thread sanitizer understands it there.
 ///
 /// No handler, `deinit` or callback of a user may run inside `withLock`: whatever has to be
 /// called or released is handed out of the closure and dealt with after it.
-final class Locked<State>: @unchecked Sendable {
+package final class Locked<State>: @unchecked Sendable {
   // Sendable because `state` is reached through `withLock` only, one thread at a time. The
   // pointers spare the runtime exclusivity check that a stored property of a class would cost.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let state: UnsafeMutablePointer<State>
 
-  init(_ initial: State) {
+  package init(_ initial: State) {
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
     let result = pthread_mutex_init(mutex, nil)
@@ -37,7 +37,7 @@ final class Locked<State>: @unchecked Sendable {
   }
 
   @inline(__always)
-  func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+  package func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return try body(&state.pointee)

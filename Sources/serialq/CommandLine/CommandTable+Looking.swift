@@ -30,10 +30,7 @@ extension CommandTable {
     ]
   )
 
-  static let states = [
-    "waiting", "running", "succeeded", "failed", "killed", "timed-out", "interrupted",
-    "cancelled", "skipped",
-  ]
+  static let states = JobState.allCases.map { "\($0.name)" }
 
   static let status = CommandSpec(
     name: .status,

@@ -1,7 +1,2 @@
-/// What a job runs.
-enum JobCommand: Equatable, Sendable {
-  /// A command line for `/bin/sh -c`.
-  case shell(Bytes)
-  /// A program and its arguments, passed on exactly; never empty.
-  case arguments([Bytes])
-}
+/// What a job runs, as the journal keeps it.
+typealias JobCommand = Command

@@ -37,6 +37,11 @@ struct Spool: Equatable, Sendable {
     }
   }
 
+  /// Where the queue of this name is or would be; makes nothing.
+  func folder(named name: String) throws(Failure) -> QueueFolder {
+    try queueFolder(named: Bytes(name.utf8))
+  }
+
   /// The queue of this name, or nil when there is none; makes nothing.
   func existingQueue(named name: Bytes) throws(Failure) -> QueueFolder? {
     let folder = try queueFolder(named: name)

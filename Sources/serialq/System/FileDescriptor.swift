@@ -50,6 +50,12 @@ final class FileDescriptor: Sendable {
     }
   }
 
+  /// Another descriptor for standard input, by `dup(2)`.
+  static func standardInput() throws(SystemError) -> FileDescriptor {
+    FileDescriptor(
+      owning: try retrying("fcntl") { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) })
+  }
+
   /// What a file is opened for.
   struct Access: OptionSet {
     var rawValue: Int32

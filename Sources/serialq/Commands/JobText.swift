@@ -1,0 +1,123 @@
+/// How a job is shown to people and to scripts.
+extension Job {
+  /// The exit code or the signal, once it has ended.
+  var exitText: String {
+    switch run?.how {
+    case .exited(let code), .cannotRun(let code, _): "\(code)"
+    case .killed(let signal): SignalName.of(signal)
+    case nil: ""
+    }
+  }
+
+  /// Nil unless it ended by itself, or could not be run.
+  var exitCode: Int? {
+    switch run?.how {
+    case .exited(let code), .cannotRun(let code, _): Int(code)
+    case .killed, nil: nil
+    }
+  }
+
+  var signalName: Bytes? {
+    if case .killed(let signal) = run?.how { Bytes(SignalName.of(signal).utf8) } else { nil }
+  }
+
+  /// How long it took, or has taken until now.
+  var elapsed: Duration? {
+    if let duration = run?.duration { return .nanoseconds(duration) }
+    guard state == .running, let started = run?.started else { return nil }
+    return .microseconds(max(0, Clock.now().microseconds - started.microseconds))
+  }
+
+  /// The label and what it runs, on one line.
+  var title: String {
+    let command = ShellQuote.command(command)
+    return label.map { "\(Visible.text($0)): \(command)" } ?? command
+  }
+
+  /// What became of it, as a sentence goes on after "job 3".
+  var outcomeText: String {
+    let time = elapsed.map { " after \(Humanize.duration($0))" } ?? ""
+    switch (state, run?.how) {
+    case (.failed, .cannotRun(let code, let reason)):
+      return "could not be run (\(code)): \(Visible.text(reason))"
+    case (.failed, _): return "failed with exit code \(exitText)\(time)"
+    case (.killed, _): return "was killed by \(exitText)\(time)"
+    case (.succeeded, _): return "succeeded\(time)"
+    case (.cancelled, _): return "was cancelled\(time)"
+    case (.interrupted, _): return "was interrupted: its runner died, how it ended is not known"
+    case (.waiting, _): return "waits"
+    case (.running, _): return "has been running\(time.replacingAfter)"
+    }
+  }
+
+  func write(to json: inout JSONWriter, log: Bytes) {
+    json.object { json in
+      json.member("id", id)
+      json.member("state", Bytes(state.name))
+      switch command {
+      case .shell(let line):
+        json.key("command")
+        json.null()
+        json.member("shell", line)
+      case .arguments(let words):
+        json.key("command")
+        json.array { json in words.forEach { json.string($0) } }
+        json.key("shell")
+        json.null()
+      }
+      json.member("label", label)
+      json.member("directory", directory)
+      json.member("exitCode", exitCode)
+      json.member("signal", signalName)
+      json.member("attempt", run?.attempt)
+      json.member("added", added.rfc3339)
+      json.member("started", run?.started?.rfc3339)
+      json.member("ended", run?.ended?.rfc3339)
+      json.key("duration")
+      if let duration = run?.duration {
+        json.double(Double(duration) / 1e9)
+      } else {
+        json.null()
+      }
+      json.member("log", log)
+    }
+  }
+}
+
+extension String {
+  /// " after 3s" as " for 3s".
+  fileprivate var replacingAfter: String {
+    hasPrefix(" after") ? " for" + dropFirst(" after".count) : self
+  }
+}
+
+extension JobState {
+  var name: StaticString {
+    switch self {
+    case .waiting: "waiting"
+    case .running: "running"
+    case .succeeded: "succeeded"
+    case .failed: "failed"
+    case .killed: "killed"
+    case .interrupted: "interrupted"
+    case .cancelled: "cancelled"
+    }
+  }
+
+  /// Whether it counts as a failure.
+  var isFailure: Bool {
+    switch self {
+    case .failed, .killed, .interrupted: true
+    case .waiting, .running, .succeeded, .cancelled: false
+    }
+  }
+
+  var colour: Colour? {
+    switch self {
+    case .waiting, .cancelled: .dim
+    case .running: .bold
+    case .succeeded: .green
+    case .failed, .killed, .interrupted: .red
+    }
+  }
+}

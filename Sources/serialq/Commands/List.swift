@@ -1,0 +1,45 @@
+extension Session {
+  /// `serialq list`: the jobs of a queue.
+  mutating func list(_ call: Invocation.List) throws(Failure) {
+    let found = try readQueue(named: call.queue)
+    var jobs = found?.1.jobs ?? []
+    if !call.states.isEmpty { jobs = jobs.filter { call.states.contains("\($0.state.name)") } }
+    if call.onlyFailed { jobs = jobs.filter(\.state.isFailure) }
+    if let last = call.last { jobs = jobs.suffix(last) }
+    if call.json {
+      let folder = try found?.0 ?? spool().folder(named: call.queue)
+      output.result(json(jobs, folder))
+    } else {
+      output.result(table(jobs))
+    }
+  }
+
+  private func json(_ jobs: [Job], _ folder: QueueFolder) -> Bytes {
+    var json = JSONWriter(reservingCapacity: 256 + 512 * jobs.count)
+    json.object { json in
+      json.member("version", 1)
+      json.member("queue", folder.name)
+      json.member("paused", false)
+      json.key("jobs")
+      json.array { json in for job in jobs { job.write(to: &json, log: folder.log(job.id)) } }
+    }
+    json.endLine()
+    return json.bytes
+  }
+
+  private func table(_ jobs: [Job]) -> String {
+    var columns = Columns(headings: [
+      .init(title: "ID", alignment: .right), .init(title: "STATE"),
+      .init(title: "EXIT", alignment: .right), .init(title: "TIME", alignment: .right),
+      .init(title: "NAME"), .init(title: "COMMAND"),
+    ])
+    columns.rows = jobs.map { job in
+      [
+        .init("\(job.id)"), .init("\(job.state.name)", job.state.colour), .init(job.exitText),
+        .init(job.elapsed.map(Humanize.duration) ?? ""), .init(job.label.map(Visible.text) ?? ""),
+        .init(ShellQuote.command(job.command)),
+      ]
+    }
+    return columns.rendered(colour: traits.hasColour)
+  }
+}

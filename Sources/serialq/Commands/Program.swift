@@ -1,0 +1,91 @@
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The whole program: words in, exit code out.
+enum Program {
+  /// Does what the process was called for, and exits: the only place that does.
+  static func main() -> Never {
+    let code = run()
+    exit(code.rawValue)
+  }
+
+  private static func run() -> ExitCode {
+    var session = Session()
+    do throws(Failure) {
+      try InheritedDescriptors.fillStandardOnes()
+      Output.ignoreBrokenPipes()
+      let words = ProcessWords.arguments()
+      let queue = Machine.variable("SERIALQ_QUEUE")
+      let code = try session.perform(try Invocation.parse(words, queueVariable: queue))
+      try session.output.flush()
+      return code
+    } catch {
+      session.output.message(error.description)
+      return error.code
+    }
+  }
+}
+
+/// One call of the program.
+struct Session {
+  var output = Output()
+
+  /// What may be printed to standard output.
+  let traits = TerminalTraits(of: STDOUT_FILENO, variable: Machine.variable)
+
+  /// What may be printed to standard error.
+  let messageTraits = TerminalTraits(of: STDERR_FILENO, variable: Machine.variable)
+
+  mutating func perform(_ invocation: Invocation) throws(Failure) -> ExitCode {
+    switch invocation {
+    case .add(let call): try add(call)
+    case .run(let call): return try run(call)
+    case .list(let call): try list(call)
+    case .status(let call): try status(call)
+    case .show(let call): try show(call)
+    case .log(let call): try log(call)
+    case .help(let command): output.result(Help.text(of: command))
+    case .version: output.result("serialq \(CommandTable.version)\n")
+    }
+    return .success
+  }
+
+  func spool() throws(Failure) -> Spool {
+    try Spool(environment: Machine.variable)
+  }
+
+  /// The queue and its jobs; nil when there is no such queue. Says what is damaged.
+  func readQueue(named name: String) throws(Failure) -> (QueueFolder, Queue)? {
+    guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else { return nil }
+    var queue = Queue()
+    var reader = JournalReader(folder)
+    report(try reader.read(into: &queue).damaged, in: folder)
+    return (folder, queue)
+  }
+
+  /// The job of this id; fails with the ids that there are.
+  func readJob(_ id: JobID, in name: String) throws(Failure) -> (QueueFolder, Job) {
+    guard let (folder, queue) = try readQueue(named: name) else {
+      throw Failure("job \(id)", "queue \(name) has no jobs", next: "Add one with: serialq add")
+    }
+    guard let job = queue.job(id) else {
+      let last = queue.jobs.last.map { "its last job is \($0.id)" } ?? "it has no jobs"
+      throw Failure(
+        "job \(id)", "queue \(name) has no such job; \(last)", next: "See all with: serialq list")
+    }
+    return (folder, job)
+  }
+
+  func report(_ damaged: [DamagedLine], in folder: QueueFolder) {
+    for line in damaged {
+      output.message(
+        """
+        serialq: \(Visible.text(folder.journal)): line \(line.number) is damaged \
+        (\(line.reason)) and was left out
+        """)
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import SerialPromises
+
+/// The step that runs the first waiting job of the queue.
+///
+/// Which one that is is decided when the step's turn has come, so that jobs can be reordered and
+/// cancelled until the last moment.
+struct NextJob: Promisable {
+  let runner: Runner
+
+  var handler: Handler {
+    { then in
+      runner.step(then) { () throws(Failure) in
+        guard let (job, lock) = try begin(isToldToEnd: then.isCancelled) else {
+          return runner.finish(nil)
+        }
+        try run(job, lock)
+        runner.jobEnded()
+      }
+    }
+  }
+
+  /// Chooses the job and writes down that it starts, before there is a process; nil when nothing
+  /// waits, and then this is no longer the queue's runner.
+  private func begin(isToldToEnd: Bool) throws(Failure) -> (Job, FileDescriptor)? {
+    try runner.view.withLock { (view) throws(Failure) in
+      let journal = view.journal
+      return try journal.locked { (scope) throws(Failure) in
+        try view.update()
+        guard !isToldToEnd, let job = view.queue.firstWaiting else {
+          runner.release()
+          return nil
+        }
+        let lock = try JobLock.take(job.id, runner.folder)
+        try scope.append([
+          .started(
+            id: job.id, attempt: (job.run?.attempt ?? 0) + 1, at: Clock.now(),
+            boot: Machine.boot())
+        ])
+        return (job, lock)
+      }
+    }
+  }
+
+  private func run(_ job: Job, _ lock: FileDescriptor) throws(Failure) {
+    let begun = Clock.monotonic()
+    let ending = try perform(job, lock)
+    let duration = Clock.monotonic() - begun
+    try runner.view.withLock { (view) throws(Failure) in
+      let journal = view.journal
+      try journal.locked { (scope) throws(Failure) in
+        try view.update()
+        // Without a next job, whose start is flushed, this is flushed itself.
+        try scope.append(
+          [
+            .ended(
+              id: job.id, at: Clock.now(), duration: duration, how: ending,
+              cancelled: runner.child.isToldToEnd)
+          ], flush: view.queue.firstWaiting == nil || runner.child.isToldToEnd)
+      }
+    }
+    JobLock.remove(job.id, runner.folder)
+  }
+
+  /// Spawns the job and waits for its end.
+  private func perform(_ job: Job, _ lock: FileDescriptor) throws(Failure) -> Ending {
+    let log = try attempt("making \(runner.folder.log(job.id).text)") { () throws(SystemError) in
+      try FileDescriptor.open(
+        runner.folder.log(job.id), [.readWrite, .append, .create, .truncate])
+    }
+    let process = JobProcess(
+      command: job.command, environment: try environment(of: job), directory: job.directory,
+      umask: UInt32(job.umask), output: log.raw, lock: lock.raw)
+    switch withExtendedLifetime((log, lock), { process.start() }) {
+    case .cannotRun(let code, let reason):
+      let message = Bytes("serialq: \(reason)\n".utf8)
+      try attempt("writing the log") { () throws(SystemError) in try log.writeAll(message) }
+      return .cannotRun(code.rawValue, reason: Bytes(reason.utf8))
+    case .running(let pid):
+      let child = ChildProcess(pid: pid)
+      runner.child.spawned(child)
+      // For whoever looks; it need not survive the machine, as the process does not.
+      let journal = runner.view.withLock { $0.journal }
+      try journal.locked { (scope) throws(Failure) in
+        try scope.append([.spawned(id: job.id, pid: pid)], flush: false)
+      }
+      try child.waitUntilEnded()
+      switch try runner.child.reap(child) {
+      case .exited(let code): return .exited(code)
+      case .killed(let signal): return .killed(signal)
+      }
+    }
+  }
+
+  private func environment(of job: Job) throws(Failure) -> [Bytes] {
+    let own = [Bytes("SERIALQ_JOB="), Bytes("SERIALQ_QUEUE=")]
+    let stored = try Environments(runner.folder).load(job.environment)
+    return stored.filter { variable in !own.contains { variable.starts(with: $0) } }
+      + [own[0] + Bytes("\(job.id)".utf8), own[1] + runner.folder.name]
+  }
+}

@@ -1,0 +1,46 @@
+extension Runner {
+  /// Finds out about the jobs that a runner before this one started and did not see the end of.
+  ///
+  /// A job whose processes live on is waited for, so that no two ever run at once. How such a job
+  /// ended nobody knows: it is marked as interrupted, and never run again by itself.
+  func recover() throws(Failure) {
+    let lost = try view.withLock { (view) throws(Failure) in
+      try view.update()
+      return view.queue.running.compactMap { view.queue.job($0) }
+    }
+    for job in lost {
+      try waitForOrphan(job)
+      let view = view.withLock { $0.journal }
+      try view.append([.interrupted(id: job.id, at: Clock.now())])
+      JobLock.remove(job.id, folder)
+      say(
+        """
+        serialq: job \(job.id) was interrupted: its runner died while it ran, and how it ended is \
+        not known
+        What it printed: serialq log \(job.id)
+        """)
+    }
+    try compactIfWorthIt()
+  }
+
+  private func waitForOrphan(_ job: Job) throws(Failure) {
+    guard let lock = try JobLock.existing(job.id, folder), try !tried(lock) else { return }
+    let process = job.run?.pid.map { " (process group \($0))" } ?? ""
+    let end = job.run?.pid.map { "\nTo end it: kill -- -\($0)" } ?? ""
+    say(
+      """
+      serialq: job \(job.id)\(process) of a runner that died is still running; waiting for its \
+      end\(end)
+      """)
+    try wait(for: lock)
+  }
+
+  private func compactIfWorthIt() throws(Failure) {
+    try view.withLock { (view) throws(Failure) in
+      try view.update()
+      guard view.reader.isWorthCompacting(view.queue) else { return }
+      try view.journal.locked { (scope) throws(Failure) in try scope.compact() }
+      try view.update()
+    }
+  }
+}

@@ -1,0 +1,67 @@
+#if canImport(Glibc)
+  @preconcurrency import Glibc
+#else
+  @preconcurrency import Darwin
+#endif
+
+/// What the system says about this process and this start of the machine.
+enum Machine {
+  /// The value of a variable, by `getenv(3)`.
+  static func variable(_ name: StaticString) -> Bytes? {
+    name.withUTF8Buffer { name in
+      (Bytes(name) + [0]).withUnsafeBufferPointer { name in
+        name.withMemoryRebound(to: CChar.self) { name in
+          name.baseAddress.flatMap { getenv($0) }.map(bytes)
+        }
+      }
+    }
+  }
+
+  /// Every `NAME=VALUE` of the environment, byte for byte: `environ(7)`.
+  ///
+  /// Nothing in the program changes the environment, so reading it needs no lock.
+  static func environment() -> [Bytes] {
+    var variables: [Bytes] = []
+    var next = environ
+    while let variable = next.pointee {
+      variables.append(bytes(variable))
+      next += 1
+    }
+    return variables
+  }
+
+  /// The current directory, by `getcwd(3)`.
+  static func directory() throws(SystemError) -> Bytes {
+    guard let path = getcwd(nil, 0) else { throw SystemError("getcwd", errno) }
+    defer { free(path) }
+    return bytes(path)
+  }
+
+  /// The file mode creation mask, by `umask(2)`, which can only tell it by changing it.
+  static func umask() -> UInt16 {
+    let mask = setUmask(0)
+    _ = setUmask(mask)
+    return UInt16(mask & 0o777)
+  }
+
+  /// Differs from one start of the machine to the next; empty where the system does not say.
+  static func boot() -> Bytes {
+    #if os(Linux)
+      let path = Bytes("/proc/sys/kernel/random/boot_id")
+      let text = try? FileDescriptor.openIfThere(path, .read)?.readAll()
+      return (text ?? []).filter { $0 > UInt8(ascii: " ") }
+    #else
+      var text = [CChar](repeating: 0, count: 64)
+      var size = text.count
+      guard sysctlbyname("kern.bootsessionuuid", &text, &size, nil, 0) == 0 else { return [] }
+      return bytes(&text)
+    #endif
+  }
+
+  private static func bytes(_ string: UnsafeMutablePointer<CChar>) -> Bytes {
+    Bytes(UnsafeRawBufferPointer(start: string, count: strlen(string)))
+  }
+}
+
+/// The C function, which the static method of the same name hides.
+private func setUmask(_ mask: mode_t) -> mode_t { umask(mask) }

@@ -1,0 +1,39 @@
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A pipe by which one thread wakes another out of `poll(2)`.
+final class WakeUpPipe: Sendable {
+  private let input: FileDescriptor
+  private let output: FileDescriptor
+
+  init() throws(SystemError) {
+    var ends: [Int32] = [0, 0]
+    _ = try retrying("pipe") { pipe(&ends) }
+    for end in ends {
+      // A job must not inherit them, and a full pipe must not block whoever wakes.
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
+    input = FileDescriptor(owning: ends[0])
+    output = FileDescriptor(owning: ends[1])
+  }
+
+  /// Has input when it was woken; for ``waitForInput(on:timeoutMilliseconds:)``.
+  var descriptor: Int32 { input.raw }
+
+  /// Wakes. A pipe that is full wakes as well, so a failed write says nothing.
+  func wake() {
+    var byte: UInt8 = 0
+    _ = write(output.raw, &byte, 1)
+  }
+
+  /// Takes what has been written, so that the next wait sleeps.
+  func drain() {
+    withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
+      while read(input.raw, buffer.baseAddress, buffer.count) > 0 {}
+    }
+  }
+}
