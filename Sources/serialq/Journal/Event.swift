@@ -202,9 +202,3 @@ extension FlatObject {
     return time
   }
 }
-
-extension UnsafeBufferPointer<UInt8> {
-  fileprivate func spells(_ word: StaticString) -> Bool {
-    count == word.utf8CodeUnitCount && word.withUTF8Buffer { elementsEqual($0) }
-  }
-}

@@ -122,9 +122,7 @@ struct FlatObject {
   }
 
   private func isNamed(_ index: Int, _ name: StaticString) -> Bool {
-    let range = members[index].name
-    return range.count == name.utf8CodeUnitCount
-      && name.withUTF8Buffer { line[range].elementsEqual($0) }
+    UnsafeBufferPointer(rebasing: line[members[index].name]).spells(name)
   }
 
   private func decoded(_ text: Text) -> Bytes {

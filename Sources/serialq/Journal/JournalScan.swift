@@ -28,26 +28,38 @@ extension Replay {
       // Cut off meanwhile: a write was taken back.
       if buffer.count == before { return }
       offset += Int64(buffer.count - before)
+      let bufferStart = offset - Int64(buffer.count)
       // The beginning of the buffer was searched for a line end before.
-      let used = try takeLines(of: buffer, searchingFrom: before, path: path, found)
-      buffer.removeSubrange(..<used)
+      let used = try takeLines(of: buffer, at: bufferStart, unsearched: before, path: path, found)
+      if let used {
+        buffer.removeSubrange(..<used)
+      } else {
+        buffer.removeAll(keepingCapacity: true)
+        offset = committed
+      }
     }
   }
 
-  /// Takes the whole lines at the start of `buffer` and returns their length.
+  /// Takes the whole lines at the start of `buffer` and returns their length; nil when what is to be
+  /// taken next stands before it.
   private mutating func takeLines(
     of buffer: Bytes,
-    searchingFrom searched: Int,
+    at offset: Int64,
+    unsearched: Int,
     path: Bytes,
     _ found: (Item) -> Void
-  ) throws(Failure) -> Int {
+  ) throws(Failure) -> Int? {
     let outcome = buffer.withUnsafeBufferPointer { bytes in
-      Result { () throws(Failure) in
+      Result { () throws(Failure) -> Int? in
         var start = 0
-        var search = searched
+        var search = unsearched
         while let end = lineEnd(in: bytes, from: search) {
-          try take(UnsafeBufferPointer(rebasing: bytes[start..<end]), found)
-          start = end + 1
+          switch try take(UnsafeBufferPointer(rebasing: bytes[start..<end]), found) {
+          case .following: start = end + 1
+          case .firstUncommitted:
+            if committed < offset { return nil }
+            start = Int(committed - offset)
+          }
           search = start
         }
         return start

@@ -1,14 +1,17 @@
 /// Turns the lines of a journal into what counts of them: whole events and whole batches.
 ///
 /// A pure state machine, fed with every line in order:
-/// - *between* batches → between (a line that stands alone, or is damaged) | inside (a line with
-///   more to come);
-/// - *inside* a batch → inside (the next line of it) | between (its last line).
+/// - *between* batches → between (a line that stands alone, or is damaged) | inside (a line with more
+///   to come);
+/// - *inside* a batch → inside (the next line of it) | telling (its last line);
+/// - *telling* → telling (a line of the batch, fed again) | between (the last one).
 ///
 /// Only what ends *between* counts, so a batch cut short by a crash is as if it had never been
 /// written. Damage costs only the damaged line: it takes the place of one line of the batch. A line
 /// that does not go on with the batch shows that the batch had been whole, because an appender cuts
 /// off one that is not.
+///
+/// The lines of a batch are read twice instead of kept: there may be a hundred thousand.
 struct Replay {
   /// What counts, in order.
   enum Item: Equatable {
@@ -16,13 +19,18 @@ struct Replay {
     case damaged(DamagedLine)
   }
 
+  /// Which line is to be fed next.
+  enum Next { case following, firstUncommitted }
+
   /// How many bytes of the journal count; what follows is cut off before the next append.
   private(set) var committed: Int64
   private(set) var committedLines: Int
   private var position: Int64
   private var lines: Int
-  private var pending: [Item] = []
+  /// How many lines of the batch at `committed` are still to come; 0 between batches.
   private var expected = 0
+  /// Everything before this offset counts: the end of the batch that is being told.
+  private var confirmed: Int64 = 0
   private var reader = JournalLine.Reader()
 
   /// Begins where an earlier replay had got to.
@@ -34,18 +42,29 @@ struct Replay {
   }
 
   /// Takes the next line, given without its end; fails on one that a newer version wrote.
+  ///
+  /// Returns `firstUncommitted` when a batch has turned out to be whole: then the line that begins at
+  /// ``committed`` is to be fed next.
   mutating func take(
     _ line: UnsafeBufferPointer<UInt8>,
     _ found: (Item) -> Void
-  ) throws(Failure) {
+  ) throws(Failure) -> Next {
     lines += 1
     let end = position + Int64(line.count + 1)
+    let next: Next
     switch reader.read(line) {
-    case .record(let record): take(record, from: position, to: end, found)
+    case .record(let record): next = take(record, from: position, to: end, found)
     case .newer: throw newerVersion()
-    case .damaged(let reason): try takePieces(of: line, reason, found)
+    case .damaged(let reason): next = try takePieces(of: line, reason, found)
     }
-    position = end
+    switch next {
+    case .following: position = end
+    case .firstUncommitted:
+      position = committed
+      lines = committedLines
+      expected = 0
+    }
+    return next
   }
 
   /// The fault of a line that is whole and not understood.
@@ -60,20 +79,43 @@ struct Replay {
     from start: Int64,
     to end: Int64,
     _ found: (Item) -> Void
-  ) {
+  ) -> Next {
+    if start < confirmed || (expected == 0 && record.more == 0) {
+      tell(.record(record), to: end, found)
+      return .following
+    }
     if expected > 0, record.more != expected - 1 {
-      commit(at: start, lines: lines - 1, found)
+      confirmed = start
+      return .firstUncommitted
     }
     expected = record.more
-    if expected == 0, pending.isEmpty {
-      // Nearly every line: nothing is kept for later.
-      found(.record(record))
-      committed = end
-      committedLines = lines
-      return
+    if expected > 0 { return .following }
+    confirmed = end
+    return .firstUncommitted
+  }
+
+  private mutating func take(
+    _ damaged: DamagedLine,
+    from start: Int64,
+    to end: Int64,
+    _ found: (Item) -> Void
+  ) -> Next {
+    if start < confirmed || expected == 0 {
+      tell(.damaged(damaged), to: end, found)
+      return .following
     }
-    pending.append(.record(record))
-    if expected == 0 { commit(at: end, lines: lines, found) }
+    expected -= 1
+    if expected > 0 { return .following }
+    confirmed = end
+    return .firstUncommitted
+  }
+
+  private mutating func tell(_ item: Item, to end: Int64, _ found: (Item) -> Void) {
+    found(item)
+    // Not in the middle of a batch, or a reader would go on from there.
+    guard end >= confirmed else { return }
+    committed = end
+    committedLines = lines
   }
 
   /// Takes a damaged line apart: when the damage hit a line end, two lines look like one, and the
@@ -82,26 +124,28 @@ struct Replay {
     of line: UnsafeBufferPointer<UInt8>,
     _ reason: StaticString,
     _ found: (Item) -> Void
-  ) throws(Failure) {
+  ) throws(Failure) -> Next {
     var start = 0
-    while start < line.count || start == 0 {
+    while true {
       let piece = start..<(nextOpening(in: line, after: start) ?? line.count)
       let isLast = piece.upperBound == line.count
+      let offset = position + Int64(start)
       let end = position + Int64(piece.upperBound + (isLast ? 1 : 0))
       // The whole line is known to be damaged, and so is the first of its pieces.
       let reading =
         start == 0
         ? .damaged(reason) : reader.read(UnsafeBufferPointer(rebasing: line[piece]))
+      let next: Next
       switch reading {
-      case .record(let record): take(record, from: position + Int64(start), to: end, found)
+      case .record(let record): next = take(record, from: offset, to: end, found)
       case .newer: throw newerVersion()
       case .damaged(let reason):
         let damaged = DamagedLine(number: lines, reason: reason, bytes: Bytes(line[piece]))
-        pending.append(.damaged(damaged))
-        expected = max(0, expected - 1)
-        if expected == 0 { commit(at: end, lines: lines, found) }
+        next = take(damaged, from: offset, to: end, found)
       }
-      if isLast { return }
+      if isLast || next == .firstUncommitted { return next }
+      // Should a batch begin with the next piece, it is fed again from there, as the same line.
+      if committed == end { committedLines = lines - 1 }
       start = piece.upperBound
     }
   }
@@ -112,14 +156,6 @@ struct Replay {
     return (start + 1...line.count - opening.count).first {
       line[$0] == opening[0] && line[$0...].starts(with: opening)
     }
-  }
-
-  private mutating func commit(at offset: Int64, lines: Int, _ found: (Item) -> Void) {
-    pending.forEach(found)
-    pending.removeAll()
-    expected = 0
-    committed = offset
-    committedLines = lines
   }
 }
 

@@ -9,7 +9,7 @@ struct SharedBytes {
 
   /// The remembered copy of these bytes, or a new one; O(count).
   mutating func copy(of bytes: UnsafeBufferPointer<UInt8>) -> Bytes {
-    for known in recent where known.count == bytes.count && known.elementsEqual(bytes) {
+    for known in recent where known.withUnsafeBufferPointer({ $0.isSame(as: bytes) }) {
       return known
     }
     return remember(Bytes(bytes))

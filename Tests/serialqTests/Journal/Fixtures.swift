@@ -90,8 +90,13 @@ struct Replayed {
     var replay = Replay()
     try text.withUnsafeBufferPointer { text in
       var start = 0
-      for end in text.indices where text[end] == UInt8(ascii: "\n") {
-        try replay.take(UnsafeBufferPointer(rebasing: text[start..<end])) { item in
+      var end = 0
+      while end < text.count {
+        guard text[end] == UInt8(ascii: "\n") else {
+          end += 1
+          continue
+        }
+        let next = try replay.take(UnsafeBufferPointer(rebasing: text[start..<end])) { item in
           switch item {
           case .record(let record): queue.apply(record)
           case .damaged(let line):
@@ -99,7 +104,8 @@ struct Replayed {
             damaged.append(line)
           }
         }
-        start = end + 1
+        start = next == .following ? end + 1 : Int(replay.committed)
+        end = start
       }
     }
     committed = replay.committed
@@ -138,7 +144,8 @@ func randomHistory(_ generator: inout SeededGenerator, batches: Int) -> [[Event]
       batch = [
         Bool.random(using: &generator)
           ? .interrupted(id: id, at: now)
-          : .ended(id: id, at: now, duration: 1_234_567, how: how, cancelled: .random(using: &generator))
+          : .ended(
+            id: id, at: now, duration: 1_234_567, how: how, cancelled: .random(using: &generator))
       ]
     }
     batch.forEach { queue.apply($0) }

@@ -137,6 +137,28 @@ import Testing
     #expect(reader.lines == 3)
   }
 
+  // Fails when a batch is looked for in the piece that was read last alone: it begins before that.
+  @Test("A batch larger than what is read at once is told once and in order, damage and all")
+  func largeBatch() throws {
+    var batch = lines((1...2_000).map { added($0) }, next: 2_001)
+    batch[700][50] ^= 1
+    let text = Bytes((lines([added(1, "early")], next: 2) + batch).joined())
+    #expect(text.count > 1 << 18)
+    try write(Bytes(text.dropLast(3)), to: folder.journal)
+    var reader = JournalReader(folder)
+    var queue = Queue()
+    #expect(try reader.read(into: &queue) == JournalReader.News(applied: 1))
+    try write(text, to: folder.journal)
+    var told: [JobID] = []
+    let news = try reader.read(into: &queue) { event in
+      if case .added(let job) = event { told.append(job.id) }
+    }
+    #expect(told == (1...2_000).filter { $0 != 701 })
+    #expect(news.damaged.map(\.number) == [702])
+    #expect(news.ignored == 1)
+    #expect(reader.lines == 2_001)
+  }
+
   // Fails when the open file is read on after another took its place: do not compare the inodes.
   @Test("Compaction gives the same queue, and a follower sees the reset", arguments: 1...8)
   func compaction(seed: UInt64) throws {

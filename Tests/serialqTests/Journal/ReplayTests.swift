@@ -64,7 +64,8 @@ import Testing
   @Test("A damaged byte costs only its own line", arguments: [UInt8(0), 0x0A, 0x22, 0xFF])
   func damage(byte: UInt8) throws {
     let batches: [[Event]] = [
-      [added(1)], [added(2), added(3), added(4)], [.cancelled(id: 1, at: Timestamp(microseconds: 0))],
+      [added(1)], [added(2), added(3), added(4)],
+      [.cancelled(id: 1, at: Timestamp(microseconds: 0))],
       [added(5)], [added(6), added(7)], [added(8)],
     ]
     var next = 1

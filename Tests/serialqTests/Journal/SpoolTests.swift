@@ -52,7 +52,8 @@ import Testing
   }
 
   // Fails when a link is followed: use stat in the place of lstat.
-  @Test("A link in the place of a spool or a queue is refused", arguments: ["spool", "spool/", "q"])
+  @Test(
+    "A link in the place of a spool or a queue is refused", arguments: ["spool", "spool/", "q"])
   func links(kind: String) throws {
     let real = temporary.path("real")
     #expect(try FileSystem.makeFolder(real))
