@@ -1,6 +1,6 @@
 /// Everything that decides how a job's process starts.
 struct JobProcess {
-  var command: JobCommand
+  var command: Command
   /// `NAME=VALUE`; exactly what the child gets.
   var environment: [Bytes]
   var directory: Bytes

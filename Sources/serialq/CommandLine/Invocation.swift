@@ -53,7 +53,7 @@ enum Invocation: Equatable {
 
 /// Where a call's jobs come from.
 enum JobSource: Equatable {
-  case command(JobCommand)
+  case command(Command)
   /// A file of command lines; `-` is standard input.
   case file(Bytes)
 }

@@ -4,9 +4,9 @@ enum JobFile {
   ///
   /// Blank lines and lines whose first visible character is `#` are skipped; a carriage return
   /// before the line's end is not part of it. `name` is the file as it was given.
-  static func commands(in text: Bytes, from name: Bytes) throws(Failure) -> [JobCommand] {
+  static func commands(in text: Bytes, from name: Bytes) throws(Failure) -> [Command] {
     let file = name == Bytes("-") ? "standard input" : Visible.text(name)
-    var commands: [JobCommand] = []
+    var commands: [Command] = []
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {
       let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line

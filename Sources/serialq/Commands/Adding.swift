@@ -1,6 +1,6 @@
 /// Puts jobs into a queue, for `add` and `run`.
 struct Adding {
-  var commands: [JobCommand]
+  var commands: [Command]
   var directory: Bytes
   var environment: [Bytes]
   var umask: UInt16
@@ -32,7 +32,7 @@ struct Adding {
     }
   }
 
-  private static func commands(of source: JobSource) throws(Failure) -> [JobCommand] {
+  private static func commands(of source: JobSource) throws(Failure) -> [Command] {
     switch source {
     case .command(let command): return [command]
     case .file(let path) where path == Bytes("-"):

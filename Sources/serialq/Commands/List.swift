@@ -7,8 +7,7 @@ extension Session {
     if call.onlyFailed { jobs = jobs.filter(\.state.isFailure) }
     if let last = call.last { jobs = jobs.suffix(last) }
     if call.json {
-      let folder = try found?.0 ?? spool().folder(named: call.queue)
-      output.result(json(jobs, folder))
+      output.result(json(jobs, try spool().folder(named: call.queue)))
     } else {
       output.result(table(jobs))
     }

@@ -3,8 +3,8 @@ extension Session {
   mutating func status(_ call: Invocation.Status) throws(Failure) {
     let found = try readQueue(named: call.queue)
     if call.json {
-      let folder = try found?.0 ?? spool().folder(named: call.queue)
-      return output.result(json(found?.1 ?? Queue(), folder))
+      let queue = found?.1 ?? Queue()
+      return output.result(json(queue, try spool().folder(named: call.queue)))
     }
     guard let (folder, queue) = found, !queue.jobs.isEmpty else {
       output.result("Queue \(call.queue) is empty.\n\nAdd a job:  serialq add 'make test'\n")

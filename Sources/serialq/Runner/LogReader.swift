@@ -21,9 +21,9 @@ struct LogReader {
     let (path, offset, known) = (path, offset, file)
     let (opened, piece) = try attempt("reading \(path.text)") {
       () throws(SystemError) -> (FileDescriptor?, Bytes) in
-      guard let file = try known ?? FileDescriptor.openIfThere(path, .read) else {
-        return (nil, [])
-      }
+      var file = known
+      if file == nil { file = try FileDescriptor.openIfThere(path, .read) }
+      guard let file else { return (nil, []) }
       var piece: Bytes = []
       try file.fill(&piece, with: 1 << 16, from: offset)
       return (file, piece)

@@ -10,23 +10,23 @@ struct NextJob: Promisable {
   var handler: Handler {
     { then in
       runner.step(then) { () throws(Failure) in
-        guard let (job, lock) = try begin(isToldToEnd: then.isCancelled) else {
+        guard let (job, lock) = try begin() else {
           return runner.finish(nil)
         }
         try run(job, lock)
-        runner.jobEnded()
+        runner.addNext()
       }
     }
   }
 
   /// Chooses the job and writes down that it starts, before there is a process; nil when nothing
-  /// waits, and then this is no longer the queue's runner.
-  private func begin(isToldToEnd: Bool) throws(Failure) -> (Job, FileDescriptor)? {
+  /// waits or the runner was told to end, and then it is no longer the queue's runner.
+  private func begin() throws(Failure) -> (Job, FileDescriptor)? {
     try runner.view.withLock { (view) throws(Failure) in
       let journal = view.journal
       return try journal.locked { (scope) throws(Failure) in
         try view.update()
-        guard !isToldToEnd, let job = view.queue.firstWaiting else {
+        guard !runner.child.isToldToEnd, let job = view.queue.firstWaiting else {
           runner.release()
           return nil
         }
@@ -43,7 +43,7 @@ struct NextJob: Promisable {
 
   private func run(_ job: Job, _ lock: FileDescriptor) throws(Failure) {
     let begun = Clock.monotonic()
-    let ending = try perform(job, lock)
+    let (ending, isCancelled) = try perform(job, lock)
     let duration = Clock.monotonic() - begun
     try runner.view.withLock { (view) throws(Failure) in
       let journal = view.journal
@@ -54,7 +54,7 @@ struct NextJob: Promisable {
           [
             .ended(
               id: job.id, at: Clock.now(), duration: duration, how: ending,
-              cancelled: runner.child.isToldToEnd)
+              cancelled: isCancelled)
           ], flush: view.queue.firstWaiting == nil || runner.child.isToldToEnd)
       }
     }
@@ -62,7 +62,7 @@ struct NextJob: Promisable {
   }
 
   /// Spawns the job and waits for its end.
-  private func perform(_ job: Job, _ lock: FileDescriptor) throws(Failure) -> Ending {
+  private func perform(_ job: Job, _ lock: FileDescriptor) throws(Failure) -> (Ending, isCancelled: Bool) {
     let log = try attempt("making \(runner.folder.log(job.id).text)") { () throws(SystemError) in
       try FileDescriptor.open(
         runner.folder.log(job.id), [.readWrite, .append, .create, .truncate])
@@ -74,7 +74,7 @@ struct NextJob: Promisable {
     case .cannotRun(let code, let reason):
       let message = Bytes("serialq: \(reason)\n".utf8)
       try attempt("writing the log") { () throws(SystemError) in try log.writeAll(message) }
-      return .cannotRun(code.rawValue, reason: Bytes(reason.utf8))
+      return (.cannotRun(code.rawValue, reason: Bytes(reason.utf8)), false)
     case .running(let pid):
       let child = ChildProcess(pid: pid)
       runner.child.spawned(child)
@@ -84,9 +84,11 @@ struct NextJob: Promisable {
         try scope.append([.spawned(id: job.id, pid: pid)], flush: false)
       }
       try child.waitUntilEnded()
+      // Before it is reaped: what is told to end from now on had ended by itself.
+      let isCancelled = runner.child.isToldToEnd
       switch try runner.child.reap(child) {
-      case .exited(let code): return .exited(code)
-      case .killed(let signal): return .killed(signal)
+      case .exited(let code): return (.exited(code), isCancelled)
+      case .killed(let signal): return (.killed(signal), isCancelled)
       }
     }
   }

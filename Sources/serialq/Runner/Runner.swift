@@ -53,8 +53,6 @@ final class Runner: Sendable {
   ///
   /// - Returns: Whether there is anything to wait for: not for a lock that another process holds.
   func stop() -> Bool {
-    manager.close()
-    manager.cancelAll()
     child.end()
     return state.withLock { !$0.isWaitingForLock && !$0.isDone }
   }
@@ -66,7 +64,8 @@ final class Runner: Sendable {
 
   // MARK: Steps
 
-  private func addNext() {
+  /// A job may wait.
+  func addNext() {
     manager.add(NextJob(runner: self))
   }
 
@@ -81,12 +80,7 @@ final class Runner: Sendable {
     }
   }
 
-  /// A job has ended: another may wait.
-  func jobEnded() {
-    if manager.isClosed { finish(nil) } else { addNext() }
-  }
-
-  /// Nothing waits any more.
+  /// There will be no further step, because nothing waits or because this failed.
   func finish(_ failure: Failure?) {
     let isFirst = state.withLock { state in
       defer {

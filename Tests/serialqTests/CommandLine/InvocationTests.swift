@@ -18,7 +18,7 @@ import Testing
     )
   }
 
-  private func add(_ command: JobCommand, _ options: JobOptions? = nil) -> Invocation {
+  private func add(_ command: Command, _ options: JobOptions? = nil) -> Invocation {
     .add(.init(job: options ?? jobs(), source: .command(command), json: false))
   }
 

@@ -3,7 +3,7 @@ import Testing
 @testable import serialq
 
 @Suite struct JobFileTests {
-  private func parse(_ text: Bytes) throws(Failure) -> [JobCommand] {
+  private func parse(_ text: Bytes) throws(Failure) -> [Command] {
     try JobFile.commands(in: text, from: Bytes("jobs.txt"))
   }
 

@@ -117,7 +117,7 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     for value in values {
       guard let scalar = UnicodeScalar(UInt32(value)) else { continue }
       let bytes = Bytes("a\(Character(scalar))b".utf8)
-      for command in [JobCommand.shell(bytes), .arguments([bytes])] {
+      for command in [Command.shell(bytes), .arguments([bytes])] {
         #expect(!ShellQuote.command(command).unicodeScalars.contains(scalar))
       }
       #expect(!Visible.text(bytes).unicodeScalars.contains(scalar))

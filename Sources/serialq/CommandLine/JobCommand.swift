@@ -1,2 +1,0 @@
-/// What a job runs, as the journal keeps it.
-typealias JobCommand = Command

@@ -1,0 +1,40 @@
+extension Session {
+  /// `serialq log`: what a job printed, or the jobs of a queue as they run.
+  mutating func log(_ call: Invocation.Log) throws(Failure) {
+    guard let id = call.id else { return try followQueue(call) }
+    let (folder, job) = try readJob(id, in: call.queue)
+    if call.follows, !job.state.isOver {
+      return try follow(.job(id), in: folder)
+    }
+    if job.state == .waiting {
+      throw Failure(
+        "the log of job \(id)", "it has not run yet", next: "Wait for it: serialq log -f \(id)")
+    }
+    var log = LogReader(folder.log(id))
+    try log.read { (piece) throws(Failure) in
+      output.result(piece)
+      try output.flush()
+    }
+  }
+
+  private mutating func followQueue(_ call: Invocation.Log) throws(Failure) {
+    guard let folder = try spool().existingQueue(named: Bytes(call.queue.utf8)) else { return }
+    try follow(.queue, in: folder)
+  }
+
+  private mutating func follow(_ subject: Follower.Subject, in folder: QueueFolder) throws(Failure)
+  {
+    var follower = try Follower(
+      folder, subject, isTalkative: subject == .queue && messageTraits.isTerminal)
+    let hasRunner = try RunnerLock.isHeld(folder)
+    if !follower.isAtEnd && !hasRunner {
+      output.message(
+        "serialq: queue \(folder.name.text) has no runner at work; start one with: serialq run")
+    }
+    try follower.advance(&output)
+    while !follower.isAtEnd && !output.readerIsGone {
+      try follower.wait()
+      try follower.advance(&output)
+    }
+  }
+}

@@ -1,0 +1,127 @@
+/// Prints what the jobs of a queue print, from job to job, as it comes; whoever runs them.
+struct Follower {
+  /// What is followed.
+  enum Subject: Equatable {
+    case queue
+    case job(JobID)
+  }
+
+  private let folder: QueueFolder
+  private let subject: Subject
+  /// Whether beginnings and ends that went well are said too.
+  private let isTalkative: Bool
+  private let watch: FileWatch
+  private var reader: JournalReader
+  private(set) var queue = Queue()
+  private var current: (id: JobID, log: LogReader)?
+
+  /// Jobs that ended before this began to look, or whose end has been told.
+  private var told: Set<JobID> = []
+  /// Jobs whose end has been told, and was a failure.
+  private(set) var failed: [JobID] = []
+  private(set) var succeeded = 0
+
+  /// Begins to look: what has ended by now is not told.
+  init(_ folder: QueueFolder, _ subject: Subject, isTalkative: Bool) throws(Failure) {
+    self.folder = folder
+    self.subject = subject
+    self.isTalkative = isTalkative
+    reader = JournalReader(folder)
+    watch = try attempt("watching \(folder.path.text)") { () throws(SystemError) in
+      try FileWatch(folders: [folder.path, folder.logs])
+    }
+    _ = try reader.read(into: &queue)
+    if subject == .queue {
+      for job in queue.jobs where job.state.isOver { told.insert(job.id) }
+    }
+  }
+
+  /// Whether nothing more will come, as far as the journal says.
+  var isAtEnd: Bool {
+    switch subject {
+    case .queue: queue.running.isEmpty && queue.count(.waiting) == 0
+    case .job(let id): queue.job(id).map(\.state.isOver) ?? true
+    }
+  }
+
+  /// Sleeps until something may have happened: in the queue, or at one of the descriptors.
+  func wait(orFor descriptors: [Int32] = []) throws(Failure) {
+    _ = try attempt("waiting") { () throws(SystemError) in
+      try waitForInput(on: [watch.descriptor] + descriptors, timeoutMilliseconds: nil)
+    }
+  }
+
+  /// Prints what has come since the last call.
+  mutating func advance(_ output: inout Output) throws(Failure) {
+    watch.drain()
+    var changed: [JobID] = []
+    let news = try reader.read(into: &queue) { event in
+      if let id = event.job, changed.last != id { changed.append(id) }
+    }
+    // Every event was told again, so those of old jobs too.
+    if news.reset { changed = queue.jobs.map(\.id) }
+    for id in changed { try follow(id, &output) }
+    try follow(queue.running.first, &output)
+    try printLog(&output)
+  }
+
+  /// Goes on to a job that has begun, and tells the end of one that is over.
+  private mutating func follow(_ id: JobID?, _ output: inout Output) throws(Failure) {
+    guard let id, isWanted(id), let job = queue.job(id), job.state != .waiting else { return }
+    guard !told.contains(id) else { return }
+    if current?.id != id {
+      // An orphan's log goes on; but the end of the job before has been told, so leave it.
+      try printLog(&output)
+      current = (id, LogReader(folder.log(id)))
+      if isTalkative { output.message("[\(id)] \(job.title)") }
+    }
+    guard job.state.isOver else { return }
+    try printLog(&output)
+    current = nil
+    tellEnd(of: job, &output)
+  }
+
+  private mutating func tellEnd(of job: Job, _ output: inout Output) {
+    told.insert(job.id)
+    if job.state == .succeeded { succeeded += 1 }
+    if job.state.isFailure { failed.append(job.id) }
+    if isTalkative {
+      output.message("[\(job.id)] \(job.outcomeText)")
+    } else if job.state.isFailure {
+      output.message("serialq: job \(job.id) \(job.outcomeText): \(job.title)")
+    }
+  }
+
+  private mutating func printLog(_ output: inout Output) throws(Failure) {
+    guard var log = current?.log else { return }
+    try log.read { (piece) throws(Failure) in
+      output.result(piece)
+      try output.flush()
+    }
+    current?.log = log
+  }
+
+  private func isWanted(_ id: JobID) -> Bool {
+    switch subject {
+    case .queue: true
+    case .job(let wanted): wanted == id
+    }
+  }
+}
+
+extension JobState {
+  var isOver: Bool { self != .waiting && self != .running }
+}
+
+extension Event {
+  /// The job that it speaks of.
+  var job: JobID? {
+    switch self {
+    case .added(let job): job.id
+    case .started(let id, _, _, _), .spawned(let id, _), .ended(let id, _, _, _, _),
+      .interrupted(let id, _), .cancelled(let id, _):
+      id
+    case .compacted: nil
+    }
+  }
+}
