@@ -8,7 +8,7 @@ let gnuSource: [CSetting] = [.define("_GNU_SOURCE", .when(platforms: [.linux]))]
 
 let package = Package(
   name: "SerialPromises",
-  platforms: [.macOS(.v13), .iOS(.v16)],
+  platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "SerialPromises", targets: ["SerialPromises"]),
     .executable(name: "serialq", targets: ["serialq"]),

@@ -84,7 +84,7 @@ extension PromiseManager {
   ///   calls it, which would wait for itself.
   public func waitUntilIdle(timeout: Duration? = nil) throws(PromiseError) {
     let thread = ThreadIdentity()
-    let step = order.withLock { $0.handlerThread == thread ? $0.runningStep : nil }
+    let step = order.withLock { $0.isHandling(on: thread) ? $0.runningStep : nil }
     if let step = step ?? RunningStep.waitingForItself(order) { throw .selfWait(step) }
     let ticket = Locked<Int?>(nil)
     let semaphore = DispatchSemaphore(value: 0)

@@ -67,7 +67,7 @@ public final class PromiseManager: Sendable {
   /// - Returns: The step's handle. A step that was refused, because the manager is closed or
   ///   full, has failed with that error, will never run, and is reported as a ``Diagnostic``.
   @discardableResult
-  public func add(_ handler: @escaping Promisable.Handler) -> StepHandle {
+  public func add(_ handler: consuming @escaping Promisable.Handler) -> StepHandle {
     add(handler, nil)
   }
 
@@ -92,10 +92,12 @@ public final class PromiseManager: Sendable {
 
   @inline(__always)
   private func add(
-    _ handler: @escaping Promisable.Handler, _ record: StepRecord?
+    _ handler: consuming @escaping Promisable.Handler, _ record: StepRecord?
   ) -> StepHandle {
+    // Moved into the queue, which spares the closure a retain and a release.
+    var work: Work? = Work(call: consume handler)
     let admission = order.transition { order, _ in
-      order.add(handler, record, lock: self.order, owner: self)
+      order.add(&work, record, lock: self.order, owner: self)
     }
     return accept(admission, name: record?.name)
   }
@@ -163,17 +165,21 @@ public final class PromiseManager: Sendable {
     // One token serves many steps, as long as each lets go of it.
     let then = token.take() ?? Then(lock: order, id: turn.id)
     then.reuse(for: turn.id)
-    turn.handler?(then)
+    turn.work?.call(then)
     token = consume then
-    guard isKnownUniquelyReferenced(&token) else {
-      let turn = order.transition { $0.handlerReturned(dropped: false, &$1) }
-      // Released after the transition: if this is the last reference, and `then` was not called,
-      // its `deinit` finds the step waiting for `then` and fails it.
-      token = nil
-      return turn
+    let isOnlyReference = isKnownUniquelyReferenced(&token)
+    let wasCalled = token?.handlerReturned() ?? false
+    if isOnlyReference {
+      return order.transition { order, consequences in
+        order.handlerReturned(wasCalled ? .called : .dropped, &consequences)
+      }
     }
-    return order.transition { order, consequences in
-      order.handlerReturned(dropped: token?.wasCalled == false, &consequences)
+    let turn = order.transition { order, consequences in
+      order.handlerReturned(wasCalled ? .called : .awaited, &consequences)
     }
+    // Released after the transition: if this is the last reference, and `then` was not called,
+    // its `deinit` finds the step waiting for `then` and fails it.
+    token = nil
+    return turn
   }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The continuation that a step calls when it is done, so that the next step can begin.
 ///
 /// ```swift
@@ -13,11 +15,20 @@
 ///
 /// All calls take constant time, beside the time of the steps that may run because of them.
 public final class Then: @unchecked Sendable {
-  // Sendable because `id` and `wasCalled` change under the lock or while a single reference
-  // exists: in `reuse`, after the drain has seen that it holds the only one, and in `deinit`.
+  // Sendable because `id` changes only in `reuse`, while a single reference exists.
   private let lock: Locked<SerialOrder>
   private(set) var id: Int
-  private(set) var wasCalled = false
+  private let stage = Atomic(Stage.onStack)
+
+  /// Where the call of `then` is awaited: integers, because atomic enumerations are not inlined.
+  private enum Stage {
+    /// By the drain, which looks when the handler returns. → called, away
+    static let onStack: UInt8 = 0
+    /// By nobody: the handler has returned, and the call has to go on with the queue. → called
+    static let away: UInt8 = 1
+    /// No more.
+    static let called: UInt8 = 2
+  }
 
   init(lock: Locked<SerialOrder>, id: Int) {
     self.lock = lock
@@ -25,7 +36,7 @@ public final class Then: @unchecked Sendable {
   }
 
   deinit {
-    guard !wasCalled else { return }
+    guard stage.load(ordering: .acquiring) != Stage.called else { return }
     let id = id
     let result = lock.transition { order, consequences in
       order.abandon(id: id, &consequences)
@@ -37,8 +48,20 @@ public final class Then: @unchecked Sendable {
   /// Prepares the token for the next step; only when nobody else holds it.
   func reuse(for id: Int) {
     self.id = id
-    wasCalled = false
+    stage.store(Stage.onStack, ordering: .relaxed)
   }
+
+  /// The handler has returned: from now on a call goes on with the queue itself.
+  ///
+  /// - Returns: Whether `then` was called before.
+  func handlerReturned() -> Bool {
+    let (_, found) = stage.compareExchange(
+      expected: Stage.onStack, desired: Stage.away, ordering: .acquiringAndReleasing)
+    return found == Stage.called
+  }
+
+  /// Whether `then` was called.
+  var wasCalled: Bool { stage.load(ordering: .acquiring) == Stage.called }
 
   /// Ends the step.
   ///
@@ -47,12 +70,25 @@ public final class Then: @unchecked Sendable {
   ///
   /// - Parameter error: Why the step failed; nil if it succeeded.
   public func callAsFunction(_ error: (any Error)? = nil) {
+    // Most steps succeed before their handler returns. The drain looks at the stage then, so no
+    // lock is needed; releasing makes what this thread wrote visible to the next step.
+    if error == nil,
+      stage.compareExchange(
+        expected: Stage.onStack, desired: Stage.called, ordering: .acquiringAndReleasing
+      ).exchanged
+    {
+      return
+    }
+    call(error)
+  }
+
+  @inline(never)
+  private func call(_ error: (any Error)?) {
     var isFirst = false
     let result = lock.transition { order, consequences in
-      isFirst = !wasCalled
-      guard isFirst else { return SerialOrder.ThenResult.late }
-      wasCalled = true
-      return order.then(id: id, error: error, &consequences)
+      // Under the lock, so that the drain finds the error when it finds the call.
+      isFirst = stage.exchange(Stage.called, ordering: .acquiringAndReleasing) != Stage.called
+      return isFirst ? order.then(id: id, error: error, &consequences) : .late
     }
     switch result {
     case .counted, .claimed(nil):

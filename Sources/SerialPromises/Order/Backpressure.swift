@@ -26,7 +26,8 @@ extension SerialOrder {
   ) -> Admission {
     if isClosed { return .refused(.closed) }
     let hasRoom = backpressure.capacity.map { waitingCount < $0 } ?? true
-    let admission = enter(handler, record, lock: lock, owner: owner)
+    var work: Work? = Work(call: handler)
+    let admission = enter(&work, record, lock: lock, owner: owner)
     if hasRoom {
       consequences.needed.call { admitted(true) }
     } else if case .entered(let segment, let id, _) = admission {

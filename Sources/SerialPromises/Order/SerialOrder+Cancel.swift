@@ -45,7 +45,7 @@ extension SerialOrder {
     let slot = segment.slots + (id - segment.base)
     slot.pointee.stage = .cancelled
     waitingCount -= 1
-    if let handler = slot.pointee.handler.take() { consequences.needed.release(handler) }
+    if let work = slot.pointee.work.take() { consequences.needed.release(work) }
     if let record = slot.pointee.record {
       if let admitted = record.admitted.take() {
         backpressure.parked -= 1

@@ -10,7 +10,7 @@ struct SerialOrder {
     case resting
     /// Somebody has promised to call `next`. → handling, resting
     case claimed
-    /// The handler of the first step is on the stack of `handlerThread`. → ended, away, claimed
+    /// The handler of the first step is on the stack of `turnThread`. → ended, away, claimed
     case handling
     /// `then` was called, and the handler is still on the stack. → claimed
     ///
@@ -34,7 +34,7 @@ struct SerialOrder {
     }
 
     var move = Move.leave
-    var handler: Promisable.Handler?
+    var work: Work?
     var id = 0
 
     /// What is to be released after the lock: it may be the last reference to a manager, or to
@@ -73,7 +73,7 @@ struct SerialOrder {
   var cancelHandlers: [@Sendable () -> Void] = []
   var stepProgress = 0.0
   private var thenError: (any Error)?
-  private(set) var handlerThread: ThreadIdentity?
+  private var turnThread: ThreadIdentity?
 
   /// How many handlers the claim's holder may still run before it hands over.
   private var allowance = 0
@@ -95,6 +95,11 @@ struct SerialOrder {
 
   /// Whether a step has begun and is not over.
   var isRunning: Bool { phase == .handling || phase == .ended || phase == .away }
+
+  /// Whether the running step's handler is on the stack of this thread.
+  func isHandling(on thread: ThreadIdentity) -> Bool {
+    (phase == .handling || phase == .ended) && turnThread == thread
+  }
 
   /// Whether nothing runs and nothing waits.
   var isIdle: Bool { !isRunning && waitingCount == 0 }
@@ -121,24 +126,24 @@ struct SerialOrder {
 
   @inline(__always)
   mutating func add(
-    _ handler: @escaping Promisable.Handler, _ record: StepRecord?, lock: Locked<SerialOrder>,
+    _ work: inout Work?, _ record: StepRecord?, lock: Locked<SerialOrder>,
     owner: PromiseManager?
   ) -> Admission {
     if isClosed { return .refused(.closed) }
     if let capacity = backpressure.capacity, waitingCount >= capacity {
       return .refused(.full(capacity: capacity))
     }
-    return enter(handler, record, lock: lock, owner: owner)
+    return enter(&work, record, lock: lock, owner: owner)
   }
 
   @inline(__always)
   mutating func enter(
-    _ handler: @escaping Promisable.Handler, _ record: StepRecord?, lock: Locked<SerialOrder>,
+    _ work: inout Work?, _ record: StepRecord?, lock: Locked<SerialOrder>,
     owner: PromiseManager?
   ) -> Admission {
     if isIdle { idleMark = queue.end }
     let id = queue.end
-    queue.append(handler, record, lock: lock)
+    queue.append(&work, record, lock: lock)
     guard let segment = queue.tail else { preconditionFailure("the step has a segment") }
     waitingCount += 1
     if let feed, feed.isWatched { feed.append(.added(segment.identity(of: id))) }
@@ -157,6 +162,7 @@ struct SerialOrder {
 
   /// Sets how many handlers the claim's holder may run: what waits now, and some more.
   mutating func beginTurn(extra: Int, includingWaiting: Bool) {
+    turnThread = ThreadIdentity()
     allowance = extra + (includingWaiting ? waitingCount : 0)
   }
 
@@ -170,14 +176,13 @@ struct SerialOrder {
     guard allowance > 0 else { return Turn(move: .handOver) }
     allowance -= 1
     phase = .handling
-    handlerThread = ThreadIdentity()
     waitingCount -= 1
     let slot = queue.firstSlot
     slot.pointee.stage = .running
-    let handler = slot.pointee.handler.take()
+    let work = slot.pointee.work.take()
     if backpressure.parked > 0 { admitParked(&consequences) }
     if let feed, feed.isWatched { feed.began(firstStep) }
-    return Turn(move: .run, handler: handler, id: queue.first)
+    return Turn(move: .run, work: work, id: queue.first)
   }
 
   /// Pops what was cancelled while it waited, up to the end of a segment.
@@ -221,14 +226,22 @@ struct SerialOrder {
     return then(id: id, error: PromiseError.cancelled(firstStep), &consequences)
   }
 
+  /// What is known of `then` when its handler returns.
+  enum Continuation {
+    case called
+    /// Nobody holds it any more.
+    case dropped
+    case awaited
+  }
+
   /// The handler of the running step has returned.
-  ///
-  /// - Parameter dropped: Nobody holds `then` any more.
-  mutating func handlerReturned(dropped: Bool, _ consequences: inout Consequences?) -> Turn {
-    handlerThread = nil
-    if phase == .ended {
+  mutating func handlerReturned(
+    _ continuation: Continuation, _ consequences: inout Consequences?
+  ) -> Turn {
+    // Ended by a grace period, or called on another thread between the look at `then` and here.
+    if phase == .ended || continuation == .called {
       end(thenError.take(), &consequences)
-    } else if dropped {
+    } else if continuation == .dropped {
       end(PromiseError.abandoned(firstStep), &consequences)
     } else {
       phase = .away

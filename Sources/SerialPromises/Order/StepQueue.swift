@@ -1,8 +1,13 @@
+/// A handler in a structure: a bare closure in an optional would be wrapped in a second one.
+struct Work {
+  let call: Promisable.Handler
+}
+
 /// One place in the queue: a step from its adding until nobody holds its handle any more.
 struct Slot {
   /// What to run. Nil as soon as it has been handed out, so that nothing is kept alive by a
   /// step that ran or was cancelled.
-  var handler: Promisable.Handler?
+  var work: Work?
 
   var stage = Stage.waiting
 
@@ -120,13 +125,12 @@ struct StepQueue {
   /// Appends a waiting step, which becomes number `end`.
   @inline(__always)
   mutating func append(
-    _ handler: @escaping Promisable.Handler, _ record: StepRecord?,
-    lock: Locked<SerialOrder>
+    _ work: inout Work?, _ record: StepRecord?, lock: Locked<SerialOrder>
   ) {
     if tailEnd == end { addSegment(lock) }
     guard let tailSlotsEnd else { preconditionFailure("there is a segment with room now") }
     let slot = tailSlotsEnd + (end - tailEnd)
-    slot.pointee.handler = handler
+    swap(&slot.pointee.work, &work)
     if let record { slot.pointee.record = record }
     end += 1
   }
