@@ -35,7 +35,7 @@ struct Observation: Equatable {
 
 /// The serial order as the rules tell it, with arrays and no thought for speed.
 struct ReferenceModel {
-  struct Step {
+  struct Step: Equatable {
     var stage = Slot.Stage.waiting
     var isParked = false
   }
@@ -104,5 +104,11 @@ struct ReferenceModel {
       line: line, phase: phase,
       flags: [isPaused, isClosed, hasFailure, isAskedToStop, cancelHandlers > 0, idleWaiters > 0],
       ending: ending, progress: progress)
+  }
+
+  func isUnchanged(since before: Self) -> Bool {
+    key == before.key && steps == before.steps && looked == before.looked
+      && idleMark == before.idleMark && cancelHandlers == before.cancelHandlers
+      && idleWaiters == before.idleWaiters
   }
 }

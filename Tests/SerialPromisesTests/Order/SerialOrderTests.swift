@@ -35,18 +35,17 @@ struct SerialOrderTests {
 /// Goes through the states that the model can reach, nearest first.
 private struct Search {
   private let setting: SerialOrderTests.Setting
-  /// How many steps may wait, and how many lines up behind the running one with cancelled ones.
-  private let maximumWaiting: Int
-  private let maximumLine: Int
+  private let isLong: Bool
   private let lock = Locked(SerialOrder())
   private var seen: Set<ReferenceModel.Key> = []
   private(set) var pairs = 0
   private(set) var reached: Set<SerialOrder.Phase> = []
 
+  private typealias Place = (model: ReferenceModel, history: [OrderEvent])
+
   init(_ setting: SerialOrderTests.Setting, isLong: Bool) {
     self.setting = setting
-    maximumWaiting = isLong ? 3 : 2
-    maximumLine = isLong ? 5 : 3
+    self.isLong = isLong
   }
 
   var summary: String { "\(seen.count) states, \(pairs) pairs of state and event" }
@@ -55,40 +54,63 @@ private struct Search {
     let start = ReferenceModel(
       policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched)
     seen = [start.key]
-    var frontier: [(model: ReferenceModel, history: [OrderEvent])] = [(start, [])]
+    var frontier: [Place] = [(start, [])]
     while !frontier.isEmpty {
-      var further: [(model: ReferenceModel, history: [OrderEvent])] = []
-      for (model, history) in frontier {
-        reached.insert(model.phase)
-        for event in events(in: model) {
-          var model = model
-          guard agrees(model.apply(event), history, event) else { return }
-          pairs += 1
-          guard isWithinBounds(model), seen.insert(model.key).inserted else { continue }
-          further.append((model, history + [event]))
-        }
+      var further: [Place] = []
+      for place in frontier {
+        reached.insert(place.model.phase)
+        guard let next = tryEverything(from: place) else { return }
+        further += next.filter { isWithinBounds($0.model) && seen.insert($0.model.key).inserted }
       }
       frontier = further
     }
   }
 
-  private func agrees(
-    _ expected: Observation, _ history: [OrderEvent], _ event: OrderEvent
-  ) -> Bool {
+  /// - Returns: Where the events lead; nil if one of them does what it should not.
+  private mutating func tryEverything(from place: Place) -> [Place]? {
+    var further: [Place] = []
+    var order = replay(place.history)
+    defer { order.dissolve() }
+    for event in events(in: place.model) {
+      var model = place.model
+      let expected = model.apply(event)
+      pairs += 1
+      // What should change nothing is tried on one and the same order: if it does change
+      // something after all, then what follows shows it.
+      if model.isUnchanged(since: place.model) {
+        guard agrees(&order, expected, place.history, event) else { return nil }
+      } else {
+        var order = replay(place.history)
+        defer { order.dissolve() }
+        guard agrees(&order, expected, place.history, event) else { return nil }
+        further.append((model, place.history + [event]))
+      }
+    }
+    return further
+  }
+
+  private func replay(_ history: [OrderEvent]) -> OrderUnderTest {
     var order = OrderUnderTest(
       policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched,
       lock: lock)
     for event in history { _ = order.apply(event) }
+    return order
+  }
+
+  private func agrees(
+    _ order: inout OrderUnderTest, _ expected: Observation, _ history: [OrderEvent],
+    _ event: OrderEvent
+  ) -> Bool {
     let result = order.apply(event)
     let actual = order.observation(result)
-    order.dissolve()
     guard actual != expected else { return true }
     Issue.record("after \(history), \(event):\n  got  \(actual)\n  want \(expected)")
     return false
   }
 
   private func isWithinBounds(_ model: ReferenceModel) -> Bool {
-    model.waiting.count <= maximumWaiting && model.steps.count - model.looked <= maximumLine + 1
+    let line = model.steps.count - model.looked
+    return model.waiting.count <= 3 && line <= (isLong ? 6 : 3) && (isLong || !model.isClosed)
   }
 
   private func events(in model: ReferenceModel) -> [OrderEvent] {
