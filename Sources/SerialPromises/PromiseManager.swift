@@ -135,7 +135,7 @@ public final class PromiseManager: Sendable {
   ///
   /// Only the holder of the claim may call this.
   private func drain() {
-    var token: Then?
+    var token: Token?
     var turn = order.transition { order, consequences in
       if queue == nil {
         order.beginTurn(extra: 1024, includingWaiting: true)
@@ -159,12 +159,12 @@ public final class PromiseManager: Sendable {
   }
 
   @inline(__always)
-  private func run(_ turn: SerialOrder.Turn, _ token: inout Then?) -> SerialOrder.Turn {
+  private func run(_ turn: SerialOrder.Turn, _ token: inout Token?) -> SerialOrder.Turn {
     // One token serves many steps, as long as each lets go of it.
-    let then = token.take() ?? Then(lock: order, id: turn.id)
-    then.reuse(for: turn.id)
-    turn.handler?(then)
-    token = consume then
+    let serving = token.take() ?? Token(lock: order, id: turn.id)
+    serving.reuse(for: turn.id)
+    turn.handler?(Then(token: serving))
+    token = consume serving
     guard isKnownUniquelyReferenced(&token) else {
       let turn = order.transition { $0.handlerReturned(dropped: false, &$1) }
       // Released after the transition: if this is the last reference, and `then` was not called,

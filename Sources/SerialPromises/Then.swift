@@ -8,14 +8,67 @@
 ///
 /// - It counts once. A second call changes nothing and is reported as a ``Diagnostic``.
 /// - It may be called from any thread, at once or later, from inside the handler or after it.
-/// - If its last reference goes away uncalled, the step fails with ``PromiseError/abandoned(_:)``
+/// - If its last copy goes away uncalled, the step fails with ``PromiseError/abandoned(_:)``
 ///   and the queue goes on.
 ///
 /// All calls take constant time, beside the time of the steps that may run because of them.
-public final class Then: @unchecked Sendable {
+public struct Then: Sendable {
+  // Not a class itself: a weak reference to a token that serves the next step would end that one.
+  let token: Token
+
+  /// Ends the step.
+  ///
+  /// If the handler has returned already, the steps that can run now run on the calling thread,
+  /// or where the manager's `on:` says.
+  ///
+  /// - Parameter error: Why the step failed; nil if it succeeded.
+  public func callAsFunction(_ error: (any Error)? = nil) {
+    token.call(error)
+  }
+
+  /// Registers what to do when the step is cancelled while it runs.
+  ///
+  /// The step is still to be ended by calling `then`, for instance with a `CancellationError`.
+  /// The handler is called once, on the thread that cancels; if the step has been cancelled
+  /// already, now, on this thread. It is released when the step is over.
+  ///
+  /// A handler that holds `then` keeps it from being noticed as dropped.
+  ///
+  /// - Parameter handler: Calls the work off.
+  public func onCancel(_ handler: @escaping @Sendable () -> Void) {
+    let isCancelled = token.lock.withLock { $0.onCancel(token.id, handler) }
+    if isCancelled { handler() }
+  }
+
+  /// Whether the step has been asked to stop. False when it is over.
+  public var isCancelled: Bool {
+    token.lock.withLock { $0.isRunning(token.id) && $0.isCancelRequested }
+  }
+
+  /// Reports how far the step has come.
+  ///
+  /// A fall, or a value outside 0…1, changes nothing and is reported as a ``Diagnostic``.
+  ///
+  /// - Parameter fraction: From 0 to 1.
+  public func progress(_ fraction: Double) {
+    let (result, diagnostics, step) = token.lock.withLock { order in
+      (order.report(fraction, of: token.id), order.diagnostics, order.runningStep)
+    }
+    if case .refused(let current) = result, let step {
+      let place = diagnostics ?? .shared
+      place.report(.progressIgnored(step, current: current, reported: fraction))
+    }
+  }
+
+  /// For marking the task that does the step's work.
+  var runningStep: RunningStep { RunningStep(lock: token.lock, id: token.id) }
+}
+
+/// What the copies of a `then` share; the last to go tells the order.
+final class Token: @unchecked Sendable {
   // Sendable because `id` and `wasCalled` change under the lock or while a single reference
   // exists: in `reuse`, after the drain has seen that it holds the only one, and in `deinit`.
-  private let lock: Locked<SerialOrder>
+  let lock: Locked<SerialOrder>
   private(set) var id: Int
   private(set) var wasCalled = false
 
@@ -40,13 +93,7 @@ public final class Then: @unchecked Sendable {
     wasCalled = false
   }
 
-  /// Ends the step.
-  ///
-  /// If the handler has returned already, the steps that can run now run on the calling thread,
-  /// or where the manager's `on:` says.
-  ///
-  /// - Parameter error: Why the step failed; nil if it succeeded.
-  public func callAsFunction(_ error: (any Error)? = nil) {
+  func call(_ error: (any Error)?) {
     var isFirst = false
     let result = lock.transition { order, consequences in
       isFirst = !wasCalled
@@ -69,43 +116,6 @@ public final class Then: @unchecked Sendable {
     let step = StepIdentity(id: id, name: name)
     (diagnostics ?? .shared).report(isFirst ? .thenCalledLate(step) : .thenCalledAgain(step))
   }
-
-  /// Registers what to do when the step is cancelled while it runs.
-  ///
-  /// The step is still to be ended by calling `then`, for instance with a `CancellationError`.
-  /// The handler is called once, on the thread that cancels; if the step has been cancelled
-  /// already, now, on this thread. It is released when the step is over.
-  ///
-  /// A handler that holds `then` keeps it from being noticed as dropped.
-  ///
-  /// - Parameter handler: Calls the work off.
-  public func onCancel(_ handler: @escaping @Sendable () -> Void) {
-    let isCancelled = lock.withLock { $0.onCancel(id, handler) }
-    if isCancelled { handler() }
-  }
-
-  /// Whether the step has been asked to stop. False when it is over.
-  public var isCancelled: Bool {
-    lock.withLock { $0.isRunning(id) && $0.isCancelRequested }
-  }
-
-  /// Reports how far the step has come.
-  ///
-  /// A fall, or a value outside 0…1, changes nothing and is reported as a ``Diagnostic``.
-  ///
-  /// - Parameter fraction: From 0 to 1.
-  public func progress(_ fraction: Double) {
-    let (result, diagnostics, step) = lock.withLock { order in
-      (order.report(fraction, of: id), order.diagnostics, order.runningStep)
-    }
-    if case .refused(let current) = result, let step {
-      let place = diagnostics ?? .shared
-      place.report(.progressIgnored(step, current: current, reported: fraction))
-    }
-  }
-
-  /// For marking the task that does the step's work.
-  var runningStep: RunningStep { RunningStep(lock: lock, id: id) }
 }
 
 /// Marks a task as belonging to a step, so that a step which waits for itself can be told.
