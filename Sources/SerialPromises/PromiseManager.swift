@@ -137,7 +137,7 @@ public final class PromiseManager: Sendable {
   ///
   /// Only the holder of the claim may call this.
   private func drain() {
-    var token: Then?
+    var token: Token?
     var turn = order.transition { order, consequences in
       if queue == nil {
         order.beginTurn(extra: 1024, includingWaiting: true)
@@ -161,12 +161,12 @@ public final class PromiseManager: Sendable {
   }
 
   @inline(__always)
-  private func run(_ turn: SerialOrder.Turn, _ token: inout Then?) -> SerialOrder.Turn {
+  private func run(_ turn: SerialOrder.Turn, _ token: inout Token?) -> SerialOrder.Turn {
     // One token serves many steps, as long as each lets go of it.
-    let then = token.take() ?? Then(lock: order, id: turn.id)
-    then.reuse(for: turn.id)
-    turn.work?.call(then)
-    token = consume then
+    let serving = token.take() ?? Token(lock: order, id: turn.id)
+    serving.reuse(for: turn.id)
+    turn.work?.call(Then(token: serving))
+    token = consume serving
     let isOnlyReference = isKnownUniquelyReferenced(&token)
     let wasCalled = token?.handlerReturned() ?? false
     if isOnlyReference {

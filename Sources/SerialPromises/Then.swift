@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The continuation that a step calls when it is done, so that the next step can begin.
 ///
 /// ```swift
@@ -10,58 +8,13 @@ import Synchronization
 ///
 /// - It counts once. A second call changes nothing and is reported as a ``Diagnostic``.
 /// - It may be called from any thread, at once or later, from inside the handler or after it.
-/// - If its last reference goes away uncalled, the step fails with ``PromiseError/abandoned(_:)``
+/// - If its last copy goes away uncalled, the step fails with ``PromiseError/abandoned(_:)``
 ///   and the queue goes on.
 ///
 /// All calls take constant time, beside the time of the steps that may run because of them.
-public final class Then: @unchecked Sendable {
-  // Sendable because `id` changes only in `reuse`, while a single reference exists.
-  private let lock: Locked<SerialOrder>
-  private(set) var id: Int
-  private let stage = Atomic(Stage.onStack)
-
-  /// Where the call of `then` is awaited: integers, because atomic enumerations are not inlined.
-  private enum Stage {
-    /// By the drain, which looks when the handler returns. → called, away
-    static let onStack: UInt8 = 0
-    /// By nobody: the handler has returned, and the call has to go on with the queue. → called
-    static let away: UInt8 = 1
-    /// No more.
-    static let called: UInt8 = 2
-  }
-
-  init(lock: Locked<SerialOrder>, id: Int) {
-    self.lock = lock
-    self.id = id
-  }
-
-  deinit {
-    guard stage.load(ordering: .acquiring) != Stage.called else { return }
-    let id = id
-    let result = lock.transition { order, consequences in
-      order.abandon(id: id, &consequences)
-    }
-    // Elsewhere, because the thread that dropped `then` may hold locks of its own.
-    if case .claimed(let manager?) = result { manager.continueElsewhere() }
-  }
-
-  /// Prepares the token for the next step; only when nobody else holds it.
-  func reuse(for id: Int) {
-    self.id = id
-    stage.store(Stage.onStack, ordering: .relaxed)
-  }
-
-  /// The handler has returned: from now on a call goes on with the queue itself.
-  ///
-  /// - Returns: Whether `then` was called before.
-  func handlerReturned() -> Bool {
-    let (_, found) = stage.compareExchange(
-      expected: Stage.onStack, desired: Stage.away, ordering: .acquiringAndReleasing)
-    return found == Stage.called
-  }
-
-  /// Whether `then` was called.
-  var wasCalled: Bool { stage.load(ordering: .acquiring) == Stage.called }
+public struct Then: Sendable {
+  // Not a class itself: a weak reference to a token that serves the next step would end that one.
+  let token: Token
 
   /// Ends the step.
   ///
@@ -70,40 +23,7 @@ public final class Then: @unchecked Sendable {
   ///
   /// - Parameter error: Why the step failed; nil if it succeeded.
   public func callAsFunction(_ error: (any Error)? = nil) {
-    // Most steps succeed before their handler returns. The drain looks at the stage then, so no
-    // lock is needed; releasing makes what this thread wrote visible to the next step.
-    if error == nil,
-      stage.compareExchange(
-        expected: Stage.onStack, desired: Stage.called, ordering: .acquiringAndReleasing
-      ).exchanged
-    {
-      return
-    }
-    call(error)
-  }
-
-  @inline(never)
-  private func call(_ error: (any Error)?) {
-    var isFirst = false
-    let result = lock.transition { order, consequences in
-      // Under the lock, so that the drain finds the error when it finds the call.
-      isFirst = stage.exchange(Stage.called, ordering: .acquiringAndReleasing) != Stage.called
-      return isFirst ? order.then(id: id, error: error, &consequences) : .late
-    }
-    switch result {
-    case .counted, .claimed(nil):
-      break
-    case .claimed(let manager?):
-      manager.startTurn()
-    case .late:
-      reportLate(isFirst: isFirst)
-    }
-  }
-
-  private func reportLate(isFirst: Bool) {
-    let (diagnostics, name) = lock.withLock { ($0.diagnostics, $0.name(of: id)) }
-    let step = StepIdentity(id: id, name: name)
-    (diagnostics ?? .shared).report(isFirst ? .thenCalledLate(step) : .thenCalledAgain(step))
+    token.call(error)
   }
 
   /// Registers what to do when the step is cancelled while it runs.
@@ -116,13 +36,13 @@ public final class Then: @unchecked Sendable {
   ///
   /// - Parameter handler: Calls the work off.
   public func onCancel(_ handler: @escaping @Sendable () -> Void) {
-    let isCancelled = lock.withLock { $0.onCancel(id, handler) }
+    let isCancelled = token.lock.withLock { $0.onCancel(token.id, handler) }
     if isCancelled { handler() }
   }
 
-  /// Whether the step has been asked to stop. False when it is over.
+  /// Whether the step has been asked to stop; false when it is over.
   public var isCancelled: Bool {
-    lock.withLock { $0.isRunning(id) && $0.isCancelRequested }
+    token.lock.withLock { $0.isRunning(token.id) && $0.isCancelRequested }
   }
 
   /// Reports how far the step has come.
@@ -131,8 +51,8 @@ public final class Then: @unchecked Sendable {
   ///
   /// - Parameter fraction: From 0 to 1.
   public func progress(_ fraction: Double) {
-    let (result, diagnostics, step) = lock.withLock { order in
-      (order.report(fraction, of: id), order.diagnostics, order.runningStep)
+    let (result, diagnostics, step) = token.lock.withLock { order in
+      (order.report(fraction, of: token.id), order.diagnostics, order.runningStep)
     }
     if case .refused(let current) = result, let step {
       let place = diagnostics ?? .shared
@@ -141,7 +61,7 @@ public final class Then: @unchecked Sendable {
   }
 
   /// For marking the task that does the step's work.
-  var runningStep: RunningStep { RunningStep(lock: lock, id: id) }
+  var runningStep: RunningStep { RunningStep(lock: token.lock, id: token.id) }
 }
 
 /// Marks a task as belonging to a step, so that a step which waits for itself can be told.

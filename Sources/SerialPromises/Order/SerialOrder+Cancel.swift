@@ -7,7 +7,9 @@ extension SerialOrder {
   ) -> Bool {
     switch segment.slots[id - segment.base].stage {
     case .waiting:
-      cancelWaiting(id, in: segment, &consequences)
+      let wasParked = cancelWaiting(id, in: segment, &consequences)
+      // One that was parked itself leaves no room behind.
+      if !wasParked, backpressure.parked > 0 { admitParked(&consequences) }
       settleAfterCancel(&consequences)
       return false
     case .running:
@@ -22,32 +24,37 @@ extension SerialOrder {
   ///
   /// - Returns: The running step that was told.
   mutating func cancelAll(_ consequences: inout Consequences?) -> Int? {
-    cancelWaiting(&consequences)
-    settleAfterCancel(&consequences)
+    if waitingCount > 0 {
+      cancelWaiting(&consequences)
+      settleAfterCancel(&consequences)
+    }
     guard isRunning else { return nil }
     requestCancel(&consequences)
     return queue.first
   }
 
-  /// Cancels all that waits.
+  /// Cancels all that waits. Nobody who is parked is told that there is room: it is no use.
   mutating func cancelWaiting(_ consequences: inout Consequences?) {
     guard waitingCount > 0 else { return }
     queue.forEach { id, segment in
       if segment.slots[id - segment.base].stage == .waiting {
-        cancelWaiting(id, in: segment, &consequences)
+        _ = cancelWaiting(id, in: segment, &consequences)
       }
     }
   }
 
+  /// - Returns: Whether the step was parked.
   private mutating func cancelWaiting(
     _ id: Int, in segment: Segment, _ consequences: inout Consequences?
-  ) {
+  ) -> Bool {
     let slot = segment.slots + (id - segment.base)
     slot.pointee.stage = .cancelled
     waitingCount -= 1
     if let work = slot.pointee.work.take() { consequences.needed.release(work) }
+    var wasParked = false
     if let record = slot.pointee.record {
       if let admitted = record.admitted.take() {
+        wasParked = true
         backpressure.parked -= 1
         consequences.needed.call { admitted(false) }
       }
@@ -55,8 +62,8 @@ extension SerialOrder {
         consequences.needed.tell(record.takeObservers(), .cancelled)
       }
     }
-    if backpressure.parked > 0 { admitParked(&consequences) }
     if let feed, feed.isWatched { feed.append(.cancelled(segment.identity(of: id))) }
+    return wasParked
   }
 
   private mutating func requestCancel(_ consequences: inout Consequences?) {

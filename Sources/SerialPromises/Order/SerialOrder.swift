@@ -73,6 +73,7 @@ struct SerialOrder {
   var cancelHandlers: [@Sendable () -> Void] = []
   var stepProgress = 0.0
   private var thenError: (any Error)?
+  private var isEndedByGrace = false
   private var turnThread: ThreadIdentity?
 
   /// How many handlers the claim's holder may still run before it hands over.
@@ -209,6 +210,7 @@ struct SerialOrder {
       end(error, &consequences)
       return .claimed(owner)
     case .resting, .claimed, .ended:
+      isEndedByGrace = false
       return .late
     }
   }
@@ -223,6 +225,7 @@ struct SerialOrder {
   /// Ends step `id` without its `then`, which will be late.
   mutating func endCancelled(id: Int, _ consequences: inout Consequences?) -> ThenResult {
     guard isRunning(id), phase != .ended else { return .late }
+    isEndedByGrace = phase == .handling
     return then(id: id, error: PromiseError.cancelled(firstStep), &consequences)
   }
 
@@ -238,6 +241,10 @@ struct SerialOrder {
   mutating func handlerReturned(
     _ continuation: Continuation, _ consequences: inout Consequences?
   ) -> Turn {
+    if isEndedByGrace {
+      isEndedByGrace = false
+      if continuation == .called { reportLate(&consequences) }
+    }
     // Ended by a grace period, or called on another thread between the look at `then` and here.
     if phase == .ended || continuation == .called {
       end(thenError.take(), &consequences)
@@ -248,6 +255,12 @@ struct SerialOrder {
       return Turn(move: .leave)
     }
     return next(&consequences)
+  }
+
+  private func reportLate(_ consequences: inout Consequences?) {
+    let place = diagnostics ?? .shared
+    let step = firstStep
+    consequences.needed.call { place.report(.thenCalledLate(step)) }
   }
 
   // MARK: Leaving

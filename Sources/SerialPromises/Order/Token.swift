@@ -1,0 +1,86 @@
+import Synchronization
+
+/// What the copies of a `then` share; the last to go tells the order.
+final class Token: @unchecked Sendable {
+  // Sendable because `id` changes only in `reuse`, while a single reference exists.
+  let lock: Locked<SerialOrder>
+  private(set) var id: Int
+  private let stage = Atomic(Stage.onStack)
+
+  /// Where the call of `then` is awaited: integers, because atomic enumerations are not inlined.
+  private enum Stage {
+    /// By the drain, which looks when the handler returns. → called, away
+    static let onStack: UInt8 = 0
+    /// By nobody: the handler has returned, and the call has to go on with the queue. → called
+    static let away: UInt8 = 1
+    /// No more.
+    static let called: UInt8 = 2
+  }
+
+  init(lock: Locked<SerialOrder>, id: Int) {
+    self.lock = lock
+    self.id = id
+  }
+
+  deinit {
+    guard stage.load(ordering: .acquiring) != Stage.called else { return }
+    let id = id
+    let result = lock.transition { order, consequences in
+      order.abandon(id: id, &consequences)
+    }
+    // Elsewhere, because the thread that dropped `then` may hold locks of its own.
+    if case .claimed(let manager?) = result { manager.continueElsewhere() }
+  }
+
+  /// Prepares the token for the next step; only when nobody else holds it.
+  func reuse(for id: Int) {
+    self.id = id
+    stage.store(Stage.onStack, ordering: .relaxed)
+  }
+
+  /// The handler has returned: from now on a call goes on with the queue itself.
+  ///
+  /// - Returns: Whether `then` was called before.
+  func handlerReturned() -> Bool {
+    let (_, found) = stage.compareExchange(
+      expected: Stage.onStack, desired: Stage.away, ordering: .acquiringAndReleasing)
+    return found == Stage.called
+  }
+
+  func call(_ error: (any Error)?) {
+    // Most steps succeed before their handler returns. The drain looks at the stage then, so no
+    // lock is needed; releasing makes what this thread wrote visible to the next step.
+    if error == nil,
+      stage.compareExchange(
+        expected: Stage.onStack, desired: Stage.called, ordering: .acquiringAndReleasing
+      ).exchanged
+    {
+      return
+    }
+    callLocked(error)
+  }
+
+  @inline(never)
+  private func callLocked(_ error: (any Error)?) {
+    var isFirst = false
+    let result = lock.transition { order, consequences in
+      // Under the lock, so that the drain finds the error when it finds the call.
+      isFirst = stage.exchange(Stage.called, ordering: .acquiringAndReleasing) != Stage.called
+      return isFirst ? order.then(id: id, error: error, &consequences) : .late
+    }
+    switch result {
+    case .counted, .claimed(nil):
+      break
+    case .claimed(let manager?):
+      manager.startTurn()
+    case .late:
+      reportLate(isFirst: isFirst)
+    }
+  }
+
+  private func reportLate(isFirst: Bool) {
+    let (diagnostics, name) = lock.withLock { ($0.diagnostics, $0.name(of: id)) }
+    let step = StepIdentity(id: id, name: name)
+    (diagnostics ?? .shared).report(isFirst ? .thenCalledLate(step) : .thenCalledAgain(step))
+  }
+}

@@ -1,0 +1,142 @@
+import Testing
+
+@testable import SerialPromises
+
+/// First added, first run, and never two.
+struct OrderOfStepsTests {
+  // Fails if `append` or `popFirst` takes steps from the wrong end.
+  @Test("steps run in the order of adding")
+  func order() {
+    let (manager, log) = (PromiseManager(), Log<Int>())
+    manager.pause()
+    for number in 1...200 {
+      manager.add { then in
+        log.append(number)
+        then()
+      }
+    }
+    #expect(log.count == 0)
+    manager.resume()
+    #expect(log.all == Array(1...200))
+  }
+
+  // Fails if a step that is added while another runs, or from a handler, is put in front or run
+  // at once.
+  @Test("a step that a handler adds runs after everything that waits")
+  func addedFromHandler() {
+    let (manager, log) = (PromiseManager(), Log<String>())
+    manager.pause()
+    manager.add { then in
+      manager.add { then in
+        log.append("added")
+        then()
+      }
+      log.append("first")
+      then()
+    }
+    manager.add { then in
+      log.append("second")
+      then()
+    }
+    manager.resume()
+    #expect(log.all == ["first", "second", "added"])
+  }
+
+  // Fails if `handlerReturned` is not waited for: the next step would start inside the handler.
+  @Test("a step that calls then before its handler ends holds the next up until it has returned")
+  func thenInsideHandler() {
+    let (manager, log) = (PromiseManager(), Log<String>())
+    manager.add { then in
+      manager.add { then in
+        log.append("second")
+        then()
+      }
+      then()
+      log.append("after then")
+    }
+    #expect(log.all == ["after then", "second"])
+  }
+
+  // Fails if the transition for `then` in the phase `handling` hands out the claim.
+  @Test("then from another thread does not start the next step while the handler is on the stack")
+  func thenFromAnotherThread() {
+    let (manager, log) = (PromiseManager(), Log<String>())
+    let (adder, caller) = (Locked<UInt>(0), Locked<UInt>(0))
+    adder.withLock { $0 = currentThread() }
+    manager.add { then in
+      manager.add { then in
+        log.append("second on the adder's thread: \(adder.withLock { $0 } == currentThread())")
+        then()
+      }
+      onThread {
+        caller.withLock { $0 = currentThread() }
+        then()
+        log.append("then has returned")
+      }
+      log.append("handler returns")
+    }
+    #expect(
+      log.all == ["then has returned", "handler returns", "second on the adder's thread: true"])
+    #expect(caller.withLock { $0 } != adder.withLock { $0 })
+  }
+
+  // Fails if the next step starts when the handler has returned, without waiting for `then`.
+  @Test("the next step waits for then when the handler has returned first")
+  func handlerReturnsFirst() {
+    let (manager, taken) = (PromiseManager(), Taken())
+    manager.add(taken.handler)
+    let second = manager.add { then in then() }
+    #expect(text(second.state) == "waiting")
+    taken.call()
+    #expect(text(second.state) == "succeeded")
+  }
+
+  // Fails (under the thread sanitizer too) if a step does not see what the one before it wrote.
+  @Test("what a step wrote is seen by the next, on whichever thread it runs")
+  func visibility() async {
+    final class Plain: @unchecked Sendable { var count = 0 }
+    let (manager, plain) = (PromiseManager(), Plain())
+    for index in 0..<200 {
+      manager.add { then in
+        plain.count += 1
+        if index.isMultiple(of: 2) { Task { then() } } else { then() }
+      }
+    }
+    await manager.idle()
+    #expect(plain.count == 200)
+  }
+
+  // Fails if `Promisable` gets another requirement, or its handler is read late or twice.
+  @Test("any type can be a step, and its handler is read once, when it is added")
+  func anyType() {
+    struct Custom: Promisable {
+      let log: Log<String>
+      var handler: Handler {
+        log.append("read")
+        return { [log] then in
+          log.append("run")
+          then()
+        }
+      }
+    }
+    let (manager, log) = (PromiseManager(), Log<String>())
+    manager.pause()
+    let handle = manager.add(Custom(log: log))
+    #expect(log.all == ["read"])
+    manager.resume()
+    #expect(log.all == ["read", "run"])
+    #expect(handle.name == nil)
+  }
+
+  // Fails if the names of steps given as `some Promisable` are lost.
+  @Test("a step keeps its name, also when it is added as any step")
+  func names() {
+    func add(_ step: some Promisable, to manager: PromiseManager) -> StepHandle {
+      manager.add(step)
+    }
+    let manager = PromiseManager()
+    #expect(manager.add(Step("upload") { then in then() }).name == "upload")
+    #expect(add(Step("download") { then in then() }, to: manager).name == "download")
+    #expect(manager.add { then in then() }.id == 3)
+  }
+}

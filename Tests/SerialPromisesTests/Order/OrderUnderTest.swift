@@ -1,0 +1,154 @@
+@testable import SerialPromises
+
+/// A serial order without a manager, and what it has told.
+struct OrderUnderTest {
+  private var order: SerialOrder
+  private let isWatched: Bool
+  private var segments: [Segment] = []
+  private let told = Locked<[String]>([])
+  /// Guards the segments for those who hold handles; here nobody does.
+  private let lock: Locked<SerialOrder>
+
+  init(policy: FailurePolicy, capacity: Int?, isWatched: Bool, lock: Locked<SerialOrder>) {
+    order = SerialOrder(policy: policy, capacity: capacity)
+    self.isWatched = isWatched
+    self.lock = lock
+    if isWatched { _ = order.listen(AsyncStream.makeStream(of: PromiseManager.Event.self).1) }
+  }
+
+  /// Lets the segments go one at a time.
+  mutating func dissolve() {
+    while order.queue.removeSegment() != nil {}
+  }
+
+  mutating func apply(_ event: OrderEvent) -> String {
+    told.withLock { $0 = [] }
+    _ = order.feed?.takeBatch(continuing: true)
+    var consequences: Consequences?
+    let result = perform(event, &consequences)
+    consequences?.perform()
+    return result
+  }
+
+  func observation(_ result: String) -> Observation {
+    let stages = segments.enumerated().map { $1.slot($0 + 1).pointee.stage }
+    return Observation(
+      result: result, told: told.withLock { $0 }.sorted(),
+      published: order.feed?.takeBatch(continuing: true)?.events.map(text) ?? [],
+      phase: order.phase, stages: stages, waiting: order.waitingCount,
+      parked: order.backpressure.parked, isIdle: order.isIdle, isPaused: order.isPaused,
+      isClosed: order.isClosed, hasFailure: order.failure != nil, progress: order.progress)
+  }
+
+  private mutating func perform(_ event: OrderEvent, _ news: inout Consequences?) -> String {
+    switch event {
+    case .add:
+      var work: Work? = Work { _ in }
+      return entered(order.add(&work, nil, lock: lock, owner: nil))
+    case .addWhenRoom:
+      let admission = order.addWhenRoom(
+        { _ in }, StepRecord(), lock: lock, owner: nil,
+        admitted: { [told] has in told.withLock { $0.append("admitted \(has)") } }, &news)
+      return entered(admission)
+    case .next(let allowance):
+      order.beginTurn(extra: allowance, includingWaiting: false)
+      return text(order.next(&news), &news)
+    case .then(let id, let ending):
+      return text(order.then(id: id, error: ending.error, &news))
+    case .returned(let dropped, let allowance):
+      order.beginTurn(extra: allowance, includingWaiting: false)
+      return text(order.handlerReturned(dropped ? .dropped : .awaited, &news), &news)
+    case .abandon(let id): return text(order.abandon(id: id, &news))
+    case .endCancelled(let id): return text(order.endCancelled(id: id, &news))
+    case .cancel(let id):
+      return order.cancel(id, in: segments[id - 1], &news) ? "running" : "not running"
+    case .cancelAll:
+      return "running \(order.cancelAll(&news).map(String.init) ?? "none")"
+    case .pause: order.isPaused = true
+    case .resume:
+      order.isPaused = false
+      order.failure = nil
+      return "claims \(order.claim(for: nil))"
+    case .close: order.isClosed = true
+    case .onCancel(let id):
+      let note = { @Sendable [told] in told.withLock { $0.append("cancel handler") } }
+      return "now \(order.onCancel(id, note))"
+    case .progress(let id, let fraction):
+      return text(order.report(fraction, of: id))
+    case .waitUntilIdle:
+      let note = { @Sendable [told] in told.withLock { $0.append("idle") } }
+      if !order.isIdle { _ = order.idleWaiters.add(note) }
+    }
+    return ""
+  }
+
+  private mutating func entered(_ admission: SerialOrder.Admission) -> String {
+    switch admission {
+    case .refused(.full): return "full"
+    case .refused(let error): return "\(error)".contains("closed") ? "closed" : "\(error)"
+    case .entered(let segment, let id, let claims):
+      segments.append(segment)
+      if isWatched {
+        segment.record(of: id).observers.append { [told] outcome in
+          told.withLock { $0.append("\(id) \(outcome.stage)") }
+        }
+      }
+      return "entered \(id) claims \(claims)"
+    }
+  }
+
+  private mutating func text(_ turn: SerialOrder.Turn, _ news: inout Consequences?) -> String {
+    switch turn.move {
+    case .run: turn.work == nil ? "run without a handler" : "run \(turn.id)"
+    case .again: text(order.next(&news), &news)
+    case .handOver: "handOver"
+    case .leave: "leave"
+    }
+  }
+
+  private func text(_ result: SerialOrder.ThenResult) -> String {
+    switch result {
+    case .counted: "counted"
+    case .claimed: "claimed"
+    case .late: "late"
+    }
+  }
+
+  private func text(_ result: SerialOrder.ProgressResult) -> String {
+    switch result {
+    case .risen: "risen"
+    case .unchanged: "unchanged"
+    case .refused(let current): "refused \(current)"
+    }
+  }
+
+  private func text(_ event: PromiseManager.Event) -> String {
+    switch event {
+    case .added(let step): "added \(step.id)"
+    case .started(let step): "started \(step.id)"
+    case .finished(let step, let outcome, _): "finished \(step.id) \(outcome.stage)"
+    case .cancelled(let step): "cancelled \(step.id)"
+    case .idle: "idle"
+    }
+  }
+}
+
+extension OrderEvent.Ending {
+  fileprivate var error: (any Error)? {
+    switch self {
+    case .success: nil
+    case .failure: Failed()
+    case .cancellation: CancellationError()
+    }
+  }
+}
+
+extension StepOutcome {
+  var stage: Slot.Stage {
+    switch self {
+    case .succeeded: .succeeded
+    case .failed: .failed
+    case .cancelled: .cancelled
+    }
+  }
+}

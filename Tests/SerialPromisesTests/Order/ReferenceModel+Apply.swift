@@ -1,0 +1,195 @@
+@testable import SerialPromises
+
+extension ReferenceModel {
+  /// Does what the rules say, and tells what the caller is told.
+  mutating func apply(_ event: OrderEvent) -> Observation {
+    (told, published) = ([], [])
+    let wasIdle = isIdle
+    let result = perform(event)
+    admitWhomThereIsRoomFor()
+    // A claimed queue has to be looked at before it is known that it stays idle.
+    let isLookedAt = event.isLook && phase == .resting
+    if isIdle, isLookedAt || (!wasIdle && phase == .resting) {
+      told += Array(repeating: "idle", count: idleWaiters)
+      idleWaiters = 0
+      publish("idle")
+    }
+    var observation = observation
+    observation.result = result
+    return observation
+  }
+
+  private mutating func perform(_ event: OrderEvent) -> String {
+    switch event {
+    case .add: return add(parks: false)
+    case .addWhenRoom: return add(parks: true)
+    case .next(let allowance): return next(allowance)
+    case .then(let id, let ending): return then(id, ending)
+    case .returned(let dropped, let allowance): return returned(dropped, allowance)
+    case .abandon(let id):
+      return id == running && phase == .away ? then(id, .failure) : "late"
+    case .endCancelled(let id):
+      return id == running && phase != .ended ? then(id, .cancellation) : "late"
+    case .cancel(let id): return cancel(id)
+    case .cancelAll: return cancelAll()
+    case .pause:
+      isPaused = true
+      return ""
+    case .resume:
+      (isPaused, hasFailure) = (false, false)
+      return "claims \(claim())"
+    case .close:
+      isClosed = true
+      return ""
+    case .onCancel(let id): return onCancel(id)
+    case .progress(let id, let fraction): return report(fraction, of: id)
+    case .waitUntilIdle:
+      if !isIdle { idleWaiters += 1 }
+      return ""
+    }
+  }
+
+  private mutating func add(parks: Bool) -> String {
+    if isClosed { return "closed" }
+    let hasRoom = capacity.map { waiting.count < $0 } ?? true
+    if !hasRoom && !parks { return "full" }
+    if isIdle { idleMark = steps.count }
+    steps.append(Step(isParked: !hasRoom))
+    if hasRoom && parks { told.append("admitted true") }
+    publish("added \(steps.count)")
+    return "entered \(steps.count) claims \(claim())"
+  }
+
+  private mutating func claim() -> Bool {
+    guard phase == .resting, !isPaused, !waiting.isEmpty else { return false }
+    phase = .claimed
+    return true
+  }
+
+  private mutating func next(_ allowance: Int) -> String {
+    while looked < steps.count, steps[looked].stage.isOver { looked += 1 }
+    guard let id = waiting.first, !isPaused else {
+      phase = .resting
+      return "leave"
+    }
+    guard allowance > 0 else { return "handOver" }
+    phase = .handling
+    steps[id - 1].stage = .running
+    running = id
+    publish("started \(id)")
+    return "run \(id)"
+  }
+
+  private mutating func then(_ id: Int, _ ending: OrderEvent.Ending) -> String {
+    guard id == running, phase == .handling || phase == .away else { return "late" }
+    if phase == .away {
+      end(id, ending)
+      return "claimed"
+    }
+    phase = .ended
+    self.ending = ending
+    return "counted"
+  }
+
+  private mutating func returned(_ dropped: Bool, _ allowance: Int) -> String {
+    guard let id = running else { return "impossible" }
+    if let ending {
+      self.ending = nil
+      end(id, ending)
+    } else if dropped {
+      end(id, .failure)
+    } else {
+      phase = .away
+      return "leave"
+    }
+    return next(allowance)
+  }
+
+  private mutating func end(_ id: Int, _ ending: OrderEvent.Ending) {
+    let stage: Slot.Stage =
+      switch ending {
+      case .success: .succeeded
+      case .cancellation where isAskedToStop: .cancelled
+      case .failure, .cancellation: .failed
+      }
+    steps[id - 1].stage = stage
+    if isWatched { told.append("\(id) \(stage)") }
+    publish("finished \(id) \(stage)")
+    (running, phase, progress, isAskedToStop, cancelHandlers) = (nil, .claimed, 0, false, 0)
+    guard stage == .failed else { return }
+    switch policy {
+    case .continue: break
+    case .stop: (isPaused, hasFailure) = (true, true)
+    case .cancelRest: for id in waiting { cancelWaiting(id) }
+    }
+  }
+
+  private mutating func cancelWaiting(_ id: Int) {
+    steps[id - 1].stage = .cancelled
+    if steps[id - 1].isParked {
+      steps[id - 1].isParked = false
+      told.append("admitted false")
+    }
+    if isWatched { told.append("\(id) cancelled") }
+    publish("cancelled \(id)")
+  }
+
+  private mutating func cancel(_ id: Int) -> String {
+    if id == running {
+      askToStop()
+      return "running"
+    }
+    if stage(id) == .waiting { cancelWaiting(id) }
+    return "not running"
+  }
+
+  private mutating func cancelAll() -> String {
+    for id in waiting { cancelWaiting(id) }
+    guard let running else { return "running none" }
+    askToStop()
+    return "running \(running)"
+  }
+
+  private mutating func askToStop() {
+    isAskedToStop = true
+    told += Array(repeating: "cancel handler", count: cancelHandlers)
+    cancelHandlers = 0
+  }
+
+  private mutating func onCancel(_ id: Int) -> String {
+    guard id == running else { return "now false" }
+    if isAskedToStop { return "now true" }
+    cancelHandlers += 1
+    return "now false"
+  }
+
+  private mutating func report(_ fraction: Double, of id: Int) -> String {
+    guard id == running else { return "unchanged" }
+    guard (progress...1).contains(fraction) else { return "refused \(progress)" }
+    if fraction == progress { return "unchanged" }
+    progress = fraction
+    return "risen"
+  }
+
+  private mutating func admitWhomThereIsRoomFor() {
+    guard let capacity else { return }
+    while let id = parked.first, waiting.count - parked.count < capacity {
+      steps[id - 1].isParked = false
+      told.append("admitted true")
+    }
+  }
+
+  private mutating func publish(_ event: String) {
+    if isWatched { published.append(event) }
+  }
+}
+
+extension OrderEvent {
+  /// Whether the claim's holder looks at what is next.
+  var isLook: Bool {
+    switch self {
+    case .next, .returned: true
+    default: false
+    }
+  }
+}

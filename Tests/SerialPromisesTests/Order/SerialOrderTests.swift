@@ -1,0 +1,141 @@
+import Testing
+
+@testable import SerialPromises
+
+/// The state machine against a naive model, event by event, with no threads.
+struct SerialOrderTests {
+  struct Setting: Sendable, CustomTestStringConvertible {
+    let policy: FailurePolicy
+    let capacity: Int?
+    let isWatched: Bool
+
+    var testDescription: String {
+      "\(policy), capacity \(capacity.map(String.init) ?? "none"), watched \(isWatched)"
+    }
+
+    static let all = [FailurePolicy.continue, .stop, .cancelRest].flatMap { policy in
+      [nil, 1, 2].flatMap { capacity in
+        [false, true].map { Setting(policy: policy, capacity: capacity, isWatched: $0) }
+      }
+    }
+  }
+
+  // Fails if any transition of `SerialOrder` is changed: what it answers, whom it tells, the
+  // phase, a stage, a count, an event. Then it prints the shortest history that shows it.
+  @Test("every event in every reachable state does what the model says", arguments: Setting.all)
+  func everyEventInEveryState(_ setting: Setting) {
+    var search = Search(setting, isLong: isLong)
+    search.run()
+    print("serial order, \(setting.testDescription): \(search.summary)")
+    #expect(search.pairs >= (setting.isWatched ? 10_000 : 2_000))
+    #expect(search.reached == [.resting, .claimed, .handling, .ended, .away])
+  }
+}
+
+/// Goes through the states that the model can reach, nearest first.
+private struct Search {
+  private let setting: SerialOrderTests.Setting
+  private let isLong: Bool
+  private let lock = Locked(SerialOrder())
+  private var seen: Set<ReferenceModel.Key> = []
+  private(set) var pairs = 0
+  private(set) var reached: Set<SerialOrder.Phase> = []
+
+  private typealias Place = (model: ReferenceModel, history: [OrderEvent])
+
+  init(_ setting: SerialOrderTests.Setting, isLong: Bool) {
+    self.setting = setting
+    self.isLong = isLong
+  }
+
+  var summary: String { "\(seen.count) states, \(pairs) pairs of state and event" }
+
+  mutating func run() {
+    let start = ReferenceModel(
+      policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched)
+    seen = [start.key]
+    var frontier: [Place] = [(start, [])]
+    while !frontier.isEmpty {
+      var further: [Place] = []
+      for place in frontier {
+        reached.insert(place.model.phase)
+        guard let next = tryEverything(from: place) else { return }
+        further += next.filter { isWithinBounds($0.model) && seen.insert($0.model.key).inserted }
+      }
+      frontier = further
+    }
+  }
+
+  /// - Returns: Where the events lead; nil if one of them does what it should not.
+  private mutating func tryEverything(from place: Place) -> [Place]? {
+    var further: [Place] = []
+    var order = replay(place.history)
+    defer { order.dissolve() }
+    for event in events(in: place.model) {
+      var model = place.model
+      let expected = model.apply(event)
+      pairs += 1
+      // What should change nothing is tried on one and the same order: if it does change
+      // something after all, then what follows shows it.
+      if model.isUnchanged(since: place.model) {
+        guard agrees(&order, expected, place.history, event) else { return nil }
+      } else {
+        var order = replay(place.history)
+        defer { order.dissolve() }
+        guard agrees(&order, expected, place.history, event) else { return nil }
+        further.append((model, place.history + [event]))
+      }
+    }
+    return further
+  }
+
+  private func replay(_ history: [OrderEvent]) -> OrderUnderTest {
+    var order = OrderUnderTest(
+      policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched,
+      lock: lock)
+    for event in history { _ = order.apply(event) }
+    return order
+  }
+
+  private func agrees(
+    _ order: inout OrderUnderTest, _ expected: Observation, _ history: [OrderEvent],
+    _ event: OrderEvent
+  ) -> Bool {
+    let result = order.apply(event)
+    let actual = order.observation(result)
+    guard actual != expected else { return true }
+    Issue.record("after \(history), \(event):\n  got  \(actual)\n  want \(expected)")
+    return false
+  }
+
+  private func isWithinBounds(_ model: ReferenceModel) -> Bool {
+    let line = model.steps.count - model.looked
+    return model.waiting.count <= 3 && line <= (isLong ? 6 : 3) && (isLong || !model.isClosed)
+  }
+
+  private func events(in model: ReferenceModel) -> [OrderEvent] {
+    var events: [OrderEvent] = [.add, .cancelAll, .pause, .resume]
+    if !model.isClosed { events.append(.close) }
+    if model.capacity != nil { events.append(.addWhenRoom) }
+    if setting.isWatched, model.idleWaiters == 0 { events.append(.waitUntilIdle) }
+    switch model.phase {
+    case .claimed:
+      events += [.next(allowance: 0), .next(allowance: 1)]
+    case .handling, .ended:
+      for allowance in 0...1 {
+        events.append(.returned(dropped: false, allowance: allowance))
+        events.append(.returned(dropped: true, allowance: allowance))
+      }
+    case .resting, .away: break
+    }
+    events += model.waiting.map(OrderEvent.cancel)
+    // One that runs, one that waits and one that is over, as far as there are such.
+    let over = model.ids { $0.stage.isOver }.last
+    for id in [model.running, model.waiting.first, over].compactMap({ $0 }) {
+      events += [.cancel(id), .abandon(id), .endCancelled(id), .onCancel(id)]
+      events += [.then(id, .success), .then(id, .failure), .then(id, .cancellation)]
+      events += [.progress(id, 0.5), .progress(id, 0.25), .progress(id, 2)]
+    }
+    return events
+  }
+}

@@ -1,0 +1,96 @@
+import Testing
+
+@testable import SerialPromises
+
+/// The storage behind the order: segments of slots.
+struct StepQueueTests {
+  private let lock = Locked(SerialOrder())
+
+  private func append(_ name: String?, to queue: inout StepQueue) {
+    var work: Work? = Work { _ in }
+    queue.append(&work, name.map(StepRecord.init(name:)), lock: lock)
+  }
+
+  private func filled(_ count: Int) -> StepQueue {
+    var queue = StepQueue()
+    for _ in 0..<count { append(nil, to: &queue) }
+    return queue
+  }
+
+  // Fails if `append` starts a segment one slot early or late, or `removeSpentSegment` does not
+  // move the head's slots along.
+  @Test(
+    "steps keep their numbers and slots across the borders of segments",
+    arguments: [1, 63, 64, 65, 127, 128, 129, 200])
+  func borders(_ count: Int) {
+    var queue = StepQueue()
+    for id in 1...count {
+      append("\(id)", to: &queue)
+    }
+    var seen: [Int] = []
+    queue.forEach { id, segment in
+      seen.append(id)
+      #expect(segment.identity(of: id).name == "\(id)")
+    }
+    #expect(seen == Array(1...count))
+    var segments = 1
+    for id in 1...count {
+      while queue.removeSpentSegment() != nil { segments += 1 }
+      #expect(queue.first == id)
+      #expect(queue.firstSlot.pointee.record?.name == "\(id)")
+      queue.popFirst()
+    }
+    #expect(queue.isEmpty)
+    #expect(segments == (count + 63) / 64)
+  }
+
+  // Fails if a queue that has been emptied up to the end of a segment takes its spent segment
+  // for one with room.
+  @Test("a queue that is emptied at a border goes on behind it")
+  func emptiedAtABorder() {
+    var queue = StepQueue()
+    for id in 1...300 {
+      append("\(id)", to: &queue)
+      while queue.removeSpentSegment() != nil {}
+      #expect(queue.firstSlot.pointee.record?.name == "\(id)")
+      queue.popFirst()
+      #expect(queue.isEmpty)
+    }
+    while queue.removeSegment() != nil {}
+  }
+
+  // Fails if a spent segment keeps its link to the next one.
+  @Test("a handle to an old step does not keep the segments after it")
+  func oldHandle() {
+    let manager = PromiseManager()
+    let first = manager.add { then in then() }
+    weak var second: Segment?
+    for _ in 1...64 { second = manager.add { then in then() }.segment }
+    #expect(second != nil)
+    for _ in 1...64 { manager.add { then in then() } }
+    #expect(second == nil, "the second segment is spent, and only the first is held")
+    #expect(text(first.state) == "succeeded")
+  }
+
+  // Fails if a segment that has been spent stays in the queue until the queue goes away.
+  @Test("a spent segment is released while the queue goes on")
+  func spent() {
+    let manager = PromiseManager()
+    weak var first: Segment?
+    first = manager.add { then in then() }.segment
+    for _ in 1...63 { manager.add { then in then() } }
+    #expect(first != nil, "the tail stays until another follows")
+    manager.add { then in then() }
+    #expect(first == nil)
+  }
+
+  // Fails (by a stack overflow) if segments are released through their links.
+  @Test("a million slots go one segment after another, on a small stack")
+  func longQueue() {
+    onThread(stackSize: 512 * 1024) {
+      var queue = filled(1_000_000)
+      while queue.removeSegment() != nil {}
+      #expect(queue.head == nil)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+
+/// Runs the body on threads of their own, at the same time, and returns when all are done.
+func onThreads(
+  _ count: Int, stackSize: Int? = nil, _ body: @escaping @Sendable (_ index: Int) -> Void
+) {
+  let threads = (0..<count).map { index in
+    start(stackSize: stackSize) { body(index) }
+  }
+  for thread in threads { pthread_join(thread, nil) }
+}
+
+/// Runs the body on a thread of its own, and returns when it is done.
+func onThread(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void) {
+  onThreads(1, stackSize: stackSize) { _ in body() }
+}
+
+/// Which thread this is.
+func currentThread() -> UInt {
+  #if os(Linux)
+    pthread_self()
+  #else
+    UInt(bitPattern: pthread_self())
+  #endif
+}
+
+private final class Body: Sendable {
+  let call: @Sendable () -> Void
+  init(_ call: @escaping @Sendable () -> Void) { self.call = call }
+}
+
+private func start(stackSize: Int?, _ call: @escaping @Sendable () -> Void) -> pthread_t {
+  var attributes = pthread_attr_t()
+  pthread_attr_init(&attributes)
+  defer { pthread_attr_destroy(&attributes) }
+  if let stackSize {
+    precondition(pthread_attr_setstacksize(&attributes, stackSize) == 0, "a valid stack size")
+  }
+  let body = Unmanaged.passRetained(Body(call)).toOpaque()
+  #if os(Linux)
+    var thread = pthread_t()
+    let result = pthread_create(&thread, &attributes, { run($0) }, body)
+    precondition(result == 0, "pthread_create failed with error \(result)")
+    return thread
+  #else
+    var thread: pthread_t?
+    let result = pthread_create(&thread, &attributes, { run($0) }, body)
+    guard result == 0, let thread else { preconditionFailure("pthread_create: error \(result)") }
+    return thread
+  #endif
+}
+
+private func run(_ body: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  if let body { Unmanaged<Body>.fromOpaque(body).takeRetainedValue().call() }
+  return nil
+}
+
+/// The same numbers in every run: SplitMix64.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
