@@ -167,13 +167,14 @@ public final class PromiseManager: Sendable {
     serving.reuse(for: turn.id)
     turn.work?.call(Then(token: serving))
     token = consume serving
-    let isOnlyReference = isKnownUniquelyReferenced(&token)
-    let wasCalled = token?.handlerReturned() ?? false
-    if isOnlyReference {
+    if isKnownUniquelyReferenced(&token) {
+      // Nobody is left who could call it: what has not been called never will be.
+      let wasCalled = token?.wasCalled ?? false
       return order.transition { order, consequences in
         order.handlerReturned(wasCalled ? .called : .dropped, &consequences)
       }
     }
+    let wasCalled = token?.handlerReturned() ?? false
     let turn = order.transition { order, consequences in
       order.handlerReturned(wasCalled ? .called : .awaited, &consequences)
     }

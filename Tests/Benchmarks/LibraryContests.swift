@@ -2,9 +2,17 @@ import Dispatch
 import Foundation
 import SerialPromises
 
-/// Counts what ran. Only one step at a time touches it, which is what is measured.
+/// Counts what ran.
 final class Tally: @unchecked Sendable {
-  var count = 0
+  // Sendable because only one step at a time touches it, which is what is measured.
+  private(set) var count = 0
+  private(set) var sum = 0
+
+  /// Given a number of its own, a closure has a context of its own, as closures in earnest have.
+  func add(_ number: Int) {
+    count += 1
+    sum &+= number
+  }
 }
 
 /// The least that holds closures for later: an array under a lock, and a loop.
@@ -61,7 +69,7 @@ private func queuedSteps(_ n: Int) -> Contest {
         let floor = Floor()
         let tally = Tally()
         return nanoseconds {
-          for _ in 0..<n { floor.add { tally.count += 1 } }
+          for number in 0..<n { floor.add { tally.add(number) } }
           floor.runAll()
           precondition(tally.count == n)
         } / Double(n)
@@ -71,9 +79,9 @@ private func queuedSteps(_ n: Int) -> Contest {
         let tally = Tally()
         return nanoseconds {
           manager.pause()
-          for _ in 0..<n {
+          for number in 0..<n {
             manager.add { then in
-              tally.count += 1
+              tally.add(number)
               then()
             }
           }
@@ -86,7 +94,7 @@ private func queuedSteps(_ n: Int) -> Contest {
         let tally = Tally()
         return nanoseconds {
           queue.suspend()
-          for _ in 0..<n { queue.async { tally.count += 1 } }
+          for number in 0..<n { queue.async { tally.add(number) } }
           queue.resume()
           queue.sync { precondition(tally.count == n) }
         } / Double(n)
@@ -96,7 +104,7 @@ private func queuedSteps(_ n: Int) -> Contest {
         let tally = Tally()
         return nanoseconds {
           queue.isSuspended = true
-          for _ in 0..<n { queue.addOperation { tally.count += 1 } }
+          for number in 0..<n { queue.addOperation { tally.add(number) } }
           queue.isSuspended = false
           queue.waitUntilAllOperationsAreFinished()
           precondition(tally.count == n)
@@ -114,7 +122,7 @@ private func immediateSteps(_ n: Int) -> Contest {
         let floor = Floor()
         let tally = Tally()
         return nanoseconds {
-          for _ in 0..<n { floor.add { tally.count += 1 } }
+          for number in 0..<n { floor.add { tally.add(number) } }
           floor.runAll()
           precondition(tally.count == n)
         } / Double(n)
@@ -123,9 +131,9 @@ private func immediateSteps(_ n: Int) -> Contest {
         let manager = PromiseManager()
         let tally = Tally()
         return nanoseconds {
-          for _ in 0..<n {
+          for number in 0..<n {
             manager.add { then in
-              tally.count += 1
+              tally.add(number)
               then()
             }
           }
@@ -136,7 +144,7 @@ private func immediateSteps(_ n: Int) -> Contest {
         let queue = DispatchQueue(label: "serial")
         let tally = Tally()
         return nanoseconds {
-          for _ in 0..<n { queue.async { tally.count += 1 } }
+          for number in 0..<n { queue.async { tally.add(number) } }
           queue.sync { precondition(tally.count == n) }
         } / Double(n)
       },
@@ -144,7 +152,7 @@ private func immediateSteps(_ n: Int) -> Contest {
         let queue = serialOperations()
         let tally = Tally()
         return nanoseconds {
-          for _ in 0..<n { queue.addOperation { tally.count += 1 } }
+          for number in 0..<n { queue.addOperation { tally.add(number) } }
           queue.waitUntilAllOperationsAreFinished()
           precondition(tally.count == n)
         } / Double(n)
@@ -163,9 +171,9 @@ private func producers(_ threads: Int, _ n: Int) -> Contest {
         let tally = Tally()
         return nanoseconds {
           onThreads(threads) {
-            for _ in 0..<share {
+            for number in 0..<share {
               manager.add { then in
-                tally.count += 1
+                tally.add(number)
                 then()
               }
             }
@@ -179,7 +187,7 @@ private func producers(_ threads: Int, _ n: Int) -> Contest {
         let tally = Tally()
         return nanoseconds {
           onThreads(threads) {
-            for _ in 0..<share { queue.async { tally.count += 1 } }
+            for number in 0..<share { queue.async { tally.add(number) } }
           }
           queue.sync { precondition(tally.count == threads * share) }
         } / Double(threads * share)
@@ -189,7 +197,7 @@ private func producers(_ threads: Int, _ n: Int) -> Contest {
         let tally = Tally()
         return nanoseconds {
           onThreads(threads) {
-            for _ in 0..<share { queue.addOperation { tally.count += 1 } }
+            for number in 0..<share { queue.addOperation { tally.add(number) } }
           }
           queue.waitUntilAllOperationsAreFinished()
           precondition(tally.count == threads * share)

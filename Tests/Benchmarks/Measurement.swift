@@ -9,6 +9,8 @@ struct Subject {
 struct Contest {
   let title: String
   let unit: String
+  /// What is counted: nanoseconds, or bytes.
+  var measure = "ns"
   let subjects: [Subject]
   /// What the last column compares with, beside the floor.
   let against: String

@@ -47,6 +47,9 @@ final class Token: @unchecked Sendable {
     return found == Stage.called
   }
 
+  /// Whether `then` was called.
+  var wasCalled: Bool { stage.load(ordering: .acquiring) == Stage.called }
+
   func call(_ error: (any Error)?) {
     // Most steps succeed before their handler returns. The drain looks at the stage then, so no
     // lock is needed; releasing makes what this thread wrote visible to the next step.

@@ -1,0 +1,91 @@
+import Dispatch
+import Foundation
+import SerialPromises
+
+/// Holds steps that wait.
+///
+/// Each is measured in a process of its own, by how much larger the process has become: what was
+/// freed by an earlier measurement would otherwise be used again, and not be counted.
+enum WaitingSteps: String, CaseIterable {
+  case closures = "the closures alone"
+  case floor
+  case manager = "PromiseManager"
+  case dispatchQueue = "DispatchQueue"
+  case operationQueue = "OperationQueue"
+
+  /// The option by which the program measures one of these and prints nothing but the figure.
+  static let option = "--waiting-bytes"
+
+  static func contest(_ n: Int) -> Contest? {
+    guard residentBytes() != nil else { return nil }
+    return Contest(
+      title: "\(n) steps that wait", unit: "step", measure: "bytes",
+      subjects: allCases.map { kind in
+        Subject(name: kind.rawValue) { measureElsewhere(kind, n) }
+      }, against: "DispatchQueue")
+  }
+
+  private static func measureElsewhere(_ kind: WaitingSteps, _ n: Int) -> Double {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+    process.arguments = [option, kind.rawValue, "\(n)"]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    guard (try? process.run()) != nil else { return .nan }
+    let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .nan
+  }
+
+  /// Bytes for each of `n` steps.
+  func measure(_ n: Int) -> Double {
+    let tally = Tally()
+    let before = WaitingSteps.residentBytes() ?? 0
+    // Never released, because Dispatch traps when a suspended queue is.
+    _ = Unmanaged.passRetained(fill(n, tally))
+    let after = WaitingSteps.residentBytes() ?? 0
+    return Double(after - before) / Double(n)
+  }
+
+  private func fill(_ n: Int, _ tally: Tally) -> AnyObject {
+    switch self {
+    case .closures:
+      let closures = UnsafeMutablePointer<Floor.Wrapped>.allocate(capacity: n)
+      for number in 0..<n {
+        (closures + number).initialize(to: Floor.Wrapped { tally.add(number) })
+      }
+      return tally
+    case .floor:
+      let floor = Floor()
+      for number in 0..<n { floor.add { tally.add(number) } }
+      return floor
+    case .manager:
+      let manager = PromiseManager()
+      manager.pause()
+      for number in 0..<n {
+        manager.add { then in
+          tally.add(number)
+          then()
+        }
+      }
+      return manager
+    case .dispatchQueue:
+      let queue = DispatchQueue(label: "serial")
+      queue.suspend()
+      for number in 0..<n { queue.async { tally.add(number) } }
+      return queue
+    case .operationQueue:
+      let queue = serialOperations()
+      queue.isSuspended = true
+      for number in 0..<n { queue.addOperation { tally.add(number) } }
+      return queue
+    }
+  }
+
+  /// The memory that the process has; nil where the system does not say in `/proc`.
+  private static func residentBytes() -> Int? {
+    let fields = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+    let pages = fields?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+    return pages.map { $0 * Int(getpagesize()) }
+  }
+}
