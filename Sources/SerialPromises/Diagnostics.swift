@@ -42,11 +42,10 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
 
 /// Where diagnostics go.
 ///
-/// By default each is a line on standard error. Give a manager another place, or change the
-/// place for everything:
+/// By default each is a line on standard error. Set ``shared`` to send them elsewhere, or give a
+/// manager a place of its own:
 ///
 /// ```swift
-/// Diagnostics.shared = .silent
 /// let manager = PromiseManager(diagnostics: Diagnostics { log.warning("\($0)") })
 /// ```
 public struct Diagnostics: Sendable {
@@ -61,7 +60,9 @@ public struct Diagnostics: Sendable {
 
   private static let current = Locked(Diagnostics.standardError)
 
-  /// Where diagnostics go that no manager has its own place for. Any thread may read or set it.
+  /// Where diagnostics go that no manager has its own place for.
+  ///
+  /// Any thread may read or set it.
   public static var shared: Diagnostics {
     get { current.withLock { $0 } }
     set {

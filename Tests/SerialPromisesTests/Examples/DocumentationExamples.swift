@@ -1,0 +1,76 @@
+import Testing
+
+@testable import SerialPromises
+
+private let fetched = Log<String>()
+
+private func fetch(_ name: String, _ completion: @Sendable ((any Error)?) -> Void) {
+  fetched.append(name)
+  completion(nil)
+}
+
+struct Download: Promisable {
+  let name: String
+  var handler: Handler {
+    { then in fetch(name) { error in then(error) } }
+  }
+}
+
+extension Log<String> {
+  fileprivate func warning(_ text: String) { append(text) }
+}
+
+/// What the documentation comments show, with stand-ins for the work.
+struct DocumentationExamples {
+
+  private func upload(_ completion: @Sendable ((any Error)?) -> Void) {
+    completion(nil)
+  }
+
+  private func upload(_ file: String, _ completion: @Sendable ((any Error)?) -> Void) {
+    completion(nil)
+  }
+
+  private func fetchUser() async throws -> String { "somebody" }
+
+  // Fails if a type of one's own is not taken as a step.
+  @Test("any type can be a step")
+  func download() async throws {
+    let manager = PromiseManager()
+    let handle = manager.add(Download(name: "a"))
+    try await handle.outcome.get()
+    #expect(fetched.all == ["a"])
+  }
+
+  // Fails if a step with a name, or one that hands an error on, does not succeed.
+  @Test("a step made of a closure can have a name")
+  func named() async throws {
+    let (manager, file) = (PromiseManager(), "file")
+    manager.add(Step("upload") { then in upload { error in then(error) } })
+    manager.add { then in
+      upload(file) { error in then(error) }
+    }
+    await manager.idle()
+    #expect(manager.failure == nil)
+  }
+
+  // Fails if `run` does not return what the work returns.
+  @Test("run returns the value of the work")
+  func run() async throws {
+    let manager = PromiseManager()
+    let user = try await manager.run { try await fetchUser() }
+    #expect(user == "somebody")
+  }
+
+  // Fails if a manager's own place for diagnostics is not used.
+  @Test("diagnostics can go to a log")
+  func diagnostics() {
+    let log = Log<String>()
+    let manager = PromiseManager(diagnostics: Diagnostics { log.warning("\($0)") })
+    manager.add { then in
+      then()
+      then()
+    }
+    #expect(log.all.count == 1)
+  }
+}
