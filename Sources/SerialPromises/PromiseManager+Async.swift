@@ -121,7 +121,8 @@ extension PromiseManager {
   ///   - handler: The work; it has to call `then`.
   /// - Returns: The step's handle.
   /// - Throws: ``PromiseError/closed``; `CancellationError` when the task or the step was cancelled
-  ///   before there was room: the step will not run.
+  ///   before there was room: the step will not run; ``PromiseError/selfWait(_:)`` when there is no
+  ///   room and a running step of this manager asks, which would have to end first.
   @discardableResult
   public func addWhenRoom(
     _ name: String? = nil, _ handler: @escaping Promisable.Handler
@@ -143,7 +144,9 @@ extension PromiseManager {
     _ name: String?, _ handler: @escaping Promisable.Handler, _ handle: Locked<StepHandle?>,
     _ resume: @escaping @Sendable (Result<Bool, any Error>) -> Void
   ) {
-    let admission = order.transition { order, consequences in
+    let asking = RunningStep.waitingForItself(order)
+    let admission = order.transition { order, consequences -> SerialOrder.Admission in
+      if let asking, !order.hasRoom, !order.isClosed { return .refused(.selfWait(asking)) }
       let admission = order.addWhenRoom(
         handler, StepRecord(name: name), lock: self.order, owner: self,
         admitted: { resume(.success($0)) }, &consequences)

@@ -73,12 +73,11 @@ extension Locked where State == SerialOrder {
   ///
   /// Also undoes the cycle from the lock over the queue and its segments back to the lock.
   func dissolve() {
-    let sinks = transition { order, consequences in
+    transition { order, consequences in
       order.isClosed = true
       order.cancelWaiting(&consequences)
-      return order.feed?.removeAllSinks() ?? []
+      order.feed?.end()
     }
-    for sink in sinks { sink.finish() }
     // One at a time, each released after the lock: dropping the first would recurse.
     while withLock({ $0.queue.removeSegment() }) != nil {}
   }

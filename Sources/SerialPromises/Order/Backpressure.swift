@@ -15,6 +15,9 @@ struct Backpressure {
 }
 
 extension SerialOrder {
+  /// Whether one more step may wait.
+  var hasRoom: Bool { backpressure.capacity.map { waitingCount < $0 } ?? true }
+
   /// Adds a step although there may be no room, and tells the adder when there is.
   ///
   /// - Parameter admitted: Called when the step has come within the capacity, or with false
@@ -25,7 +28,7 @@ extension SerialOrder {
     _ consequences: inout Consequences?
   ) -> Admission {
     if isClosed { return .refused(.closed) }
-    let hasRoom = backpressure.capacity.map { waitingCount < $0 } ?? true
+    let hasRoom = hasRoom
     var work: Work? = Work(call: handler)
     let admission = enter(&work, record, lock: lock, owner: owner)
     if hasRoom {

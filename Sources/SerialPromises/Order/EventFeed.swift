@@ -8,13 +8,16 @@ final class EventFeed {
   private var lastSink = 0
   private var outbox: [PromiseManager.Event] = []
   private var isPublishing = false
+  private var isEnding = false
   private var began: ContinuousClock.Instant?
 
   /// Whether anybody listens. If not, no event is made.
   var isWatched: Bool { !sinks.isEmpty }
 
-  /// Whether there are events that no thread is handing on.
-  var needsPublisher: Bool { !outbox.isEmpty && !isPublishing }
+  /// Whether there is something that no thread is handing on.
+  var needsPublisher: Bool { hasNews && !isPublishing }
+
+  private var hasNews: Bool { !outbox.isEmpty || (isEnding && isWatched) }
 
   func append(_ event: PromiseManager.Event) {
     outbox.append(event)
@@ -43,22 +46,26 @@ final class EventFeed {
     return sinks.removeValue(forKey: id)
   }
 
-  func removeAllSinks() -> [AsyncStream<PromiseManager.Event>.Continuation] {
-    defer { sinks = [:] }
-    return Array(sinks.values)
+  /// Nothing more will happen: the sequences end, after what is still to be handed on.
+  func end() {
+    isEnding = true
   }
 
   typealias Batch = (
-    events: [PromiseManager.Event], sinks: [AsyncStream<PromiseManager.Event>.Continuation]
+    events: [PromiseManager.Event], sinks: [AsyncStream<PromiseManager.Event>.Continuation],
+    isLast: Bool
   )
 
   /// Takes what is there to be handed on; nil, and no longer publishing, when there is nothing.
   func takeBatch(continuing: Bool) -> Batch? {
     if isPublishing && !continuing { return nil }
-    isPublishing = !outbox.isEmpty
+    isPublishing = hasNews
     guard isPublishing else { return nil }
-    defer { outbox = [] }
-    return (outbox, Array(sinks.values))
+    defer {
+      outbox = []
+      if isEnding { sinks = [:] }
+    }
+    return (outbox, Array(sinks.values), isEnding)
   }
 }
 
@@ -81,8 +88,9 @@ extension Locked where State == SerialOrder {
   @inline(never)
   private func publish() {
     var batch = withLock { $0.feed?.takeBatch(continuing: false) }
-    while let (events, sinks) = batch {
+    while let (events, sinks, isLast) = batch {
       for event in events { for sink in sinks { sink.yield(event) } }
+      if isLast { for sink in sinks { sink.finish() } }
       batch = withLock { $0.feed?.takeBatch(continuing: true) }
     }
   }

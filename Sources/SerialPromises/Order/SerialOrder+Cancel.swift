@@ -33,7 +33,9 @@ extension SerialOrder {
     return queue.first
   }
 
-  /// Cancels all that waits. Nobody who is parked is told that there is room: it is no use.
+  /// Cancels all that waits.
+  ///
+  /// Nobody who is parked is told that there is room: it would be of no use.
   mutating func cancelWaiting(_ consequences: inout Consequences?) {
     guard waitingCount > 0 else { return }
     queue.forEach { id, segment in

@@ -45,7 +45,15 @@ struct ThenTests {
     for _ in 1...200 { manager.add { then in then() } }
     taken.call()
     #expect(reports.all.count == 2)
-    for report in reports.all { #expect(report == .thenCalledAgain(StepIdentity(id: 1, name: nil))) }
+    #expect(Set(reports.all) == [.thenCalledAgain(StepIdentity(id: 1, name: nil))])
+  }
+
+  // Fails if `Then` is a class: one token serves many steps, so that somebody who kept it weakly
+  // in one step could end another step with it.
+  @Test("then cannot be held without being owned")
+  func notWeakly() {
+    let type: Any.Type = Then.self
+    #expect(!(type is AnyObject.Type))
   }
 
   // Fails if the drain does not ask whether the token was called.

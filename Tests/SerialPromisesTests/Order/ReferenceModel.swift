@@ -1,6 +1,6 @@
 @testable import SerialPromises
 
-/// What can be done to a serial order. An id is a step's number.
+/// What can be done to a serial order, a step being told by its number.
 enum OrderEvent: Hashable {
   enum Ending { case success, failure, cancellation }
 

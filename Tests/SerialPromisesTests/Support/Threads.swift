@@ -15,6 +15,11 @@ func onThread(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void) {
   onThreads(1, stackSize: stackSize) { _ in body() }
 }
 
+/// Runs the body on a thread of its own, and does not wait for it.
+func onOwnThread(_ body: @escaping @Sendable () -> Void) {
+  pthread_detach(start(stackSize: nil, body))
+}
+
 /// Which thread this is.
 func currentThread() -> UInt {
   #if os(Linux)

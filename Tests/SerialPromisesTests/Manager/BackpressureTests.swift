@@ -1,0 +1,162 @@
+import Testing
+
+@testable import SerialPromises
+
+/// Capacity, and closing.
+struct BackpressureTests {
+  // Fails if the running step counts, or a refused step is run, counted or not reported.
+  @Test("a step beyond the capacity is refused, reported and never run")
+  func full() async {
+    let (reports, taken, log) = (Reports(), Taken(), Log<Int>())
+    let manager = PromiseManager(capacity: 2, diagnostics: reports.place)
+    manager.add(taken.handler)
+    for number in 1...2 {
+      manager.add { then in
+        log.append(number)
+        then()
+      }
+    }
+    let refused = manager.add(Step("third") { _ in log.append(3) })
+    let error = PromiseError.full(capacity: 2)
+    #expect((refused.id, refused.name ?? "") == (0, "third"))
+    #expect(text(await refused.outcome) == "failed \(error)")
+    #expect(reports.all == [.refused(error)])
+    refused.cancel()
+    #expect(text(refused.state) == "failed \(error)")
+    taken.call()
+    #expect(log.all == [1, 2])
+    #expect(manager.progress == 1)
+    #expect(text(manager.add { then in then() }.state) == "succeeded")
+  }
+
+  // Fails if parked adders are not told when there is room, in another order, or too early.
+  @Test("addWhenRoom waits for room and keeps the order of adding")
+  func parked() async throws {
+    let (manager, log, told) = (PromiseManager(capacity: 1), Log<Int>(), Log<Int>())
+    let taken = (0...4).map { _ in Taken() }
+    manager.add(taken[0].handler)
+    var adders: [Task<StepHandle, any Error>] = []
+    for number in 1...4 {
+      adders.append(
+        Task {
+          let handle = try await manager.addWhenRoom("\(number)") { then in
+            log.append(number)
+            taken[number].handler(then)
+          }
+          told.append(number)
+          return handle
+        })
+      await manager.waiting(number)
+    }
+    #expect(try await adders[0].value.id == 2)
+    #expect(manager.order.withLock { $0.backpressure.parked } == 3)
+    for number in 0...3 {
+      #expect(told.all.allSatisfy { $0 <= number + 1 })
+      taken[number].call()
+      await taken[number + 1].gate.passed()
+      #expect(manager.order.withLock { $0.backpressure.parked } == max(0, 2 - number))
+    }
+    taken[4].call()
+    for (index, adder) in adders.enumerated() { #expect(try await adder.value.id == index + 2) }
+    #expect(log.all == [1, 2, 3, 4])
+  }
+
+  // Fails if a parked step that is cancelled runs, or gives its place to one beyond the capacity.
+  @Test("an adder that is cancelled while it is parked throws, and its step does not run")
+  func cancelledParked() async throws {
+    let (manager, taken, log) = (PromiseManager(capacity: 1), Taken(), Log<Int>())
+    manager.add(taken.handler)
+    manager.add { then in then() }
+    var adders: [Task<Void, any Error>] = []
+    for number in 1...3 {
+      adders.append(
+        Task {
+          try await manager.addWhenRoom { then in
+            log.append(number)
+            then()
+          }
+        })
+      await manager.waiting(number + 1)
+    }
+    adders[1].cancel()
+    await #expect(throws: CancellationError.self) { try await adders[1].value }
+    #expect(manager.order.withLock { $0.backpressure.parked } == 2)
+    taken.call()
+    try await adders[0].value
+    try await adders[2].value
+    await manager.idle()
+    #expect(log.all == [1, 3])
+  }
+
+  // Fails if `cancelAll` tells parked adders that there is room.
+  @Test("cancelAll throws in the adders that are parked")
+  func cancelAllParked() async {
+    let (manager, taken) = (PromiseManager(capacity: 1), Taken())
+    manager.add(taken.handler)
+    manager.add { then in then() }
+    let adder = Task { try await manager.addWhenRoom { then in then() } }
+    await manager.waiting(2)
+    manager.cancelAll()
+    await #expect(throws: CancellationError.self) { try await adder.value }
+    taken.call()
+  }
+
+  // Fails if a task that was cancelled before it asked is parked for ever.
+  @Test("addWhenRoom in a cancelled task throws when there is no room")
+  func cancelledBefore() async {
+    let (manager, taken, gate) = (PromiseManager(capacity: 1), Taken(), Gate())
+    manager.add(taken.handler)
+    manager.add { then in then() }
+    let adder = Task {
+      await gate.passed()
+      try await manager.addWhenRoom { _ in Issue.record("it ran") }
+    }
+    adder.cancel()
+    gate.open()
+    await #expect(throws: CancellationError.self) { try await adder.value }
+    taken.call()
+  }
+
+  // Fails if the last parked step, beyond a segment's border, is not found.
+  @Test("a parked step is found behind the border of its segment")
+  func border() async throws {
+    let (manager, log) = (PromiseManager(capacity: 60), Log<Int>())
+    manager.pause()
+    for _ in 1...60 { manager.add { then in then() } }
+    var adders: [Task<Void, any Error>] = []
+    for number in 1...10 {
+      adders.append(
+        Task {
+          try await manager.addWhenRoom { then in
+            log.append(number)
+            then()
+          }
+        })
+      await manager.waiting(60 + number)
+    }
+    manager.resume()
+    for adder in adders { try await adder.value }
+    await manager.idle()
+    #expect(log.all == Array(1...10))
+  }
+
+  // Fails if a closed manager takes steps, forgets those it has, or does not say that it is closed.
+  @Test("a closed manager refuses steps and runs those that are there")
+  func close() async {
+    let (reports, taken) = (Reports(), Taken())
+    let manager = PromiseManager(diagnostics: reports.place)
+    manager.add(taken.handler)
+    let waiting = manager.add { then in then() }
+    #expect(!manager.isClosed)
+    manager.close()
+    #expect(manager.isClosed)
+    let refused = manager.add { _ in Issue.record("it ran") }
+    #expect(text(refused.state) == "failed \(PromiseError.closed)")
+    #expect(reports.all == [.refused(.closed)])
+    await #expect(throws: PromiseError.closed) {
+      try await manager.addWhenRoom { then in then() }
+    }
+    taken.call()
+    #expect(text(waiting.state) == "succeeded")
+  }
+}

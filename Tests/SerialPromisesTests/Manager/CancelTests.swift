@@ -1,0 +1,203 @@
+import Testing
+
+@testable import SerialPromises
+
+/// Handles, and cancelling with and without a grace period.
+struct CancelTests {
+  // Fails if a stage is not written, or the id does not count adding.
+  @Test("a handle tells id, name, state and outcome")
+  func handle() async {
+    let (manager, taken) = (PromiseManager(), Taken())
+    let first = manager.add(Step("one", taken.handler))
+    let second = manager.add { then in then(Failed()) }
+    #expect((first.id, first.name ?? "") == (1, "one"))
+    #expect((second.id, second.name) == (2, nil))
+    #expect([first, second].map { text($0.state) } == ["running", "waiting"])
+    taken.call()
+    #expect(text(await first.outcome) == "succeeded")
+    #expect(text(await second.outcome) == "failed Failed(number: 0)")
+  }
+
+  // Fails if observers are not told, or only the first one is.
+  @Test("all who wait for an outcome are told when the step is over")
+  func outcomes() async {
+    let (manager, taken) = (PromiseManager(), Taken())
+    let handle = manager.add(taken.handler)
+    let waiters = (1...5).map { _ in Task { text(await handle.outcome) } }
+    while handle.observerCount < 5 { await Task.yield() }
+    taken.call(Failed(number: 7))
+    for waiter in waiters { #expect(await waiter.value == "failed Failed(number: 7)") }
+  }
+
+  // Fails if a cancelled waiting step is run, or keeps its handler.
+  @Test("a waiting step that is cancelled never runs and lets go of what it captured")
+  func waiting() {
+    let (manager, taken, log) = (PromiseManager(), Taken(), Log<Int>())
+    manager.add(taken.handler)
+    weak var captured: Sentinel?
+    let handles = (0..<3).map { number in
+      let sentinel = Sentinel()
+      if number == 1 { captured = sentinel }
+      return manager.add { then in
+        sentinel.touch()
+        log.append(number)
+        then()
+      }
+    }
+    #expect(captured != nil)
+    handles[1].cancel()
+    #expect(captured == nil)
+    #expect(text(handles[1].state) == "cancelled")
+    #expect(manager.waitingCount == 2)
+    taken.call()
+    #expect(log.all == [0, 2])
+  }
+
+  // Fails if the running step is not told, told twice, or ended without its `then`.
+  @Test("a running step that is cancelled is told once, and ends through its then")
+  func running() {
+    let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
+    let handle = manager.add(taken.handler)
+    _ = taken.with { then in
+      then.onCancel { log.append("told") }
+      then.onCancel { log.append("told too") }
+      #expect(!then.isCancelled)
+      handle.cancel()
+      handle.cancel()
+      #expect(then.isCancelled)
+      then.onCancel { log.append("told late") }
+    }
+    #expect(log.all == ["told", "told too", "told late"])
+    #expect(text(handle.state) == "running")
+    taken.call(CancellationError())
+    #expect(text(handle.state) == "cancelled")
+    #expect(taken.with(\.isCancelled) == false)
+  }
+
+  // Fails if being asked to stop makes every end a cancellation.
+  @Test("a step that was told to stop may still succeed or fail", arguments: [nil, Failed()])
+  func toldAndDone(_ error: Failed?) {
+    let (manager, taken) = (PromiseManager(), Taken())
+    let handle = manager.add(taken.handler)
+    handle.cancel()
+    taken.call(error)
+    #expect(text(handle.state) == (error == nil ? "succeeded" : "failed Failed(number: 0)"))
+  }
+
+  // Fails if the request to stop is not cleared when a step ends.
+  @Test("the step after a cancelled one is not told, and a step that is over stays as it is")
+  func next() {
+    let (manager, taken, next) = (PromiseManager(), Taken(), Taken())
+    let first = manager.add(taken.handler)
+    manager.add(next.handler)
+    first.cancel()
+    taken.call()
+    first.cancel()
+    #expect(text(first.state) == "succeeded")
+    #expect(next.with(\.isCancelled) == false)
+    next.call()
+  }
+
+  // Fails if cancelAll touches what is added afterwards, or spares the running one.
+  @Test("cancelAll cancels what waits, tells what runs, and spares what is added afterwards")
+  func all() {
+    let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
+    manager.add { then in
+      then.onCancel { log.append("told") }
+      taken.handler(then)
+    }
+    let waiting = (1...100).map { _ in manager.add { then in then() } }
+    manager.cancelAll()
+    let later = manager.add { then in then() }
+    #expect(log.all == ["told"])
+    #expect(Set(waiting.map { text($0.state) }) == ["cancelled"])
+    #expect(text(later.state) == "waiting")
+    taken.call()
+    #expect(text(later.state) == "succeeded")
+  }
+
+  // Fails if the grace period does not end the step, or its late `then` is counted.
+  @Test("a step that outlasts its grace period is ended, and its late then is reported")
+  func grace() async {
+    let (reports, clock, taken) = (Reports(), ManualClock(), Taken())
+    let manager = PromiseManager(diagnostics: reports.place)
+    let first = manager.add(Step("stubborn", taken.handler))
+    let second = manager.add { then in then() }
+    first.cancel(grace: .seconds(5), clock: clock)
+    await clock.slept.passed()
+    clock.advance(by: .seconds(4))
+    #expect(text(first.state) == "running")
+    clock.advance(by: .seconds(1))
+    #expect(text(await first.outcome) == "cancelled")
+    #expect(text(await second.outcome) == "succeeded")
+    taken.call()
+    #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: "stubborn"))])
+    taken.call()
+    #expect(reports.all.last == .thenCalledAgain(StepIdentity(id: 1, name: "stubborn")))
+  }
+
+  // Fails if the end of a grace period ends whatever runs by then.
+  @Test("a step that ends within its grace period leaves the next one alone")
+  func withinGrace() async {
+    let (clock, taken, next) = (ManualClock(), Taken(), Taken())
+    let manager = PromiseManager()
+    manager.add(taken.handler)
+    let second = manager.add(next.handler)
+    manager.cancelAll(grace: .seconds(5), clock: clock)
+    let third = manager.add(next.handler)
+    await clock.slept.passed()
+    taken.call(CancellationError())
+    clock.advance(by: .seconds(10))
+    // The task that slept ends; nothing of it is to be seen.
+    for _ in 1...100 { await Task.yield() }
+    #expect(text(second.state) == "cancelled")
+    #expect(text(third.state) == "running")
+    next.call()
+  }
+
+  // Fails if the next step starts when the grace period is over and not when the handler returns.
+  @Test("a grace period that ends during the handler waits for it to return")
+  func graceDuringHandler() async {
+    let (manager, clock) = (PromiseManager(), ManualClock())
+    let (started, goOn, log) = (Gate(), Gate(), Log<String>())
+    let steps = Log<StepHandle>()
+    let done = Gate()
+    Task.detached {
+      await started.passed()
+      for handle in steps.all { handle.cancel(grace: .seconds(1), clock: clock) }
+      await clock.slept.passed()
+      clock.advance(by: .seconds(1))
+      while manager.order.withLock({ $0.phase }) != .ended { await Task.yield() }
+      #expect(log.count == 0)
+      goOn.open()
+      done.open()
+    }
+    manager.pause()
+    let handle = manager.add { _ in
+      started.open()
+      goOn.block()
+      log.append("first returns")
+    }
+    steps.append(handle)
+    manager.add { then in
+      log.append("second")
+      then()
+    }
+    await withCheckedContinuation { continuation in
+      onOwnThread {
+        manager.resume()
+        continuation.resume()
+      }
+    }
+    await done.passed()
+    #expect(log.all == ["first returns", "second"])
+    #expect(text(handle.state) == "cancelled")
+  }
+}
+
+extension StepHandle {
+  /// How many wait for the outcome.
+  var observerCount: Int {
+    segment.lock.withLock { _ in segment.slot(id).pointee.record?.observers.count ?? 0 }
+  }
+}

@@ -1,0 +1,156 @@
+import Testing
+
+@testable import SerialPromises
+
+/// What a listener is told.
+struct EventTests {
+  private func text(_ event: PromiseManager.Event) -> String {
+    switch event {
+    case .added(let step): "added \(step.id)"
+    case .started(let step): "started \(step.id)"
+    case .finished(let step, let outcome, let duration):
+      "finished \(step.id) \(outcome.stage)\(duration == nil ? " since unknown" : "")"
+    case .cancelled(let step): "cancelled \(step.id)"
+    case .idle: "idle"
+    }
+  }
+
+  /// What arrives until the sequence ends.
+  private func rest(_ events: AsyncStream<PromiseManager.Event>) async -> [String] {
+    var all: [String] = []
+    for await event in events { all.append(text(event)) }
+    return all
+  }
+
+  // Fails if an event is missing, made twice, or made at another place.
+  @Test("every step's way is told in order, and the sequence ends with the manager")
+  func order() async {
+    let events: AsyncStream<PromiseManager.Event>
+    do {
+      let (manager, taken) = (PromiseManager(), Taken())
+      manager.add(taken.handler)
+      events = manager.events()
+      let cancelled = manager.add { then in then() }
+      manager.add { then in then(Failed()) }
+      cancelled.cancel()
+      taken.call()
+      manager.cancelAll()
+    }
+    let expected = [
+      "added 2", "added 3", "cancelled 2", "finished 1 succeeded since unknown", "started 3",
+      "finished 3 failed", "idle",
+    ]
+    #expect(await rest(events) == expected)
+  }
+
+  // Fails if the sequences are ended before the last events are handed on.
+  @Test("what is cancelled because its manager goes away is told before the sequence ends")
+  func goingAway() async {
+    let events: AsyncStream<PromiseManager.Event>
+    do {
+      let manager = PromiseManager()
+      events = manager.events()
+      manager.pause()
+      manager.add { then in then() }
+      manager.add { then in then() }
+    }
+    #expect(await rest(events) == ["added 1", "added 2", "cancelled 1", "cancelled 2"])
+  }
+
+  // Fails if two threads hand events on at the same time.
+  @Test("steps that 8 threads add are told in the order in which they were taken")
+  func threads() async {
+    let perThread = 200
+    let events = { () -> AsyncStream<PromiseManager.Event> in
+      let manager = PromiseManager()
+      let events = manager.events(bufferingNewest: .max)
+      onThreads(8) { _ in
+        for _ in 0..<perThread { manager.add { then in then() } }
+      }
+      return events
+    }()
+    var (added, started, finished, running) = (0, 0, 0, 0)
+    var isIdle = true
+    for await event in events {
+      switch event {
+      case .added(let step):
+        added += 1
+        #expect(step.id == added)
+        isIdle = false
+      case .started(let step):
+        started += 1
+        running += 1
+        #expect((step.id, running) == (started, 1))
+        #expect(started <= added)
+      case .finished(let step, _, let duration):
+        finished += 1
+        running -= 1
+        #expect((step.id, running) == (finished, 0))
+        #expect(duration != nil)
+      case .cancelled: Issue.record("nothing was cancelled")
+      case .idle:
+        #expect(!isIdle && running == 0 && finished == added)
+        isIdle = true
+      }
+    }
+    #expect(finished == 8 * perThread)
+    #expect(isIdle)
+  }
+
+  // Fails if the buffer has no bound, or drops the newest.
+  @Test("a listener that does not keep up finds the newest events")
+  func bounded() async {
+    let events = { () -> AsyncStream<PromiseManager.Event> in
+      let manager = PromiseManager()
+      let events = manager.events(bufferingNewest: 3)
+      for _ in 1...100 { manager.add { then in then() } }
+      return events
+    }()
+    #expect(await rest(events) == ["started 100", "finished 100 succeeded", "idle"])
+  }
+
+  // Fails if only one sink is kept, or sinks share a buffer.
+  @Test("each listener gets all events since it began to listen")
+  func several() async {
+    let (first, second) = { () -> (AsyncStream<_>, AsyncStream<_>) in
+      let manager = PromiseManager()
+      let first = manager.events()
+      manager.add { then in then() }
+      let second = manager.events()
+      manager.add { then in then() }
+      return (first, second)
+    }()
+    #expect(await rest(first).count == 8)
+    let expected = ["added 2", "started 2", "finished 2 succeeded", "idle"]
+    #expect(await rest(second) == expected)
+  }
+
+  // Fails if events are made without a listener, or the listener is not forgotten.
+  @Test("nothing is made when nobody listens, nor after the last listener has gone")
+  func nobody() async {
+    let manager = PromiseManager()
+    manager.add { then in then() }
+    #expect(manager.order.withLock { $0.feed == nil })
+    do {
+      let events = manager.events()
+      #expect(manager.order.withLock { $0.feed?.isWatched } == true)
+      withExtendedLifetime(events) {}
+    }
+    #expect(manager.order.withLock { $0.feed?.isWatched } == false)
+    manager.add { then in then() }
+    #expect(manager.order.withLock { $0.feed?.needsPublisher } == false)
+  }
+
+  // Fails if a listener keeps the manager alive.
+  @Test("listening does not keep the manager alive")
+  func weakly() async {
+    weak var manager: PromiseManager?
+    let events = { () -> AsyncStream<PromiseManager.Event> in
+      let made = PromiseManager()
+      manager = made
+      return made.events()
+    }()
+    #expect(manager == nil)
+    #expect(await rest(events).isEmpty)
+  }
+}

@@ -1,0 +1,84 @@
+import Testing
+
+@testable import SerialPromises
+
+/// What happens to the rest when a step fails.
+struct FailurePolicyTests {
+  private func run(_ policy: FailurePolicy) -> (PromiseManager, [StepHandle]) {
+    let manager = PromiseManager(onFailure: policy)
+    manager.pause()
+    let handles = [
+      manager.add { then in then() },
+      manager.add { then in then(Failed(number: 2)) },
+      manager.add { then in then() },
+      manager.add { then in then(Failed(number: 4)) },
+    ]
+    manager.resume()
+    return (manager, handles)
+  }
+
+  // Fails if a failure stops the queue without being asked to.
+  @Test("continue goes on with the next step, and is the default")
+  func continues() {
+    let (manager, handles) = run(.continue)
+    let expected = [
+      "succeeded", "failed Failed(number: 2)", "succeeded", "failed Failed(number: 4)",
+    ]
+    #expect(handles.map { text($0.state) } == expected)
+    #expect(!manager.isPaused)
+    #expect(manager.failure == nil)
+    #expect(PromiseManager().order.withLock { text($0.policy) } == "continue")
+  }
+
+  // Fails if `stop` loses the rest, keeps no error, or is not undone by `resume`.
+  @Test("stop keeps the rest and the error until it is resumed")
+  func stops() {
+    let (manager, handles) = run(.stop)
+    #expect(text(handles[2].state) == "waiting")
+    #expect(manager.isPaused)
+    #expect(manager.waitingCount == 2)
+    #expect(manager.failure as? Failed == Failed(number: 2))
+    manager.resume()
+    #expect(text(handles[2].state) == "succeeded")
+    #expect(manager.isPaused)
+    #expect(manager.failure as? Failed == Failed(number: 4))
+    manager.resume()
+    #expect(!manager.isPaused)
+    #expect(manager.failure == nil)
+  }
+
+  // Fails if the rest runs, or what is added afterwards does not.
+  @Test("cancelRest cancels what waits, and runs what is added afterwards")
+  func cancelsRest() {
+    let (manager, handles) = run(.cancelRest)
+    let expected = ["succeeded", "failed Failed(number: 2)", "cancelled", "cancelled"]
+    #expect(handles.map { text($0.state) } == expected)
+    #expect(manager.waitingCount == 0)
+    #expect(text(manager.add { then in then() }.state) == "succeeded")
+  }
+
+  // Fails if a step that was called off counts as failed, or a dropped one does not.
+  @Test("a cancelled step is no failure; an abandoned one is")
+  func whatCounts() {
+    let (manager, taken) = (PromiseManager(onFailure: .stop), Taken())
+    let cancelled = manager.add(taken.handler)
+    cancelled.cancel()
+    taken.call(CancellationError())
+    #expect(text(cancelled.state) == "cancelled")
+    #expect(!manager.isPaused)
+    manager.add { _ in }
+    #expect(manager.isPaused)
+  }
+
+  // Fails if a cancellation error is taken for a cancellation that nobody asked for.
+  @Test("a step that was not asked to stop and ends with a cancellation error has failed")
+  func notAsked() {
+    let manager = PromiseManager(onFailure: .stop)
+    let handle = manager.add { then in then(CancellationError()) }
+    #expect(text(handle.state) == "failed CancellationError()")
+    #expect(manager.isPaused)
+  }
+
+  private func text(_ policy: FailurePolicy) -> String { "\(policy)" }
+  private func text(_ state: StepHandle.State) -> String { SerialPromisesTests.text(state) }
+}

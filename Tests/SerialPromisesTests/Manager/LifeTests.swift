@@ -1,0 +1,152 @@
+import Testing
+
+@testable import SerialPromises
+
+/// How long a manager and what it was given live.
+struct LifeTests {
+  // Fails if a queue that runs does not hold its manager, or holds it for ever.
+  @Test("a manager lives as long as it has steps to run")
+  func keptAlive() {
+    let (taken, log) = (Taken(), Log<String>())
+    weak var manager: PromiseManager?
+    do {
+      let made = PromiseManager()
+      manager = made
+      made.add(taken.handler)
+      made.add { then in
+        log.append("second")
+        then()
+      }
+    }
+    #expect(manager != nil)
+    taken.call()
+    #expect(log.all == ["second"])
+    #expect(manager == nil)
+  }
+
+  // Fails if a paused manager is kept by what waits in it, or its steps are not settled.
+  @Test("a paused manager that nobody holds goes away and cancels what waits")
+  func pausedDropped() async {
+    weak var manager: PromiseManager?
+    weak var captured: Sentinel?
+    let handles = {
+      let (made, sentinel) = (PromiseManager(), Sentinel())
+      (manager, captured) = (made, sentinel)
+      made.pause()
+      return (1...100).map { _ in made.add { _ in sentinel.touch() } }
+    }()
+    #expect(manager == nil)
+    #expect(captured == nil)
+    for handle in handles { #expect(text(await handle.outcome) == "cancelled") }
+    handles[0].cancel()
+    #expect(text(handles[0].state) == "cancelled")
+  }
+
+  // Fails if those who wait for an outcome are not told when the manager goes away.
+  @Test("whoever waits for an outcome is told when a paused manager goes away")
+  func outcomeOfDropped() async {
+    var manager: PromiseManager? = PromiseManager()
+    manager?.pause()
+    guard let handle = manager?.add({ then in then() }) else { return }
+    let waiter = Task { text(await handle.outcome) }
+    while handle.observerCount == 0 { await Task.yield() }
+    manager = nil
+    #expect(await waiter.value == "cancelled")
+  }
+
+  // Fails if a manager that a failure stopped holds itself.
+  @Test("a manager that a failure stopped goes away like a paused one")
+  func stoppedDropped() {
+    weak var manager: PromiseManager?
+    let handle = {
+      let made = PromiseManager(onFailure: .stop)
+      manager = made
+      made.pause()
+      made.add { then in then(Failed()) }
+      let handle = made.add { then in then() }
+      made.resume()
+      return handle
+    }()
+    #expect(manager == nil)
+    #expect(text(handle.state) == "cancelled")
+  }
+
+  // Fails if any reference is left: from the lock to its segments, from a segment to a handler,
+  // from a continuation to its step.
+  @Test("nothing is left of a manager that has done its work")
+  func nothingLeft() async throws {
+    weak var manager: PromiseManager?
+    weak var order: Locked<SerialOrder>?
+    weak var token: Token?
+    weak var captured: Sentinel?
+    func work() async throws {
+      let (made, sentinel, taken) = (PromiseManager(capacity: 200), Sentinel(), Taken())
+      (manager, order, captured) = (made, made.order, sentinel)
+      made.add { then in
+        sentinel.touch()
+        then.onCancel { sentinel.touch() }
+        taken.handler(then)
+      }
+      token = taken.with(\.token)
+      for _ in 1...150 { made.add { then in then(sentinel.asError) } }
+      taken.call()
+      taken.drop()
+      _ = try await made.run { sentinel }
+      try await made.addWhenRoom { then in
+        sentinel.touch()
+        then()
+      }
+      await made.idle()
+    }
+    try await work()
+    #expect(manager == nil)
+    #expect(token == nil)
+    #expect(captured == nil)
+    #expect(order == nil)
+  }
+
+  // Fails if a handle holds the manager, or the handlers of its segment.
+  @Test("a handle keeps the outcome and nothing else")
+  func handleOnly() {
+    weak var manager: PromiseManager?
+    weak var captured: Sentinel?
+    let handle = {
+      let (made, sentinel) = (PromiseManager(), Sentinel())
+      (manager, captured) = (made, sentinel)
+      return made.add(
+        Step("named") { then in
+          sentinel.touch()
+          then(Failed(number: 9))
+        })
+    }()
+    #expect(manager == nil)
+    #expect(captured == nil)
+    #expect(text(handle.state) == "failed Failed(number: 9)")
+    #expect(handle.name == "named")
+  }
+
+  // Fails if what a step captured is kept until the queue is empty.
+  @Test("a step's captures are released when it is over, not when the queue is")
+  func captures() {
+    let (manager, taken) = (PromiseManager(), Taken())
+    weak var captured: Sentinel?
+    do {
+      let sentinel = Sentinel()
+      captured = sentinel
+      manager.add { then in
+        sentinel.touch()
+        then()
+      }
+    }
+    manager.add(taken.handler)
+    #expect(captured == nil)
+    taken.call()
+  }
+}
+
+extension Sentinel {
+  struct AsError: Error { let sentinel: Sentinel }
+
+  /// An error that holds it.
+  var asError: any Error { AsError(sentinel: self) }
+}

@@ -1,0 +1,160 @@
+import Testing
+
+@testable import SerialPromises
+
+/// Pausing, resuming, and waiting until there is nothing left.
+struct PauseAndIdleTests {
+  // Fails if `next` does not look at the pause, or pausing ends the running step.
+  @Test("pause lets the running step end and starts no other")
+  func pause() {
+    let (manager, taken) = (PromiseManager(), Taken())
+    let first = manager.add(taken.handler)
+    let second = manager.add { then in then() }
+    manager.pause()
+    manager.pause()
+    #expect(manager.isPaused)
+    taken.call()
+    #expect([first, second].map { text($0.state) } == ["succeeded", "waiting"])
+    manager.resume()
+    #expect(text(second.state) == "succeeded")
+    #expect(!manager.isPaused)
+    manager.resume()
+  }
+
+  // Fails if a handler's pause is seen one step late, or `resume` in a handler runs a step inside.
+  @Test("a handler may pause and resume its own manager")
+  func fromHandler() {
+    let (manager, log) = (PromiseManager(), Log<String>())
+    manager.pause()
+    manager.add { then in
+      manager.pause()
+      manager.resume()
+      manager.pause()
+      then()
+      log.append("first returns")
+    }
+    let second = manager.add { then in
+      log.append("second")
+      then()
+    }
+    manager.resume()
+    #expect(text(second.state) == "waiting")
+    manager.resume()
+    #expect(log.all == ["first returns", "second"])
+  }
+
+  // Fails (hangs) if `idle` waits for something to happen in a manager that has nothing to do.
+  @Test("idle returns at once when there is nothing to do")
+  func idleAlready() async throws {
+    let manager = PromiseManager()
+    await manager.idle()
+    try manager.waitUntilIdle()
+    manager.pause()
+    await manager.idle()
+    try manager.waitUntilIdle(timeout: .zero)
+  }
+
+  // Fails if a waiter is woken with a step left, or not all waiters are woken.
+  @Test("all who wait for idle are woken after the last step, and not before")
+  func several() async {
+    let (manager, first, last) = (PromiseManager(), Taken(), Taken())
+    manager.add(first.handler)
+    manager.add(last.handler)
+    let log = Log<Int>()
+    let waiters = (1...5).map { number in
+      Task {
+        await manager.idle()
+        log.append(number)
+      }
+    }
+    await manager.idleWaiting(5)
+    first.call()
+    #expect(!manager.order.withLock { $0.idleWaiters.isEmpty })
+    #expect(log.count == 0)
+    last.call()
+    for waiter in waiters { await waiter.value }
+    #expect(log.count == 5)
+  }
+
+  // Fails if cancelling the last waiting step does not make a paused manager idle.
+  @Test("a paused manager with waiting steps is not idle until they are cancelled")
+  func pausedIdle() async throws {
+    let manager = PromiseManager()
+    manager.pause()
+    let handle = manager.add { then in then() }
+    #expect(throws: PromiseError.timedOut(.zero)) { try manager.waitUntilIdle(timeout: .zero) }
+    let waiter = Task { await manager.idle() }
+    await manager.idleWaiting(1)
+    handle.cancel()
+    await waiter.value
+  }
+
+  // Fails (hangs) if cancelling the task does not withdraw its ticket.
+  @Test("idle returns early when the waiting task is cancelled")
+  func cancelled() async {
+    let (manager, taken) = (PromiseManager(), Taken())
+    manager.add(taken.handler)
+    let waiter = Task { await manager.idle() }
+    await manager.idleWaiting(1)
+    waiter.cancel()
+    await waiter.value
+    #expect(manager.order.withLock { $0.idleWaiters.isEmpty })
+    let gate = Gate()
+    let late = Task {
+      await gate.passed()
+      await manager.idle()
+    }
+    late.cancel()
+    gate.open()
+    await late.value
+    taken.call()
+  }
+
+  // Fails if the time-out is not noticed, its waiter is left behind, or waits again.
+  @Test("waitUntilIdle gives up after its timeout and leaves nothing behind")
+  func timeout() throws {
+    let (manager, taken) = (PromiseManager(), Taken())
+    manager.add(taken.handler)
+    #expect(throws: PromiseError.timedOut(.zero)) { try manager.waitUntilIdle(timeout: .zero) }
+    #expect(throws: PromiseError.timedOut(.nanoseconds(1))) {
+      try manager.waitUntilIdle(timeout: .nanoseconds(1))
+    }
+    #expect(manager.order.withLock { $0.idleWaiters.isEmpty })
+    taken.call()
+    try manager.waitUntilIdle(timeout: .zero)
+  }
+
+  // Fails (hangs) if the last step does not wake a blocked thread; a timeout that is longer than
+  // Dispatch can count must not overflow.
+  @Test("waitUntilIdle blocks until the last step is over", arguments: [nil, Duration.seconds(1e12)])
+  func blocking(_ timeout: Duration?) {
+    let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
+    manager.add(taken.handler)
+    onThreads(2) { index in
+      if index == 0 {
+        #expect(throws: Never.self) { try manager.waitUntilIdle(timeout: timeout) }
+        log.append("idle")
+      } else {
+        while manager.order.withLock({ $0.idleWaiters.isEmpty }) {}
+        log.append("then")
+        taken.call()
+      }
+    }
+    #expect(log.all == ["then", "idle"])
+  }
+}
+
+extension PromiseManager {
+  /// Returns when that many wait for idle.
+  func idleWaiting(_ count: Int) async {
+    while order.withLock({ $0.idleWaiters.count }) < count { await Task.yield() }
+  }
+}
+
+extension IdleWaiters {
+  /// How many wait.
+  var count: Int {
+    var copy = self
+    return copy.takeAll().count
+  }
+}

@@ -1,0 +1,64 @@
+import Testing
+
+@testable import SerialPromises
+
+/// How far the queue has come.
+struct ProgressTests {
+  // Fails if a finished, running or waiting step is counted wrongly.
+  @Test("progress is what is over and the running step's share, of all since the last idle")
+  func figures() {
+    let (manager, taken, next) = (PromiseManager(), Taken(), Taken())
+    #expect(manager.progress == 1)
+    manager.add(taken.handler)
+    #expect(manager.progress == 0)
+    manager.add(next.handler)
+    manager.add { then in then() }
+    manager.add { then in then() }
+    _ = taken.with { $0.progress(0.5) }
+    #expect(manager.progress == 0.125)
+    taken.call()
+    #expect(manager.progress == 0.25)
+    manager.cancelAll()
+    #expect(manager.progress == 0.75)
+    next.call()
+    #expect(manager.progress == 1)
+    let again = Taken()
+    manager.add(again.handler)
+    #expect(manager.progress == 0)
+    again.call()
+  }
+
+  // Fails if a fall or a value outside 0…1 is taken, or not reported.
+  @Test("a fall and a value outside 0 to 1 change nothing and are reported")
+  func misuse() {
+    let (reports, taken) = (Reports(), Taken())
+    let manager = PromiseManager(diagnostics: reports.place)
+    manager.add(Step("upload", taken.handler))
+    _ = taken.with { $0.progress(0.5) }
+    for wrong in [0.25, 1.5, -1, .infinity] { _ = taken.with { $0.progress(wrong) } }
+    #expect(manager.progress == 0.5)
+    let step = StepIdentity(id: 1, name: "upload")
+    let expected = [0.25, 1.5, -1, .infinity].map {
+      Diagnostic.progressIgnored(step, current: 0.5, reported: $0)
+    }
+    #expect(reports.all == expected)
+    _ = taken.with { $0.progress(.nan) }
+    #expect(reports.all.count == 5)
+    #expect(manager.progress == 0.5)
+    taken.call()
+  }
+
+  // Fails if the progress of a step that is over reaches the one that runs.
+  @Test("progress that a step reports after its end is nobody's")
+  func late() {
+    let (reports, taken, next) = (Reports(), Taken(), Taken())
+    let manager = PromiseManager(diagnostics: reports.place)
+    manager.add(taken.handler)
+    manager.add(next.handler)
+    taken.call()
+    _ = taken.with { $0.progress(0.5) }
+    #expect(manager.progress == 0.5)
+    #expect(reports.all.isEmpty)
+    next.call()
+  }
+}

@@ -1,0 +1,145 @@
+import Testing
+
+@testable import SerialPromises
+
+/// Asynchronous work that takes its turn.
+struct RunTests {
+  // Fails if the value is lost, or the work does not wait for its turn.
+  @Test("run waits for its turn and returns the value")
+  func value() async throws {
+    let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
+    manager.add(taken.handler)
+    async let value = manager.run("fetch") {
+      log.append("work")
+      return 42
+    }
+    await manager.waiting(1)
+    #expect(log.count == 0)
+    taken.call()
+    #expect(try await value == 42)
+  }
+
+  // Fails if the error does not come back, or the step does not fail.
+  @Test("run throws what the work throws, and the step has failed")
+  func failing() async {
+    let manager = PromiseManager(onFailure: .stop)
+    await #expect(throws: Failed(number: 3)) {
+      try await manager.run { throw Failed(number: 3) }
+    }
+    #expect(manager.failure as? Failed == Failed(number: 3))
+  }
+
+  // Fails if cancelling the caller does not reach the step, or the work runs all the same.
+  @Test("cancelling the task while its work waits takes the work out")
+  func cancelWaiting() async {
+    let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
+    manager.add(taken.handler)
+    let task = Task { try await manager.run { log.append("work") } }
+    await manager.waiting(1)
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    taken.call()
+    await manager.idle()
+    #expect(log.count == 0)
+  }
+
+  // Fails if the running work's own task is not cancelled.
+  @Test("cancelling the task while its work runs cancels the work")
+  func cancelRunning() async {
+    let (manager, started) = (PromiseManager(), Gate())
+    let task = Task {
+      try await manager.run {
+        started.open()
+        await withTaskCancellation()
+        try Task.checkCancellation()
+      }
+    }
+    await started.passed()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await manager.idle()
+  }
+
+  // Fails if a task that is cancelled already adds a step that is never told.
+  @Test("run in a task that is cancelled already tells its work, and ends")
+  func cancelledBefore() async {
+    let manager = PromiseManager()
+    let gate = Gate()
+    let task = Task {
+      await gate.passed()
+      try await manager.run {
+        await withTaskCancellation()
+        throw CancellationError()
+      }
+    }
+    task.cancel()
+    gate.open()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  // Fails if work that goes on although it was cancelled loses its value.
+  @Test("work that finishes although it was cancelled returns its value")
+  func finishesAnyway() async throws {
+    let (manager, started) = (PromiseManager(), Gate())
+    let task = Task {
+      try await manager.run {
+        started.open()
+        await withTaskCancellation()
+        return 7
+      }
+    }
+    await started.passed()
+    task.cancel()
+    #expect(try await task.value == 7)
+  }
+
+  // Fails if a step of `run` that a grace period ended leaves its caller waiting.
+  @Test("run throws a cancellation when a grace period ends the step without it")
+  func grace() async {
+    let (reports, clock, started, goOn) = (Reports(), ManualClock(), Gate(), Gate())
+    let manager = PromiseManager(diagnostics: reports.place)
+    let task = Task {
+      try await manager.run {
+        started.open()
+        await goOn.passed()
+      }
+    }
+    await started.passed()
+    manager.cancelAll(grace: .seconds(1), clock: clock)
+    await clock.slept.passed()
+    clock.advance(by: .seconds(1))
+    await #expect(throws: CancellationError.self) { try await task.value }
+    goOn.open()
+    while reports.all.isEmpty { await Task.yield() }
+    #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: nil))])
+  }
+
+  // Fails if a refused run waits for ever, or hides why.
+  @Test("run throws why it was refused")
+  func refused() async {
+    let (manager, taken) = (PromiseManager(capacity: 1, diagnostics: .silent), Taken())
+    manager.add(taken.handler)
+    manager.add { then in then() }
+    await #expect(throws: PromiseError.full(capacity: 1)) { try await manager.run {} }
+    manager.close()
+    await #expect(throws: PromiseError.closed) { try await manager.run {} }
+    taken.call()
+  }
+}
+
+/// Returns when the current task is cancelled.
+func withTaskCancellation() async {
+  let gate = Gate()
+  await withTaskCancellationHandler {
+    await gate.passed()
+  } onCancel: {
+    gate.open()
+  }
+}
+
+extension PromiseManager {
+  /// Returns when that many steps wait.
+  func waiting(_ count: Int) async {
+    while waitingCount < count { await Task.yield() }
+  }
+}

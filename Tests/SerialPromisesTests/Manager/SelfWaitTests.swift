@@ -1,0 +1,143 @@
+import Testing
+
+@testable import SerialPromises
+
+/// A step that waits for its own manager is told so. Each test hangs if it is not.
+struct SelfWaitTests {
+  private let step = StepIdentity(id: 1, name: "outer")
+
+  // Fails if `run` does not look whose step the caller is in.
+  @Test("run in a step of the same manager throws")
+  func run() async throws {
+    let manager = PromiseManager()
+    _ = try await manager.run("outer") {
+      await #expect(throws: PromiseError.selfWait(step)) {
+        try await manager.run { Issue.record("the inner work ran") }
+      }
+    }
+  }
+
+  // Fails if `idle` does not look whose step the caller is in, or reports nothing.
+  @Test("idle in a step returns at once and is reported")
+  func idle() async throws {
+    let reports = Reports()
+    let manager = PromiseManager(diagnostics: reports.place)
+    try await manager.run("outer") { await manager.idle() }
+    #expect(reports.all == [.selfWait(step)])
+  }
+
+  // Fails if `outcome` does not look whose step the caller is in.
+  @Test("the outcome of a later step is a failure for a step that waits for it, and is reported")
+  func outcome() async throws {
+    let reports = Reports()
+    let manager = PromiseManager(diagnostics: reports.place)
+    let later = try await manager.run("outer") {
+      let later = manager.add { then in then() }
+      #expect(text(await later.outcome) == "failed \(PromiseError.selfWait(step))")
+      return later
+    }
+    #expect(text(await later.outcome) == "succeeded")
+    #expect(reports.all == [.selfWait(step)])
+  }
+
+  // Fails if outcomes that are known are withheld.
+  @Test("a step may ask for the outcome of an earlier one")
+  func earlierOutcome() async throws {
+    let reports = Reports()
+    let manager = PromiseManager(diagnostics: reports.place)
+    let earlier = manager.add { then in then() }
+    try await manager.run { #expect(text(await earlier.outcome) == "succeeded") }
+    #expect(reports.all.isEmpty)
+  }
+
+  // Fails if the thread of the handler is not kept, or not compared.
+  @Test("waitUntilIdle in a handler throws, before and after then")
+  func blocking() {
+    let manager = PromiseManager()
+    let step = step
+    manager.add(
+      Step("outer") { then in
+        #expect(throws: PromiseError.selfWait(step)) { try manager.waitUntilIdle() }
+        then()
+        #expect(throws: PromiseError.selfWait(step)) { try manager.waitUntilIdle() }
+      })
+    #expect(throws: Never.self) { try manager.waitUntilIdle() }
+  }
+
+  // Fails if only the innermost handler of a thread is known.
+  @Test("waitUntilIdle throws in a handler of another manager that runs inside a handler")
+  func nested() {
+    let (outer, inner) = (PromiseManager(), PromiseManager())
+    let step = step
+    outer.add(
+      Step("outer") { then in
+        inner.add { innerThen in
+          #expect(throws: PromiseError.selfWait(step)) { try outer.waitUntilIdle() }
+          innerThen()
+        }
+        then()
+      })
+  }
+
+  // Fails if a step's mark hides the mark of the step around it.
+  @Test("a step of another manager inside a step is known to be in both")
+  func nestedRun() async throws {
+    let (outer, inner) = (PromiseManager(), PromiseManager())
+    try await outer.run("outer") {
+      try await inner.run("inner") {
+        _ = await #expect(throws: PromiseError.selfWait(step)) { try await outer.run {} }
+      }
+    }
+  }
+
+  // Fails if the mark is not a task-local value, which a detached task does not get.
+  @Test("a detached task that waits for the manager is not diagnosed")
+  func detached() async throws {
+    let reports = Reports()
+    let manager = PromiseManager(diagnostics: reports.place)
+    let waiter = try await manager.run {
+      Task.detached {
+        await manager.idle()
+        return try await manager.run { 5 }
+      }
+    }
+    #expect(try await waiter.value == 5)
+    #expect(reports.all.isEmpty)
+  }
+
+  // Fails if a mark is believed after its step's end.
+  @Test("a task that outlives its step may wait for the manager")
+  func afterwards() async throws {
+    let reports = Reports()
+    let manager = PromiseManager(diagnostics: reports.place)
+    let gate = Gate()
+    let waiter = try await manager.run {
+      Task {
+        await gate.passed()
+        await manager.idle()
+        return try await manager.run { 6 }
+      }
+    }
+    await manager.idle()
+    gate.open()
+    #expect(try await waiter.value == 6)
+    #expect(reports.all.isEmpty)
+  }
+
+  // Fails if `addWhenRoom` waits for room that only the end of its own step can make.
+  @Test("addWhenRoom in a step throws when there is no room, and adds when there is")
+  func room() async throws {
+    let (manager, log) = (PromiseManager(capacity: 1), Log<String>())
+    try await manager.run("outer") {
+      try await manager.addWhenRoom { then in
+        log.append("added")
+        then()
+      }
+      await #expect(throws: PromiseError.selfWait(step)) {
+        try await manager.addWhenRoom { then in then() }
+      }
+    }
+    await manager.idle()
+    #expect(log.all == ["added"])
+  }
+}

@@ -1,0 +1,110 @@
+import Testing
+
+@testable import SerialPromises
+
+/// A million steps on a thread with a 512 KB stack.
+///
+/// Each fails, by a crash, if its way through the steps is a recursion.
+struct StackTests {
+  private static let count = 1_000_000
+  private static let smallStack = 512 * 1024
+
+  /// Counts without a lock: the order itself has to keep two from counting at the same time.
+  private final class Counter: @unchecked Sendable { var value = 0 }
+
+  // Fails if `then` inside a handler starts the next handler.
+  @Test("a million steps that call then at once")
+  func synchronous() {
+    onThread(stackSize: Self.smallStack) {
+      let (manager, counter) = (PromiseManager(), Counter())
+      manager.pause()
+      for _ in 0..<Self.count {
+        manager.add { then in
+          counter.value += 1
+          then()
+        }
+      }
+      manager.resume()
+      #expect(counter.value == Self.count)
+    }
+  }
+
+  // Fails if a step that was added by a handler starts inside it.
+  @Test("a million steps, each added by the one before")
+  func chained() async {
+    let (manager, counter) = (PromiseManager(), Counter())
+    @Sendable func step(_ then: Then) {
+      counter.value += 1
+      if counter.value < Self.count { manager.add(step) }
+      then()
+    }
+    onThread(stackSize: Self.smallStack) { manager.add(step) }
+    await manager.idle()
+    #expect(counter.value == Self.count)
+  }
+
+  // Fails if a dropped `then` runs the next step from its `deinit`.
+  @Test("a million steps that drop their then")
+  func dropped() {
+    onThread(stackSize: Self.smallStack) {
+      let (manager, counter) = (PromiseManager(), Counter())
+      manager.pause()
+      for _ in 0..<Self.count { manager.add { _ in counter.value += 1 } }
+      manager.resume()
+      #expect(counter.value == Self.count)
+    }
+  }
+
+  // Fails if cancelling, or passing over what was cancelled, recurs.
+  @Test("cancelling a million waiting steps")
+  func cancelling() {
+    onThread(stackSize: Self.smallStack) {
+      let (manager, counter) = (PromiseManager(), Counter())
+      manager.pause()
+      for _ in 0..<Self.count {
+        manager.add { then in
+          counter.value += 1
+          then()
+        }
+      }
+      manager.cancelAll()
+      #expect(manager.waitingCount == 0)
+      manager.add { then in
+        counter.value += 1
+        then()
+      }
+      manager.resume()
+      #expect(counter.value == 1)
+    }
+  }
+
+  // Fails if the segments of a queue that goes away release each other.
+  @Test("dropping a paused manager in which a million steps wait")
+  func dropping() {
+    onThread(stackSize: Self.smallStack) {
+      weak var order: Locked<SerialOrder>?
+      do {
+        let manager = PromiseManager()
+        order = manager.order
+        manager.pause()
+        for _ in 0..<Self.count { manager.add { then in then() } }
+      }
+      #expect(order == nil)
+    }
+  }
+
+  // Fails if the first handle's segment keeps all those behind it.
+  @Test("dropping the handles of a million steps after their manager")
+  func handles() {
+    onThread(stackSize: Self.smallStack) {
+      var handles: [StepHandle] = []
+      do {
+        let manager = PromiseManager()
+        manager.pause()
+        for _ in 0..<Self.count / 10 { handles.append(manager.add { then in then() }) }
+      }
+      #expect(handles.allSatisfy { text($0.state) == "cancelled" })
+      handles = []
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import Dispatch
+import Testing
+
+@testable import SerialPromises
+
+/// Everything at once, at random, and then the books are balanced.
+struct StormTests {
+  struct Setting: Sendable, CustomTestStringConvertible {
+    let policy: FailurePolicy
+    let isOnQueue: Bool
+    let isWatched: Bool
+
+    var testDescription: String { "\(policy), on a queue: \(isOnQueue), watched: \(isWatched)" }
+
+    static let all = [
+      Setting(policy: .continue, isOnQueue: false, isWatched: false),
+      Setting(policy: .stop, isOnQueue: false, isWatched: true),
+      Setting(policy: .cancelRest, isOnQueue: true, isWatched: false),
+    ]
+  }
+
+  /// How often each step's handler ran, and how many ran at the same time.
+  private final class Books: @unchecked Sendable {
+    let ran: UnsafeMutablePointer<Int>
+    let count: Int
+    var inside = 0
+    var overlaps = 0
+
+    init(_ count: Int) {
+      self.count = count
+      ran = .allocate(capacity: count)
+      ran.initialize(repeating: 0, count: count)
+    }
+
+    deinit { ran.deallocate() }
+  }
+
+  private let threads = 8
+
+  // Fails if any two of add, cancel, pause, resume, cancelAll, then and a dropped then disturb
+  // each other: a step is lost, run twice, run although it was cancelled, or never over.
+  @Test("a storm of 8 threads leaves every step over, run at most once", arguments: Setting.all)
+  func storm(_ setting: Setting) async {
+    let perThread = isLong ? 50_000 : 2_000
+    let manager = PromiseManager(
+      on: setting.isOnQueue ? DispatchQueue(label: "storm") : nil, onFailure: setting.policy,
+      diagnostics: .silent)
+    let events = setting.isWatched ? manager.events(bufferingNewest: .max) : nil
+    let books = Books(threads * perThread)
+    let handles = Locked<[(number: Int, handle: StepHandle)]>([])
+    let later = DispatchQueue(label: "later", attributes: .concurrent)
+    onThreads(threads) { thread in
+      var random = SeededGenerator(seed: UInt64(thread + 1))
+      var mine: [(number: Int, handle: StepHandle)] = []
+      for index in 0..<perThread {
+        let number = thread * perThread + index
+        let way = Int.random(in: 0..<100, using: &random)
+        let handle = manager.add { then in
+          books.inside += 1
+          if books.inside != 1 { books.overlaps += 1 }
+          books.ran[number] += 1
+          books.inside -= 1
+          switch way {
+          case 0..<70: then()
+          case 70..<90: later.async { then() }
+          case 90..<95: break
+          default: later.async { then(CancellationError()) }
+          }
+        }
+        mine.append((number, handle))
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<15: mine.randomElement(using: &random)?.handle.cancel()
+        case 15..<20: manager.pause()
+        case 20..<30: manager.resume()
+        case 30..<31: manager.cancelAll()
+        default: break
+        }
+      }
+      handles.withLock { [mine] in $0 += mine }
+    }
+    // A failure may stop the manager once more.
+    while !manager.order.withLock({ $0.isIdle }) {
+      manager.resume()
+      await Task.yield()
+    }
+    balance(books, handles.withLock { $0 })
+    if let events { await expectAccounts(events, of: manager, steps: books.count) }
+  }
+
+  private func balance(_ books: Books, _ handles: [(number: Int, handle: StepHandle)]) {
+    #expect(handles.count == books.count)
+    #expect(books.overlaps == 0)
+    #expect(Set(handles.map(\.handle.id)).count == books.count)
+    var wrong = 0
+    for (number, handle) in handles {
+      switch (handle.state, books.ran[number]) {
+      case (.over(.succeeded), 1), (.over(.failed), 1): break
+      // One that was told to stop while it ran, and said that it did, is cancelled as well.
+      case (.over(.cancelled), 0...1): break
+      default: wrong += 1
+      }
+    }
+    #expect(wrong == 0)
+  }
+
+  /// Every step that was added is cancelled, or started and finished; never two at a time.
+  private func expectAccounts(
+    _ events: AsyncStream<PromiseManager.Event>, of manager: PromiseManager, steps: Int
+  ) async {
+    let marker = manager.add { then in then() }
+    var (added, cancelled, started, finished) = (0, 0, 0, 0)
+    for await event in events {
+      switch event {
+      case .added: added += 1
+      case .cancelled: cancelled += 1
+      case .started:
+        #expect(started == finished)
+        started += 1
+      case .finished: finished += 1
+      case .idle: break
+      }
+      if case .finished(let step, _, _) = event, step.id == marker.id { break }
+    }
+    #expect(added == steps + 1)
+    #expect(cancelled + started == added)
+    #expect(started == finished)
+  }
+}

@@ -1,0 +1,133 @@
+import Dispatch
+import Testing
+
+@testable import SerialPromises
+
+/// Many threads at once, with exact accounts at the end.
+struct ThreadsTests {
+  /// Threads that call the `then`s they are given, in no order.
+  private final class Callers: Sendable {
+    private let waiting = Locked<(thens: [Then], isOver: Bool)>(([], false))
+    private let wake = DispatchSemaphore(value: 0)
+
+    func take(_ then: Then) {
+      waiting.withLock { $0.thens.append(then) }
+      wake.signal()
+    }
+
+    func finish(_ threads: Int) {
+      waiting.withLock { $0.isOver = true }
+      for _ in 0..<threads { wake.signal() }
+    }
+
+    /// Calls until there is nothing left to call.
+    func work(seed: UInt64) {
+      var random = SeededGenerator(seed: seed)
+      while true {
+        wake.wait()
+        let (then, isOver) = waiting.withLock { waiting in
+          let index = waiting.thens.indices.randomElement(using: &random)
+          return (index.map { waiting.thens.remove(at: $0) }, waiting.isOver)
+        }
+        if let then { then() } else if isOver { return }
+      }
+    }
+  }
+
+  /// What the handlers do to it is seen only if they overlap: nothing guards it.
+  private final class Witness: @unchecked Sendable {
+    var inside = 0
+    var overlaps = 0
+    var lastOfProducer = [Int](repeating: -1, count: 8)
+    var outOfOrder = 0
+    var count = 0
+
+    func enter(_ producer: Int, _ number: Int) {
+      inside += 1
+      if inside != 1 { overlaps += 1 }
+      if lastOfProducer[producer] != number - 1 { outOfOrder += 1 }
+      lastOfProducer[producer] = number
+      count += 1
+    }
+
+    func leave() { inside -= 1 }
+  }
+
+  // Fails if a transition lets two handlers run at the same time, loses a step, runs one twice,
+  // or reorders a producer's steps.
+  @Test("8 producers, and thens called from 4 other threads: no overlap, none lost, in order")
+  func producers() async {
+    let (producers, callers) = (8, 4)
+    let perProducer = isLong ? 100_000 : 4_000
+    let (manager, witness, pool) = (PromiseManager(), Witness(), Callers())
+    let done = Gate()
+    onOwnThread {
+      onThreads(callers) { pool.work(seed: UInt64($0)) }
+      done.open()
+    }
+    onThreads(producers) { producer in
+      for number in 0..<perProducer {
+        manager.add { then in
+          witness.enter(producer, number)
+          witness.leave()
+          // Some at once, some elsewhere, perhaps while this handler is still on the stack.
+          if number % 3 == 0 { then() } else { pool.take(then) }
+        }
+      }
+    }
+    await manager.idle()
+    pool.finish(callers)
+    await done.passed()
+    #expect(witness.count == producers * perProducer)
+    #expect(witness.overlaps == 0)
+    #expect(witness.outOfOrder == 0)
+    #expect(witness.lastOfProducer == [Int](repeating: perProducer - 1, count: producers))
+    #expect(manager.progress == 1)
+  }
+
+  // Fails if two calls from different threads can both count, or neither.
+  @Test("of thens called from several threads at once exactly one counts")
+  func racingThens() async {
+    let steps = isLong ? 50_000 : 1_000
+    let (reports, pool, witness) = (Reports(), Callers(), Witness())
+    let manager = PromiseManager(diagnostics: reports.place)
+    let done = Gate()
+    onOwnThread {
+      onThreads(4) { pool.work(seed: UInt64($0)) }
+      done.open()
+    }
+    for number in 0..<steps {
+      manager.add { then in
+        witness.enter(0, number)
+        witness.leave()
+        for _ in 1...3 { pool.take(then) }
+      }
+    }
+    await manager.idle()
+    pool.finish(4)
+    await done.passed()
+    #expect(witness.count == steps)
+    #expect(witness.overlaps == 0)
+    #expect(reports.all.count == 2 * steps)
+  }
+
+  // Fails if a drop that races with the end of the handler is missed: the queue would stand still.
+  @Test("a then that is dropped by another thread at any moment fails its step")
+  func racingDrops() async {
+    let steps = isLong ? 50_000 : 2_000
+    let manager = PromiseManager()
+    let queue = DispatchQueue(label: "dropper")
+    var handles: [StepHandle] = []
+    for _ in 0..<steps {
+      handles.append(
+        manager.add { then in
+          queue.async { withExtendedLifetime(then) {} }
+        })
+    }
+    await manager.idle()
+    for handle in handles {
+      let error = PromiseError.abandoned(StepIdentity(id: handle.id, name: nil))
+      #expect(text(handle.state) == "failed \(error)")
+    }
+  }
+}
