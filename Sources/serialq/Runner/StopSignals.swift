@@ -41,7 +41,12 @@ final class StopSignals: Sendable {
   /// Ends this process as the signal would have ended it.
   static func die(of number: Int32) {
     signal(number, SIG_DFL)
-    kill(getpid(), number)
+    var own = sigset_t()
+    sigemptyset(&own)
+    sigaddset(&own, number)
+    // Dispatch blocks what it hears. To this thread alone, or Dispatch could hear it once more.
+    pthread_sigmask(SIG_UNBLOCK, &own, nil)
+    raise(number)
   }
 
   /// Whether whoever started the program has it ignore this signal, as `nohup` does.
