@@ -11,7 +11,8 @@ import Testing
 /// What is left when the runner dies without a word.
 @Suite struct KilledRunnerTests {
   /// Every job writes down that it begins and ends, in one write each.
-  private static let job = #"echo "start $SERIALQ_JOB" >>rec; sleep 0.02; echo "end $SERIALQ_JOB" >>rec"#
+  private static let job =
+    "echo start $SERIALQ_JOB >>rec; sleep 0.02; echo end $SERIALQ_JOB >>rec"
 
   // Fails if `started` is written after the spawn (a job runs twice), if recovery does not wait for
   // the lock of an orphan (two at once), or if it forgets a job.

@@ -42,7 +42,7 @@ final class Launched: Sendable {
   private let hasEnded = Flag()
 
   /// Longer than anything here takes, however busy the machine.
-  static let patience = 100
+  static let patience = 40
 
   /// Starts `words`, whose first is the program's path.
   ///
@@ -60,13 +60,13 @@ final class Launched: Sendable {
     let (pid, hasEnded) = (pid, hasEnded)
     // So that a program which hangs is a test that fails, and not one that never ends.
     DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Launched.patience)) {
-      hasEnded.unlessSet { _ = kill(pid, SIGKILL) }
+      hasEnded.unlessSet { _ = kill(-pid, SIGKILL) }
     }
   }
 
   deinit {
     hasEnded.unlessSet {
-      _ = kill(pid, SIGKILL)
+      _ = kill(-pid, SIGKILL)
       _ = waitpid(pid, nil, 0)
     }
   }
@@ -131,10 +131,19 @@ final class Launched: Sendable {
     // Other tests leave descriptors open for children on purpose.
     #if canImport(Glibc)
       posix_spawn_file_actions_addclosefrom_np(&actions, 3)
-      let flags = POSIX_SPAWN_SETPGROUP
+      var flags = POSIX_SPAWN_SETPGROUP
     #else
-      let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_CLOEXEC_DEFAULT
+      var flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_CLOEXEC_DEFAULT
     #endif
+    // Else what is ignored or blocked in the thread that runs the tests goes on to the program.
+    flags |= POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD] {
+      sigaddset(&signals, signal)
+    }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
     for descriptor in surroundings.extraDescriptors {
       posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
     }
