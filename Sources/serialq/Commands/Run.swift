@@ -13,8 +13,19 @@ extension Session {
     let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
     let messages = output
     let runner = try Runner(
-      folder, say: { messages.message($0) }, whenDone: { wakeUp.wake() })
-    let signals = StopSignals { wakeUp.wake() }
+      folder, say: { messages.message($0) }, wake: { wakeUp.wake() })
+    // Obeyed here and not between two pieces of output: who takes the output may have stopped
+    // reading, as a pager does, and then the next piece takes for ever.
+    let signals = StopSignals { signal, count in
+      if count == 1 {
+        runner.stop()
+      } else if runner.hasWork {
+        runner.child.kill()
+      } else {
+        StopSignals.die(of: signal)
+      }
+      wakeUp.wake()
+    }
     runner.start()
     try follow(runner, &follower, signals, wakeUp)
     if let failure = runner.failure { throw failure }
@@ -26,21 +37,12 @@ extension Session {
   private mutating func follow(
     _ runner: Runner, _ follower: inout Follower, _ signals: StopSignals, _ wakeUp: WakeUpPipe
   ) throws(Failure) {
-    var handled = 0
     while true {
       wakeUp.drain()
       // Asked before looking: what the runner did before it was done is then there to be seen.
       let isDone = runner.isDone
       try follower.advance(&output)
-      if isDone { return }
-      while handled < signals.count {
-        handled += 1
-        if handled > 1 {
-          runner.child.kill()
-        } else if !runner.stop() {
-          return
-        }
-      }
+      if isDone || (signals.first != nil && !runner.hasWork) { return }
       try follower.wait(orFor: [wakeUp.descriptor])
     }
   }

@@ -2,7 +2,8 @@ extension Runner {
   /// Finds out about the jobs that a runner before this one started and did not see the end of.
   ///
   /// A job whose processes live on is waited for, so that no two ever run at once. How such a job
-  /// ended nobody knows: it is marked as interrupted, and never run again by itself.
+  /// ended nobody knows: it is marked as interrupted, and never run again by itself. Whoever
+  /// follows the queue tells of it, as of every end.
   func recover() throws(Failure) {
     let lost = try view.withLock { (view) throws(Failure) in
       try view.update()
@@ -13,12 +14,6 @@ extension Runner {
       let view = view.withLock { $0.journal }
       try view.append([.interrupted(id: job.id, at: Clock.now())])
       JobLock.remove(job.id, folder)
-      say(
-        """
-        serialq: job \(job.id) was interrupted: its runner died while it ran, and how it ended is \
-        not known
-        What it printed: serialq log \(job.id)
-        """)
     }
     try compactIfWorthIt()
   }

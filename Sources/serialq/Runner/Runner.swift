@@ -20,7 +20,7 @@ final class Runner: Sendable {
   private let lock: FileDescriptor
   private let manager = PromiseManager(
     on: DispatchQueue(label: "serialq.runner"), onFailure: .stop, diagnostics: .standardError)
-  private let whenDone: @Sendable () -> Void
+  private let wake: @Sendable () -> Void
   private let state = Locked(State())
 
   private struct State {
@@ -29,18 +29,19 @@ final class Runner: Sendable {
     var failure: Failure?
   }
 
+  /// For one queue; calls `wake` when ``isDone`` has become true, or ``hasWork`` false after a stop.
   init(
     _ folder: QueueFolder, say: @escaping @Sendable (String) -> Void,
-    whenDone: @escaping @Sendable () -> Void
+    wake: @escaping @Sendable () -> Void
   ) throws(Failure) {
     self.folder = folder
     self.say = say
-    self.whenDone = whenDone
+    self.wake = wake
     lock = try RunnerLock.open(folder)
     view = Locked(QueueView(folder))
   }
 
-  /// Begins. `whenDone` is called when the queue is empty, or something is in the way.
+  /// Begins; it is done when the queue is empty, or something is in the way.
   func start() {
     manager.add(
       Step("take over") { then in
@@ -50,12 +51,12 @@ final class Runner: Sendable {
   }
 
   /// Ends the running job and starts no other; the rest stays in the queue.
-  ///
-  /// - Returns: Whether there is anything to wait for: not for a lock that another process holds.
-  func stop() -> Bool {
+  func stop() {
     child.end()
-    return state.withLock { !$0.isWaitingForLock && !$0.isDone }
   }
+
+  /// Whether a stop has anything to wait for: not for a lock that another process holds.
+  var hasWork: Bool { state.withLock { !$0.isWaitingForLock && !$0.isDone } }
 
   /// Why it ended before the queue was empty, if it did.
   var failure: Failure? { state.withLock { $0.failure } }
@@ -89,7 +90,7 @@ final class Runner: Sendable {
       }
       return !state.isDone
     }
-    if isFirst { whenDone() }
+    if isFirst { wake() }
   }
 
   /// Gives up being the queue's runner; under the journal's lock, so that no job is added in
@@ -109,6 +110,8 @@ final class Runner: Sendable {
   /// Waits for a lock that another process holds, which may take for ever.
   func wait(for lock: FileDescriptor) throws(Failure) {
     state.withLock { $0.isWaitingForLock = true }
+    // A stop that came just before saw work that was to be waited for.
+    if child.isToldToEnd { wake() }
     defer { state.withLock { $0.isWaitingForLock = false } }
     try attempt("waiting for a lock") { () throws(SystemError) in try lock.lock() }
   }

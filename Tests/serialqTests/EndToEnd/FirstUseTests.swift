@@ -1,0 +1,83 @@
+import Testing
+
+@testable import serialq
+
+/// What a newcomer types first.
+@Suite struct FirstUseTests {
+  // Fails if `run` does not queue what it is given, runs it out of order, or mixes its own words in.
+  @Test("command lines from a pipe run in order, and only their output is printed")
+  func readme() throws {
+    let scene = try Scene()
+    let line = "printf '%s\\n' 'echo one' 'sleep 1' 'echo two' | serialq run -f -"
+    let outcome = try scene.script(line)
+    #expect(outcome.text == "one\ntwo\n")
+    #expect(outcome.errorText == "")
+    #expect(outcome.code == 0)
+    #expect(try scene.states() == [.succeeded, .succeeded, .succeeded])
+  }
+
+  // Fails if any of them speaks up on standard error when nothing is wrong.
+  @Test("when all goes well, nothing but results is printed")
+  func quiet() throws {
+    let scene = try Scene()
+    let calls: [([String], String?)] = [
+      (["list"], ""), (["add", "echo a; echo b >&2"], "1\n"), (["add", "-n", "x", "true"], "2\n"),
+      (["run"], "a\nb\n"), (["run"], ""), (["log", "1"], "a\nb\n"), (["log", "2"], ""),
+      (["log", "-f"], ""), (["list"], nil), (["status"], nil), (["show", "1"], nil),
+      ([], nil), (["help"], nil), (["help", "add"], nil), (["--version"], nil),
+      (["list", "--json"], nil), (["status", "--json"], nil), (["show", "1", "--json"], nil),
+    ]
+    for (words, expected) in calls {
+      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      #expect(outcome.code == 0, "\(words)")
+      #expect(outcome.errorText == "", "\(words)")
+      if let expected { #expect(outcome.text == expected, "\(words)") }
+      #expect(!outcome.output.contains(0x1B), "colour away from a terminal: \(words)")
+    }
+  }
+
+  // Fails if a file of jobs is queued in part, in another order, or with its comments.
+  @Test("a file of jobs is queued whole and in order")
+  func jobFile() throws {
+    let scene = try Scene()
+    let text = "# comment\necho 1\n\n   \n  # too\necho '#2'\r\necho 3"
+    try write(Bytes(text.utf8), to: scene.path("jobs"))
+    #expect(try scene.serialq("add", "-f", "jobs").text == "1-3\n")
+    #expect(try scene.serialq("run").text == "1\n#2\n3\n")
+  }
+
+  // Fails if a queue sees another's jobs, or the option does not overrule the variable.
+  @Test("queues are apart, and named by option or variable")
+  func queues() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("add", "-q", "other", "echo other").text == "1\n")
+    #expect(try scene.serialq("add", "echo default").text == "1\n")
+    let named = try scene.serialq("add", "echo named") {
+      $0.environment.append(Bytes("SERIALQ_QUEUE=named"))
+    }
+    #expect(named.text == "1\n")
+    #expect(try scene.serialq("run").text == "default\n")
+    let overruled = try scene.serialq("run", "-q", "other") {
+      $0.environment.append(Bytes("SERIALQ_QUEUE=named"))
+    }
+    #expect(overruled.text == "other\n")
+    #expect(try scene.states("named") == [.waiting])
+  }
+
+  // Fails if a result goes to standard error, or is printed into a file that took its number.
+  @Test("closed standard descriptors do no harm")
+  func closedDescriptors() throws {
+    let scene = try Scene()
+    try scene.add("true")
+    let before = try scene.journal()
+    let closed = try scene.script("serialq list >&-")
+    #expect(closed.code == 125)
+    #expect(closed.errorText.hasPrefix("serialq: cannot write to standard output: "))
+    #expect(try scene.script("serialq list </dev/null 2>&-").code == 0)
+    #expect(try scene.script("serialq list <&-").code == 0)
+    #expect(try scene.script("serialq list <&- >&- 2>&-").code == 125)
+    #expect(try scene.journal() == before)
+    #expect(try scene.script("serialq run 'echo x' <&- 2>&-").text == "x\n")
+    #expect(try scene.states() == [.succeeded, .succeeded])
+  }
+}

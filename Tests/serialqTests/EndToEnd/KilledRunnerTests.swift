@@ -1,0 +1,118 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// What is left when the runner dies without a word.
+@Suite struct KilledRunnerTests {
+  /// Every job writes down that it begins and ends, in one write each.
+  private static let job =
+    "echo start $SERIALQ_JOB >>rec; sleep 0.02; echo end $SERIALQ_JOB >>rec"
+
+  // Fails if `started` is written after the spawn (a job runs twice), if recovery does not wait for
+  // the lock of an orphan (two at once), or if it forgets a job.
+  @Test("a runner killed at any moment loses no job, starts none twice, and never runs two at once")
+  func killedAtAnyMoment() throws {
+    let kills = Scene.isLong ? 50 : 12
+    let count = kills + 8
+    let scene = try Scene()
+    for _ in 0..<count { try scene.add(Self.job) }
+    var random = FixedRandom(seed: 20_240_229)
+    var reported: [JobID] = []
+    for _ in 0..<kills {
+      let runner = try scene.start("run")
+      // The moment is what is tried here: from before it has begun until some jobs are through.
+      usleep(.random(in: 0...80_000, using: &random))
+      runner.send(SIGKILL)
+      reported += interrupted(in: try runner.wait().errorText)
+    }
+    let last = try scene.serialq("run")
+    reported += interrupted(in: last.errorText)
+
+    let jobs = try scene.queue().jobs
+    #expect(jobs.map(\.id) == Array(1...count))
+    #expect(jobs.allSatisfy { $0.state == .succeeded || $0.state == .interrupted })
+    let lost = jobs.filter { $0.state == .interrupted }.map(\.id)
+    // A runner can be killed after it wrote down that a job was interrupted, and before it said so.
+    #expect(Set(reported).isSubset(of: lost))
+    #expect(last.code == (interrupted(in: last.errorText).isEmpty ? 0 : 1))
+    #expect(try scene.serialq("status").text.contains("interrupted") == !lost.isEmpty)
+
+    let record = try content(scene.path("rec")).text.split(separator: "\n").map(String.init)
+    let started = record.filter { $0.hasPrefix("start") }.compactMap { Int($0.dropFirst(6)) }
+    #expect(started == started.sorted() && Set(started).count == started.count)
+    let succeeded = jobs.filter { $0.state == .succeeded }.map(\.id)
+    #expect(Set(succeeded).isSubset(of: started))
+    // Each job's end follows its own beginning at once: nothing kills the jobs, only the runner.
+    #expect(record == started.flatMap { ["start \($0)", "end \($0)"] })
+  }
+
+  // Fails if recovery marks a job as interrupted and does not tell.
+  @Test("the next run tells once which job was interrupted, and exits with 1")
+  func told() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("echo begun; read x <gate", "echo next")
+    let runner = try scene.start("run")
+    try runner.waitForOutput("begun")
+    runner.send(SIGKILL)
+    #expect(try runner.wait().code == 128 + SIGKILL)
+    try gate.open()
+    let next = try scene.serialq("run")
+    #expect(next.text == "begun\nnext\n")
+    #expect(interrupted(in: next.errorText) == [1])
+    #expect(next.errorText.components(separatedBy: "interrupted").count == 2, "\(next.errorText)")
+    #expect(next.code == 1)
+    #expect(try scene.states() == [.interrupted, .succeeded])
+    let after = try scene.serialq("run")
+    #expect(after.code == 0 && after.errorText == "" && after.text == "")
+  }
+
+  // Fails if a job that was started is taken for one that waits, as long as it has no process.
+  @Test("a job written down as started and never spawned is interrupted, not run")
+  func startedAndNotSpawned() throws {
+    let scene = try Scene()
+    try scene.add("echo first >>rec", "echo second >>rec")
+    let started = Event.started(id: 1, attempt: 1, at: Clock.now(), boot: Machine.boot())
+    try Journal(scene.queueFolder()).append([started])
+    let run = try scene.serialq("run")
+    #expect(run.code == 1)
+    #expect(interrupted(in: run.errorText) == [1])
+    #expect(try content(scene.path("rec")).text == "second\n")
+  }
+
+  // Fails if `status` forgets to look at the lock, and says that a dead runner's dead job runs.
+  @Test("status says that the job died with its runner")
+  func bothDead() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("read x <gate")
+    let runner = try scene.start("run")
+    let job = try scene.waitForProcess(of: 1)
+    runner.send(SIGKILL)
+    _ = try runner.wait()
+    let lock = try #require(try JobLock.existing(1, scene.queueFolder()))
+    #expect(kill(-job, SIGKILL) == 0)
+    try lock.lock()
+    lock.unlock()
+    let status = try scene.serialq()
+    #expect(status.text.contains("its runner died, and so did the job"))
+    #expect(status.text.contains("Run them:  serialq run"))
+    #expect(try scene.serialq("run").code == 1)
+    withExtendedLifetime(gate) {}
+  }
+
+  private func interrupted(in messages: String) -> [JobID] {
+    var found: [JobID] = []
+    for line in messages.split(separator: "\n") where line.contains(" was interrupted") {
+      let word = line.split(separator: " ").dropFirst(2).first
+      if let id = word.flatMap({ Int($0) }), found.last != id { found.append(id) }
+    }
+    return found
+  }
+}

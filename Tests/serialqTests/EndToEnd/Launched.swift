@@ -1,0 +1,188 @@
+import Dispatch
+import Foundation
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// What a program printed, and how it ended.
+struct Outcome {
+  var status: ExitStatus
+  var output: Bytes
+  var errors: Bytes
+
+  /// As a shell has it in `$?`.
+  var code: Int32 { status.shellCode.rawValue }
+  var text: String { output.text }
+  var errorText: String { errors.text }
+}
+
+/// How a program is started, beside its words.
+struct Surroundings {
+  var environment: [Bytes]
+  var directory: Bytes
+  /// What it reads; an empty file if nothing is said.
+  var input: Bytes = []
+  /// Shell commands before it, in the process that becomes the program: `ulimit`, `trap`, `exec`.
+  var prelude = ""
+  /// Numbers that are open on `/dev/null` when it starts.
+  var extraDescriptors: [Int32] = []
+}
+
+/// A program that was started; killed with the last reference to it.
+final class Launched: Sendable {
+  let pid: Int32
+  private let folder: Bytes
+  /// Numbered, so that every program has files of its own.
+  private let number: Int
+  private let hasEnded = Flag()
+
+  /// Longer than anything here takes, however busy the machine.
+  static let patience = 40
+
+  /// Starts `words`, whose first is the program's path.
+  ///
+  /// Through a shell, which sets the umask: other tests change that of this process for moments.
+  init(_ words: [Bytes], _ surroundings: Surroundings, files folder: Bytes, number: Int) throws {
+    self.folder = folder
+    self.number = number
+    try write(surroundings.input, to: folder.appending(path: Bytes("in-\(number)".utf8)))
+    let script = "umask 022; \(surroundings.prelude)\nexec \"$0\" \"$@\""
+    pid = try Launched.spawn(
+      [Bytes("/bin/sh"), Bytes("-c"), Bytes(script.utf8)] + words, surroundings,
+      input: folder.appending(path: Bytes("in-\(number)".utf8)),
+      output: folder.appending(path: Bytes("out-\(number)".utf8)),
+      errors: folder.appending(path: Bytes("err-\(number)".utf8)))
+    let (pid, hasEnded) = (pid, hasEnded)
+    // So that a program which hangs is a test that fails, and not one that never ends.
+    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Launched.patience)) {
+      hasEnded.unlessSet { _ = kill(-pid, SIGKILL) }
+    }
+  }
+
+  deinit {
+    hasEnded.unlessSet {
+      _ = kill(-pid, SIGKILL)
+      _ = waitpid(pid, nil, 0)
+    }
+  }
+
+  /// What it has printed so far.
+  var output: Bytes { (try? content(folder.appending(path: Bytes("out-\(number)".utf8)))) ?? [] }
+  var errors: Bytes { (try? content(folder.appending(path: Bytes("err-\(number)".utf8)))) ?? [] }
+
+  /// Waits for its end.
+  func wait() throws -> Outcome {
+    let child = ChildProcess(pid: pid)
+    try child.waitUntilEnded()
+    // Before it is reaped: from then on its number may be another process's.
+    hasEnded.set()
+    return Outcome(status: try child.reap(), output: output, errors: errors)
+  }
+
+  /// Sends a signal to this process alone.
+  func send(_ signal: Int32) {
+    hasEnded.unlessSet { _ = kill(pid, signal) }
+  }
+
+  /// Waits until it has printed `text` on standard output.
+  func waitForOutput(_ text: String) throws {
+    try waitUntil("\(text) on standard output", watching: [folder]) {
+      output.text.contains(text)
+    }
+  }
+
+  /// Waits until it has printed `text` on standard error.
+  func waitForErrors(_ text: String) throws {
+    try waitUntil("\(text) on standard error", watching: [folder]) {
+      errors.text.contains(text)
+    }
+  }
+
+  private static func spawn(
+    _ words: [Bytes], _ surroundings: Surroundings, input: Bytes, output: Bytes, errors: Bytes
+  ) throws -> Int32 {
+    #if canImport(Glibc)
+      var actions = posix_spawn_file_actions_t()
+      var attributes = posix_spawnattr_t()
+    #else
+      var actions: posix_spawn_file_actions_t?
+      var attributes: posix_spawnattr_t?
+    #endif
+    posix_spawn_file_actions_init(&actions)
+    posix_spawnattr_init(&attributes)
+    defer {
+      posix_spawn_file_actions_destroy(&actions)
+      posix_spawnattr_destroy(&attributes)
+    }
+    let new = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND
+    for (descriptor, path, flags) in [(0, input, O_RDONLY), (1, output, new), (2, errors, new)] {
+      _ = CStrings.with(path) {
+        posix_spawn_file_actions_addopen(&actions, Int32(descriptor), $0, flags, 0o600)
+      }
+    }
+    _ = CStrings.with(surroundings.directory) {
+      posix_spawn_file_actions_addchdir_np(&actions, $0)
+    }
+    // Other tests leave descriptors open for children on purpose.
+    #if canImport(Glibc)
+      posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+      var flags = POSIX_SPAWN_SETPGROUP
+    #else
+      var flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_CLOEXEC_DEFAULT
+    #endif
+    // Else what is ignored or blocked in the thread that runs the tests goes on to the program.
+    flags |= POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD] {
+      sigaddset(&signals, signal)
+    }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    for descriptor in surroundings.extraDescriptors {
+      posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+    }
+    posix_spawnattr_setpgroup(&attributes, 0)
+    posix_spawnattr_setflags(&attributes, Int16(flags))
+    var pid: pid_t = 0
+    let error = CStrings.with(words) { words in
+      CStrings.with(surroundings.environment) { environment in
+        posix_spawn(&pid, "/bin/sh", &actions, &attributes, words, environment)
+      }
+    }
+    guard error == 0 else { throw SystemError("posix_spawn", error) }
+    return pid
+  }
+}
+
+/// Something that happens once; what must not happen after it, does not.
+final class Flag: Sendable {
+  private let lock = NSLock()
+  nonisolated(unsafe) private var isSet = false
+
+  func set() { lock.withLock { isSet = true } }
+
+  func unlessSet(_ work: () -> Void) {
+    lock.withLock { if !isSet { work() } }
+  }
+}
+
+/// Waits until `condition` holds: looks whenever something happens in `folders`.
+func waitUntil(
+  _ what: String, watching folders: [Bytes], _ condition: () throws -> Bool
+) throws {
+  let watch = try FileWatch(folders: folders)
+  while true {
+    watch.drain()
+    if try condition() { return }
+    let patience = Int32(Launched.patience * 1_000)
+    if try waitForInput(on: [watch.descriptor], timeoutMilliseconds: patience) == [false] {
+      throw Failure("waiting for \(what)", "it did not come")
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Processes that outlive what started them.
+@Suite struct OrphanTests {
+  // Fails if the job's lock is not inherited, or recovery does not wait for it: job 2 would run
+  // while job 1 still does.
+  @Test("a job whose runner was killed holds up the next one until it has ended")
+  func holdsUp() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("echo begun; read x <gate; echo over >>rec", "echo next >>rec; echo next")
+    let first = try scene.start("run")
+    let job = try scene.waitForProcess(of: 1)
+    try first.waitForOutput("begun")
+    first.send(SIGKILL)
+    _ = try first.wait()
+
+    let status = try scene.serialq()
+    #expect(status.text.contains("its runner died; the next job waits until it has ended"))
+    #expect(status.text.contains("process \(job)"))
+    #expect(status.text.contains("kill -- -\(job)"))
+
+    let second = try scene.start("run")
+    try second.waitForErrors("still running; waiting for its end")
+    #expect(second.errors.text.contains("\(job)"))
+    #expect(try scene.states() == [.running, .waiting])
+    try gate.open()
+    let outcome = try second.wait()
+    #expect(outcome.code == 1)
+    #expect(outcome.text == "begun\nnext\n")
+    #expect(try scene.states() == [.interrupted, .succeeded])
+    #expect(try content(scene.path("rec")).text == "over\nnext\n")
+  }
+
+  // Fails if what `status` tells people to type does not end the job with all its processes.
+  @Test("an orphan is ended by the command that status names")
+  func ended() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("(read x <gate; echo grandchild); true", "echo next")
+    let first = try scene.start("run")
+    let job = try scene.waitForProcess(of: 1)
+    first.send(SIGKILL)
+    _ = try first.wait()
+    let second = try scene.start("run")
+    try second.waitForErrors("waiting for its end")
+    let advice = "kill -- -\(job)"
+    #expect(second.errors.text.contains(advice))
+    #expect(try scene.script(advice, in: "/bin/bash").code == 0)
+    let outcome = try second.wait()
+    #expect(outcome.text == "next\n" && outcome.code == 1)
+    withExtendedLifetime(gate) {}
+  }
+
+  // Fails if the runner waits for the lock after a job that ended by itself, or for its output to
+  // be closed.
+  @Test("a process that a job left behind does not hold up the queue")
+  func leftBehind() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("(read x <gate; echo late >>rec) & echo first", "echo second")
+    let run = try scene.serialq("run")
+    #expect(run.text == "first\nsecond\n" && run.errors.isEmpty && run.code == 0)
+    let again = try scene.serialq("run", "echo third")
+    #expect(again.text == "third\n" && again.errors.isEmpty && again.code == 0)
+    #expect(try FileDescriptor.openIfThere(scene.path("rec"), .read) == nil)
+    try gate.open()
+    try scene.waitForFile("rec", "late")
+  }
+
+  // Fails if a stop is only looked at between jobs: here there is none to end, only to wait for.
+  @Test("a run that waits for an orphan stops at once, and leaves the orphan alone")
+  func stopWhileWaiting() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("echo begun; read x <gate; echo over >>rec", "echo next")
+    let first = try scene.start("run")
+    try first.waitForOutput("begun")
+    first.send(SIGKILL)
+    _ = try first.wait()
+    let second = try scene.start("run")
+    try second.waitForErrors("waiting for its end")
+    second.send(SIGINT)
+    #expect(try second.wait().code == 128 + SIGINT)
+    #expect(try scene.states() == [.running, .waiting])
+    try gate.open()
+    try scene.waitForFile("rec", "over")
+    #expect(try scene.serialq("run").code == 1)
+    #expect(try scene.states() == [.interrupted, .succeeded])
+  }
+}

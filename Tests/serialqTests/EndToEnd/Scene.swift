@@ -1,0 +1,201 @@
+import Foundation
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A spool of its own, a folder to work in, and the program to try; all gone with the last
+/// reference to it, running jobs included.
+final class Scene {
+  let folder: TemporaryFolder
+  /// Where the program is started and its jobs run.
+  let work: Bytes
+  let spool: Bytes
+  /// Jobs and scripts find `serialq` here.
+  let programs: Bytes
+  private let files: Bytes
+  private var count = 0
+
+  init() throws {
+    folder = try TemporaryFolder()
+    work = folder.path("work")
+    spool = folder.path("spool")
+    programs = folder.path("bin")
+    files = folder.path("files")
+    for path in [work, programs, files] { _ = try FileSystem.makeFolder(path) }
+    let program = try #require(
+      Scene.binary, "no binary beside the tests: build serialq, or set SERIALQ_BINARY")
+    let link = programs.appending(path: Bytes("serialq"))
+    try #require(CStrings.with(program) { to in CStrings.with(link) { symlink(to, $0) } } == 0)
+  }
+
+  deinit {
+    for name in (try? Spool(path: spool).queueNames()) ?? [] {
+      guard let queue = try? queue(name.text) else { continue }
+      for job in queue.running.compactMap(queue.job) {
+        if let pid = job.run?.pid { _ = kill(-pid, SIGKILL) }
+      }
+    }
+  }
+
+  /// The program to try: SERIALQ_BINARY, else the one that was built with the tests.
+  private static let binary: Bytes? = {
+    if let given = ProcessInfo.processInfo.environment["SERIALQ_BINARY"], !given.isEmpty {
+      return Bytes(URL(fileURLWithPath: given).path.utf8)
+    }
+    let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
+    let products = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
+    let path = products.appendingPathComponent("serialq").path
+    return FileManager.default.isExecutableFile(atPath: path) ? Bytes(path.utf8) : nil
+  }()
+
+  /// Whether the variants that take long are wanted.
+  static var isLong: Bool { ProcessInfo.processInfo.environment["SERIALQ_LONG"] == "1" }
+
+  // MARK: Starting programs
+
+  /// Little, and always the same.
+  var surroundings: Surroundings {
+    Surroundings(
+      environment: [
+        Bytes("PATH=") + programs + Bytes(":/usr/local/bin:/usr/bin:/bin"),
+        Bytes("HOME=") + work, Bytes("SERIALQ_DIR=") + spool,
+      ], directory: work)
+  }
+
+  /// Starts `serialq` with these words and goes on.
+  func start(
+    _ words: [Bytes], _ change: (inout Surroundings) -> Void = { _ in }
+  ) throws -> Launched {
+    try launch([programs.appending(path: Bytes("serialq"))] + words, change)
+  }
+
+  func start(
+    _ words: String..., change: (inout Surroundings) -> Void = { _ in }
+  ) throws -> Launched {
+    try start(words.map { Bytes($0.utf8) }, change)
+  }
+
+  /// Runs `serialq` with these words to its end.
+  func serialq(_ words: [Bytes], _ change: (inout Surroundings) -> Void = { _ in }) throws
+    -> Outcome
+  {
+    try start(words, change).wait()
+  }
+
+  func serialq(
+    _ words: String..., change: (inout Surroundings) -> Void = { _ in }
+  ) throws -> Outcome {
+    try serialq(words.map { Bytes($0.utf8) }, change)
+  }
+
+  /// Runs a script to its end; `serialq` is a command in it.
+  func script(_ text: String, in shell: String = "/bin/sh") throws -> Outcome {
+    try launch([Bytes(shell.utf8), Bytes("-c"), Bytes(text.utf8)]).wait()
+  }
+
+  /// Queues jobs that are to be taken without a word of complaint.
+  func add(_ lines: String...) throws {
+    let outcome = try serialq("add", "-f", "-") {
+      $0.input = Bytes(lines.map { "\($0)\n" }.joined().utf8)
+    }
+    #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errorText)")
+  }
+
+  func launch(
+    _ words: [Bytes], _ change: (inout Surroundings) -> Void = { _ in }
+  ) throws -> Launched {
+    count += 1
+    var surroundings = surroundings
+    change(&surroundings)
+    return try Launched(words, surroundings, files: files, number: count)
+  }
+
+  // MARK: Looking
+
+  func path(_ name: String) -> Bytes { work.appending(path: Bytes(name.utf8)) }
+
+  func queueFolder(_ name: String = "default") throws -> QueueFolder {
+    try Spool(path: spool).folder(named: name)
+  }
+
+  /// The queue as its journal has it.
+  func queue(_ name: String = "default") throws -> Queue {
+    var queue = Queue()
+    var reader = JournalReader(try queueFolder(name))
+    _ = try reader.read(into: &queue)
+    return queue
+  }
+
+  func states(_ name: String = "default") throws -> [JobState] {
+    try queue(name).jobs.map(\.state)
+  }
+
+  func log(_ id: JobID) throws -> Bytes { try content(queueFolder().log(id)) }
+
+  /// The bytes of the journal; none if there is none.
+  func journal(_ name: String = "default") throws -> Bytes {
+    try FileDescriptor.openIfThere(try queueFolder(name).journal, .read)?.readAll() ?? []
+  }
+
+  /// Waits until a job, which has been added, is as `condition` says.
+  func waitForJob(_ id: JobID, _ condition: (Job) -> Bool) throws {
+    try waitUntil("job \(id)", watching: [queueFolder().path]) {
+      try queue().job(id).map(condition) ?? false
+    }
+  }
+
+  func waitForJob(_ id: JobID, _ state: JobState) throws {
+    try waitForJob(id) { $0.state == state }
+  }
+
+  /// Waits until a job has a process, whose number this gives.
+  func waitForProcess(of id: JobID) throws -> Int32 {
+    try waitForJob(id) { $0.run?.pid != nil || $0.state.isOver }
+    return try #require(try queue().job(id)?.run?.pid)
+  }
+
+  /// Waits until a job has printed this.
+  func waitForLog(_ id: JobID, _ text: String) throws {
+    let folder = try queueFolder()
+    try waitUntil("\(text) in log \(id)", watching: [folder.logs]) {
+      let log = try FileDescriptor.openIfThere(folder.log(id), .read)?.readAll()
+      return log?.text.contains(text) ?? false
+    }
+  }
+
+  /// The file of this name in the working folder, waited for until it holds `text`.
+  func waitForFile(_ name: String, _ text: String) throws {
+    try waitUntil("\(text) in \(name)", watching: [work]) {
+      try FileDescriptor.openIfThere(path(name), .read)?.readAll().text.contains(text) ?? false
+    }
+  }
+
+  /// What `list --json` says of the jobs.
+  func listed(_ options: String...) throws -> [[String: Any]] {
+    let words = ["list", "--json"] + options
+    let outcome = try serialq(words.map { Bytes($0.utf8) })
+    let object = try JSONSerialization.jsonObject(with: Data(outcome.output)) as? [String: Any]
+    return try #require(object?["jobs"] as? [[String: Any]])
+  }
+}
+
+/// A place at which jobs wait: each `read x <NAME` takes one line.
+final class Gate {
+  private let file: FileDescriptor
+
+  /// Makes the fifo, and keeps it open both ways, so that nothing here ever waits for a job.
+  init(_ scene: Scene, _ name: String = "gate") throws {
+    let path = scene.path(name)
+    try #require(CStrings.with(path) { mkfifo($0, 0o600) } == 0)
+    file = try FileDescriptor.open(path, .readWrite)
+  }
+
+  /// Lets one job go on.
+  func open() throws { try file.writeAll(Bytes("go\n")) }
+}

@@ -1,0 +1,100 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Two runs of the same queue.
+@Suite struct SecondRunTests {
+  // Fails if the second run works on the queue too, prints nothing, or looks only at its own jobs.
+  @Test("a second run follows the first, prints what it runs, and exits as it does")
+  func follows() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("echo begun; read x <gate; echo over", "echo two; exit 3")
+    let first = try scene.start("run")
+    try first.waitForOutput("begun")
+    let second = try scene.start("run", "echo three")
+    try second.waitForErrors("another runner is at work")
+    try second.waitForOutput("begun")
+    #expect(try scene.states() == [.running, .waiting, .waiting])
+    try gate.open()
+    for run in [first, second] {
+      let outcome = try run.wait()
+      #expect(outcome.code == 1)
+      #expect(outcome.text == "begun\nover\ntwo\nthree\n")
+      #expect(outcome.errorText.contains("job 2 failed with exit code 3"))
+    }
+    #expect(try scene.states() == [.succeeded, .failed, .succeeded])
+  }
+
+  // Fails if a follower calls the queue done because its runner is gone.
+  @Test("a second run takes over when the first is killed")
+  func takesOver() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("echo begun; read x <gate; echo over", "echo two")
+    let first = try scene.start("run")
+    try first.waitForOutput("begun")
+    let second = try scene.start("run")
+    try second.waitForErrors("another runner is at work")
+    first.send(SIGKILL)
+    _ = try first.wait()
+    try second.waitForErrors("still running; waiting for its end")
+    try gate.open()
+    let outcome = try second.wait()
+    #expect(outcome.text == "begun\nover\ntwo\n")
+    #expect(outcome.code == 1)
+    #expect(try scene.states() == [.interrupted, .succeeded])
+  }
+
+  // Fails if a stopped follower stops the runner or its job, or waits for them.
+  @Test("a stopped follower leaves the first run alone")
+  func stoppedFollower() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("echo begun; read x <gate")
+    let first = try scene.start("run")
+    try first.waitForOutput("begun")
+    let second = try scene.start("run")
+    try second.waitForErrors("another runner is at work")
+    second.send(SIGTERM)
+    #expect(try second.wait().code == 128 + SIGTERM)
+    #expect(try scene.states() == [.running])
+    try gate.open()
+    #expect(try first.wait().code == 0)
+  }
+
+  // Fails if the lock is looked for and taken in two steps.
+  @Test("of many runs started at once one works, and each job runs once")
+  func manyAtOnce() throws {
+    let scene = try Scene()
+    for id in 1...10 { try scene.add("echo \(id) >>rec") }
+    let runs = try (0..<6).map { _ in try scene.start("run") }
+    for run in runs { #expect(try run.wait().code == 0) }
+    let expected = (1...10).map { "\($0)\n" }.joined()
+    #expect(try content(scene.path("rec")).text == expected)
+  }
+
+  // Fails if a look at the lock takes it: a runner that starts meanwhile would believe that another
+  // is at work.
+  @Test("looking at a queue is never taken for a runner or for a job")
+  func lookers() throws {
+    let scene = try Scene()
+    let looking = try scene.launch([
+      Bytes("/bin/sh"), Bytes("-c"),
+      Bytes("echo looking; while [ ! -e stop ]; do serialq status || exit; done >looks; exit 0"),
+    ])
+    try looking.waitForOutput("looking")
+    for _ in 0..<(Scene.isLong ? 200 : 25) {
+      let run = try scene.serialq("run", "true")
+      #expect(run.errorText == "" && run.code == 0)
+    }
+    try write([], to: scene.path("stop"))
+    #expect(try looking.wait().code == 0)
+  }
+}

@@ -1,0 +1,150 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Signals to a run in the foreground.
+@Suite struct StopTests {
+  // Fails if the signal goes to the job's shell alone (the grandchild lives on), if the job counts
+  // as killed, or if the rest of the queue is given up or run.
+  @Test("the first signal ends the running job and keeps the rest", arguments: [SIGINT, SIGTERM])
+  func first(signal: Int32) throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add(
+      "(trap 'echo grandchild >>rec; exit' TERM; echo up; read x <gate; echo no >>rec) & "
+        + "trap 'echo child >>rec; exit 7' TERM; wait; wait", "echo next >>rec")
+    let run = try scene.start("run")
+    try run.waitForOutput("up")
+    run.send(signal)
+    let outcome = try run.wait()
+    #expect(outcome.code == 128 + signal)
+    #expect(outcome.errorText.contains("stopped by \(SignalName.of(signal)); 1 still waiting"))
+    #expect(try scene.states() == [.cancelled, .waiting])
+    try scene.waitForFile("rec", "grandchild")
+    try scene.waitForFile("rec", "child")
+    #expect(try scene.serialq("run").code == 0)
+    #expect(try content(scene.path("rec")).text.hasSuffix("next\n"))
+    #expect(try !content(scene.path("rec")).text.contains("no"))
+    withExtendedLifetime(gate) {}
+  }
+
+  // Fails if the second signal is treated as the first: the job ignores it, and goes on for the ten
+  // seconds until it is killed anyway, which a person does not wait for.
+  @Test("a second signal kills a job that ignores the first")
+  func second() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("trap 'echo ignored' TERM; echo up; while :; do read x <gate; done", "true")
+    let run = try scene.start("run")
+    try run.waitForOutput("up")
+    run.send(SIGINT)
+    try run.waitForOutput("ignored")
+    #expect(try scene.states() == [.running, .waiting])
+    run.send(SIGINT)
+    let outcome = try run.wait()
+    #expect(outcome.code == 128 + SIGINT)
+    #expect(try scene.states() == [.cancelled, .waiting])
+    #expect(try scene.queue().job(1)?.run?.how == .killed(SIGKILL))
+    withExtendedLifetime(gate) {}
+  }
+
+  // Fails if the run sets a handler for a signal that it was told to ignore.
+  @Test("a hangup that is ignored, as under nohup, changes nothing")
+  func ignoredHangup() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("echo up; read x <gate; echo over")
+    let run = try scene.start("run") { $0.prelude = "trap '' HUP" }
+    try run.waitForOutput("up")
+    run.send(SIGHUP)
+    try gate.open()
+    let outcome = try run.wait()
+    #expect(outcome.code == 0 && outcome.text == "up\nover\n" && outcome.errorText == "")
+  }
+
+  // Fails if SIGHUP kills the run: its job would be interrupted where it could be ended in order.
+  @Test("the terminal's hangup stops a run in order")
+  func hangup() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("echo up; read x <gate", "true")
+    let run = try scene.start("run")
+    try run.waitForOutput("up")
+    run.send(SIGHUP)
+    #expect(try run.wait().code == 128 + SIGHUP)
+    #expect(try scene.states() == [.cancelled, .waiting])
+    withExtendedLifetime(gate) {}
+  }
+
+  // Fails if an ignored signal is handed on: the job could not be interrupted by its own means.
+  @Test("jobs have the default for every signal")
+  func defaults() throws {
+    let scene = try Scene()
+    let run = try scene.serialq("run", "--", "/bin/sh", "-c", "kill -HUP $$; echo alive") {
+      $0.prelude = "trap '' HUP PIPE TERM"
+    }
+    #expect(run.code == 1 && run.text == "")
+    #expect(try scene.queue().job(1)?.run?.how == .killed(SIGHUP))
+  }
+
+  // Fails if signals wait for output to be printed: whoever reads it may have stopped reading.
+  @Test("a signal ends the job though nobody takes the output")
+  func blockedOutput() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene, "reader")
+    let job = """
+      trap 'echo ended >>rec; exit' TERM
+      yes | head -c 1000000; echo up >>rec
+      while :; do sleep 1; done
+      """
+    try write(Bytes(job.utf8), to: scene.path("job"))
+    // The end of the pipe is held open, and nothing is read from it.
+    let line = "sh -c 'echo $$ >pid; exec serialq run sh job' | { read x <reader; cat; }"
+    let pipeline = try scene.launch([Bytes("/bin/sh"), Bytes("-c"), Bytes(line.utf8)])
+    try scene.waitForFile("rec", "up")
+    let pid = try #require(Int32(content(scene.path("pid")).text.dropLast()))
+    #expect(kill(pid, SIGINT) == 0)
+    try scene.waitForFile("rec", "ended")
+    try gate.open()
+    _ = try pipeline.wait()
+    #expect(try scene.states() == [.cancelled])
+  }
+
+  // Fails if a run that only follows can be ended by nothing but the end of its output's reader.
+  @Test("a second signal ends a follower of which nobody takes the output")
+  func blockedFollower() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let reader = try Gate(scene, "reader")
+    try scene.add("yes | head -c 1000000; echo up >>rec; read x <gate")
+    let first = try scene.start("run")
+    try scene.waitForFile("rec", "up")
+    let pipeline = try scene.launch([
+      Bytes("/bin/sh"), Bytes("-c"),
+      Bytes(
+        """
+        { serialq run & echo $! >pid; wait $!; echo $? >code; } | {
+          head -c 1 >printed; read x <reader; cat >/dev/null
+        }
+        """),
+    ])
+    try pipeline.waitForErrors("another runner is at work")
+    try scene.waitForFile("printed", "y")
+    let pid = try #require(Int32(content(scene.path("pid")).text.dropLast()))
+    // Not SIGINT, which a shell has its background processes ignore.
+    for signal in [SIGTERM, SIGHUP] { #expect(kill(pid, signal) == 0) }
+    try scene.waitForFile("code", "\n")
+    let code = try content(scene.path("code")).text
+    #expect(code == "\(128 + SIGTERM)\n" || code == "\(128 + SIGHUP)\n")
+    try reader.open()
+    _ = try pipeline.wait()
+    try gate.open()
+    #expect(try first.wait().code == 0)
+  }
+}
