@@ -112,8 +112,10 @@ final class Token: @unchecked Sendable {
   }
 
   private func reportLate(isFirst: Bool) {
-    let (diagnostics, name) = lock.withLock { ($0.diagnostics, $0.name(of: id)) }
-    let step = StepIdentity(id: id, name: name)
+    // All under the lock: once this was the last use of the token, the drain may reuse it.
+    let (diagnostics, step) = lock.withLock { order in
+      (order.diagnostics, StepIdentity(id: id, name: order.name(of: id)))
+    }
     (diagnostics ?? .shared).report(isFirst ? .thenCalledLate(step) : .thenCalledAgain(step))
   }
 }
