@@ -47,8 +47,13 @@ final class Token: @unchecked Sendable {
     return found == Stage.called
   }
 
-  /// Whether `then` was called.
-  var wasCalled: Bool { stage.load(ordering: .acquiring) == Stage.called }
+  /// Whether `then` was called; only when nobody else holds the token any more.
+  var wasCalled: Bool {
+    // Asking whether a reference is unique does not acquire: without this, a call on another
+    // thread could be seen later than the release of that thread's reference, and be missed.
+    atomicMemoryFence(ordering: .acquiring)
+    return stage.load(ordering: .acquiring) == Stage.called
+  }
 
   func call(_ error: (any Error)?) {
     // Most steps succeed before their handler returns. The drain looks at the stage then, so no
@@ -82,8 +87,10 @@ final class Token: @unchecked Sendable {
   }
 
   private func reportLate(isFirst: Bool) {
-    let (diagnostics, name) = lock.withLock { ($0.diagnostics, $0.name(of: id)) }
-    let step = StepIdentity(id: id, name: name)
+    // All under the lock: once this was the last use of the token, the drain may reuse it.
+    let (diagnostics, step) = lock.withLock { order in
+      (order.diagnostics, StepIdentity(id: id, name: order.name(of: id)))
+    }
     (diagnostics ?? .shared).report(isFirst ? .thenCalledLate(step) : .thenCalledAgain(step))
   }
 }

@@ -126,7 +126,8 @@ struct PauseAndIdleTests {
 
   // Fails (hangs) if the last step does not wake a blocked thread; a timeout that is longer than
   // Dispatch can count must not overflow.
-  @Test("waitUntilIdle blocks until the last step is over", arguments: [nil, Duration.seconds(1e12)])
+  @Test(
+    "waitUntilIdle blocks until the last step is over", arguments: [nil, Duration.seconds(1e12)])
   func blocking(_ timeout: Duration?) {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
     manager.add(taken.handler)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// A step that waits for its own manager is told so. Each test hangs if it is not.
+/// A step that waits for its own manager is told so; each test hangs if it is not.
 struct SelfWaitTests {
   private let step = StepIdentity(id: 1, name: "outer")
 

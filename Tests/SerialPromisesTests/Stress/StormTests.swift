@@ -108,6 +108,8 @@ struct StormTests {
     _ events: AsyncStream<PromiseManager.Event>, of manager: PromiseManager, steps: Int
   ) async {
     let marker = manager.add { then in then() }
+    // It may have become idle while it was paused.
+    manager.resume()
     var (added, cancelled, started, finished) = (0, 0, 0, 0)
     for await event in events {
       switch event {
