@@ -26,7 +26,7 @@ extension PromiseManager {
     order.withLock { $0.failure }
   }
 
-  /// Refuses further steps. Those that are there still run.
+  /// Refuses further steps; those that are there still run.
   public func close() {
     order.withLock { $0.isClosed = true }
   }

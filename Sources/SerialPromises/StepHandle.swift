@@ -62,7 +62,7 @@ public struct StepHandle: Sendable {
     segment.lock.withLock { _ in segment.slot(id).pointee.record?.name }
   }
 
-  /// Where the step is on its way. It may have moved on when you look at it.
+  /// Where the step is on its way; it may have moved on when you look at it.
   public var state: State {
     segment.lock.withLock { _ in
       switch segment.slot(id).pointee.stage {

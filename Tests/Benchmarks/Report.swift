@@ -10,7 +10,9 @@ struct Report {
     self.contest = contest
     var samples = contest.subjects.map { _ in Sample() }
     for _ in 0..<repetitions {
-      for (index, subject) in contest.subjects.enumerated() { samples[index].add(subject.measure()) }
+      for (index, subject) in contest.subjects.enumerated() {
+        samples[index].add(subject.measure())
+      }
     }
     self.samples = samples
   }

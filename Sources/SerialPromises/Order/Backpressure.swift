@@ -3,14 +3,16 @@
 /// Their steps are in the queue already, behind all others; what is held back is only the news
 /// that there is room. So there is no second queue, and the order of adding is kept.
 struct Backpressure {
-  /// How many steps may wait. Nil: as many as there are.
+  /// How many steps may wait; nil means as many as there are.
   let capacity: Int?
 
   /// How many adders wait.
   var parked = 0
 
-  /// The first slot that may be parked. While any is parked, an admitted step waits before it,
-  /// so this slot's segment is still in the queue.
+  /// The first slot that may be parked.
+  ///
+  /// While any is parked, an admitted step waits before it, so this slot's segment is still in the
+  /// queue.
   var cursor: (segment: Segment, id: Int)?
 }
 
@@ -20,8 +22,8 @@ extension SerialOrder {
 
   /// Adds a step although there may be no room, and tells the adder when there is.
   ///
-  /// - Parameter admitted: Called when the step has come within the capacity, or with false
-  ///   when it was cancelled before.
+  /// `admitted` is called when the step has come within the capacity, or with false when it was
+  /// cancelled before.
   mutating func addWhenRoom(
     _ handler: @escaping Promisable.Handler, _ record: StepRecord, lock: Locked<SerialOrder>,
     owner: PromiseManager?, admitted: @escaping @Sendable (Bool) -> Void,

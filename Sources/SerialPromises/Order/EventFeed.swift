@@ -11,7 +11,7 @@ final class EventFeed {
   private var isEnding = false
   private var began: ContinuousClock.Instant?
 
-  /// Whether anybody listens. If not, no event is made.
+  /// Whether anybody listens; if not, no event is made.
   var isWatched: Bool { !sinks.isEmpty }
 
   /// Whether there is something that no thread is handing on.

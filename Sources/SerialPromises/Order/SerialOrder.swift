@@ -109,7 +109,9 @@ struct SerialOrder {
 
   /// The name of a step whose segment is still in the queue.
   func name(of id: Int) -> String? {
-    guard let head = queue.head, id >= head.base, id < head.base + Segment.capacity else { return nil }
+    guard let head = queue.head, id >= head.base, id < head.base + Segment.capacity else {
+      return nil
+    }
     return head.identity(of: id).name
   }
 
@@ -340,7 +342,7 @@ struct SerialOrder {
 }
 
 extension Segment {
-  /// How the step ended. Only for a step that is over.
+  /// How the step ended; only for a step that is over.
   func outcome(of id: Int) -> StepOutcome {
     let slot = slots + (id - base)
     return switch slot.pointee.stage {

@@ -5,8 +5,8 @@ struct Work {
 
 /// One place in the queue: a step from its adding until nobody holds its handle any more.
 struct Slot {
-  /// What to run. Nil as soon as it has been handed out, so that nothing is kept alive by a
-  /// step that ran or was cancelled.
+  /// What to run; nil as soon as it has been handed out, so that nothing is kept alive by a step
+  /// that ran or was cancelled.
   var work: Work?
 
   var stage = Stage.waiting
@@ -51,8 +51,9 @@ final class Segment: @unchecked Sendable {
   /// The number of the first slot's step.
   let base: Int
 
-  /// What guards this segment. It lives as long as a handle, longer than the manager; the
-  /// manager's `deinit` undoes the cycle.
+  /// What guards this segment.
+  ///
+  /// It lives as long as a handle, longer than the manager, whose `deinit` undoes the cycle.
   let lock: Locked<SerialOrder>
 
   let slots: UnsafeMutablePointer<Slot>
@@ -110,13 +111,13 @@ struct StepQueue {
 
   var isEmpty: Bool { first == end }
 
-  /// The segment of the first slot. Only for a queue that has had a step.
+  /// The segment of the first slot; only for a queue that has had a step.
   var firstSegment: Segment {
     guard let head else { preconditionFailure("the queue has had no step yet") }
     return head
   }
 
-  /// The first slot. Only for a queue that is not empty and has no spent segment.
+  /// The first slot; only for a queue that is not empty and has no spent segment.
   var firstSlot: UnsafeMutablePointer<Slot> {
     guard let headSlots else { preconditionFailure("the queue has had no step yet") }
     return headSlots + (first - headBase)

@@ -57,7 +57,7 @@ struct Session {
     try Spool(environment: Machine.variable)
   }
 
-  /// The queue and its jobs; nil when there is no such queue. Says what is damaged.
+  /// The queue and its jobs, nil when there is no such queue; says what is damaged.
   func readQueue(named name: String) throws(Failure) -> (QueueFolder, Queue)? {
     guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else { return nil }
     var queue = Queue()

@@ -41,7 +41,7 @@ enum JobLock {
     try isLocked(folder.jobLock(id))
   }
 
-  /// Removes the lock file of a job that has ended. One that is left behind does no harm.
+  /// Removes the lock file of a job that has ended; one that is left behind does no harm.
   static func remove(_ id: JobID, _ folder: QueueFolder) {
     try? FileSystem.remove(folder.jobLock(id))
   }

@@ -62,7 +62,9 @@ struct NextJob: Promisable {
   }
 
   /// Spawns the job and waits for its end.
-  private func perform(_ job: Job, _ lock: FileDescriptor) throws(Failure) -> (Ending, isCancelled: Bool) {
+  private func perform(_ job: Job, _ lock: FileDescriptor) throws(Failure) -> (
+    Ending, isCancelled: Bool
+  ) {
     let log = try attempt("making \(runner.folder.log(job.id).text)") { () throws(SystemError) in
       try FileDescriptor.open(
         runner.folder.log(job.id), [.readWrite, .append, .create, .truncate])

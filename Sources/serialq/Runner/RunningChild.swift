@@ -28,7 +28,7 @@ final class RunningChild: Sendable {
   /// Whether the job was told to end.
   var isToldToEnd: Bool { state.withLock { $0.signal != nil } }
 
-  /// The job has been spawned. If it was told to end meanwhile, it is now.
+  /// The job has been spawned; if it was told to end meanwhile, it is now.
   func spawned(_ child: ChildProcess) {
     state.withLock { state in
       state.child = child

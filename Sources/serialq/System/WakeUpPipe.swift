@@ -24,7 +24,7 @@ final class WakeUpPipe: Sendable {
   /// Has input when it was woken; for ``waitForInput(on:timeoutMilliseconds:)``.
   var descriptor: Int32 { input.raw }
 
-  /// Wakes. A pipe that is full wakes as well, so a failed write says nothing.
+  /// Wakes whoever waits; a pipe that is full does so as well, so a failed write says nothing.
   func wake() {
     var byte: UInt8 = 0
     _ = write(output.raw, &byte, 1)

@@ -68,10 +68,12 @@ import Testing
         == .add(.init(job: jobs(), source: .file(Bytes("-")), json: true))
     )
     #expect(
-      try parse("ls", "--state", "failed", "--state=interrupted", "--last", "3", "--failed", "--json")
+      try parse(
+        "ls", "--state", "failed", "--state=interrupted", "--last", "3", "--failed", "--json")
         == .list(
           .init(
-            queue: "default", states: ["failed", "interrupted"], onlyFailed: true, last: 3, json: true
+            queue: "default", states: ["failed", "interrupted"], onlyFailed: true, last: 3,
+            json: true
           ))
     )
   }
