@@ -11,10 +11,7 @@ extension Session {
         "the log of job \(id)", "it has not run yet", next: "Wait for it: serialq log -f \(id)")
     }
     var log = LogReader(folder.log(id))
-    try log.read { (piece) throws(Failure) in
-      output.result(piece)
-      try output.flush()
-    }
+    try log.print(to: &output)
   }
 
   private mutating func followQueue(_ call: Invocation.Log) throws(Failure) {

@@ -94,10 +94,7 @@ struct Follower {
 
   private mutating func printLog(_ output: inout Output) throws(Failure) {
     guard var log = current?.log else { return }
-    try log.read { (piece) throws(Failure) in
-      output.result(piece)
-      try output.flush()
-    }
+    try log.print(to: &output)
     current?.log = log
   }
 
