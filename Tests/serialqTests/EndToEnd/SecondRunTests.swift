@@ -87,12 +87,17 @@ import Testing
     let scene = try Scene()
     let looking = try scene.launch([
       Bytes("/bin/sh"), Bytes("-c"),
-      Bytes("echo looking; while [ ! -e stop ]; do serialq status || exit; done >looks; exit 0"),
+      Bytes(
+        """
+        echo looking
+        while [ ! -e stop ]; do serialq status && serialq log -f || exit; done >looks
+        exit 0
+        """),
     ])
     try looking.waitForOutput("looking")
     for _ in 0..<(Scene.isLong ? 200 : 25) {
       let run = try scene.serialq("run", "true")
-      #expect(run.errorText == "" && run.code == 0)
+      #expect(run.errors.isEmpty && run.code == 0, "\(run.errorText)")
     }
     try write([], to: scene.path("stop"))
     #expect(try looking.wait().code == 0)
