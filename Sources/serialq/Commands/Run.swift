@@ -49,7 +49,9 @@ extension Session {
 
   private func tellStopped(by signal: Int32, _ follower: Follower) -> ExitCode {
     let left = follower.queue.count(.waiting)
-    let rest = left == 0 ? "nothing waits" : "\(left) still waiting; go on with: serialq run"
+    let option = QueueName.option(for: follower.queueName)
+    let rest =
+      left == 0 ? "nothing waits" : "\(left) still waiting; go on with: serialq run\(option)"
     output.message("serialq: stopped by \(SignalName.of(signal)); \(rest)")
     return ExitCode(rawValue: 128 + signal)
   }
@@ -61,7 +63,8 @@ extension Session {
       output.message("serialq: \(follower.succeeded) of \(total) succeeded")
     }
     if let id = failed.first {
-      output.message("See what went wrong: serialq log \(id)")
+      let option = QueueName.option(for: follower.queueName)
+      output.message("See what went wrong: serialq log\(option) \(id)")
     }
     return failed.isEmpty ? .success : .jobFailed
   }

@@ -36,6 +36,8 @@ struct Follower {
     }
   }
 
+  var queueName: String { folder.name.text }
+
   /// Whether nothing more will come, as far as the journal says.
   var isAtEnd: Bool {
     switch subject {
