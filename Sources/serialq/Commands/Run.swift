@@ -40,9 +40,9 @@ extension Session {
     while true {
       wakeUp.drain()
       // Asked before looking: what the runner did before it was done is then there to be seen.
-      let isDone = runner.isDone
+      let isOver = runner.isDone || (signals.first != nil && !runner.hasWork)
       try follower.advance(&output)
-      if isDone || (signals.first != nil && !runner.hasWork) { return }
+      if isOver { return }
       try follower.wait(orFor: [wakeUp.descriptor])
     }
   }
