@@ -3,6 +3,11 @@ enum QueueName {
   static let standard = "default"
   static let longest = 64
 
+  /// What a command that is advised to somebody needs to mean this queue: ` -q video`.
+  static func option(for name: String) -> String {
+    name == standard ? "" : " -q \(name)"
+  }
+
   /// Why `name` cannot name a queue, or `nil` if it can.
   static func fault(in name: Bytes) -> String? {
     guard let first = name.first else { return "a queue's name cannot be empty" }

@@ -4,9 +4,19 @@ extension Session {
     let adding = try Adding(call.source, call.job)
     let folder = try spool().makeQueue(named: Bytes(call.job.queue.utf8))
     let ids = try adding.append(to: folder)
-    guard call.json else {
-      return output.result(ids.count == 1 ? "\(ids.lowerBound)\n" : "\(ids.text)\n")
+    output.result(call.json ? json(ids, folder) : Bytes("\(ids.text)\n".utf8))
+    do throws(Failure) {
+      try output.flush()
+    } catch {
+      // Who believes that it failed adds the jobs again, and they run twice.
+      throw Failure(
+        error.what, error.why,
+        next: ids.count == 1
+          ? "Job \(ids.text) is queued all the same." : "Jobs \(ids.text) are queued all the same.")
     }
+  }
+
+  private func json(_ ids: ClosedRange<JobID>, _ folder: QueueFolder) -> Bytes {
     var json = JSONWriter()
     json.object { json in
       json.member("version", 1)
@@ -15,11 +25,11 @@ extension Session {
       json.array { json in for id in ids { json.int(Int64(id)) } }
     }
     json.endLine()
-    output.result(json.bytes)
+    return json.bytes
   }
 }
 
 extension ClosedRange<JobID> {
-  /// `3-7`.
-  var text: String { "\(lowerBound)-\(upperBound)" }
+  /// `3-7`, or `3` for one alone.
+  var text: String { count == 1 ? "\(lowerBound)" : "\(lowerBound)-\(upperBound)" }
 }

@@ -8,13 +8,11 @@ extension Session {
     }
     if job.state == .waiting {
       throw Failure(
-        "the log of job \(id)", "it has not run yet", next: "Wait for it: serialq log -f \(id)")
+        "the log of job \(id)", "it has not run yet",
+        next: "Wait for it: serialq log\(QueueName.option(for: call.queue)) -f \(id)")
     }
     var log = LogReader(folder.log(id))
-    try log.read { (piece) throws(Failure) in
-      output.result(piece)
-      try output.flush()
-    }
+    try log.print(to: &output)
   }
 
   private mutating func followQueue(_ call: Invocation.Log) throws(Failure) {
@@ -28,8 +26,12 @@ extension Session {
       folder, subject, isTalkative: subject == .queue && messageTraits.isTerminal)
     let hasRunner = try RunnerLock.isHeld(folder)
     if !follower.isAtEnd && !hasRunner {
+      let name = folder.name.text
       output.message(
-        "serialq: queue \(folder.name.text) has no runner at work; start one with: serialq run")
+        """
+        serialq: queue \(name) has no runner at work; start one with: serialq \
+        run\(QueueName.option(for: name))
+        """)
     }
     try follower.advance(&output)
     while !follower.isAtEnd && !output.readerIsGone {

@@ -68,13 +68,16 @@ struct Session {
 
   /// The job of this id; fails with the ids that there are.
   func readJob(_ id: JobID, in name: String) throws(Failure) -> (QueueFolder, Job) {
+    let option = QueueName.option(for: name)
     guard let (folder, queue) = try readQueue(named: name) else {
-      throw Failure("job \(id)", "queue \(name) has no jobs", next: "Add one with: serialq add")
+      throw Failure(
+        "job \(id)", "queue \(name) has no jobs", next: "Add one with: serialq add\(option)")
     }
     guard let job = queue.job(id) else {
       let last = queue.jobs.last.map { "its last job is \($0.id)" } ?? "it has no jobs"
       throw Failure(
-        "job \(id)", "queue \(name) has no such job; \(last)", next: "See all with: serialq list")
+        "job \(id)", "queue \(name) has no such job; \(last)",
+        next: "See all with: serialq list\(option)")
     }
     return (folder, job)
   }

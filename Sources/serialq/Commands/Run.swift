@@ -40,16 +40,18 @@ extension Session {
     while true {
       wakeUp.drain()
       // Asked before looking: what the runner did before it was done is then there to be seen.
-      let isDone = runner.isDone
+      let isOver = runner.isDone || (signals.first != nil && !runner.hasWork)
       try follower.advance(&output)
-      if isDone || (signals.first != nil && !runner.hasWork) { return }
+      if isOver { return }
       try follower.wait(orFor: [wakeUp.descriptor])
     }
   }
 
   private func tellStopped(by signal: Int32, _ follower: Follower) -> ExitCode {
     let left = follower.queue.count(.waiting)
-    let rest = left == 0 ? "nothing waits" : "\(left) still waiting; go on with: serialq run"
+    let option = QueueName.option(for: follower.queueName)
+    let rest =
+      left == 0 ? "nothing waits" : "\(left) still waiting; go on with: serialq run\(option)"
     output.message("serialq: stopped by \(SignalName.of(signal)); \(rest)")
     return ExitCode(rawValue: 128 + signal)
   }
@@ -61,7 +63,8 @@ extension Session {
       output.message("serialq: \(follower.succeeded) of \(total) succeeded")
     }
     if let id = failed.first {
-      output.message("See what went wrong: serialq log \(id)")
+      let option = QueueName.option(for: follower.queueName)
+      output.message("See what went wrong: serialq log\(option) \(id)")
     }
     return failed.isEmpty ? .success : .jobFailed
   }

@@ -7,10 +7,12 @@ extension Session {
       return output.result(json(queue, try spool().folder(named: call.queue)))
     }
     guard let (folder, queue) = found, !queue.jobs.isEmpty else {
-      output.result("Queue \(call.queue) is empty.\n\nAdd a job:  serialq add 'make test'\n")
+      let option = QueueName.option(for: call.queue)
+      output.result(
+        "Queue \(call.queue) is empty.\n\nAdd a job:  serialq add\(option) 'make test'\n")
       return
     }
-    output.result(try failures(queue))
+    output.result(failures(queue, folder))
     for id in queue.running {
       if let job = queue.job(id) { output.result(try running(job, folder)) }
     }
@@ -18,12 +20,13 @@ extension Session {
     if let next = try nextCommand(queue, folder) { output.result("\n\(next)\n") }
   }
 
-  private func failures(_ queue: Queue) throws(Failure) -> String {
+  private func failures(_ queue: Queue, _ folder: QueueFolder) -> String {
     let failed = queue.jobs.filter(\.state.isFailure)
     let shown = failed.suffix(5)
     var text = shown.map { "job \($0.id) \($0.outcomeText): \($0.title)\n" }.joined()
     if failed.count > shown.count {
-      text = "\(failed.count - shown.count) more failed: serialq list --failed\n" + text
+      let option = QueueName.option(for: folder.name.text)
+      text = "\(failed.count - shown.count) more failed: serialq list\(option) --failed\n" + text
     }
     return text.isEmpty ? "" : text + "\n"
   }
@@ -64,7 +67,7 @@ extension Session {
   }
 
   private func nextCommand(_ queue: Queue, _ folder: QueueFolder) throws(Failure) -> String? {
-    let option = folder.name.text == QueueName.standard ? "" : " -q \(folder.name.text)"
+    let option = QueueName.option(for: folder.name.text)
     if let failed = queue.jobs.last(where: \.state.isFailure) {
       return "Look why:  serialq log\(option) \(failed.id)"
     }

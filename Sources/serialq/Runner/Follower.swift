@@ -36,6 +36,8 @@ struct Follower {
     }
   }
 
+  var queueName: String { folder.name.text }
+
   /// Whether nothing more will come, as far as the journal says.
   var isAtEnd: Bool {
     switch subject {
@@ -56,6 +58,8 @@ struct Follower {
     watch.drain()
     var changed: [JobID] = []
     let news = try reader.read(into: &queue) { event in
+      // In the order in which they ran. Being added comes before that of others, and tells nothing.
+      if case .added = event { return }
       if let id = event.job, changed.last != id { changed.append(id) }
     }
     // Every event was told again, so those of old jobs too.
@@ -69,6 +73,8 @@ struct Follower {
   private mutating func follow(_ id: JobID?, _ output: inout Output) throws(Failure) {
     guard let id, isWanted(id), let job = queue.job(id), job.state != .waiting else { return }
     guard !told.contains(id) else { return }
+    // It never ran, so it has no log, and the one that is being printed goes on.
+    if job.state == .cancelled, job.run?.started == nil { return tellEnd(of: job, &output) }
     if current?.id != id {
       // An orphan's log goes on; but the end of the job before has been told, so leave it.
       try printLog(&output)
@@ -94,10 +100,7 @@ struct Follower {
 
   private mutating func printLog(_ output: inout Output) throws(Failure) {
     guard var log = current?.log else { return }
-    try log.read { (piece) throws(Failure) in
-      output.result(piece)
-      try output.flush()
-    }
+    try log.print(to: &output)
     current?.log = log
   }
 

@@ -48,9 +48,12 @@ enum JobLock {
 }
 
 /// Whether somebody holds the lock of this file; makes nothing.
+///
+/// Takes the lock for a moment, but shared: so those who look are not in each other's way, and a
+/// runner can tell them from another runner.
 private func isLocked(_ path: Bytes) throws(Failure) -> Bool {
   try attempt("looking at \(path.text)") { () throws(SystemError) in
     guard let file = try FileDescriptor.openIfThere(path, .readWrite) else { return false }
-    return try !file.tryLock()
+    return try !file.tryLockShared()
   }
 }

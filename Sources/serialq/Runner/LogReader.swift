@@ -8,12 +8,16 @@ struct LogReader {
     self.path = path
   }
 
-  /// Hands on what has come since the last call, in pieces; nothing if there is no log yet.
-  mutating func read(_ take: (Bytes) throws(Failure) -> Void) throws(Failure) {
-    while true {
+  /// Prints what has come since the last call; nothing if there is no log yet.
+  ///
+  /// Ends with the reader too: a job can print faster than this reads, and then there is always
+  /// more.
+  mutating func print(to output: inout Output) throws(Failure) {
+    while !output.readerIsGone {
       let piece = try next()
       if piece.isEmpty { return }
-      try take(piece)
+      output.result(piece)
+      try output.flush()
     }
   }
 

@@ -20,6 +20,8 @@ extension Runner {
 
   private func waitForOrphan(_ job: Job) throws(Failure) {
     guard let lock = try JobLock.existing(job.id, folder), try !tried(lock) else { return }
+    // Not held, it is only being looked at.
+    guard try JobLock.isHeld(job.id, folder) else { return try wait(for: lock) }
     let process = job.run?.pid.map { " (process group \($0))" } ?? ""
     let end = job.run?.pid.map { "\nTo end it: kill -- -\($0)" } ?? ""
     say(

@@ -101,7 +101,10 @@ final class Runner: Sendable {
 
   private func takeOver() throws(Failure) {
     if try !tried(lock) {
-      say("serialq: another runner is at work on queue \(folder.name.text); following it")
+      // Not held, it is only being looked at.
+      if try RunnerLock.isHeld(folder) {
+        say("serialq: another runner is at work on queue \(folder.name.text); following it")
+      }
       try wait(for: lock)
     }
     try recover()

@@ -85,8 +85,17 @@ final class FileDescriptor: Sendable {
 
   /// Takes the exclusive lock of `flock(2)` if nobody else has it, and says whether it did.
   func tryLock() throws(SystemError) -> Bool {
+    try tryLock(LOCK_EX)
+  }
+
+  /// Takes the shared lock of `flock(2)` if nobody has the exclusive one, and says whether it did.
+  func tryLockShared() throws(SystemError) -> Bool {
+    try tryLock(LOCK_SH)
+  }
+
+  private func tryLock(_ kind: Int32) throws(SystemError) -> Bool {
     do throws(SystemError) {
-      _ = try retrying("flock") { flock(raw, LOCK_EX | LOCK_NB) }
+      _ = try retrying("flock") { flock(raw, kind | LOCK_NB) }
       return true
     } catch {
       if error.code == EWOULDBLOCK { return false }

@@ -1,0 +1,53 @@
+import Testing
+
+@testable import serialq
+
+/// Jobs for which there is no process.
+@Suite struct CannotRunTests {
+  struct Trouble: CustomTestStringConvertible {
+    var words: [String]
+    var code: Int
+    var reason: String
+    var testDescription: String { words.joined(separator: " ") }
+  }
+
+  static let troubles = [
+    Trouble(words: ["--", "no-such-program"], code: 127, reason: "no-such-program: not found"),
+    Trouble(words: ["--", "./missing", "x"], code: 127, reason: "./missing: not found"),
+    Trouble(words: ["--", "./plain"], code: 126, reason: "./plain: Permission denied"),
+    Trouble(words: ["--", "."], code: 126, reason: ".: Permission denied"),
+    Trouble(
+      words: ["-C", "gone", "true"], code: 125, reason: "/gone: No such file or directory"),
+    Trouble(words: ["-C", "plain", "true"], code: 125, reason: "/plain: Not a directory"),
+    Trouble(
+      words: ["-e", "PATH=/nowhere", "--", "ls"], code: 127, reason: "ls: not found"),
+  ]
+
+  // Fails if the reason is lost between the spawn and the journal, or the queue stops there.
+  @Test("a job that cannot be run says why in its log, in show and in status", arguments: troubles)
+  func reason(trouble: Trouble) throws {
+    let scene = try Scene()
+    try write(Bytes("text"), to: scene.path("plain"))
+    #expect(try scene.serialq((["add"] + trouble.words).map { Bytes($0.utf8) }).code == 0)
+    try scene.add("echo next")
+    let run = try scene.serialq("run")
+    #expect(run.code == 1)
+    #expect(run.text.contains(trouble.reason) && run.text.hasSuffix("next\n"))
+    #expect(run.errorText.contains("job 1 could not be run (\(trouble.code))"))
+    #expect(try scene.log(1).text.contains(trouble.reason))
+    #expect(try scene.serialq("show", "1").text.contains(trouble.reason))
+    #expect(try scene.serialq("status").text.contains(trouble.reason))
+    let job = try #require(try scene.listed().first)
+    #expect(job["state"] as? String == "failed")
+    #expect(job["exitCode"] as? Int == trouble.code)
+  }
+
+  // Fails if a file without `#!` is given up: every shell runs it.
+  @Test("a script without a first line that names its shell is run by sh")
+  func scriptWithoutShell() throws {
+    let scene = try Scene()
+    try write(Bytes("echo \"$1\"\n"), to: scene.path("script"))
+    #expect(try scene.script("chmod +x script").code == 0)
+    #expect(try scene.serialq("run", "--", "./script", "a  b").text == "a  b\n")
+  }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+
+@testable import serialq
+
+/// Words on their way to the job, through every place where they are kept.
+@Suite struct ExactWordsTests {
+  /// What shells, terminals and text stumble over.
+  private static let words: [Bytes] = [
+    Bytes("a b"), Bytes("'"), Bytes("\""), Bytes("a'b\"c"), Bytes("one\ntwo\n"), Bytes("\n"),
+    Bytes("$HOME"), Bytes("$(id)"), Bytes("`id`"), Bytes("*"), Bytes("?[a]"), [], Bytes("-n"),
+    Bytes("--"), Bytes("--json"), Bytes("é日本🙂"), Bytes("e\u{301}"), [0xFF, 0xFE], [0xC3],
+    Bytes("a") + [0x80] + Bytes("b"), Bytes("\u{F780}\u{F7FF}"), Bytes("\\"), Bytes("\\n"),
+    Bytes("!!"), Bytes("#x"), Bytes("~"), Bytes("=ls"), Bytes("%s"), Bytes("\t"), Bytes("\r"),
+    Bytes("\u{1B}[31m"), Bytes("\u{202E}abc"), Bytes("{a,b}"), Bytes("a;b&c|d>e"),
+    (1...255).map { $0 }, [],
+  ]
+
+  private static let print = [Bytes("printf"), Bytes("%s\\0")]
+
+  // Fails if a word goes through text, a shell, or a quoting that forgets a byte.
+  @Test("whatever bytes a word holds, the job gets them")
+  func arguments() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq([Bytes("add"), Bytes("--")] + Self.print + Self.words).code == 0)
+    #expect(try scene.serialq([Bytes("add")] + Self.print + Self.words).code == 0)
+    let script = Bytes("printf '%s\\0' \"$@\"")
+    let shell = [Bytes("/bin/sh"), Bytes("-c"), script, Bytes("sh")]
+    #expect(try scene.serialq([Bytes("add")] + shell + Self.words).code == 0)
+    let run = try scene.serialq("run")
+    #expect(run.code == 0)
+    let expected = Bytes(Self.words.map { $0 + [0] }.joined())
+    for id in 1...3 { #expect(try scene.log(id) == expected) }
+    #expect(run.output == expected + expected + expected)
+  }
+
+  // Fails if a command line is taken apart, or is more than one word of `sh -c`.
+  @Test("whatever bytes a command line holds, the shell gets them")
+  func commandLine() throws {
+    let scene = try Scene()
+    let bytes = (1...255).filter { $0 != UInt8(ascii: "'") && $0 != UInt8(ascii: "\n") }
+    let line = Bytes("printf %s '") + bytes + Bytes("' 'two") + Bytes("\nlines'")
+    #expect(try scene.serialq([Bytes("add"), line]).code == 0)
+    #expect(try scene.serialq([Bytes("add"), Bytes("-c"), line]).code == 0)
+    let file = Bytes("printf %s '") + bytes.filter { $0 != 0x0D } + Bytes("'\n")
+    #expect(try scene.serialq("add", "-f", "-") { $0.input = file }.code == 0)
+    #expect(try scene.serialq("run").code == 0)
+    for id in 1...2 { #expect(try scene.log(id) == bytes + Bytes("two\nlines")) }
+    #expect(try scene.log(3) == bytes.filter { $0 != 0x0D })
+  }
+
+  // Fails if `list` shows a command that is not the one that runs.
+  @Test(
+    "a command pasted from the list into bash does the same",
+    .enabled(if: RealShell.path(of: "bash") != nil, "bash is not installed"))
+  func pastedIntoBash() throws {
+    try paste(into: #require(RealShell.path(of: "bash")))
+  }
+
+  // As above.
+  @Test(
+    "a command pasted from the list into zsh does the same",
+    .enabled(if: RealShell.path(of: "zsh") != nil, "zsh is not installed"))
+  func pastedIntoZsh() throws {
+    try paste(into: #require(RealShell.path(of: "zsh")))
+  }
+
+  private func paste(into shell: String) throws {
+    let scene = try Scene()
+    #expect(try scene.serialq([Bytes("add"), Bytes("--")] + Self.print + Self.words).code == 0)
+    for word in Self.words where !word.isEmpty {
+      #expect(try scene.serialq([Bytes("add"), Bytes("--")] + Self.print + [word]).code == 0)
+    }
+    try scene.add("echo 'a  b' | tr a-z A-Z; echo $((1 + 1)) \"$SHLVL\" >/dev/null", "echo !!x")
+    _ = try scene.serialq("run")
+    let table = try scene.serialq("list").text.split(separator: "\n")
+    let heading = try #require(table.first?.range(of: "COMMAND"))
+    let column = try #require(table.first).distance(
+      from: try #require(table.first).startIndex, to: heading.lowerBound)
+    #expect(table.count == (try scene.queue().jobs.count) + 1)
+    for (index, row) in table.dropFirst().enumerated() {
+      let command = Bytes(row.dropFirst(column).utf8)
+      let pasted = try RealShell.output(of: command + Bytes("\n"), in: shell)
+      #expect(try pasted == scene.log(index + 1), "\(row)")
+    }
+  }
+
+  // Fails if `show` writes the command or the directory in another way than `list`.
+  @Test("a directory of any bytes is entered, and shown so that it can be pasted")
+  func directory() throws {
+    let scene = try Scene()
+    let name = Bytes("it's $a\n") + [0xE9] + Bytes(" dir")
+    #expect(try FileSystem.makeFolder(scene.work.appending(path: name)))
+    #expect(try scene.serialq([Bytes("add"), Bytes("-C"), name, Bytes("pwd")]).code == 0)
+    #expect(try scene.serialq("run").output == scene.work.appending(path: name) + Bytes("\n"))
+    let shown = try scene.serialq("show", "1").text
+    let line = try #require(shown.split(separator: "\n").first { $0.hasPrefix("directory") })
+    let script = "cd \(line.drop { $0 != " " }) && pwd"
+    #expect(
+      try RealShell.output(of: Bytes(script.utf8), in: "/bin/bash")
+        == scene.work.appending(path: name) + Bytes("\n"))
+  }
+}

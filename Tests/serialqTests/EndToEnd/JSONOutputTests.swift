@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+
+@testable import serialq
+
+/// What scripts read.
+@Suite struct JSONOutputTests {
+  private static let fields: Set<String> = [
+    "id", "state", "command", "shell", "label", "directory", "exitCode", "signal", "attempt",
+    "added", "started", "ended", "duration", "log",
+  ]
+
+  // Fails if a field is missing, is called something else, or is of another type.
+  @Test("list and show print the same jobs, with every field that is promised")
+  func jobs() throws {
+    let scene = try Scene()
+    try scene.add("exit 3", "kill -9 $$")
+    #expect(try scene.serialq("run", "-n", "two words", "--", "echo", "a b", "").code == 1)
+    try scene.add("true")
+    let list = try object(scene.serialq("list", "--json"))
+    #expect(Set(list.keys) == ["version", "queue", "paused", "jobs"])
+    #expect(list["version"] as? Int == 1 && list["queue"] as? String == "default")
+    #expect(list["paused"] as? Bool == false)
+    let jobs = try #require(list["jobs"] as? [[String: Any]])
+    for (index, job) in jobs.enumerated() {
+      #expect(Set(job.keys) == Self.fields)
+      #expect(job["id"] as? Int == index + 1)
+      #expect(job["directory"] as? String == scene.work.text)
+      #expect(try job["log"] as? String == scene.queueFolder().log(index + 1).text)
+      let shown = try object(scene.serialq("show", "--json", "\(index + 1)"))
+      #expect(NSDictionary(dictionary: shown) == NSDictionary(dictionary: job))
+    }
+    #expect(jobs[0]["shell"] as? String == "exit 3" && jobs[0]["command"] is NSNull)
+    #expect(jobs[0]["exitCode"] as? Int == 3 && jobs[0]["signal"] is NSNull)
+    #expect(jobs[0]["state"] as? String == "failed" && jobs[0]["label"] is NSNull)
+    #expect(jobs[0]["attempt"] as? Int == 1)
+    #expect(jobs[1]["exitCode"] is NSNull && jobs[1]["signal"] as? String == "SIGKILL")
+    #expect(jobs[1]["state"] as? String == "killed")
+    #expect(jobs[2]["command"] as? [String] == ["echo", "a b", ""])
+    #expect(jobs[2]["shell"] is NSNull && jobs[2]["label"] as? String == "two words")
+    for field in ["started", "ended", "duration", "attempt", "exitCode", "signal"] {
+      #expect(jobs[3][field] is NSNull, "\(field)")
+    }
+    #expect(jobs[3]["state"] as? String == "waiting")
+    let format = ISO8601DateFormatter()
+    format.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+    for field in ["added", "started", "ended"] {
+      let text = try #require(jobs[0][field] as? String)
+      #expect(format.date(from: text) != nil && text.hasSuffix("Z"), "\(text)")
+    }
+  }
+
+  // Fails if a state is not counted, or the running job is left out.
+  @Test("status prints the counts and the running job")
+  func status() throws {
+    let scene = try Scene()
+    let none = try object(scene.serialq("status", "--json", "-q", "none"))
+    #expect(none["queue"] as? String == "none" && none["running"] is NSNull)
+    let gate = try Gate(scene)
+    try scene.add("true", "false", "echo up; read x <gate", "true")
+    let run = try scene.start("run")
+    try run.waitForOutput("up")
+    let busy = try object(scene.serialq("--json"))
+    #expect(Set(busy.keys) == ["version", "queue", "paused", "counts", "running"])
+    let counts = try #require(busy["counts"] as? [String: Int])
+    #expect(Set(counts.keys) == Set(CommandTable.states))
+    #expect(
+      counts.filter { $0.value > 0 } == [
+        "succeeded": 1, "failed": 1, "running": 1, "waiting": 1,
+      ])
+    let running = try #require(busy["running"] as? [String: Any])
+    #expect(Set(running.keys) == Self.fields && running["id"] as? Int == 3)
+    #expect(running["ended"] is NSNull && running["started"] is String)
+    try gate.open()
+    #expect(try run.wait().code == 1)
+  }
+
+  // Fails if one id is not an array, or a range is told by its ends.
+  @Test("add prints the ids")
+  func added() throws {
+    let scene = try Scene()
+    let one = try object(scene.serialq("add", "--json", "true"))
+    #expect(one["ids"] as? [Int] == [1] && one["queue"] as? String == "default")
+    let more = try object(
+      scene.serialq("add", "--json", "-f", "-") { $0.input = Bytes("true\nfalse\ntrue\n") })
+    #expect(more["ids"] as? [Int] == [2, 3, 4] && more["version"] as? Int == 1)
+  }
+
+  // Fails if a byte is lost, or two texts become the same.
+  @Test("text that is not UTF-8 comes back by the rule of the manual")
+  func anyBytes() throws {
+    let scene = try Scene()
+    let words: [Bytes] = [
+      (1...255).map { $0 }, Bytes("é\u{F780}\u{F7FF}\u{F77F}\u{F800}🙂"), [0xED, 0xA0, 0x80],
+      [0xC0, 0xAF], Bytes("\"\\\n\u{1}\u{7F}\u{2028}"), [0xF0, 0x9F, 0x99], [],
+    ]
+    let label = Bytes("l\u{1}") + [0xFE]
+    let folder = [0xE9] + Bytes("t\u{E9}")
+    _ = try FileSystem.makeFolder(scene.work.appending(path: folder))
+    let options = [Bytes("-n"), label, Bytes("-C"), folder]
+    _ = try scene.serialq([Bytes("add")] + options + [Bytes("--"), Bytes("printf")] + words)
+    _ = try scene.serialq([Bytes("add"), Bytes("-c"), Bytes("echo ") + words[0]])
+    let jobs = try scene.listed()
+    let command = try #require(jobs[0]["command"] as? [String])
+    #expect(command.map(bytes) == [Bytes("printf")] + words)
+    #expect((jobs[0]["label"] as? String).map(bytes) == label)
+    #expect((jobs[0]["directory"] as? String).map(bytes) == scene.work.appending(path: folder))
+    #expect((jobs[1]["shell"] as? String).map(bytes) == Bytes("echo ") + words[0])
+  }
+
+  /// U+F780…U+F7FF stand for the bytes 0x80…0xFF, everything else for itself.
+  private func bytes(_ text: String) -> Bytes {
+    text.unicodeScalars.flatMap { scalar -> Bytes in
+      (0xF780...0xF7FF).contains(scalar.value)
+        ? [UInt8(scalar.value - 0xF700)] : Bytes(String(scalar).utf8)
+    }
+  }
+
+  private func object(_ outcome: Outcome) throws -> [String: Any] {
+    #expect(outcome.code == 0 && outcome.errors.isEmpty && outcome.output.last == 0x0A)
+    let object = try JSONSerialization.jsonObject(with: Data(outcome.output))
+    return try #require(object as? [String: Any])
+  }
+}

@@ -1,0 +1,132 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Reading what jobs print, afterwards and meanwhile.
+@Suite struct LogTests {
+  // Fails if the follower does not wait for the start, prints another job's output, or does not end.
+  @Test("following a waiting job begins when it begins, and ends when it ends")
+  func followWaiting() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add(
+      "echo first; read x <gate", "echo second; read x <gate; echo over; exit 4", "true")
+    let waiting = try scene.start("log", "-f", "2")
+    try waiting.waitForErrors("has no runner at work; start one with: serialq run")
+    let run = try scene.start("run")
+    try run.waitForOutput("first")
+    try gate.open()
+    try waiting.waitForOutput("second")
+    let late = try scene.start("log", "-f", "2")
+    try late.waitForOutput("second")
+    #expect(late.errors.text == "")
+    try gate.open()
+    for follower in [waiting, late] {
+      let outcome = try follower.wait()
+      #expect(outcome.text == "second\nover\n")
+      #expect(outcome.code == 0)
+    }
+    #expect(try run.wait().code == 1)
+    #expect(try scene.serialq("log", "-f", "2").text == "second\nover\n")
+  }
+
+  // Fails if the follower stops between two jobs, or at the end of the first.
+  @Test("following the queue goes on from job to job")
+  func followQueue() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("echo 1; read x <gate", "echo 2 >&2", "echo 3")
+    let run = try scene.start("run")
+    try run.waitForOutput("1")
+    let follower = try scene.start("log", "-f")
+    try follower.waitForOutput("1")
+    try gate.open()
+    #expect(try follower.wait().text == "1\n2\n3\n")
+    #expect(try run.wait().text == "1\n2\n3\n")
+  }
+
+  // Fails if output is cut to a buffer, or printed twice where two looks meet.
+  @Test("output larger than any pipe arrives complete, in every way of looking")
+  func large() throws {
+    let scene = try Scene()
+    let words = "0123456789012345678901234567890123456789"
+    let line = "i=0; while [ $i -lt 20000 ]; do echo \"$i \(words)\"; i=$((i + 1)); done"
+    try scene.add(line)
+    let run = try scene.start("run")
+    let follower = try scene.start("log", "-f", "1")
+    let expected = Bytes(
+      (0..<20_000).map { "\($0) \(words)\n" }.joined().utf8)
+    #expect(expected.count > 900_000)
+    #expect(try run.wait().output == expected)
+    #expect(try follower.wait().output == expected)
+    #expect(try scene.serialq("log", "1").output == expected)
+    let piped = try scene.script("serialq log 1 | cksum; serialq log 1 | cat | tail -n 1")
+    #expect(piped.text.hasSuffix("19999 \(words)\n"))
+  }
+
+  // Fails if bytes are taken for text on the way.
+  @Test("a log of any bytes is printed as it is")
+  func binary() throws {
+    let scene = try Scene()
+    try write((0...255).map { $0 }, to: scene.path("bytes"))
+    try scene.add("cat bytes")
+    #expect(try scene.serialq("run").output == (0...255).map { $0 })
+    #expect(try scene.serialq("log", "1").output == (0...255).map { $0 })
+  }
+
+  // Fails if SIGPIPE kills it, or EPIPE is told as an error.
+  @Test("a reader that has seen enough ends it quietly")
+  func readerGone() throws {
+    let scene = try Scene()
+    try scene.add("yes | head -c 1000000")
+    #expect(try scene.serialq("run").code == 0)
+    for command in ["log 1", "log -f 1"] {
+      let script = "{ serialq \(command); echo $? >code; } | head -n 1"
+      let outcome = try scene.script(script)
+      #expect(outcome.text == "y\n" && outcome.errorText == "")
+      #expect(try content(scene.path("code")).text == "0\n")
+    }
+  }
+
+  // Fails if it reads on for as long as the job prints, though nobody takes what it prints.
+  @Test("following a job that never stops printing ends when its reader is gone")
+  func endlessReaderGone() throws {
+    let scene = try Scene()
+    try scene.add("while :; do echo line; done")
+    let run = try scene.start("run")
+    try run.waitForOutput("line")
+    let outcome = try scene.script("serialq log -f 1 | head -n 1")
+    #expect(outcome.text == "line\n" && outcome.errorText == "")
+    run.send(SIGTERM)
+    #expect(try run.wait().code == 128 + SIGTERM)
+  }
+
+  // Fails if the run stops with its reader: jobs would hang on a `head`.
+  @Test("a run whose reader is gone still runs every job")
+  func runWithoutReader() throws {
+    let scene = try Scene()
+    try scene.add("yes | head -c 200000", "exit 2", "echo end >>rec")
+    let script = "{ serialq run; echo $? >code; } | head -n 1"
+    #expect(try scene.script(script).text == "y\n")
+    #expect(try content(scene.path("code")).text == "1\n")
+    #expect(try scene.states() == [.succeeded, .failed, .succeeded])
+  }
+
+  // Fails if a job that has printed nothing, or has not run, is not told apart.
+  @Test("a job that has not run has no log, and the message says what to do")
+  func notRun() throws {
+    let scene = try Scene()
+    try scene.add("true")
+    let outcome = try scene.serialq("log", "1")
+    #expect(outcome.code == 125 && outcome.output.isEmpty)
+    #expect(
+      outcome.errorText
+        == "serialq: the log of job 1: it has not run yet\nWait for it: serialq log -f 1\n")
+  }
+}

@@ -1,0 +1,68 @@
+import Testing
+
+@testable import serialq
+
+/// Many who queue at the same time.
+@Suite struct ManyAddersTests {
+  // Fails if an id is taken outside of the journal's lock (two jobs share it), or if a batch can be
+  // torn apart by another adder.
+  @Test("jobs added by sixteen processes at once all arrive, each once, in their adder's order")
+  func addersAtOnce() throws {
+    let (adders, each) = (16, Scene.isLong ? 100 : 6)
+    let scene = try Scene()
+    let script = """
+      i=0
+      while [ $i -lt \(each) ]; do
+        i=$((i + 1))
+        serialq add -n "w$0-$i" true || exit
+      done
+      """
+    let running = try (1...adders).map { adder in
+      try scene.launch([
+        Bytes("/bin/sh"), Bytes("-c"), Bytes(script.utf8), Bytes("\(adder)".utf8),
+      ])
+    }
+    var printed: [Int] = []
+    for (index, process) in running.enumerated() {
+      let outcome = try process.wait()
+      #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errorText)")
+      let ids = outcome.text.split(separator: "\n").compactMap { Int($0) }
+      #expect(ids.count == each && ids == ids.sorted())
+      let labels = try ids.map { try scene.queue().job($0)?.label?.text ?? "" }
+      #expect(labels == (1...each).map { "w\(index + 1)-\($0)" })
+      printed += ids
+    }
+    #expect(printed.sorted() == Array(1...adders * each))
+    #expect(try scene.states() == [JobState](repeating: .waiting, count: adders * each))
+  }
+
+  // Fails if the lines of a file are appended one by one.
+  @Test("files added at once stay together")
+  func filesAtOnce() throws {
+    let scene = try Scene()
+    let running = try (0..<8).map { adder in
+      try scene.start("add", "-n", "f\(adder)", "-f", "-") {
+        $0.input = Bytes((1...50).map { "echo \($0)\n" }.joined().utf8)
+      }
+    }
+    for process in running { #expect(try process.wait().code == 0) }
+    let labels = try scene.queue().jobs.map { $0.label ?? [] }
+    let runs = labels.enumerated().filter { $0 == 0 || labels[$0 - 1] != $1 }
+    #expect(labels.count == 400 && runs.count == 8)
+  }
+
+  // Fails if a runner gives up its lock before it looks a last time, or an adder does not wake it.
+  @Test("jobs added while a run is at work are run by it or wait for the next")
+  func whileRunning() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("echo 0; read x <gate")
+    let run = try scene.start("run")
+    try run.waitForOutput("0\n")
+    for id in 1...5 { try scene.add("echo \(id)") }
+    try gate.open()
+    let outcome = try run.wait()
+    #expect(outcome.text == (0...5).map { "\($0)\n" }.joined())
+    #expect(outcome.code == 0 && outcome.errorText == "")
+  }
+}

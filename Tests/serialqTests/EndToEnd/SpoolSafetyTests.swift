@@ -1,0 +1,205 @@
+import Foundation
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Places that are not to be trusted, or cannot be written to.
+@Suite struct SpoolSafetyTests {
+  private static let isRoot = geteuid() == 0
+  private static let nobody: uid_t = 65_534
+
+  /// Root may do anything, so what is forbidden has to be tried as somebody else.
+  private static let canBeSomebody: Bool = {
+    guard isRoot else { return true }
+    guard let scene = try? Scene(), RealShell.path(of: "setpriv") != nil else { return false }
+    return (try? asSomebody(scene, "--version").code) == 0
+  }()
+
+  /// Whether a file system of its own can be mounted, unseen by all others.
+  private static let canMount: Bool = {
+    guard isRoot, RealShell.path(of: "unshare") != nil, let scene = try? Scene() else {
+      return false
+    }
+    return (try? scene.script("unshare -m mount -t tmpfs tmpfs .").code) == 0
+  }()
+
+  /// Runs `serialq` as a user who is not root, and to whom the scene belongs.
+  private static func asSomebody(_ scene: Scene, _ words: String...) throws -> Outcome {
+    let words = words.map { Bytes($0.utf8) }
+    guard isRoot else { return try scene.serialq(words) }
+    let owner = "\(nobody):\(nobody)"
+    try #require(try scene.script("chown -R \(owner) '\(scene.folder.path.text)'").code == 0)
+    let user = [Bytes("setpriv"), Bytes("--reuid=\(nobody)".utf8), Bytes("--clear-groups")]
+    let program = [scene.programs.appending(path: Bytes("serialq"))]
+    return try scene.launch([Bytes("/usr/bin/env")] + user + program + words).wait()
+  }
+
+  // Fails if a relative path is taken from wherever one happens to be.
+  @Test("a spool named by a relative path is refused")
+  func relative() throws {
+    let scene = try Scene()
+    let outcome = try scene.serialq("add", "true") {
+      $0.environment = [Bytes("PATH=/usr/bin:/bin"), Bytes("SERIALQ_DIR=spool")]
+    }
+    expectRefusal(outcome, "SERIALQ_DIR is spool: not an absolute path")
+    let homeless = try scene.serialq("add", "true") { $0.environment = [Bytes("PATH=/bin")] }
+    expectRefusal(homeless, "finding the queues: HOME is not set")
+    #expect(try FileSystem.names(in: scene.work) == [])
+  }
+
+  // Fails if the link is followed: it could be turned to another queue between two looks.
+  @Test("a spool or a queue that is a symbolic link is refused")
+  func links() throws {
+    let scene = try Scene()
+    try scene.add("true")
+    let before = try scene.journal()
+    let made = try scene.script(
+      "ln -s '\(scene.spool.text)' link && ln -s default '\(scene.spool.text)/other'")
+    #expect(made.code == 0)
+    for words in [["add", "true"], ["list"], ["run"], ["status"]] {
+      let outcome = try scene.serialq(words.map { Bytes($0.utf8) }) {
+        $0.environment.removeLast()
+        $0.environment.append(Bytes("SERIALQ_DIR=") + scene.path("link"))
+      }
+      expectRefusal(outcome, "\(scene.path("link").text): is a symbolic link")
+      let inOther = [words[0], "-q", "other"] + words.dropFirst()
+      let other = try scene.serialq(inOther.map { Bytes($0.utf8) })
+      expectRefusal(other, "\(scene.spool.text)/other: is a symbolic link")
+    }
+    #expect(try scene.journal() == before)
+  }
+
+  // Fails if the mode is looked at for the spool only, or for writing commands only.
+  @Test("a spool or a queue that others can write to is refused", arguments: ["", "/default"])
+  func writableByOthers(part: String) throws {
+    let scene = try Scene()
+    try scene.add("true")
+    let before = try scene.journal()
+    let path = scene.spool.text + part
+    for mode in ["0770", "0702"] {
+      #expect(try scene.script("chmod \(mode) '\(path)'").code == 0)
+      for words in [["add", "true"], ["list"], ["run"], ["log", "1"]] {
+        let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+        expectRefusal(outcome, "\(path): others can write to it (mode \(mode.dropFirst())")
+        #expect(outcome.errorText.contains("chmod go-w '\(path)'"))
+      }
+    }
+    #expect(try scene.journal() == before)
+    #expect(try scene.script("chmod go-w '\(path)'; serialq list").code == 0)
+  }
+
+  // Fails if a queue's folder is opened without a look at what it is.
+  @Test("a file where a queue's folder belongs is refused, and left alone")
+  func fileInTheWay() throws {
+    let scene = try Scene()
+    try scene.add("true")
+    let path = scene.spool.appending(path: Bytes("other"))
+    try write(Bytes("mine"), to: path)
+    for words in [["add", "-q", "other", "true"], ["list", "-q", "other"]] {
+      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      expectRefusal(outcome, "\(path.text): is not a folder")
+    }
+    #expect(try content(path) == Bytes("mine"))
+  }
+
+  // Fails if the owner is not looked at: somebody else's commands would run.
+  @Test("a spool of another user is refused", .enabled(if: isRoot, "only root can give it away"))
+  func owner() throws {
+    let scene = try Scene()
+    try scene.add("true")
+    let before = try scene.journal()
+    #expect(try scene.script("chown \(Self.nobody) '\(scene.spool.text)'").code == 0)
+    for words in [["add", "true"], ["list"], ["run"]] {
+      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      expectRefusal(outcome, "\(scene.spool.text): belongs to user \(Self.nobody)")
+    }
+    #expect(try scene.journal() == before)
+  }
+
+  // Fails if what is forbidden ends in a crash, or in success.
+  @Test(
+    "a spool that cannot be written to is told, and can still be looked at",
+    .enabled(if: canBeSomebody, "there is no setpriv, or a second user cannot reach the binary"))
+  func notWritable() throws {
+    let scene = try Scene()
+    #expect(try Self.asSomebody(scene, "add", "echo text").code == 0)
+    #expect(try Self.asSomebody(scene, "run").text == "text\n")
+    let before = try scene.journal()
+    #expect(try scene.script("chmod -R a-w '\(scene.spool.text)'").code == 0)
+    expectRefusal(try Self.asSomebody(scene, "add", "true"), "locking ")
+    expectRefusal(try Self.asSomebody(scene, "add", "-q", "new", "true"), "making ")
+    #expect(try Self.asSomebody(scene, "list").text.contains("succeeded"))
+    #expect(try Self.asSomebody(scene, "status").code == 0)
+    #expect(try Self.asSomebody(scene, "log", "1").text == "text\n")
+    #expect(try Self.asSomebody(scene, "log", "-f", "1").text == "text\n")
+    #expect(try scene.journal() == before)
+    #expect(try scene.script("chmod -R u+w '\(scene.spool.text)'").code == 0)
+  }
+
+  // Fails if half a batch stays in the journal, or the queue cannot be used once there is room.
+  @Test(
+    "on a full disk an add is refused whole, and works again when there is room",
+    .enabled(if: canMount, "mounting a tmpfs needs root and a mount namespace"))
+  func fullDisk() throws {
+    let scene = try Scene()
+    let lines = (1...2_000).map { "echo a line that takes some room \($0)\n" }.joined()
+    try write(Bytes(lines.utf8), to: scene.path("jobs"))
+    let outcome = try inMount(
+      scene, options: "size=256k",
+      """
+      serialq add 'echo first'
+      head -c 200k /dev/zero >"$SERIALQ_DIR/fill"
+      cp "$SERIALQ_DIR/default/journal" before
+      serialq add -f jobs 2>refused; echo $?
+      cmp "$SERIALQ_DIR/default/journal" before && echo same
+      head -c 1M /dev/zero >>"$SERIALQ_DIR/fill" 2>/dev/null
+      serialq run 2>refused-run; echo $?
+      rm "$SERIALQ_DIR/fill"
+      serialq add 'echo second'
+      serialq run 2>/dev/null; echo $?
+      """)
+    #expect(outcome.text.hasPrefix("1\n125\nsame\n"))
+    #expect(outcome.text.hasSuffix("second\n0\n") || outcome.text.hasSuffix("second\n1\n"))
+    let refused = try content(scene.path("refused")).text
+    #expect(refused.hasPrefix("serialq: writing ") && refused.contains("No space left on device"))
+    #expect(refused.contains("the queue is as it was"))
+  }
+
+  // Fails if looking needs to write.
+  @Test(
+    "a read-only file system refuses an add, and shows what is there",
+    .enabled(if: canMount, "mounting a tmpfs needs root and a mount namespace"))
+  func readOnly() throws {
+    let scene = try Scene()
+    let outcome = try inMount(
+      scene, options: "size=1m",
+      """
+      serialq run 'echo text' && serialq add true
+      mount -o remount,ro "$SERIALQ_DIR"
+      serialq add true 2>refused; echo $?
+      serialq run 2>>refused; echo $?
+      serialq log 1; serialq log -f 1
+      serialq status >/dev/null && serialq show 1 >/dev/null && serialq list --json >/dev/null
+      echo $?
+      """)
+    #expect(outcome.text == "text\n2\n125\n125\ntext\ntext\n0\n")
+    #expect(outcome.errorText == "")
+    let refused = try content(scene.path("refused")).text.split(separator: "\n")
+    #expect(refused.filter { $0.contains("Read-only file system") }.count == 2)
+  }
+
+  private func inMount(_ scene: Scene, options: String, _ script: String) throws -> Outcome {
+    try write(Bytes(script.utf8), to: scene.path("script"))
+    return try scene.script(
+      """
+      mkdir -m 700 "$SERIALQ_DIR" && exec unshare -m sh -c '
+        mount -t tmpfs -o mode=700,\(options) tmpfs "$SERIALQ_DIR" && . ./script'
+      """)
+  }
+}

@@ -1,0 +1,144 @@
+import Testing
+
+@testable import serialq
+
+/// What cannot be done is refused with one message, and changes nothing.
+@Suite struct WrongInputTests {
+  struct Mistake: CustomTestStringConvertible {
+    var words: [String]
+    /// How the message begins, after `serialq: `.
+    var message: String
+    var testDescription: String { words.joined(separator: " ") }
+
+    init(_ words: String..., message: String) {
+      self.words = words
+      self.message = message
+    }
+  }
+
+  static let mistakes = [
+    Mistake("add", message: "add: no command is given"),
+    Mistake("add", "--", message: "--: no program follows it"),
+    Mistake("add", "", message: "'': the command is empty"),
+    Mistake("add", " \n\t", message: "'': the command is empty"),
+    Mistake("add", "", "x", message: "''"),
+    Mistake("add", "-c", " ", message: "--shell  : the command is empty"),
+    Mistake("add", "-c", "true", "more", message: "more: a command cannot be combined with"),
+    Mistake("add", "-f", "empty", "true", message: "true: a command cannot be combined with"),
+    Mistake("add", "-n", message: "-n: needs a value"),
+    Mistake("add", "-n", "a", "-n", "b", "true", message: "-n: is given more than once"),
+    Mistake("add", "-e", "X", "true", message: "--env X: there is no = in it"),
+    Mistake("add", "-e", "=x", "true", message: "--env =x: the variable has no name"),
+    Mistake("add", "-C", "", "true", message: "--directory : a directory's name cannot be empty"),
+    Mistake("add", "--nmae", "x", message: "--nmae: unknown option of add; did you mean --name?"),
+    Mistake("add", "-q", "../x", "true", message: "--queue ../x: a queue's name cannot start"),
+    Mistake("add", "-q", "a/b", "true", message: "--queue a/b: a queue's name has only"),
+    Mistake("add", "-q", "", "true", message: "--queue : a queue's name cannot be empty"),
+    Mistake("add", "-q", "\u{1B}[2J", "true", message: "--queue ^[[2J: a queue's name has only"),
+    Mistake("add", "-f", "missing", message: "reading missing: No such file or directory"),
+    Mistake("add", "-f", "empty", message: "empty: no command in it"),
+    Mistake("add", "-f", "comments", message: "comments: no command in it"),
+    Mistake("add", "-f", "nul", message: "nul, line 2: a command cannot hold a NUL byte"),
+    Mistake("add", "-f", ".", message: "reading .: Is a directory"),
+    Mistake("add", "-f", "-", message: "standard input: no command in it"),
+    Mistake("run", "-f", "missing", message: "reading missing: No such file or directory"),
+    Mistake("run", "-n", "x", message: "--name: is about a job, and no command is given"),
+    Mistake("lsit", message: "lsit: unknown command; did you mean list?"),
+    Mistake("frobnicate", message: "frobnicate: unknown command"),
+    Mistake("", message: ": unknown command"),
+    Mistake("-q", "video", "add", "true", message: "add: a command comes before its options"),
+    Mistake("--jsn", message: "--jsn: unknown option of status; did you mean --json?"),
+    Mistake("list", "extra", message: "extra: list takes no argument"),
+    Mistake("list", "--json=yes", message: "--json: takes no value"),
+    Mistake("list", "--state", "wating", message: "--state wating: not one of"),
+    Mistake("list", "--last", "0", message: "--last 0: not a number above 0"),
+    Mistake("show", message: "show: no job id is given"),
+    Mistake("show", "2", message: "job 2: queue default has no such job; its last job is 1"),
+    Mistake("show", "one", message: "one: not a job id, which is a number above 0"),
+    Mistake("show", "99999999999999999999", message: "99999999999999999999: not a job id"),
+    Mistake("show", "1", "2", message: "2: show takes one argument only"),
+    Mistake("show", "-q", "other", "1", message: "job 1: queue other has no jobs"),
+    Mistake("log", message: "log: no job id is given"),
+    Mistake("log", "7", message: "job 7: queue default has no such job"),
+    Mistake("log", "-f", "7", message: "job 7: queue default has no such job"),
+    Mistake("help", "nothing", message: "nothing: unknown command"),
+  ]
+
+  // Fails if a mistake is found only after something was written, or told in the wrong place.
+  @Test("a mistake is told in one message, and the queue is as it was", arguments: mistakes)
+  func mistake(mistake: Mistake) throws {
+    let scene = try Scene()
+    try write([], to: scene.path("empty"))
+    try write(Bytes("# nothing\n\n  \n"), to: scene.path("comments"))
+    try write(Bytes("true\na\u{0}b\n"), to: scene.path("nul"))
+    try scene.add("true")
+    let before = try scene.journal()
+    let outcome = try scene.serialq(mistake.words.map { Bytes($0.utf8) })
+    expectRefusal(outcome, mistake.message)
+    #expect(try scene.journal() == before)
+    #expect(try scene.states() == [.waiting])
+    #expect(try Spool(path: scene.spool).queueNames() == [Bytes("default")])
+  }
+
+  // Fails if the variable is used unchecked: its value becomes a folder's name.
+  @Test("a queue named by a bad variable is refused")
+  func badVariable() throws {
+    let scene = try Scene()
+    for name in [Bytes("../up"), Bytes(".x"), Bytes("a b"), [0xFF], Bytes("x") + Bytes("/y")] {
+      let outcome = try scene.serialq("add", "true") {
+        $0.environment.append(Bytes("SERIALQ_QUEUE=") + name)
+      }
+      expectRefusal(outcome, "SERIALQ_QUEUE=")
+    }
+    #expect(try FileSystem.status(of: scene.spool) == nil)
+  }
+
+  // Fails if a message can steer the terminal of whoever reads it.
+  @Test("what a message quotes cannot steer a terminal")
+  func hostileWords() throws {
+    let scene = try Scene()
+    let hostile = Bytes("\u{1B}]0;title\u{7}\u{202E}x") + [0x9B, 0xFF]
+    for words in [
+      [hostile], [Bytes("show"), hostile], [Bytes("add"), Bytes("-f"), hostile],
+      [Bytes("add"), Bytes("--") + hostile], [Bytes("add"), Bytes("-") + hostile, Bytes("x")],
+    ] {
+      let outcome = try scene.serialq(words)
+      #expect(outcome.code == 125)
+      let isQuiet = outcome.errors.allSatisfy { $0 == 0x0A || ($0 >= 0x20 && $0 != 0x7F) }
+      #expect(isQuiet && !outcome.errorText.contains("\u{202E}"), "\(words)")
+      #expect(String(validating: outcome.errors, as: UTF8.self) != nil)
+    }
+  }
+
+  #if os(Linux)
+    // Fails if a result that could not be printed is passed over in silence.
+    @Test("a full standard output is told, and a job that is queued all the same is said to be")
+    func fullOutput() throws {
+      let scene = try Scene()
+      try scene.add("echo text")
+      for command in ["list", "status", "list --json", "show 1", "help", "--version"] {
+        let outcome = try scene.script("serialq \(command) >/dev/full")
+        expectRefusal(outcome, "cannot write to standard output: No space left on device")
+      }
+      let added = try scene.script("serialq add true >/dev/full")
+      expectRefusal(added, "cannot write to standard output: No space left on device")
+      #expect(added.errorText.contains("queued"))
+      #expect(try scene.states() == [.waiting, .waiting])
+    }
+  #endif
+}
+
+/// One message of the form `serialq: what: why`, perhaps a line on what to do, and nothing else.
+func expectRefusal(
+  _ outcome: Outcome, _ message: String, sourceLocation: SourceLocation = #_sourceLocation
+) {
+  let lines = outcome.errorText.split(separator: "\n", omittingEmptySubsequences: false)
+  #expect(outcome.code == 125, "\(outcome.errorText)", sourceLocation: sourceLocation)
+  #expect(outcome.output.isEmpty, sourceLocation: sourceLocation)
+  #expect(
+    outcome.errorText.hasPrefix("serialq: \(message)"), "\(outcome.errorText)",
+    sourceLocation: sourceLocation)
+  #expect(
+    lines.last == "" && (2...3).contains(lines.count), "\(outcome.errorText)",
+    sourceLocation: sourceLocation)
+}
