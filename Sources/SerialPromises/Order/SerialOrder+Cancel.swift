@@ -58,6 +58,8 @@ extension SerialOrder {
       if let admitted = record.admitted.take() {
         wasParked = true
         backpressure.parked -= 1
+        // It would hold its segment, and that the lock, when the manager has gone.
+        if backpressure.parked == 0 { backpressure.cursor = nil }
         consequences.needed.call { admitted(false) }
       }
       if !record.observers.isEmpty {

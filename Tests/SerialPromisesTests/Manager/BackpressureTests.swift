@@ -101,6 +101,26 @@ struct BackpressureTests {
     taken.call()
   }
 
+  // Fails if the place of the first parked step, which holds its segment, outlives the last one:
+  // the segment holds the lock, and the lock what it guards.
+  @Test("nothing is left of a manager whose parked adders were all cancelled")
+  func nothingLeft() async {
+    weak var order: Locked<SerialOrder>?
+    func work() async {
+      let (manager, taken) = (PromiseManager(capacity: 1), Taken())
+      order = manager.order
+      manager.add(taken.handler)
+      manager.add { then in then() }
+      let adder = Task { try await manager.addWhenRoom { then in then() } }
+      await manager.waiting(2)
+      adder.cancel()
+      _ = await adder.result
+      taken.call()
+    }
+    await work()
+    #expect(order == nil)
+  }
+
   // Fails if a task that was cancelled before it asked is parked for ever.
   @Test("addWhenRoom in a cancelled task throws when there is no room")
   func cancelledBefore() async {
