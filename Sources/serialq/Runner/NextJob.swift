@@ -80,11 +80,7 @@ struct NextJob: Promisable {
     case .running(let pid):
       let child = ChildProcess(pid: pid)
       runner.child.spawned(child)
-      // For whoever looks; it need not survive the machine, as the process does not.
-      let journal = runner.view.withLock { $0.journal }
-      try journal.locked { (scope) throws(Failure) in
-        try scope.append([.spawned(id: job.id, pid: pid)], flush: false)
-      }
+      tellProcess(pid, of: job)
       try child.waitUntilEnded()
       // Before it is reaped: what is told to end from now on had ended by itself.
       let isCancelled = runner.child.isToldToEnd
@@ -92,6 +88,17 @@ struct NextJob: Promisable {
       case .exited(let code): return (.exited(code), isCancelled)
       case .killed(let signal): return (.killed(signal), isCancelled)
       }
+    }
+  }
+
+  /// Writes down the process, for whoever looks.
+  ///
+  /// Not flushed: it need not survive the machine, as the process does not. Should it fail, the job
+  /// runs all the same, and must not be left alone for that.
+  private func tellProcess(_ pid: Int32, of job: Job) {
+    let journal = runner.view.withLock { $0.journal }
+    try? journal.locked { (scope) throws(Failure) in
+      try scope.append([.spawned(id: job.id, pid: pid)], flush: false)
     }
   }
 
