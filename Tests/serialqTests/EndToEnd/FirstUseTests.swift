@@ -64,6 +64,37 @@ import Testing
     #expect(try scene.states("named") == [.waiting])
   }
 
+  // Fails if advice forgets the queue: what it says would be about another one.
+  @Test("what serialq advises to type means the same queue, and works")
+  func advice() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let queue = ["-q", "other"]
+    func call(_ command: String, _ words: String...) throws -> String {
+      let outcome = try scene.serialq(([command] + queue + words).map { Bytes($0.utf8) })
+      return outcome.text + outcome.errorText
+    }
+    #expect(try call("status").contains("serialq add -q other 'make test'"))
+    #expect(try call("show", "1").contains("serialq add -q other\n"))
+    for _ in 1...7 { _ = try call("add", "exit 1") }
+    #expect(try call("show", "9").contains("serialq list -q other\n"))
+    #expect(try call("log", "1").contains("serialq log -q other -f 1\n"))
+    #expect(try call("status").contains("serialq run -q other\n"))
+    let follower = try scene.start("log", "-q", "other", "-f", "1")
+    try follower.waitForErrors("serialq run -q other\n")
+    #expect(try call("run").contains("serialq log -q other 1\n"))
+    #expect(try call("status").contains("2 more failed: serialq list -q other --failed\n"))
+    #expect(try call("status").contains("serialq log -q other 7\n"))
+    #expect(try follower.wait().code == 0)
+    let run = try scene.start("run", "-q", "other", "echo up; read x <gate")
+    try run.waitForOutput("up")
+    _ = try call("add", "true")
+    run.send(15)
+    let stopped = try run.wait()
+    #expect(stopped.errorText.contains("serialq run -q other\n"), "\(stopped)")
+    withExtendedLifetime(gate) {}
+  }
+
   // Fails if a result goes to standard error, or is printed into a file that took its number.
   @Test("closed standard descriptors do no harm")
   func closedDescriptors() throws {

@@ -32,6 +32,28 @@ import Testing
     #expect(try scene.states() == [.succeeded, .failed, .succeeded])
   }
 
+  // Fails if a follower that sees many events at once tells jobs in the order in which they were
+  // added or named, or begins a log again. Stopped, it is as slow as can be.
+  @Test("a follower that falls behind prints everything once and in order")
+  func fallsBehind() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("echo begun; read x <gate; echo over", "echo two; exit 3")
+    let first = try scene.start("run")
+    try first.waitForOutput("begun")
+    let second = try scene.start("run")
+    let third = try scene.start("log", "-f")
+    for follower in [second, third] { try follower.waitForOutput("begun") }
+    for follower in [second, third] { follower.send(SIGSTOP) }
+    try scene.add("echo three", "echo four")
+    try gate.open()
+    #expect(try first.wait().code == 1)
+    for follower in [second, third] {
+      follower.send(SIGCONT)
+      #expect(try follower.wait().text == "begun\nover\ntwo\nthree\nfour\n")
+    }
+  }
+
   // Fails if a follower calls the queue done because its runner is gone.
   @Test("a second run takes over when the first is killed")
   func takesOver() throws {
