@@ -163,10 +163,10 @@ public final class PromiseManager: Sendable {
   @inline(__always)
   private func run(_ turn: SerialOrder.Turn, _ token: inout Token?) -> SerialOrder.Turn {
     // One token serves many steps, as long as each lets go of it.
-    let serving = token.take() ?? Token(lock: order, id: turn.id)
-    serving.reuse(for: turn.id)
-    turn.work?.call(Then(token: serving))
-    token = consume serving
+    let then = Then(token: token.take() ?? Token(lock: order, id: turn.id))
+    then.token.reuse(for: turn.id)
+    turn.work?.call(then)
+    token = (consume then).token
     if isKnownUniquelyReferenced(&token) {
       // Nobody is left who could call it: what has not been called never will be.
       let wasCalled = token?.wasCalled ?? false
