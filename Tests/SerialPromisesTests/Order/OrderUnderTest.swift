@@ -10,7 +10,11 @@ struct OrderUnderTest {
   private let lock: Locked<SerialOrder>
 
   init(policy: FailurePolicy, capacity: Int?, isWatched: Bool, lock: Locked<SerialOrder>) {
-    order = SerialOrder(policy: policy, capacity: capacity)
+    let place = Diagnostics { [told] diagnostic in
+      guard case .thenCalledLate(let step) = diagnostic else { return }
+      told.withLock { $0.append("late \(step.id)") }
+    }
+    order = SerialOrder(policy: policy, capacity: capacity, diagnostics: place)
     self.isWatched = isWatched
     self.lock = lock
     if isWatched { _ = order.listen(AsyncStream.makeStream(of: PromiseManager.Event.self).1) }
@@ -55,9 +59,9 @@ struct OrderUnderTest {
       return text(order.next(&news), &news)
     case .then(let id, let ending):
       return text(order.then(id: id, error: ending.error, &news))
-    case .returned(let dropped, let allowance):
+    case .returned(let continuation, let allowance):
       order.beginTurn(extra: allowance, includingWaiting: false)
-      return text(order.handlerReturned(dropped ? .dropped : .awaited, &news), &news)
+      return text(order.handlerReturned(continuation, &news), &news)
     case .abandon(let id): return text(order.abandon(id: id, &news))
     case .endCancelled(let id): return text(order.endCancelled(id: id, &news))
     case .cancel(let id):

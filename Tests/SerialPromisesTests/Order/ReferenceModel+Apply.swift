@@ -25,11 +25,13 @@ extension ReferenceModel {
     case .addWhenRoom: return add(parks: true)
     case .next(let allowance): return next(allowance)
     case .then(let id, let ending): return then(id, ending)
-    case .returned(let dropped, let allowance): return returned(dropped, allowance)
+    case .returned(let continuation, let allowance): return returned(continuation, allowance)
     case .abandon(let id):
       return id == running && phase == .away ? then(id, .failure) : "late"
     case .endCancelled(let id):
-      return id == running && phase != .ended ? then(id, .cancellation) : "late"
+      guard id == running, phase != .ended else { return "late" }
+      isEndedByGrace = phase == .handling
+      return then(id, .cancellation)
     case .cancel(let id): return cancel(id)
     case .cancelAll: return cancelAll()
     case .pause:
@@ -81,7 +83,10 @@ extension ReferenceModel {
   }
 
   private mutating func then(_ id: Int, _ ending: OrderEvent.Ending) -> String {
-    guard id == running, phase == .handling || phase == .away else { return "late" }
+    guard id == running, phase == .handling || phase == .away else {
+      if id == running { isEndedByGrace = false }
+      return "late"
+    }
     if phase == .away {
       end(id, ending)
       return "claimed"
@@ -91,17 +96,21 @@ extension ReferenceModel {
     return "counted"
   }
 
-  private mutating func returned(_ dropped: Bool, _ allowance: Int) -> String {
+  private mutating func returned(
+    _ continuation: SerialOrder.Continuation, _ allowance: Int
+  ) -> String {
     guard let id = running else { return "impossible" }
-    if let ending {
-      self.ending = nil
-      end(id, ending)
-    } else if dropped {
-      end(id, .failure)
-    } else {
+    if isEndedByGrace, continuation == .called { told.append("late \(id)") }
+    isEndedByGrace = false
+    switch (ending, continuation) {
+    case (let ending?, _): end(id, ending)
+    case (nil, .called): end(id, .success)
+    case (nil, .dropped): end(id, .failure)
+    case (nil, .awaited):
       phase = .away
       return "leave"
     }
+    ending = nil
     return next(allowance)
   }
 

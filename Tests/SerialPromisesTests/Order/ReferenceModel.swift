@@ -7,7 +7,7 @@ enum OrderEvent: Hashable {
   case add, addWhenRoom
   case next(allowance: Int)
   case then(Int, Ending)
-  case returned(dropped: Bool, allowance: Int)
+  case returned(SerialOrder.Continuation, allowance: Int)
   case abandon(Int), cancel(Int), endCancelled(Int)
   case cancelAll, pause, resume, close
   case onCancel(Int)
@@ -53,6 +53,8 @@ struct ReferenceModel {
   var hasFailure = false
   var ending: OrderEvent.Ending?
   var isAskedToStop = false
+  /// A grace period ended the step while its handler ran, and its `then` was not late yet.
+  var isEndedByGrace = false
   var cancelHandlers = 0
   var progress = 0.0
   var idleWaiters = 0
@@ -102,7 +104,10 @@ struct ReferenceModel {
     let line = steps[looked...].map { $0.stage.rawValue + ($0.isParked ? 8 : 0) }
     return Key(
       line: line, phase: phase,
-      flags: [isPaused, isClosed, hasFailure, isAskedToStop, cancelHandlers > 0, idleWaiters > 0],
+      flags: [
+        isPaused, isClosed, hasFailure, isAskedToStop, isEndedByGrace, cancelHandlers > 0,
+        idleWaiters > 0,
+      ],
       ending: ending, progress: progress)
   }
 

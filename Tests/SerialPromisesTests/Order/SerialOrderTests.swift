@@ -137,8 +137,9 @@ private struct Search {
       events += [.next(allowance: 0), .next(allowance: 1)]
     case .handling, .ended:
       for allowance in 0...1 {
-        events.append(.returned(dropped: false, allowance: allowance))
-        events.append(.returned(dropped: true, allowance: allowance))
+        for continuation in [SerialOrder.Continuation.called, .dropped, .awaited] {
+          events.append(.returned(continuation, allowance: allowance))
+        }
       }
     case .resting, .away: break
     }
