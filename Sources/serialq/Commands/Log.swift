@@ -16,7 +16,10 @@ extension Session {
   }
 
   private mutating func followQueue(_ call: Invocation.Log) throws(Failure) {
-    guard let folder = try spool().existingQueue(named: Bytes(call.queue.utf8)) else { return }
+    // Without jobs there is nothing to follow, and parts of the queue may not have been made yet.
+    guard let (folder, queue) = try readQueue(named: call.queue), !queue.jobs.isEmpty else {
+      return
+    }
     try follow(.queue, in: folder)
   }
 
