@@ -56,14 +56,17 @@ func onThreads(_ count: Int, _ work: @escaping @Sendable () -> Void) {
 }
 
 /// All rows of the library.
-func libraryContests(_ steps: Int) -> [Contest] {
-  [queuedSteps(steps), immediateSteps(steps), producers(2, steps), producers(8, steps)]
+func libraryContests(_ n: Int) -> [Contest] {
+  [
+    steps(n, heldBack: true), steps(n, heldBack: false), producers(2, n), producers(8, n),
+  ]
 }
 
-/// N steps are added while nothing runs, then they run.
-private func queuedSteps(_ n: Int) -> Contest {
-  Contest(
-    title: "add \(n) steps, then run them: each calls `then` at once", unit: "step",
+/// N steps are added, either while nothing runs, or to a queue that runs them as they come.
+private func steps(_ n: Int, heldBack: Bool) -> Contest {
+  let way = heldBack ? "then run them: each calls `then` at once" : "run as they come"
+  return Contest(
+    title: "add \(n) steps, \(way)", unit: "step",
     subjects: [
       Subject(name: "floor") {
         let floor = Floor()
@@ -78,14 +81,14 @@ private func queuedSteps(_ n: Int) -> Contest {
         let manager = PromiseManager()
         let tally = Tally()
         return nanoseconds {
-          manager.pause()
+          if heldBack { manager.pause() }
           for number in 0..<n {
             manager.add { then in
               tally.add(number)
               then()
             }
           }
-          manager.resume()
+          if heldBack { manager.resume() }
           precondition(tally.count == n)
         } / Double(n)
       },
@@ -93,9 +96,9 @@ private func queuedSteps(_ n: Int) -> Contest {
         let queue = DispatchQueue(label: "serial")
         let tally = Tally()
         return nanoseconds {
-          queue.suspend()
+          if heldBack { queue.suspend() }
           for number in 0..<n { queue.async { tally.add(number) } }
-          queue.resume()
+          if heldBack { queue.resume() }
           queue.sync { precondition(tally.count == n) }
         } / Double(n)
       },
@@ -103,56 +106,9 @@ private func queuedSteps(_ n: Int) -> Contest {
         let queue = serialOperations()
         let tally = Tally()
         return nanoseconds {
-          queue.isSuspended = true
+          queue.isSuspended = heldBack
           for number in 0..<n { queue.addOperation { tally.add(number) } }
           queue.isSuspended = false
-          queue.waitUntilAllOperationsAreFinished()
-          precondition(tally.count == n)
-        } / Double(n)
-      },
-    ], against: "DispatchQueue")
-}
-
-/// N steps are added to a queue that runs them as they come.
-private func immediateSteps(_ n: Int) -> Contest {
-  Contest(
-    title: "add \(n) steps to a queue that runs them as they come", unit: "step",
-    subjects: [
-      Subject(name: "floor") {
-        let floor = Floor()
-        let tally = Tally()
-        return nanoseconds {
-          for number in 0..<n { floor.add { tally.add(number) } }
-          floor.runAll()
-          precondition(tally.count == n)
-        } / Double(n)
-      },
-      Subject(name: "PromiseManager") {
-        let manager = PromiseManager()
-        let tally = Tally()
-        return nanoseconds {
-          for number in 0..<n {
-            manager.add { then in
-              tally.add(number)
-              then()
-            }
-          }
-          precondition(tally.count == n)
-        } / Double(n)
-      },
-      Subject(name: "DispatchQueue") {
-        let queue = DispatchQueue(label: "serial")
-        let tally = Tally()
-        return nanoseconds {
-          for number in 0..<n { queue.async { tally.add(number) } }
-          queue.sync { precondition(tally.count == n) }
-        } / Double(n)
-      },
-      Subject(name: "OperationQueue") {
-        let queue = serialOperations()
-        let tally = Tally()
-        return nanoseconds {
-          for number in 0..<n { queue.addOperation { tally.add(number) } }
           queue.waitUntilAllOperationsAreFinished()
           precondition(tally.count == n)
         } / Double(n)
