@@ -28,7 +28,8 @@ import Testing
       #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errorText)")
       let ids = outcome.text.split(separator: "\n").compactMap { Int($0) }
       #expect(ids.count == each && ids == ids.sorted())
-      let labels = try ids.map { try scene.queue().job($0)?.label?.text ?? "" }
+      let queue = try scene.queue()
+      let labels = ids.map { queue.job($0)?.label?.text ?? "" }
       #expect(labels == (1...each).map { "w\(index + 1)-\($0)" })
       printed += ids
     }
