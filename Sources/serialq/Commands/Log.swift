@@ -22,6 +22,8 @@ extension Session {
 
   private mutating func follow(_ subject: Follower.Subject, in folder: QueueFolder) throws(Failure)
   {
+    // Somebody may be just making the queue; a folder has to be there to be watched.
+    _ = try spool().makeQueue(named: folder.name)
     var follower = try Follower(
       folder, subject, isTalkative: subject == .queue && messageTraits.isTerminal)
     let hasRunner = try RunnerLock.isHeld(folder)
