@@ -149,6 +149,7 @@ import Testing
       #expect(run.errors.isEmpty && run.code == 0, "\(run.errorText)")
     }
     try write([], to: scene.path("stop"))
-    #expect(try looking.wait().code == 0)
+    let looked = try looking.wait()
+    #expect(looked.code == 0, "\(looked.errorText)")
   }
 }
