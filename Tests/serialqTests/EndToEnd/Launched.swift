@@ -69,6 +69,7 @@ final class Launched: Sendable {
       _ = kill(-pid, SIGKILL)
       _ = waitpid(pid, nil, 0)
     }
+    hasEnded.set()
   }
 
   /// What it has printed so far.

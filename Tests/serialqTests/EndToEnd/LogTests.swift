@@ -51,6 +51,18 @@ import Testing
     #expect(try run.wait().text == "1\n2\n3\n")
   }
 
+  // Fails if a folder that is not there yet cannot be waited for: another process is making it.
+  @Test("following a queue that is just being made is no mistake")
+  func followUnmade() throws {
+    let scene = try Scene()
+    let folder = try scene.queueFolder()
+    for path in [scene.spool, folder.path] { #expect(try FileSystem.makeFolder(path)) }
+    for words in [["log", "-f"], ["list"], ["status"]] {
+      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errorText)")
+    }
+  }
+
   // Fails if output is cut to a buffer, or printed twice where two looks meet.
   @Test("output larger than any pipe arrives complete, in every way of looking")
   func large() throws {

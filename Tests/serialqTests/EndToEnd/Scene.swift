@@ -36,9 +36,13 @@ final class Scene {
 
   deinit {
     for name in (try? Spool(path: spool).queueNames()) ?? [] {
-      guard let queue = try? queue(name.text) else { continue }
+      guard let queue = try? queue(name.text), let folder = try? queueFolder(name.text) else {
+        continue
+      }
       for job in queue.running.compactMap(queue.job) {
-        if let pid = job.run?.pid { _ = kill(-pid, SIGKILL) }
+        // Without the lock it has ended, and its number may be another process's.
+        guard let pid = job.run?.pid, (try? JobLock.isHeld(job.id, folder)) == true else { continue }
+        _ = kill(-pid, SIGKILL)
       }
     }
   }
