@@ -41,7 +41,9 @@ final class Scene {
       }
       for job in queue.running.compactMap(queue.job) {
         // Without the lock it has ended, and its number may be another process's.
-        guard let pid = job.run?.pid, (try? JobLock.isHeld(job.id, folder)) == true else { continue }
+        guard let pid = job.run?.pid, (try? JobLock.isHeld(job.id, folder)) == true else {
+          continue
+        }
         _ = kill(-pid, SIGKILL)
       }
     }
