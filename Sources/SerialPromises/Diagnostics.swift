@@ -23,6 +23,18 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   /// A progress that fell or was outside 0…1 was ignored.
   case progressIgnored(StepIdentity, current: Double, reported: Double)
 
+  /// A progress that fell, was over 1 or came after the end was ignored.
+  case promiseProgressIgnored(PromiseIdentity, current: Double, reported: Double)
+
+  /// A promise was fulfilled or failed when it was settled already, or resolved with another.
+  case settledAgain(PromiseIdentity)
+
+  /// A promise failed, went away, and nobody had looked at the error.
+  case unhandledFailure(PromiseIdentity, any Error)
+
+  /// A promise that cannot begin again was to be retried: its work has begun already.
+  case cannotRetry(PromiseIdentity)
+
   /// What happened, what it changed, and what to do about it.
   public var description: String {
     switch self {
@@ -36,7 +48,29 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
       "\(PromiseError.selfWait(step))"
     case .progressIgnored(let step, let current, let reported):
       "\(step) reported progress \(reported) after \(current); it rises, from 0 to 1: ignored"
+    case .promiseProgressIgnored(let promise, let current, let reported):
+      """
+      \(promise) reported progress \(reported) after \(current); it rises, from 0 to 1, until \
+      the promise is settled: ignored
+      """
+    case .settledAgain(let promise):
+      "\(promise) was settled again; the first time counted, this changed nothing"
+    case .unhandledFailure(let promise, let error):
+      "\(promise) failed and nobody looked: \(error); end the chain with `catch`"
+    case .cannotRetry(let promise):
+      "\(promise) was not made from a task that can begin again; retry the cold promise before it"
     }
+  }
+
+  /// Whether two diagnostics say the same.
+  public static func == (one: Diagnostic, other: Diagnostic) -> Bool {
+    // Errors need not be comparable; what they say is.
+    one.description == other.description
+  }
+
+  /// Hashes what the diagnostic says.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(description)
   }
 }
 

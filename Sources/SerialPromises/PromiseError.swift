@@ -1,7 +1,16 @@
-/// Why a step did not end by itself, or why a request to a manager could not be met.
+/// Why a step or a promise did not end by itself, or why a request could not be met.
 public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The last reference to the step's `then` went away and nobody had called it.
   case abandoned(StepIdentity)
+
+  /// Everything that could have settled the promise went away.
+  case abandonedPromise(PromiseIdentity)
+
+  /// A handler returned the very promise that its own outcome was to settle (Promises/A+ 2.3.1).
+  case resolvedWithItself(PromiseIdentity)
+
+  /// There was no promise in what should have been combined.
+  case noPromises
 
   /// The step was cancelled before it had ended.
   case cancelled(StepIdentity)
@@ -23,6 +32,12 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
     switch self {
     case .abandoned(let step):
       "\(step) dropped its `then` without calling it; call `then` on every path, errors included"
+    case .abandonedPromise(let promise):
+      "nothing is left that could settle \(promise); fulfil or fail it on every path"
+    case .resolvedWithItself(let promise):
+      "\(promise) was resolved with itself, and would wait for ever; return another promise"
+    case .noPromises:
+      "there was no promise to choose from; pass at least one"
     case .cancelled(let step):
       "\(step) was cancelled"
     case .full(let capacity):

@@ -90,7 +90,7 @@ extension PromiseManager {
     let semaphore = DispatchSemaphore(value: 0)
     whenIdle(ticket) { semaphore.signal() }
     guard let timeout else { return semaphore.wait() }
-    if semaphore.wait(timeout: .now() + timeout.dispatchInterval) == .timedOut {
+    if semaphore.wait(timeout: .after(timeout)) == .timedOut {
       withdraw(ticket)
       throw .timedOut(timeout)
     }
@@ -170,14 +170,5 @@ extension Result where Failure == any Error {
 
   fileprivate var failure: (any Error)? {
     if case .failure(let error) = self { error } else { nil }
-  }
-}
-
-extension Duration {
-  /// For Dispatch, which counts nanoseconds; what is longer than it can count is for ever.
-  fileprivate var dispatchInterval: DispatchTimeInterval {
-    let (seconds, attoseconds) = components
-    guard seconds < 1_000_000_000 else { return .never }
-    return .nanoseconds(Int(max(0, seconds)) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
   }
 }

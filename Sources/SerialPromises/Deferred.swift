@@ -1,0 +1,123 @@
+/// The one who can settle a promise.
+///
+/// Keep it to yourself and hand out its ``promise``:
+///
+/// ```swift
+/// func answer() -> Promise<Int> {
+///   let deferred = Deferred<Int>()
+///   ask { answer in deferred.fulfil(answer) }
+///   return deferred.promise
+/// }
+/// ```
+///
+/// If the last reference goes away and the promise is still pending, it fails with
+/// ``PromiseError/abandonedPromise(_:)``: whoever waits is told, instead of waiting for ever.
+///
+/// All members may be used from any thread and take constant time, beside what is in proportion to
+/// the handlers that are attached.
+public final class Deferred<Value: Sendable>: Sendable {
+  private let core: Core<Value>
+
+  /// Makes a pending promise.
+  ///
+  /// - Parameters:
+  ///   - name: What the promise is called in errors and diagnostics.
+  ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
+  ///     ``Diagnostics/shared``.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
+  public convenience init(
+    _ name: String? = nil, diagnostics: Diagnostics? = nil,
+    file: StaticString = #fileID, line: UInt = #line
+  ) {
+    self.init(settling: Core(origin: Origin(name, file, line, diagnostics)))
+  }
+
+  init(settling core: Core<Value>) {
+    self.core = core
+  }
+
+  deinit {
+    core.settle(
+      .failure(PromiseError.abandonedPromise(core.origin.identity)), by: .owner)
+  }
+
+  /// The promise that only this can settle.
+  public var promise: Promise<Value> { Promise(hot: core) }
+
+  /// Fulfils the promise; if it is settled already, that is reported and nothing changes.
+  ///
+  /// A promise that was cancelled is left as it is without a report: its owner may not know yet.
+  ///
+  /// - Parameter value: The promise's value.
+  public func fulfil(_ value: Value) {
+    if !tryFulfil(value) { reportLate() }
+  }
+
+  /// Fails the promise; if it is settled already, that is reported and nothing changes.
+  ///
+  /// - Parameter error: Why there is no value.
+  public func fail(_ error: any Error) {
+    if !tryFail(error) { reportLate() }
+  }
+
+  /// Fulfils the promise unless it is settled already.
+  ///
+  /// - Parameter value: The promise's value.
+  /// - Returns: Whether this settled it.
+  @discardableResult
+  public func tryFulfil(_ value: Value) -> Bool {
+    core.settle(.success(value), by: .owner)
+  }
+
+  /// Fails the promise unless it is settled already.
+  ///
+  /// - Parameter error: Why there is no value.
+  /// - Returns: Whether this settled it.
+  @discardableResult
+  public func tryFail(_ error: any Error) -> Bool {
+    core.settle(.failure(error), by: .owner)
+  }
+
+  /// Says how far the work has come.
+  ///
+  /// A rise of no more than the smallest step of a `Float` is ignored. A fall, a value over 1, and
+  /// progress of a promise that is settled change nothing and are reported.
+  ///
+  /// - Parameter fraction: From 0 to 1.
+  public func progress(_ fraction: Double) {
+    let (change, consequences, current, wasCancelled) = core.withLock { settlement in
+      let (change, consequences) = settlement.report(fraction)
+      return (change, consequences, settlement.progress, settlement.wasCancelled)
+    }
+    if change == .refused, !wasCancelled {
+      core.origin.report(
+        .promiseProgressIgnored(core.origin.identity, current: current, reported: fraction))
+    }
+    var agenda = Agenda()
+    core.carryOut(consequences, &agenda)
+    agenda.run()
+  }
+
+  /// Registers what to do when the promise is cancelled: without it, it cannot be.
+  ///
+  /// The handler is called once, on the thread that cancels, and before those who wait are told;
+  /// if the promise has been cancelled already, now, on this thread.
+  ///
+  /// - Parameter handler: Calls the work off.
+  public func onCancel(_ handler: @escaping @Sendable () -> Void) {
+    core.onCancel(handler)
+  }
+
+  /// Resolves the promise with another, which alone settles it from now on.
+  func adopt(_ promise: Promise<Value>) {
+    var agenda = Agenda()
+    if !core.adopt(promise, share: ProgressShare(), &agenda) { reportLate() }
+    agenda.run()
+  }
+
+  private func reportLate() {
+    guard !core.withLock({ $0.wasCancelled }) else { return }
+    core.origin.report(.settledAgain(core.origin.identity))
+  }
+}

@@ -1,0 +1,65 @@
+import Dispatch
+
+// Callbacks make no new promise: they return the one they were attached to.
+
+extension Promise {
+  /// Calls back with the value, if there is one.
+  ///
+  /// - Parameters:
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - handler: Is given the value.
+  /// - Returns: The promise itself.
+  @discardableResult
+  public func fulfilled(
+    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Value) -> Void
+  ) -> Promise {
+    call(on: queue, seesFailures: false) {
+      if case .success(let value) = $0 { handler(value) }
+    }
+  }
+
+  /// Calls back with the error, if the promise fails; the failure then counts as looked at.
+  ///
+  /// - Parameters:
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - handler: Is given the error.
+  /// - Returns: The promise itself.
+  @discardableResult
+  public func failed(
+    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (any Error) -> Void
+  ) -> Promise {
+    call(on: queue, seesFailures: true) {
+      if case .failure(let error) = $0 { handler(error) }
+    }
+  }
+
+  /// Calls back with the progress, each time that it rises.
+  ///
+  /// What was reached before is told first, if it is above 0. Before the fulfilment handlers are
+  /// called, the progress is 1; a promise that fails stays where it was.
+  ///
+  /// An event takes time in proportion to the links between the promise and the one that is at
+  /// work.
+  ///
+  /// - Parameters:
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - handler: Is given the progress, above 0 and up to 1.
+  /// - Returns: The promise itself.
+  @discardableResult
+  public func progressed(
+    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Double) -> Void
+  ) -> Promise {
+    let listener = ProgressListener(on: queue, handler)
+    if core.withLock({ $0.listen(listener) }) { Turn.schedule(core) }
+    core.watch()
+    return self
+  }
+
+  private func call(
+    on queue: DispatchQueue?, seesFailures: Bool,
+    _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) -> Promise {
+    core.attach(Callback(on: queue, seesFailures: seesFailures, handler))
+    return self
+  }
+}

@@ -1,0 +1,217 @@
+import Dispatch
+
+// The words of a chain, with synchronous handlers. `Promise+Tasks.swift` has them with asynchronous
+// ones, `Promise+MainActor.swift` with those of the main actor.
+
+extension Promise {
+  /// Goes on with the value.
+  ///
+  /// - Parameters:
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - handler: Makes another value of it. Throwing fails the new promise. Not called when this
+  ///     promise fails: the new one then fails with the same error.
+  /// - Returns: A promise of what the handler returns (Promises/A+ 2.2.7).
+  public func then<Output: Sendable>(
+    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Value) throws -> Output
+  ) -> Promise<Output> {
+    link(.step, on: queue) { .value(try handler(try $0.get())) }
+  }
+
+  /// Goes on with the value, with further work.
+  ///
+  /// ```swift
+  /// let avatar = login()
+  ///   .then { user in fetchAvatar(of: user) }
+  ///   .then { image in resize(image) }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - handler: Begins the work. Throwing fails the new promise. Not called when this promise
+  ///     fails: the new one then fails with the same error.
+  /// - Returns: A promise that ends as the one that the handler returns (Promises/A+ 2.3.2). If the
+  ///   handler returns that very promise, it fails with ``PromiseError/resolvedWithItself(_:)``.
+  public func then<Output: Sendable>(
+    on queue: DispatchQueue? = nil,
+    _ handler: @escaping @Sendable (Value) throws -> Promise<Output>
+  ) -> Promise<Output> {
+    link(.step, on: queue) { .promise(try handler(try $0.get())) }
+  }
+
+  /// Turns the value into another; unlike with `then`, a promise stays a value, and nothing is
+  /// counted as a step of its own in the progress.
+  ///
+  /// - Parameters:
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - transform: Makes the other value. Throwing fails the new promise.
+  /// - Returns: A promise of the other value.
+  public func map<Output: Sendable>(
+    on queue: DispatchQueue? = nil, _ transform: @escaping @Sendable (Value) throws -> Output
+  ) -> Promise<Output> {
+    link(.passage, on: queue) { .value(try transform(try $0.get())) }
+  }
+
+  /// Has a look at the value, which goes on down the chain.
+  ///
+  /// - Parameters:
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - handler: Is given the value. Throwing fails the new promise.
+  /// - Returns: A promise of the same value.
+  public func get(
+    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Value) throws -> Void
+  ) -> Promise {
+    link(.passage, on: queue) {
+      let value = try $0.get()
+      try handler(value)
+      return .value(value)
+    }
+  }
+
+  /// Has a look at the outcome, which goes on down the chain.
+  ///
+  /// - Parameters:
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - handler: Is given the outcome.
+  /// - Returns: A promise that ends in the same way.
+  public func tap(
+    on queue: DispatchQueue? = nil,
+    _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) -> Promise {
+    link(.passage, on: queue) {
+      handler($0)
+      return .value(try $0.get())
+    }
+  }
+
+  /// Does something however the promise ends, and passes the outcome on.
+  ///
+  /// - Parameters:
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - handler: Cleans up. What it throws takes the place of the outcome.
+  /// - Returns: A promise that ends in the same way.
+  @discardableResult
+  public func finally(
+    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable () throws -> Void
+  ) -> Promise {
+    link(.passage, on: queue) {
+      try handler()
+      return .value(try $0.get())
+    }
+  }
+
+  // MARK: Failures
+
+  /// Puts a value in the place of a failure.
+  ///
+  /// - Parameters:
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - handler: Makes the value from the error. Throwing fails the new promise.
+  /// - Returns: A promise of the value of this one or, if this fails, of the handler.
+  public func recover(
+    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (any Error) throws -> Value
+  ) -> Promise {
+    link(.passage, on: queue) { outcome in
+      switch outcome {
+      case .success(let value): .value(value)
+      case .failure(let error): .value(try handler(error))
+      }
+    }
+  }
+
+  /// Puts another promise in the place of a failure.
+  ///
+  /// - Parameters:
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - handler: Begins something else. Throwing fails the new promise.
+  /// - Returns: A promise of the value of this one or, if this fails, of the handler's promise.
+  public func recover(
+    on queue: DispatchQueue? = nil,
+    _ handler: @escaping @Sendable (any Error) throws -> Promise<Value>
+  ) -> Promise {
+    link(.passage, on: queue) { outcome in
+      switch outcome {
+      case .success(let value): .value(value)
+      case .failure(let error): .promise(try handler(error))
+      }
+    }
+  }
+
+  /// Puts a value in the place of a failure of one type; others go on down the chain.
+  ///
+  /// - Parameters:
+  ///   - type: The type of error that is dealt with here.
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - handler: Makes the value from the error. Throwing fails the new promise.
+  /// - Returns: A promise of the value of this one or, after such a failure, of the handler.
+  public func recover<Failure: Error>(
+    from type: Failure.Type, on queue: DispatchQueue? = nil,
+    _ handler: @escaping @Sendable (Failure) throws -> Value
+  ) -> Promise {
+    recover(on: queue) { error in
+      guard let failure = error as? Failure else { throw error }
+      return try handler(failure)
+    }
+  }
+
+  /// Puts another promise in the place of a failure of one type; others go on down the chain.
+  ///
+  /// - Parameters:
+  ///   - type: The type of error that is dealt with here.
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - handler: Begins something else. Throwing fails the new promise.
+  /// - Returns: A promise of the value of this one or, after such a failure, of the handler's
+  ///   promise.
+  public func recover<Failure: Error>(
+    from type: Failure.Type, on queue: DispatchQueue? = nil,
+    _ handler: @escaping @Sendable (Failure) throws -> Promise<Value>
+  ) -> Promise {
+    recover(on: queue) { error in
+      guard let failure = error as? Failure else { throw error }
+      return try handler(failure)
+    }
+  }
+
+  /// Ends a chain by dealing with its failure.
+  ///
+  /// - Parameters:
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - handler: Is given the error. Throwing fails the new promise.
+  /// - Returns: A promise that is fulfilled when there was nothing to deal with, or it was.
+  @discardableResult
+  public func `catch`(
+    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (any Error) throws -> Void
+  ) -> Promise<Void> {
+    link(.passage, on: queue) { outcome in
+      if case .failure(let error) = outcome { try handler(error) }
+      return .value(())
+    }
+  }
+
+  // MARK: The mechanism
+
+  /// Makes a promise of what a handler makes of this one's outcome.
+  func link<Output: Sendable>(
+    _ kind: LinkKind, on queue: DispatchQueue?,
+    _ handler: @escaping HandlerLink<Value, Output>.Handler
+  ) -> Promise<Output> {
+    attach(HandlerLink(makeResult(kind), kind, on: queue, handler))
+  }
+
+  /// Makes a promise of what an asynchronous handler makes of this one's outcome.
+  func link<Output: Sendable>(
+    _ kind: LinkKind, _ handler: @escaping TaskLink<Value, Output>.Handler
+  ) -> Promise<Output> {
+    attach(TaskLink(makeResult(kind), kind, handler))
+  }
+
+  func makeResult<Output: Sendable>(_ kind: LinkKind) -> Core<Output> {
+    let depth = kind == .passage ? core.depth : core.depth + 1
+    return Core<Output>(origin: core.origin, depth: depth, isDemanded: lifeline == nil)
+  }
+
+  func attach<Output: Sendable>(_ link: Link<Value, Output>) -> Promise<Output> {
+    link.result.hang(on: Upstream(core, link))
+    core.attach(link)
+    return Promise<Output>(link.result, lifeline)
+  }
+}

@@ -1,0 +1,103 @@
+import Dispatch
+
+extension Promise {
+  /// A promise that is fulfilled.
+  ///
+  /// - Parameter value: Its value.
+  /// - Returns: The promise.
+  public static func value(
+    _ value: Value, file: StaticString = #fileID, line: UInt = #line
+  ) -> Promise {
+    Promise(hot: Core(origin: Origin(nil, file, line), .success(value)))
+  }
+
+  /// A promise that has failed.
+  ///
+  /// - Parameter error: Why.
+  /// - Returns: The promise.
+  public static func failure(
+    _ error: any Error, file: StaticString = #fileID, line: UInt = #line
+  ) -> Promise {
+    Promise(hot: Core(origin: Origin(nil, file, line), .failure(error)))
+  }
+
+  /// A promise that is fulfilled after some time; cancelling it ends the wait.
+  ///
+  /// - Parameters:
+  ///   - value: Its value.
+  ///   - delay: How long it takes from now.
+  ///   - clock: What measures the time.
+  /// - Returns: The promise.
+  public static func value<C: Clock>(
+    _ value: Value, after delay: C.Duration, clock: C = ContinuousClock(),
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> Promise where C.Duration: Sendable {
+    later(.success(value), delay, clock, Origin(nil, file, line))
+  }
+
+  /// A promise that fails after some time; cancelling it ends the wait.
+  ///
+  /// - Parameters:
+  ///   - error: Why.
+  ///   - delay: How long it takes from now.
+  ///   - clock: What measures the time.
+  /// - Returns: The promise.
+  public static func failure<C: Clock>(
+    _ error: any Error, after delay: C.Duration, clock: C = ContinuousClock(),
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> Promise where C.Duration: Sendable {
+    later(.failure(error), delay, clock, Origin(nil, file, line))
+  }
+
+  static func later<C: Clock>(
+    _ result: Result<Value, any Error>, _ delay: C.Duration, _ clock: C, _ origin: Origin
+  ) -> Promise where C.Duration: Sendable {
+    let core = Core<Value>(origin: origin)
+    let timer = Timer(after: delay, on: clock) { core.settle(result, by: .owner) }
+    core.onCancel { timer.cancel() }
+    return Promise(hot: core)
+  }
+
+  /// Does some work on a dispatch queue, starting now.
+  ///
+  /// - Parameters:
+  ///   - queue: Where the work runs.
+  ///   - work: Makes the value; throwing fails the promise.
+  /// - Returns: The promise of the value.
+  public static func on(
+    _ queue: DispatchQueue, file: StaticString = #fileID, line: UInt = #line,
+    _ work: @escaping @Sendable () throws -> Value
+  ) -> Promise {
+    let core = Core<Value>(origin: Origin(nil, file, line))
+    queue.async { core.settle(Result(catching: work), by: .owner) }
+    return Promise(hot: core)
+  }
+}
+
+/// Begins a chain with some work that is done now, on this thread.
+///
+/// ```swift
+/// firstly { login() }
+///   .then { user in fetchAvatar(of: user) }
+///   .catch { error in print(error) }
+/// ```
+///
+/// - Parameter body: Returns a promise, which is started if it is cold. Throwing fails the chain.
+/// - Returns: What `body` returned, or a failed promise.
+public func firstly<Value: Sendable>(
+  file: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Promise<Value>
+) -> Promise<Value> {
+  do { return try body().start() } catch { return .failure(error, file: file, line: line) }
+}
+
+/// Begins a chain with some work that is done now, on this thread.
+///
+/// - Parameter body: Returns the value. Throwing fails the chain.
+/// - Returns: A promise that is settled.
+public func firstly<Value: Sendable>(
+  file: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Value
+) -> Promise<Value> {
+  do { return .value(try body(), file: file, line: line) } catch {
+    return .failure(error, file: file, line: line)
+  }
+}

@@ -1,0 +1,118 @@
+extension Promise {
+  /// Goes on with the value, asynchronously.
+  ///
+  /// Cancelling the new promise cancels the handler's task.
+  ///
+  /// - Parameter handler: Makes another value of it. Throwing fails the new promise.
+  /// - Returns: A promise of what the handler returns.
+  public func then<Output: Sendable>(
+    _ handler: @escaping @isolated(any) @Sendable (Value) async throws -> Output
+  ) -> Promise<Output> {
+    link(.step) { .value(try await handler(try $0.get())) }
+  }
+
+  /// Goes on with the value, asynchronously, and with the promise that this leads to.
+  ///
+  /// Cancelling the new promise cancels the handler's task.
+  ///
+  /// - Parameter handler: Begins further work. Throwing fails the new promise.
+  /// - Returns: A promise that ends as the one that the handler returns.
+  public func then<Output: Sendable>(
+    _ handler: @escaping @isolated(any) @Sendable (Value) async throws -> Promise<Output>
+  ) -> Promise<Output> {
+    link(.step) { .promise(try await handler(try $0.get())) }
+  }
+
+  /// Puts a value in the place of a failure, asynchronously.
+  ///
+  /// - Parameter handler: Makes the value from the error. Throwing fails the new promise.
+  /// - Returns: A promise of the value of this one or, if this fails, of the handler.
+  public func recover(
+    _ handler: @escaping @isolated(any) @Sendable (any Error) async throws -> Value
+  ) -> Promise {
+    link(.passage) { outcome in
+      switch outcome {
+      case .success(let value): .value(value)
+      case .failure(let error): .value(try await handler(error))
+      }
+    }
+  }
+
+  /// Ends a chain by dealing with its failure, asynchronously.
+  ///
+  /// - Parameter handler: Is given the error. Throwing fails the new promise.
+  /// - Returns: A promise that is fulfilled when there was nothing to deal with, or it was.
+  @discardableResult
+  public func `catch`(
+    _ handler: @escaping @isolated(any) @Sendable (any Error) async throws -> Void
+  ) -> Promise<Void> {
+    link(.passage) { outcome in
+      if case .failure(let error) = outcome { try await handler(error) }
+      return .value(())
+    }
+  }
+
+  /// Does something, asynchronously, however the promise ends, and passes the outcome on.
+  ///
+  /// - Parameter handler: Cleans up. What it throws takes the place of the outcome.
+  /// - Returns: A promise that ends in the same way.
+  @discardableResult
+  public func finally(
+    _ handler: @escaping @isolated(any) @Sendable () async throws -> Void
+  ) -> Promise {
+    link(.passage) { outcome in
+      try await handler()
+      return .value(try outcome.get())
+    }
+  }
+
+  // MARK: Awaiting
+
+  /// The value, once it is there; demands it.
+  ///
+  /// Cancelling the task that awaits ends the wait with a `CancellationError`, and cancels the
+  /// promise as ``cancel()`` does if nobody else wants its outcome.
+  ///
+  /// - Throws: Why the promise failed, or `CancellationError`.
+  public var value: Value {
+    get async throws {
+      core.demand()
+      if let outcome = core.outcome { return try outcome.get() }
+      let awaiter = Awaiter<Value>(core)
+      return try await withTaskCancellationHandler {
+        try await withUnsafeThrowingContinuation { awaiter.wait($0) }
+      } onCancel: {
+        awaiter.stop()
+      }
+    }
+  }
+}
+
+/// A task that awaits a promise.
+private final class Awaiter<Value: Sendable>: Reaction, @unchecked Sendable {
+  // Sendable as its superclass is: the continuation is set before the promise knows of this, and
+  // is resumed once, by whoever takes this out of the promise's list.
+  private let core: Core<Value>
+  private var continuation: UnsafeContinuation<Value, any Error>?
+
+  init(_ core: Core<Value>) {
+    self.core = core
+  }
+
+  func wait(_ continuation: UnsafeContinuation<Value, any Error>) {
+    self.continuation = continuation
+    core.attach(self)
+    // The task may have been cancelled before there was anything to withdraw.
+    if Task.isCancelled { stop() }
+  }
+
+  func stop() {
+    if core.withdraw(self, cancelling: true) {
+      continuation?.resume(throwing: CancellationError())
+    }
+  }
+
+  override func react(to source: AnyCore, _ agenda: inout Agenda) {
+    if let result = core.result { continuation?.resume(with: result) }
+  }
+}

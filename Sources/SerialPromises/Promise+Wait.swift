@@ -1,0 +1,78 @@
+import Dispatch
+
+extension Promise {
+  /// Blocks the thread until the promise is settled: for command-line code and tests.
+  ///
+  /// Demands the promise. Where it could only wait for ever it stops the program with a message: in
+  /// a handler on which the promise depends, and on the main thread when a handler on which it
+  /// depends has to run there.
+  ///
+  /// - Parameter timeout: How long to wait; nil means for ever.
+  /// - Returns: The value.
+  /// - Throws: Why the promise failed, or ``PromiseError/timedOut(_:)``; the promise goes on then.
+  @available(*, noasync, message: "await `value` instead")
+  public func wait(timeout: Duration? = nil) throws -> Value {
+    core.demand()
+    if let outcome = core.outcome { return try outcome.get() }
+    if let reason = core.whyWaitingIsInVain() {
+      preconditionFailure("\(core.origin.identity) was waited for \(reason)")
+    }
+    // What waits for this thread may be what settles the promise.
+    Turn.current?.handOver()
+    let waiter = Waiter()
+    core.attach(waiter)
+    if let timeout, waiter.semaphore.wait(timeout: .after(timeout)) == .timedOut {
+      if core.withdraw(waiter, cancelling: false) { throw PromiseError.timedOut(timeout) }
+    } else if timeout == nil {
+      waiter.semaphore.wait()
+    }
+    guard let outcome = core.outcome else { preconditionFailure("the promise is settled") }
+    return try outcome.get()
+  }
+}
+
+/// A thread that waits for a promise.
+private final class Waiter: Reaction, @unchecked Sendable {
+  // Sendable as its superclass is: it adds a constant only.
+  let semaphore = DispatchSemaphore(value: 0)
+
+  override func react(to source: AnyCore, _ agenda: inout Agenda) {
+    semaphore.signal()
+  }
+}
+
+extension AnyCore {
+  /// Why the calling thread must not wait for this promise: what has to happen first needs it.
+  fileprivate func whyWaitingIsInVain() -> String? {
+    let running = Turn.current?.running
+    let isMain = MainQueue.isCurrent
+    var seen: Set<ObjectIdentifier> = []
+    var frontier = [self]
+    while let core = frontier.popLast() {
+      guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
+      if core === running {
+        return "in a handler that has to return first; return the promise from it instead"
+      }
+      var needsMain = false
+      core.withLock { $0.upstream }?.forEach { source, reaction in
+        frontier.append(source)
+        if isMain && reaction.blockedQueue === DispatchQueue.main { needsMain = true }
+      }
+      if needsMain {
+        return "on the main thread, where a handler has to run first; wait on another thread"
+      }
+    }
+    return nil
+  }
+}
+
+/// Knows the main queue.
+private enum MainQueue {
+  private static let key: DispatchSpecificKey<Bool> = {
+    let key = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: key, value: true)
+    return key
+  }()
+
+  static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
+}

@@ -1,0 +1,250 @@
+/// A value that is there later, or the reason why it never will be.
+///
+/// A promise is pending, then fulfilled with a value or failed with an error, once and for ever.
+///
+/// ```swift
+/// let greeting = Promise<String> { resolve, reject in
+///   fetchName { name, error in
+///     if let name { resolve(name) } else { reject(error ?? NoName()) }
+///   }
+/// }
+/// let line = greeting.then { name in "Hello, \(name)" }
+/// print(try await line.value)
+/// ```
+///
+/// **Cold and hot.** A promise made from a task, as above, is *cold*: it does nothing until it is
+/// demanded by ``start()``, by awaiting its ``value``, by ``wait(timeout:)``, by a
+/// ``PromiseManager`` that reaches it, or by demanding anything that was made from it. The task
+/// runs once, however often it is demanded. A promise made by ``value(_:)``, ``firstly(_:)``,
+/// ``on(_:_:)``, a ``Deferred`` and the like is *hot*: its work has begun.
+///
+/// **Handlers** are called at most once, one after another in the order of attaching, and never
+/// before the code that attached them or settled the promise has returned (Promises/A+ 2.2). By
+/// default they run on a thread of the system's global pool; `on:` names a dispatch queue; a
+/// `@MainActor` closure runs on the main actor; an asynchronous one in a task of its own, and the
+/// next handler begins when that has first been suspended. A handler that blocks holds up those
+/// that it made runnable; ``wait(timeout:)`` does not.
+///
+/// **Failures** travel down a chain until somebody deals with them. One that nobody ever looks at
+/// is reported, once, as ``Diagnostic/unhandledFailure(_:_:)``; a cancellation is not.
+///
+/// **As a step.** A promise is a ``Promisable``: a manager that reaches it starts it and goes on
+/// when it is settled.
+///
+/// Copies of a promise are the same promise. All members may be used from any thread and take
+/// constant time where nothing else is said; chains of any length need constant stack. No lock is
+/// held while anything that was handed in runs or is released.
+public struct Promise<Value: Sendable>: Promisable, Sendable {
+  let core: Core<Value>
+
+  /// Nil for a promise whose work has begun.
+  let lifeline: Lifeline?
+
+  init(hot core: Core<Value>) {
+    self.core = core
+    lifeline = nil
+  }
+
+  init(_ core: Core<Value>, _ lifeline: Lifeline?) {
+    self.core = core
+    self.lifeline = lifeline
+  }
+
+  /// A promise of a type that was forgotten.
+  init(_ promise: AnyPromise) {
+    core = unsafeDowncast(promise.core, to: Core<Value>.self)
+    lifeline = promise.lifeline
+  }
+
+  var erased: AnyPromise { AnyPromise(core: core, lifeline: lifeline) }
+
+  // MARK: Cold
+
+  /// Makes a cold promise from a task that works with callbacks.
+  ///
+  /// The task is called on the thread that demands the promise. If both closures go away uncalled,
+  /// the promise fails with ``PromiseError/abandonedPromise(_:)``.
+  ///
+  /// - Parameters:
+  ///   - name: What the promise is called in errors and diagnostics.
+  ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
+  ///     ``Diagnostics/shared``.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
+  ///   - task: Starts the work, and has `resolve` called with the value, or `reject` with the
+  ///     error. The first call counts; a later one is reported. Throwing rejects.
+  public init(
+    _ name: String? = nil, diagnostics: Diagnostics? = nil,
+    file: StaticString = #fileID, line: UInt = #line,
+    _ task:
+      @escaping @Sendable (
+        _ resolve: @escaping @Sendable (Value) -> Void,
+        _ reject: @escaping @Sendable (any Error) -> Void
+      ) throws -> Void
+  ) {
+    self.init(name, diagnostics: diagnostics, file: file, line: line) { deferred in
+      try task({ deferred.fulfil($0) }, { deferred.fail($0) })
+    }
+  }
+
+  /// Makes a cold promise from a task that settles a ``Deferred``.
+  ///
+  /// For a task that reports progress, can be cancelled, or ends with another promise:
+  ///
+  /// ```swift
+  /// let file = Promise { deferred in
+  ///   let download = Download(url) { deferred.progress($0) }
+  ///   deferred.onCancel { download.stop() }
+  ///   download.start { data in deferred.fulfil(data) }
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - name: What the promise is called in errors and diagnostics.
+  ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
+  ///     ``Diagnostics/shared``.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
+  ///   - task: Starts the work; called on the thread that demands the promise. Throwing fails it.
+  public init(
+    _ name: String? = nil, diagnostics: Diagnostics? = nil,
+    file: StaticString = #fileID, line: UInt = #line,
+    _ task: @escaping @Sendable (_ deferred: Deferred<Value>) throws -> Void
+  ) {
+    self.init(cold: Origin(name, file, line, diagnostics)) { deferred in
+      do { try task(deferred) } catch { deferred.fail(error) }
+    }
+  }
+
+  /// Makes a cold promise from asynchronous work.
+  ///
+  /// The work runs in a task of its own; cancelling the promise cancels that task.
+  ///
+  /// - Parameters:
+  ///   - name: What the promise is called in errors and diagnostics.
+  ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
+  ///     ``Diagnostics/shared``.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
+  ///   - operation: The work.
+  public init(
+    _ name: String? = nil, diagnostics: Diagnostics? = nil,
+    file: StaticString = #fileID, line: UInt = #line,
+    _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
+  ) {
+    self.init(cold: Origin(name, file, line, diagnostics)) { deferred in
+      let task = Task {
+        do { deferred.tryFulfil(try await operation()) } catch { deferred.tryFail(error) }
+      }
+      deferred.onCancel { task.cancel() }
+    }
+  }
+
+  init(cold origin: Origin, _ begin: @escaping @Sendable (Deferred<Value>) -> Void) {
+    core = Core(origin: origin, isDemanded: false)
+    core.withLock { $0.recipe = TaskRecipe(begin: begin) }
+    lifeline = Lifeline(root: core)
+  }
+
+  /// Starts the promise if it is cold and has not been started, and what it was made from.
+  ///
+  /// Takes time in proportion to the links that have not been demanded before.
+  ///
+  /// - Returns: The promise itself.
+  @discardableResult
+  public func start() -> Promise {
+    core.demand()
+    return self
+  }
+
+  // MARK: As a step
+
+  /// Starts the promise, and ends the step when it is settled.
+  ///
+  /// The promise's progress is the step's. Cancelling the step cancels the promise, if it can be.
+  public var handler: Handler {
+    { then in
+      then.onCancel { core.cancel() }
+      core.attach(StepEnd<Value>(then))
+      core.watch()
+      start()
+    }
+  }
+
+  // MARK: Looking
+
+  /// Where a promise is on its way.
+  public enum State: Sendable {
+    /// It is not settled.
+    case pending
+    /// It has a value.
+    case fulfilled(Value)
+    /// It has failed.
+    case failed(any Error)
+  }
+
+  /// Where the promise is on its way; a failure that is read here counts as looked at.
+  public var state: State {
+    switch core.outcome {
+    case nil: .pending
+    case .success(let value): .fulfilled(value)
+    case .failure(let error): .failed(error)
+    }
+  }
+
+  /// How far the work has come, from 0 to 1.
+  ///
+  /// Takes time in proportion to the links between the promise and the one that is at work.
+  public var progress: Double { core.currentProgress }
+
+  /// Calls the promise off.
+  ///
+  /// It fails with a `CancellationError`, then its cancel handlers are called on this thread, and
+  /// then those who wait are told. That needs somebody who knows how to stop the work: a promise
+  /// whose owner registered no ``Deferred/onCancel(_:)`` goes on. A promise made from another can
+  /// always be cancelled, and cancels that one as well when nobody else wants its outcome. A
+  /// settled promise stays as it is.
+  ///
+  /// Takes time in proportion to the promises that are cancelled.
+  ///
+  /// - Returns: Whether this cancelled the promise.
+  @discardableResult
+  public func cancel() -> Bool {
+    core.cancel()
+  }
+}
+
+/// How a cold promise begins.
+private struct TaskRecipe<Value: Sendable>: Recipe {
+  let begin: @Sendable (Deferred<Value>) -> Void
+
+  func start(_ core: AnyCore) {
+    // The same type, because the promise that was made with this recipe is of it.
+    begin(Deferred(settling: unsafeDowncast(core, to: Core<Value>.self)))
+  }
+
+  func again(_ origin: Origin) -> AnyPromise {
+    Promise<Value>(cold: origin, begin).erased
+  }
+}
+
+/// Ends a manager's step when a promise is settled.
+private final class StepEnd<Value: Sendable>: Reaction, @unchecked Sendable {
+  // Sendable as its superclass is: it adds constants only.
+  private let then: Then
+
+  init(_ then: Then) {
+    self.then = then
+  }
+
+  // Ending a step runs the handlers of the next ones.
+  override var isImmediate: Bool { false }
+
+  override func react(to source: AnyCore, _ agenda: inout Agenda) {
+    then(source.failure)
+  }
+
+  override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
+    then.progress(fraction)
+  }
+}

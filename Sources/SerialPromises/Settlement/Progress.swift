@@ -1,0 +1,118 @@
+import Dispatch
+
+/// How far something has come: from 0 to 1, and never back.
+struct Progress {
+  /// What counts as no difference at all: the smallest step of a `Float` at 1.
+  static let step = Double(Float.ulpOfOne)
+
+  private(set) var fraction = 0.0
+
+  enum Change: Equatable {
+    case risen(to: Double)
+    case unchanged
+    /// A fall, or a value that is no fraction.
+    case refused
+  }
+
+  /// Moves to a fraction that somebody reported.
+  mutating func report(_ reported: Double) -> Change {
+    // The comparisons are false for what is not a number.
+    guard reported >= fraction - Self.step, reported <= 1 + Self.step else { return .refused }
+    return rise(to: reported)
+  }
+
+  /// Moves to a computed fraction, if that is further.
+  mutating func rise(to computed: Double) -> Change {
+    guard computed - fraction > Self.step else { return .unchanged }
+    fraction = min(1, computed)
+    return .risen(to: fraction)
+  }
+
+  /// Moves to the end.
+  mutating func complete() -> Change {
+    guard fraction < 1 else { return .unchanged }
+    fraction = 1
+    return .risen(to: 1)
+  }
+}
+
+/// What the progress of one promise counts in another's.
+struct ProgressShare {
+  /// Where the other stands when the one begins.
+  var bias = 0.0
+
+  /// How much of the other the one is.
+  var fraction = 1.0
+
+  func of(_ progress: Double) -> Double { bias + fraction * progress }
+
+  /// This share, taken of what another share is of.
+  func then(_ inner: ProgressShare) -> ProgressShare {
+    ProgressShare(bias: of(inner.bias), fraction: fraction * inner.fraction)
+  }
+
+  /// What is left when a share has been done.
+  func rest(from progress: Double) -> ProgressShare {
+    ProgressShare(bias: progress, fraction: 1 - progress)
+  }
+}
+
+/// Progress on its way down, from a promise to those that hang on it.
+///
+/// A list instead of recursion, so that long chains take constant stack.
+struct ProgressFront {
+  private var rises: [(AnyCore, Double)] = []
+  private var done = 0
+
+  init(_ watchers: [Reaction], progress: Double) {
+    append(watchers, progress: progress)
+  }
+
+  mutating func append(_ watchers: [Reaction], progress: Double) {
+    for watcher in watchers { watcher.progressed(progress, &self) }
+  }
+
+  mutating func append(_ core: AnyCore, _ progress: Double) {
+    rises.append((core, progress))
+  }
+
+  mutating func next() -> (AnyCore, Double)? {
+    guard done < rises.count else { return nil }
+    defer { done += 1 }
+    return rises[done]
+  }
+}
+
+/// Somebody who is told how far a promise has come.
+final class ProgressListener: Sendable {
+  private let queue: DispatchQueue?
+  private let handler: @Sendable (Double) -> Void
+
+  init(on queue: DispatchQueue?, _ handler: @escaping @Sendable (Double) -> Void) {
+    self.queue = queue
+    self.handler = handler
+  }
+
+  func hear(_ fraction: Double) {
+    guard let queue else { return handler(fraction) }
+    queue.async { [handler] in handler(fraction) }
+  }
+}
+
+/// One progress for one listener, in its place in the promise's order.
+final class ProgressDelivery: Reaction, @unchecked Sendable {
+  // Sendable as its superclass is: it adds constants only.
+  private let listener: ProgressListener
+  private let fraction: Double
+
+  init(listener: ProgressListener, fraction: Double) {
+    self.listener = listener
+    self.fraction = fraction
+  }
+
+  override var isImmediate: Bool { false }
+
+  override func react(to source: AnyCore, _ agenda: inout Agenda) {
+    listener.hear(fraction)
+  }
+}

@@ -1,0 +1,303 @@
+/// Decides how a promise is settled, once, and in which order that is told: a pure state machine.
+///
+/// It calls no handler and takes no lock; the promise's core locks, asks, unlocks and then does
+/// what the answer says. Everything that could run somebody else's code leaves in the answer.
+struct Settlement {
+  enum Phase: UInt8 {
+    /// Not known yet how it ends. → cancelling, fulfilled, failed
+    case pending
+    /// Bound to fail; the cancel handlers come before those who wait. → failed
+    case cancelling
+    /// Has a value, for ever.
+    case fulfilled
+    /// Has an error, for ever.
+    case failed
+  }
+
+  /// Who settles a promise.
+  enum Settler {
+    /// Whoever made the promise.
+    case owner
+    /// The promise that it was resolved with.
+    case adopted
+  }
+
+  private(set) var phase = Phase.pending
+
+  /// Whether the owner has resolved this with another promise, which alone can settle it now.
+  private(set) var isBound = false
+
+  /// Whether the promise failed, or is about to, because it was cancelled.
+  private(set) var wasCancelled = false
+
+  /// Whether somebody wants the value, so that what is cold has been started.
+  private(set) var isDemanded: Bool
+
+  /// Whether a failure has been, or will be, dealt with.
+  var isLookedAt = false
+
+  /// Whether a drain has this promise, or is about to: it alone calls `next`.
+  private(set) var isScheduled = false
+
+  /// Whether somebody listens to the progress of this or of something that hangs on it.
+  private(set) var isWatched = false
+
+  private var progressSoFar = Progress()
+  private var reactions = ReactionList()
+
+  /// What most promises do not have.
+  private var extras: Extras?
+
+  /// What this promise waits for; nil for a root, and once it is settled.
+  private(set) var upstream: Upstream?
+
+  init(isDemanded: Bool = true) {
+    self.isDemanded = isDemanded
+  }
+
+  var isSettled: Bool { phase == .fulfilled || phase == .failed }
+
+  // MARK: Attaching
+
+  enum Attachment {
+    /// It is in the list.
+    case listed
+    /// The promise is settled: the caller runs it.
+    case due
+    /// It is in the list; the caller has a drain look at it.
+    case schedules
+  }
+
+  mutating func attach(_ reaction: Reaction) -> Attachment {
+    if reaction.looksAtFailures { isLookedAt = true }
+    if isSettled && reaction.isImmediate { return .due }
+    reactions.append(reaction)
+    return isSettled && claimDrain() ? .schedules : .listed
+  }
+
+  /// Takes a reaction out again.
+  ///
+  /// - Returns: Whether it was there, and whether nobody is left who wants the outcome.
+  mutating func withdraw(_ reaction: Reaction) -> (wasThere: Bool, isUnwanted: Bool) {
+    let wasThere = reactions.remove(reaction)
+    return (wasThere, wasThere && reactions.isEmpty && phase == .pending)
+  }
+
+  /// Whether the caller has a drain look at this promise, because nobody else does.
+  private mutating func claimDrain() -> Bool {
+    defer { isScheduled = true }
+    return !isScheduled
+  }
+
+  /// What the drain runs next; nil if there is nothing, and the drain is over.
+  mutating func next() -> Reaction? {
+    if let delivery = extras?.deliveries.popFirst() { return delivery }
+    if isSettled, let reaction = reactions.popFirst() { return reaction }
+    isScheduled = false
+    return nil
+  }
+
+  // MARK: Waiting for others
+
+  /// Hangs this promise on others.
+  mutating func hang(on upstream: Upstream) {
+    self.upstream = upstream
+  }
+
+  /// Makes another promise the only one that can settle this one.
+  ///
+  /// - Returns: What this promise waited for until now, to be released; nil if it was too late.
+  mutating func bind(to adoption: Upstream) -> (spent: Upstream?, isWatched: Bool)? {
+    guard phase == .pending, !isBound else { return nil }
+    isBound = true
+    defer { upstream = adoption }
+    return (upstream, isWatched)
+  }
+
+  /// Somebody wants the value.
+  ///
+  /// - Returns: What has to be demanded for that, and what to start; nil if that was known.
+  mutating func demand() -> (upstream: Upstream?, recipe: (any Recipe)?)? {
+    guard !isDemanded else { return nil }
+    isDemanded = true
+    let recipe = extras?.recipe
+    extras?.recipe = nil
+    return (upstream, recipe)
+  }
+
+  /// How to begin, while nobody has wanted the value.
+  var recipe: (any Recipe)? {
+    get { extras?.recipe }
+    set { neededExtras.recipe = newValue }
+  }
+
+  // MARK: Settling
+
+  /// What follows from an event, to be done after the lock is released.
+  struct Consequences {
+    /// To be run by the settling thread.
+    var due = ReactionList()
+    /// To be told the progress.
+    var watchers: [Reaction] = []
+    /// Whether the caller has a drain look at this promise.
+    var schedules = false
+    /// To be released.
+    var spent: (Upstream?, Extras?) = (nil, nil)
+  }
+
+  /// Settles the promise, unless that is too late.
+  ///
+  /// - Parameters:
+  ///   - phase: `.fulfilled` or `.failed`.
+  ///   - settler: Who wants it.
+  ///   - reached: How far the promise had come at least, if it failed.
+  /// - Returns: What follows, or nil if this changed nothing.
+  mutating func settle(
+    as phase: Phase, by settler: Settler, reached: Double = 0
+  ) -> Consequences? {
+    guard self.phase == .pending, settler == .adopted || !isBound else { return nil }
+    var consequences = Consequences()
+    let change =
+      phase == .fulfilled ? progressSoFar.complete() : progressSoFar.rise(to: reached)
+    // Progress is told before the outcome.
+    if isWatched, case .risen(let fraction) = change { deliver(fraction, &consequences) }
+    publish(as: phase, &consequences)
+    return consequences
+  }
+
+  /// Begins to cancel the promise: nobody can settle it any more, and nobody is told yet.
+  ///
+  /// - Returns: The cancel handlers and what the promise waited for, or nil if it cannot be
+  ///   cancelled: it is settled, or it is a root whose owner registered no handler.
+  mutating func beginCancel() -> (handlers: [@Sendable () -> Void], upstream: Upstream?)? {
+    guard phase == .pending else { return nil }
+    let handlers = extras?.cancelHandlers ?? []
+    guard upstream != nil || extras?.recipe != nil || !handlers.isEmpty else { return nil }
+    phase = .cancelling
+    wasCancelled = true
+    return (handlers, upstream)
+  }
+
+  /// The cancel handlers have run: those who wait are told.
+  mutating func endCancel() -> Consequences {
+    var consequences = Consequences()
+    publish(as: .failed, &consequences)
+    return consequences
+  }
+
+  private mutating func publish(as phase: Phase, _ consequences: inout Consequences) {
+    self.phase = phase
+    var handlers = ReactionList()
+    while let reaction = reactions.popFirst() {
+      if reaction.isImmediate {
+        consequences.due.append(reaction)
+      } else {
+        handlers.append(reaction)
+      }
+    }
+    reactions = handlers
+    let deliveries = extras?.deliveries ?? ReactionList()
+    consequences.spent = (upstream, extras)
+    upstream = nil
+    extras = nil
+    if !deliveries.isEmpty { neededExtras.deliveries = deliveries }
+    if !handlers.isEmpty || !deliveries.isEmpty { consequences.schedules = claimDrain() }
+  }
+
+  /// Registers what to do when the promise is cancelled.
+  ///
+  /// - Returns: Whether it has been cancelled already, so that the caller has to do it.
+  mutating func onCancel(_ handler: @escaping @Sendable () -> Void) -> Bool {
+    switch phase {
+    case .pending: neededExtras.cancelHandlers.append(handler)
+    case .cancelling, .fulfilled, .failed: break
+    }
+    return wasCancelled
+  }
+
+  // MARK: Progress
+
+  /// From 0 to 1, as far as this promise was told.
+  var progress: Double { progressSoFar.fraction }
+
+  /// The owner says how far the work has come.
+  mutating func report(_ fraction: Double) -> (Progress.Change, Consequences) {
+    guard phase == .pending, !isBound else { return (.refused, Consequences()) }
+    return announce(progressSoFar.report(fraction))
+  }
+
+  /// What this promise waits for has come further.
+  mutating func rise(to fraction: Double) -> Consequences {
+    guard phase == .pending else { return Consequences() }
+    return announce(progressSoFar.rise(to: fraction)).1
+  }
+
+  private mutating func announce(_ change: Progress.Change) -> (Progress.Change, Consequences) {
+    var consequences = Consequences()
+    if isWatched, case .risen(let fraction) = change {
+      deliver(fraction, &consequences)
+      if extras?.deliveries.isEmpty == false { consequences.schedules = claimDrain() }
+    }
+    return (change, consequences)
+  }
+
+  /// Tells the listeners, in the order of events, and those who hang on this promise.
+  private mutating func deliver(_ fraction: Double, _ consequences: inout Consequences) {
+    extras?.listeners.forEach { extras?.deliver(fraction, to: $0) }
+    reactions.forEach { consequences.watchers.append($0) }
+  }
+
+  /// Somebody wants to be told of progress from here on.
+  ///
+  /// - Returns: What has to be watched for that; nil if it is so already.
+  mutating func watch() -> Upstream?? {
+    guard !isWatched else { return nil }
+    isWatched = true
+    return .some(upstream)
+  }
+
+  /// Adds a listener; it is told the progress so far, if there is any.
+  ///
+  /// - Returns: Whether the caller has a drain look at this promise.
+  mutating func listen(_ listener: ProgressListener) -> Bool {
+    if !isSettled { neededExtras.listeners.append(listener) }
+    guard progress > 0 else { return false }
+    neededExtras.deliver(progress, to: listener)
+    return claimDrain()
+  }
+
+  // MARK: Going away
+
+  /// Nobody can ever start or see this promise again: lets go of everything.
+  mutating func dissolve() -> (reactions: ReactionList, spent: (Upstream?, Extras?)) {
+    defer {
+      reactions = ReactionList()
+      upstream = nil
+      extras = nil
+    }
+    return (reactions, (upstream, extras))
+  }
+
+  private var neededExtras: Extras {
+    mutating get {
+      if let extras { return extras }
+      let made = Extras()
+      extras = made
+      return made
+    }
+  }
+}
+
+/// What most promises do not have, so that a plain one is small.
+final class Extras {
+  /// How to begin, while nobody has wanted the value.
+  var recipe: (any Recipe)?
+  var cancelHandlers: [@Sendable () -> Void] = []
+  var listeners: [ProgressListener] = []
+  /// Progress on its way to listeners.
+  var deliveries = ReactionList()
+
+  func deliver(_ fraction: Double, to listener: ProgressListener) {
+    deliveries.append(ProgressDelivery(listener: listener, fraction: fraction))
+  }
+}

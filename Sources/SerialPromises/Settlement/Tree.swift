@@ -1,0 +1,106 @@
+// What concerns a promise together with those it waits for. All walks are loops, because chains may
+// be long, and lock one promise at a time.
+
+extension AnyCore {
+  /// Starts what is cold among the promises that this one waits for, and this one.
+  func demand() {
+    var recipes: [(any Recipe, AnyCore)] = []
+    var frontier = [self]
+    while let core = frontier.popLast() {
+      guard let found = core.withLock({ $0.demand() }) else { continue }
+      if let recipe = found.recipe { recipes.append((recipe, core)) }
+      var sources: [AnyCore] = []
+      found.upstream?.forEach { source, _ in sources.append(source) }
+      // The last is looked at first.
+      frontier.append(contentsOf: sources.reversed())
+    }
+    for (recipe, core) in recipes { recipe.start(core) }
+  }
+
+  /// Has progress passed on to this promise from all that it waits for.
+  func watch() {
+    var frontier = [self]
+    while let core = frontier.popLast() {
+      guard let upstream = core.withLock({ $0.watch() }) else { continue }
+      upstream?.forEach { source, _ in frontier.append(source) }
+    }
+    // What was reported before anybody watched is not passed on: it is looked up here.
+    let progress = currentProgress
+    var agenda = Agenda()
+    carryOut(withLock { $0.rise(to: progress) }, &agenda)
+    agenda.run()
+  }
+
+  /// How far this promise was told that it has come.
+  var progress: Double { withLock { $0.progress } }
+
+  /// How far this promise has come, also if nobody watches and it has not been told.
+  var currentProgress: Double {
+    var share = ProgressShare()
+    var core = self
+    while true {
+      let (known, upstream) = core.withLock { ($0.progress, $0.upstream) }
+      switch upstream?.sources {
+      case nil:
+        return share.of(known)
+      case .many(let junction):
+        return share.of(max(known, junction.progress))
+      case .one(let source, let reaction):
+        share = share.then(reaction.share)
+        core = source
+      }
+    }
+  }
+
+  /// Calls this promise off, and what it waits for if nobody else wants that.
+  ///
+  /// - Returns: Whether it could be cancelled.
+  @discardableResult
+  func cancel() -> Bool {
+    var cancelled: [AnyCore] = []
+    var handlers: [@Sendable () -> Void] = []
+    var frontier = [self]
+    while let core = frontier.popLast() {
+      guard let begun = core.withLock({ $0.beginCancel() }) else { continue }
+      cancelled.append(core)
+      handlers += begun.handlers
+      begun.upstream?.forEach { source, reaction in
+        if source.withLock({ $0.withdraw(reaction) }).isUnwanted { frontier.append(source) }
+      }
+    }
+    for handler in handlers { handler() }
+    var agenda = Agenda()
+    for core in cancelled { core.endCancel(&agenda) }
+    agenda.run()
+    return !cancelled.isEmpty
+  }
+
+  /// Takes back the wish for this promise's outcome.
+  ///
+  /// - Returns: Whether the reaction had not been taken to be run.
+  func withdraw(_ reaction: Reaction, cancelling: Bool) -> Bool {
+    let (wasThere, isUnwanted) = withLock { $0.withdraw(reaction) }
+    if isUnwanted && cancelling { cancel() }
+    return wasThere
+  }
+}
+
+/// The promises behind a combined one.
+///
+/// Sendable as its superclass is: it adds constants only, and what its subclasses lock.
+class Junction: @unchecked Sendable {
+  /// Calls `body` for each promise that is waited for.
+  func forEachSource(_ body: (AnyCore, Reaction) -> Void) {}
+
+  /// How far all of them together have come.
+  var progress: Double { 0 }
+}
+
+/// How a cold promise begins.
+protocol Recipe: Sendable {
+  /// Begins the work of a promise that is wanted now.
+  func start(_ core: AnyCore)
+
+  /// Makes a cold promise that begins in the same way.
+  func again(_ origin: Origin) -> AnyPromise
+}
