@@ -99,6 +99,13 @@ public final class Deferred<Value: Sendable>: Sendable {
     agenda.run()
   }
 
+  /// Says how far the work has come, if that is further than was known.
+  func rise(to fraction: Double) {
+    var agenda = Agenda()
+    core.carryOut(core.withLock { $0.rise(to: fraction) }, &agenda)
+    agenda.run()
+  }
+
   /// Registers what to do when the promise is cancelled: without it, it cannot be.
   ///
   /// The handler is called once, on the thread that cancels, and before those who wait are told;

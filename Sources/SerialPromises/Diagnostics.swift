@@ -11,7 +11,7 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   /// `then` was called a second time. Only the first call counted.
   case thenCalledAgain(StepIdentity)
 
-  /// `then` was called after the step had been ended without it, by a grace period.
+  /// `then` was called after the step had been ended without it, by a grace period or a time-out.
   case thenCalledLate(StepIdentity)
 
   /// A step was not taken, and whoever added it may not have looked at the handle.
@@ -41,7 +41,7 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     case .thenCalledAgain(let step):
       "\(step) called `then` again; the first call counted, this one changed nothing"
     case .thenCalledLate(let step):
-      "\(step) called `then` after its grace period had ended it; the call changed nothing"
+      "\(step) called `then` after a time limit had ended it; the call changed nothing"
     case .refused(let error):
       "a step was refused and will not run: \(error)"
     case .selfWait(let step):

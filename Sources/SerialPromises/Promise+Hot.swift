@@ -3,7 +3,10 @@ import Dispatch
 extension Promise {
   /// A promise that is fulfilled.
   ///
-  /// - Parameter value: Its value.
+  /// - Parameters:
+  ///   - value: Its value.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
   /// - Returns: The promise.
   public static func value(
     _ value: Value, file: StaticString = #fileID, line: UInt = #line
@@ -13,7 +16,10 @@ extension Promise {
 
   /// A promise that has failed.
   ///
-  /// - Parameter error: Why.
+  /// - Parameters:
+  ///   - error: Why.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
   /// - Returns: The promise.
   public static func failure(
     _ error: any Error, file: StaticString = #fileID, line: UInt = #line
@@ -27,11 +33,13 @@ extension Promise {
   ///   - value: Its value.
   ///   - delay: How long it takes from now.
   ///   - clock: What measures the time.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
   /// - Returns: The promise.
-  public static func value<C: Clock>(
-    _ value: Value, after delay: C.Duration, clock: C = ContinuousClock(),
+  public static func value(
+    _ value: Value, after delay: Duration, clock: some Clock<Duration> = ContinuousClock(),
     file: StaticString = #fileID, line: UInt = #line
-  ) -> Promise where C.Duration: Sendable {
+  ) -> Promise {
     later(.success(value), delay, clock, Origin(nil, file, line))
   }
 
@@ -41,17 +49,20 @@ extension Promise {
   ///   - error: Why.
   ///   - delay: How long it takes from now.
   ///   - clock: What measures the time.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
   /// - Returns: The promise.
-  public static func failure<C: Clock>(
-    _ error: any Error, after delay: C.Duration, clock: C = ContinuousClock(),
+  public static func failure(
+    _ error: any Error, after delay: Duration, clock: some Clock<Duration> = ContinuousClock(),
     file: StaticString = #fileID, line: UInt = #line
-  ) -> Promise where C.Duration: Sendable {
+  ) -> Promise {
     later(.failure(error), delay, clock, Origin(nil, file, line))
   }
 
-  static func later<C: Clock>(
-    _ result: Result<Value, any Error>, _ delay: C.Duration, _ clock: C, _ origin: Origin
-  ) -> Promise where C.Duration: Sendable {
+  static func later(
+    _ result: Result<Value, any Error>, _ delay: Duration, _ clock: some Clock<Duration>,
+    _ origin: Origin
+  ) -> Promise {
     let core = Core<Value>(origin: origin)
     let timer = Timer(after: delay, on: clock) { core.settle(result, by: .owner) }
     core.onCancel { timer.cancel() }
@@ -62,6 +73,8 @@ extension Promise {
   ///
   /// - Parameters:
   ///   - queue: Where the work runs.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
   ///   - work: Makes the value; throwing fails the promise.
   /// - Returns: The promise of the value.
   public static func on(
@@ -82,7 +95,10 @@ extension Promise {
 ///   .catch { error in print(error) }
 /// ```
 ///
-/// - Parameter body: Returns a promise, which is started if it is cold. Throwing fails the chain.
+/// - Parameters:
+///   - file: Where the promise is made, for diagnostics.
+///   - line: Where the promise is made, for diagnostics.
+///   - body: Returns a promise, which is started if it is cold. Throwing fails the chain.
 /// - Returns: What `body` returned, or a failed promise.
 public func firstly<Value: Sendable>(
   file: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Promise<Value>
@@ -92,7 +108,10 @@ public func firstly<Value: Sendable>(
 
 /// Begins a chain with some work that is done now, on this thread.
 ///
-/// - Parameter body: Returns the value. Throwing fails the chain.
+/// - Parameters:
+///   - file: Where the promise is made, for diagnostics.
+///   - line: Where the promise is made, for diagnostics.
+///   - body: Returns the value. Throwing fails the chain.
 /// - Returns: A promise that is settled.
 public func firstly<Value: Sendable>(
   file: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Value

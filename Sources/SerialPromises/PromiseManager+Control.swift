@@ -60,9 +60,7 @@ extension PromiseManager {
   /// - Parameters:
   ///   - grace: How long the running step may go on after it was told.
   ///   - clock: What measures the time.
-  public func cancelAll<C: Clock>(
-    grace: C.Duration, clock: C = ContinuousClock()
-  ) where C.Duration: Sendable {
+  public func cancelAll(grace: Duration, clock: some Clock<Duration> = ContinuousClock()) {
     let running = order.transition { $0.cancelAll(&$1) }
     if let running { order.endCancelled(running, after: grace, on: clock) }
   }

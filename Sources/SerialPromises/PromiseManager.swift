@@ -32,7 +32,7 @@ import Dispatch
 /// `deinit` of anything that was handed in run.
 public final class PromiseManager: Sendable {
   let order: Locked<SerialOrder>
-  private let queue: DispatchQueue?
+  let queue: DispatchQueue?
   private let diagnostics: Diagnostics?
 
   /// Makes a manager with nothing to do.

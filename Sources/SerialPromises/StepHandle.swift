@@ -111,9 +111,7 @@ public struct StepHandle: Sendable {
   /// - Parameters:
   ///   - grace: How long the step may go on after it was told.
   ///   - clock: What measures the time.
-  public func cancel<C: Clock>(
-    grace: C.Duration, clock: C = ContinuousClock()
-  ) where C.Duration: Sendable {
+  public func cancel(grace: Duration, clock: some Clock<Duration> = ContinuousClock()) {
     let isRunning = segment.lock.transition { order, consequences in
       order.cancel(id, in: segment, &consequences)
     }
@@ -134,10 +132,9 @@ public struct StepHandle: Sendable {
 
 extension Locked where State == SerialOrder {
   /// Ends a step without its `then` unless it is over within the time given.
-  func endCancelled<C: Clock>(_ id: Int, after grace: C.Duration, on clock: C)
-  where C.Duration: Sendable {
+  func endCancelled(_ id: Int, after grace: Duration, on clock: some Clock<Duration>) {
     Task {
-      try? await clock.sleep(until: clock.now.advanced(by: grace), tolerance: nil)
+      try? await clock.sleep(for: grace)
       let result = transition { $0.endCancelled(id: id, &$1) }
       if case .claimed(let manager?) = result { manager.continueElsewhere() }
     }

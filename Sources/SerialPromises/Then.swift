@@ -51,12 +51,20 @@ public struct Then: Sendable {
   ///
   /// - Parameter fraction: From 0 to 1.
   public func progress(_ fraction: Double) {
-    let (result, diagnostics, step) = token.lock.withLock { order in
-      (order.report(fraction, of: token.id), order.diagnostics, order.runningStep)
+    let (change, place, current, step) = token.lock.transition { order, consequences in
+      let change = order.report(fraction, of: token.id, &consequences)
+      return (change, order.diagnostics, order.stepProgress.fraction, order.runningStep)
     }
-    if case .refused(let current) = result, let step {
-      let place = diagnostics ?? .shared
-      place.report(.progressIgnored(step, current: current, reported: fraction))
+    if change == .refused, let step {
+      (place ?? .shared).report(.progressIgnored(step, current: current, reported: fraction))
+    }
+  }
+
+  /// Reports how far the step has come, if that is further than was known.
+  func advance(to fraction: Double) {
+    token.lock.transition { order, consequences in
+      guard fraction > order.stepProgress.fraction else { return }
+      _ = order.report(fraction, of: token.id, &consequences)
     }
   }
 

@@ -70,7 +70,7 @@ extension SerialOrder {
     return wasParked
   }
 
-  private mutating func requestCancel(_ consequences: inout Consequences?) {
+  mutating func requestCancel(_ consequences: inout Consequences?) {
     guard !isCancelRequested else { return }
     isCancelRequested = true
     guard !cancelHandlers.isEmpty else { return }

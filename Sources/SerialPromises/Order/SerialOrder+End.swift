@@ -3,7 +3,7 @@ extension SerialOrder {
   @inline(__always)
   mutating func end(_ error: (any Error)?, _ consequences: inout Consequences?) {
     phase = .claimed
-    stepProgress = 0
+    stepProgress = Progress()
     let slot = queue.firstSlot
     // Most steps succeed, and nobody watches.
     if error == nil, slot.pointee.record == nil, !isCancelRequested, cancelHandlers.isEmpty,
@@ -19,6 +19,8 @@ extension SerialOrder {
   private mutating func endWatched(
     _ error: (any Error)?, _ consequences: inout Consequences?
   ) {
+    // A step that timed out has failed, whatever it says when it ends at last.
+    let error = timeOutError.take() ?? error
     let id = queue.first
     let slot = queue.firstSlot
     let segment = queue.firstSegment

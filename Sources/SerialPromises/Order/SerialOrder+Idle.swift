@@ -32,21 +32,19 @@ extension SerialOrder {
   var progress: Double {
     let added = queue.end - idleMark
     guard added > 0 else { return 1 }
-    let running = isRunning ? 1 - stepProgress : 0
+    let running = isRunning ? 1 - stepProgress.fraction : 0
     return (Double(added - waitingCount) - running) / Double(added)
   }
 
-  enum ProgressResult: Equatable {
-    case risen, unchanged
-    case refused(current: Double)
-  }
-
   /// The running step `id` has come this far.
-  mutating func report(_ fraction: Double, of id: Int) -> ProgressResult {
-    guard isRunning, id == queue.first else { return .unchanged }
-    guard fraction >= stepProgress, fraction <= 1 else { return .refused(current: stepProgress) }
-    guard fraction - stepProgress > Double(Float.ulpOfOne) else { return .unchanged }
-    stepProgress = fraction
-    return .risen
+  mutating func report(
+    _ fraction: Double, of id: Int, _ consequences: inout Consequences?
+  ) -> Progress.Change {
+    guard isRunning(id) else { return .unchanged }
+    let change = stepProgress.report(fraction)
+    if let onProgress, case .risen(let fraction) = change {
+      consequences.needed.call { onProgress(fraction) }
+    }
+    return change
   }
 }

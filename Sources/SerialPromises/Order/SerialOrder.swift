@@ -1,3 +1,5 @@
+import Dispatch
+
 /// Decides which step runs: the serial order as a pure state machine.
 ///
 /// It starts no thread, calls no handler and takes no lock; the manager locks, asks, unlocks and
@@ -71,8 +73,12 @@ struct SerialOrder {
   // What belongs to the step that runs.
   var isCancelRequested = false
   var cancelHandlers: [@Sendable () -> Void] = []
-  var stepProgress = 0.0
+  var stepProgress = Progress()
   private var thenError: (any Error)?
+
+  /// What the running step fails with, however it ends: its time was over.
+  var timeOutError: PromiseError?
+
   private var isEndedByGrace = false
   private var turnThread: ThreadIdentity?
 
@@ -81,6 +87,9 @@ struct SerialOrder {
 
   /// The first number that was given out since the queue was last idle.
   var idleMark = 1
+
+  /// Told how far the running step has come.
+  var onProgress: (@Sendable (Double) -> Void)?
 
   var backpressure: Backpressure
   var idleWaiters = IdleWaiters()
@@ -106,6 +115,9 @@ struct SerialOrder {
   var isIdle: Bool { !isRunning && waitingCount == 0 }
 
   var runningStep: StepIdentity? { isRunning ? firstStep : nil }
+
+  /// Where work of the running step goes on that comes back from elsewhere.
+  var handlerQueue: DispatchQueue { owner?.queue ?? .global() }
 
   /// The name of a step whose segment is still in the queue.
   func name(of id: Int) -> String? {
@@ -226,9 +238,29 @@ struct SerialOrder {
 
   /// Ends step `id` without its `then`, which will be late.
   mutating func endCancelled(id: Int, _ consequences: inout Consequences?) -> ThenResult {
+    guard isRunning(id) else { return .late }
+    return endForcibly(id: id, error: .cancelled(firstStep), &consequences)
+  }
+
+  /// The time of step `id` is over: it is told to cancel, and fails.
+  ///
+  /// With `waitsForThen`, it fails only when its `then` is called.
+  mutating func timeOut(
+    id: Int, error: PromiseError, waitsForThen: Bool, _ consequences: inout Consequences?
+  ) -> ThenResult {
     guard isRunning(id), phase != .ended else { return .late }
+    requestCancel(&consequences)
+    guard waitsForThen else { return endForcibly(id: id, error: error, &consequences) }
+    timeOutError = error
+    return .counted
+  }
+
+  private mutating func endForcibly(
+    id: Int, error: PromiseError, _ consequences: inout Consequences?
+  ) -> ThenResult {
+    guard phase != .ended else { return .late }
     isEndedByGrace = phase == .handling
-    return then(id: id, error: PromiseError.cancelled(firstStep), &consequences)
+    return then(id: id, error: error, &consequences)
   }
 
   /// What is known of `then` when its handler returns.

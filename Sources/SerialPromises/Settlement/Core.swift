@@ -109,8 +109,8 @@ final class Core<Value: Sendable>: AnyCore, @unchecked Sendable {
   private(set) var result: Result<Value, any Error>?
 
   /// A promise that is settled from the start.
-  convenience init(origin: Origin, _ result: Result<Value, any Error>) {
-    self.init(origin: origin)
+  convenience init(origin: Origin, depth: Int32 = 1, _ result: Result<Value, any Error>) {
+    self.init(origin: origin, depth: depth)
     _ = settle(result, by: .owner)
   }
 
@@ -159,13 +159,10 @@ final class Core<Value: Sendable>: AnyCore, @unchecked Sendable {
 
   /// Resolves this promise with another, which alone can settle it then.
   ///
-  /// - Parameters:
-  ///   - share: What the other's progress counts here.
   /// - Returns: Whether it was not too late.
   @discardableResult
   func adopt(
-    _ other: Promise<Value>, by settler: Settlement.Settler = .adopted, share: ProgressShare,
-    _ agenda: inout Agenda
+    _ other: Promise<Value>, share: ProgressShare, _ agenda: inout Agenda
   ) -> Bool {
     if other.core === self {
       return settle(

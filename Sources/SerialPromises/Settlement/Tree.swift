@@ -19,11 +19,14 @@ extension AnyCore {
 
   /// Has progress passed on to this promise from all that it waits for.
   func watch() {
+    var junctions: [Junction] = []
     var frontier = [self]
     while let core = frontier.popLast() {
       guard let upstream = core.withLock({ $0.watch() }) else { continue }
       upstream?.forEach { source, _ in frontier.append(source) }
+      if case .many(let junction) = upstream?.sources { junctions.append(junction) }
     }
+    for junction in junctions.reversed() { junction.watch() }
     // What was reported before anybody watched is not passed on: it is looked up here.
     let progress = currentProgress
     var agenda = Agenda()
@@ -85,15 +88,53 @@ extension AnyCore {
   }
 }
 
-/// The promises behind a combined one.
+/// The promises behind a combined one, until that is settled.
 ///
-/// Sendable as its superclass is: it adds constants only, and what its subclasses lock.
+/// Sendable because it and its subclasses have constants only, or lock what they change.
 class Junction: @unchecked Sendable {
+  /// What is waited for, in its order.
+  let sources: [AnyCore]
+
+  init(_ sources: [AnyCore]) {
+    self.sources = sources
+  }
+
   /// Calls `body` for each promise that is waited for.
   func forEachSource(_ body: (AnyCore, Reaction) -> Void) {}
 
   /// How far all of them together have come.
   var progress: Double { 0 }
+
+  /// Somebody listens to the progress from now on.
+  func watch() {}
+
+  /// Makes the same combination of promises that begin again; nil if none of them can.
+  var recipe: (@Sendable () -> AnyPromise)? { nil }
+}
+
+extension AnyCore {
+  /// How to make this promise anew from the cold promises that it was made from.
+  ///
+  /// To be asked before they begin; nil if there are none.
+  func beginningAgain() -> (@Sendable () -> AnyPromise)? {
+    var links: [@Sendable (AnyPromise) -> AnyPromise] = []
+    var core = self
+    while true {
+      let (recipe, upstream) = core.withLock { ($0.recipe, $0.upstream) }
+      switch upstream?.sources {
+      case nil:
+        guard let recipe else { return nil }
+        return { [origin, links] in links.reversed().reduce(recipe.again(origin)) { $1($0) } }
+      case .many(let junction):
+        guard let recipe = junction.recipe else { return nil }
+        return { [links] in links.reversed().reduce(recipe()) { $1($0) } }
+      case .one(let source, let reaction):
+        guard let link = reaction.recipe else { return nil }
+        links.append(link)
+        core = source
+      }
+    }
+  }
 }
 
 /// How a cold promise begins.

@@ -17,7 +17,7 @@ struct ThreadLocal<Object: AnyObject>: Sendable {
     self.key = key
   }
 
-  /// The calling thread's object. It is not kept alive from here.
+  /// The calling thread's object, which is not kept alive from here.
   var current: Object? {
     pthread_getspecific(key).map { Unmanaged<Object>.fromOpaque($0).takeUnretainedValue() }
   }

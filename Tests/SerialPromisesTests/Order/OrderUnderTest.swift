@@ -78,7 +78,7 @@ struct OrderUnderTest {
       let note = { @Sendable [told] in told.withLock { $0.append("cancel handler") } }
       return "now \(order.onCancel(id, note))"
     case .progress(let id, let fraction):
-      return text(order.report(fraction, of: id))
+      return text(order.report(fraction, of: id, &news))
     case .waitUntilIdle:
       let note = { @Sendable [told] in told.withLock { $0.append("idle") } }
       if !order.isIdle { _ = order.idleWaiters.add(note) }
@@ -118,11 +118,11 @@ struct OrderUnderTest {
     }
   }
 
-  private func text(_ result: SerialOrder.ProgressResult) -> String {
+  private func text(_ result: Progress.Change) -> String {
     switch result {
     case .risen: "risen"
     case .unchanged: "unchanged"
-    case .refused(let current): "refused \(current)"
+    case .refused: "refused \(order.stepProgress.fraction)"
     }
   }
 

@@ -1,0 +1,195 @@
+/// Settles one promise from several.
+///
+/// Sendable as it is: its state is behind a lock.
+final class Combination<Output: Sendable>: Sendable {
+  /// When the combined promise is settled.
+  enum Rule {
+    /// When all are fulfilled, or one fails.
+    case all
+    /// When all are settled.
+    case settled
+    /// When one is fulfilled, or all have failed.
+    case any
+    /// When one is settled.
+    case race
+
+    /// Whether the progress is the mean; otherwise it is the greatest.
+    var takesMean: Bool { self == .all || self == .settled }
+  }
+
+  /// What settles the combined promise.
+  enum Verdict {
+    /// All of them.
+    case complete
+    /// The one at this index.
+    case decided(by: Int)
+  }
+
+  /// Makes the value, or throws the error, from what the promises hold.
+  ///
+  /// Must not hold the promises itself, which hold this.
+  typealias Finish = @Sendable (Verdict, [AnyCore]) throws -> Output
+
+  private struct State {
+    /// How many are still needed to complete.
+    var remaining: Int
+    /// How far each has come; empty while nobody watches.
+    var progress: [Double] = []
+    var sum = 0.0
+  }
+
+  private let rule: Rule
+  private let result: Core<Output>
+  private let finish: Finish
+  private let state: Locked<State>
+
+  /// Combines promises; at least one.
+  static func promise(
+    _ promises: [AnyPromise], _ rule: Rule, _ origin: Origin, _ finish: @escaping Finish
+  ) -> Promise<Output> {
+    let lifelines = promises.compactMap(\.lifeline)
+    let result = Core<Output>(origin: origin, isDemanded: lifelines.isEmpty)
+    let combination = Combination(rule, result, count: promises.count, finish)
+    let members = promises.indices.map { Member(of: combination, $0) }
+    let junction = Members(promises.map(\.core), members, combination)
+    result.hang(on: Upstream(junction))
+    var agenda = Agenda()
+    for (promise, member) in zip(promises, members) { promise.core.attach(member, &agenda) }
+    agenda.run()
+    return Promise(result, Lifeline.joining(lifelines))
+  }
+
+  private init(_ rule: Rule, _ result: Core<Output>, count: Int, _ finish: @escaping Finish) {
+    self.rule = rule
+    self.result = result
+    self.finish = finish
+    state = Locked(State(remaining: count))
+  }
+
+  // MARK: Settling
+
+  private func settled(_ index: Int, _ source: AnyCore, _ agenda: inout Agenda) {
+    let failed = source.failure != nil
+    let verdict = state.withLock { state -> Verdict? in
+      switch (rule, failed) {
+      case (.all, true), (.any, false), (.race, _): return .decided(by: index)
+      case (.all, false), (.any, true), (.settled, _):
+        state.remaining -= 1
+        return state.remaining == 0 ? .complete : nil
+      }
+    }
+    guard let verdict else {
+      // A failure does not say that it is complete; where it counts as such, it is said here.
+      if rule == .settled, failed, let reached = advance(index, to: 1) {
+        result.carryOut(result.withLock { $0.rise(to: reached) }, &agenda)
+      }
+      return
+    }
+    // Nil when another one was first, or it was cancelled.
+    guard case .many(let junction) = result.withLock({ $0.upstream })?.sources else { return }
+    let outcome = Result { try finish(verdict, junction.sources) }
+    let reached = outcome.isSuccess ? 1 : junction.progress
+    guard result.settle(outcome, by: .adopted, reached: reached, &agenda) else { return }
+    // Or what never ends would collect whatever it was ever combined in. They are not cancelled.
+    junction.forEachSource { _ = $0.withdraw($1, cancelling: false) }
+  }
+
+  // MARK: Progress
+
+  private func progress(of sources: [AnyCore]) -> Double {
+    let each = sources.map { source in
+      rule == .settled && source.withLock({ $0.isSettled }) ? 1 : source.currentProgress
+    }
+    return rule.takesMean ? each.reduce(0, +) / Double(each.count) : each.max() ?? 0
+  }
+
+  /// Notes how far each has come from now on.
+  private func watch(_ sources: [AnyCore]) {
+    state.withLock { state in
+      if state.progress.isEmpty { state.progress = Array(repeating: 0, count: sources.count) }
+    }
+    for (index, source) in sources.enumerated() {
+      _ = advance(index, to: source.currentProgress)
+    }
+  }
+
+  /// Notes how far one has come.
+  ///
+  /// - Returns: How far all have come; nil while nobody watches.
+  private func advance(_ index: Int, to fraction: Double) -> Double? {
+    state.withLock { state in
+      guard index < state.progress.count else { return nil }
+      let rise = max(0, fraction - state.progress[index])
+      state.progress[index] += rise
+      state.sum += rise
+      return rule.takesMean ? state.sum / Double(state.progress.count) : state.progress[index]
+    }
+  }
+
+  /// Waits at one of the promises.
+  private final class Member: Reaction, @unchecked Sendable {
+    // Sendable as its superclass is: it adds constants only.
+    private let combination: Combination
+    private let index: Int
+
+    init(of combination: Combination, _ index: Int) {
+      self.combination = combination
+      self.index = index
+    }
+
+    override var target: AnyCore? { combination.result }
+
+    override func react(to source: AnyCore, _ agenda: inout Agenda) {
+      combination.settled(index, source, &agenda)
+    }
+
+    override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
+      guard let reached = combination.advance(index, to: fraction) else { return }
+      front.append(combination.result, reached)
+    }
+  }
+
+  /// What the combined promise knows of the others, until it is settled.
+  private final class Members: Junction, @unchecked Sendable {
+    // Sendable as its superclass is: it adds constants only.
+    private let members: [Member]
+    private let combination: Combination
+
+    init(_ sources: [AnyCore], _ members: [Member], _ combination: Combination) {
+      self.members = members
+      self.combination = combination
+      super.init(sources)
+    }
+
+    override func forEachSource(_ body: (AnyCore, Reaction) -> Void) {
+      for (source, member) in zip(sources, members) { body(source, member) }
+    }
+
+    override var progress: Double { combination.progress(of: sources) }
+
+    override func watch() { combination.watch(sources) }
+
+    override var recipe: (@Sendable () -> AnyPromise)? {
+      let recipes = sources.map { $0.beginningAgain() }
+      guard recipes.contains(where: { $0 != nil }) else { return nil }
+      let (sources, rule) = (sources, combination.rule)
+      let (origin, finish) = (combination.result.origin, combination.finish)
+      return {
+        let promises = zip(sources, recipes).map { source, recipe in
+          recipe?() ?? AnyPromise(core: source, lifeline: nil)
+        }
+        return Combination.promise(promises, rule, origin, finish).erased
+      }
+    }
+  }
+}
+
+extension AnyCore {
+  /// The value of a promise that is settled, and of this type.
+  func value<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
+    guard let result = unsafeDowncast(self, to: Core<Value>.self).result else {
+      preconditionFailure("asked for the value of a pending promise")
+    }
+    return try result.get()
+  }
+}

@@ -1,0 +1,66 @@
+/// All of the promises of which one should have been fulfilled failed.
+public struct AllFailed: Error, CustomStringConvertible {
+  /// Why each failed, in the order of the promises; empty if there was none.
+  public let errors: [any Error]
+
+  /// How many failed, and why.
+  public var description: String {
+    errors.isEmpty
+      ? "\(PromiseError.noPromises)"
+      : "all \(errors.count) promises failed: \(errors.map { "\($0)" }.joined(separator: "; "))"
+  }
+}
+
+extension Promise {
+  /// Takes the first value.
+  ///
+  /// The others go on; nobody waits for them any more, and their failures are no false alarm.
+  ///
+  /// ```swift
+  /// let page = Promise.any([fetch(mirror), fetch(origin)])
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - promises: What to wait for. Cold ones are started together when the new one is demanded.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
+  /// - Returns: A promise of the value of the one that is fulfilled first. If all fail, it fails
+  ///   with ``AllFailed``; so it does for none. Its progress is the greatest.
+  public static func any(
+    _ promises: [Promise], file: StaticString = #fileID, line: UInt = #line
+  ) -> Promise {
+    let origin = Origin("any", file, line)
+    guard !promises.isEmpty else {
+      return Promise(hot: Core(origin: origin, .failure(AllFailed(errors: []))))
+    }
+    return Combination.promise(promises.map(\.erased), .any, origin) { verdict, sources in
+      switch verdict {
+      case .decided(let index): return try sources[index].value()
+      case .complete: throw AllFailed(errors: sources.compactMap(\.failure))
+      }
+    }
+  }
+
+  /// Ends as the first that ends.
+  ///
+  /// The others go on; nobody waits for them any more, and their failures are no false alarm.
+  ///
+  /// - Parameters:
+  ///   - promises: What to wait for. Cold ones are started together when the new one is demanded.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
+  /// - Returns: A promise with the outcome of the one that is settled first. For none, it fails with
+  ///   ``PromiseError/noPromises``. Its progress is the greatest.
+  public static func race(
+    _ promises: [Promise], file: StaticString = #fileID, line: UInt = #line
+  ) -> Promise {
+    let origin = Origin("race", file, line)
+    guard !promises.isEmpty else {
+      return Promise(hot: Core(origin: origin, .failure(PromiseError.noPromises)))
+    }
+    return Combination.promise(promises.map(\.erased), .race, origin) { verdict, sources in
+      guard case .decided(let index) = verdict else { throw PromiseError.noPromises }
+      return try sources[index].value()
+    }
+  }
+}

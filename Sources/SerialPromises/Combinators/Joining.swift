@@ -1,0 +1,94 @@
+// Promises of promises, and promises one after another.
+
+extension Promise {
+  /// Waits for the promise, and then for the promise that is its value.
+  ///
+  /// Flattens one level. In the progress, each of the two counts one half.
+  ///
+  /// - Returns: A promise of the inner value.
+  public func join<Inner: Sendable>() -> Promise<Inner> where Value == Promise<Inner> {
+    link(.half, on: nil) { .promise(try $0.get()) }
+  }
+
+  /// Settles a deferred as this promise is settled: value, error and progress.
+  ///
+  /// The deferred cannot be settled in any other way from now on. Demands this promise.
+  ///
+  /// - Parameter deferred: Whose promise ends as this one.
+  /// - Returns: The promise itself.
+  @discardableResult
+  public func relay(to deferred: Deferred<Value>) -> Promise {
+    deferred.adopt(self)
+    return self
+  }
+}
+
+/// Passes a value through steps, one after another.
+///
+/// ```swift
+/// let image = chain(initial: photo, [crop, sharpen, upload])
+/// ```
+///
+/// - Parameters:
+///   - value: What the first step is given.
+///   - steps: Each is given what the one before made. None: the result is `value`.
+///   - file: Where the promise is made, for diagnostics.
+///   - line: Where the promise is made, for diagnostics.
+/// - Returns: A promise of what the last step made. In its progress each step counts the same.
+public func chain<Value: Sendable>(
+  initial value: Value, _ steps: [@Sendable (Value) throws -> Promise<Value>],
+  file: StaticString = #fileID, line: UInt = #line
+) -> Promise<Value> {
+  // Not a part of the work: of depth 0.
+  let core = Core(origin: Origin("chain", file, line), depth: 0, .success(value))
+  return steps.reduce(Promise(hot: core)) { $0.then($1) }
+}
+
+/// Passes a promise's value through steps, one after another.
+///
+/// - Parameters:
+///   - promise: What the first step is given the value of.
+///   - steps: Each is given what the one before made. None: the result is that value.
+/// - Returns: A promise of what the last step made. In its progress the promise and each step count
+///   the same.
+public func chain<Value: Sendable>(
+  initial promise: Promise<Value>, _ steps: [@Sendable (Value) throws -> Promise<Value>]
+) -> Promise<Value> {
+  // One part of the work, however many links it has: of depth 1.
+  let first = Core<Value>(
+    origin: promise.core.origin, isDemanded: promise.lifeline == nil)
+  let start = promise.attach(HandlerLink(first, .passage, on: nil) { .value(try $0.get()) })
+  return steps.reduce(start) { $0.then($1) }
+}
+
+extension PromiseManager {
+  /// Runs promises as steps, one after another.
+  ///
+  /// What happens to the others when one fails is up to the manager's ``FailurePolicy``.
+  /// Cancelling the result cancels the steps.
+  ///
+  /// - Parameters:
+  ///   - promises: Cold promises; the manager starts each when it is its turn.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
+  /// - Returns: A promise of all values, in the order of the promises; for none, of an empty array.
+  ///   When one fails, or is refused, it fails with a ``WhenFailure`` that has its index.
+  public func serially<Value: Sendable>(
+    _ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line
+  ) -> Promise<[Value]> {
+    when(promises.map(addSerially), file: file, line: line)
+  }
+
+  /// - Returns: What the promise comes to, or why its step did not run.
+  private func addSerially<Value>(_ promise: Promise<Value>) -> Promise<Value> {
+    let result = Core<Value>(origin: promise.core.origin)
+    // Listens without demanding, which is for the manager to do.
+    promise.core.attach(Adoption(target: result, share: ProgressShare()))
+    let handle = add(promise)
+    result.onCancel { handle.cancel() }
+    handle.observe { outcome in
+      do { try outcome.get() } catch { result.settle(.failure(error), by: .adopted) }
+    }
+    return Promise(hot: result)
+  }
+}

@@ -1,0 +1,156 @@
+/// One of the promises that were waited for together failed.
+public struct WhenFailure<Position: Hashable & Sendable>: Error, CustomStringConvertible {
+  /// Which one: its index, or its key.
+  public let position: Position
+
+  /// Why it failed.
+  public let underlying: any Error
+
+  /// What happened to which one.
+  public var description: String { "the promise at \(position) failed: \(underlying)" }
+}
+
+/// Waits until all are fulfilled.
+///
+/// ```swift
+/// let people = when(ids.map { fetchPerson($0) })
+/// ```
+///
+/// The others go on when one fails; nobody waits for them any more.
+///
+/// - Parameters:
+///   - promises: What to wait for. Cold ones are started together when the new one is demanded.
+///   - file: Where the promise is made, for diagnostics.
+///   - line: Where the promise is made, for diagnostics.
+/// - Returns: A promise of all values, in the order of the promises; for none, of an empty array.
+///   When one fails, it fails with a ``WhenFailure`` that has its index. Its progress is the mean.
+public func when<Value: Sendable>(
+  _ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line
+) -> Promise<[Value]> {
+  let origin = Origin("when", file, line)
+  guard !promises.isEmpty else { return Promise(hot: Core(origin: origin, .success([]))) }
+  return Combination.promise(promises.map(\.erased), .all, origin) { verdict, sources in
+    switch verdict {
+    case .complete: return try sources.map { try $0.value() }
+    case .decided(let index): throw sources[index].failure(at: index)
+    }
+  }
+}
+
+/// Waits until all are fulfilled.
+///
+/// - Parameters:
+///   - promises: What to wait for. Cold ones are started together when the new one is demanded.
+///   - file: Where the promise is made, for diagnostics.
+///   - line: Where the promise is made, for diagnostics.
+/// - Returns: A promise of all values, under the keys of the promises. When one fails, it fails
+///   with a ``WhenFailure`` that has its key. Its progress is the mean.
+public func when<Key: Hashable & Sendable, Value: Sendable>(
+  _ promises: [Key: Promise<Value>], file: StaticString = #fileID, line: UInt = #line
+) -> Promise<[Key: Value]> {
+  let origin = Origin("when", file, line)
+  guard !promises.isEmpty else { return Promise(hot: Core(origin: origin, .success([:]))) }
+  let keys = Array(promises.keys)
+  return Combination.promise(promises.values.map(\.erased), .all, origin) { verdict, sources in
+    switch verdict {
+    case .complete:
+      return Dictionary(uniqueKeysWithValues: try zip(keys, sources).map { ($0, try $1.value()) })
+    case .decided(let index):
+      throw sources[index].failure(at: keys[index])
+    }
+  }
+}
+
+/// Waits until all are fulfilled, whatever their types.
+///
+/// ```swift
+/// let (user, settings) = try await when(fetchUser(), fetchSettings()).value
+/// ```
+///
+/// - Parameters:
+///   - promise: What to wait for. Cold ones are started together when the new one is demanded.
+///   - file: Where the promise is made, for diagnostics.
+///   - line: Where the promise is made, for diagnostics.
+/// - Returns: A promise of all values. When one fails, it fails with a ``WhenFailure`` that has
+///   its index. Its progress is the mean.
+public func when<each Value: Sendable>(
+  _ promise: repeat Promise<each Value>, file: StaticString = #fileID, line: UInt = #line
+) -> Promise<(repeat each Value)> {
+  var promises: [AnyPromise] = []
+  for promise in repeat each promise { promises.append(promise.erased) }
+  let origin = Origin("when", file, line)
+  guard !promises.isEmpty else {
+    preconditionFailure("`when` needs at least one promise to wait for")
+  }
+  return Combination.promise(promises, .all, origin) { verdict, sources in
+    if case .decided(let index) = verdict { throw sources[index].failure(at: index) }
+    var rest = sources[...]
+    return (repeat try rest.removeFirst().value(as: (each Value).self))
+  }
+}
+
+/// Waits for promises, of whatever types, among plain values.
+///
+/// - Parameters:
+///   - items: Promises, and other values, which count as fulfilled.
+///   - file: Where the promise is made, for diagnostics.
+///   - line: Where the promise is made, for diagnostics.
+/// - Returns: A promise of all values, in the order of the items. When one fails, it fails with a
+///   ``WhenFailure`` that has its index.
+public func when(
+  _ items: [any Sendable], file: StaticString = #fileID, line: UInt = #line
+) -> Promise<[any Sendable]> {
+  when(items.map(promised), file: file, line: line)
+}
+
+/// Waits for promises, of whatever types, among plain values.
+///
+/// - Parameters:
+///   - items: Promises, and other values, which count as fulfilled.
+///   - file: Where the promise is made, for diagnostics.
+///   - line: Where the promise is made, for diagnostics.
+/// - Returns: A promise of all values, under the keys of the items. When one fails, it fails with a
+///   ``WhenFailure`` that has its key.
+public func when<Key: Hashable & Sendable>(
+  _ items: [Key: any Sendable], file: StaticString = #fileID, line: UInt = #line
+) -> Promise<[Key: any Sendable]> {
+  when(items.mapValues(promised), file: file, line: line)
+}
+
+/// Waits until all are settled, and never fails.
+///
+/// - Parameters:
+///   - promises: What to wait for. Cold ones are started together when the new one is demanded.
+///   - file: Where the promise is made, for diagnostics.
+///   - line: Where the promise is made, for diagnostics.
+/// - Returns: A promise of all outcomes, in the order of the promises; for none, of an empty array.
+///   Its progress is the mean, in which what is settled counts 1.
+public func when<Value: Sendable>(
+  resolved promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line
+) -> Promise<[Result<Value, any Error>]> {
+  let origin = Origin("when(resolved:)", file, line)
+  guard !promises.isEmpty else { return Promise(hot: Core(origin: origin, .success([]))) }
+  return Combination.promise(promises.map(\.erased), .settled, origin) { _, sources in
+    sources.map { source in Result { try source.value() } }
+  }
+}
+
+extension AnyCore {
+  /// The failure of a promise that has failed, as one among others.
+  fileprivate func failure<Position>(at position: Position) -> WhenFailure<Position> {
+    WhenFailure(position: position, underlying: failure ?? CancellationError())
+  }
+}
+
+/// A promise whose type is not known.
+private protocol Promised {
+  var forgettingType: Promise<any Sendable> { get }
+}
+
+extension Promise: Promised {
+  fileprivate var forgettingType: Promise<any Sendable> { map { $0 } }
+}
+
+private func promised(_ item: any Sendable) -> Promise<any Sendable> {
+  (item as? any Promised)?.forgettingType ?? .value(item)
+}

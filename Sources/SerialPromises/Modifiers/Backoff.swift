@@ -1,0 +1,55 @@
+/// How the time before each further attempt grows.
+public enum Backoff: Sendable, Hashable {
+  /// The same each time.
+  case constant
+
+  /// Once, twice, three times the delay, and so on.
+  case linear
+
+  /// Doubled each time.
+  case exponential
+
+  /// How many times the delay to wait after so many attempts.
+  func factor(after attempts: Int) -> Int {
+    switch self {
+    case .constant: 1
+    case .linear: attempts
+    // More would be years even of milliseconds, and in the end too much for an integer.
+    case .exponential: 1 << min(attempts - 1, 40)
+    }
+  }
+}
+
+/// What was tried several times failed each time.
+public struct RetryFailure: Error, CustomStringConvertible {
+  /// Why the last attempt failed.
+  public let last: any Error
+
+  /// How many attempts there were, the first one included.
+  public let attempts: Int
+
+  /// How often it was tried, and why it failed in the end.
+  public var description: String {
+    "failed in \(attempts) \(attempts == 1 ? "attempt" : "attempts"): \(last)"
+  }
+}
+
+/// Decides whether to try again.
+struct RetryPolicy: Sendable {
+  let retries: Int
+  let delay: Duration
+  let backoff: Backoff
+  let condition: @Sendable (any Error) -> Bool
+
+  /// How long to wait before the next attempt; nil if this was the last one.
+  func pause(after attempts: Int, _ error: any Error) -> Duration? {
+    // Who calls the work off does not want it again.
+    guard attempts <= retries, !(error is CancellationError), condition(error) else { return nil }
+    return delay * backoff.factor(after: attempts)
+  }
+
+  /// The error to end with.
+  func failure(after attempts: Int, _ error: any Error) -> any Error {
+    error is CancellationError ? error : RetryFailure(last: error, attempts: attempts)
+  }
+}

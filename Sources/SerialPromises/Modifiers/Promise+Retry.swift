@@ -1,0 +1,47 @@
+extension Promise {
+  /// Begins again when the promise fails.
+  ///
+  /// What is cold begins again, from its tasks on; a promise whose work had begun when this was
+  /// called cannot, which is reported as ``Diagnostic/cannotRetry(_:)``, and is tried once.
+  ///
+  /// ```swift
+  /// let page = Promise { try await load(url) }
+  ///   .then { data in try parse(data) }
+  ///   .retry(3, delay: .seconds(1), backoff: .exponential)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - retries: How many attempts to make after the first one.
+  ///   - delay: How long to wait before the second attempt.
+  ///   - backoff: How that time grows.
+  ///   - condition: Whether to try again after an error. A cancellation is never tried again.
+  ///   - clock: What measures the time.
+  /// - Returns: A promise of the first value; if there is none, it fails with a ``RetryFailure``
+  ///   that has the last error.
+  public func retry(
+    _ retries: Int, delay: Duration = .zero, backoff: Backoff = .constant,
+    if condition: @escaping @Sendable (any Error) -> Bool = { _ in true },
+    clock: some Clock<Duration> = ContinuousClock()
+  ) -> Promise {
+    let again = core.beginningAgain()
+    if again == nil { core.origin.report(.cannotRetry(core.origin.identity)) }
+    let policy = RetryPolicy(
+      retries: retries, delay: delay, backoff: backoff, condition: condition)
+    return retry(policy, clock, attempt: 1, again)
+  }
+
+  private func retry(
+    _ policy: RetryPolicy, _ clock: some Clock<Duration>, attempt: Int,
+    _ again: (@Sendable () -> AnyPromise)?
+  ) -> Promise {
+    recover { error in
+      guard let again, let pause = policy.pause(after: attempt, error) else {
+        throw policy.failure(after: attempt, error)
+      }
+      let next = { @Sendable in
+        Promise(again()).retry(policy, clock, attempt: attempt + 1, again)
+      }
+      return pause > .zero ? Promise<Void>.value((), after: pause, clock: clock).then(next) : next()
+    }
+  }
+}

@@ -1,0 +1,91 @@
+extension Promise {
+  /// Lets the value wait; a failure goes on at once.
+  ///
+  /// Cancelling the new promise ends the wait.
+  ///
+  /// - Parameters:
+  ///   - duration: How long, from the moment that the value is there.
+  ///   - clock: What measures the time.
+  /// - Returns: A promise of the same value, later.
+  public func delay(
+    _ duration: Duration, clock: some Clock<Duration> = ContinuousClock()
+  ) -> Promise {
+    link(.passage, on: nil) { [origin = core.origin] outcome in
+      .promise(.later(.success(try outcome.get()), duration, clock, origin))
+    }
+  }
+
+  /// Fails when the promise takes too long.
+  ///
+  /// The promise itself is cancelled then, if it can be and nobody else wants its outcome.
+  /// Otherwise **its work may still be going on**; its outcome is ignored here.
+  ///
+  /// - Parameters:
+  ///   - duration: How long it may take, from now or, if the promise is cold, from the moment that
+  ///     the new one is demanded.
+  ///   - clock: What measures the time.
+  /// - Returns: A promise that ends as this one, or fails with ``PromiseError/timedOut(_:)``.
+  public func timeout(
+    _ duration: Duration, clock: some Clock<Duration> = ContinuousClock()
+  ) -> Promise {
+    let result: Core<Value> = makeResult(.passage)
+    let link = TimeoutLink(result, duration, clock)
+    let timeout = TimeoutRecipe(link: link, source: core)
+    if lifeline == nil {
+      let promise = attach(link)
+      timeout.start(promise.core)
+      return promise
+    }
+    result.withLock { $0.recipe = timeout }
+    return attach(link)
+  }
+}
+
+/// Passes an outcome on, unless it comes too late.
+private final class TimeoutLink<Value: Sendable, C: Clock<Duration>>: Link<Value, Value>,
+  @unchecked Sendable
+{
+  // Sendable as its superclass is: it adds constants only.
+  let duration: Duration
+  let clock: C
+
+  init(_ result: Core<Value>, _ duration: Duration, _ clock: C) {
+    self.duration = duration
+    self.clock = clock
+    super.init(result, .passage)
+  }
+
+  override var isImmediate: Bool { true }
+
+  override func react(to source: AnyCore, _ agenda: inout Agenda) {
+    // The same type, because `timeout` takes no other.
+    let source = unsafeDowncast(source, to: Core<Value>.self)
+    guard let outcome = source.result else { return }
+    settle(after: source, outcome, &agenda) { .value(try outcome.get()) }
+  }
+
+  override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
+    { [duration, clock] in Promise<Value>($0).timeout(duration, clock: clock).erased }
+  }
+}
+
+/// Starts the time when the promise is demanded.
+private struct TimeoutRecipe<Value: Sendable, C: Clock<Duration>>: Recipe {
+  let link: TimeoutLink<Value, C>
+  let source: AnyCore
+
+  func start(_ core: AnyCore) {
+    let duration = link.duration
+    let timer = Timer(after: duration, on: link.clock) { [link, source] in
+      let error = PromiseError.timedOut(duration)
+      guard link.result.settle(.failure(error), by: .adopted) else { return }
+      _ = source.withdraw(link, cancelling: true)
+    }
+    // Released, and with it the timer, when the promise is settled.
+    core.onCancel { timer.cancel() }
+  }
+
+  func again(_ origin: Origin) -> AnyPromise {
+    AnyPromise(core: link.result, lifeline: nil)
+  }
+}

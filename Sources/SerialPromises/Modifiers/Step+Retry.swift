@@ -1,0 +1,75 @@
+extension Promisable {
+  /// Runs the step's handler again when it fails.
+  ///
+  /// The step is one step, and keeps its turn, however many attempts it takes; each gets a `then` of
+  /// its own. Cancelling it tells the attempt that runs, and ends the time between two attempts.
+  ///
+  /// - Parameters:
+  ///   - retries: How many attempts to make after the first one.
+  ///   - delay: How long to wait before the second attempt.
+  ///   - backoff: How that time grows.
+  ///   - condition: Whether to try again after an error. A cancellation is never tried again.
+  ///   - clock: What measures the time.
+  /// - Returns: A step that ends as its first successful attempt, or fails with a
+  ///   ``RetryFailure`` that has the last error.
+  public func retry(
+    _ retries: Int, delay: Duration = .zero, backoff: Backoff = .constant,
+    if condition: @escaping @Sendable (any Error) -> Bool = { _ in true },
+    clock: some Clock<Duration> = ContinuousClock()
+  ) -> Step {
+    let attempt = Step(name, handler)
+    let policy = RetryPolicy(
+      retries: retries, delay: delay, backoff: backoff, condition: condition)
+    return Step(name) { then in
+      StepAttempts(attempt, policy, clock, then).begin(1)
+    }
+  }
+}
+
+/// The attempts of one step, run one after another by a manager of their own.
+///
+/// It hands out a `then` for each, and notices what the outer one would: a second call, a dropped
+/// one, a cancellation.
+private final class StepAttempts<C: Clock<Duration>>: Sendable {
+  private let attempt: Step
+  private let policy: RetryPolicy
+  private let clock: C
+  private let then: Then
+  private let manager: PromiseManager
+
+  init(_ attempt: Step, _ policy: RetryPolicy, _ clock: C, _ then: Then) {
+    self.attempt = attempt
+    self.policy = policy
+    self.clock = clock
+    self.then = then
+    let (queue, diagnostics) = then.token.lock.withLock { ($0.handlerQueue, $0.diagnostics) }
+    // On a queue, so that an attempt never runs on the stack of the one before.
+    manager = PromiseManager(on: queue, diagnostics: diagnostics)
+    // A further attempt counts when it has come further than those before.
+    manager.order.withLock { $0.onProgress = { then.advance(to: $0) } }
+    then.onCancel { [manager] in manager.cancelAll() }
+  }
+
+  func begin(_ number: Int) {
+    // Paused, so that its end is told on its own stack, and not here if it is over already.
+    manager.pause()
+    let handle = manager.add(attempt)
+    handle.observe { outcome in self.ended(number, outcome) }
+    // The step may have been cancelled before there was anything to cancel here.
+    if then.isCancelled { handle.cancel() }
+    manager.resume()
+  }
+
+  private func ended(_ number: Int, _ outcome: StepOutcome) {
+    switch outcome {
+    case .succeeded: then()
+    case .cancelled: then(CancellationError())
+    case .failed(let error):
+      guard let pause = policy.pause(after: number, error), !then.isCancelled else {
+        return then(policy.failure(after: number, error))
+      }
+      guard pause > .zero else { return begin(number + 1) }
+      then.pause(pause, clock) { self.begin(number + 1) }
+    }
+  }
+}

@@ -1,0 +1,99 @@
+extension Promisable {
+  /// Lets some time pass before the step's work begins.
+  ///
+  /// The step takes its place in the queue meanwhile. Cancelled during that time, it ends without
+  /// having begun its work.
+  ///
+  /// - Parameters:
+  ///   - duration: How long, from the moment that it is the step's turn.
+  ///   - clock: What measures the time.
+  /// - Returns: The later step.
+  public func delay(
+    _ duration: Duration, clock: some Clock<Duration> = ContinuousClock()
+  ) -> Step {
+    let handler = handler
+    return Step(name) { then in
+      then.pause(duration, clock) { handler(then) }
+    }
+  }
+
+  /// Fails the step when it takes too long.
+  ///
+  /// The step is told to cancel then. Without waiting for its `then`, the queue goes on as soon as
+  /// the handler has returned: **what the step started may still be running**, beside the next
+  /// step, and a `then` that comes later is ignored and reported as
+  /// ``Diagnostic/thenCalledLate(_:)``. Where that must not be, wait for it.
+  ///
+  /// - Parameters:
+  ///   - duration: How long it may take, from the moment that it is the step's turn.
+  ///   - waitsForThen: Whether the step, told to cancel, still ends only when it calls `then`.
+  ///   - clock: What measures the time.
+  /// - Returns: A step that fails with ``PromiseError/timedOut(_:)`` when it takes too long.
+  public func timeout(
+    _ duration: Duration, waitsForThen: Bool = false,
+    clock: some Clock<Duration> = ContinuousClock()
+  ) -> Step {
+    let handler = handler
+    return Step(name) { then in
+      // Holds no `then`, or a dropped one would not be noticed before the time is over.
+      let timer = Timer(after: duration, on: clock) {
+        [lock = then.token.lock, id = then.token.id] in
+        lock.timeOut(id, .timedOut(duration), waitsForThen: waitsForThen)
+      }
+      then.keepUntilOver(timer)
+      handler(then)
+    }
+  }
+
+  /// What the step was called, if it is a plain step.
+  var name: String? { (self as? Step)?.name }
+}
+
+extension Then {
+  /// Goes on after some time, where handlers run, unless the step is cancelled before: then it ends.
+  func pause(
+    _ duration: Duration, _ clock: some Clock<Duration>, _ goOn: @escaping @Sendable () -> Void
+  ) {
+    let isClaimed = Locked(false)
+    let claim = { @Sendable in
+      isClaimed.withLock { isClaimed in
+        defer { isClaimed = true }
+        return !isClaimed
+      }
+    }
+    let queue = token.lock.withLock { $0.handlerQueue }
+    let timer = Timer(after: duration, on: clock) { if claim() { queue.async(execute: goOn) } }
+    // Holds no `then`, or one that is dropped after the pause would not be noticed.
+    onCancel { [lock = token.lock, id = token.id] in
+      guard claim() else { return }
+      timer.cancel()
+      lock.endPaused(id)
+    }
+  }
+
+  /// Keeps an object until the step is over.
+  func keepUntilOver(_ object: some AnyObject & Sendable) {
+    token.lock.withLock { order in
+      guard order.isRunning(token.id) else { return }
+      order.queue.firstSegment.record(of: token.id).observers.append { _ in
+        withExtendedLifetime(object) {}
+      }
+    }
+  }
+}
+
+extension Locked where State == SerialOrder {
+  /// The time of a running step is over.
+  fileprivate func timeOut(_ id: Int, _ error: PromiseError, waitsForThen: Bool) {
+    let result = transition {
+      $0.timeOut(id: id, error: error, waitsForThen: waitsForThen, &$1)
+    }
+    if case .claimed(let manager?) = result { manager.continueElsewhere() }
+  }
+
+  /// A step was cancelled before it had begun its work.
+  fileprivate func endPaused(_ id: Int) {
+    let result = transition { $0.then(id: id, error: CancellationError(), &$1) }
+    if case .claimed(let manager?) = result { manager.continueElsewhere() }
+  }
+}
