@@ -12,6 +12,7 @@ enum WaitingSteps: String, CaseIterable {
   case manager = "PromiseManager"
   case dispatchQueue = "DispatchQueue"
   case operationQueue = "OperationQueue"
+  case promise = "a link of a Promise chain"
 
   /// The option by which the program measures one of these and prints nothing but the figure.
   static let option = "--waiting-bytes"
@@ -74,6 +75,16 @@ enum WaitingSteps: String, CaseIterable {
       queue.suspend()
       for number in 0..<n { queue.async { tally.add(number) } }
       return queue
+    case .promise:
+      let deferred = Deferred<Int>()
+      var last = deferred.promise
+      for number in 0..<n {
+        last = last.map { value in
+          tally.add(number)
+          return value
+        }
+      }
+      return deferred
     case .operationQueue:
       let queue = serialOperations()
       queue.isSuspended = true

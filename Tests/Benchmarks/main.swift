@@ -26,7 +26,7 @@ func includes(_ section: String) -> Bool { sections.isEmpty || sections.contains
 let steps = isShort ? 1_000 : 100_000
 var contests: [Contest] = []
 var missing: [String] = []
-if includes("library") { contests += libraryContests(steps) }
+if includes("library") { contests += libraryContests(steps) + promiseContests(steps) }
 if includes("memory") {
   if let memory = WaitingSteps.contest(max(steps, 100_000)) {
     contests.append(memory)

@@ -1,0 +1,137 @@
+import Dispatch
+import SerialPromises
+
+/// All rows of promises and of asynchronous code.
+func promiseContests(_ n: Int) -> [Contest] {
+  [chain(n), awaitingSettled(n), awaitingOthers(n / 10), running(n / 10)]
+}
+
+/// Runs asynchronous work while the calling thread waits.
+private func waiting(for work: @escaping @Sendable () async -> Void) {
+  let done = DispatchSemaphore(value: 0)
+  Task {
+    await work()
+    done.signal()
+  }
+  done.wait()
+}
+
+/// A chain of N links is made, and passes a value.
+private func chain(_ n: Int) -> Contest {
+  Contest(
+    title: "a chain of \(n) `then`s: made, and passed through", unit: "link",
+    subjects: [
+      Subject(name: "floor") {
+        let floor = Floor()
+        let tally = Tally()
+        return nanoseconds {
+          for number in 0..<n { floor.add { tally.add(number) } }
+          floor.runAll()
+          precondition(tally.count == n)
+        } / Double(n)
+      },
+      Subject(name: "Promise") {
+        nanoseconds {
+          let deferred = Deferred<Int>()
+          var last = deferred.promise
+          for number in 0..<n { last = last.then { $0 &+ number } }
+          deferred.fulfil(0)
+          precondition((try? last.wait()) != nil)
+        } / Double(n)
+      },
+      Subject(name: "Task") {
+        nanoseconds {
+          let gate = DispatchSemaphore(value: 0)
+          waiting {
+            var last = Task { 0 }
+            for number in 0..<n { last = Task { [last] in await last.value &+ number } }
+            _ = await last.value
+            gate.signal()
+          }
+          gate.wait()
+        } / Double(n)
+      },
+    ], against: "Task")
+}
+
+/// A task awaits what is there.
+private func awaitingSettled(_ n: Int) -> Contest {
+  Contest(
+    title: "await \(n) values that are there", unit: "await",
+    subjects: [
+      Subject(name: "checked continuation") {
+        nanoseconds {
+          waiting {
+            for number in 0..<n {
+              _ = await withCheckedContinuation { $0.resume(returning: number) }
+            }
+          }
+        } / Double(n)
+      },
+      Subject(name: "Promise") {
+        nanoseconds {
+          waiting {
+            for number in 0..<n { _ = try? await Promise.value(number).value }
+          }
+        } / Double(n)
+      },
+    ], against: "checked continuation")
+}
+
+/// A task awaits what another thread brings.
+private func awaitingOthers(_ n: Int) -> Contest {
+  let queue = DispatchQueue(label: "other")
+  return Contest(
+    title: "await \(n) values that another thread brings", unit: "await",
+    subjects: [
+      Subject(name: "checked continuation") {
+        nanoseconds {
+          waiting {
+            for number in 0..<n {
+              _ = await withCheckedContinuation { continuation in
+                queue.async { continuation.resume(returning: number) }
+              }
+            }
+          }
+        } / Double(n)
+      },
+      Subject(name: "Promise") {
+        nanoseconds {
+          waiting {
+            for number in 0..<n {
+              let deferred = Deferred<Int>()
+              queue.async { deferred.fulfil(number) }
+              _ = try? await deferred.promise.value
+            }
+          }
+        } / Double(n)
+      },
+    ], against: "checked continuation")
+}
+
+/// A task has asynchronous work done when it is its turn.
+private func running(_ n: Int) -> Contest {
+  Contest(
+    title: "\(n) times await manager.run { }", unit: "run",
+    subjects: [
+      Subject(name: "continuation in a task") {
+        nanoseconds {
+          waiting {
+            for number in 0..<n {
+              _ = await Task {
+                await withCheckedContinuation { $0.resume(returning: number) }
+              }.value
+            }
+          }
+        } / Double(n)
+      },
+      Subject(name: "PromiseManager") {
+        let manager = PromiseManager()
+        return nanoseconds {
+          waiting {
+            for number in 0..<n { _ = try? await manager.run { number } }
+          }
+        } / Double(n)
+      },
+    ], against: "continuation in a task")
+}
