@@ -165,8 +165,9 @@ final class Core<Value: Sendable>: AnyCore, @unchecked Sendable {
     _ other: Promise<Value>, share: ProgressShare, _ agenda: inout Agenda
   ) -> Bool {
     if other.core === self {
+      // As its owner, who is too late when the promise was resolved with another before.
       return settle(
-        .failure(PromiseError.resolvedWithItself(origin.identity)), by: .adopted, &agenda)
+        .failure(PromiseError.resolvedWithItself(origin.identity)), by: .owner, &agenda)
     }
     let adoption = Adoption(target: self, share: share)
     let bound = withLock { $0.bind(to: Upstream(other.core, adoption)) }

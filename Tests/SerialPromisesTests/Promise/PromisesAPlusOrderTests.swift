@@ -1,0 +1,169 @@
+import Testing
+
+@testable import SerialPromises
+
+/// Promises/A+ 2.2.6 and 2.2.7, clause by clause: several handlers, and what `then` returns.
+struct PromisesAPlusOrderTests {
+  // Fails if handlers of one promise are called in another order, or one keeps others from it.
+  @Test("2.2.6.1 all fulfilment handlers are called, in order", arguments: Moment.allCases)
+  func fulfilmentOrder(_ moment: Moment) async {
+    let log = Log<Int>()
+    let promise = moment.settling(.success(1)) { promise in
+      for index in 0..<100 {
+        switch index % 4 {
+        case 0: promise.fulfilled { _ in log.append(index) }
+        case 1: promise.then { _ in log.append(index) }.start()
+        case 2:
+          promise.then { _ in
+            log.append(index)
+            throw Failed()
+          }.catch { _ in }
+        default: promise.finally { log.append(index) }
+        }
+      }
+      return promise
+    }
+    await promise.told()
+    #expect(log.all == Array(0..<100))
+  }
+
+  // Fails if what one handler makes of the value reaches another's promise.
+  @Test("2.2.6.1 several handlers make several chains", arguments: Moment.allCases)
+  func fulfilmentBranches(_ moment: Moment) async {
+    let promises = moment.settling(.success(1)) { promise in
+      [promise.then { $0 + 1 }, promise.then { _ in throw Failed() }, promise.then { $0 + 2 }]
+    }
+    #expect(await promises[0].outcome == "2")
+    #expect(await promises[1].outcome == "failed Failed(number: 0)")
+    #expect(await promises[2].outcome == "3")
+  }
+
+  // Fails if a handler that is attached by another is called among those that were there.
+  @Test("2.2.6.1 one that is attached in a handler is called last", arguments: Moment.allCases)
+  func fulfilmentNested(_ moment: Moment) async {
+    let (log, done) = (Log<Int>(), Gate())
+    moment.settling(.success(1)) { promise in
+      // Attached before they can be called, or else the order would be another.
+      let attached = Gate()
+      promise.fulfilled { _ in
+        attached.block()
+        log.append(1)
+        promise.fulfilled { _ in
+          log.append(4)
+          done.open()
+        }
+      }
+      promise.fulfilled { _ in log.append(2) }
+      promise.fulfilled { _ in log.append(3) }
+      attached.open()
+    }
+    await done.passed()
+    #expect(log.all == [1, 2, 3, 4])
+  }
+
+  // Fails if handlers of one promise are called in another order, or one keeps others from it.
+  @Test("2.2.6.2 all failure handlers are called, in order", arguments: Moment.allCases)
+  func failureOrder(_ moment: Moment) async {
+    let log = Log<Int>()
+    let failure = Result<Int, any Error>.failure(Failed())
+    let promise = moment.settling(failure) { promise in
+      for index in 0..<100 {
+        switch index % 4 {
+        case 0: promise.failed { _ in log.append(index) }
+        case 1: promise.catch { _ in log.append(index) }
+        case 2:
+          promise.catch { _ in
+            log.append(index)
+            throw Failed()
+          }.catch { _ in }
+        default: promise.finally { log.append(index) }.catch { _ in }
+        }
+      }
+      return promise
+    }
+    await promise.told()
+    #expect(log.all == Array(0..<100))
+  }
+
+  // Fails if what one handler makes of the error reaches another's promise.
+  @Test("2.2.6.2 several handlers make several chains", arguments: Moment.allCases)
+  func failureBranches(_ moment: Moment) async {
+    let promises = moment.settling(Result<Int, any Error>.failure(Failed(number: 1))) { promise in
+      [
+        promise.recover { _ in 2 }, promise.recover { _ in throw Failed(number: 2) },
+        promise.recover { _ in 3 },
+      ]
+    }
+    #expect(await promises[0].outcome == "2")
+    #expect(await promises[1].outcome == "failed Failed(number: 2)")
+    #expect(await promises[2].outcome == "3")
+  }
+
+  // Fails if a handler that is attached by another is called among those that were there.
+  @Test("2.2.6.2 one that is attached in a handler is called last", arguments: Moment.allCases)
+  func failureNested(_ moment: Moment) async {
+    let (log, done) = (Log<Int>(), Gate())
+    moment.settling(Result<Int, any Error>.failure(Failed())) { promise in
+      let attached = Gate()
+      promise.failed { _ in
+        attached.block()
+        log.append(1)
+        promise.failed { _ in
+          log.append(4)
+          done.open()
+        }
+      }
+      promise.failed { _ in log.append(2) }
+      promise.failed { _ in log.append(3) }
+      attached.open()
+    }
+    await done.passed()
+    #expect(log.all == [1, 2, 3, 4])
+  }
+
+  // Fails if `then` returns the same promise.
+  @Test("2.2.7 then returns another promise")
+  func returnsPromise() {
+    let promise = Promise.value(1)
+    #expect(promise.then { $0 }.core !== promise.core)
+  }
+
+  // Fails if a handler's value is not the new promise's.
+  @Test("2.2.7.1 the handler's value is the new promise's", arguments: Moment.allCases)
+  func handlersValue(_ moment: Moment) async {
+    #expect(
+      await moment.settling(.success(1)) { $0.then { "\($0) and more" } }.outcome == "1 and more")
+    let failure = Result<Int, any Error>.failure(Failed())
+    #expect(await moment.settling(failure) { $0.recover { _ in 6 } }.outcome == "6")
+  }
+
+  // Fails if an error that a handler throws is lost, or another takes its place.
+  @Test("2.2.7.2 a handler that throws fails the new promise", arguments: Moment.allCases)
+  func throwing(_ moment: Moment) async {
+    let first = moment.settling(.success(1)) { $0.then { throw Failed(number: $0) } }
+    #expect(await first.outcome == "failed Failed(number: 1)")
+    let failure = Result<Int, any Error>.failure(Failed(number: 2))
+    let second = moment.settling(failure) { $0.recover { _ in throw Failed(number: 3) } }
+    #expect(await second.outcome == "failed Failed(number: 3)")
+    let third = moment.settling(failure) { $0.catch { _ in throw CancellationError() } }
+    #expect(await third.outcome == "failed CancellationError()")
+  }
+
+  // Fails if a word without a handler for values does not pass the value on.
+  @Test("2.2.7.3 without a fulfilment handler, the value goes on", arguments: Moment.allCases)
+  func valueGoesOn(_ moment: Moment) async {
+    #expect(await moment.settling(.success(1)) { $0.recover { _ in 2 } }.outcome == "1")
+    #expect(await moment.settling(.success(1)) { $0.finally {} }.outcome == "1")
+  }
+
+  // Fails if a word without a handler for errors does not pass the error on.
+  @Test("2.2.7.4 without a failure handler, the error goes on", arguments: Moment.allCases)
+  func errorGoesOn(_ moment: Moment) async {
+    let failure = Result<Int, any Error>.failure(Failed(number: 4))
+    let expected = "failed Failed(number: 4)"
+    #expect(await moment.settling(failure) { $0.then { $0 + 1 } }.outcome == expected)
+    #expect(await moment.settling(failure) { $0.map { $0 + 1 } }.outcome == expected)
+    #expect(await moment.settling(failure) { $0.finally {} }.outcome == expected)
+    #expect(await moment.settling(failure) { $0.get { _ in } }.outcome == expected)
+  }
+}

@@ -1,0 +1,218 @@
+import Dispatch
+import Testing
+
+@testable import SerialPromises
+
+/// Promises/A+ 2.2.1 to 2.2.5, clause by clause: when a handler is called, and with what.
+///
+/// `then`'s two handlers are two words here: `then` has the one for values, `catch`, `recover` and
+/// `failed` have the one for errors. Without meaning in Swift, because the types exclude it:
+/// handlers that are no functions (the value part of 2.2.1.1 and 2.2.1.2, 2.2.7.3 and 2.2.7.4: what
+/// is meant, a missing handler, is tested), and the `this` that 2.2.5 forbids.
+struct PromisesAPlusThenTests {
+  // Fails if `then` without a handler for errors swallows the error.
+  @Test("2.2.1.1 without a fulfilment handler, a failure handler is called all the same")
+  func noFulfilmentHandler() async {
+    let failed = Promise<Int>.failure(Failed())
+    #expect(await failed.recover { _ in 7 }.outcome == "7")
+    #expect(await failed.then { $0 + 1 }.recover { _ in 8 }.outcome == "8")
+  }
+
+  // Fails if `catch` or `recover` swallows the value.
+  @Test("2.2.1.2 without a failure handler, a fulfilment handler is called all the same")
+  func noFailureHandler() async {
+    let fulfilled = Promise.value(1)
+    #expect(await fulfilled.then { $0 + 1 }.outcome == "2")
+    #expect(await fulfilled.recover { _ in 9 }.then { $0 + 1 }.outcome == "2")
+    #expect(await fulfilled.catch { _ in }.then { _ in 3 }.outcome == "3")
+  }
+
+  // Fails if a handler is not called, or is given something else.
+  @Test("2.2.2.1 it is called after fulfilment, with the value", arguments: Moment.allCases)
+  func calledWithValue(_ moment: Moment) async {
+    let log = Log<String>()
+    await moment.settling(.success("value")) { $0.then { log.append($0) } }.told()
+    #expect(log.all == ["value"])
+  }
+
+  // Fails if a handler is called before the promise is fulfilled.
+  @Test("2.2.2.2 it is not called before fulfilment")
+  func notBeforeFulfilment() async {
+    let (log, deferred) = (Log<String>(), Deferred<Int>())
+    let promise = deferred.promise.then { _ in log.append("handler") }
+    // Had the handler been made runnable, it would have been before this one.
+    await Promise.value(0).told()
+    log.append("fulfil")
+    deferred.fulfil(1)
+    await promise.told()
+    #expect(log.all == ["fulfil", "handler"])
+  }
+
+  // Fails if a handler of a promise that is never fulfilled is called, when it goes away at the
+  // latest.
+  @Test("2.2.2.2 never fulfilled, it is never called")
+  func neverFulfilled() async {
+    let log = Log<Int>()
+    do {
+      let deferred = Deferred<Int>(diagnostics: .silent)
+      deferred.promise.fulfilled { log.append($0) }
+    }
+    await Promise.value(0).told()
+    #expect(log.count == 0)
+  }
+
+  // Fails if a second settling calls the handlers again.
+  @Test("2.2.2.3 it is not called more than once", arguments: Moment.allCases)
+  func onceFulfilled(_ moment: Moment) async {
+    let (log, deferred) = (Log<Int>(), Deferred<Int>(diagnostics: .silent))
+    deferred.promise.then { log.append($0) }.start()
+    if moment == .already {
+      deferred.fulfil(1)
+      deferred.fulfil(1)
+    } else {
+      deferred.fulfil(1)
+      if moment == .later { await deferred.promise.told() }
+      onThread { deferred.fulfil(1) }
+    }
+    await deferred.promise.told()
+    #expect(log.all == [1])
+  }
+
+  // Fails if attaching one handler calls another again, or not at all.
+  @Test("2.2.2.3 each of several is called once, wherever fulfilment falls", arguments: 0...3)
+  func severalOnce(_ position: Int) async {
+    let (log, deferred) = (Log<Int>(), Deferred<Int>())
+    for index in 0...3 {
+      if index == position { deferred.fulfil(0) }
+      deferred.promise.fulfilled { _ in log.append(index) }
+    }
+    await deferred.promise.told()
+    #expect(log.all == [0, 1, 2, 3])
+  }
+
+  // Fails if a handler is not called, or is given something else.
+  @Test("2.2.3.1 it is called after failure, with the error", arguments: Moment.allCases)
+  func calledWithError(_ moment: Moment) async {
+    let log = Log<String>()
+    let failure = Result<Int, any Error>.failure(Failed(number: 5))
+    await moment.settling(failure) { $0.catch { log.append("\($0)") } }.told()
+    #expect(log.all == ["Failed(number: 5)"])
+  }
+
+  // Fails if a handler is called before the promise has failed.
+  @Test("2.2.3.2 it is not called before failure")
+  func notBeforeFailure() async {
+    let (log, deferred) = (Log<String>(), Deferred<Int>())
+    let promise = deferred.promise.catch { _ in log.append("handler") }
+    await Promise.value(0).told()
+    log.append("fail")
+    deferred.fail(Failed())
+    await promise.told()
+    #expect(log.all == ["fail", "handler"])
+  }
+
+  // Fails if a handler for errors is called for a value.
+  @Test("2.2.3.2 never failed, it is never called")
+  func neverFailed() async {
+    let (log, deferred) = (Log<String>(), Deferred<Int>())
+    let promise = deferred.promise.catch { _ in log.append("handler") }
+    deferred.fulfil(1)
+    await promise.told()
+    #expect(log.count == 0)
+  }
+
+  // Fails if a second settling calls the handlers again.
+  @Test("2.2.3.3 it is not called more than once", arguments: Moment.allCases)
+  func onceFailed(_ moment: Moment) async {
+    let (log, deferred) = (Log<String>(), Deferred<Int>(diagnostics: .silent))
+    deferred.promise.catch { log.append("\($0)") }
+    deferred.fail(Failed(number: 1))
+    if moment == .later { await deferred.promise.told() }
+    if moment == .already { deferred.fail(Failed(number: 2)) }
+    if moment != .already { onThread { deferred.fail(Failed(number: 2)) } }
+    await deferred.promise.told()
+    #expect(log.all == ["Failed(number: 1)"])
+  }
+
+  // MARK: 2.2.4
+
+  // Fails if `then`, or settling, calls the handler itself.
+  @Test(
+    "2.2.4 it is not called before the code that settles has returned", arguments: [false, true])
+  func afterSettling(fails: Bool) async {
+    let (log, deferred, gate) = (Log<String>(), Deferred<Int>(), Gate())
+    let queue = DispatchQueue(label: "settling")
+    let promise = deferred.promise.then(on: queue) { _ in log.append("handler") }
+      .recover(on: queue) { _ in log.append("handler") }
+    queue.async {
+      if fails { deferred.fail(Failed()) } else { deferred.fulfil(1) }
+      log.append("settled")
+      gate.open()
+    }
+    await gate.passed()
+    await promise.told()
+    #expect(log.all == ["settled", "handler"])
+  }
+
+  // Fails if a handler runs on the stack of the code that attached it: it would hold this lock.
+  @Test("2.2.4 it is not called on the stack of the code that attaches or settles it")
+  func ownStack() async {
+    let (log, lock) = (Log<String>(), Locked(0))
+    let (early, late) = (Deferred<Int>(), Deferred<Int>())
+    var promises: [Promise<Void>] = []
+    let attach = { (promise: Promise<Int>) in
+      promise.then { _ in
+        lock.withLock { $0 += 1 }
+        log.append("handler")
+      }
+    }
+    promises.append(attach(early.promise))
+    lock.withLock { _ in
+      early.fulfil(1)
+      late.fulfil(2)
+      promises.append(attach(late.promise))
+      log.append("outer")
+    }
+    for promise in promises { await promise.told() }
+    #expect(log.all == ["outer", "handler", "handler"])
+  }
+
+  // Fails if a handler that is attached in another runs before that one has returned.
+  @Test(
+    "2.2.4 attached in a handler, it is called after that has returned", arguments: [false, true])
+  func nested(fails: Bool) async {
+    let (log, done) = (Log<String>(), Gate())
+    let promise = Promise.value(1)
+    let failed = Promise<Int>.failure(Failed())
+    promise.fulfilled { _ in
+      let inner = { @Sendable in
+        log.append("inner")
+        done.open()
+      }
+      if fails { failed.failed { _ in inner() } } else { promise.fulfilled { _ in inner() } }
+      log.append("outer")
+    }
+    await done.passed()
+    #expect(log.all == ["outer", "inner"])
+  }
+
+  // Fails if settling in a handler calls the other promise's handlers inside it.
+  @Test("2.2.4 settled in a handler, another promise's handlers are called after that has returned")
+  func settledInHandler() async {
+    let (log, other) = (Log<String>(), Deferred<Int>())
+    let promise = other.promise.then { _ in log.append("other") }
+    Promise.value(1).fulfilled { _ in
+      other.fulfil(2)
+      log.append("handler")
+    }
+    await promise.told()
+    #expect(log.all == ["handler", "other"])
+  }
+
+  // Fails if a handler is given more, or less, than the value: a plain function can be passed.
+  @Test("2.2.5 it is called as a function")
+  func asFunction() async {
+    @Sendable func half(_ number: Int) -> Int { number / 2 }
+    #expect(await Promise.value(10).then(half).outcome == "5")
+  }
+}
