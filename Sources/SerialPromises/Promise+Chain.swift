@@ -124,8 +124,7 @@ extension Promise {
   ///   - queue: Where the handler runs; nil means on a global queue.
   ///   - handler: Begins something else. Throwing fails the new promise.
   /// - Returns: A promise of the value of this one or, if this fails, of the handler's promise.
-  // Or a handler that only throws would be ambiguous.
-  @_disfavoredOverload
+  @_disfavoredOverload  // or a handler that only throws would be ambiguous
   public func recover(
     on queue: DispatchQueue? = nil,
     _ handler: @escaping @Sendable (any Error) throws -> Promise<Value>
@@ -163,8 +162,7 @@ extension Promise {
   ///   - handler: Begins something else. Throwing fails the new promise.
   /// - Returns: A promise of the value of this one or, after such a failure, of the handler's
   ///   promise.
-  // Or a handler that only throws would be ambiguous.
-  @_disfavoredOverload
+  @_disfavoredOverload  // or a handler that only throws would be ambiguous
   public func recover<Failure: Error>(
     from type: Failure.Type, on queue: DispatchQueue? = nil,
     _ handler: @escaping @Sendable (Failure) throws -> Promise<Value>

@@ -74,8 +74,7 @@ extension Promise {
   ///
   /// - Parameter handler: Begins something else. Throwing fails the new promise.
   /// - Returns: A promise of the value of this one or, if this fails, of the handler's promise.
-  // Or a handler that only throws would be ambiguous.
-  @_disfavoredOverload
+  @_disfavoredOverload  // or a handler that only throws would be ambiguous
   public func recover(
     _ handler: @escaping @MainActor @Sendable (any Error) throws -> Promise<Value>
   ) -> Promise {

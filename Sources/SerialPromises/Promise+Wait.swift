@@ -44,19 +44,28 @@ private final class Waiter: Reaction, @unchecked Sendable {
 extension AnyCore {
   /// Why the calling thread must not wait for this promise: what has to happen first needs it.
   fileprivate func whyWaitingIsInVain() -> String? {
-    let running = Turn.current?.running
+    let turn = Turn.current
+    let running = turn?.runningReaction ?? Turn.onQueue.current
     let isMain = MainQueue.isCurrent
     var seen: Set<ObjectIdentifier> = []
     var frontier = [self]
     while let core = frontier.popLast() {
       guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
-      if core === running {
-        return "in a handler that has to return first; return the promise from it instead"
-      }
-      var needsMain = false
+      var (needsHandler, needsMain) = (false, false)
       core.withLock { $0.upstream }?.forEach { source, reaction in
+        guard reaction.isOnlyWay else { return }
         frontier.append(source)
+        // Either it runs on this thread now, or it comes after what does.
+        if reaction === running { needsHandler = true }
+        if source === turn?.running, !reaction.isImmediate,
+          source.withLock({ $0.isWaiting(reaction) })
+        {
+          needsHandler = true
+        }
         if isMain && reaction.blockedQueue === DispatchQueue.main { needsMain = true }
+      }
+      if needsHandler {
+        return "in a handler that has to return first; return the promise from it instead"
       }
       if needsMain {
         return "on the main thread, where a handler has to run first; wait on another thread"

@@ -245,6 +245,7 @@ private final class StepEnd<Value: Sendable>: Reaction, @unchecked Sendable {
   }
 
   override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
-    then.progress(fraction)
+    // Two threads may pass on what two promises reported, in any order.
+    then.advance(to: fraction)
   }
 }

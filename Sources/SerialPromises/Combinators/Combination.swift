@@ -138,6 +138,7 @@ final class Combination<Output: Sendable>: Sendable {
     }
 
     override var target: AnyCore? { combination.result }
+    override var isOnlyWay: Bool { combination.rule == .all || combination.rule == .settled }
 
     override func react(to source: AnyCore, _ agenda: inout Agenda) {
       combination.settled(index, source, &agenda)

@@ -56,6 +56,7 @@ private final class TimeoutLink<Value: Sendable, C: Clock<Duration>>: Link<Value
   }
 
   override var isImmediate: Bool { true }
+  override var isOnlyWay: Bool { false }
 
   override func react(to source: AnyCore, _ agenda: inout Agenda) {
     // The same type, because `timeout` takes no other.

@@ -78,13 +78,18 @@ class AnyCore: @unchecked Sendable {
     }
   }
 
+  /// Fails the promise, unless it cannot be cancelled; those who wait are not told yet.
+  func beginCancel() -> (handlers: [@Sendable () -> Void], upstream: Upstream?)? {
+    withLock { settlement in
+      let begun = settlement.beginCancel()
+      if begun != nil { setCancelled() }
+      return begun
+    }
+  }
+
   /// The cancel handlers have run: tells those who wait.
   func endCancel(_ agenda: inout Agenda) {
-    let consequences = withLock { settlement in
-      setCancelled()
-      return settlement.endCancel()
-    }
-    carryOut(consequences, &agenda)
+    carryOut(withLock { $0.endCancel() }, &agenda)
   }
 
   /// Registers what to do when the promise is cancelled; does it now if it has been.
@@ -93,8 +98,9 @@ class AnyCore: @unchecked Sendable {
   }
 
   /// Runs what waits, one after another; only for the drain that this promise was scheduled with.
-  func drain() {
+  func drain(in turn: Turn) {
     while let reaction = withLock({ $0.next() }) {
+      turn.runningReaction = reaction
       var agenda = Agenda()
       reaction.react(to: self, &agenda)
       agenda.run()
@@ -150,11 +156,13 @@ final class Core<Value: Sendable>: AnyCore, @unchecked Sendable {
 
   /// The outcome, if it is known, and now looked at.
   var outcome: Result<Value, any Error>? {
-    let isSettled = withLock { settlement in
-      if settlement.isSettled { settlement.isLookedAt = true }
-      return settlement.isSettled
+    let isKnown = withLock { settlement in
+      // That of a promise that is being cancelled is: a cancel handler may ask.
+      let isKnown = settlement.phase != .pending
+      if isKnown { settlement.isLookedAt = true }
+      return isKnown
     }
-    return isSettled ? result : nil
+    return isKnown ? result : nil
   }
 
   /// Resolves this promise with another, which alone can settle it then.
@@ -174,6 +182,8 @@ final class Core<Value: Sendable>: AnyCore, @unchecked Sendable {
     guard let bound else { return false }
     other.core.demand()
     other.core.attach(adoption, &agenda)
+    // Cancelled in between, this promise found nothing to withdraw there.
+    if withLock({ $0.wasCancelled }) { _ = other.core.withdraw(adoption, cancelling: true) }
     if bound.isWatched {
       other.core.watch()
       let reached = share.of(other.core.currentProgress)

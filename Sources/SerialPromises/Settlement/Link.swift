@@ -28,6 +28,7 @@ class Link<Input: Sendable, Output: Sendable>: Reaction, @unchecked Sendable {
     self.kind = kind
   }
 
+  // With a queue too: sent there by two threads, handlers would get there in any order.
   override var isImmediate: Bool { false }
   override var target: AnyCore? { result }
 
@@ -88,9 +89,6 @@ final class HandlerLink<Input: Sendable, Output: Sendable>: Link<Input, Output>,
     super.init(result, kind)
   }
 
-  /// With a queue, the handler is only sent there.
-  override var isImmediate: Bool { queue != nil }
-
   override func react(to source: AnyCore, _ agenda: inout Agenda) {
     // The same type, because `Promise.link` takes no other.
     let source = unsafeDowncast(source, to: Core<Input>.self)
@@ -99,9 +97,11 @@ final class HandlerLink<Input: Sendable, Output: Sendable>: Link<Input, Output>,
       return settle(after: source, outcome, &agenda) { try handler(outcome) }
     }
     queue.async {
-      var agenda = Agenda()
-      self.settle(after: source, outcome, &agenda) { try self.handler(outcome) }
-      agenda.run()
+      Turn.onQueue.with(self) {
+        var agenda = Agenda()
+        self.settle(after: source, outcome, &agenda) { try self.handler(outcome) }
+        agenda.run()
+      }
     }
   }
 
@@ -174,7 +174,8 @@ final class Callback<Value: Sendable>: Reaction, @unchecked Sendable {
     self.handler = handler
   }
 
-  override var isImmediate: Bool { queue != nil }
+  // With a queue too: sent there by two threads, handlers would get there in any order.
+  override var isImmediate: Bool { false }
   override var looksAtFailures: Bool { seesFailures }
 
   override func react(to source: AnyCore, _ agenda: inout Agenda) {

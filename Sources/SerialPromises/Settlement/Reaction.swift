@@ -16,7 +16,7 @@ class Reaction: @unchecked Sendable {
   /// The promise that was settled, while this is on an agenda.
   fileprivate var source: AnyCore?
 
-  fileprivate var isListed = false
+  fileprivate(set) var isListed = false
 
   /// Whether this runs none of the user's code, so that the settling thread may do it at once.
   var isImmediate: Bool { true }
@@ -32,6 +32,9 @@ class Reaction: @unchecked Sendable {
 
   /// The promise that hangs on this one.
   var target: AnyCore? { nil }
+
+  /// Whether the target is settled by this, or because of this, only.
+  var isOnlyWay: Bool { true }
 
   /// What the source's progress counts at the target.
   var share: ProgressShare { ProgressShare() }

@@ -57,6 +57,11 @@ struct Settlement {
 
   var isSettled: Bool { phase == .fulfilled || phase == .failed }
 
+  /// Whether a reaction waits for its turn.
+  func isWaiting(_ reaction: Reaction) -> Bool {
+    reaction.isListed && !(isSettled && reaction.isImmediate)
+  }
+
   // MARK: Attaching
 
   enum Attachment {
@@ -79,6 +84,8 @@ struct Settlement {
   ///
   /// - Returns: Whether it was there, and whether nobody is left who wants the outcome.
   mutating func withdraw(_ reaction: Reaction) -> (wasThere: Bool, isUnwanted: Bool) {
+    // That has been handed out: the list that it may still be in is the settling thread's.
+    if isSettled && reaction.isImmediate { return (false, false) }
     let wasThere = reactions.remove(reaction)
     return (wasThere, wasThere && reactions.isEmpty && phase == .pending)
   }

@@ -41,6 +41,9 @@ extension AnyCore {
   var currentProgress: Double {
     var share = ProgressShare()
     var core = self
+    // Promises that were resolved with one another would send this in circles: noticed at a mark
+    // that moves on at ever greater distances.
+    var (mark, untilMark, distance) = (self, 1, 1)
     while true {
       let (known, upstream) = core.withLock { ($0.progress, $0.upstream) }
       switch upstream?.sources {
@@ -51,6 +54,12 @@ extension AnyCore {
       case .one(let source, let reaction):
         share = share.then(reaction.share)
         core = source
+        guard core !== mark else { return progress }
+        untilMark -= 1
+        if untilMark == 0 {
+          distance *= 2
+          (mark, untilMark) = (core, distance)
+        }
       }
     }
   }
@@ -64,7 +73,7 @@ extension AnyCore {
     var handlers: [@Sendable () -> Void] = []
     var frontier = [self]
     while let core = frontier.popLast() {
-      guard let begun = core.withLock({ $0.beginCancel() }) else { continue }
+      guard let begun = core.beginCancel() else { continue }
       cancelled.append(core)
       handlers += begun.handlers
       begun.upstream?.forEach { source, reaction in

@@ -11,8 +11,14 @@ final class Turn {
   /// The turn that the calling thread is in.
   static var current: Turn? { slot.current }
 
-  /// The promise whose handler runs.
+  /// The link whose handler the calling thread runs on a dispatch queue, outside of a turn.
+  static let onQueue = ThreadLocal<Reaction>()
+
+  /// The promise whose handlers run.
   private(set) var running: AnyCore?
+
+  /// Whose handler runs.
+  var runningReaction: Reaction?
 
   // The promises that wait, linked by `nextScheduled`.
   private var first: AnyCore?
@@ -51,8 +57,9 @@ final class Turn {
       first = core.nextScheduled.take()
       if first == nil { last = nil }
       running = core
-      core.drain()
+      core.drain(in: self)
       running = nil
+      runningReaction = nil
     }
   }
 }

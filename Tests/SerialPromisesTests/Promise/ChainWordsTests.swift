@@ -1,0 +1,175 @@
+import Dispatch
+import Testing
+
+@testable import SerialPromises
+
+/// What each word of a chain makes of a value and of an error.
+struct ChainWordsTests {
+  struct OtherError: Error {}
+
+  private let failed = Promise<Int>.failure(Failed(number: 1))
+
+  // Fails if a type is not taken as it is, or the overload that adopts is chosen for `map`.
+  @Test("then flattens a promise, map does not")
+  func thenAndMap() async throws {
+    let flat: Promise<Int> = Promise.value(1).then { Promise.value($0 + 1) }
+    #expect(await flat.outcome == "2")
+    let nested: Promise<Promise<Int>> = Promise.value(1).map { Promise.value($0 + 1) }
+    #expect(try await nested.value.value == 2)
+    #expect(await nested.join().outcome == "2")
+  }
+
+  // Fails if a look changes the value, or what it throws is lost.
+  @Test("get looks at the value and hands it on")
+  func get() async {
+    let log = Log<Int>()
+    #expect(await Promise.value(1).get { log.append($0) }.outcome == "1")
+    #expect(await failed.get { log.append($0) }.outcome == "failed Failed(number: 1)")
+    #expect(log.all == [1])
+    #expect(await Promise.value(1).get { _ in throw OtherError() }.outcome == "failed OtherError()")
+  }
+
+  // Fails if a look changes the outcome.
+  @Test("tap looks at the outcome and hands it on")
+  func tap() async {
+    let log = Log<String>()
+    #expect(await Promise.value(1).tap { log.append("\($0)") }.outcome == "1")
+    #expect(await failed.tap { log.append("\($0)") }.outcome == "failed Failed(number: 1)")
+    #expect(log.all == ["success(1)", "failure(SerialPromisesTests.Failed(number: 1))"])
+  }
+
+  // Fails if the outcome is not passed through, or a throw does not take its place.
+  @Test("finally runs either way and passes the outcome on, unless it throws")
+  func finally() async {
+    let log = Log<Int>()
+    #expect(await Promise.value(1).finally { log.append(1) }.outcome == "1")
+    #expect(await failed.finally { log.append(2) }.outcome == "failed Failed(number: 1)")
+    #expect(log.all == [1, 2])
+    #expect(await Promise.value(1).finally { throw OtherError() }.outcome == "failed OtherError()")
+    #expect(await failed.finally { throw OtherError() }.outcome == "failed OtherError()")
+  }
+
+  // Fails if a value is recovered, or an error is not.
+  @Test("recover puts a value or a promise in the place of an error")
+  func recover() async {
+    #expect(await failed.recover { _ in 7 }.outcome == "7")
+    #expect(await failed.recover { _ in Promise.value(8) }.outcome == "8")
+    #expect(await failed.recover { _ in throw OtherError() }.outcome == "failed OtherError()")
+    #expect(await Promise.value(1).recover { _ in 7 }.outcome == "1")
+    #expect(await Promise.value(1).recover { _ in Promise.value(8) }.outcome == "1")
+  }
+
+  // Fails if another type's error is caught, or its own is not.
+  @Test("recover(from:) deals with errors of one type, and lets others pass")
+  func recoverFrom() async {
+    #expect(await failed.recover(from: Failed.self) { $0.number + 10 }.outcome == "11")
+    let promise = failed.recover(from: Failed.self) { Promise.value($0.number + 20) }
+    #expect(await promise.outcome == "21")
+    let passing = failed.recover(from: OtherError.self) { _ in 0 }
+    #expect(await passing.outcome == "failed Failed(number: 1)")
+    let other = failed.recover(from: OtherError.self) { _ in Promise.value(0) }
+    #expect(await other.outcome == "failed Failed(number: 1)")
+  }
+
+  // Fails if `catch` calls its handler for a value, or leaves the chain failed.
+  @Test("catch ends a chain")
+  func catching() async {
+    let log = Log<String>()
+    #expect(await failed.catch { log.append("\($0)") }.outcome == "()")
+    #expect(await Promise.value(1).catch { log.append("\($0)") }.outcome == "()")
+    #expect(log.all == ["Failed(number: 1)"])
+    #expect(await failed.catch { _ in throw OtherError() }.outcome == "failed OtherError()")
+  }
+
+  // Fails if an error is dealt with before the word that deals with it, or after it again.
+  @Test("an error passes over handlers for values until something deals with it")
+  func down() async {
+    let log = Log<String>()
+    let promise = Promise.value(1)
+      .then { _ -> Int in throw Failed(number: 2) }
+      .then { log.append("then \($0)") }
+      .map { log.append("map") }
+      .get { log.append("get") }
+      .recover { log.append("recover \($0)") }
+      .catch { log.append("catch \($0)") }
+      .then { log.append("after") }
+    await promise.told()
+    #expect(log.all == ["recover Failed(number: 2)", "after"])
+  }
+
+  // Fails if asynchronous handlers are not awaited, or their errors are lost.
+  @Test("handlers may be asynchronous")
+  func asynchronous() async {
+    let log = Log<String>()
+    let pause = { @Sendable in await Task.yield() }
+    let then = Promise.value(1).then { value in
+      await pause()
+      return value + 1
+    }
+    #expect(await then.outcome == "2")
+    let flat: Promise<Int> = Promise.value(1).then { value in
+      await pause()
+      return Promise.value(value + 2)
+    }
+    #expect(await flat.outcome == "3")
+    let throwing = Promise.value(1).then { value -> Int in
+      await pause()
+      throw Failed(number: value)
+    }
+    #expect(await throwing.outcome == "failed Failed(number: 1)")
+    let recovered = failed.recover { _ in
+      await pause()
+      return 4
+    }
+    #expect(await recovered.outcome == "4")
+    let finally = failed.finally {
+      await pause()
+      log.append("finally")
+    }
+    #expect(await finally.outcome == "failed Failed(number: 1)")
+    let caught = failed.catch { _ in
+      await pause()
+      log.append("catch")
+    }
+    #expect(await caught.outcome == "()")
+    #expect(log.all == ["finally", "catch"])
+  }
+
+  // Fails if an asynchronous handler's task begins on its own: another could begin before it.
+  @Test("asynchronous handlers begin in the order of attaching")
+  func asynchronousOrder() async {
+    let (log, deferred, gate) = (Log<Int>(), Deferred<Int>(), Gate())
+    for index in 0..<100 {
+      deferred.promise.then { _ in
+        log.append(index)
+        await gate.passed()
+      }.start()
+    }
+    deferred.fulfil(1)
+    await deferred.promise.told()
+    #expect(log.all == Array(0..<100))
+    gate.open()
+  }
+
+  // Fails if a callback makes another promise.
+  @Test("callbacks return the promise that they were attached to")
+  func callbacks() {
+    let deferred = Deferred<Int>("callbacks", diagnostics: .silent)
+    let promise = deferred.promise
+    #expect(promise.fulfilled { _ in }.core === promise.core)
+    #expect(promise.failed { _ in }.core === promise.core)
+    #expect(promise.progressed { _ in }.core === promise.core)
+    #expect(promise.start().core === promise.core)
+    #expect(promise.fulfilled { @MainActor _ in }.core === promise.core)
+  }
+
+  // Fails if a handler that is attached when all is over is never called.
+  @Test("a handler that is attached late is called too")
+  func late() async {
+    let promise = Promise.value(1)
+    await promise.told()
+    for index in 0..<10 {
+      #expect(await promise.then { $0 + index }.outcome == "\(1 + index)")
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import Testing
+
+@testable import SerialPromises
+
+/// Who can settle a promise, and what becomes of late or missing attempts.
+struct DeferredTests {
+  private let reports = Reports()
+
+  // Fails if a late attempt is silent, or changes something.
+  @Test("a late fulfil or fail is reported and changes nothing")
+  func late() {
+    let deferred = Deferred<Int>("late", diagnostics: reports.place)
+    deferred.fulfil(1)
+    deferred.fulfil(2)
+    deferred.fail(Failed())
+    let identity = deferred.promise.core.origin.identity
+    #expect(reports.all == [.settledAgain(identity), .settledAgain(identity)])
+    #expect(text(deferred.promise.state) == "1")
+  }
+
+  // Fails if an attempt does not say whether it won, or a lost one is reported.
+  @Test("tryFulfil and tryFail say who won, and report nothing")
+  func trying() {
+    let deferred = Deferred<Int>("trying", diagnostics: reports.place)
+    #expect(deferred.tryFulfil(1))
+    #expect(!deferred.tryFulfil(2))
+    #expect(!deferred.tryFail(Failed()))
+    let other = Deferred<Int>("trying", diagnostics: reports.place)
+    #expect(other.tryFail(Failed()))
+    #expect(!other.tryFail(Failed()))
+    #expect(!other.tryFulfil(1))
+    #expect(text(other.promise.state) == "failed Failed(number: 0)")
+    #expect(reports.all.count == 0)
+  }
+
+  // Fails if an owner that does not know of a cancellation yet is accused.
+  @Test("an attempt after a cancellation is not reported")
+  func afterCancel() {
+    let deferred = Deferred<Int>("cancelled", diagnostics: reports.place)
+    deferred.onCancel {}
+    deferred.promise.cancel()
+    deferred.fulfil(1)
+    deferred.fail(Failed())
+    deferred.progress(0.5)
+    #expect(!deferred.tryFulfil(1))
+    #expect(reports.all.count == 0)
+  }
+
+  // Fails if those who wait for a promise that nobody can settle wait for ever.
+  @Test("one that goes away unsettled fails its promise")
+  func abandoned() async {
+    let promise = { Deferred<Int>("left", diagnostics: reports.place).promise }()
+    let error = PromiseError.abandonedPromise(promise.core.origin.identity)
+    #expect(await promise.outcome == "failed \(error)")
+    #expect(
+      "\(error)" == "nothing is left that could settle promise \"left\"; fulfil or fail it on every path")
+    #expect(reports.all.count == 0)
+  }
+
+  // Fails if a task that drops its two functions, or its deferred, leaves the promise pending.
+  @Test("a cold promise whose task keeps nothing that could settle it fails")
+  func abandonedTask() async {
+    let callbacks = Promise<Int>("callbacks") { _, _ in }
+    #expect(await callbacks.outcome.contains("nothing is left"))
+    let deferred = Promise<Int>("deferred") { _ in }
+    #expect(await deferred.outcome.contains("nothing is left"))
+  }
+
+  // Fails if going away settles a promise that another one settles from now on.
+  @Test("one that goes away after a relay leaves its promise to the other")
+  func relayed() async {
+    let source = Deferred<Int>()
+    let promise = {
+      let deferred = Deferred<Int>()
+      source.promise.relay(to: deferred)
+      return deferred.promise
+    }()
+    source.fulfil(1)
+    #expect(await promise.outcome == "1")
+  }
+
+  // Fails if what a relay forwards is not the outcome and the progress.
+  @Test("relay forwards value, error and progress")
+  func relay() async {
+    let (source, target, log) = (Deferred<Int>(), Deferred<Int>(), Log<Double>())
+    #expect(source.promise.relay(to: target).core === source.promise.core)
+    target.promise.progressed { log.append($0) }
+    source.progress(0.25)
+    source.fulfil(1)
+    await target.promise.told()
+    #expect(log.all == [0.25, 1])
+    #expect(text(target.promise.state) == "1")
+    let (failing, failed) = (Deferred<Int>(), Deferred<Int>())
+    failing.promise.relay(to: failed)
+    failing.fail(Failed())
+    #expect(await failed.promise.outcome == "failed Failed(number: 0)")
+  }
+}

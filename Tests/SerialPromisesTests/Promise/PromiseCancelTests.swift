@@ -1,0 +1,229 @@
+import Dispatch
+import Testing
+
+@testable import SerialPromises
+
+/// Calling a promise off.
+struct PromiseCancelTests {
+  private func cancellable(_ handler: @escaping @Sendable () -> Void = {}) -> Deferred<Int> {
+    let deferred = Deferred<Int>("cancellable")
+    deferred.onCancel(handler)
+    return deferred
+  }
+
+  // Fails if a promise can be cancelled that nobody can stop.
+  @Test("without a cancel handler, it goes on")
+  func withoutHandler() async {
+    let deferred = Deferred<Int>()
+    #expect(!deferred.promise.cancel())
+    #expect(text(deferred.promise.state) == "pending")
+    deferred.fulfil(1)
+    #expect(await deferred.promise.outcome == "1")
+  }
+
+  // Fails if the order is another, or the cancel handlers do not see a cancelled promise.
+  @Test("it fails, then its cancel handlers are called, then its failure handlers")
+  func order() async {
+    let (log, deferred) = (Log<String>(), Deferred<Int>())
+    let promise = deferred.promise
+    promise.failed { log.append("failed \($0)") }.fulfilled { log.append("\($0)") }
+      .progressed { log.append("\($0)") }
+    deferred.onCancel { log.append("first \(text(promise.state))") }
+    deferred.onCancel { log.append("second") }
+    #expect(promise.cancel())
+    #expect(log.all.prefix(2) == ["first failed CancellationError()", "second"])
+    await promise.told()
+    let all = ["first failed CancellationError()", "second", "failed CancellationError()"]
+    #expect(log.all == all)
+  }
+
+  // Fails if a cancel handler that waits for its own promise never returns.
+  @Test("a cancel handler may ask for the outcome")
+  func asking() async {
+    let (log, deferred) = (Log<String>(), Deferred<Int>())
+    let promise = deferred.promise
+    deferred.onCancel {
+      do { log.append("\(try promise.wait())") } catch { log.append("\(error)") }
+    }
+    #expect(promise.cancel())
+    #expect(log.all == ["CancellationError()"])
+  }
+
+  // Fails if those who wait are told twice, or the second call says that it cancelled.
+  @Test("cancelling again, or settling afterwards, changes nothing")
+  func twice() async {
+    let log = Log<Int>()
+    let deferred = cancellable { log.append(1) }
+    #expect(deferred.promise.cancel())
+    #expect(!deferred.promise.cancel())
+    #expect(!deferred.tryFulfil(1))
+    #expect(log.count == 1)
+    #expect(await deferred.promise.outcome == "failed CancellationError()")
+  }
+
+  // Fails if something settled can be cancelled.
+  @Test("a settled promise stays as it is", arguments: [false, true])
+  func settled(fails: Bool) {
+    let log = Log<Int>()
+    let deferred = cancellable { log.append(1) }
+    if fails { deferred.fail(Failed()) } else { deferred.fulfil(1) }
+    #expect(!deferred.promise.cancel())
+    #expect(text(deferred.promise.state) == (fails ? "failed Failed(number: 0)" : "1"))
+    #expect(log.count == 0)
+  }
+
+  // Fails if a handler that is registered late is forgotten.
+  @Test("a cancel handler that is registered after the cancellation is called at once")
+  func lateHandler() {
+    let (log, deferred) = (Log<Int>(), cancellable())
+    deferred.promise.cancel()
+    deferred.onCancel { log.append(1) }
+    #expect(log.count == 1)
+    let settled = Deferred<Int>()
+    settled.fulfil(1)
+    settled.onCancel { log.append(2) }
+    #expect(log.count == 1)
+  }
+
+  // Fails if cancelling the end of a chain does not reach its beginning.
+  @Test("cancelling a derived promise cancels its source when nobody else wants it")
+  func derived() async {
+    let log = Log<String>()
+    let deferred = cancellable { log.append("stop") }
+    let derived = deferred.promise.then { $0 }.map { $0 }.recover { _ in 9 }
+    #expect(derived.cancel())
+    #expect(log.all == ["stop"])
+    #expect(text(deferred.promise.state) == "failed CancellationError()")
+    #expect(await derived.outcome == "failed CancellationError()")
+  }
+
+  // Fails if somebody's wish is overlooked, or a wish that was taken back still counts.
+  @Test("it leaves a source alone that somebody else wants, until they do not")
+  func shared() async {
+    let log = Log<String>()
+    let deferred = cancellable { log.append("stop") }
+    let (one, other) = (deferred.promise.then { $0 }, deferred.promise.then { $0 })
+    #expect(one.cancel())
+    #expect(text(deferred.promise.state) == "pending")
+    #expect(text(other.state) == "pending")
+    #expect(log.count == 0)
+    #expect(other.cancel())
+    #expect(log.all == ["stop"])
+  }
+
+  // Fails if a source that cannot be cancelled keeps what hangs on it from being so.
+  @Test("a derived promise can be cancelled though its source cannot")
+  func derivedOnly() async {
+    let (log, deferred) = (Log<Int>(), Deferred<Int>())
+    let derived = deferred.promise.then { log.append($0) }
+    #expect(derived.cancel())
+    deferred.fulfil(1)
+    await deferred.promise.told()
+    #expect(log.count == 0, "a handler that was called off is not called")
+    #expect(await derived.outcome == "failed CancellationError()")
+    #expect(text(deferred.promise.state) == "1")
+  }
+
+  // Fails if the promise that a handler returned is not called off with the one that waits for it.
+  @Test("cancelling a promise cancels the one that it was resolved with")
+  func adopted() async {
+    let (log, begun) = (Log<String>(), Gate())
+    let inner = cancellable { log.append("stop") }
+    let outer = Promise.value(1).then { _ in
+      defer { begun.open() }
+      return inner.promise
+    }
+    await begun.passed()
+    await Promise.value(0).told()
+    #expect(outer.cancel())
+    #expect(text(inner.promise.state) == "failed CancellationError()")
+    #expect(log.all == ["stop"])
+  }
+
+  // Fails if a cancellation that falls between resolving and waiting reaches nobody.
+  @Test("a promise that is cancelled while it is resolved with another cancels that one")
+  func adoptedAtOnce() async {
+    for _ in 0..<(isLong ? 10_000 : 500) {
+      let (outer, inner) = (cancellable(), cancellable())
+      let both = Locked(0)
+      onThreads(2) { index in
+        both.withLock { $0 += 1 }
+        while both.withLock({ $0 }) < 2 {}
+        if index == 0 { inner.promise.relay(to: outer) } else { outer.promise.cancel() }
+      }
+      #expect(await outer.promise.outcome == "failed CancellationError()")
+      // If the cancellation came first, the relay came too late and touched nothing.
+      let state = text(inner.promise.state)
+      if state == "pending" { #expect(inner.promise.core.withLock { $0.upstream } == nil) }
+      let wasAdopted = outer.promise.core.withLock { $0.isBound }
+      #expect((state == "pending") == !wasAdopted)
+    }
+  }
+
+  // Fails if the task goes on, or the promise waits for it.
+  @Test("cancelling a promise cancels the task of its asynchronous work or handler")
+  func task() async {
+    for handler in [false, true] {
+      let (begun, told) = (Gate(), Gate())
+      let work = { @Sendable () async -> Int in
+        begun.open()
+        await withTaskCancellationHandler {
+          await told.passed()
+        } onCancel: {
+          told.open()
+        }
+        return 1
+      }
+      let promise =
+        handler
+        ? Promise.value(1).then { _ in await work() } : Promise<Int> { await work() }.start()
+      await begun.passed()
+      #expect(promise.cancel())
+      #expect(await promise.outcome == "failed CancellationError()")
+      await told.passed()
+    }
+  }
+
+  // Fails if the wait goes on, or the work does though nobody wants it.
+  @Test("cancelling the task that awaits ends the wait, and the promise if nobody else wants it")
+  func awaiting() async {
+    for isShared in [false, true] {
+      let log = Log<String>()
+      let deferred = cancellable { log.append("stop") }
+      if isShared { deferred.promise.fulfilled { _ in } }
+      let waiter = Task { await deferred.promise.outcome }
+      while deferred.promise.core.withLock({ !$0.isLookedAt }) { await Task.yield() }
+      waiter.cancel()
+      #expect(await waiter.value == "failed CancellationError()")
+      #expect(log.all == (isShared ? [] : ["stop"]))
+      #expect(text(deferred.promise.state) == (isShared ? "pending" : "failed CancellationError()"))
+    }
+  }
+
+  // Fails if a task that was cancelled before waits for ever.
+  @Test("a task that is cancelled already does not wait")
+  func cancelledBefore() async {
+    let (deferred, gate) = (cancellable(), Gate())
+    let waiter = Task {
+      await gate.passed()
+      return await deferred.promise.outcome
+    }
+    waiter.cancel()
+    gate.open()
+    #expect(await waiter.value == "failed CancellationError()")
+  }
+
+  // Fails if a cold promise that was called off runs its task after all.
+  @Test("a cold promise that is cancelled never begins")
+  func cold() async {
+    let log = Log<Int>()
+    let promise = Promise<Int> { resolve, _ in
+      log.append(1)
+      resolve(1)
+    }
+    #expect(promise.then { $0 }.cancel())
+    promise.start()
+    #expect(await promise.outcome == "failed CancellationError()")
+    #expect(log.count == 0)
+  }
+}

@@ -1,0 +1,139 @@
+import Testing
+
+@testable import SerialPromises
+
+/// Promises as a manager's steps.
+struct PromiseStepTests {
+  // Fails if a promise is started before its turn, or the next step before it is settled.
+  @Test("promises run one after another, each started when its turn has come")
+  func order() async {
+    let (log, manager) = (Log<String>(), PromiseManager())
+    let deferreds = (0..<3).map { _ in Locked<Deferred<Int>?>(nil) }
+    let begun = (0..<3).map { _ in Gate() }
+    for index in 0..<3 {
+      manager.add(
+        Promise<Int> { deferred in
+          log.append("begin \(index)")
+          deferreds[index].withLock { $0 = deferred }
+          begun[index].open()
+        }.fulfilled { _ in log.append("end \(index)") })
+    }
+    for index in 0..<3 {
+      await begun[index].passed()
+      #expect(log.last == "begin \(index)")
+      deferreds[index].withLock { $0.take() }?.fulfil(index)
+    }
+    await manager.idle()
+    #expect(log.all == ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"])
+  }
+
+  // Fails if a failed promise ends its step as if it had not failed.
+  @Test("a promise that fails fails its step, as the policy wants")
+  func failure() async {
+    let (manager, log) = (PromiseManager(onFailure: .stop), Log<Int>())
+    let handle = manager.add(Promise<Int>.failure(Failed(number: 3)))
+    let next = manager.add { then in
+      log.append(1)
+      then()
+    }
+    #expect(text(await handle.outcome) == "failed Failed(number: 3)")
+    #expect(text(next.state) == "waiting")
+    manager.resume()
+    #expect(text(await next.outcome) == "succeeded")
+  }
+
+  // Fails if a hot promise, or one that is settled already, is a step for ever.
+  @Test("a hot promise is a step too, and any promise may be a step twice")
+  func hot() async {
+    let (manager, promise) = (PromiseManager(), Promise.value(1))
+    let handles = [manager.add(promise), manager.add(promise), manager.add(promise.then { $0 })]
+    for handle in handles { #expect(text(await handle.outcome) == "succeeded") }
+  }
+
+  // Fails if an abandoned promise blocks the queue.
+  @Test("a promise that nobody can settle any more fails its step, and the queue goes on")
+  func abandoned() async {
+    let manager = PromiseManager()
+    let handle = manager.add(Promise<Int>("left") { _, _ in })
+    #expect(text(await handle.outcome).contains("nothing is left that could settle promise"))
+    #expect(text(await manager.add { then in then() }.outcome) == "succeeded")
+  }
+
+  // Fails if the step is not called off, or the promise is not.
+  @Test("cancelling the step cancels the promise")
+  func cancel() async {
+    let (manager, log, begun) = (PromiseManager(), Log<String>(), Gate())
+    let promise = Promise<Int> { deferred in
+      deferred.onCancel {
+        // Holds it, or it would have been abandoned.
+        withExtendedLifetime(deferred) { log.append("stop") }
+      }
+      begun.open()
+    }
+    let handle = manager.add(promise)
+    await begun.passed()
+    handle.cancel()
+    #expect(text(await handle.outcome) == "cancelled")
+    #expect(log.all == ["stop"])
+    #expect(text(promise.state) == "failed CancellationError()")
+  }
+
+  // Fails if a step whose promise cannot be cancelled ends early.
+  @Test("a promise that cannot be cancelled ends its step when it is settled")
+  func cannotCancel() async {
+    let (manager, deferred) = (PromiseManager(), Deferred<Int>())
+    let handle = manager.add(deferred.promise)
+    handle.cancel()
+    #expect(text(handle.state) == "running")
+    deferred.fulfil(1)
+    #expect(text(await handle.outcome) == "succeeded")
+  }
+
+  // Fails if a step that never runs starts its promise.
+  @Test("a promise whose step is cancelled while it waits is never started")
+  func cancelledWaiting() async {
+    let (manager, log, taken) = (PromiseManager(), Log<Int>(), Taken())
+    manager.add(taken.handler)
+    let handle = manager.add(
+      Promise<Int> { resolve, _ in
+        log.append(1)
+        resolve(1)
+      })
+    handle.cancel()
+    taken.call()
+    await manager.idle()
+    #expect(log.count == 0)
+  }
+
+  // Fails if the progress of a promise is not the step's.
+  @Test("a promise's progress is its step's")
+  func progress() async {
+    let (manager, deferred) = (PromiseManager(), Deferred<Int>())
+    manager.add(deferred.promise)
+    let next = manager.add { then in then() }
+    deferred.progress(0.5)
+    #expect(manager.progress == 0.25)
+    deferred.fulfil(1)
+    #expect(text(await next.outcome) == "succeeded")
+  }
+
+  // Fails if progress that two threads pass on in another order is reported as a mistake.
+  @Test("progress that arrives out of order is no misuse")
+  func progressOutOfOrder() async {
+    let (reports, taken) = (Reports(), Taken())
+    let manager = PromiseManager(diagnostics: reports.place)
+    for _ in 0..<(isLong ? 2_000 : 100) {
+      let deferreds = (0..<8).map { _ in Deferred<Int>() }
+      let handle = manager.add(when(deferreds.map(\.promise)))
+      onThreads(4) { thread in
+        for index in [thread, thread + 4] {
+          for part in 1...4 { deferreds[index].progress(Double(part) / 4) }
+          deferreds[index].fulfil(index)
+        }
+      }
+      #expect(text(await handle.outcome) == "succeeded")
+    }
+    #expect(reports.all.count == 0)
+    withExtendedLifetime(taken) {}
+  }
+}

@@ -1,0 +1,151 @@
+import Dispatch
+import Testing
+
+@testable import SerialPromises
+
+/// Waiting with a thread.
+struct WaitTests {
+  /// Runs something that blocks on a thread of its own.
+  private func blocking(_ body: @escaping @Sendable () throws -> Int) async -> String {
+    await withCheckedContinuation { continuation in
+      onOwnThread {
+        do { continuation.resume(returning: "\(try body())") } catch {
+          continuation.resume(returning: "failed \(error)")
+        }
+      }
+    }
+  }
+
+  // Fails if the thread is not woken, or the error is lost.
+  @Test("it returns the value, or throws the error", arguments: Moment.allCases)
+  func outcomes(_ moment: Moment) async {
+    let value = await blocking { try moment.settling(.success(1)) { $0 }.wait() }
+    #expect(value == "1")
+    let error = await blocking { try moment.settling(.failure(Failed())) { $0 }.wait() }
+    #expect(error == "failed Failed(number: 0)")
+  }
+
+  // Fails if the time is not limited, or the promise suffers from it.
+  @Test("with a timeout, it throws and leaves the promise alone")
+  func timeout() async {
+    let deferred = Deferred<Int>()
+    let first = await blocking { try deferred.promise.wait(timeout: .milliseconds(1)) }
+    #expect(first == "failed \(PromiseError.timedOut(.milliseconds(1)))")
+    #expect(text(deferred.promise.state) == "pending")
+    deferred.fulfil(2)
+    #expect(await blocking { try deferred.promise.wait(timeout: .seconds(1000)) } == "2")
+  }
+
+  // Fails if a thread that is about to wait keeps the handlers that it made runnable.
+  @Test("in a handler, it waits for what that handler made runnable")
+  func handsOver() async {
+    let promise = Promise.value(1).then { value in
+      let (first, second) = (Deferred<Int>(), Deferred<Int>())
+      let derived = first.promise.then { $0 + 1 }
+      let other = second.promise.then { $0 + 1 }
+      first.fulfil(value)
+      second.fulfil(value + 10)
+      return try derived.wait() + other.wait()
+    }
+    #expect(await promise.outcome == "14")
+  }
+
+  // Fails if what another thread or task is at work on is taken for what has to wait for this.
+  @Test("in a handler, it waits for an earlier one that works elsewhere")
+  func elsewhere() async {
+    let (deferred, queue, gate) = (Deferred<Int>(), DispatchQueue(label: "other"), Gate())
+    let onQueue = deferred.promise.then(on: queue) { value in
+      gate.block()
+      return value + 1
+    }
+    let inTask = deferred.promise.then { value in
+      await gate.passed()
+      return value + 2
+    }
+    let promise = deferred.promise.then { _ in
+      gate.open()
+      return try onQueue.wait() + inTask.wait()
+    }
+    deferred.fulfil(1)
+    #expect(await promise.outcome == "5")
+  }
+
+  // Fails if what a time limit or another promise can end is taken for a deadlock.
+  @Test("in a handler, it waits for what something else may end")
+  func otherWays() async {
+    let deferred = Deferred<Int>()
+    let (source, clock) = (deferred.promise, ManualClock())
+    let promise = source.then { _ in
+      let later = source.then { $0 + 1 }
+      let race = try Promise.race([later, .value(7)]).wait()
+      let limited = later.timeout(.seconds(1), clock: clock)
+      onOwnThread {
+        Task {
+          await clock.slept.passed()
+          clock.advance(by: .seconds(1))
+        }
+      }
+      do { return try limited.wait() } catch { return race }
+    }
+    deferred.fulfil(1)
+    #expect(await promise.outcome == "7")
+  }
+
+  // Fails if it waits for ever: the handler that has to end first is the one that waits.
+  @Test("in a handler on which the promise depends, it stops the program and says why")
+  func ownHandler() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let deferred = Deferred<Int>("own")
+      let place = Locked<Promise<Int>?>(nil)
+      let promise = deferred.promise.then { value in
+        try place.withLock { $0 }?.then { $0 }.wait() ?? value
+      }
+      place.withLock { $0 = promise }
+      deferred.fulfil(1)
+      _ = try await promise.value
+    }
+    #expect(message(result).contains("\"own\" was waited for in a handler"))
+  }
+
+  // Fails if a handler that comes after the one that waits is waited for.
+  @Test("in a handler, for one that comes after it, it stops the program and says why")
+  func laterHandler() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let promise = Promise<Int>("later") { resolve, _ in resolve(1) }
+      _ = try await promise.then { _ in try promise.then { $0 }.wait() }.value
+    }
+    #expect(message(result).contains("\"later\" was waited for in a handler"))
+  }
+
+  // Fails if a handler on a queue is not known to run.
+  @Test("in a handler on a queue on which the promise depends, it stops the program")
+  func ownHandlerOnQueue() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let deferred = Deferred<Int>("queue")
+      let place = Locked<Promise<Int>?>(nil)
+      let promise = deferred.promise.then(on: DispatchQueue(label: "own")) { value in
+        try place.withLock { $0 }?.map { $0 }.wait() ?? value
+      }
+      place.withLock { $0 = promise }
+      deferred.fulfil(1)
+      _ = try await promise.value
+    }
+    #expect(message(result).contains("\"queue\" was waited for in a handler"))
+  }
+
+  // Fails if the main thread waits for what has to run on it.
+  @Test("on the main thread, for a handler that runs there, it stops the program and says why")
+  func mainThread() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      await MainActor.run {
+        let promise = Promise.value(1).then { @MainActor value in value + 1 }
+        _ = try? promise.map { $0 }.wait()
+      }
+    }
+    #expect(message(result).contains("was waited for on the main thread"))
+  }
+
+  private func message(_ result: ExitTest.Result?) -> String {
+    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+  }
+}

@@ -1,0 +1,149 @@
+import Dispatch
+import Testing
+
+@testable import SerialPromises
+
+private let mainKey: DispatchSpecificKey<Bool> = {
+  let key = DispatchSpecificKey<Bool>()
+  DispatchQueue.main.setSpecific(key: key, value: true)
+  return key
+}()
+
+/// Whether the caller is on the main queue, which is the main actor's.
+func onMainActor() -> Bool { DispatchQueue.getSpecific(key: mainKey) == true }
+
+/// Where a chain's handlers run.
+struct WhereChainsRunTests {
+  private let key = DispatchSpecificKey<String>()
+  private let queue = DispatchQueue(label: "chain")
+
+  init() {
+    queue.setSpecific(key: key, value: "queue")
+  }
+
+  private func place() -> String { DispatchQueue.getSpecific(key: key) ?? "elsewhere" }
+
+  // Fails if a word ignores its queue, or one without a queue runs on it.
+  @Test("on: names the queue, for that handler only", arguments: Moment.allCases)
+  func queues(_ moment: Moment) async {
+    let log = Log<String>()
+    let here = { @Sendable [self] (name: String) in log.append("\(name) \(place())") }
+    let promise = moment.settling(.success(1)) { promise in
+      promise
+        .then(on: queue) { _ in here("then") }
+        .then(on: queue) { _ in
+          here("then promise")
+          return Promise.value(1)
+        }
+        .map(on: queue) { _ in here("map") }
+        .get(on: queue) { here("get") }
+        .tap(on: queue) { _ in here("tap") }
+        .finally(on: queue) { here("finally") }
+        .then { here("free") }
+        .then(on: queue) { throw Failed() }
+        .recover(on: queue) { _ in here("recover") }
+        .then(on: queue) { throw Failed() }
+        .recover(from: Failed.self, on: queue) { _ in
+          here("recover from")
+          return Promise.value(())
+        }
+        .then(on: queue) { throw Failed() }
+        .catch(on: queue) { _ in here("catch") }
+        .fulfilled(on: queue) { here("fulfilled") }
+    }
+    await promise.told()
+    queue.sync {}
+    let expected = [
+      "then queue", "then promise queue", "map queue", "get queue", "tap queue", "finally queue",
+      "free elsewhere", "recover queue", "recover from queue", "catch queue", "fulfilled queue",
+    ]
+    #expect(log.all == expected)
+  }
+
+  // Fails if handlers for one queue are sent there by several threads, or past the promise's order.
+  @Test("handlers on one queue are called there in the order of attaching")
+  func orderOnQueue() async {
+    for _ in 0..<(isLong ? 10_000 : 500) {
+      let (log, deferred) = (Log<Int>(), Deferred<Int>())
+      let settler = Gate()
+      onOwnThread {
+        deferred.fulfil(1)
+        settler.open()
+      }
+      for index in 0..<20 { deferred.promise.fulfilled(on: queue) { _ in log.append(index) } }
+      await settler.passed()
+      await deferred.promise.told()
+      queue.sync {}
+      #expect(log.all == Array(0..<20))
+    }
+  }
+
+  // Fails if progress reaches a queue after the outcome: it is sent past the promise's order.
+  @Test("on one queue, progress is told before the outcome")
+  func progressOnQueue() async {
+    for _ in 0..<100 {
+      let (log, deferred) = (Log<String>(), Deferred<Int>())
+      deferred.promise
+        .fulfilled(on: queue) { _ in log.append("fulfilled") }
+        .progressed(on: queue) { log.append("\($0)") }
+      deferred.progress(0.5)
+      deferred.fulfil(1)
+      await deferred.promise.told()
+      queue.sync {}
+      #expect(log.all == ["0.5", "1.0", "fulfilled"])
+    }
+  }
+
+  // Fails if a closure of the main actor runs elsewhere (it would trap), or a plain one there.
+  @Test("closures of the main actor run there, others do not")
+  func mainActor() async {
+    let log = Log<String>()
+    let here = { @Sendable (name: String) in
+      log.append("\(name) \(onMainActor() ? "main" : "other")")
+    }
+    let first = Promise.value(1)
+      .then { @MainActor _ in here("then") }
+      .then { @MainActor _ in
+        here("then promise")
+        return Promise.value(1)
+      }
+    let looks = first.map { @MainActor _ in here("map") }
+      .get { @MainActor in here("get") }
+      .tap { @MainActor _ in here("tap") }
+      .finally { @MainActor in here("finally") }
+    let recovered = looks.then { here("free") }
+      .then { throw Failed() }
+      .recover { @MainActor _ in here("recover") }
+    let promise = recovered.then { throw Failed() }
+      .catch { @MainActor _ in here("catch") }
+      .fulfilled { @MainActor in here("fulfilled") }
+    await promise.told()
+    // What was sent to the main actor before this is done by now.
+    await MainActor.run {}
+    let expected = [
+      "then main", "then promise main", "map main", "get main", "tap main", "finally main",
+      "free other", "recover main", "catch main", "fulfilled main",
+    ]
+    #expect(log.all == expected)
+  }
+
+  // Fails if an asynchronous handler of the main actor begins, or goes on, elsewhere.
+  @Test("asynchronous handlers of the main actor run there")
+  func asynchronousOnMain() async {
+    let promise = Promise.value(1).then { @MainActor _ in
+      let before = onMainActor()
+      await Task.yield()
+      return before && onMainActor()
+    }
+    #expect(await promise.outcome == "true")
+  }
+
+  // Fails if a handler runs on the thread that settles or attaches.
+  @Test("without a queue, handlers run on another thread than the one that settles")
+  func elsewhere() async {
+    let deferred = Deferred<Int>()
+    let promise = deferred.promise.then { [self] _ in place() }
+    queue.sync { deferred.fulfil(1) }
+    #expect(await promise.outcome == "elsewhere")
+  }
+}

@@ -1,0 +1,188 @@
+@testable import SerialPromises
+
+/// What can happen to a promise's settlement.
+enum SettlementEvent: Hashable, Sendable {
+  case attach(isImmediate: Bool, looksAtFailures: Bool)
+  case withdraw(Int)
+  case settle(fulfils: Bool, adopted: Bool)
+  case bind, beginCancel, endCancel, onCancel, next, demand
+  case report(Double), rise(Double)
+  case listen, watch
+}
+
+/// What `Settlement` should do, written as plainly as possible: no lists of nodes, nothing shared,
+/// nothing left out because most promises do not need it.
+struct SettlementModel: Hashable {
+  struct Waiting: Hashable {
+    let id: Int
+    let isImmediate: Bool
+  }
+
+  struct Delivery: Hashable {
+    let listener: Int
+    let fraction: Double
+  }
+
+  var phase = Settlement.Phase.pending
+  var isBound = false
+  var hasUpstream: Bool
+  var wasCancelled = false
+  var isDemanded = false
+  var isLookedAt = false
+  var isScheduled = false
+  var isWatched = false
+  var cancelHandlers = 0
+  var progress = 0.0
+  var waiting: [Waiting] = []
+  var made = 0
+  var listeners = 0
+  var deliveries: [Delivery] = []
+
+  init(hasUpstream: Bool) {
+    self.hasUpstream = hasUpstream
+  }
+
+  private var isSettled: Bool { phase == .fulfilled || phase == .failed }
+
+  /// What the state looks like from outside.
+  var observation: String {
+    """
+    \(phase) bound \(isBound) upstream \(hasUpstream) cancelled \(wasCancelled) \
+    demanded \(isDemanded) looked \(isLookedAt) scheduled \(isScheduled) watched \(isWatched) \
+    progress \(progress)
+    """
+  }
+
+  /// - Returns: What the event answers.
+  mutating func apply(_ event: SettlementEvent) -> String {
+    switch event {
+    case .attach(let isImmediate, let looks): attach(isImmediate, looks)
+    case .withdraw(let id): withdraw(id)
+    case .settle(let fulfils, let adopted): settle(fulfils, adopted)
+    case .bind: bind()
+    case .beginCancel: beginCancel()
+    case .endCancel: publish(as: .failed, watchers: [])
+    case .onCancel: onCancel()
+    case .next: next()
+    case .demand: demand()
+    case .report(let fraction): report(fraction)
+    case .rise(let fraction): rise(to: fraction)
+    case .listen: listen()
+    case .watch: watch()
+    }
+  }
+
+  private mutating func claim() -> Bool {
+    defer { isScheduled = true }
+    return !isScheduled
+  }
+
+  private mutating func attach(_ isImmediate: Bool, _ looks: Bool) -> String {
+    let reaction = Waiting(id: made, isImmediate: isImmediate)
+    made += 1
+    isLookedAt = isLookedAt || looks
+    if isSettled, isImmediate { return "due" }
+    waiting.append(reaction)
+    return isSettled && claim() ? "schedules" : "listed"
+  }
+
+  private mutating func withdraw(_ id: Int) -> String {
+    let wasThere = waiting.contains { $0.id == id }
+    waiting.removeAll { $0.id == id }
+    return "was there \(wasThere), unwanted \(wasThere && waiting.isEmpty && phase == .pending)"
+  }
+
+  private mutating func settle(_ fulfils: Bool, _ adopted: Bool) -> String {
+    guard phase == .pending, adopted || !isBound else { return "too late" }
+    var watchers: [Int] = []
+    if fulfils, progress < 1 { watchers = move(to: 1) }
+    return publish(as: fulfils ? .fulfilled : .failed, watchers: watchers)
+  }
+
+  private mutating func publish(as phase: Settlement.Phase, watchers: [Int]) -> String {
+    self.phase = phase
+    let due = waiting.filter(\.isImmediate).map(\.id)
+    waiting.removeAll(where: \.isImmediate)
+    hasUpstream = false
+    cancelHandlers = 0
+    let schedules = (!waiting.isEmpty || !deliveries.isEmpty) && claim()
+    return "due \(due), watchers \(watchers), schedules \(schedules)"
+  }
+
+  private mutating func bind() -> String {
+    guard phase == .pending, !isBound else { return "too late" }
+    isBound = true
+    defer { hasUpstream = true }
+    return "spent \(hasUpstream), watched \(isWatched)"
+  }
+
+  private mutating func beginCancel() -> String {
+    guard phase == .pending, hasUpstream || cancelHandlers > 0 else { return "cannot" }
+    phase = .cancelling
+    wasCancelled = true
+    return "handlers \(cancelHandlers), upstream \(hasUpstream)"
+  }
+
+  private mutating func onCancel() -> String {
+    if phase == .pending { cancelHandlers += 1 }
+    return "now \(wasCancelled)"
+  }
+
+  private mutating func next() -> String {
+    if !deliveries.isEmpty {
+      let delivery = deliveries.removeFirst()
+      return "listener \(delivery.listener) hears \(delivery.fraction)"
+    }
+    if isSettled, !waiting.isEmpty { return "reaction \(waiting.removeFirst().id)" }
+    isScheduled = false
+    return "nothing"
+  }
+
+  private mutating func demand() -> String {
+    guard !isDemanded else { return "known" }
+    isDemanded = true
+    return "upstream \(hasUpstream)"
+  }
+
+  /// - Returns: Who hangs on this and is to be told.
+  private mutating func move(to fraction: Double) -> [Int] {
+    progress = fraction
+    guard isWatched else { return [] }
+    for listener in 0..<listeners { deliveries.append(Delivery(listener: listener, fraction: fraction)) }
+    return waiting.map(\.id)
+  }
+
+  private mutating func report(_ fraction: Double) -> String {
+    guard phase == .pending, !isBound, fraction >= progress, fraction <= 1 else {
+      return "refused, watchers [], schedules false"
+    }
+    return fraction == progress ? "unchanged, watchers [], schedules false" : announce(fraction)
+  }
+
+  private mutating func rise(to fraction: Double) -> String {
+    guard phase == .pending, fraction > progress else {
+      return "unchanged, watchers [], schedules false"
+    }
+    return announce(fraction)
+  }
+
+  private mutating func announce(_ fraction: Double) -> String {
+    let watchers = move(to: fraction)
+    let schedules = isWatched && !deliveries.isEmpty && claim()
+    return "risen to \(fraction), watchers \(watchers), schedules \(schedules)"
+  }
+
+  private mutating func listen() -> String {
+    let listener = listeners
+    listeners += 1
+    guard progress > 0 else { return "schedules false" }
+    deliveries.append(Delivery(listener: listener, fraction: progress))
+    return "schedules \(claim())"
+  }
+
+  private mutating func watch() -> String {
+    guard !isWatched else { return "known" }
+    isWatched = true
+    return "upstream \(hasUpstream)"
+  }
+}

@@ -1,0 +1,101 @@
+import Testing
+
+@testable import SerialPromises
+
+/// The settlement against a naive model, event by event, with no threads.
+struct SettlementTests {
+  // Fails if any transition of `Settlement` is changed: what it answers, whom it tells, its phase;
+  // or if something is settled or handed out twice, early, late or in another order. Then it
+  // prints the shortest history that shows it.
+  @Test(
+    "every event in every reachable state does what the model says", arguments: [false, true])
+  func everyEventInEveryState(hasUpstream: Bool) {
+    var search = Search(hasUpstream: hasUpstream)
+    search.run()
+    print("settlement, upstream \(hasUpstream): \(search.summary)")
+    #expect(search.pairs >= 20_000)
+    #expect(search.reached == [.pending, .cancelling, .fulfilled, .failed])
+  }
+}
+
+/// Goes through the states that the model can reach, nearest first.
+private struct Search {
+  private typealias Place = (model: SettlementModel, history: [SettlementEvent])
+
+  private let hasUpstream: Bool
+  private var seen: Set<SettlementModel> = []
+  private(set) var pairs = 0
+  private(set) var reached: Set<Settlement.Phase> = []
+
+  private let reactions = isLong ? 3 : 2
+  private let listeners = isLong ? 2 : 1
+
+  init(hasUpstream: Bool) {
+    self.hasUpstream = hasUpstream
+  }
+
+  var summary: String { "\(seen.count) states, \(pairs) pairs of state and event" }
+
+  mutating func run() {
+    let start = SettlementModel(hasUpstream: hasUpstream)
+    seen = [start]
+    var frontier: [Place] = [(start, [])]
+    while !frontier.isEmpty {
+      var further: [Place] = []
+      for place in frontier {
+        reached.insert(place.model.phase)
+        for event in events(in: place.model) {
+          var model = place.model
+          let answer = model.apply(event)
+          pairs += 1
+          guard agrees(model, answer, place.history, event) else { return }
+          if seen.insert(model).inserted { further.append((model, place.history + [event])) }
+        }
+      }
+      frontier = further
+    }
+  }
+
+  /// What may happen: everything, as long as there are few of each kind.
+  private func events(in model: SettlementModel) -> [SettlementEvent] {
+    var events: [SettlementEvent] = [.bind, .beginCancel, .demand, .watch]
+    if model.made < reactions {
+      events += [
+        .attach(isImmediate: true, looksAtFailures: true),
+        .attach(isImmediate: false, looksAtFailures: true),
+        .attach(isImmediate: false, looksAtFailures: false),
+      ]
+    }
+    events += (0..<model.made).map { .withdraw($0) }
+    for fulfils in [true, false] {
+      events += [.settle(fulfils: fulfils, adopted: false), .settle(fulfils: fulfils, adopted: true)]
+    }
+    events += [.report(0.25), .report(0.5), .report(1.5), .rise(0.5)]
+    if model.cancelHandlers < 1 { events.append(.onCancel) }
+    if model.listeners < listeners { events.append(.listen) }
+    // Only the one who began to cancel ends it, and only a drain asks what is next.
+    if model.phase == .cancelling { events.append(.endCancel) }
+    if model.isScheduled { events.append(.next) }
+    return events
+  }
+
+  private func agrees(
+    _ model: SettlementModel, _ answer: String, _ history: [SettlementEvent],
+    _ event: SettlementEvent
+  ) -> Bool {
+    var settlement = SettlementUnderTest(hasUpstream: hasUpstream)
+    defer { settlement.dissolve() }
+    for event in history { _ = settlement.apply(event) }
+    let actual = settlement.apply(event)
+    if actual == answer, settlement.observation == model.observation, settlement.faults.isEmpty {
+      return true
+    }
+    Issue.record(
+      """
+      after \(history), \(event):
+      expected \(answer); \(model.observation)
+      but was  \(actual); \(settlement.observation); faults \(settlement.faults)
+      """)
+    return false
+  }
+}

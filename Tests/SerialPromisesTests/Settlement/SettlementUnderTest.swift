@@ -1,0 +1,173 @@
+import Testing
+
+@testable import SerialPromises
+
+/// A real settlement, told the model's events, that says in the model's words what it answers.
+///
+/// It also keeps the books that no answer may contradict, whatever the model says.
+struct SettlementUnderTest {
+  /// A reaction that does nothing but be known.
+  final class Probe: Reaction, @unchecked Sendable {
+    // Sendable as its superclass is: it adds constants only.
+    let id: Int
+    private let immediate: Bool
+    private let looks: Bool
+
+    init(_ id: Int, isImmediate: Bool, looksAtFailures: Bool) {
+      self.id = id
+      immediate = isImmediate
+      looks = looksAtFailures
+    }
+
+    override var isImmediate: Bool { immediate }
+    override var looksAtFailures: Bool { looks }
+  }
+
+  private let other = AnyCore(origin: Origin("other", #fileID, #line))
+  private var settlement = Settlement(isDemanded: false)
+  private var probes: [Probe] = []
+  private let heard = Log<String>()
+  private var listeners = 0
+
+  // The books.
+  private var handedOut: [Int] = []
+  private var withdrawn: Set<Int> = []
+  private var settledTimes = 0
+  private var hasLateListener = false
+  private(set) var faults: [String] = []
+
+  init(hasUpstream: Bool) {
+    if hasUpstream { settlement.hang(on: makeUpstream()) }
+  }
+
+  private func makeUpstream() -> Upstream {
+    Upstream(other, Probe(-1, isImmediate: true, looksAtFailures: true))
+  }
+
+  var observation: String {
+    """
+    \(settlement.phase) bound \(settlement.isBound) upstream \(settlement.upstream != nil) \
+    cancelled \(settlement.wasCancelled) demanded \(settlement.isDemanded) \
+    looked \(settlement.isLookedAt) scheduled \(settlement.isScheduled) \
+    watched \(settlement.isWatched) progress \(settlement.progress)
+    """
+  }
+
+  /// Lets go of everything, in circles too.
+  mutating func dissolve() {
+    var (reactions, _) = settlement.dissolve()
+    while reactions.popFirst() != nil {}
+  }
+
+  mutating func apply(_ event: SettlementEvent) -> String {
+    switch event {
+    case .attach(let isImmediate, let looks): return attach(isImmediate, looks)
+    case .withdraw(let id):
+      let (wasThere, isUnwanted) = settlement.withdraw(probes[id])
+      if wasThere { withdrawn.insert(id) }
+      return "was there \(wasThere), unwanted \(isUnwanted)"
+    case .settle(let fulfils, let adopted):
+      let result = settlement.settle(
+        as: fulfils ? .fulfilled : .failed, by: adopted ? .adopted : .owner)
+      guard let result else { return "too late" }
+      return published(result)
+    case .bind:
+      guard let bound = settlement.bind(to: makeUpstream()) else { return "too late" }
+      return "spent \(bound.spent != nil), watched \(bound.isWatched)"
+    case .beginCancel:
+      guard let begun = settlement.beginCancel() else { return "cannot" }
+      return "handlers \(begun.handlers.count), upstream \(begun.upstream != nil)"
+    case .endCancel: return published(settlement.endCancel())
+    case .onCancel: return "now \(settlement.onCancel {})"
+    case .next: return next()
+    case .demand:
+      guard let found = settlement.demand() else { return "known" }
+      return "upstream \(found.upstream != nil)"
+    case .report(let fraction):
+      let (change, consequences) = settlement.report(fraction)
+      return text(change, consequences)
+    case .rise(let fraction):
+      let before = settlement.progress
+      let consequences = settlement.rise(to: fraction)
+      let now = settlement.progress
+      return text(now > before ? .risen(to: now) : .unchanged, consequences)
+    case .listen: return listen()
+    case .watch:
+      guard let upstream = settlement.watch() else { return "known" }
+      return "upstream \(upstream != nil)"
+    }
+  }
+
+  private mutating func attach(_ isImmediate: Bool, _ looks: Bool) -> String {
+    let probe = Probe(probes.count, isImmediate: isImmediate, looksAtFailures: looks)
+    probes.append(probe)
+    switch settlement.attach(probe) {
+    case .listed: return "listed"
+    case .schedules: return "schedules"
+    case .due:
+      handOut(probe)
+      return "due"
+    }
+  }
+
+  private mutating func published(_ consequences: Settlement.Consequences) -> String {
+    settledTimes += 1
+    if settledTimes > 1 { faults.append("settled twice") }
+    var due: [Int] = []
+    var list = consequences.due
+    while let reaction = list.popFirst() {
+      handOut(reaction)
+      due.append(id(reaction))
+    }
+    return "due \(due), " + text(consequences)
+  }
+
+  private mutating func next() -> String {
+    guard let reaction = settlement.next() else { return "nothing" }
+    guard reaction is ProgressDelivery else {
+      handOut(reaction)
+      return "reaction \(id(reaction))"
+    }
+    if hasHandedOutHandler, !hasLateListener { faults.append("progress after the outcome") }
+    var agenda = Agenda()
+    reaction.react(to: other, &agenda)
+    return heard.last ?? "nothing heard"
+  }
+
+  private var hasHandedOutHandler: Bool { handedOut.contains { !probes[$0].isImmediate } }
+
+  private mutating func listen() -> String {
+    if hasHandedOutHandler { hasLateListener = true }
+    let listener = listeners
+    listeners += 1
+    let schedules = settlement.listen(
+      ProgressListener(on: nil) { [heard] in heard.append("listener \(listener) hears \($0)") })
+    return "schedules \(schedules)"
+  }
+
+  private mutating func handOut(_ reaction: Reaction) {
+    let id = id(reaction)
+    if !settlement.isSettled { faults.append("\(id) handed out before it is settled") }
+    if handedOut.contains(id) { faults.append("\(id) handed out twice") }
+    if withdrawn.contains(id) { faults.append("\(id) handed out although withdrawn") }
+    let isLate = handedOut.contains { $0 > id && probes[$0].isImmediate == probes[id].isImmediate }
+    if isLate { faults.append("\(id) handed out after one that was attached later") }
+    handedOut.append(id)
+  }
+
+  private func id(_ reaction: Reaction) -> Int { (reaction as? Probe)?.id ?? -2 }
+
+  private func text(_ consequences: Settlement.Consequences) -> String {
+    "watchers \(consequences.watchers.map(id)), schedules \(consequences.schedules)"
+  }
+
+  private func text(_ change: Progress.Change, _ consequences: Settlement.Consequences) -> String {
+    let change =
+      switch change {
+      case .risen(let fraction): "risen to \(fraction)"
+      case .unchanged: "unchanged"
+      case .refused: "refused"
+      }
+    return "\(change), \(text(consequences))"
+  }
+}
