@@ -13,7 +13,7 @@ extension Promise {
   @available(*, noasync, message: "await `value` instead")
   public func wait(timeout: Duration? = nil) throws -> Value {
     core.demand()
-    if let outcome = core.outcome { return try outcome.get() }
+    if let outcome = core.look() { return try outcome.get() }
     if let reason = core.whyWaitingIsInVain() {
       preconditionFailure("\(core.origin.identity) was waited for \(reason)")
     }
@@ -26,7 +26,7 @@ extension Promise {
     } else if timeout == nil {
       waiter.semaphore.wait()
     }
-    guard let outcome = core.outcome else { preconditionFailure("the promise is settled") }
+    guard let outcome = core.look() else { preconditionFailure("the promise is settled") }
     return try outcome.get()
   }
 }
@@ -36,12 +36,12 @@ private final class Waiter: Reaction, @unchecked Sendable {
   // Sendable as its superclass is: it adds a constant only.
   let semaphore = DispatchSemaphore(value: 0)
 
-  override func react(to source: AnyCore, _ agenda: inout Agenda) {
+  override func react(to source: Core, _ agenda: inout Agenda) {
     semaphore.signal()
   }
 }
 
-extension AnyCore {
+extension Core {
   /// Why the calling thread must not wait for this promise: what has to happen first needs it.
   fileprivate func whyWaitingIsInVain() -> String? {
     let running = Turn.current?.running

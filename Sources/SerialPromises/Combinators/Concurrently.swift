@@ -95,8 +95,8 @@ where Promises.Element == Promise<Value> {
     // Settling one pulls the next, which is somebody's code.
     override var isImmediate: Bool { false }
 
-    override func react(to source: AnyCore, _ agenda: inout Agenda) {
-      pull.settled(index, Result { try source.value() })
+    override func react(to source: Core, _ agenda: inout Agenda) {
+      pull.settled(index, Result { try source.settledValue() })
     }
   }
 }

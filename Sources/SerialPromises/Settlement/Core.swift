@@ -1,35 +1,48 @@
-/// What the copies of a promise share, apart from its value: its settlement, and who did it.
+/// What the copies of a promise share: its settlement, its value, and who made it.
 ///
-/// Sendable because everything mutable is touched under the lock only, but for what says otherwise.
-class AnyCore: @unchecked Sendable {
+/// Sendable because everything mutable is touched under the lock only.
+final class Core: @unchecked Sendable {
   let origin: Origin
 
-  /// How many links this is from its root, the root counted.
+  // Exclusive because of the lock: nothing foreign runs while it is held, so nothing can recur.
+  @exclusivity(unchecked) private var settlement: Settlement
+
+  /// How many links this is from its root, the root counted: what progress is shared out by.
   let depth: Int32
 
-  private var settlement: Settlement
+  /// What the link that makes this promise counts in the progress.
+  let kind: LinkKind
 
-  /// The next one that the same drain looks at; touched only by whoever scheduled this one.
-  var nextScheduled: AnyCore?
+  @exclusivity(unchecked) private var value: (any Sendable)?
 
-  init(origin: Origin, depth: Int32 = 1, isDemanded: Bool = true) {
+  init(
+    origin: Origin, depth: Int32 = 1, kind: LinkKind = .step, isDemanded: Bool = true
+  ) {
     self.origin = origin
     self.depth = depth
+    self.kind = kind
     settlement = Settlement(isDemanded: isDemanded)
   }
 
-  deinit {
-    guard settlement.phase == .failed, !settlement.isLookedAt, let failure,
-      !(failure is CancellationError)
-    else { return }
-    origin.report(.unhandledFailure(origin.identity, failure))
+  /// A promise that is settled from the start.
+  init(origin: Origin, depth: Int32 = 1, _ outcome: Outcome) {
+    self.origin = origin
+    self.depth = depth
+    kind = .step
+    switch outcome {
+    case .value(let value):
+      settlement = Settlement(failure: nil)
+      self.value = value
+    case .failure(let error):
+      settlement = Settlement(failure: error)
+    }
   }
 
-  /// Why the promise failed; only once it is settled.
-  var failure: (any Error)? { nil }
-
-  /// Fails the promise that is being cancelled; under the lock.
-  fileprivate func setCancelled() {}
+  deinit {
+    guard !settlement.isLookedAt, let error = settlement.failure, !(error is CancellationError)
+    else { return }
+    origin.report(.unhandledFailure(origin.identity, error))
+  }
 
   /// Hangs this promise on others; only before anybody can see it.
   func hang(on upstream: Upstream) {
@@ -44,6 +57,23 @@ class AnyCore: @unchecked Sendable {
     SharedLocks.lock(for: self).withLock { _ in body(&settlement) }
   }
 
+  // MARK: Looking
+
+  /// The outcome, if it is known.
+  var outcome: Outcome? {
+    let (value, failure) = withLock { ($0.phase == .fulfilled ? self.value : nil, $0.failure) }
+    if let value { return .value(value) }
+    return failure.map(Outcome.failure)
+  }
+
+  /// The outcome, if it is known, and now looked at.
+  func look() -> Outcome? {
+    withLock { if $0.isSettled { $0.isLookedAt = true } }
+    return outcome
+  }
+
+  var failure: (any Error)? { withLock { $0.failure } }
+
   // MARK: Events
 
   /// Has a reaction run when this promise is settled, now if it is so already.
@@ -56,35 +86,86 @@ class AnyCore: @unchecked Sendable {
   func attach(_ reaction: Reaction, _ agenda: inout Agenda) {
     switch withLock({ $0.attach(reaction) }) {
     case .listed: break
-    case .due: agenda.append(reaction, of: self)
     case .schedules: Turn.schedule(self)
+    case .due:
+      var due = ReactionList()
+      due.append(reaction)
+      agenda.append(due, of: self)
     }
   }
 
+  /// Settles the promise, unless that is too late.
+  ///
+  /// - Returns: Whether this did it.
+  @discardableResult
+  func settle(_ outcome: Outcome, by settler: Settlement.Settler) -> Bool {
+    var agenda = Agenda()
+    defer { agenda.run() }
+    return settle(outcome, by: settler, &agenda)
+  }
+
+  /// Settles the promise; if it fails, it had come as far as `reached` at least.
+  @discardableResult
+  func settle(
+    _ outcome: Outcome, by settler: Settlement.Settler, reached: Double = 0,
+    _ agenda: inout Agenda
+  ) -> Bool {
+    let consequences = withLock { settlement -> Settlement.Consequences? in
+      switch outcome {
+      case .value(let value):
+        let consequences = settlement.settle(nil, by: settler, reached: 1)
+        if consequences != nil { self.value = value }
+        return consequences
+      case .failure(let error):
+        return settlement.settle(error, by: settler, reached: reached)
+      }
+    }
+    guard let consequences else { return false }
+    carryOut(consequences, &agenda)
+    return true
+  }
+
+  /// Resolves this promise with another, which alone can settle it then.
+  ///
+  /// - Returns: Whether it was not too late.
+  @discardableResult
+  func adopt(_ other: AnyPromise, share: ProgressShare, _ agenda: inout Agenda) -> Bool {
+    let other = other.core
+    if other === self {
+      let error = PromiseError.resolvedWithItself(origin.identity)
+      return settle(.failure(error), by: .adopted, &agenda)
+    }
+    let adoption = Adoption(target: self, share: share)
+    guard let bound = withLock({ $0.bind(to: Upstream(other, adoption)) }) else { return false }
+    other.demand()
+    other.attach(adoption, &agenda)
+    if bound.isWatched {
+      other.watch()
+      rise(to: share.of(other.currentProgress), &agenda)
+    }
+    return true
+  }
+
+  /// What this promise waits for has come further.
+  func rise(to fraction: Double, _ agenda: inout Agenda) {
+    carryOut(withLock { $0.rise(to: fraction) }, &agenda)
+  }
+
   func carryOut(_ consequences: Settlement.Consequences, _ agenda: inout Agenda) {
-    if !consequences.watchers.isEmpty { tell(consequences.watchers, &agenda) }
-    var due = consequences.due
-    while let reaction = due.popFirst() { agenda.append(reaction, of: self) }
+    if !consequences.watchers.isEmpty { tell(consequences.watchers) }
+    if !consequences.due.isEmpty { agenda.append(consequences.due, of: self) }
     if consequences.schedules { Turn.schedule(self) }
   }
 
   /// Passes progress on to those who hang on this promise, and to those who hang on them.
-  private func tell(_ watchers: [Reaction], _ agenda: inout Agenda) {
-    var front = ProgressFront(watchers, progress: withLock { $0.progress })
+  private func tell(_ watchers: [Reaction]) {
+    var front = ProgressFront()
+    front.tell(watchers, withLock { $0.progress })
     while let (core, fraction) = front.next() {
       let consequences = core.withLock { $0.rise(to: fraction) }
       if consequences.schedules { Turn.schedule(core) }
-      front.append(consequences.watchers, progress: fraction)
+      front.tell(consequences.watchers, fraction)
     }
-  }
-
-  /// The cancel handlers have run: tells those who wait.
-  func endCancel(_ agenda: inout Agenda) {
-    let consequences = withLock { settlement in
-      setCancelled()
-      return settlement.endCancel()
-    }
-    carryOut(consequences, &agenda)
   }
 
   /// Registers what to do when the promise is cancelled; does it now if it has been.
@@ -102,114 +183,27 @@ class AnyCore: @unchecked Sendable {
   }
 }
 
-/// A promise's value, or why there is none.
-final class Core<Value: Sendable>: AnyCore, @unchecked Sendable {
-  // Sendable as its superclass is; written once, under the lock, and read by those who know, from
-  // the lock or from the one that told them, that the promise is settled.
-  private(set) var result: Result<Value, any Error>?
-
-  /// A promise that is settled from the start.
-  convenience init(origin: Origin, depth: Int32 = 1, _ result: Result<Value, any Error>) {
-    self.init(origin: origin, depth: depth)
-    _ = settle(result, by: .owner)
-  }
-
-  override var failure: (any Error)? {
-    if case .failure(let error) = result { error } else { nil }
-  }
-
-  fileprivate override func setCancelled() {
-    result = .failure(CancellationError())
-  }
-
-  /// Settles the promise, unless that is too late.
-  ///
-  /// - Returns: Whether this did it.
-  @discardableResult
-  func settle(_ result: Result<Value, any Error>, by settler: Settlement.Settler) -> Bool {
-    var agenda = Agenda()
-    defer { agenda.run() }
-    return settle(result, by: settler, &agenda)
-  }
-
-  @discardableResult
-  func settle(
-    _ result: Result<Value, any Error>, by settler: Settlement.Settler, reached: Double = 0,
-    _ agenda: inout Agenda
-  ) -> Bool {
-    let phase: Settlement.Phase = if case .success = result { .fulfilled } else { .failed }
-    let consequences = withLock { settlement -> Settlement.Consequences? in
-      let consequences = settlement.settle(as: phase, by: settler, reached: reached)
-      if consequences != nil { self.result = result }
-      return consequences
-    }
-    guard let consequences else { return false }
-    carryOut(consequences, &agenda)
-    return true
-  }
-
-  /// The outcome, if it is known, and now looked at.
-  var outcome: Result<Value, any Error>? {
-    let isSettled = withLock { settlement in
-      if settlement.isSettled { settlement.isLookedAt = true }
-      return settlement.isSettled
-    }
-    return isSettled ? result : nil
-  }
-
-  /// Resolves this promise with another, which alone can settle it then.
-  ///
-  /// - Returns: Whether it was not too late.
-  @discardableResult
-  func adopt(
-    _ other: Promise<Value>, share: ProgressShare, _ agenda: inout Agenda
-  ) -> Bool {
-    if other.core === self {
-      return settle(
-        .failure(PromiseError.resolvedWithItself(origin.identity)), by: .adopted, &agenda)
-    }
-    let adoption = Adoption(target: self, share: share)
-    let bound = withLock { $0.bind(to: Upstream(other.core, adoption)) }
-    guard let bound else { return false }
-    other.core.demand()
-    other.core.attach(adoption, &agenda)
-    if bound.isWatched {
-      other.core.watch()
-      let reached = share.of(other.core.currentProgress)
-      carryOut(withLock { $0.rise(to: reached) }, &agenda)
-    }
-    return true
-  }
-}
-
 /// Passes a promise's outcome on to the promise that was resolved with it.
-final class Adoption<Value: Sendable>: Reaction, @unchecked Sendable {
-  private let adopter: Core<Value>
+final class Adoption: Reaction, @unchecked Sendable {
+  // Sendable as its superclass is: it adds constants only.
+  private let adopter: Core
   private let adopterShare: ProgressShare
 
-  init(target: Core<Value>, share: ProgressShare) {
+  init(target: Core, share: ProgressShare) {
     adopter = target
     adopterShare = share
   }
 
-  override var target: AnyCore? { adopter }
+  override var target: Core? { adopter }
   override var share: ProgressShare { adopterShare }
 
-  override func react(to source: AnyCore, _ agenda: inout Agenda) {
-    // The same type, because `adopt` takes no other.
-    let source = unsafeDowncast(source, to: Core<Value>.self)
-    guard let result = source.result else { return }
-    let reached = result.isSuccess ? 1 : share.of(source.progress)
-    adopter.settle(result, by: .adopted, reached: reached, &agenda)
+  override func react(to source: Core, _ agenda: inout Agenda) {
+    guard let outcome = source.outcome else { return }
+    let reached = if case .failure = outcome { share.of(source.progress) } else { 1.0 }
+    adopter.settle(outcome, by: .adopted, reached: reached, &agenda)
   }
 
   override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
-    front.append(adopter, share.of(fraction))
-  }
-}
-
-extension Result {
-  var isSuccess: Bool {
-    if case .success = self { true } else { false }
+    front.rise(adopter, to: share.of(fraction))
   }
 }

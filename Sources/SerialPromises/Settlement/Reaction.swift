@@ -5,18 +5,13 @@ import Dispatch
 /// Sendable because everything mutable here is touched by one thread at a time: under the lock of
 /// the promise in whose list the node is, or by the thread that took it out.
 class Reaction: @unchecked Sendable {
-  /// The next one in the list, or on the agenda.
+  /// The next one in the list.
   fileprivate var next: Reaction?
 
-  /// The one before, so that leaving a list takes constant time.
+  /// The one before or, for the first one, the last; nil in no list.
   ///
-  /// Not counted: the one before holds this one, so it is there as long as this one is listed.
+  /// Not counted: the list holds all of them.
   fileprivate unowned(unsafe) var previous: Reaction?
-
-  /// The promise that was settled, while this is on an agenda.
-  fileprivate var source: AnyCore?
-
-  fileprivate var isListed = false
 
   /// Whether this runs none of the user's code, so that the settling thread may do it at once.
   var isImmediate: Bool { true }
@@ -25,13 +20,13 @@ class Reaction: @unchecked Sendable {
   var looksAtFailures: Bool { true }
 
   /// The promise is settled.
-  func react(to source: AnyCore, _ agenda: inout Agenda) {}
+  func react(to source: Core, _ agenda: inout Agenda) {}
 
   /// The promise has come as far as `fraction`.
   func progressed(_ fraction: Double, _ front: inout ProgressFront) {}
 
   /// The promise that hangs on this one.
-  var target: AnyCore? { nil }
+  var target: Core? { nil }
 
   /// What the source's progress counts at the target.
   var share: ProgressShare { ProgressShare() }
@@ -51,16 +46,18 @@ class Reaction: @unchecked Sendable {
 /// and so that withdrawing one of many takes constant time.
 struct ReactionList {
   private(set) var first: Reaction?
-  // Not counted: reached from `first`.
-  private unowned(unsafe) var last: Reaction?
 
   var isEmpty: Bool { first == nil }
 
   mutating func append(_ reaction: Reaction) {
-    reaction.isListed = true
-    reaction.previous = last
-    if let last { last.next = reaction } else { first = reaction }
-    last = reaction
+    if let first, let last = first.previous {
+      last.next = reaction
+      reaction.previous = last
+      first.previous = reaction
+    } else {
+      first = reaction
+      reaction.previous = reaction
+    }
   }
 
   mutating func popFirst() -> Reaction? {
@@ -74,13 +71,16 @@ struct ReactionList {
   /// - Returns: Whether it was there.
   @discardableResult
   mutating func remove(_ reaction: Reaction) -> Bool {
-    guard reaction.isListed else { return false }
+    guard let previous = reaction.previous else { return false }
     let next = reaction.next.take()
-    next?.previous = reaction.previous
-    if last === reaction { last = reaction.previous }
-    if let previous = reaction.previous { previous.next = next } else { first = next }
+    if reaction === first {
+      first = next
+      next?.previous = previous
+    } else {
+      previous.next = next
+      (next ?? first)?.previous = previous
+    }
     reaction.previous = nil
-    reaction.isListed = false
     return true
   }
 
@@ -98,23 +98,33 @@ struct ReactionList {
 ///
 /// A list instead of recursion, so that promises that settle one another take constant stack.
 struct Agenda {
-  private var first: Reaction?
-  // Not counted: reached from `first`.
-  private unowned(unsafe) var last: Reaction?
+  private var source: Core?
+  private var due = ReactionList()
 
-  /// Appends a reaction that is in no list.
-  mutating func append(_ reaction: Reaction, of source: AnyCore) {
-    reaction.source = source
-    if let last { last.next = reaction } else { first = reaction }
-    last = reaction
+  // Used only when one settlement settles several.
+  private var later = Fifo<(Core, ReactionList)>()
+
+  /// Appends reactions that are in no list.
+  mutating func append(_ reactions: ReactionList, of source: Core) {
+    if due.isEmpty && later.isEmpty {
+      self.source = source
+      due = reactions
+    } else {
+      later.append((source, reactions))
+    }
   }
 
   /// Does everything that is there, and what comes from it.
   mutating func run() {
-    while let reaction = first {
-      first = reaction.next.take()
-      if first == nil { last = nil }
-      if let source = reaction.source.take() { reaction.react(to: source, &self) }
+    while true {
+      if let source, let reaction = due.popFirst() {
+        reaction.react(to: source, &self)
+      } else if let (core, reactions) = later.popFirst() {
+        source = core
+        due = reactions
+      } else {
+        return
+      }
     }
   }
 }

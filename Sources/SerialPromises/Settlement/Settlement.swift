@@ -22,6 +22,16 @@ struct Settlement {
     case adopted
   }
 
+  // References first: what comes after them then takes a byte each.
+
+  /// What this promise waits for; nil for a root, and once it is settled.
+  private(set) var upstream: Upstream?
+
+  private var reactions = ReactionList()
+
+  /// What most promises do not have.
+  private var extras: Extras?
+
   private(set) var phase = Phase.pending
 
   /// Whether the owner has resolved this with another promise, which alone can settle it now.
@@ -42,20 +52,21 @@ struct Settlement {
   /// Whether somebody listens to the progress of this or of something that hangs on it.
   private(set) var isWatched = false
 
-  private var progressSoFar = Progress()
-  private var reactions = ReactionList()
-
-  /// What most promises do not have.
-  private var extras: Extras?
-
-  /// What this promise waits for; nil for a root, and once it is settled.
-  private(set) var upstream: Upstream?
-
   init(isDemanded: Bool = true) {
     self.isDemanded = isDemanded
   }
 
+  /// Settled from the start.
+  init(failure: (any Error)?) {
+    isDemanded = true
+    phase = failure == nil ? .fulfilled : .failed
+    if failure != nil { neededExtras.failure = failure }
+  }
+
   var isSettled: Bool { phase == .fulfilled || phase == .failed }
+
+  /// Why the promise failed.
+  var failure: (any Error)? { extras?.failure }
 
   // MARK: Attaching
 
@@ -148,20 +159,22 @@ struct Settlement {
   /// Settles the promise, unless that is too late.
   ///
   /// - Parameters:
-  ///   - phase: `.fulfilled` or `.failed`.
+  ///   - failure: Why it failed; nil if it is fulfilled.
   ///   - settler: Who wants it.
-  ///   - reached: How far the promise had come at least, if it failed.
+  ///   - reached: How far the promise has come at least.
   /// - Returns: What follows, or nil if this changed nothing.
   mutating func settle(
-    as phase: Phase, by settler: Settler, reached: Double = 0
+    _ failure: (any Error)?, by settler: Settler, reached: Double
   ) -> Consequences? {
-    guard self.phase == .pending, settler == .adopted || !isBound else { return nil }
+    guard phase == .pending, settler == .adopted || !isBound else { return nil }
     var consequences = Consequences()
-    let change =
-      phase == .fulfilled ? progressSoFar.complete() : progressSoFar.rise(to: reached)
     // Progress is told before the outcome.
-    if isWatched, case .risen(let fraction) = change { deliver(fraction, &consequences) }
-    publish(as: phase, &consequences)
+    if isWatched, case .risen(let fraction) = neededExtras.progress.rise(to: reached) {
+      deliver(fraction, &consequences)
+    } else if reached > 0, failure != nil {
+      _ = neededExtras.progress.rise(to: reached)
+    }
+    publish(failure, &consequences)
     return consequences
   }
 
@@ -181,12 +194,12 @@ struct Settlement {
   /// The cancel handlers have run: those who wait are told.
   mutating func endCancel() -> Consequences {
     var consequences = Consequences()
-    publish(as: .failed, &consequences)
+    publish(CancellationError(), &consequences)
     return consequences
   }
 
-  private mutating func publish(as phase: Phase, _ consequences: inout Consequences) {
-    self.phase = phase
+  private mutating func publish(_ failure: (any Error)?, _ consequences: inout Consequences) {
+    phase = failure == nil ? .fulfilled : .failed
     var handlers = ReactionList()
     while let reaction = reactions.popFirst() {
       if reaction.isImmediate {
@@ -196,12 +209,16 @@ struct Settlement {
       }
     }
     reactions = handlers
-    let deliveries = extras?.deliveries ?? ReactionList()
-    consequences.spent = (upstream, extras)
+    let old = extras
+    consequences.spent = (upstream, old)
     upstream = nil
     extras = nil
-    if !deliveries.isEmpty { neededExtras.deliveries = deliveries }
-    if !handlers.isEmpty || !deliveries.isEmpty { consequences.schedules = claimDrain() }
+    if let failure {
+      neededExtras.failure = failure
+      if let old { neededExtras.progress = old.progress }
+    }
+    if let old, !old.deliveries.isEmpty { neededExtras.deliveries = old.deliveries }
+    if !handlers.isEmpty || hasDeliveries { consequences.schedules = claimDrain() }
   }
 
   /// Registers what to do when the promise is cancelled.
@@ -218,28 +235,30 @@ struct Settlement {
   // MARK: Progress
 
   /// From 0 to 1, as far as this promise was told.
-  var progress: Double { progressSoFar.fraction }
+  var progress: Double { phase == .fulfilled ? 1 : extras?.progress.fraction ?? 0 }
 
   /// The owner says how far the work has come.
   mutating func report(_ fraction: Double) -> (Progress.Change, Consequences) {
     guard phase == .pending, !isBound else { return (.refused, Consequences()) }
-    return announce(progressSoFar.report(fraction))
+    return announce(neededExtras.progress.report(fraction))
   }
 
   /// What this promise waits for has come further.
   mutating func rise(to fraction: Double) -> Consequences {
     guard phase == .pending else { return Consequences() }
-    return announce(progressSoFar.rise(to: fraction)).1
+    return announce(neededExtras.progress.rise(to: fraction)).1
   }
 
   private mutating func announce(_ change: Progress.Change) -> (Progress.Change, Consequences) {
     var consequences = Consequences()
     if isWatched, case .risen(let fraction) = change {
       deliver(fraction, &consequences)
-      if extras?.deliveries.isEmpty == false { consequences.schedules = claimDrain() }
+      if hasDeliveries { consequences.schedules = claimDrain() }
     }
     return (change, consequences)
   }
+
+  private var hasDeliveries: Bool { extras?.deliveries.isEmpty == false }
 
   /// Tells the listeners, in the order of events, and those who hang on this promise.
   private mutating func deliver(_ fraction: Double, _ consequences: inout Consequences) {
@@ -292,6 +311,9 @@ struct Settlement {
 final class Extras {
   /// How to begin, while nobody has wanted the value.
   var recipe: (any Recipe)?
+  /// Why the promise failed.
+  var failure: (any Error)?
+  var progress = Progress()
   var cancelHandlers: [@Sendable () -> Void] = []
   var listeners: [ProgressListener] = []
   /// Progress on its way to listeners.

@@ -12,47 +12,40 @@ final class Turn {
   static var current: Turn? { slot.current }
 
   /// The promise whose handler runs.
-  private(set) var running: AnyCore?
+  private(set) var running: Core?
 
-  // The promises that wait, linked by `nextScheduled`.
-  private var first: AnyCore?
-  private unowned(unsafe) var last: AnyCore?
+  private var waiting = Fifo<Core>()
 
   /// Has a promise looked at; only for whoever claimed that.
-  static func schedule(_ core: AnyCore) {
-    if let current { current.append(core) } else { begin(with: core) }
+  static func schedule(_ core: Core) {
+    guard let current else {
+      var waiting = Fifo<Core>()
+      waiting.append(core)
+      return begin(with: waiting)
+    }
+    current.waiting.append(core)
   }
 
-  private static func begin(with core: AnyCore) {
+  private static func begin(with waiting: Fifo<Core>) {
     DispatchQueue.global().async {
       let turn = Turn()
-      turn.append(core)
+      turn.waiting = waiting
       slot.with(turn) { turn.run() }
     }
   }
 
   /// Has another thread run what waits here, because this one is about to block.
   func handOver() {
-    guard let first = first.take() else { return }
-    last = nil
-    Self.begin(with: first)
-  }
-
-  private func append(_ core: AnyCore) {
-    if let last { last.nextScheduled = core } else { first = core }
-    // More than one only after a hand-over.
-    var end = core
-    while let next = end.nextScheduled { end = next }
-    last = end
+    guard !waiting.isEmpty else { return }
+    Self.begin(with: waiting)
+    waiting = Fifo()
   }
 
   private func run() {
-    while let core = first {
-      first = core.nextScheduled.take()
-      if first == nil { last = nil }
+    while let core = waiting.popFirst() {
       running = core
       core.drain()
-      running = nil
     }
+    running = nil
   }
 }
