@@ -46,20 +46,22 @@ extension Core {
   fileprivate func whyWaitingIsInVain() -> String? {
     let running = Turn.current?.running
     let isMain = MainQueue.isCurrent
-    var seen: Set<ObjectIdentifier> = []
-    var frontier = [self]
-    while let core = frontier.popLast() {
-      guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
+    guard running != nil || isMain else { return nil }
+    var frontier: [Core] = []
+    var next: Core? = self
+    while let core = next ?? frontier.popLast() {
+      next = nil
       if core === running {
         return "in a handler that has to return first; return the promise from it instead"
       }
-      var needsMain = false
-      core.withLock { $0.upstream }?.forEach { source, reaction in
-        frontier.append(source)
-        if isMain && reaction.blockedQueue === DispatchQueue.main { needsMain = true }
-      }
-      if needsMain {
-        return "on the main thread, where a handler has to run first; wait on another thread"
+      switch core.withLock({ $0.upstream })?.sources {
+      case nil: break
+      case .many(let junction): frontier += junction.sources
+      case .one(let source, let reaction):
+        if isMain && reaction.blockedQueue === DispatchQueue.main {
+          return "on the main thread, where a handler has to run first; wait on another thread"
+        }
+        next = source
       }
     }
     return nil

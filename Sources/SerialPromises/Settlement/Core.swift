@@ -66,6 +66,13 @@ final class Core: @unchecked Sendable {
     return failure.map(Outcome.failure)
   }
 
+  /// The outcome; only for those who were told that it is known.
+  var settledOutcome: Outcome? {
+    // Without the lock, because this was written before they were told, and never is again.
+    if let value { return .value(value) }
+    return outcome
+  }
+
   /// The outcome, if it is known, and now looked at.
   func look() -> Outcome? {
     withLock { if $0.isSettled { $0.isLookedAt = true } }
@@ -110,19 +117,32 @@ final class Core: @unchecked Sendable {
     _ outcome: Outcome, by settler: Settlement.Settler, reached: Double = 0,
     _ agenda: inout Agenda
   ) -> Bool {
-    let consequences = withLock { settlement -> Settlement.Consequences? in
-      switch outcome {
-      case .value(let value):
-        let consequences = settlement.settle(nil, by: settler, reached: 1)
-        if consequences != nil { self.value = value }
-        return consequences
-      case .failure(let error):
-        return settlement.settle(error, by: settler, reached: reached)
-      }
+    switch outcome {
+    case .value(let value): fulfil(value, by: settler, &agenda)
+    case .failure(let error): fail(error, by: settler, reached: reached, &agenda)
     }
-    guard let consequences else { return false }
-    carryOut(consequences, &agenda)
-    return true
+  }
+
+  func fulfil(
+    _ value: any Sendable, by settler: Settlement.Settler, _ agenda: inout Agenda
+  ) -> Bool {
+    var consequences = Settlement.Consequences()
+    let isFirst = withLock { settlement in
+      let isFirst = settlement.settle(nil, by: settler, reached: 1, &consequences)
+      if isFirst { self.value = value }
+      return isFirst
+    }
+    if isFirst { carryOut(consequences, &agenda) }
+    return isFirst
+  }
+
+  func fail(
+    _ error: any Error, by settler: Settlement.Settler, reached: Double, _ agenda: inout Agenda
+  ) -> Bool {
+    var consequences = Settlement.Consequences()
+    let isFirst = withLock { $0.settle(error, by: settler, reached: reached, &consequences) }
+    if isFirst { carryOut(consequences, &agenda) }
+    return isFirst
   }
 
   /// Resolves this promise with another, which alone can settle it then.
@@ -198,7 +218,7 @@ final class Adoption: Reaction, @unchecked Sendable {
   override var share: ProgressShare { adopterShare }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    guard let outcome = source.outcome else { return }
+    guard let outcome = source.settledOutcome else { return }
     let reached = if case .failure = outcome { share.of(source.progress) } else { 1.0 }
     adopter.settle(outcome, by: .adopted, reached: reached, &agenda)
   }

@@ -43,14 +43,14 @@ class Link: Reaction, @unchecked Sendable {
     do {
       switch try handler(outcome) {
       case .value(let value):
-        result.settle(.value(value), by: .adopted, &agenda)
+        _ = result.fulfil(value, by: .adopted, &agenda)
       case .promise(let promise):
         let done = progress(after: source, outcome)
         result.adopt(promise, share: share.rest(from: done), &agenda)
       }
     } catch {
       let reached = progress(after: source, outcome)
-      result.settle(.failure(error), by: .adopted, reached: reached, &agenda)
+      _ = result.fail(error, by: .adopted, reached: reached, &agenda)
     }
   }
 
@@ -73,7 +73,7 @@ class HandlerLink: Link, @unchecked Sendable {
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    guard let outcome = source.outcome else { return }
+    guard let outcome = source.settledOutcome else { return }
     settle(after: source, outcome, &agenda, handler)
   }
 
@@ -97,7 +97,7 @@ final class QueueLink: HandlerLink, @unchecked Sendable {
   override var blockedQueue: DispatchQueue? { queue }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    guard let outcome = source.outcome else { return }
+    guard let outcome = source.settledOutcome else { return }
     queue.async {
       var agenda = Agenda()
       self.settle(after: source, outcome, &agenda, self.handler)
@@ -123,7 +123,7 @@ final class TaskLink: Link, @unchecked Sendable {
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    guard let outcome = source.outcome else { return }
+    guard let outcome = source.settledOutcome else { return }
     let task = Task.startingHere { [self] in
       let decision: Result<Decision, any Error>
       do { decision = .success(try await handler(outcome)) } catch { decision = .failure(error) }
@@ -196,7 +196,7 @@ final class Callback: Reaction, @unchecked Sendable {
   override var blockedQueue: DispatchQueue? { queue }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    guard let outcome = source.outcome else { return }
+    guard let outcome = source.settledOutcome else { return }
     guard let queue else { return handler(outcome) }
     queue.async { [handler] in handler(outcome) }
   }

@@ -18,12 +18,20 @@ enum Outcome: Sendable {
   func get<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
     switch self {
     case .failure(let error): throw error
-    case .value(let value):
-      guard let value = value as? Value else {
-        preconditionFailure("a promise of \(Value.self) holds \(value)")
-      }
-      return value
+    case .value(let value): return Self.unwrap(value)
     }
+  }
+
+  /// - Returns: The value, which is of this type.
+  private static func unwrap<Kept: Sendable, Value: Sendable>(_ value: Kept) -> Value {
+    // Faster by far than a cast, which would find out the same.
+    if Kept.self == Value.self {
+      return withUnsafePointer(to: value) { UnsafeRawPointer($0).load(as: Value.self) }
+    }
+    guard let value = value as? Value else {
+      preconditionFailure("a promise of \(Value.self) holds a \(Kept.self)")
+    }
+    return value
   }
 
   /// The value as it is kept, or throws the error.

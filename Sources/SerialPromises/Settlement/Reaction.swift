@@ -72,7 +72,8 @@ struct ReactionList {
   @discardableResult
   mutating func remove(_ reaction: Reaction) -> Bool {
     guard let previous = reaction.previous else { return false }
-    let next = reaction.next.take()
+    let next = reaction.next
+    reaction.next = nil
     if reaction === first {
       first = next
       next?.previous = previous
@@ -82,6 +83,20 @@ struct ReactionList {
     }
     reaction.previous = nil
     return true
+  }
+
+  /// Takes out those that fulfil a condition, in their order.
+  mutating func takeAll(where condition: (Reaction) -> Bool) -> ReactionList {
+    var taken = ReactionList()
+    var reaction = first
+    while let current = reaction {
+      reaction = current.next
+      if condition(current) {
+        remove(current)
+        taken.append(current)
+      }
+    }
+    return taken
   }
 
   /// The reactions as they stand now.

@@ -153,7 +153,7 @@ struct Settlement {
     /// Whether the caller has a drain look at this promise.
     var schedules = false
     /// To be released.
-    var spent: (Upstream?, Extras?) = (nil, nil)
+    var spent: (upstream: Upstream?, extras: Extras?) = (nil, nil)
   }
 
   /// Settles the promise, unless that is too late.
@@ -162,12 +162,13 @@ struct Settlement {
   ///   - failure: Why it failed; nil if it is fulfilled.
   ///   - settler: Who wants it.
   ///   - reached: How far the promise has come at least.
-  /// - Returns: What follows, or nil if this changed nothing.
+  ///   - consequences: What follows.
+  /// - Returns: Whether this did it.
   mutating func settle(
-    _ failure: (any Error)?, by settler: Settler, reached: Double
-  ) -> Consequences? {
-    guard phase == .pending, settler == .adopted || !isBound else { return nil }
-    var consequences = Consequences()
+    _ failure: (any Error)?, by settler: Settler, reached: Double,
+    _ consequences: inout Consequences
+  ) -> Bool {
+    guard phase == .pending, settler == .adopted || !isBound else { return false }
     // Progress is told before the outcome.
     if isWatched, case .risen(let fraction) = neededExtras.progress.rise(to: reached) {
       deliver(fraction, &consequences)
@@ -175,7 +176,7 @@ struct Settlement {
       _ = neededExtras.progress.rise(to: reached)
     }
     publish(failure, &consequences)
-    return consequences
+    return true
   }
 
   /// Begins to cancel the promise: nobody can settle it any more, and nobody is told yet.
@@ -200,25 +201,26 @@ struct Settlement {
 
   private mutating func publish(_ failure: (any Error)?, _ consequences: inout Consequences) {
     phase = failure == nil ? .fulfilled : .failed
-    var handlers = ReactionList()
-    while let reaction = reactions.popFirst() {
-      if reaction.isImmediate {
-        consequences.due.append(reaction)
-      } else {
-        handlers.append(reaction)
-      }
-    }
-    reactions = handlers
-    let old = extras
-    consequences.spent = (upstream, old)
+    consequences.due = reactions.takeAll(where: \.isImmediate)
+    consequences.spent.upstream = upstream
     upstream = nil
+    retireExtras(failure, &consequences)
+    if !reactions.isEmpty || hasDeliveries { consequences.schedules = claimDrain() }
+  }
+
+  /// Keeps of the extras what is still of use to a settled promise.
+  private mutating func retireExtras(
+    _ failure: (any Error)?, _ consequences: inout Consequences
+  ) {
+    guard extras != nil || failure != nil else { return }
+    let old = extras
+    consequences.spent.extras = old
     extras = nil
     if let failure {
       neededExtras.failure = failure
       if let old { neededExtras.progress = old.progress }
     }
     if let old, !old.deliveries.isEmpty { neededExtras.deliveries = old.deliveries }
-    if !handlers.isEmpty || hasDeliveries { consequences.schedules = claimDrain() }
   }
 
   /// Registers what to do when the promise is cancelled.

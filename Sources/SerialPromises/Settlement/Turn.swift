@@ -11,38 +11,54 @@ final class Turn {
   /// The turn that the calling thread is in.
   static var current: Turn? { slot.current }
 
-  /// The promise whose handler runs.
-  private(set) var running: Core?
+  // Exclusive because one thread has a turn.
 
-  private var waiting = Fifo<Core>()
+  /// The promise whose handler runs.
+  @exclusivity(unchecked) private(set) var running: Core?
+
+  // A place of its own for the only one that waits in a plain chain.
+  @exclusivity(unchecked) private var first: Core?
+  @exclusivity(unchecked) private var later = Fifo<Core>()
 
   /// Has a promise looked at; only for whoever claimed that.
   static func schedule(_ core: Core) {
-    guard let current else {
-      var waiting = Fifo<Core>()
-      waiting.append(core)
-      return begin(with: waiting)
+    if let current {
+      current.append(core)
+    } else {
+      begin(with: core, Fifo())
     }
-    current.waiting.append(core)
   }
 
-  private static func begin(with waiting: Fifo<Core>) {
+  private static func begin(with first: Core, _ later: Fifo<Core>) {
     DispatchQueue.global().async {
       let turn = Turn()
-      turn.waiting = waiting
+      turn.first = first
+      turn.later = later
       slot.with(turn) { turn.run() }
     }
   }
 
+  private func append(_ core: Core) {
+    if first == nil && later.isEmpty { first = core } else { later.append(core) }
+  }
+
+  private func popFirst() -> Core? {
+    if let core = first {
+      first = nil
+      return core
+    }
+    return later.popFirst()
+  }
+
   /// Has another thread run what waits here, because this one is about to block.
   func handOver() {
-    guard !waiting.isEmpty else { return }
-    Self.begin(with: waiting)
-    waiting = Fifo()
+    guard let next = popFirst() else { return }
+    Self.begin(with: next, later)
+    later = Fifo()
   }
 
   private func run() {
-    while let core = waiting.popFirst() {
+    while let core = popFirst() {
       running = core
       core.drain()
     }
