@@ -95,7 +95,7 @@ final class Core: @unchecked Sendable {
     case .listed: break
     case .schedules: Turn.schedule(self)
     case .due:
-      var due = ReactionList()
+      var due = DueList()
       due.append(reaction)
       agenda.append(due, of: self)
     }

@@ -86,8 +86,8 @@ struct ReactionList {
   }
 
   /// Takes out those that fulfil a condition, in their order.
-  mutating func takeAll(where condition: (Reaction) -> Bool) -> ReactionList {
-    var taken = ReactionList()
+  mutating func takeAll(where condition: (Reaction) -> Bool) -> DueList {
+    var taken = DueList()
     var reaction = first
     while let current = reaction {
       reaction = current.next
@@ -109,18 +109,44 @@ struct ReactionList {
   }
 }
 
+/// Reactions that a thread has taken out, to run them in their order.
+///
+/// Another kind of list, because withdrawing one of these has to find that it is too late: they have
+/// no `previous`.
+struct DueList {
+  private var first: Reaction?
+  // Not counted: reached from `first`.
+  private unowned(unsafe) var last: Reaction?
+
+  var isEmpty: Bool { first == nil }
+
+  /// Appends a reaction that is in no list.
+  mutating func append(_ reaction: Reaction) {
+    if let last { last.next = reaction } else { first = reaction }
+    last = reaction
+  }
+
+  mutating func popFirst() -> Reaction? {
+    guard let reaction = first else { return nil }
+    first = reaction.next
+    reaction.next = nil
+    if first == nil { last = nil }
+    return reaction
+  }
+}
+
 /// What a settling thread has still to do: reactions that run none of the user's code.
 ///
 /// A list instead of recursion, so that promises that settle one another take constant stack.
 struct Agenda {
   private var source: Core?
-  private var due = ReactionList()
+  private var due = DueList()
 
   // Used only when one settlement settles several.
-  private var later = Fifo<(Core, ReactionList)>()
+  private var later = Fifo<(Core, DueList)>()
 
-  /// Appends reactions that are in no list.
-  mutating func append(_ reactions: ReactionList, of source: Core) {
+  /// Appends what is due because `source` is settled.
+  mutating func append(_ reactions: DueList, of source: Core) {
     if due.isEmpty && later.isEmpty {
       self.source = source
       due = reactions

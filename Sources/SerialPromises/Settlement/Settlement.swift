@@ -147,7 +147,7 @@ struct Settlement {
   /// What follows from an event, to be done after the lock is released.
   struct Consequences {
     /// To be run by the settling thread.
-    var due = ReactionList()
+    var due = DueList()
     /// To be told the progress.
     var watchers: [Reaction] = []
     /// Whether the caller has a drain look at this promise.
