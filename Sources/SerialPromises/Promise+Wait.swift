@@ -45,7 +45,8 @@ extension Core {
   /// Why the calling thread must not wait for this promise: what has to happen first needs it.
   fileprivate func whyWaitingIsInVain() -> String? {
     let running = Turn.current?.running
-    let isMain = MainQueue.isCurrent
+    // As far as the chain was made here; what handlers will return cannot be known.
+    let isMain = needsMainQueue && MainQueue.isCurrent
     guard running != nil || isMain else { return nil }
     var frontier: [Core] = []
     var next: Core? = self

@@ -13,14 +13,23 @@ final class Core: @unchecked Sendable {
   /// What the link that makes this promise counts in the progress.
   let kind: LinkKind
 
-  @exclusivity(unchecked) private var value: (any Sendable)?
+  /// Whether a link before this one runs its handler on the main queue.
+  let needsMainQueue: Bool
+
+  /// Whether there is a value; written with it.
+  @exclusivity(unchecked) private var hasValue = false
+
+  // Not optional, which would be handled by way of its metadata.
+  @exclusivity(unchecked) private var value: any Sendable = ()
 
   init(
-    origin: Origin, depth: Int32 = 1, kind: LinkKind = .step, isDemanded: Bool = true
+    origin: Origin, depth: Int32 = 1, kind: LinkKind = .step, isDemanded: Bool = true,
+    needsMainQueue: Bool = false
   ) {
     self.origin = origin
     self.depth = depth
     self.kind = kind
+    self.needsMainQueue = needsMainQueue
     settlement = Settlement(isDemanded: isDemanded)
   }
 
@@ -29,10 +38,12 @@ final class Core: @unchecked Sendable {
     self.origin = origin
     self.depth = depth
     kind = .step
+    needsMainQueue = false
     switch outcome {
     case .value(let value):
       settlement = Settlement(failure: nil)
       self.value = value
+      hasValue = true
     case .failure(let error):
       settlement = Settlement(failure: error)
     }
@@ -54,29 +65,35 @@ final class Core: @unchecked Sendable {
   /// Two promises may have the same one, so none may be locked while another is.
   @inline(__always)
   func withLock<Result>(_ body: (inout Settlement) -> Result) -> Result {
-    SharedLocks.lock(for: self).withLock { _ in body(&settlement) }
+    SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in
+      lock.withLock { _ in body(&settlement) }
+    }
   }
 
   // MARK: Looking
 
   /// The outcome, if it is known.
   var outcome: Outcome? {
-    let (value, failure) = withLock { ($0.phase == .fulfilled ? self.value : nil, $0.failure) }
-    if let value { return .value(value) }
-    return failure.map(Outcome.failure)
+    withLock { settlement in
+      if hasValue { return .value(value) }
+      return settlement.failure.map(Outcome.failure)
+    }
   }
 
   /// The outcome; only for those who were told that it is known.
   var settledOutcome: Outcome? {
     // Without the lock, because this was written before they were told, and never is again.
-    if let value { return .value(value) }
-    return outcome
+    hasValue ? .value(value) : outcome
   }
 
   /// The outcome, if it is known, and now looked at.
   func look() -> Outcome? {
-    withLock { if $0.isSettled { $0.isLookedAt = true } }
-    return outcome
+    withLock { settlement in
+      if hasValue { return .value(value) }
+      guard let failure = settlement.failure else { return nil }
+      settlement.isLookedAt = true
+      return .failure(failure)
+    }
   }
 
   var failure: (any Error)? { withLock { $0.failure } }
@@ -129,7 +146,10 @@ final class Core: @unchecked Sendable {
     var consequences = Settlement.Consequences()
     let isFirst = withLock { settlement in
       let isFirst = settlement.settle(nil, by: settler, reached: 1, &consequences)
-      if isFirst { self.value = value }
+      if isFirst {
+        self.value = value
+        hasValue = true
+      }
       return isFirst
     }
     if isFirst { carryOut(consequences, &agenda) }

@@ -154,7 +154,7 @@ extension AnyPromise {
   func link(
     _ kind: LinkKind, on queue: DispatchQueue?, _ handler: @escaping HandlerLink.Handler
   ) -> AnyPromise {
-    let result = makeResult(kind)
+    let result = makeResult(kind, on: queue)
     if let queue { return attach(QueueLink(result, on: queue, handler)) }
     return attach(HandlerLink(result, handler))
   }
@@ -164,9 +164,11 @@ extension AnyPromise {
     attach(TaskLink(makeResult(kind), handler))
   }
 
-  func makeResult(_ kind: LinkKind) -> Core {
-    let depth = kind == .passage ? core.depth : core.depth + 1
-    return Core(origin: core.origin, depth: depth, kind: kind, isDemanded: lifeline == nil)
+  func makeResult(_ kind: LinkKind, on queue: DispatchQueue? = nil) -> Core {
+    Core(
+      origin: core.origin, depth: kind == .passage ? core.depth : core.depth + 1, kind: kind,
+      isDemanded: lifeline == nil,
+      needsMainQueue: core.needsMainQueue || queue === DispatchQueue.main)
   }
 
   func attach(_ link: Link) -> AnyPromise {
