@@ -74,14 +74,19 @@ extension Promise {
   /// - Throws: Why the promise failed, or `CancellationError`.
   public var value: Value {
     get async throws {
-      core.demand()
+      if erased.lifeline != nil { core.demand() }
+      // On its own, because what follows needs room that a settled promise can do without.
       if let outcome = core.look() { return try outcome.get() }
-      let awaiter = Awaiter<Value>(core)
-      return try await withTaskCancellationHandler {
-        try await withUnsafeThrowingContinuation { awaiter.wait($0) }
-      } onCancel: {
-        awaiter.stop()
-      }
+      return try await settledValue()
+    }
+  }
+
+  private func settledValue() async throws -> Value {
+    let awaiter = Awaiter<Value>(core)
+    return try await withTaskCancellationHandler {
+      try await withUnsafeThrowingContinuation { awaiter.wait($0) }
+    } onCancel: {
+      awaiter.stop()
     }
   }
 }
@@ -111,6 +116,6 @@ private final class Awaiter<Value: Sendable>: Reaction, @unchecked Sendable {
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    if let outcome = core.outcome { continuation?.resume(with: outcome.result()) }
+    if let continuation { core.settledOutcome?.resume(continuation) }
   }
 }

@@ -56,7 +56,8 @@ public func when<Key: Hashable & Sendable, Value: Sendable>(
   return Promise(combining: promises.values.map(\.erased), .all, origin) { verdict, sources in
     switch verdict {
     case .complete:
-      return Dictionary(uniqueKeysWithValues: try zip(keys, sources).map { ($0, try $1.settledValue()) })
+      return Dictionary(
+        uniqueKeysWithValues: try zip(keys, sources).map { ($0, try $1.settledValue()) })
     case .decided(let index):
       throw sources[index].failure(at: keys[index])
     }
