@@ -16,7 +16,7 @@
 /// All members may be used from any thread and take constant time, beside what is in proportion to
 /// the handlers that are attached.
 public final class Deferred<Value: Sendable>: Sendable {
-  private let core: Core<Value>
+  private let core: Core
 
   /// Makes a pending promise.
   ///
@@ -33,7 +33,7 @@ public final class Deferred<Value: Sendable>: Sendable {
     self.init(settling: Core(origin: Origin(name, file, line, diagnostics)))
   }
 
-  init(settling core: Core<Value>) {
+  init(settling core: Core) {
     self.core = core
   }
 
@@ -67,7 +67,7 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// - Returns: Whether this settled it.
   @discardableResult
   public func tryFulfil(_ value: Value) -> Bool {
-    core.settle(.success(value), by: .owner)
+    core.settle(.value(value), by: .owner)
   }
 
   /// Fails the promise unless it is settled already.
@@ -102,7 +102,7 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// Says how far the work has come, if that is further than was known.
   func rise(to fraction: Double) {
     var agenda = Agenda()
-    core.carryOut(core.withLock { $0.rise(to: fraction) }, &agenda)
+    core.rise(to: fraction, &agenda)
     agenda.run()
   }
 
@@ -119,7 +119,7 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// Resolves the promise with another, which alone settles it from now on.
   func adopt(_ promise: Promise<Value>) {
     var agenda = Agenda()
-    if !core.adopt(promise, share: ProgressShare(), &agenda) { reportLate() }
+    if !core.adopt(promise.erased, share: ProgressShare(), &agenda) { reportLate() }
     agenda.run()
   }
 

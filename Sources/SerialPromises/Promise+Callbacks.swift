@@ -14,7 +14,7 @@ extension Promise {
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Value) -> Void
   ) -> Promise {
     call(on: queue, seesFailures: false) {
-      if case .success(let value) = $0 { handler(value) }
+      if case .success(let value) = $0.result(of: Value.self) { handler(value) }
     }
   }
 
@@ -57,7 +57,7 @@ extension Promise {
 
   private func call(
     on queue: DispatchQueue?, seesFailures: Bool,
-    _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void
+    _ handler: @escaping Callback.Handler
   ) -> Promise {
     core.attach(Callback(on: queue, seesFailures: seesFailures, handler))
     return self

@@ -35,7 +35,7 @@ extension Promise {
     on queue: DispatchQueue? = nil,
     _ handler: @escaping @Sendable (Value) throws -> Promise<Output>
   ) -> Promise<Output> {
-    link(.step, on: queue) { .promise(try handler(try $0.get())) }
+    link(.step, on: queue) { .promise(try handler(try $0.get()).erased) }
   }
 
   /// Turns the value into another; unlike with `then`, a promise stays a value, and nothing is
@@ -61,9 +61,8 @@ extension Promise {
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Value) throws -> Void
   ) -> Promise {
     link(.passage, on: queue) {
-      let value = try $0.get()
-      try handler(value)
-      return .value(value)
+      try handler(try $0.get())
+      return try .passOn($0)
     }
   }
 
@@ -78,8 +77,8 @@ extension Promise {
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) -> Promise {
     link(.passage, on: queue) {
-      handler($0)
-      return .value(try $0.get())
+      handler($0.result())
+      return try .passOn($0)
     }
   }
 
@@ -95,7 +94,7 @@ extension Promise {
   ) -> Promise {
     link(.passage, on: queue) {
       try handler()
-      return .value(try $0.get())
+      return try .passOn($0)
     }
   }
 
@@ -111,10 +110,8 @@ extension Promise {
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (any Error) throws -> Value
   ) -> Promise {
     link(.passage, on: queue) { outcome in
-      switch outcome {
-      case .success(let value): .value(value)
-      case .failure(let error): .value(try handler(error))
-      }
+      guard case .failure(let error) = outcome else { return try .passOn(outcome) }
+      return .value(try handler(error))
     }
   }
 
@@ -130,10 +127,8 @@ extension Promise {
     _ handler: @escaping @Sendable (any Error) throws -> Promise<Value>
   ) -> Promise {
     link(.passage, on: queue) { outcome in
-      switch outcome {
-      case .success(let value): .value(value)
-      case .failure(let error): .promise(try handler(error))
-      }
+      guard case .failure(let error) = outcome else { return try .passOn(outcome) }
+      return .promise(try handler(error).erased)
     }
   }
 
@@ -193,27 +188,15 @@ extension Promise {
 
   /// Makes a promise of what a handler makes of this one's outcome.
   func link<Output: Sendable>(
-    _ kind: LinkKind, on queue: DispatchQueue?,
-    _ handler: @escaping HandlerLink<Value, Output>.Handler
+    _ kind: LinkKind, on queue: DispatchQueue?, _ handler: @escaping HandlerLink.Handler
   ) -> Promise<Output> {
-    attach(HandlerLink(makeResult(kind), kind, on: queue, handler))
+    Promise<Output>(erased.link(kind, on: queue, handler))
   }
 
   /// Makes a promise of what an asynchronous handler makes of this one's outcome.
   func link<Output: Sendable>(
-    _ kind: LinkKind, _ handler: @escaping TaskLink<Value, Output>.Handler
+    _ kind: LinkKind, _ handler: @escaping TaskLink.Handler
   ) -> Promise<Output> {
-    attach(TaskLink(makeResult(kind), kind, handler))
-  }
-
-  func makeResult<Output: Sendable>(_ kind: LinkKind) -> Core<Output> {
-    let depth = kind == .passage ? core.depth : core.depth + 1
-    return Core<Output>(origin: core.origin, depth: depth, isDemanded: lifeline == nil)
-  }
-
-  func attach<Output: Sendable>(_ link: Link<Value, Output>) -> Promise<Output> {
-    link.result.hang(on: Upstream(core, link))
-    core.attach(link)
-    return Promise<Output>(link.result, lifeline)
+    Promise<Output>(erased.link(kind, handler))
   }
 }

@@ -11,7 +11,7 @@ extension Promise {
   public static func value(
     _ value: Value, file: StaticString = #fileID, line: UInt = #line
   ) -> Promise {
-    Promise(hot: Core(origin: Origin(nil, file, line), .success(value)))
+    Promise(hot: Core(origin: Origin(nil, file, line), .value(value)))
   }
 
   /// A promise that has failed.
@@ -40,7 +40,7 @@ extension Promise {
     _ value: Value, after delay: Duration, clock: some Clock<Duration> = ContinuousClock(),
     file: StaticString = #fileID, line: UInt = #line
   ) -> Promise {
-    later(.success(value), delay, clock, Origin(nil, file, line))
+    later(.value(value), delay, clock, Origin(nil, file, line))
   }
 
   /// A promise that fails after some time; cancelling it ends the wait.
@@ -60,11 +60,11 @@ extension Promise {
   }
 
   static func later(
-    _ result: Result<Value, any Error>, _ delay: Duration, _ clock: some Clock<Duration>,
+    _ outcome: Outcome, _ delay: Duration, _ clock: some Clock<Duration>,
     _ origin: Origin
   ) -> Promise {
-    let core = Core<Value>(origin: origin)
-    let timer = Timer(after: delay, on: clock) { core.settle(result, by: .owner) }
+    let core = Core(origin: origin)
+    let timer = Timer(after: delay, on: clock) { core.settle(outcome, by: .owner) }
     core.onCancel { timer.cancel() }
     return Promise(hot: core)
   }
@@ -81,8 +81,8 @@ extension Promise {
     _ queue: DispatchQueue, file: StaticString = #fileID, line: UInt = #line,
     _ work: @escaping @Sendable () throws -> Value
   ) -> Promise {
-    let core = Core<Value>(origin: Origin(nil, file, line))
-    queue.async { core.settle(Result(catching: work), by: .owner) }
+    let core = Core(origin: Origin(nil, file, line))
+    queue.async { core.settle(Outcome(Result(catching: work)), by: .owner) }
     return Promise(hot: core)
   }
 }

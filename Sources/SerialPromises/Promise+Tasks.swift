@@ -20,7 +20,7 @@ extension Promise {
   public func then<Output: Sendable>(
     _ handler: @escaping @isolated(any) @Sendable (Value) async throws -> Promise<Output>
   ) -> Promise<Output> {
-    link(.step) { .promise(try await handler(try $0.get())) }
+    link(.step) { .promise(try await handler(try $0.get()).erased) }
   }
 
   /// Puts a value in the place of a failure, asynchronously.
@@ -31,10 +31,8 @@ extension Promise {
     _ handler: @escaping @isolated(any) @Sendable (any Error) async throws -> Value
   ) -> Promise {
     link(.passage) { outcome in
-      switch outcome {
-      case .success(let value): .value(value)
-      case .failure(let error): .value(try await handler(error))
-      }
+      guard case .failure(let error) = outcome else { return try .passOn(outcome) }
+      return .value(try await handler(error))
     }
   }
 
@@ -62,7 +60,7 @@ extension Promise {
   ) -> Promise {
     link(.passage) { outcome in
       try await handler()
-      return .value(try outcome.get())
+      return try .passOn(outcome)
     }
   }
 
@@ -76,14 +74,19 @@ extension Promise {
   /// - Throws: Why the promise failed, or `CancellationError`.
   public var value: Value {
     get async throws {
-      core.demand()
-      if let outcome = core.outcome { return try outcome.get() }
-      let awaiter = Awaiter<Value>(core)
-      return try await withTaskCancellationHandler {
-        try await withUnsafeThrowingContinuation { awaiter.wait($0) }
-      } onCancel: {
-        awaiter.stop()
-      }
+      if erased.lifeline != nil { core.demand() }
+      // On its own, because what follows needs room that a settled promise can do without.
+      if let outcome = core.look() { return try outcome.get() }
+      return try await settledValue()
+    }
+  }
+
+  private func settledValue() async throws -> Value {
+    let awaiter = Awaiter<Value>(core)
+    return try await withTaskCancellationHandler {
+      try await withUnsafeThrowingContinuation { awaiter.wait($0) }
+    } onCancel: {
+      awaiter.stop()
     }
   }
 }
@@ -92,10 +95,10 @@ extension Promise {
 private final class Awaiter<Value: Sendable>: Reaction, @unchecked Sendable {
   // Sendable as its superclass is: the continuation is set before the promise knows of this, and
   // is resumed once, by whoever takes this out of the promise's list.
-  private let core: Core<Value>
+  private let core: Core
   private var continuation: UnsafeContinuation<Value, any Error>?
 
-  init(_ core: Core<Value>) {
+  init(_ core: Core) {
     self.core = core
   }
 
@@ -112,7 +115,7 @@ private final class Awaiter<Value: Sendable>: Reaction, @unchecked Sendable {
     }
   }
 
-  override func react(to source: AnyCore, _ agenda: inout Agenda) {
-    if let result = core.result { continuation?.resume(with: result) }
+  override func react(to source: Core, _ agenda: inout Agenda) {
+    if let continuation { core.settledOutcome?.resume(continuation) }
   }
 }

@@ -13,7 +13,7 @@ extension Promise {
   @available(*, noasync, message: "await `value` instead")
   public func wait(timeout: Duration? = nil) throws -> Value {
     core.demand()
-    if let outcome = core.outcome { return try outcome.get() }
+    if let outcome = core.look() { return try outcome.get() }
     if let reason = core.whyWaitingIsInVain() {
       preconditionFailure("\(core.origin.identity) was waited for \(reason)")
     }
@@ -26,7 +26,7 @@ extension Promise {
     } else if timeout == nil {
       waiter.semaphore.wait()
     }
-    guard let outcome = core.outcome else { preconditionFailure("the promise is settled") }
+    guard let outcome = core.look() else { preconditionFailure("the promise is settled") }
     return try outcome.get()
   }
 }
@@ -36,52 +36,40 @@ private final class Waiter: Reaction, @unchecked Sendable {
   // Sendable as its superclass is: it adds a constant only.
   let semaphore = DispatchSemaphore(value: 0)
 
-  override func react(to source: AnyCore, _ agenda: inout Agenda) {
+  override func react(to source: Core, _ agenda: inout Agenda) {
     semaphore.signal()
   }
 }
 
-extension AnyCore {
+extension Core {
   /// Why the calling thread must not wait for this promise: what has to happen first needs it.
   fileprivate func whyWaitingIsInVain() -> String? {
     let turn = Turn.current
     let running = turn?.runningReaction ?? Turn.onQueue.current
-    let isMain = MainQueue.isCurrent
+    // As far as the chain was made here; what handlers will return cannot be known.
+    let isMain = needsMainQueue && MainQueue.isCurrent
+    guard running != nil || isMain else { return nil }
     var seen: Set<ObjectIdentifier> = []
     var frontier = [self]
     while let core = frontier.popLast() {
       guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
-      var (needsHandler, needsMain) = (false, false)
-      core.withLock { $0.upstream }?.forEach { source, reaction in
-        guard reaction.isOnlyWay else { return }
-        frontier.append(source)
+      switch core.withLock({ $0.upstream })?.sources {
+      case nil: break
+      case .many(let junction):
+        junction.forEachSource { if $1.isOnlyWay { frontier.append($0) } }
+      case .one(let source, let reaction):
+        guard reaction.isOnlyWay else { continue }
         // Either it runs on this thread now, or it comes after what does.
-        if reaction === running { needsHandler = true }
-        if source === turn?.running, !reaction.isImmediate,
-          source.withLock({ $0.isWaiting(reaction) })
-        {
-          needsHandler = true
+        let waitsForTurn = source === turn?.running && source.withLock { _ in reaction.isListed }
+        if reaction === running || waitsForTurn && !reaction.isImmediate {
+          return "in a handler that has to return first; return the promise from it instead"
         }
-        if isMain && reaction.blockedQueue === DispatchQueue.main { needsMain = true }
-      }
-      if needsHandler {
-        return "in a handler that has to return first; return the promise from it instead"
-      }
-      if needsMain {
-        return "on the main thread, where a handler has to run first; wait on another thread"
+        if isMain && MainQueue.is(reaction.blockedQueue) {
+          return "on the main thread, where a handler has to run first; wait on another thread"
+        }
+        frontier.append(source)
       }
     }
     return nil
   }
-}
-
-/// Knows the main queue.
-private enum MainQueue {
-  private static let key: DispatchSpecificKey<Bool> = {
-    let key = DispatchSpecificKey<Bool>()
-    DispatchQueue.main.setSpecific(key: key, value: true)
-    return key
-  }()
-
-  static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
 }

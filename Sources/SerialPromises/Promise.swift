@@ -35,28 +35,19 @@
 /// constant time where nothing else is said; chains of any length need constant stack. No lock is
 /// held while anything that was handed in runs or is released.
 public struct Promise<Value: Sendable>: Promisable, Sendable {
-  let core: Core<Value>
+  let erased: AnyPromise
 
-  /// Nil for a promise whose work has begun.
-  let lifeline: Lifeline?
-
-  init(hot core: Core<Value>) {
-    self.core = core
-    lifeline = nil
+  /// A promise whose work has begun.
+  init(hot core: Core) {
+    erased = AnyPromise(core: core, lifeline: nil)
   }
 
-  init(_ core: Core<Value>, _ lifeline: Lifeline?) {
-    self.core = core
-    self.lifeline = lifeline
+  /// A promise whose type was forgotten.
+  init(_ erased: AnyPromise) {
+    self.erased = erased
   }
 
-  /// A promise of a type that was forgotten.
-  init(_ promise: AnyPromise) {
-    core = unsafeDowncast(promise.core, to: Core<Value>.self)
-    lifeline = promise.lifeline
-  }
-
-  var erased: AnyPromise { AnyPromise(core: core, lifeline: lifeline) }
+  var core: Core { erased.core }
 
   // MARK: Cold
 
@@ -141,9 +132,9 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   }
 
   init(cold origin: Origin, _ begin: @escaping @Sendable (Deferred<Value>) -> Void) {
-    core = Core(origin: origin, isDemanded: false)
+    let core = Core(origin: origin, isDemanded: false)
     core.withLock { $0.recipe = TaskRecipe(begin: begin) }
-    lifeline = Lifeline(root: core)
+    erased = AnyPromise(core: core, lifeline: Lifeline(root: core))
   }
 
   /// Starts the promise if it is cold and has not been started, and what it was made from.
@@ -165,7 +156,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   public var handler: Handler {
     { then in
       then.onCancel { core.cancel() }
-      core.attach(StepEnd<Value>(then))
+      core.attach(StepEnd(then))
       core.watch()
       start()
     }
@@ -185,7 +176,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 
   /// Where the promise is on its way; a failure that is read here counts as looked at.
   public var state: State {
-    switch core.outcome {
+    switch core.look()?.result(of: Value.self) {
     case nil: .pending
     case .success(let value): .fulfilled(value)
     case .failure(let error): .failed(error)
@@ -218,9 +209,8 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 private struct TaskRecipe<Value: Sendable>: Recipe {
   let begin: @Sendable (Deferred<Value>) -> Void
 
-  func start(_ core: AnyCore) {
-    // The same type, because the promise that was made with this recipe is of it.
-    begin(Deferred(settling: unsafeDowncast(core, to: Core<Value>.self)))
+  func start(_ core: Core) {
+    begin(Deferred(settling: core))
   }
 
   func again(_ origin: Origin) -> AnyPromise {
@@ -229,7 +219,7 @@ private struct TaskRecipe<Value: Sendable>: Recipe {
 }
 
 /// Ends a manager's step when a promise is settled.
-private final class StepEnd<Value: Sendable>: Reaction, @unchecked Sendable {
+private final class StepEnd: Reaction, @unchecked Sendable {
   // Sendable as its superclass is: it adds constants only.
   private let then: Then
 
@@ -240,7 +230,7 @@ private final class StepEnd<Value: Sendable>: Reaction, @unchecked Sendable {
   // Ending a step runs the handlers of the next ones.
   override var isImmediate: Bool { false }
 
-  override func react(to source: AnyCore, _ agenda: inout Agenda) {
+  override func react(to source: Core, _ agenda: inout Agenda) {
     then(source.failure)
   }
 

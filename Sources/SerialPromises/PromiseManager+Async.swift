@@ -22,37 +22,13 @@ extension PromiseManager {
     _ name: String? = nil, _ operation: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     if let step = RunningStep.waitingForItself(order) { throw PromiseError.selfWait(step) }
-    let result = Locked<Result<Value, any Error>?>(nil)
-    let step = Step(name) { then in
-      let task = Task {
-        let outcome = await RunningStep.$current.withValue(then.runningStep) {
-          await Result.of(operation)
-        }
-        result.withLock { $0 = outcome }
-        then(outcome.failure)
-      }
-      then.onCancel { task.cancel() }
-    }
-    let outcome = await cancellingWithTask { add(step) }
-    if let result = result.withLock({ $0 }) { return try result.get() }
-    // Without a result the step was refused, cancelled, or ended by a grace period.
-    try outcome.get()
-    throw CancellationError()
-  }
-
-  /// Adds a step, and waits for its end; cancelling the task cancels the step.
-  private func cancellingWithTask(_ add: () -> StepHandle) async -> StepOutcome {
-    let handle = Locked<StepHandle?>(nil)
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let added = add()
-        handle.withLock { $0 = added }
-        // The task may have been cancelled before there was a handle to cancel with.
-        if Task.isCancelled { added.cancel() }
-        added.observe { continuation.resume(returning: $0) }
+    let call = AsyncCall { try await operation() }
+    return try await withTaskCancellationHandler {
+      try await withUnsafeThrowingContinuation { continuation in
+        call.begin(named: name, on: self) { $0.resume(continuation) }
       }
     } onCancel: {
-      handle.withLock { $0 }?.cancel()
+      call.cancel()
     }
   }
 
@@ -160,15 +136,5 @@ extension PromiseManager {
     case .entered(_, _, let claims): if claims { startTurn() }
     case .refused(let error): resume(.failure(error))
     }
-  }
-}
-
-extension Result where Failure == any Error {
-  fileprivate static func of(_ operation: () async throws -> Success) async -> Self {
-    do { return .success(try await operation()) } catch { return .failure(error) }
-  }
-
-  fileprivate var failure: (any Error)? {
-    if case .failure(let error) = self { error } else { nil }
   }
 }

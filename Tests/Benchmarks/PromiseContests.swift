@@ -69,9 +69,10 @@ private func awaitingSettled(_ n: Int) -> Contest {
         } / Double(n)
       },
       Subject(name: "Promise") {
-        nanoseconds {
+        let promises = (0..<n).map { Promise.value($0) }
+        return nanoseconds {
           waiting {
-            for number in 0..<n { _ = try? await Promise.value(number).value }
+            for promise in promises { _ = try? await promise.value }
           }
         } / Double(n)
       },

@@ -1,7 +1,7 @@
 /// Settles one promise from several.
 ///
 /// Sendable as it is: its state is behind a lock.
-final class Combination<Output: Sendable>: Sendable {
+final class Combination: Sendable {
   /// When the combined promise is settled.
   enum Rule {
     /// When all are fulfilled, or one fails.
@@ -28,7 +28,7 @@ final class Combination<Output: Sendable>: Sendable {
   /// Makes the value, or throws the error, from what the promises hold.
   ///
   /// Must not hold the promises itself, which hold this.
-  typealias Finish = @Sendable (Verdict, [AnyCore]) throws -> Output
+  typealias Finish = @Sendable (Verdict, [Core]) throws -> any Sendable
 
   private struct State {
     /// How many are still needed to complete.
@@ -39,16 +39,18 @@ final class Combination<Output: Sendable>: Sendable {
   }
 
   private let rule: Rule
-  private let result: Core<Output>
+  private let result: Core
   private let finish: Finish
   private let state: Locked<State>
 
   /// Combines promises; at least one.
   static func promise(
     _ promises: [AnyPromise], _ rule: Rule, _ origin: Origin, _ finish: @escaping Finish
-  ) -> Promise<Output> {
+  ) -> AnyPromise {
     let lifelines = promises.compactMap(\.lifeline)
-    let result = Core<Output>(origin: origin, isDemanded: lifelines.isEmpty)
+    let result = Core(
+      origin: origin, isDemanded: lifelines.isEmpty,
+      needsMainQueue: promises.contains { $0.core.needsMainQueue })
     let combination = Combination(rule, result, count: promises.count, finish)
     let members = promises.indices.map { Member(of: combination, $0) }
     let junction = Members(promises.map(\.core), members, combination)
@@ -56,10 +58,10 @@ final class Combination<Output: Sendable>: Sendable {
     var agenda = Agenda()
     for (promise, member) in zip(promises, members) { promise.core.attach(member, &agenda) }
     agenda.run()
-    return Promise(result, Lifeline.joining(lifelines))
+    return AnyPromise(core: result, lifeline: Lifeline.joining(lifelines))
   }
 
-  private init(_ rule: Rule, _ result: Core<Output>, count: Int, _ finish: @escaping Finish) {
+  private init(_ rule: Rule, _ result: Core, count: Int, _ finish: @escaping Finish) {
     self.rule = rule
     self.result = result
     self.finish = finish
@@ -68,7 +70,7 @@ final class Combination<Output: Sendable>: Sendable {
 
   // MARK: Settling
 
-  private func settled(_ index: Int, _ source: AnyCore, _ agenda: inout Agenda) {
+  private func settled(_ index: Int, _ source: Core, _ agenda: inout Agenda) {
     let failed = source.failure != nil
     let verdict = state.withLock { state -> Verdict? in
       switch (rule, failed) {
@@ -81,14 +83,14 @@ final class Combination<Output: Sendable>: Sendable {
     guard let verdict else {
       // A failure does not say that it is complete; where it counts as such, it is said here.
       if rule == .settled, failed, let reached = advance(index, to: 1) {
-        result.carryOut(result.withLock { $0.rise(to: reached) }, &agenda)
+        result.rise(to: reached, &agenda)
       }
       return
     }
     // Nil when another one was first, or it was cancelled.
     guard case .many(let junction) = result.withLock({ $0.upstream })?.sources else { return }
-    let outcome = Result { try finish(verdict, junction.sources) }
-    let reached = outcome.isSuccess ? 1 : junction.progress
+    let outcome = Outcome(Result { try finish(verdict, junction.sources) })
+    let reached = if case .failure = outcome { junction.progress } else { 1.0 }
     guard result.settle(outcome, by: .adopted, reached: reached, &agenda) else { return }
     // Or what never ends would collect whatever it was ever combined in. They are not cancelled.
     junction.forEachSource { _ = $0.withdraw($1, cancelling: false) }
@@ -96,7 +98,7 @@ final class Combination<Output: Sendable>: Sendable {
 
   // MARK: Progress
 
-  private func progress(of sources: [AnyCore]) -> Double {
+  private func progress(of sources: [Core]) -> Double {
     let each = sources.map { source in
       rule == .settled && source.withLock({ $0.isSettled }) ? 1 : source.currentProgress
     }
@@ -104,7 +106,7 @@ final class Combination<Output: Sendable>: Sendable {
   }
 
   /// Notes how far each has come from now on.
-  private func watch(_ sources: [AnyCore]) {
+  private func watch(_ sources: [Core]) {
     state.withLock { state in
       if state.progress.isEmpty { state.progress = Array(repeating: 0, count: sources.count) }
     }
@@ -137,16 +139,16 @@ final class Combination<Output: Sendable>: Sendable {
       self.index = index
     }
 
-    override var target: AnyCore? { combination.result }
+    override var target: Core? { combination.result }
     override var isOnlyWay: Bool { combination.rule == .all || combination.rule == .settled }
 
-    override func react(to source: AnyCore, _ agenda: inout Agenda) {
+    override func react(to source: Core, _ agenda: inout Agenda) {
       combination.settled(index, source, &agenda)
     }
 
     override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
       guard let reached = combination.advance(index, to: fraction) else { return }
-      front.append(combination.result, reached)
+      front.rise(combination.result, to: reached)
     }
   }
 
@@ -156,13 +158,13 @@ final class Combination<Output: Sendable>: Sendable {
     private let members: [Member]
     private let combination: Combination
 
-    init(_ sources: [AnyCore], _ members: [Member], _ combination: Combination) {
+    init(_ sources: [Core], _ members: [Member], _ combination: Combination) {
       self.members = members
       self.combination = combination
       super.init(sources)
     }
 
-    override func forEachSource(_ body: (AnyCore, Reaction) -> Void) {
+    override func forEachSource(_ body: (Core, Reaction) -> Void) {
       for (source, member) in zip(sources, members) { body(source, member) }
     }
 
@@ -179,18 +181,26 @@ final class Combination<Output: Sendable>: Sendable {
         let promises = zip(sources, recipes).map { source, recipe in
           recipe?() ?? AnyPromise(core: source, lifeline: nil)
         }
-        return Combination.promise(promises, rule, origin, finish).erased
+        return Combination.promise(promises, rule, origin, finish)
       }
     }
   }
 }
 
-extension AnyCore {
+extension Promise {
+  /// Combines promises; at least one.
+  init(
+    combining promises: [AnyPromise], _ rule: Combination.Rule, _ origin: Origin,
+    _ finish: @escaping @Sendable (Combination.Verdict, [Core]) throws -> Value
+  ) {
+    self.init(Combination.promise(promises, rule, origin) { try finish($0, $1) })
+  }
+}
+
+extension Core {
   /// The value of a promise that is settled, and of this type.
-  func value<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
-    guard let result = unsafeDowncast(self, to: Core<Value>.self).result else {
-      preconditionFailure("asked for the value of a pending promise")
-    }
-    return try result.get()
+  func settledValue<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
+    guard let outcome else { preconditionFailure("asked for the value of a pending promise") }
+    return try outcome.get()
   }
 }

@@ -13,31 +13,51 @@
 /// - Returns: A cold promise of all values, in the order of pulling. When one fails, it fails with a
 ///   ``WhenFailure`` that has its index, and no more are pulled. Its progress is the part that is
 ///   fulfilled, if the sequence says how long it is.
-public func when<Promises: Sequence & Sendable, Value: Sendable>(
-  _ promises: Promises, concurrently limit: Int,
+public func when<Promises: Sequence, Value: Sendable>(
+  _ promises: sending Promises, concurrently limit: Int,
   file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Value]> where Promises.Element == Promise<Value> {
   precondition(limit > 0, "at least 1 promise has to be at work at a time")
+  let source = PromiseSource(promises)
   return Promise(cold: Origin("when(concurrently:)", file, line)) { deferred in
-    let pull = Pull(promises, limit: limit, into: deferred)
+    let pull = Pull(source, limit: limit, into: deferred)
     deferred.onCancel { pull.stop(cancelling: true) }
     pull.more()
   }
 }
 
+/// A sequence that was handed over for good.
+private final class PromiseSource<Value: Sendable>: @unchecked Sendable {
+  // Sendable because nobody else has the sequence, and one attempt at a time pulls from it.
+
+  /// Begins at the beginning.
+  let makeIterator: () -> () -> Promise<Value>?
+
+  /// How many there are at least.
+  let underestimatedCount: Int
+
+  init<Promises: Sequence>(_ promises: sending Promises)
+  where Promises.Element == Promise<Value> {
+    underestimatedCount = promises.underestimatedCount
+    makeIterator = {
+      var iterator = promises.makeIterator()
+      return { iterator.next() }
+    }
+  }
+}
+
 /// Pulls promises from a sequence, a few at a time.
-private final class Pull<Promises: Sequence & Sendable, Value: Sendable>: @unchecked Sendable
-where Promises.Element == Promise<Value> {
-  // Sendable because `iterator` is used only by the one who has claimed to pull, and `state` is
+private final class Pull<Value: Sendable>: @unchecked Sendable {
+  // Sendable because `next` is called only by the one who has claimed to pull, and `state` is
   // behind a lock.
-  private var iterator: Promises.Iterator
+  private let next: () -> Promise<Value>?
   private let expected: Int
   private let deferred: Deferred<[Value]>
   private let state: Locked<PullState<Value>>
 
-  init(_ promises: Promises, limit: Int, into deferred: Deferred<[Value]>) {
-    iterator = promises.makeIterator()
-    expected = promises.underestimatedCount
+  init(_ source: PromiseSource<Value>, limit: Int, into deferred: Deferred<[Value]>) {
+    next = source.makeIterator()
+    expected = source.underestimatedCount
     self.deferred = deferred
     state = Locked(PullState(limit: limit))
   }
@@ -47,7 +67,7 @@ where Promises.Element == Promise<Value> {
     guard state.withLock({ $0.claim() }) else { return }
     while state.withLock({ $0.hasRoom() }) {
       // The sequence is somebody's code: not under the lock.
-      guard let promise = iterator.next() else {
+      guard let promise = next() else {
         state.withLock { $0.isExhausted = true }
         continue
       }
@@ -95,8 +115,8 @@ where Promises.Element == Promise<Value> {
     // Settling one pulls the next, which is somebody's code.
     override var isImmediate: Bool { false }
 
-    override func react(to source: AnyCore, _ agenda: inout Agenda) {
-      pull.settled(index, Result { try source.value() })
+    override func react(to source: Core, _ agenda: inout Agenda) {
+      pull.settled(index, Result { try source.settledValue() })
     }
   }
 }

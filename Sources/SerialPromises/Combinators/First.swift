@@ -33,9 +33,9 @@ extension Promise {
     guard !promises.isEmpty else {
       return Promise(hot: Core(origin: origin, .failure(AllFailed(errors: []))))
     }
-    return Combination.promise(promises.map(\.erased), .any, origin) { verdict, sources in
+    return Promise(combining: promises.map(\.erased), .any, origin) { verdict, sources in
       switch verdict {
-      case .decided(let index): return try sources[index].value()
+      case .decided(let index): return try sources[index].settledValue()
       case .complete: throw AllFailed(errors: sources.compactMap(\.failure))
       }
     }
@@ -58,9 +58,9 @@ extension Promise {
     guard !promises.isEmpty else {
       return Promise(hot: Core(origin: origin, .failure(PromiseError.noPromises)))
     }
-    return Combination.promise(promises.map(\.erased), .race, origin) { verdict, sources in
+    return Promise(combining: promises.map(\.erased), .race, origin) { verdict, sources in
       guard case .decided(let index) = verdict else { throw PromiseError.noPromises }
-      return try sources[index].value()
+      return try sources[index].settledValue()
     }
   }
 }

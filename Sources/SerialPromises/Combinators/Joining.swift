@@ -7,7 +7,7 @@ extension Promise {
   ///
   /// - Returns: A promise of the inner value.
   public func join<Inner: Sendable>() -> Promise<Inner> where Value == Promise<Inner> {
-    link(.half, on: nil) { .promise(try $0.get()) }
+    link(.half, on: nil) { .promise(try $0.get(as: Value.self).erased) }
   }
 
   /// Settles a deferred as this promise is settled: value, error and progress.
@@ -40,7 +40,7 @@ public func chain<Value: Sendable>(
   file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<Value> {
   // Not a part of the work: of depth 0.
-  let core = Core(origin: Origin("chain", file, line), depth: 0, .success(value))
+  let core = Core(origin: Origin("chain", file, line), depth: 0, .value(value))
   return steps.reduce(Promise(hot: core)) { $0.then($1) }
 }
 
@@ -55,10 +55,10 @@ public func chain<Value: Sendable>(
   initial promise: Promise<Value>, _ steps: [@Sendable (Value) throws -> Promise<Value>]
 ) -> Promise<Value> {
   // One part of the work, however many links it has: of depth 1.
-  let first = Core<Value>(
-    origin: promise.core.origin, isDemanded: promise.lifeline == nil)
-  let start = promise.attach(HandlerLink(first, .passage, on: nil) { .value(try $0.get()) })
-  return steps.reduce(start) { $0.then($1) }
+  let first = Core(
+    origin: promise.core.origin, kind: .passage, isDemanded: promise.erased.lifeline == nil)
+  let start = promise.erased.attach(HandlerLink(first) { try .passOn($0) })
+  return steps.reduce(Promise(start)) { $0.then($1) }
 }
 
 extension PromiseManager {
@@ -81,7 +81,7 @@ extension PromiseManager {
 
   /// - Returns: What the promise comes to, or why its step did not run.
   private func addSerially<Value>(_ promise: Promise<Value>) -> Promise<Value> {
-    let result = Core<Value>(origin: promise.core.origin)
+    let result = Core(origin: promise.core.origin)
     // Listens without demanding, which is for the manager to do.
     promise.core.attach(Adoption(target: result, share: ProgressShare()))
     let handle = add(promise)

@@ -28,10 +28,10 @@ public func when<Value: Sendable>(
   _ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Value]> {
   let origin = Origin("when", file, line)
-  guard !promises.isEmpty else { return Promise(hot: Core(origin: origin, .success([]))) }
-  return Combination.promise(promises.map(\.erased), .all, origin) { verdict, sources in
+  guard !promises.isEmpty else { return Promise(hot: Core(origin: origin, .value([Value]()))) }
+  return Promise(combining: promises.map(\.erased), .all, origin) { verdict, sources in
     switch verdict {
-    case .complete: return try sources.map { try $0.value() }
+    case .complete: return try sources.map { try $0.settledValue() }
     case .decided(let index): throw sources[index].failure(at: index)
     }
   }
@@ -49,12 +49,15 @@ public func when<Key: Hashable & Sendable, Value: Sendable>(
   _ promises: [Key: Promise<Value>], file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Key: Value]> {
   let origin = Origin("when", file, line)
-  guard !promises.isEmpty else { return Promise(hot: Core(origin: origin, .success([:]))) }
+  guard !promises.isEmpty else {
+    return Promise(hot: Core(origin: origin, .value([Key: Value]())))
+  }
   let keys = Array(promises.keys)
-  return Combination.promise(promises.values.map(\.erased), .all, origin) { verdict, sources in
+  return Promise(combining: promises.values.map(\.erased), .all, origin) { verdict, sources in
     switch verdict {
     case .complete:
-      return Dictionary(uniqueKeysWithValues: try zip(keys, sources).map { ($0, try $1.value()) })
+      return Dictionary(
+        uniqueKeysWithValues: try zip(keys, sources).map { ($0, try $1.settledValue()) })
     case .decided(let index):
       throw sources[index].failure(at: keys[index])
     }
@@ -82,10 +85,10 @@ public func when<each Value: Sendable>(
   guard !promises.isEmpty else {
     preconditionFailure("`when` needs at least one promise to wait for")
   }
-  return Combination.promise(promises, .all, origin) { verdict, sources in
+  return Promise(combining: promises, .all, origin) { verdict, sources in
     if case .decided(let index) = verdict { throw sources[index].failure(at: index) }
     var rest = sources[...]
-    return (repeat try rest.removeFirst().value(as: (each Value).self))
+    return (repeat try rest.removeFirst().settledValue(as: (each Value).self))
   }
 }
 
@@ -129,13 +132,15 @@ public func when<Value: Sendable>(
   resolved promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Result<Value, any Error>]> {
   let origin = Origin("when(resolved:)", file, line)
-  guard !promises.isEmpty else { return Promise(hot: Core(origin: origin, .success([]))) }
-  return Combination.promise(promises.map(\.erased), .settled, origin) { _, sources in
-    sources.map { source in Result { try source.value() } }
+  guard !promises.isEmpty else {
+    return Promise(hot: Core(origin: origin, .value([Result<Value, any Error>]())))
+  }
+  return Promise(combining: promises.map(\.erased), .settled, origin) { _, sources in
+    sources.map { source in Result { try source.settledValue() } }
   }
 }
 
-extension AnyCore {
+extension Core {
   /// The failure of a promise that has failed, as one among others.
   fileprivate func failure<Position>(at position: Position) -> WhenFailure<Position> {
     WhenFailure(position: position, underlying: failure ?? CancellationError())

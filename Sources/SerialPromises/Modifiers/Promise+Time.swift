@@ -11,7 +11,7 @@ extension Promise {
     _ duration: Duration, clock: some Clock<Duration> = ContinuousClock()
   ) -> Promise {
     link(.passage, on: nil) { [origin = core.origin] outcome in
-      .promise(.later(.success(try outcome.get()), duration, clock, origin))
+      .promise(Promise.later(.value(try outcome.passOn()), duration, clock, origin).erased)
     }
   }
 
@@ -28,12 +28,18 @@ extension Promise {
   public func timeout(
     _ duration: Duration, clock: some Clock<Duration> = ContinuousClock()
   ) -> Promise {
-    let result: Core<Value> = makeResult(.passage)
+    Promise(erased.timeout(duration, clock))
+  }
+}
+
+extension AnyPromise {
+  func timeout(_ duration: Duration, _ clock: some Clock<Duration>) -> AnyPromise {
+    let result = makeResult(.passage)
     let link = TimeoutLink(result, duration, clock)
     let timeout = TimeoutRecipe(link: link, source: core)
     if lifeline == nil {
       let promise = attach(link)
-      timeout.start(promise.core)
+      timeout.start(result)
       return promise
     }
     result.withLock { $0.recipe = timeout }
@@ -42,40 +48,36 @@ extension Promise {
 }
 
 /// Passes an outcome on, unless it comes too late.
-private final class TimeoutLink<Value: Sendable, C: Clock<Duration>>: Link<Value, Value>,
-  @unchecked Sendable
-{
+private final class TimeoutLink<C: Clock<Duration>>: Link, @unchecked Sendable {
   // Sendable as its superclass is: it adds constants only.
   let duration: Duration
   let clock: C
 
-  init(_ result: Core<Value>, _ duration: Duration, _ clock: C) {
+  init(_ result: Core, _ duration: Duration, _ clock: C) {
     self.duration = duration
     self.clock = clock
-    super.init(result, .passage)
+    super.init(result)
   }
 
   override var isImmediate: Bool { true }
   override var isOnlyWay: Bool { false }
 
-  override func react(to source: AnyCore, _ agenda: inout Agenda) {
-    // The same type, because `timeout` takes no other.
-    let source = unsafeDowncast(source, to: Core<Value>.self)
-    guard let outcome = source.result else { return }
-    settle(after: source, outcome, &agenda) { .value(try outcome.get()) }
+  override func react(to source: Core, _ agenda: inout Agenda) {
+    guard let outcome = source.outcome else { return }
+    settle(after: source, outcome, &agenda, Decision.passOn)
   }
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
-    { [duration, clock] in Promise<Value>($0).timeout(duration, clock: clock).erased }
+    { [duration, clock] in $0.timeout(duration, clock) }
   }
 }
 
 /// Starts the time when the promise is demanded.
-private struct TimeoutRecipe<Value: Sendable, C: Clock<Duration>>: Recipe {
-  let link: TimeoutLink<Value, C>
-  let source: AnyCore
+private struct TimeoutRecipe<C: Clock<Duration>>: Recipe {
+  let link: TimeoutLink<C>
+  let source: Core
 
-  func start(_ core: AnyCore) {
+  func start(_ core: Core) {
     let duration = link.duration
     let timer = Timer(after: duration, on: link.clock) { [link, source] in
       let error = PromiseError.timedOut(duration)

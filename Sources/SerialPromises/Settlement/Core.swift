@@ -1,35 +1,59 @@
-/// What the copies of a promise share, apart from its value: its settlement, and who did it.
+/// What the copies of a promise share: its settlement, its value, and who made it.
 ///
-/// Sendable because everything mutable is touched under the lock only, but for what says otherwise.
-class AnyCore: @unchecked Sendable {
+/// Sendable because everything mutable is touched under the lock only.
+final class Core: @unchecked Sendable {
   let origin: Origin
 
-  /// How many links this is from its root, the root counted.
+  // Exclusive because of the lock: nothing foreign runs while it is held, so nothing can recur.
+  @exclusivity(unchecked) private var settlement: Settlement
+
+  /// How many links this is from its root, the root counted: what progress is shared out by.
   let depth: Int32
 
-  private var settlement: Settlement
+  /// What the link that makes this promise counts in the progress.
+  let kind: LinkKind
 
-  /// The next one that the same drain looks at; touched only by whoever scheduled this one.
-  var nextScheduled: AnyCore?
+  /// Whether a link before this one runs its handler on the main queue.
+  let needsMainQueue: Bool
 
-  init(origin: Origin, depth: Int32 = 1, isDemanded: Bool = true) {
+  /// Whether there is a value; written with it.
+  @exclusivity(unchecked) private var hasValue = false
+
+  // Not optional, which would be handled by way of its metadata.
+  @exclusivity(unchecked) private var value: any Sendable = ()
+
+  init(
+    origin: Origin, depth: Int32 = 1, kind: LinkKind = .step, isDemanded: Bool = true,
+    needsMainQueue: Bool = false
+  ) {
     self.origin = origin
     self.depth = depth
+    self.kind = kind
+    self.needsMainQueue = needsMainQueue
     settlement = Settlement(isDemanded: isDemanded)
   }
 
-  deinit {
-    guard settlement.phase == .failed, !settlement.isLookedAt, let failure,
-      !(failure is CancellationError)
-    else { return }
-    origin.report(.unhandledFailure(origin.identity, failure))
+  /// A promise that is settled from the start.
+  init(origin: Origin, depth: Int32 = 1, _ outcome: Outcome) {
+    self.origin = origin
+    self.depth = depth
+    kind = .step
+    needsMainQueue = false
+    switch outcome {
+    case .value(let value):
+      settlement = Settlement(failure: nil)
+      self.value = value
+      hasValue = true
+    case .failure(let error):
+      settlement = Settlement(failure: error)
+    }
   }
 
-  /// Why the promise failed; only once it is settled.
-  var failure: (any Error)? { nil }
-
-  /// Fails the promise that is being cancelled; under the lock.
-  fileprivate func setCancelled() {}
+  deinit {
+    guard !settlement.isLookedAt, let error = settlement.failure, !(error is CancellationError)
+    else { return }
+    origin.report(.unhandledFailure(origin.identity, error))
+  }
 
   /// Hangs this promise on others; only before anybody can see it.
   func hang(on upstream: Upstream) {
@@ -41,8 +65,40 @@ class AnyCore: @unchecked Sendable {
   /// Two promises may have the same one, so none may be locked while another is.
   @inline(__always)
   func withLock<Result>(_ body: (inout Settlement) -> Result) -> Result {
-    SharedLocks.lock(for: self).withLock { _ in body(&settlement) }
+    SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in
+      lock.withLock { _ in body(&settlement) }
+    }
   }
+
+  // MARK: Looking
+
+  /// The outcome, if it is known.
+  var outcome: Outcome? {
+    withLock { settlement in
+      if hasValue { return .value(value) }
+      return settlement.failure.map(Outcome.failure)
+    }
+  }
+
+  /// The outcome; only for those who were told that it is known.
+  var settledOutcome: Outcome? {
+    // Without the lock, because this was written before they were told, and never is again.
+    hasValue ? .value(value) : outcome
+  }
+
+  /// The outcome, if it is known, and now looked at.
+  func look() -> Outcome? {
+    withLock { settlement in
+      if hasValue { return .value(value) }
+      // That of a promise that is being cancelled is known: a cancel handler may ask.
+      let isCancelling = settlement.phase == .cancelling
+      guard let failure = isCancelling ? CancellationError() : settlement.failure else { return nil }
+      settlement.isLookedAt = true
+      return .failure(failure)
+    }
+  }
+
+  var failure: (any Error)? { withLock { $0.failure } }
 
   // MARK: Events
 
@@ -56,40 +112,105 @@ class AnyCore: @unchecked Sendable {
   func attach(_ reaction: Reaction, _ agenda: inout Agenda) {
     switch withLock({ $0.attach(reaction) }) {
     case .listed: break
-    case .due: agenda.append(reaction, of: self)
     case .schedules: Turn.schedule(self)
+    case .due:
+      var due = DueList()
+      due.append(reaction)
+      agenda.append(due, of: self)
     }
   }
 
+  /// Settles the promise, unless that is too late.
+  ///
+  /// - Returns: Whether this did it.
+  @discardableResult
+  func settle(_ outcome: Outcome, by settler: Settlement.Settler) -> Bool {
+    var agenda = Agenda()
+    defer { agenda.run() }
+    return settle(outcome, by: settler, &agenda)
+  }
+
+  /// Settles the promise; if it fails, it had come as far as `reached` at least.
+  @discardableResult
+  func settle(
+    _ outcome: Outcome, by settler: Settlement.Settler, reached: Double = 0,
+    _ agenda: inout Agenda
+  ) -> Bool {
+    switch outcome {
+    case .value(let value): fulfil(value, by: settler, &agenda)
+    case .failure(let error): fail(error, by: settler, reached: reached, &agenda)
+    }
+  }
+
+  func fulfil(
+    _ value: any Sendable, by settler: Settlement.Settler, _ agenda: inout Agenda
+  ) -> Bool {
+    var consequences = Settlement.Consequences()
+    let isFirst = withLock { settlement in
+      let isFirst = settlement.settle(nil, by: settler, reached: 1, &consequences)
+      if isFirst {
+        self.value = value
+        hasValue = true
+      }
+      return isFirst
+    }
+    if isFirst { carryOut(consequences, &agenda) }
+    return isFirst
+  }
+
+  func fail(
+    _ error: any Error, by settler: Settlement.Settler, reached: Double, _ agenda: inout Agenda
+  ) -> Bool {
+    var consequences = Settlement.Consequences()
+    let isFirst = withLock { $0.settle(error, by: settler, reached: reached, &consequences) }
+    if isFirst { carryOut(consequences, &agenda) }
+    return isFirst
+  }
+
+  /// Resolves this promise with another, which alone can settle it then.
+  ///
+  /// - Returns: Whether it was not too late.
+  @discardableResult
+  func adopt(_ other: AnyPromise, share: ProgressShare, _ agenda: inout Agenda) -> Bool {
+    let other = other.core
+    if other === self {
+      let error = PromiseError.resolvedWithItself(origin.identity)
+      // As its owner, who is too late when the promise was resolved with another before.
+      return settle(.failure(error), by: .owner, &agenda)
+    }
+    let adoption = Adoption(target: self, share: share)
+    guard let bound = withLock({ $0.bind(to: Upstream(other, adoption)) }) else { return false }
+    other.demand()
+    other.attach(adoption, &agenda)
+    // Cancelled in between, this promise found nothing to withdraw there.
+    if withLock({ $0.wasCancelled }) { _ = other.withdraw(adoption, cancelling: true) }
+    if bound.isWatched {
+      other.watch()
+      rise(to: share.of(other.currentProgress), &agenda)
+    }
+    return true
+  }
+
+  /// What this promise waits for has come further.
+  func rise(to fraction: Double, _ agenda: inout Agenda) {
+    carryOut(withLock { $0.rise(to: fraction) }, &agenda)
+  }
+
   func carryOut(_ consequences: Settlement.Consequences, _ agenda: inout Agenda) {
-    if !consequences.watchers.isEmpty { tell(consequences.watchers, &agenda) }
-    var due = consequences.due
-    while let reaction = due.popFirst() { agenda.append(reaction, of: self) }
+    if !consequences.watchers.isEmpty { tell(consequences.watchers) }
+    if !consequences.due.isEmpty { agenda.append(consequences.due, of: self) }
     if consequences.schedules { Turn.schedule(self) }
   }
 
   /// Passes progress on to those who hang on this promise, and to those who hang on them.
-  private func tell(_ watchers: [Reaction], _ agenda: inout Agenda) {
-    var front = ProgressFront(watchers, progress: withLock { $0.progress })
+  private func tell(_ watchers: [Reaction]) {
+    var front = ProgressFront()
+    front.tell(watchers, withLock { $0.progress })
     while let (core, fraction) = front.next() {
       let consequences = core.withLock { $0.rise(to: fraction) }
       if consequences.schedules { Turn.schedule(core) }
-      front.append(consequences.watchers, progress: fraction)
+      front.tell(consequences.watchers, fraction)
     }
-  }
-
-  /// Fails the promise, unless it cannot be cancelled; those who wait are not told yet.
-  func beginCancel() -> (handlers: [@Sendable () -> Void], upstream: Upstream?)? {
-    withLock { settlement in
-      let begun = settlement.beginCancel()
-      if begun != nil { setCancelled() }
-      return begun
-    }
-  }
-
-  /// The cancel handlers have run: tells those who wait.
-  func endCancel(_ agenda: inout Agenda) {
-    carryOut(withLock { $0.endCancel() }, &agenda)
   }
 
   /// Registers what to do when the promise is cancelled; does it now if it has been.
@@ -108,119 +229,27 @@ class AnyCore: @unchecked Sendable {
   }
 }
 
-/// A promise's value, or why there is none.
-final class Core<Value: Sendable>: AnyCore, @unchecked Sendable {
-  // Sendable as its superclass is; written once, under the lock, and read by those who know, from
-  // the lock or from the one that told them, that the promise is settled.
-  private(set) var result: Result<Value, any Error>?
-
-  /// A promise that is settled from the start.
-  convenience init(origin: Origin, depth: Int32 = 1, _ result: Result<Value, any Error>) {
-    self.init(origin: origin, depth: depth)
-    _ = settle(result, by: .owner)
-  }
-
-  override var failure: (any Error)? {
-    if case .failure(let error) = result { error } else { nil }
-  }
-
-  fileprivate override func setCancelled() {
-    result = .failure(CancellationError())
-  }
-
-  /// Settles the promise, unless that is too late.
-  ///
-  /// - Returns: Whether this did it.
-  @discardableResult
-  func settle(_ result: Result<Value, any Error>, by settler: Settlement.Settler) -> Bool {
-    var agenda = Agenda()
-    defer { agenda.run() }
-    return settle(result, by: settler, &agenda)
-  }
-
-  @discardableResult
-  func settle(
-    _ result: Result<Value, any Error>, by settler: Settlement.Settler, reached: Double = 0,
-    _ agenda: inout Agenda
-  ) -> Bool {
-    let phase: Settlement.Phase = if case .success = result { .fulfilled } else { .failed }
-    let consequences = withLock { settlement -> Settlement.Consequences? in
-      let consequences = settlement.settle(as: phase, by: settler, reached: reached)
-      if consequences != nil { self.result = result }
-      return consequences
-    }
-    guard let consequences else { return false }
-    carryOut(consequences, &agenda)
-    return true
-  }
-
-  /// The outcome, if it is known, and now looked at.
-  var outcome: Result<Value, any Error>? {
-    let isKnown = withLock { settlement in
-      // That of a promise that is being cancelled is: a cancel handler may ask.
-      let isKnown = settlement.phase != .pending
-      if isKnown { settlement.isLookedAt = true }
-      return isKnown
-    }
-    return isKnown ? result : nil
-  }
-
-  /// Resolves this promise with another, which alone can settle it then.
-  ///
-  /// - Returns: Whether it was not too late.
-  @discardableResult
-  func adopt(
-    _ other: Promise<Value>, share: ProgressShare, _ agenda: inout Agenda
-  ) -> Bool {
-    if other.core === self {
-      // As its owner, who is too late when the promise was resolved with another before.
-      return settle(
-        .failure(PromiseError.resolvedWithItself(origin.identity)), by: .owner, &agenda)
-    }
-    let adoption = Adoption(target: self, share: share)
-    let bound = withLock { $0.bind(to: Upstream(other.core, adoption)) }
-    guard let bound else { return false }
-    other.core.demand()
-    other.core.attach(adoption, &agenda)
-    // Cancelled in between, this promise found nothing to withdraw there.
-    if withLock({ $0.wasCancelled }) { _ = other.core.withdraw(adoption, cancelling: true) }
-    if bound.isWatched {
-      other.core.watch()
-      let reached = share.of(other.core.currentProgress)
-      carryOut(withLock { $0.rise(to: reached) }, &agenda)
-    }
-    return true
-  }
-}
-
 /// Passes a promise's outcome on to the promise that was resolved with it.
-final class Adoption<Value: Sendable>: Reaction, @unchecked Sendable {
-  private let adopter: Core<Value>
+final class Adoption: Reaction, @unchecked Sendable {
+  // Sendable as its superclass is: it adds constants only.
+  private let adopter: Core
   private let adopterShare: ProgressShare
 
-  init(target: Core<Value>, share: ProgressShare) {
+  init(target: Core, share: ProgressShare) {
     adopter = target
     adopterShare = share
   }
 
-  override var target: AnyCore? { adopter }
+  override var target: Core? { adopter }
   override var share: ProgressShare { adopterShare }
 
-  override func react(to source: AnyCore, _ agenda: inout Agenda) {
-    // The same type, because `adopt` takes no other.
-    let source = unsafeDowncast(source, to: Core<Value>.self)
-    guard let result = source.result else { return }
-    let reached = result.isSuccess ? 1 : share.of(source.progress)
-    adopter.settle(result, by: .adopted, reached: reached, &agenda)
+  override func react(to source: Core, _ agenda: inout Agenda) {
+    guard let outcome = source.settledOutcome else { return }
+    let reached = if case .failure = outcome { share.of(source.progress) } else { 1.0 }
+    adopter.settle(outcome, by: .adopted, reached: reached, &agenda)
   }
 
   override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
-    front.append(adopter, share.of(fraction))
-  }
-}
-
-extension Result {
-  var isSuccess: Bool {
-    if case .success = self { true } else { false }
+    front.rise(adopter, to: share.of(fraction))
   }
 }

@@ -4,11 +4,11 @@
 /// ends when the promise is settled; but one that was never started never will be.
 final class Lifeline: @unchecked Sendable {
   // Sendable because it is set once, before anybody else can see it.
-  private weak var root: AnyCore?
+  private weak var root: Core?
   private let others: [Lifeline]
 
   /// For a cold promise.
-  init(root: AnyCore) {
+  init(root: Core) {
     self.root = root
     others = []
   }
@@ -35,10 +35,4 @@ final class Lifeline: @unchecked Sendable {
       }
     }
   }
-}
-
-/// A promise of any type.
-struct AnyPromise: Sendable {
-  let core: AnyCore
-  let lifeline: Lifeline?
 }

@@ -1,14 +1,7 @@
 import Dispatch
 
-/// What a handler made of an outcome.
-enum Decision<Value: Sendable>: Sendable {
-  case value(Value)
-  /// The outcome of this promise.
-  case promise(Promise<Value>)
-}
-
 /// What a link of a chain counts in its progress.
-enum LinkKind {
+enum LinkKind: UInt8 {
   /// One more part of the work.
   case step
   /// No work of its own.
@@ -18,22 +11,20 @@ enum LinkKind {
 }
 
 /// Makes a new promise from the outcome of another.
-class Link<Input: Sendable, Output: Sendable>: Reaction, @unchecked Sendable {
-  // Sendable as its superclass is: it adds constants only.
-  let result: Core<Output>
-  let kind: LinkKind
+class Link: Reaction, @unchecked Sendable {
+  // Sendable as its superclass is: it adds a constant only.
+  let result: Core
 
-  init(_ result: Core<Output>, _ kind: LinkKind) {
+  init(_ result: Core) {
     self.result = result
-    self.kind = kind
   }
 
   // With a queue too: sent there by two threads, handlers would get there in any order.
   override var isImmediate: Bool { false }
-  override var target: AnyCore? { result }
+  override var target: Core? { result }
 
   override var share: ProgressShare {
-    switch kind {
+    switch result.kind {
     // The source's depth of the target's.
     case .step: ProgressShare(fraction: Double(result.depth - 1) / Double(result.depth))
     case .passage: ProgressShare()
@@ -42,110 +33,110 @@ class Link<Input: Sendable, Output: Sendable>: Reaction, @unchecked Sendable {
   }
 
   override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
-    front.append(result, share.of(fraction))
-  }
-
-  /// How far the result is when the source, which is settled, has done its share.
-  func progress(after source: Core<Input>, _ outcome: Result<Input, any Error>) -> Double {
-    share.of(outcome.isSuccess ? 1 : source.progress)
+    front.rise(result, to: share.of(fraction))
   }
 
   /// Settles the result as the handler says.
   func settle(
-    after source: Core<Input>, _ outcome: Result<Input, any Error>, _ agenda: inout Agenda,
-    _ handler: () throws -> Decision<Output>
+    after source: Core, _ outcome: Outcome, _ agenda: inout Agenda,
+    _ handler: (Outcome) throws -> Decision
   ) {
     do {
-      switch try handler() {
+      switch try handler(outcome) {
       case .value(let value):
-        result.settle(.success(value), by: .adopted, &agenda)
+        _ = result.fulfil(value, by: .adopted, &agenda)
       case .promise(let promise):
         let done = progress(after: source, outcome)
         result.adopt(promise, share: share.rest(from: done), &agenda)
       }
     } catch {
       let reached = progress(after: source, outcome)
-      result.settle(.failure(error), by: .adopted, reached: reached, &agenda)
+      _ = result.fail(error, by: .adopted, reached: reached, &agenda)
     }
+  }
+
+  /// How far the result is when the source, which is settled, has done its share.
+  private func progress(after source: Core, _ outcome: Outcome) -> Double {
+    if case .failure = outcome { share.of(source.progress) } else { share.of(1) }
   }
 }
 
 /// A link with a synchronous handler.
-final class HandlerLink<Input: Sendable, Output: Sendable>: Link<Input, Output>,
-  @unchecked Sendable
-{
-  // Sendable as its superclass is: it adds constants only.
-  typealias Handler = @Sendable (Result<Input, any Error>) throws -> Decision<Output>
+class HandlerLink: Link, @unchecked Sendable {
+  // Sendable as its superclass is: it adds a constant only.
+  typealias Handler = @Sendable (Outcome) throws -> Decision
 
-  private let queue: DispatchQueue?
-  private let handler: Handler
+  fileprivate let handler: Handler
 
-  init(
-    _ result: Core<Output>, _ kind: LinkKind, on queue: DispatchQueue?,
-    _ handler: @escaping Handler
-  ) {
-    self.queue = queue
+  init(_ result: Core, _ handler: @escaping Handler) {
     self.handler = handler
-    super.init(result, kind)
+    super.init(result)
   }
 
-  override func react(to source: AnyCore, _ agenda: inout Agenda) {
-    // The same type, because `Promise.link` takes no other.
-    let source = unsafeDowncast(source, to: Core<Input>.self)
-    guard let outcome = source.result else { return }
-    guard let queue else {
-      return settle(after: source, outcome, &agenda) { try handler(outcome) }
-    }
+  override func react(to source: Core, _ agenda: inout Agenda) {
+    guard let outcome = source.settledOutcome else { return }
+    settle(after: source, outcome, &agenda, handler)
+  }
+
+  override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
+    { [kind = result.kind, handler] in $0.link(kind, on: nil, handler) }
+  }
+}
+
+/// A link with a handler that runs on a queue.
+final class QueueLink: HandlerLink, @unchecked Sendable {
+  // Sendable as its superclass is: it adds a constant only.
+  private let queue: DispatchQueue
+
+  init(_ result: Core, on queue: DispatchQueue, _ handler: @escaping Handler) {
+    self.queue = queue
+    super.init(result, handler)
+  }
+
+  override var blockedQueue: DispatchQueue? { queue }
+
+  override func react(to source: Core, _ agenda: inout Agenda) {
+    guard let outcome = source.settledOutcome else { return }
     queue.async {
       Turn.onQueue.with(self) {
         var agenda = Agenda()
-        self.settle(after: source, outcome, &agenda) { try self.handler(outcome) }
+        self.settle(after: source, outcome, &agenda, self.handler)
         agenda.run()
       }
     }
   }
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
-    { [kind, queue, handler] source in
-      Promise<Input>(source).link(kind, on: queue, handler).erased
-    }
+    { [kind = result.kind, queue, handler] in $0.link(kind, on: queue, handler) }
   }
-
-  override var blockedQueue: DispatchQueue? { queue }
 }
 
 /// A link with an asynchronous handler, which runs in a task of its own.
-final class TaskLink<Input: Sendable, Output: Sendable>: Link<Input, Output>,
-  @unchecked Sendable
-{
-  // Sendable as its superclass is: it adds constants only.
-  typealias Handler = @Sendable (Result<Input, any Error>) async throws -> Decision<Output>
+final class TaskLink: Link, @unchecked Sendable {
+  // Sendable as its superclass is: it adds a constant only.
+  typealias Handler = @Sendable (Outcome) async throws -> Decision
 
   private let handler: Handler
 
-  init(_ result: Core<Output>, _ kind: LinkKind, _ handler: @escaping Handler) {
+  init(_ result: Core, _ handler: @escaping Handler) {
     self.handler = handler
-    super.init(result, kind)
+    super.init(result)
   }
 
-  override func react(to source: AnyCore, _ agenda: inout Agenda) {
-    // The same type, because `Promise.link` takes no other.
-    let source = unsafeDowncast(source, to: Core<Input>.self)
-    guard let outcome = source.result else { return }
-    let task = Task.startingHere {
-      let decision: Result<Decision<Output>, any Error>
-      do { decision = .success(try await self.handler(outcome)) } catch {
-        decision = .failure(error)
-      }
+  override func react(to source: Core, _ agenda: inout Agenda) {
+    guard let outcome = source.settledOutcome else { return }
+    let task = Task.startingHere { [self] in
+      let decision: Result<Decision, any Error>
+      do { decision = .success(try await handler(outcome)) } catch { decision = .failure(error) }
       var agenda = Agenda()
-      self.settle(after: source, outcome, &agenda) { try decision.get() }
+      settle(after: source, outcome, &agenda) { _ in try decision.get() }
       agenda.run()
     }
     result.onCancel { task.cancel() }
   }
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
-    { [kind, handler] source in Promise<Input>(source).link(kind, handler).erased }
+    { [kind = result.kind, handler] in $0.link(kind, handler) }
   }
 }
 
@@ -159,10 +150,39 @@ extension Task where Failure == Never, Success == Void {
   }
 }
 
+extension AnyPromise {
+  /// Makes a promise of what a handler makes of this one's outcome.
+  func link(
+    _ kind: LinkKind, on queue: DispatchQueue?, _ handler: @escaping HandlerLink.Handler
+  ) -> AnyPromise {
+    let result = makeResult(kind, on: queue)
+    if let queue { return attach(QueueLink(result, on: queue, handler)) }
+    return attach(HandlerLink(result, handler))
+  }
+
+  /// Makes a promise of what an asynchronous handler makes of this one's outcome.
+  func link(_ kind: LinkKind, _ handler: @escaping TaskLink.Handler) -> AnyPromise {
+    attach(TaskLink(makeResult(kind), handler))
+  }
+
+  func makeResult(_ kind: LinkKind, on queue: DispatchQueue? = nil) -> Core {
+    Core(
+      origin: core.origin, depth: kind == .passage ? core.depth : core.depth + 1, kind: kind,
+      isDemanded: lifeline == nil,
+      needsMainQueue: core.needsMainQueue || MainQueue.is(queue))
+  }
+
+  func attach(_ link: Link) -> AnyPromise {
+    link.result.hang(on: Upstream(core, link))
+    core.attach(link)
+    return AnyPromise(core: link.result, lifeline: lifeline)
+  }
+}
+
 /// Calls back with an outcome, without making a new promise.
-final class Callback<Value: Sendable>: Reaction, @unchecked Sendable {
+final class Callback: Reaction, @unchecked Sendable {
   // Sendable as its superclass is: it adds constants only.
-  typealias Handler = @Sendable (Result<Value, any Error>) -> Void
+  typealias Handler = @Sendable (Outcome) -> Void
 
   private let queue: DispatchQueue?
   private let seesFailures: Bool
@@ -177,13 +197,11 @@ final class Callback<Value: Sendable>: Reaction, @unchecked Sendable {
   // With a queue too: sent there by two threads, handlers would get there in any order.
   override var isImmediate: Bool { false }
   override var looksAtFailures: Bool { seesFailures }
+  override var blockedQueue: DispatchQueue? { queue }
 
-  override func react(to source: AnyCore, _ agenda: inout Agenda) {
-    // The same type, because `Promise.call` takes no other.
-    guard let outcome = unsafeDowncast(source, to: Core<Value>.self).result else { return }
+  override func react(to source: Core, _ agenda: inout Agenda) {
+    guard let outcome = source.settledOutcome else { return }
     guard let queue else { return handler(outcome) }
     queue.async { [handler] in handler(outcome) }
   }
-
-  override var blockedQueue: DispatchQueue? { queue }
 }

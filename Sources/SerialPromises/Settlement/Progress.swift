@@ -23,16 +23,12 @@ struct Progress {
 
   /// Moves to a computed fraction, if that is further.
   mutating func rise(to computed: Double) -> Change {
-    guard computed - fraction > Self.step else { return .unchanged }
+    // The last step counts, however small: whoever is done is at 1.
+    guard computed - fraction > Self.step || computed >= 1 && fraction < 1 else {
+      return .unchanged
+    }
     fraction = min(1, computed)
     return .risen(to: fraction)
-  }
-
-  /// Moves to the end.
-  mutating func complete() -> Change {
-    guard fraction < 1 else { return .unchanged }
-    fraction = 1
-    return .risen(to: 1)
   }
 }
 
@@ -61,25 +57,18 @@ struct ProgressShare {
 ///
 /// A list instead of recursion, so that long chains take constant stack.
 struct ProgressFront {
-  private var rises: [(AnyCore, Double)] = []
-  private var done = 0
+  private var rises = Fifo<(Core, Double)>()
 
-  init(_ watchers: [Reaction], progress: Double) {
-    append(watchers, progress: progress)
+  mutating func tell(_ watchers: [Reaction], _ fraction: Double) {
+    for watcher in watchers { watcher.progressed(fraction, &self) }
   }
 
-  mutating func append(_ watchers: [Reaction], progress: Double) {
-    for watcher in watchers { watcher.progressed(progress, &self) }
+  mutating func rise(_ core: Core, to fraction: Double) {
+    rises.append((core, fraction))
   }
 
-  mutating func append(_ core: AnyCore, _ progress: Double) {
-    rises.append((core, progress))
-  }
-
-  mutating func next() -> (AnyCore, Double)? {
-    guard done < rises.count else { return nil }
-    defer { done += 1 }
-    return rises[done]
+  mutating func next() -> (Core, Double)? {
+    rises.popFirst()
   }
 }
 
@@ -112,7 +101,7 @@ final class ProgressDelivery: Reaction, @unchecked Sendable {
 
   override var isImmediate: Bool { false }
 
-  override func react(to source: AnyCore, _ agenda: inout Agenda) {
+  override func react(to source: Core, _ agenda: inout Agenda) {
     listener.hear(fraction)
   }
 }

@@ -5,18 +5,16 @@ import Dispatch
 /// Sendable because everything mutable here is touched by one thread at a time: under the lock of
 /// the promise in whose list the node is, or by the thread that took it out.
 class Reaction: @unchecked Sendable {
-  /// The next one in the list, or on the agenda.
+  /// The next one in the list.
   fileprivate var next: Reaction?
 
-  /// The one before, so that leaving a list takes constant time.
+  /// The one before or, for the first one, the last; nil in no list.
   ///
-  /// Not counted: the one before holds this one, so it is there as long as this one is listed.
+  /// Not counted: the list holds all of them.
   fileprivate unowned(unsafe) var previous: Reaction?
 
-  /// The promise that was settled, while this is on an agenda.
-  fileprivate var source: AnyCore?
-
-  fileprivate(set) var isListed = false
+  /// Whether this waits in the list of a promise; to be asked under the lock of that promise.
+  var isListed: Bool { previous != nil }
 
   /// Whether this runs none of the user's code, so that the settling thread may do it at once.
   var isImmediate: Bool { true }
@@ -25,13 +23,13 @@ class Reaction: @unchecked Sendable {
   var looksAtFailures: Bool { true }
 
   /// The promise is settled.
-  func react(to source: AnyCore, _ agenda: inout Agenda) {}
+  func react(to source: Core, _ agenda: inout Agenda) {}
 
   /// The promise has come as far as `fraction`.
   func progressed(_ fraction: Double, _ front: inout ProgressFront) {}
 
   /// The promise that hangs on this one.
-  var target: AnyCore? { nil }
+  var target: Core? { nil }
 
   /// Whether the target is settled by this, or because of this, only.
   var isOnlyWay: Bool { true }
@@ -54,16 +52,18 @@ class Reaction: @unchecked Sendable {
 /// and so that withdrawing one of many takes constant time.
 struct ReactionList {
   private(set) var first: Reaction?
-  // Not counted: reached from `first`.
-  private unowned(unsafe) var last: Reaction?
 
   var isEmpty: Bool { first == nil }
 
   mutating func append(_ reaction: Reaction) {
-    reaction.isListed = true
-    reaction.previous = last
-    if let last { last.next = reaction } else { first = reaction }
-    last = reaction
+    if let first, let last = first.previous {
+      last.next = reaction
+      reaction.previous = last
+      first.previous = reaction
+    } else {
+      first = reaction
+      reaction.previous = reaction
+    }
   }
 
   mutating func popFirst() -> Reaction? {
@@ -77,14 +77,32 @@ struct ReactionList {
   /// - Returns: Whether it was there.
   @discardableResult
   mutating func remove(_ reaction: Reaction) -> Bool {
-    guard reaction.isListed else { return false }
-    let next = reaction.next.take()
-    next?.previous = reaction.previous
-    if last === reaction { last = reaction.previous }
-    if let previous = reaction.previous { previous.next = next } else { first = next }
+    guard let previous = reaction.previous else { return false }
+    let next = reaction.next
+    reaction.next = nil
+    if reaction === first {
+      first = next
+      next?.previous = previous
+    } else {
+      previous.next = next
+      (next ?? first)?.previous = previous
+    }
     reaction.previous = nil
-    reaction.isListed = false
     return true
+  }
+
+  /// Takes out those that fulfil a condition, in their order.
+  mutating func takeAll(where condition: (Reaction) -> Bool) -> DueList {
+    var taken = DueList()
+    var reaction = first
+    while let current = reaction {
+      reaction = current.next
+      if condition(current) {
+        remove(current)
+        taken.append(current)
+      }
+    }
+    return taken
   }
 
   /// The reactions as they stand now.
@@ -97,27 +115,63 @@ struct ReactionList {
   }
 }
 
-/// What a settling thread has still to do: reactions that run none of the user's code.
+/// Reactions that a thread has taken out, to run them in their order.
 ///
-/// A list instead of recursion, so that promises that settle one another take constant stack.
-struct Agenda {
+/// Another kind of list, because withdrawing one of these has to find that it is too late: they have
+/// no `previous`.
+struct DueList {
   private var first: Reaction?
   // Not counted: reached from `first`.
   private unowned(unsafe) var last: Reaction?
 
+  var isEmpty: Bool { first == nil }
+
   /// Appends a reaction that is in no list.
-  mutating func append(_ reaction: Reaction, of source: AnyCore) {
-    reaction.source = source
+  mutating func append(_ reaction: Reaction) {
     if let last { last.next = reaction } else { first = reaction }
     last = reaction
   }
 
+  mutating func popFirst() -> Reaction? {
+    guard let reaction = first else { return nil }
+    first = reaction.next
+    reaction.next = nil
+    if first == nil { last = nil }
+    return reaction
+  }
+}
+
+/// What a settling thread has still to do: reactions that run none of the user's code.
+///
+/// A list instead of recursion, so that promises that settle one another take constant stack.
+struct Agenda {
+  private var source: Core?
+  private var due = DueList()
+
+  // Used only when one settlement settles several.
+  private var later = Fifo<(Core, DueList)>()
+
+  /// Appends what is due because `source` is settled.
+  mutating func append(_ reactions: DueList, of source: Core) {
+    if due.isEmpty && later.isEmpty {
+      self.source = source
+      due = reactions
+    } else {
+      later.append((source, reactions))
+    }
+  }
+
   /// Does everything that is there, and what comes from it.
   mutating func run() {
-    while let reaction = first {
-      first = reaction.next.take()
-      if first == nil { last = nil }
-      if let source = reaction.source.take() { reaction.react(to: source, &self) }
+    while true {
+      if let source, let reaction = due.popFirst() {
+        reaction.react(to: source, &self)
+      } else if let (core, reactions) = later.popFirst() {
+        source = core
+        due = reactions
+      } else {
+        return
+      }
     }
   }
 }

@@ -22,6 +22,16 @@ struct Settlement {
     case adopted
   }
 
+  // References first: what comes after them then takes a byte each.
+
+  /// What this promise waits for; nil for a root, and once it is settled.
+  private(set) var upstream: Upstream?
+
+  private var reactions = ReactionList()
+
+  /// What most promises do not have.
+  private var extras: Extras?
+
   private(set) var phase = Phase.pending
 
   /// Whether the owner has resolved this with another promise, which alone can settle it now.
@@ -42,25 +52,21 @@ struct Settlement {
   /// Whether somebody listens to the progress of this or of something that hangs on it.
   private(set) var isWatched = false
 
-  private var progressSoFar = Progress()
-  private var reactions = ReactionList()
-
-  /// What most promises do not have.
-  private var extras: Extras?
-
-  /// What this promise waits for; nil for a root, and once it is settled.
-  private(set) var upstream: Upstream?
-
   init(isDemanded: Bool = true) {
     self.isDemanded = isDemanded
   }
 
+  /// Settled from the start.
+  init(failure: (any Error)?) {
+    isDemanded = true
+    phase = failure == nil ? .fulfilled : .failed
+    if failure != nil { neededExtras.failure = failure }
+  }
+
   var isSettled: Bool { phase == .fulfilled || phase == .failed }
 
-  /// Whether a reaction waits for its turn.
-  func isWaiting(_ reaction: Reaction) -> Bool {
-    reaction.isListed && !(isSettled && reaction.isImmediate)
-  }
+  /// Why the promise failed.
+  var failure: (any Error)? { extras?.failure }
 
   // MARK: Attaching
 
@@ -84,8 +90,6 @@ struct Settlement {
   ///
   /// - Returns: Whether it was there, and whether nobody is left who wants the outcome.
   mutating func withdraw(_ reaction: Reaction) -> (wasThere: Bool, isUnwanted: Bool) {
-    // That has been handed out: the list that it may still be in is the settling thread's.
-    if isSettled && reaction.isImmediate { return (false, false) }
     let wasThere = reactions.remove(reaction)
     return (wasThere, wasThere && reactions.isEmpty && phase == .pending)
   }
@@ -143,33 +147,36 @@ struct Settlement {
   /// What follows from an event, to be done after the lock is released.
   struct Consequences {
     /// To be run by the settling thread.
-    var due = ReactionList()
+    var due = DueList()
     /// To be told the progress.
     var watchers: [Reaction] = []
     /// Whether the caller has a drain look at this promise.
     var schedules = false
     /// To be released.
-    var spent: (Upstream?, Extras?) = (nil, nil)
+    var spent: (upstream: Upstream?, extras: Extras?) = (nil, nil)
   }
 
   /// Settles the promise, unless that is too late.
   ///
   /// - Parameters:
-  ///   - phase: `.fulfilled` or `.failed`.
+  ///   - failure: Why it failed; nil if it is fulfilled.
   ///   - settler: Who wants it.
-  ///   - reached: How far the promise had come at least, if it failed.
-  /// - Returns: What follows, or nil if this changed nothing.
+  ///   - reached: How far the promise has come at least.
+  ///   - consequences: What follows.
+  /// - Returns: Whether this did it.
   mutating func settle(
-    as phase: Phase, by settler: Settler, reached: Double = 0
-  ) -> Consequences? {
-    guard self.phase == .pending, settler == .adopted || !isBound else { return nil }
-    var consequences = Consequences()
-    let change =
-      phase == .fulfilled ? progressSoFar.complete() : progressSoFar.rise(to: reached)
+    _ failure: (any Error)?, by settler: Settler, reached: Double,
+    _ consequences: inout Consequences
+  ) -> Bool {
+    guard phase == .pending, settler == .adopted || !isBound else { return false }
     // Progress is told before the outcome.
-    if isWatched, case .risen(let fraction) = change { deliver(fraction, &consequences) }
-    publish(as: phase, &consequences)
-    return consequences
+    if isWatched, case .risen(let fraction) = neededExtras.progress.rise(to: reached) {
+      deliver(fraction, &consequences)
+    } else if reached > 0, failure != nil {
+      _ = neededExtras.progress.rise(to: reached)
+    }
+    publish(failure, &consequences)
+    return true
   }
 
   /// Begins to cancel the promise: nobody can settle it any more, and nobody is told yet.
@@ -188,27 +195,32 @@ struct Settlement {
   /// The cancel handlers have run: those who wait are told.
   mutating func endCancel() -> Consequences {
     var consequences = Consequences()
-    publish(as: .failed, &consequences)
+    publish(CancellationError(), &consequences)
     return consequences
   }
 
-  private mutating func publish(as phase: Phase, _ consequences: inout Consequences) {
-    self.phase = phase
-    var handlers = ReactionList()
-    while let reaction = reactions.popFirst() {
-      if reaction.isImmediate {
-        consequences.due.append(reaction)
-      } else {
-        handlers.append(reaction)
-      }
-    }
-    reactions = handlers
-    let deliveries = extras?.deliveries ?? ReactionList()
-    consequences.spent = (upstream, extras)
+  private mutating func publish(_ failure: (any Error)?, _ consequences: inout Consequences) {
+    phase = failure == nil ? .fulfilled : .failed
+    consequences.due = reactions.takeAll(where: \.isImmediate)
+    consequences.spent.upstream = upstream
     upstream = nil
+    retireExtras(failure, &consequences)
+    if !reactions.isEmpty || hasDeliveries { consequences.schedules = claimDrain() }
+  }
+
+  /// Keeps of the extras what is still of use to a settled promise.
+  private mutating func retireExtras(
+    _ failure: (any Error)?, _ consequences: inout Consequences
+  ) {
+    guard extras != nil || failure != nil else { return }
+    let old = extras
+    consequences.spent.extras = old
     extras = nil
-    if !deliveries.isEmpty { neededExtras.deliveries = deliveries }
-    if !handlers.isEmpty || !deliveries.isEmpty { consequences.schedules = claimDrain() }
+    if let failure {
+      neededExtras.failure = failure
+      if let old { neededExtras.progress = old.progress }
+    }
+    if let old, !old.deliveries.isEmpty { neededExtras.deliveries = old.deliveries }
   }
 
   /// Registers what to do when the promise is cancelled.
@@ -225,28 +237,30 @@ struct Settlement {
   // MARK: Progress
 
   /// From 0 to 1, as far as this promise was told.
-  var progress: Double { progressSoFar.fraction }
+  var progress: Double { phase == .fulfilled ? 1 : extras?.progress.fraction ?? 0 }
 
   /// The owner says how far the work has come.
   mutating func report(_ fraction: Double) -> (Progress.Change, Consequences) {
     guard phase == .pending, !isBound else { return (.refused, Consequences()) }
-    return announce(progressSoFar.report(fraction))
+    return announce(neededExtras.progress.report(fraction))
   }
 
   /// What this promise waits for has come further.
   mutating func rise(to fraction: Double) -> Consequences {
     guard phase == .pending else { return Consequences() }
-    return announce(progressSoFar.rise(to: fraction)).1
+    return announce(neededExtras.progress.rise(to: fraction)).1
   }
 
   private mutating func announce(_ change: Progress.Change) -> (Progress.Change, Consequences) {
     var consequences = Consequences()
     if isWatched, case .risen(let fraction) = change {
       deliver(fraction, &consequences)
-      if extras?.deliveries.isEmpty == false { consequences.schedules = claimDrain() }
+      if hasDeliveries { consequences.schedules = claimDrain() }
     }
     return (change, consequences)
   }
+
+  private var hasDeliveries: Bool { extras?.deliveries.isEmpty == false }
 
   /// Tells the listeners, in the order of events, and those who hang on this promise.
   private mutating func deliver(_ fraction: Double, _ consequences: inout Consequences) {
@@ -299,6 +313,9 @@ struct Settlement {
 final class Extras {
   /// How to begin, while nobody has wanted the value.
   var recipe: (any Recipe)?
+  /// Why the promise failed.
+  var failure: (any Error)?
+  var progress = Progress()
   var cancelHandlers: [@Sendable () -> Void] = []
   var listeners: [ProgressListener] = []
   /// Progress on its way to listeners.

@@ -1,15 +1,15 @@
 // What concerns a promise together with those it waits for. All walks are loops, because chains may
 // be long, and lock one promise at a time.
 
-extension AnyCore {
+extension Core {
   /// Starts what is cold among the promises that this one waits for, and this one.
   func demand() {
-    var recipes: [(any Recipe, AnyCore)] = []
+    var recipes: [(any Recipe, Core)] = []
     var frontier = [self]
     while let core = frontier.popLast() {
       guard let found = core.withLock({ $0.demand() }) else { continue }
       if let recipe = found.recipe { recipes.append((recipe, core)) }
-      var sources: [AnyCore] = []
+      var sources: [Core] = []
       found.upstream?.forEach { source, _ in sources.append(source) }
       // The last is looked at first.
       frontier.append(contentsOf: sources.reversed())
@@ -30,7 +30,7 @@ extension AnyCore {
     // What was reported before anybody watched is not passed on: it is looked up here.
     let progress = currentProgress
     var agenda = Agenda()
-    carryOut(withLock { $0.rise(to: progress) }, &agenda)
+    rise(to: progress, &agenda)
     agenda.run()
   }
 
@@ -69,11 +69,11 @@ extension AnyCore {
   /// - Returns: Whether it could be cancelled.
   @discardableResult
   func cancel() -> Bool {
-    var cancelled: [AnyCore] = []
+    var cancelled: [Core] = []
     var handlers: [@Sendable () -> Void] = []
     var frontier = [self]
     while let core = frontier.popLast() {
-      guard let begun = core.beginCancel() else { continue }
+      guard let begun = core.withLock({ $0.beginCancel() }) else { continue }
       cancelled.append(core)
       handlers += begun.handlers
       begun.upstream?.forEach { source, reaction in
@@ -82,7 +82,7 @@ extension AnyCore {
     }
     for handler in handlers { handler() }
     var agenda = Agenda()
-    for core in cancelled { core.endCancel(&agenda) }
+    for core in cancelled { core.carryOut(core.withLock { $0.endCancel() }, &agenda) }
     agenda.run()
     return !cancelled.isEmpty
   }
@@ -102,14 +102,14 @@ extension AnyCore {
 /// Sendable because it and its subclasses have constants only, or lock what they change.
 class Junction: @unchecked Sendable {
   /// What is waited for, in its order.
-  let sources: [AnyCore]
+  let sources: [Core]
 
-  init(_ sources: [AnyCore]) {
+  init(_ sources: [Core]) {
     self.sources = sources
   }
 
   /// Calls `body` for each promise that is waited for.
-  func forEachSource(_ body: (AnyCore, Reaction) -> Void) {}
+  func forEachSource(_ body: (Core, Reaction) -> Void) {}
 
   /// How far all of them together have come.
   var progress: Double { 0 }
@@ -121,7 +121,7 @@ class Junction: @unchecked Sendable {
   var recipe: (@Sendable () -> AnyPromise)? { nil }
 }
 
-extension AnyCore {
+extension Core {
   /// How to make this promise anew from the cold promises that it was made from.
   ///
   /// To be asked before they begin; nil if there are none.
@@ -149,7 +149,7 @@ extension AnyCore {
 /// How a cold promise begins.
 protocol Recipe: Sendable {
   /// Begins the work of a promise that is wanted now.
-  func start(_ core: AnyCore)
+  func start(_ core: Core)
 
   /// Makes a cold promise that begins in the same way.
   func again(_ origin: Origin) -> AnyPromise

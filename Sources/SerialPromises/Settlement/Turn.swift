@@ -14,52 +14,61 @@ final class Turn {
   /// The link whose handler the calling thread runs on a dispatch queue, outside of a turn.
   static let onQueue = ThreadLocal<Reaction>()
 
+  // Exclusive because one thread has a turn.
+
   /// The promise whose handlers run.
-  private(set) var running: AnyCore?
+  @exclusivity(unchecked) private(set) var running: Core?
 
   /// Whose handler runs.
-  var runningReaction: Reaction?
+  @exclusivity(unchecked) var runningReaction: Reaction?
 
-  // The promises that wait, linked by `nextScheduled`.
-  private var first: AnyCore?
-  private unowned(unsafe) var last: AnyCore?
+  // A place of its own for the only one that waits in a plain chain.
+  @exclusivity(unchecked) private var first: Core?
+  @exclusivity(unchecked) private var later = Fifo<Core>()
 
   /// Has a promise looked at; only for whoever claimed that.
-  static func schedule(_ core: AnyCore) {
-    if let current { current.append(core) } else { begin(with: core) }
+  static func schedule(_ core: Core) {
+    if let current {
+      current.append(core)
+    } else {
+      begin(with: core, Fifo())
+    }
   }
 
-  private static func begin(with core: AnyCore) {
+  private static func begin(with first: Core, _ later: Fifo<Core>) {
     DispatchQueue.global().async {
       let turn = Turn()
-      turn.append(core)
+      turn.first = first
+      turn.later = later
       slot.with(turn) { turn.run() }
     }
   }
 
-  /// Has another thread run what waits here, because this one is about to block.
-  func handOver() {
-    guard let first = first.take() else { return }
-    last = nil
-    Self.begin(with: first)
+  private func append(_ core: Core) {
+    if first == nil && later.isEmpty { first = core } else { later.append(core) }
   }
 
-  private func append(_ core: AnyCore) {
-    if let last { last.nextScheduled = core } else { first = core }
-    // More than one only after a hand-over.
-    var end = core
-    while let next = end.nextScheduled { end = next }
-    last = end
+  private func popFirst() -> Core? {
+    if let core = first {
+      first = nil
+      return core
+    }
+    return later.popFirst()
+  }
+
+  /// Has another thread run what waits here, because this one is about to block.
+  func handOver() {
+    guard let next = popFirst() else { return }
+    Self.begin(with: next, later)
+    later = Fifo()
   }
 
   private func run() {
-    while let core = first {
-      first = core.nextScheduled.take()
-      if first == nil { last = nil }
+    while let core = popFirst() {
       running = core
       core.drain(in: self)
-      running = nil
-      runningReaction = nil
     }
+    running = nil
+    runningReaction = nil
   }
 }

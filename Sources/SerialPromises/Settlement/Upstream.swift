@@ -2,13 +2,13 @@
 struct Upstream {
   /// The promises that this one waits for, each with the reaction that waits there.
   enum Sources {
-    case one(AnyCore, Reaction)
+    case one(Core, Reaction)
     case many(Junction)
   }
 
   let sources: Sources
 
-  init(_ source: AnyCore, _ reaction: Reaction) {
+  init(_ source: Core, _ reaction: Reaction) {
     sources = .one(source, reaction)
   }
 
@@ -17,7 +17,7 @@ struct Upstream {
   }
 
   /// Calls `body` for each promise that this one waits for.
-  func forEach(_ body: (AnyCore, Reaction) -> Void) {
+  func forEach(_ body: (Core, Reaction) -> Void) {
     switch sources {
     case .one(let source, let reaction): body(source, reaction)
     case .many(let junction): junction.forEachSource(body)

@@ -64,6 +64,10 @@ struct OrderUnderTest {
       return text(order.handlerReturned(continuation, &news), &news)
     case .abandon(let id): return text(order.abandon(id: id, &news))
     case .endCancelled(let id): return text(order.endCancelled(id: id, &news))
+    case .timeOut(let id, let waitsForThen):
+      let error = PromiseError.timedOut(.seconds(1))
+      return text(
+        order.timeOut(id: id, error: error, waitsForThen: waitsForThen, &news))
     case .cancel(let id):
       return order.cancel(id, in: segments[id - 1], &news) ? "running" : "not running"
     case .cancelAll:

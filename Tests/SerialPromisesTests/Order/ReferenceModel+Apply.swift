@@ -32,6 +32,15 @@ extension ReferenceModel {
       guard id == running, phase != .ended else { return "late" }
       isEndedByGrace = phase == .handling
       return then(id, .cancellation)
+    case .timeOut(let id, let waitsForThen):
+      guard id == running, phase != .ended else { return "late" }
+      askToStop()
+      if waitsForThen {
+        isTimedOut = true
+        return "counted"
+      }
+      isEndedByGrace = phase == .handling
+      return then(id, .failure)
     case .cancel(let id): return cancel(id)
     case .cancelAll: return cancelAll()
     case .pause:
@@ -117,6 +126,7 @@ extension ReferenceModel {
   private mutating func end(_ id: Int, _ ending: OrderEvent.Ending) {
     let stage: Slot.Stage =
       switch ending {
+      case _ where isTimedOut: .failed
       case .success: .succeeded
       case .cancellation where isAskedToStop: .cancelled
       case .failure, .cancellation: .failed
@@ -125,6 +135,7 @@ extension ReferenceModel {
     if isWatched { told.append("\(id) \(stage)") }
     publish("finished \(id) \(stage)")
     (running, phase, progress, isAskedToStop, cancelHandlers) = (nil, .claimed, 0, false, 0)
+    isTimedOut = false
     guard stage == .failed else { return }
     switch policy {
     case .continue: break

@@ -8,7 +8,7 @@ enum OrderEvent: Hashable {
   case next(allowance: Int)
   case then(Int, Ending)
   case returned(SerialOrder.Continuation, allowance: Int)
-  case abandon(Int), cancel(Int), endCancelled(Int)
+  case abandon(Int), cancel(Int), endCancelled(Int), timeOut(Int, waitsForThen: Bool)
   case cancelAll, pause, resume, close
   case onCancel(Int)
   case progress(Int, Double)
@@ -55,6 +55,8 @@ struct ReferenceModel {
   var isAskedToStop = false
   /// A grace period ended the step while its handler ran, and its `then` was not late yet.
   var isEndedByGrace = false
+  /// The step's time was over, and its `then` is waited for.
+  var isTimedOut = false
   var cancelHandlers = 0
   var progress = 0.0
   var idleWaiters = 0
@@ -105,8 +107,8 @@ struct ReferenceModel {
     return Key(
       line: line, phase: phase,
       flags: [
-        isPaused, isClosed, hasFailure, isAskedToStop, isEndedByGrace, cancelHandlers > 0,
-        idleWaiters > 0,
+        isPaused, isClosed, hasFailure, isAskedToStop, isEndedByGrace, isTimedOut,
+        cancelHandlers > 0, idleWaiters > 0,
       ],
       ending: ending, progress: progress)
   }

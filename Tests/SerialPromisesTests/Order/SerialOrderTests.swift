@@ -148,6 +148,7 @@ private struct Search {
     let over = model.ids { $0.stage.isOver }.last
     for id in [model.running, model.waiting.first, over].compactMap({ $0 }) {
       events += [.cancel(id), .abandon(id), .endCancelled(id), .onCancel(id)]
+      events += [.timeOut(id, waitsForThen: false), .timeOut(id, waitsForThen: true)]
       events += [.then(id, .success), .then(id, .failure), .then(id, .cancellation)]
       events += [.progress(id, 0.5), .progress(id, 0.25), .progress(id, 2)]
     }

@@ -23,7 +23,7 @@ struct SettlementUnderTest {
     override var looksAtFailures: Bool { looks }
   }
 
-  private let other = AnyCore(origin: Origin("other", #fileID, #line))
+  private let other = Core(origin: Origin("other", #fileID, #line))
   private var settlement = Settlement(isDemanded: false)
   private var probes: [Probe] = []
   private let heard = Log<String>()
@@ -67,10 +67,11 @@ struct SettlementUnderTest {
       if wasThere { withdrawn.insert(id) }
       return "was there \(wasThere), unwanted \(isUnwanted)"
     case .settle(let fulfils, let adopted):
-      let result = settlement.settle(
-        as: fulfils ? .fulfilled : .failed, by: adopted ? .adopted : .owner)
-      guard let result else { return "too late" }
-      return published(result)
+      var consequences = Settlement.Consequences()
+      let isFirst = settlement.settle(
+        fulfils ? nil : Failed(), by: adopted ? .adopted : .owner, reached: fulfils ? 1 : 0,
+        &consequences)
+      return isFirst ? published(consequences) : "too late"
     case .bind:
       guard let bound = settlement.bind(to: makeUpstream()) else { return "too late" }
       return "spent \(bound.spent != nil), watched \(bound.isWatched)"

@@ -12,7 +12,8 @@ final class ManualClock: Clock, Sendable {
 
   private struct State {
     var now = Instant()
-    var sleepers: [(deadline: Instant, continuation: CheckedContinuation<Void, Never>)] = []
+    var sleepers: [Int: (deadline: Instant, continuation: CheckedContinuation<Void, Never>)] = [:]
+    var last = 0
   }
 
   private let state = Locked(State())
@@ -22,25 +23,45 @@ final class ManualClock: Clock, Sendable {
   var now: Instant { state.withLock { $0.now } }
   var minimumResolution: Duration { .zero }
 
+  /// How many sleep.
+  var sleepers: Int { state.withLock { $0.sleepers.count } }
+
   func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-    await withCheckedContinuation { continuation in
-      let isOver = state.withLock { state in
-        if deadline <= state.now { return true }
-        state.sleepers.append((deadline, continuation))
-        return false
-      }
-      if isOver { continuation.resume() }
-      slept.open()
+    let number = state.withLock { state in
+      state.last += 1
+      return state.last
     }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          if deadline <= state.now || Task.isCancelled { return true }
+          state.sleepers[number] = (deadline, continuation)
+          return false
+        }
+        if isOver { continuation.resume() }
+        slept.open()
+      }
+    } onCancel: {
+      state.withLock { $0.sleepers.removeValue(forKey: number) }?.continuation.resume()
+    }
+    try Task.checkCancellation()
   }
 
   func advance(by duration: Duration) {
     let woken = state.withLock { state in
       let now = state.now.advanced(by: duration)
       state.now = now
-      defer { state.sleepers.removeAll { $0.deadline <= now } }
-      return state.sleepers.filter { $0.deadline <= now }
+      let woken = state.sleepers.filter { $0.value.deadline <= now }
+      for number in woken.keys { state.sleepers[number] = nil }
+      return woken.values
     }
     for sleeper in woken { sleeper.continuation.resume() }
+  }
+
+  /// Waits until somebody sleeps again.
+  ///
+  /// Yields, because a sleeper that comes may have gone again: there is no one moment to wait for.
+  func somebodySleeps() async {
+    while sleepers == 0 { await Task.yield() }
   }
 }

@@ -1,0 +1,69 @@
+import Dispatch
+import Testing
+
+@testable import SerialPromises
+
+/// Many promises, and many threads, in one combination.
+struct CombinatorStressTests {
+  // Fails with a stack overflow if anything here recurs, and takes for ever if it is quadratic.
+  @Test("when over 1,000,000 promises needs 512 KB of stack")
+  func million() {
+    let count = isLong ? 1_000_000 : 100_000
+    onThread(stackSize: 512 * 1024) {
+      let deferreds = (0..<count).map { _ in Deferred<Int>() }
+      let all = when(deferreds.map(\.promise))
+      for (index, deferred) in deferreds.enumerated() { deferred.fulfil(index) }
+      #expect((try? all.wait())?.count == count)
+      let cancelled = when(
+        (0..<count).map { index in
+          Promise<Int> { deferred in deferred.fulfil(index) }
+        })
+      #expect(cancelled.cancel())
+      // Never started, never wanted: gone with everything in it.
+      _ = when((0..<count).map { index in Promise<Int> { index } })
+    }
+  }
+
+  // Fails if two threads decide, a value is lost, or a handler runs twice.
+  @Test("combinations that 8 threads settle end once and as they should")
+  func threads() {
+    let rounds = isLong ? 10_000 : 500
+    for _ in 0..<rounds {
+      let deferreds = (0..<8).map { _ in Deferred<Int>(diagnostics: .silent) }
+      let promises = deferreds.map(\.promise)
+      let (ends, done) = (Log<String>(), DispatchSemaphore(value: 0))
+      let end: @Sendable (String) -> Void = {
+        ends.append($0)
+        done.signal()
+      }
+      when(promises).fulfilled { end("all \($0.reduce(0, +))") }
+      when(resolved: promises).fulfilled { end("resolved \($0.count)") }
+      Promise.any(promises).fulfilled { _ in end("any") }
+      Promise.race(promises).fulfilled { _ in end("race") }
+      DispatchQueue.concurrentPerform(iterations: 8) { deferreds[$0].fulfil($0) }
+      for _ in 0..<4 { done.wait() }
+      #expect(ends.all.sorted() == ["all 28", "any", "race", "resolved 8"])
+    }
+  }
+
+  // Fails if a cancellation and a settlement both win, or neither does.
+  @Test("a combination that is cancelled while its promises are settled ends once")
+  func cancelling() {
+    for _ in 0..<(isLong ? 10_000 : 500) {
+      let deferreds = (0..<4).map { _ in Deferred<Int>(diagnostics: .silent) }
+      let all = when(deferreds.map(\.promise))
+      let (ends, done) = (Log<Bool>(), DispatchSemaphore(value: 0))
+      let end: @Sendable (Bool) -> Void = {
+        ends.append($0)
+        done.signal()
+      }
+      all.fulfilled { _ in end(true) }.failed { _ in end(false) }
+      let won = Log<Bool>()
+      DispatchQueue.concurrentPerform(iterations: 5) { index in
+        if index < 4 { deferreds[index].fulfil(index) } else { won.append(all.cancel()) }
+      }
+      done.wait()
+      #expect(ends.all == won.all.map { !$0 })
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import Testing
+
+@testable import SerialPromises
+
+/// Promises of promises, chains over a list, and promises as steps of a manager.
+struct JoiningTests {
+  // Fails if the inner promise is not waited for, or more than one level goes.
+  @Test("join flattens one level")
+  func join() async throws {
+    let inner = Deferred<Promise<Int>>()
+    let joined = Promise.value(inner.promise).join()
+    inner.fulfil(.value(4))
+    #expect(try await joined.value.value == 4)
+    #expect(try await joined.join().value == 4)
+    #expect(await Promise<Promise<Int>>.failure(Failed()).join().outcome.contains("Failed"))
+  }
+
+  // Fails if the two halves are not halves.
+  @Test("in the progress of join, outer and inner count one half each")
+  func joinProgress() async {
+    let (log, outer, inner) = (Log<Double>(), Deferred<Promise<Int>>(), Deferred<Int>())
+    let joined = outer.promise.join().progressed { log.append($0) }
+    outer.progress(0.5)
+    outer.fulfil(inner.promise)
+    await outer.promise.told()
+    inner.progress(0.5)
+    inner.fulfil(1)
+    await joined.told()
+    #expect(log.all == [0.25, 0.5, 0.75, 1])
+  }
+
+  // Fails if steps are in another order, or run when one before them failed.
+  @Test("chain passes a value through its steps, and stops at a failure")
+  func chaining() async {
+    let log = Log<String>()
+    let steps: [@Sendable (Int) throws -> Promise<Int>] = [
+      { .value($0 + 1) }, { .value($0 * 10) },
+    ]
+    #expect(await chain(initial: 1, steps).outcome == "20")
+    #expect(await chain(initial: Promise { 2 }, steps).outcome == "30")
+    #expect(await chain(initial: 5, []).outcome == "5")
+    let failing = chain(
+      initial: 1,
+      [
+        { _ in throw Failed() },
+        { value in
+          log.append("second")
+          return .value(value)
+        },
+      ])
+    #expect(await failing.outcome == "failed Failed(number: 0)")
+    #expect(log.all.isEmpty)
+  }
+
+  // Fails if a plain value counts as work, or a promise's links are counted each.
+  @Test("in the progress of chain each of N steps counts 1/N, or 1/(N+1) after a promise")
+  func chainProgress() async {
+    let deferreds = (0..<4).map { _ in Deferred<Int>() }
+    let steps = deferreds[..<2].map { deferred in
+      { @Sendable (_: Int) in deferred.promise }
+    }
+    let plain = chain(initial: 0, steps)
+    deferreds[0].progress(0.5)
+    await plain.reached(0.25)
+    deferreds[0].fulfil(1)
+    deferreds[1].progress(0.5)
+    await plain.reached(0.75)
+    deferreds[1].fulfil(1)
+    #expect(await plain.outcome == "1")
+
+    let begin = deferreds[2].promise.then { $0 }.then { $0 }
+    let after = chain(initial: begin, [{ _ in deferreds[3].promise }])
+    deferreds[2].fulfil(1)
+    await after.reached(0.5)
+    deferreds[3].progress(0.5)
+    await after.reached(0.75)
+    deferreds[3].fulfil(1)
+    #expect(await after.outcome == "1")
+  }
+
+  // Fails if something is not forwarded, or the deferred can still be settled otherwise.
+  @Test("relay forwards value, error and progress to a deferred")
+  func relay() async {
+    let (reports, log) = (Reports(), Log<Double>())
+    let target = Deferred<Int>("target", diagnostics: reports.place)
+    target.promise.progressed { log.append($0) }
+    let source = Deferred<Int>()
+    source.promise.relay(to: target)
+    source.progress(0.5)
+    target.fulfil(9)
+    #expect(!target.tryFail(Failed()))
+    source.fulfil(1)
+    #expect(await target.promise.outcome == "1")
+    await target.promise.told()
+    #expect(log.all == [0.5, 1])
+    #expect(reports.all.count == 1)
+
+    let failing = Deferred<Int>()
+    Promise<Int> { throw Failed() }.relay(to: failing)
+    #expect(await failing.promise.outcome == "failed Failed(number: 0)")
+  }
+
+  // Fails if two are at work at a time, or in another order.
+  @Test("serially runs cold promises one after another on a manager")
+  func serially() async {
+    let (log, manager) = (Log<String>(), PromiseManager())
+    let promises = (0..<3).map { index in
+      Promise<Int> {
+        log.append("begin \(index)")
+        await Task.yield()
+        log.append("end \(index)")
+        return index
+      }
+    }
+    #expect(await manager.serially(promises).outcome == "[0, 1, 2]")
+    #expect(log.all == (0..<3).flatMap { ["begin \($0)", "end \($0)"] })
+    #expect(await manager.serially([Promise<Int>]()).outcome == "[]")
+  }
+
+  // Fails if a promise whose step does not run leaves the result waiting for ever.
+  @Test("serially fails when a step is refused, and goes by the manager's policy")
+  func seriallyFailing() async {
+    let log = Log<Int>()
+    let cautious = PromiseManager(onFailure: .cancelRest)
+    let failing = Promise<Int> { throw Failed() }
+    let never = Promise<Int> {
+      log.append(1)
+      return 1
+    }
+    let all = cautious.serially([failing, never])
+    let failure = await #expect(throws: WhenFailure<Int>.self) { try await all.value }
+    #expect(failure?.position == 0)
+    await cautious.idle()
+    #expect(log.all.isEmpty)
+    let closed = PromiseManager(diagnostics: .silent)
+    closed.close()
+    let refused = await #expect(throws: WhenFailure<Int>.self) {
+      try await closed.serially([Promise<Int> { 1 }]).value
+    }
+    #expect(refused?.underlying as? PromiseError == .closed)
+  }
+}
+
+extension Promise {
+  /// Waits until the promise has come exactly so far.
+  fileprivate func reached(_ fraction: Double) async {
+    let gate = Gate()
+    progressed { if $0 == fraction { gate.open() } }
+    await gate.passed()
+  }
+}

@@ -1,0 +1,157 @@
+import Testing
+
+@testable import SerialPromises
+
+/// Waiting for several promises together.
+struct WhenTests {
+  private func pending(_ count: Int) -> [Deferred<Int>] {
+    (0..<count).map { Deferred<Int>("number \($0)", diagnostics: .silent) }
+  }
+
+  // Fails if values are collected in the order in which they come.
+  @Test("the values are in the order of the promises, whichever is first")
+  func array() async throws {
+    let deferreds = pending(3)
+    let all = when(deferreds.map(\.promise))
+    for index in [2, 0, 1] { deferreds[index].fulfil(index * 10) }
+    #expect(try await all.value == [0, 10, 20])
+  }
+
+  // Fails if one of the empty forms waits for ever, or fails.
+  @Test("for no promises there is an empty value at once")
+  func empty() throws {
+    #expect(try settled(when([Promise<Int>]())) == [])
+    #expect(try settled(when([String: Promise<Int>]())) == [:])
+    #expect(try settled(when(resolved: [Promise<Int>]())).isEmpty)
+    #expect(try settled(when([any Sendable]())).isEmpty)
+  }
+
+  // Fails if another error comes out, or the position is not that of the one that failed.
+  @Test("a failure says which promise failed, by its index")
+  func failingIndex() async throws {
+    let deferreds = pending(3)
+    let all = when(deferreds.map(\.promise))
+    deferreds[1].fail(Failed(number: 7))
+    deferreds[0].fail(Failed(number: 8))
+    let failure = await #expect(throws: WhenFailure<Int>.self) { try await all.value }
+    #expect(failure?.position == 1)
+    #expect(failure?.underlying as? Failed == Failed(number: 7))
+  }
+
+  // Fails if keys and values are paired wrongly, or the failing key is lost.
+  @Test("a dictionary keeps its keys, and a failure says which")
+  func dictionary() async throws {
+    let both = when(["one": Promise.value(1), "two": Promise { 2 }])
+    #expect(try await both.value == ["one": 1, "two": 2])
+    let failing = when(["good": Promise.value(1), "bad": .failure(Failed())])
+    let failure = await #expect(throws: WhenFailure<String>.self) { try await failing.value }
+    #expect(failure?.position == "bad")
+  }
+
+  // Fails if types are mixed up.
+  @Test("promises of several types come together as a tuple")
+  func tuple() async throws {
+    let (number, word, flag) = try await when(
+      Promise.value(1), Promise { "two" }, Promise.value(true)
+    ).value
+    #expect(number == 1 && word == "two" && flag)
+    let failing = when(Promise.value(1), Promise<String>.failure(Failed()))
+    let failure = await #expect(throws: WhenFailure<Int>.self) { try await failing.value }
+    #expect(failure?.position == 1)
+  }
+
+  // Fails if a plain value is not let through, or a promise is taken for one.
+  @Test("plain values may stand among promises")
+  func plainValues() async throws {
+    let list = try await when([Promise.value(1), "two", Promise { 3.0 }]).value
+    #expect(list.map { "\($0)" } == ["1", "two", "3.0"])
+    let table = try await when(["a": Promise.value(1), "b": "two"]).value
+    #expect(table.mapValues { "\($0)" } == ["a": "1", "b": "two"])
+    let failing = when(["a": 1, "b": Promise<Int>.failure(Failed())])
+    let failure = await #expect(throws: WhenFailure<String>.self) { try await failing.value }
+    #expect(failure?.position == "b")
+  }
+
+  // Fails if a failure makes it fail, or an outcome is at another's place.
+  @Test("waiting for all to be settled never fails")
+  func resolved() async throws {
+    let outcomes = try await when(resolved: [
+      Promise.value(1), .failure(Failed(number: 2)), Promise { 3 },
+    ]).value
+    #expect(try outcomes[0].get() == 1)
+    #expect(throws: Failed(number: 2)) { try outcomes[1].get() }
+    #expect(try outcomes[2].get() == 3)
+  }
+
+  // Fails if the others are cancelled, or their failures are reported.
+  @Test("when one fails the others go on, and nobody is alarmed by them")
+  func others() async {
+    let (reports, log) = (Reports(), Log<Int>())
+    let slow = Deferred<Int>("slow", diagnostics: reports.place)
+    slow.onCancel { log.append(1) }
+    let all = when([slow.promise, .failure(Failed())])
+    #expect(await all.outcome.contains("at 1"))
+    slow.fail(Failed(number: 2))
+    await slow.promise.told()
+    #expect(log.all.isEmpty && reports.all.isEmpty)
+  }
+
+  // Fails if cold promises begin before they are wanted, or one after another.
+  @Test("cold promises are started together, when the value is wanted")
+  func cold() async throws {
+    let (log, gates) = (Log<Int>(), (0..<2).map { _ in Gate() })
+    let promises = (0..<2).map { index in
+      Promise<Int> {
+        log.append(index)
+        gates[index].open()
+        await gates[1 - index].passed()
+        return index
+      }
+    }
+    let all = when(promises)
+    #expect(log.all.isEmpty)
+    #expect(try await all.value == [0, 1])
+  }
+
+  // Fails if cancelling does not reach the promises, or reaches one that somebody else wants.
+  @Test("cancelling it cancels those that nobody else wants")
+  func cancel() async {
+    let log = Log<Int>()
+    let deferreds = pending(2)
+    for (index, deferred) in deferreds.enumerated() { deferred.onCancel { log.append(index) } }
+    let wanted = deferreds[1].promise.then { $0 }
+    let all = when(deferreds.map(\.promise))
+    #expect(all.cancel())
+    #expect(log.all == [0])
+    deferreds[1].fulfil(5)
+    #expect(await wanted.outcome == "5")
+    #expect(await all.outcome == "failed CancellationError()")
+  }
+
+  // Fails if progress is not the mean, or what failed does not count as settled.
+  @Test("its progress is the mean; in the form that never fails a failure counts as done")
+  func progress() async {
+    let (log, deferreds) = (Log<Double>(), pending(2))
+    let all = when(deferreds.map(\.promise)).progressed { log.append($0) }
+    deferreds[0].progress(0.5)
+    deferreds[1].fulfil(1)
+    #expect(all.progress == 0.75)
+    deferreds[0].fulfil(1)
+    await all.told()
+    #expect(log.all == [0.25, 0.75, 1])
+
+    let others = pending(2)
+    let settled = when(resolved: others.map(\.promise))
+    others[0].progress(0.5)
+    others[0].fail(Failed())
+    #expect(settled.progress == 0.5)
+    others[1].fulfil(1)
+    await settled.told()
+    #expect(settled.progress == 1)
+  }
+
+  private func settled<Value>(_ promise: Promise<Value>) throws -> Value {
+    guard case .fulfilled(let value) = promise.state else { throw Failed() }
+    return value
+  }
+}

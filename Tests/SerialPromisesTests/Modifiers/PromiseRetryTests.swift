@@ -1,0 +1,133 @@
+import Testing
+
+@testable import SerialPromises
+
+/// Promises that begin again.
+struct PromiseRetryTests {
+  private let clock = ManualClock()
+
+  /// Fails until the attempt with this number.
+  private func failing(until success: Int, _ log: Log<Int>) -> Promise<Int> {
+    Promise {
+      log.append(log.count + 1)
+      if log.count < success { throw Failed(number: log.count) }
+      return log.count
+    }
+  }
+
+  // Fails if only the last link is tried again, or the task begins before it is wanted.
+  @Test("a whole cold chain begins again from its task on")
+  func chain() async {
+    let (log, links) = (Log<Int>(), Log<Int>())
+    let page = failing(until: 3, log).map { value in
+      links.append(value)
+      return value * 2
+    }.then { value in Promise { value + 1 } }.retry(5)
+    #expect(log.all.isEmpty)
+    #expect(await page.outcome == "7")
+    #expect(log.count == 3 && links.all == [3])
+  }
+
+  // Fails if another error comes out, or it is tried too often.
+  @Test("in the end it fails with the last error and the number of attempts")
+  func fails() async throws {
+    let log = Log<Int>()
+    let page = failing(until: .max, log).retry(2)
+    let failure = await #expect(throws: RetryFailure.self) { try await page.value }
+    #expect(failure?.attempts == 3)
+    #expect(failure?.last as? Failed == Failed(number: 3))
+    #expect(log.count == 3)
+  }
+
+  // Fails if a link that fails is not a reason to begin again.
+  @Test("a failing link makes the chain begin again")
+  func failingLink() async {
+    let log = Log<Int>()
+    let page = Promise<Int> { 1 }.then { value -> Int in
+      log.append(value)
+      if log.count < 3 { throw Failed() }
+      return log.count
+    }.retry(5)
+    #expect(await page.outcome == "3")
+  }
+
+  // Fails if the pause is left out, or cancelling does not end it.
+  @Test("it waits between attempts, and cancelling ends the wait")
+  func pause() async {
+    let log = Log<Int>()
+    let page = failing(until: 2, log).retry(3, delay: .seconds(5), clock: clock).start()
+    await clock.somebodySleeps()
+    #expect(log.count == 1)
+    clock.advance(by: .seconds(5))
+    #expect(await page.outcome == "2")
+
+    let cancelled = failing(until: .max, Log()).retry(3, delay: .seconds(5), clock: clock)
+    cancelled.start()
+    await clock.somebodySleeps()
+    #expect(cancelled.cancel())
+    #expect(await cancelled.outcome == "failed CancellationError()")
+    while clock.sleepers > 0 { await Task.yield() }
+  }
+
+  // Fails if a cancellation is tried again.
+  @Test("a cancellation is not tried again, and is not wrapped")
+  func cancellation() async {
+    let log = Log<Int>()
+    let page = Promise<Int> {
+      log.append(1)
+      throw CancellationError()
+    }.retry(5)
+    #expect(await page.outcome == "failed CancellationError()")
+    #expect(log.count == 1)
+  }
+
+  // Fails if what cannot begin again is said to have been tried again.
+  @Test("a promise whose work has begun is tried once, which is reported")
+  func hot() async {
+    let reports = Reports()
+    let deferred = Deferred<Int>("hot", diagnostics: reports.place)
+    let page = deferred.promise.retry(5)
+    deferred.fail(Failed())
+    let failure = await #expect(throws: RetryFailure.self) { try await page.value }
+    #expect(failure?.attempts == 1)
+    #expect(reports.all == [.cannotRetry(deferred.promise.core.origin.identity)])
+  }
+
+  // Fails if combined cold promises do not begin again, or hot ones among them are in the way.
+  @Test("combined cold promises begin again together")
+  func combined() async {
+    let (log, hot) = (Log<Int>(), Promise.value(10))
+    let both = when([failing(until: 3, log), hot]).retry(5)
+    #expect(await both.outcome == "[3, 10]")
+    #expect(log.count == 3)
+  }
+
+  // Fails if a time limit or an asynchronous link is lost on the way.
+  @Test("limits, queues and asynchronous links begin again too")
+  func links() async {
+    let log = Log<Int>()
+    let page = failing(until: 2, log)
+      .then(on: .global()) { $0 + 1 }
+      .then { value in
+        await Task.yield()
+        return value + 1
+      }
+      .timeout(.seconds(60), clock: clock)
+      .retry(1)
+    #expect(await page.outcome == "4")
+  }
+
+  // Fails with a stack overflow if attempts recur, or ends the process by memory if they pile up.
+  @Test("many attempts need constant stack")
+  func many() async {
+    let (log, count) = (Locked(0), isLong ? 100_000 : 5_000)
+    let page = Promise<Int> {
+      try log.withLock { made in
+        made += 1
+        if made < count { throw Failed() }
+        return made
+      }
+    }.retry(count)
+    #expect(await page.outcome == "\(count)")
+  }
+}

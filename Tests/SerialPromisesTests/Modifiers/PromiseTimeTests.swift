@@ -1,0 +1,94 @@
+import Testing
+
+@testable import SerialPromises
+
+/// Promises that are told later, and promises that take too long.
+struct PromiseTimeTests {
+  private let clock = ManualClock()
+
+  // Fails if the value comes early, or never.
+  @Test("a value or an error comes after the time given")
+  func after() async {
+    let value = Promise.value(1, after: .seconds(2), clock: clock)
+    let error = Promise<Int>.failure(Failed(), after: .seconds(3), clock: clock)
+    while clock.sleepers < 2 { await Task.yield() }
+    clock.advance(by: .seconds(2))
+    #expect(await value.outcome == "1")
+    #expect(text(error.state) == "pending")
+    clock.advance(by: .seconds(1))
+    #expect(await error.outcome == "failed Failed(number: 0)")
+  }
+
+  // Fails if the wait goes on.
+  @Test("cancelling ends the wait")
+  func cancelWait() async {
+    let value = Promise.value(1, after: .seconds(2), clock: clock)
+    await clock.somebodySleeps()
+    #expect(value.cancel())
+    #expect(await value.outcome == "failed CancellationError()")
+    while clock.sleepers > 0 { await Task.yield() }
+  }
+
+  // Fails if the value does not wait, or the failure does.
+  @Test("a delayed value waits from the moment that it is there; a failure does not")
+  func delay() async {
+    let deferred = Deferred<Int>()
+    let late = deferred.promise.delay(.seconds(2), clock: clock)
+    clock.advance(by: .seconds(5))
+    deferred.fulfil(1)
+    await clock.somebodySleeps()
+    clock.advance(by: .seconds(1))
+    #expect(text(late.state) == "pending")
+    clock.advance(by: .seconds(1))
+    #expect(await late.outcome == "1")
+    let failed = Promise<Int>.failure(Failed()).delay(.seconds(2), clock: clock)
+    #expect(await failed.outcome == "failed Failed(number: 0)")
+  }
+
+  // Fails if the promise does not fail in time, or its source is not called off.
+  @Test("a promise that takes too long fails, and calls its source off")
+  func timeout() async {
+    let (deferred, log) = (Deferred<Int>(), Log<Int>())
+    deferred.onCancel { log.append(1) }
+    let limited = deferred.promise.timeout(.seconds(5), clock: clock)
+    await clock.somebodySleeps()
+    clock.advance(by: .seconds(5))
+    #expect(await limited.outcome == "failed not done within 5.0 seconds")
+    #expect(await deferred.promise.outcome == "failed CancellationError()")
+    #expect(log.count == 1)
+  }
+
+  // Fails if a time-out cancels what somebody else wants, or counts a late value.
+  @Test("a source that somebody else wants goes on")
+  func shared() async {
+    let (deferred, log) = (Deferred<Int>(), Log<Int>())
+    deferred.onCancel { log.append(1) }
+    let other = deferred.promise.then { $0 }
+    let limited = deferred.promise.timeout(.seconds(5), clock: clock)
+    await clock.somebodySleeps()
+    clock.advance(by: .seconds(5))
+    #expect(await limited.outcome == "failed not done within 5.0 seconds")
+    deferred.fulfil(3)
+    #expect(await other.outcome == "3")
+    #expect(log.all.isEmpty)
+  }
+
+  // Fails if the time of a cold promise begins before it is wanted, or its timer stays.
+  @Test("the time of a cold promise begins when it is wanted, and ends with it")
+  func cold() async {
+    let taken = Locked<Deferred<Int>?>(nil)
+    let begun = Gate()
+    let limited = Promise<Int> { deferred in
+      taken.withLock { $0 = deferred }
+      begun.open()
+    }.timeout(.seconds(5), clock: clock)
+    clock.advance(by: .seconds(10))
+    #expect(clock.sleepers == 0)
+    limited.start()
+    await clock.somebodySleeps()
+    await begun.passed()
+    taken.withLock { $0.take() }?.fulfil(4)
+    #expect(await limited.outcome == "4")
+    while clock.sleepers > 0 { await Task.yield() }
+  }
+}

@@ -1,0 +1,181 @@
+import Dispatch
+import Testing
+
+@testable import SerialPromises
+
+/// Steps that are tried again.
+struct StepRetryTests {
+  private let clock = ManualClock()
+  private let reports = Reports()
+
+  private var manager: PromiseManager { PromiseManager(diagnostics: reports.place) }
+
+  /// Fails until the attempt with this number.
+  private func failing(until success: Int, _ log: Log<Int>) -> Step {
+    Step("shaky") { then in
+      log.append(log.count + 1)
+      then(log.count < success ? Failed(number: log.count) : nil)
+    }
+  }
+
+  // Fails if it is not tried again, or too often, or the next step comes in between.
+  @Test("a step is tried until it succeeds, in one turn")
+  func succeeds() async {
+    let (manager, log) = (manager, Log<Int>())
+    let handle = manager.add(failing(until: 3, log).retry(5))
+    manager.add { then in
+      log.append(100)
+      then()
+    }
+    #expect(text(await handle.outcome) == "succeeded")
+    await manager.idle()
+    #expect(log.all == [1, 2, 3, 100])
+  }
+
+  // Fails if another than the last error comes out, or the attempts are miscounted.
+  @Test("in the end it fails with the last error and the number of attempts")
+  func fails() async throws {
+    let (manager, log) = (manager, Log<Int>())
+    let handle = manager.add(failing(until: .max, log).retry(2))
+    let outcome = await handle.outcome
+    let failure = try #require(throws: RetryFailure.self) { try outcome.get() }
+    #expect(failure.attempts == 3)
+    #expect(failure.last as? Failed == Failed(number: 3))
+  }
+
+  // Fails if the condition is not asked, or what it refuses is tried again.
+  @Test("an error that is not worth it is not tried again")
+  func condition() async throws {
+    let (manager, log) = (manager, Log<Int>())
+    let step = failing(until: .max, log).retry(5, if: { ($0 as? Failed)?.number == 1 })
+    let outcome = await manager.add(step).outcome
+    let failure = try #require(throws: RetryFailure.self) { try outcome.get() }
+    #expect(failure.attempts == 2 && log.count == 2)
+  }
+
+  // Fails if the pauses are of another length.
+  @Test(
+    "the time between attempts grows as asked for",
+    arguments: zip(
+      [Backoff.constant, .linear, .exponential], [[10, 10, 10], [10, 20, 30], [10, 20, 40]]))
+  func backoff(_ backoff: Backoff, _ pauses: [Int]) async {
+    let (manager, log) = (manager, Log<Int>())
+    let step = failing(until: 4, log)
+      .retry(3, delay: .seconds(10), backoff: backoff, clock: clock)
+    let handle = manager.add(step)
+    for (attempt, pause) in pauses.enumerated() {
+      await clock.somebodySleeps()
+      #expect(log.count == attempt + 1)
+      clock.advance(by: .seconds(pause - 1))
+      #expect(clock.sleepers == 1)
+      clock.advance(by: .seconds(1))
+    }
+    #expect(text(await handle.outcome) == "succeeded")
+  }
+
+  // Fails if the attempt is not told, or another one follows.
+  @Test("cancelling tells the attempt that runs, and no other follows")
+  func cancelRunning() async {
+    let (manager, taken, told) = (manager, Taken(), Gate())
+    let handler = taken.handler
+    let step = Step { then in
+      then.onCancel { told.open() }
+      handler(then)
+    }
+    let handle = manager.add(step.retry(5))
+    await taken.gate.passed()
+    handle.cancel()
+    await told.passed()
+    #expect(text(handle.state) == "running")
+    taken.call(CancellationError())
+    #expect(text(await handle.outcome) == "cancelled")
+  }
+
+  // Fails if the pause goes on, or another attempt follows it.
+  @Test("cancelling between two attempts ends the step at once")
+  func cancelPause() async {
+    let (manager, log) = (manager, Log<Int>())
+    let step = failing(until: .max, log).retry(5, delay: .seconds(10), clock: clock)
+    let handle = manager.add(step)
+    await clock.somebodySleeps()
+    handle.cancel()
+    #expect(text(await handle.outcome) == "cancelled")
+    #expect(log.count == 1)
+  }
+
+  // Fails if a dropped `then` hangs the step instead of failing the attempt.
+  @Test("an attempt that drops its then has failed, and a second call is reported")
+  func dropped() async {
+    let (manager, log) = (manager, Log<Int>())
+    let step = Step { then in
+      log.append(1)
+      if log.count == 2 { then() }
+      if log.count == 2 { then() }
+    }
+    #expect(text(await manager.add(step.retry(3)).outcome) == "succeeded")
+    #expect(log.count == 2 && reports.all.count == 1)
+  }
+
+  // Fails with a stack overflow if attempts run on the stack of the one before.
+  @Test("any number of attempts needs constant stack")
+  func many() {
+    onThread(stackSize: 512 * 1024) {
+      let (manager, count) = (PromiseManager(), isLong ? 1_000_000 : 50_000)
+      let made = Locked(0)
+      let step = Step { then in
+        let isLast = made.withLock { made in
+          made += 1
+          return made == count
+        }
+        then(isLast ? nil : Failed())
+      }
+      let handle = manager.add(step.retry(count))
+      #expect(text(waitFor(handle)) == "succeeded")
+    }
+  }
+
+  // Fails if attempts run anywhere but where the manager's handlers do.
+  @Test("all attempts run where the manager's handlers run")
+  func onQueue() async {
+    let key = DispatchSpecificKey<Int>()
+    let queue = DispatchQueue(label: "steps")
+    queue.setSpecific(key: key, value: 1)
+    let (manager, log) = (PromiseManager(on: queue), Log<Int>())
+    let step = Step { then in
+      log.append(DispatchQueue.getSpecific(key: key) ?? 0)
+      DispatchQueue.global().async { then(log.count < 3 ? Failed() : nil) }
+    }
+    let handle = manager.add(step.retry(5, delay: .seconds(1), clock: clock))
+    for _ in 0..<2 {
+      await clock.somebodySleeps()
+      clock.advance(by: .seconds(1))
+    }
+    #expect(text(await handle.outcome) == "succeeded")
+    #expect(log.all == [1, 1, 1])
+  }
+
+  // Fails if a further attempt's lower progress is taken for a fall, or is not shown.
+  @Test("the progress is that of the attempt that came furthest")
+  func progress() async {
+    let (manager, log) = (manager, Log<Double>())
+    let step = Step { then in
+      then.progress(log.count == 0 ? 0.5 : 0.25)
+      log.append(manager.progress)
+      then.progress(0.75)
+      then(log.count < 2 ? Failed() : nil)
+    }
+    #expect(text(await manager.add(step.retry(5)).outcome) == "succeeded")
+    #expect(log.all == [0.5, 0.75] && reports.all.isEmpty)
+  }
+
+  /// The outcome of a step, for a thread that is no task's.
+  private func waitFor(_ handle: StepHandle) -> StepOutcome {
+    let (outcome, done) = (Locked<StepOutcome?>(nil), DispatchSemaphore(value: 0))
+    handle.observe { ended in
+      outcome.withLock { $0 = ended }
+      done.signal()
+    }
+    done.wait()
+    return outcome.withLock { $0 } ?? .cancelled
+  }
+}

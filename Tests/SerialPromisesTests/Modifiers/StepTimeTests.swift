@@ -1,0 +1,146 @@
+import Testing
+
+@testable import SerialPromises
+
+/// Time limits and delays of steps.
+struct StepTimeTests {
+  private let clock = ManualClock()
+  private let reports = Reports()
+
+  private var manager: PromiseManager { PromiseManager(diagnostics: reports.place) }
+
+  // Fails if the queue waits for the step, which is not told, or its late `then` counts.
+  @Test("a step that takes too long is told, fails, and lets the queue go on")
+  func timeout() async {
+    let (manager, log, taken) = (manager, Log<String>(), Taken())
+    let handler = taken.handler
+    let slow = Step("slow") { then in
+      then.onCancel { log.append("told") }
+      handler(then)
+    }
+    let handle = manager.add(slow.timeout(.seconds(5), clock: clock))
+    manager.add { then in
+      log.append("next")
+      then()
+    }
+    await clock.somebodySleeps()
+    #expect(log.all.isEmpty && handle.name == "slow")
+    clock.advance(by: .seconds(5))
+    #expect(text(await handle.outcome) == "failed not done within 5.0 seconds")
+    await manager.idle()
+    #expect(log.all == ["told", "next"])
+    taken.call()
+    #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: "slow"))])
+  }
+
+  // Fails if the step ends before its `then`, or as what `then` says.
+  @Test("where it is waited for, a step that took too long still ends by its then")
+  func waiting() async {
+    let (manager, told, taken) = (manager, Gate(), Taken())
+    let handler = taken.handler
+    let slow = Step { then in
+      then.onCancel { told.open() }
+      handler(then)
+    }
+    let handle = manager.add(slow.timeout(.seconds(5), waitsForThen: true, clock: clock))
+    await clock.somebodySleeps()
+    clock.advance(by: .seconds(5))
+    await told.passed()
+    #expect(text(handle.state) == "running")
+    taken.call()
+    #expect(text(await handle.outcome) == "failed not done within 5.0 seconds")
+    #expect(reports.all.isEmpty)
+  }
+
+  // Fails if the timer goes on sleeping, or ends a later step.
+  @Test("a step that is in time stops its timer")
+  func inTime() async {
+    let (manager, taken) = (manager, Taken())
+    let handle = manager.add(Step(nil, taken.handler).timeout(.seconds(5), clock: clock))
+    await clock.somebodySleeps()
+    taken.call()
+    #expect(text(await handle.outcome) == "succeeded")
+    while clock.sleepers > 0 { await Task.yield() }
+  }
+
+  // Fails if the timer holds `then`.
+  @Test("a then that is dropped is noticed before the time is over")
+  func dropped() async {
+    let (manager, taken) = (manager, Taken())
+    let handle = manager.add(Step("lost", taken.handler).timeout(.seconds(5), clock: clock))
+    await taken.gate.passed()
+    taken.drop()
+    let identity = StepIdentity(id: 1, name: "lost")
+    #expect(text(await handle.outcome) == "failed \(PromiseError.abandoned(identity))")
+  }
+
+  // Fails if the handler runs early, or the queue goes on meanwhile.
+  @Test("a delayed step keeps its place in the queue")
+  func delay() async {
+    let (manager, log) = (manager, Log<Int>())
+    manager.add(
+      Step("late") { then in
+        log.append(1)
+        then()
+      }.delay(.seconds(3), clock: clock))
+    manager.add { then in
+      log.append(2)
+      then()
+    }
+    await clock.somebodySleeps()
+    clock.advance(by: .seconds(2))
+    #expect(log.all.isEmpty)
+    clock.advance(by: .seconds(1))
+    await manager.idle()
+    #expect(log.all == [1, 2])
+  }
+
+  // Fails if the work begins although the step was cancelled, or the queue stands still.
+  @Test("a step that is cancelled during its delay ends without its work")
+  func cancelledDelay() async {
+    let (manager, log) = (manager, Log<Int>())
+    let handle = manager.add(
+      Step { then in
+        log.append(1)
+        then()
+      }.delay(.seconds(3), clock: clock))
+    await clock.somebodySleeps()
+    handle.cancel()
+    #expect(text(await handle.outcome) == "cancelled")
+    await manager.idle()
+    clock.advance(by: .seconds(3))
+    #expect(log.all.isEmpty && clock.sleepers == 0)
+  }
+
+  // Fails if a drop after the delay is hidden by what ended the delay.
+  @Test("a then that is dropped after the delay is noticed")
+  func droppedAfterDelay() async {
+    let manager = manager
+    let handle = manager.add(Step { _ in }.delay(.seconds(3), clock: clock))
+    await clock.somebodySleeps()
+    clock.advance(by: .seconds(3))
+    #expect(text(await handle.outcome).contains("dropped its `then`"))
+  }
+
+  // Fails if modifiers do not nest.
+  @Test("modifiers may be put on top of one another, on any step")
+  func nested() async {
+    struct Plain: Promisable {
+      let log: Log<Int>
+      var handler: Handler {
+        { then in
+          log.append(1)
+          then(log.count < 3 ? Failed() : nil)
+        }
+      }
+    }
+    let (manager, log) = (manager, Log<Int>())
+    let step = Plain(log: log).retry(5).delay(.seconds(1), clock: clock)
+      .timeout(.seconds(10), clock: clock)
+    let handle = manager.add(step)
+    while clock.sleepers < 2 { await Task.yield() }
+    clock.advance(by: .seconds(1))
+    #expect(text(await handle.outcome) == "succeeded")
+    #expect(log.count == 3)
+  }
+}
