@@ -15,8 +15,8 @@
 /// **Cold and hot.** A promise made from a task, as above, is *cold*: it does nothing until it is
 /// demanded by ``start()``, by awaiting its ``value``, by ``wait(timeout:)``, by a
 /// ``PromiseManager`` that reaches it, or by demanding anything that was made from it. The task
-/// runs once, however often it is demanded. A promise made by ``value(_:)``, ``firstly(_:)``,
-/// ``on(_:_:)``, a ``Deferred`` and the like is *hot*: its work has begun.
+/// runs once, however often it is demanded. A promise made by `Promise.value`,
+/// `Promise.on`, `firstly`, a ``Deferred`` and the like is *hot*: its work has begun.
 ///
 /// **Handlers** are called at most once, one after another in the order of attaching, and never
 /// before the code that attached them or settled the promise has returned (Promises/A+ 2.2). By
@@ -83,7 +83,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// For a task that reports progress, can be cancelled, or ends with another promise:
   ///
   /// ```swift
-  /// let file = Promise { deferred in
+  /// let file = Promise<String> { deferred in
   ///   let download = Download(url) { deferred.progress($0) }
   ///   deferred.onCancel { download.stop() }
   ///   download.start { data in deferred.fulfil(data) }

@@ -100,6 +100,7 @@ public func when<each Value: Sendable>(
 ///   - line: Where the promise is made, for diagnostics.
 /// - Returns: A promise of all values, in the order of the items. When one fails, it fails with a
 ///   ``WhenFailure`` that has its index.
+@_disfavoredOverload  // Or an array of promises of one type might be taken for one of anything.
 public func when(
   _ items: [any Sendable], file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[any Sendable]> {
@@ -114,6 +115,7 @@ public func when(
 ///   - line: Where the promise is made, for diagnostics.
 /// - Returns: A promise of all values, under the keys of the items. When one fails, it fails with a
 ///   ``WhenFailure`` that has its key.
+@_disfavoredOverload  // Or a dictionary of promises of one type might be taken for one of anything.
 public func when<Key: Hashable & Sendable>(
   _ items: [Key: any Sendable], file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Key: any Sendable]> {

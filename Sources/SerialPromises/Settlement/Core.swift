@@ -92,7 +92,9 @@ final class Core: @unchecked Sendable {
       if hasValue { return .value(value) }
       // That of a promise that is being cancelled is known: a cancel handler may ask.
       let isCancelling = settlement.phase == .cancelling
-      guard let failure = isCancelling ? CancellationError() : settlement.failure else { return nil }
+      guard let failure = isCancelling ? CancellationError() : settlement.failure else {
+        return nil
+      }
       settlement.isLookedAt = true
       return .failure(failure)
     }

@@ -128,7 +128,8 @@ struct ColdAndHotTests {
     #expect(text(Promise.value(1).state) == "1")
     #expect(text(Promise<Int>.failure(Failed()).state) == "failed Failed(number: 0)")
     #expect(text(firstly { 2 }.state) == "2")
-    #expect(text(firstly { () throws -> Int in throw Failed() }.state) == "failed Failed(number: 0)")
+    #expect(
+      text(firstly { () throws -> Int in throw Failed() }.state) == "failed Failed(number: 0)")
     let log = Log<Int>()
     let cold = Promise<Int> { resolve, _ in
       log.append(1)

@@ -53,7 +53,8 @@ struct DeferredTests {
     let error = PromiseError.abandonedPromise(promise.core.origin.identity)
     #expect(await promise.outcome == "failed \(error)")
     #expect(
-      "\(error)" == "nothing is left that could settle promise \"left\"; fulfil or fail it on every path")
+      "\(error)"
+        == "nothing is left that could settle promise \"left\"; fulfil or fail it on every path")
     #expect(reports.all.count == 0)
   }
 

@@ -18,7 +18,8 @@ struct PromiseProgressTests {
   private func expect(
     _ log: Log<Double>, _ values: [Double], location: SourceLocation = #_sourceLocation
   ) {
-    let isSame = log.count == values.count && zip(log.all, values).allSatisfy { abs($0 - $1) < 1e-9 }
+    let isSame =
+      log.count == values.count && zip(log.all, values).allSatisfy { abs($0 - $1) < 1e-9 }
     #expect(isSame, "\(log.all) is not \(values)", sourceLocation: location)
   }
 

@@ -7,7 +7,8 @@ struct UnhandledFailureTests {
   private let reports = Reports()
 
   private func failing(_ name: String? = "failing", _ error: any Error = Failed()) -> Promise<Int> {
-    let deferred = Deferred<Int>(name, diagnostics: reports.place, file: "Some/File.swift", line: 12)
+    let deferred = Deferred<Int>(
+      name, diagnostics: reports.place, file: "Some/File.swift", line: 12)
     deferred.fail(error)
     return deferred.promise
   }
@@ -30,7 +31,8 @@ struct UnhandledFailureTests {
   @Test("without a name, it is reported with the place where it was made")
   func place() {
     _ = failing(nil)
-    #expect(reports.all.first?.description.hasPrefix("the promise made at Some/File.swift:12 ") == true)
+    #expect(
+      reports.all.first?.description.hasPrefix("the promise made at Some/File.swift:12 ") == true)
   }
 
   // Fails if a promise reports while somebody may still look, or more than once.

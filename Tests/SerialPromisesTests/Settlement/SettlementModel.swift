@@ -148,7 +148,9 @@ struct SettlementModel: Hashable {
   private mutating func move(to fraction: Double) -> [Int] {
     progress = fraction
     guard isWatched else { return [] }
-    for listener in 0..<listeners { deliveries.append(Delivery(listener: listener, fraction: fraction)) }
+    for listener in 0..<listeners {
+      deliveries.append(Delivery(listener: listener, fraction: fraction))
+    }
     return waiting.map(\.id)
   }
 

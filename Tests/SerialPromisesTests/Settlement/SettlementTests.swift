@@ -68,7 +68,9 @@ private struct Search {
     }
     events += (0..<model.made).map { .withdraw($0) }
     for fulfils in [true, false] {
-      events += [.settle(fulfils: fulfils, adopted: false), .settle(fulfils: fulfils, adopted: true)]
+      events += [
+        .settle(fulfils: fulfils, adopted: false), .settle(fulfils: fulfils, adopted: true),
+      ]
     }
     events += [.report(0.25), .report(0.5), .report(1.5), .rise(0.5)]
     if model.cancelHandlers < 1 { events.append(.onCancel) }

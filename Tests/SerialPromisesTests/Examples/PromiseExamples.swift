@@ -1,0 +1,136 @@
+import Testing
+
+@testable import SerialPromises
+
+private struct NoName: Error {}
+
+/// What the documentation comments of promises show, with stand-ins for the work.
+struct PromiseExamples {
+  private struct User: Sendable, Equatable { var name = "somebody" }
+
+  /// A download with callbacks, as many libraries have them.
+  private final class Download: Sendable {
+    private let progress: @Sendable (Double) -> Void
+
+    init(_ url: String, _ progress: @escaping @Sendable (Double) -> Void) {
+      self.progress = progress
+    }
+
+    func start(_ completion: @escaping @Sendable (String) -> Void) {
+      progress(0.5)
+      completion("data")
+    }
+
+    func stop() {}
+  }
+
+  private func fetchName(_ completion: @escaping @Sendable (String?, (any Error)?) -> Void) {
+    completion("Ada", nil)
+  }
+
+  private func ask(_ completion: @escaping @Sendable (Int) -> Void) { completion(42) }
+  private func login() -> Promise<User> { .value(User()) }
+  private func fetchAvatar(of user: User) -> Promise<String> { .value("\(user.name).png") }
+  private func resize(_ image: String) -> String { "small \(image)" }
+  private func fetchPerson(_ id: Int) -> Promise<String> { Promise { "person \(id)" } }
+  private func fetchUser() -> Promise<User> { .value(User()) }
+  private func fetchSettings() -> Promise<[String: Bool]> { .value(["dark": true]) }
+  private func load(_ url: String) async throws -> String { "data of \(url)" }
+  private func parse(_ data: String) throws -> Int { data.count }
+
+  private func fetch(_ place: String) -> Promise<String> {
+    place == "mirror" ? .failure(Failed()) : .value("page of \(place)")
+  }
+
+  // Fails if a task with callbacks does not settle its promise.
+  @Test("a promise made from callbacks")
+  func greeting() async throws {
+    let greeting = Promise<String> { resolve, reject in
+      fetchName { name, error in
+        if let name { resolve(name) } else { reject(error ?? NoName()) }
+      }
+    }
+    let line = greeting.then { name in "Hello, \(name)" }
+    print(try await line.value)
+    #expect(try await line.value == "Hello, Ada")
+  }
+
+  // Fails if progress or the value does not arrive.
+  @Test("a promise that reports progress and can be cancelled")
+  func file() async throws {
+    let url = "file:a"
+    let file = Promise<String> { deferred in
+      let download = Download(url) { deferred.progress($0) }
+      deferred.onCancel { download.stop() }
+      download.start { data in deferred.fulfil(data) }
+    }
+    #expect(try await file.value == "data")
+  }
+
+  // Fails if the deferred does not settle its promise.
+  @Test("a deferred is the one who settles a promise")
+  func deferred() async throws {
+    func answer() -> Promise<Int> {
+      let deferred = Deferred<Int>()
+      ask { answer in deferred.fulfil(answer) }
+      return deferred.promise
+    }
+    #expect(try await answer().value == 42)
+  }
+
+  // Fails if a chain does not pass its value on.
+  @Test("chains")
+  func chains() async throws {
+    firstly { login() }
+      .then { user in fetchAvatar(of: user) }
+      .catch { error in print(error) }
+    let avatar = login()
+      .then { user in fetchAvatar(of: user) }
+      .then { image in resize(image) }
+    #expect(try await avatar.value == "small somebody.png")
+    let (photo, upload) = ("photo", { @Sendable (image: String) in Promise.value("sent \(image)") })
+    let crop = { @Sendable (image: String) in Promise.value("cropped \(image)") }
+    let sharpen = { @Sendable (image: String) in Promise.value("sharp \(image)") }
+    let image = chain(initial: photo, [crop, sharpen, upload])
+    #expect(try await image.value == "sent sharp cropped photo")
+  }
+
+  // Fails if combinations do not give what they say.
+  @Test("combinations")
+  func combinations() async throws {
+    let (ids, urls) = ([1, 2], ["a", "b", "c"])
+    let (mirror, origin) = ("mirror", "origin")
+    let people = when(ids.map { fetchPerson($0) })
+    #expect(try await people.value == ["person 1", "person 2"])
+    let (user, settings) = try await when(fetchUser(), fetchSettings()).value
+    #expect(user == User() && settings["dark"] == true)
+    let page = Promise.any([fetch(mirror), fetch(origin)])
+    #expect(try await page.value == "page of origin")
+    let fetch = fetch
+    let pages = when(urls.lazy.map { url in fetch(url) }, concurrently: 4)
+    #expect(try await pages.value.count == 3)
+  }
+
+  // Fails if cancelling reaches what somebody else wants, or not what nobody does.
+  @Test("cancelling a combination")
+  func cancelling() async throws {
+    let deferreds = (0..<2).map { _ in Deferred<Int>() }
+    for deferred in deferreds { deferred.onCancel {} }
+    let wanted = deferreds[1].promise.then { $0 }
+    let all = when(deferreds.map(\.promise))
+    all.cancel()
+    deferreds[1].fulfil(1)
+    #expect(try await wanted.value == 1)
+    #expect(!deferreds[0].tryFulfil(1))
+  }
+
+  // Fails if a chain cannot begin again.
+  @Test("beginning again")
+  func retry() async throws {
+    let url = "page"
+    let page = Promise { try await load(url) }
+      .then { data in try parse(data) }
+      .retry(3, delay: .seconds(1), backoff: .exponential)
+    #expect(try await page.value == 12)
+  }
+}

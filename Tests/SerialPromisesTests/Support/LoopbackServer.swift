@@ -1,0 +1,110 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// An HTTP server on this machine that answers each request with what was asked for.
+final class LoopbackServer: Sendable {
+  struct Failure: Error { var call: String }
+
+  let port: UInt16
+  private let listener: Int32
+
+  /// Listens on a port that is free; answers on a thread of its own until `close()`.
+  init() throws {
+    let listener = try Self.makeSocket()
+    var address = Self.address(port: 0)
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let bound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, size) }
+    }
+    guard bound == 0, listen(listener, 8) == 0 else { throw Failure(call: "bind") }
+    let named = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) }
+    }
+    guard named == 0 else { throw Failure(call: "getsockname") }
+    port = UInt16(bigEndian: address.sin_port)
+    self.listener = listener
+    onOwnThread { Self.serve(listener) }
+  }
+
+  /// Ends the server: whoever waits for a connection gets none.
+  func close() {
+    shutdown(listener, Int32(SHUT_RDWR))
+  }
+
+  private static func serve(_ listener: Int32) {
+    while case let connection = accept(listener, nil, nil), connection >= 0 {
+      let request = read(connection)
+      let path = request.split(separator: " ").dropFirst().first ?? "/"
+      let status = path == "/missing" ? "404 Not Found" : "200 OK"
+      write(
+        connection,
+        "HTTP/1.0 \(status)\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)")
+      end(connection)
+    }
+    end(listener)
+  }
+
+  /// Asks for a path; blocks until the answer is there.
+  func get(_ path: String) throws -> String {
+    let connection = try Self.makeSocket()
+    defer { Self.end(connection) }
+    var address = Self.address(port: port)
+    let connected = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(connection, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard connected == 0 else { throw Failure(call: "connect") }
+    Self.write(connection, "GET \(path) HTTP/1.0\r\n\r\n")
+    var answer = ""
+    while case let part = Self.read(connection), !part.isEmpty { answer += part }
+    guard answer.hasPrefix("HTTP/1.0 200") else { throw Failure(call: "GET \(path)") }
+    return String(answer.split(separator: "\r\n", omittingEmptySubsequences: true).last ?? "")
+  }
+
+  // MARK: Sockets
+
+  private static func makeSocket() throws -> Int32 {
+    #if canImport(Glibc)
+      let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      let socket = socket(AF_INET, SOCK_STREAM, 0)
+    #endif
+    guard socket >= 0 else { throw Failure(call: "socket") }
+    return socket
+  }
+
+  private static func address(port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return address
+  }
+
+  private static func read(_ socket: Int32) -> String {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = recv(socket, &buffer, buffer.count, 0)
+    return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+  }
+
+  private static func write(_ socket: Int32, _ text: String) {
+    let bytes = Array(text.utf8)
+    _ = send(socket, bytes, bytes.count, 0)
+  }
+
+  private static func end(_ socket: Int32) {
+    #if canImport(Darwin)
+      _ = Darwin.close(socket)
+    #elseif canImport(Glibc)
+      _ = Glibc.close(socket)
+    #else
+      _ = Musl.close(socket)
+    #endif
+  }
+}
