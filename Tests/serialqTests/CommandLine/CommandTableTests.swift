@@ -62,7 +62,18 @@ extension Invocation {
     case .show: .show
     case .log: .log
     case .help: .help
-    case .version: nil
+    case .wait: .wait
+    case .ack: .ack
+    case .cancel: .cancel
+    case .retry: .retry
+    case .move: .move
+    case .edit: .edit
+    case .pause: .pause
+    case .resume: .resume
+    case .clean: .clean
+    case .set: .set
+    case .queues: .queues
+    case .version, .backgroundRunner: nil
     }
   }
 }

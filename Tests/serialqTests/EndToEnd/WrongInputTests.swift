@@ -85,7 +85,7 @@ import Testing
   func badVariable() throws {
     let scene = try Scene()
     for name in [Bytes("../up"), Bytes(".x"), Bytes("a b"), [0xFF], Bytes("x") + Bytes("/y")] {
-      let outcome = try scene.serialq("add", "true") {
+      let outcome = try scene.serialq("add", "--no-start", "true") {
         $0.environment.append(Bytes("SERIALQ_QUEUE=") + name)
       }
       expectRefusal(outcome, "SERIALQ_QUEUE=")
@@ -120,7 +120,7 @@ import Testing
         let outcome = try scene.script("serialq \(command) >/dev/full")
         expectRefusal(outcome, "cannot write to standard output: No space left on device")
       }
-      let added = try scene.script("serialq add true >/dev/full")
+      let added = try scene.script("serialq add --no-start true >/dev/full")
       expectRefusal(added, "cannot write to standard output: No space left on device")
       #expect(added.errorText.contains("queued"))
       #expect(try scene.states() == [.waiting, .waiting])
