@@ -30,7 +30,7 @@ import Testing
     #expect(try scene.serialq("add", "--no-start", "-n", "write", program).code == 0)
     #expect(
       try scene.serialq(
-        "add", "--no-start", "-n", "build", "--", "cc", "-o", "add", "--no-start", "add.c"
+        "add", "--no-start", "-n", "build", "--", "cc", "-o", "add", "add.c"
       ).code == 0)
     #expect(try scene.serialq("add", "--no-start", "-n", "sum", "-C", ".", "./add").code == 0)
     #expect(
