@@ -9,7 +9,10 @@ enum CommandTable {
     127 not found, 128+n ended by signal n.
     """
 
-  static let commands: [CommandSpec] = [add, run, list, status, show, log, help]
+  static let commands: [CommandSpec] = [
+    add, run, list, status, show, log, wait, ack, cancel, retry, move, edit, pause, resume, clean,
+    set, queues, help,
+  ]
 
   /// Understood beside the options of each command.
   static let everywhere: [OptionSpec] = [
@@ -19,9 +22,7 @@ enum CommandTable {
 
   static let examples: [Example] = [
     Example("serialq add 'make && make test'", "a command line"),
-    Example("serialq add rsync -a \"My Files\" host:/srv", "a program, exactly"),
-    Example("serialq", "what is going on"),
-    Example("printf '%s\\n' 'echo 1' 'echo 2' | serialq run -f -", "these, here, now"),
+    Example("serialq wait && echo done", "when all is done"),
   ]
 
   static func command(_ name: CommandName) -> CommandSpec? {
@@ -35,12 +36,19 @@ enum CommandTable {
 }
 
 enum CommandName: String, CaseIterable {
-  case add, run, list, status, show, log, help
+  case add, run, list, status, show, log, wait, ack, cancel, retry, move, edit, pause, resume
+  case clean, set, queues, help
 }
 
 /// An option's long name; what it means belongs to the command.
 enum OptionName: String, CaseIterable {
-  case file, queue, name, directory, env, shell, json, state, failed, last, follow, help, version
+  case file, queue, name, directory, env, shell, timeout, retries, first, unique
+  case retryDelay = "retry-delay"
+  case ifOK = "if-ok"
+  case noStart = "no-start"
+  case json, state, failed, last, follow, all, running, signal, before, keep
+  case olderThan = "older-than"
+  case help, version
 }
 
 struct CommandSpec {
@@ -67,6 +75,10 @@ enum Operands {
   /// A job's command; options stop at its first word.
   case jobCommand
   case jobID
+  /// Ids, and ranges of them as `add -f` prints them.
+  case jobIDs
+  /// The name of a setting and its value.
+  case setting
   case commandName
 }
 
@@ -95,7 +107,7 @@ struct OptionSpec {
 struct OptionValue {
   /// Decides how a value is checked, and how a shell completes it.
   enum Kind: Equatable {
-    case file, directory, queue, text, assignment, commandLine, count
+    case file, directory, queue, text, assignment, commandLine, count, duration, signal, jobID
     case choice([String])
   }
 

@@ -6,9 +6,9 @@ extension Session {
     }
     let folder = try spool().makeQueue(named: Bytes(call.job.queue.utf8))
     var follower = try Follower(folder, .queue, isTalkative: messageTraits.isTerminal)
-    if let ids = try adding?.append(to: folder), messageTraits.isTerminal {
-      output.message(
-        ids.count == 1 ? "queued job \(ids.lowerBound)" : "queued jobs \(ids.text)")
+    if let ids = try adding?.append(to: folder, startsRunner: false).ids, messageTraits.isTerminal {
+      let text = JobID.ranges(of: ids).map(\.text).joined(separator: ", ")
+      output.message(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
     }
     let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
     let messages = output
@@ -20,7 +20,7 @@ extension Session {
       if count == 1 {
         runner.stop()
       } else if runner.hasWork {
-        runner.child.kill()
+        runner.kill()
       } else {
         StopSignals.die(of: signal)
       }
@@ -58,6 +58,7 @@ extension Session {
 
   private func tellResult(_ follower: Follower) -> ExitCode {
     let failed = follower.failed
+    let isLeft = follower.queue.isPaused && follower.queue.count(.waiting) > 0
     if messageTraits.isTerminal || !failed.isEmpty {
       let total = follower.succeeded + failed.count
       output.message("serialq: \(follower.succeeded) of \(total) succeeded")
@@ -65,6 +66,10 @@ extension Session {
     if let id = failed.first {
       let option = QueueName.option(for: follower.queueName)
       output.message("See what went wrong: serialq log\(option) \(id)")
+    }
+    guard !isLeft else {
+      tellPaused(follower.queueName)
+      return failed.isEmpty ? .cannot : .jobFailed
     }
     return failed.isEmpty ? .success : .jobFailed
   }

@@ -6,6 +6,12 @@ enum RunnerLock {
     }
   }
 
+  /// Writes into the file who holds its lock: for people, and true only while it is held.
+  static func sign(_ lock: FileDescriptor) {
+    try? lock.truncate(to: 0)
+    try? lock.writeAll(Bytes("\(Machine.processID())\n".utf8))
+  }
+
   /// Whether a runner is at work.
   static func isHeld(_ folder: QueueFolder) throws(Failure) -> Bool {
     try isLocked(folder.runnerLock)
@@ -39,6 +45,18 @@ enum JobLock {
   /// Whether a process of the job is alive.
   static func isHeld(_ id: JobID, _ folder: QueueFolder) throws(Failure) -> Bool {
     try isLocked(folder.jobLock(id))
+  }
+
+  /// Sends a signal to the process group of a job whose runner died.
+  ///
+  /// Only to processes that have the job's lock: when its leader has ended, the number of the group
+  /// may be a stranger's by now.
+  static func signal(_ job: Job, _ folder: QueueFolder, _ signal: Int32) {
+    guard let pid = job.run?.pid,
+      let lock = try? FileSystem.status(of: folder.jobLock(job.id))?.identity,
+      Machine.isGroup(pid, holding: lock, as: JobProcess.lockDescriptor)
+    else { return }
+    _ = try? ChildProcess(pid: pid).signalGroup(signal)
   }
 
   /// Removes the lock file of a job that has ended; one that is left behind does no harm.
