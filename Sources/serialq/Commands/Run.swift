@@ -22,7 +22,7 @@ extension Session {
       } else if runner.hasWork {
         runner.child.kill()
       } else {
-        StopSignals.die(of: signal)
+        HeardSignals.obey(signal)
       }
       wakeUp.wake()
     }

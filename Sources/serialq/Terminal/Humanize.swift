@@ -18,6 +18,24 @@ enum Humanize {
     }
   }
 
+  /// Writes a time that is counted while it passes: `9s`, not `9.4s`; else as ``duration(_:)``.
+  static func seconds(_ duration: Duration) -> String {
+    let seconds = max(.zero, duration).components.seconds
+    return seconds < 10 ? "\(seconds)s" : Self.duration(.seconds(seconds))
+  }
+
+  /// Writes a time that is only guessed, rounded up to what a guess is worth: `20s`, `5m`, `2h 10m`
+  /// or `3d 04h`.
+  static func about(_ duration: Duration) -> String {
+    func rounded(_ unit: Int64) -> Int64 {
+      (max(1, duration.components.seconds + (duration.components.attoseconds > 0 ? 1 : 0))
+        + unit - 1) / unit * unit
+    }
+    if rounded(10) < 60 { return "\(rounded(10))s" }
+    if rounded(60) < 3_600 { return "\(rounded(60) / 60)m" }
+    return Self.duration(.seconds(rounded(600)))
+  }
+
   /// Reads `90`, `90s`, `30m`, `2h` or `7d`; `nil` for anything else and for over a century.
   static func parseDuration(_ text: Bytes) -> Duration? {
     let units: [UInt8: Int64] = [

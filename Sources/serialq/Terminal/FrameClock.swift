@@ -1,0 +1,34 @@
+/// When the next frame of a live display is due: soon after something happened, no oftener than
+/// eyes can follow, and with each full second of the time that is shown.
+///
+/// Pure: it is told what time it is, in nanoseconds of the monotonic clock.
+struct FrameClock {
+  /// Twenty frames a second at the most, however fast jobs end or print.
+  static let interval: Int64 = 50_000_000
+
+  private var last: Int64
+  private var isPending = false
+
+  /// The first frame comes an interval after the start: what is over by then is not worth a flash.
+  init(startedAt now: Int64) { last = now }
+
+  /// Something may have changed; says whether it is time to draw it, and then it counts as drawn.
+  mutating func changed(at now: Int64) -> Bool {
+    isPending = now - last < Self.interval
+    if !isPending { last = now }
+    return !isPending
+  }
+
+  /// How long to sleep at most, in milliseconds; nil until something happens.
+  ///
+  /// `elapsed` is the time that is shown and grows, if there is one.
+  func timeout(at now: Int64, elapsed: Duration?) -> Int32? {
+    let toFrame = isPending ? max(0, last + Self.interval - now) : nil
+    let toSecond = elapsed.map { elapsed in
+      1_000_000_000 - max(.zero, elapsed).components.attoseconds / 1_000_000_000
+    }
+    guard let soonest = [toFrame, toSecond].compactMap({ $0 }).min() else { return nil }
+    // Rounded up: woken a moment before the second, it would show the old one once more.
+    return Int32((soonest + 999_999) / 1_000_000)
+  }
+}
