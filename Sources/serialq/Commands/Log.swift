@@ -25,8 +25,9 @@ extension Session {
 
   private mutating func follow(_ subject: Follower.Subject, in folder: QueueFolder) throws(Failure)
   {
-    var follower = try Follower(
-      folder, subject, isTalkative: subject == .queue && messageTraits.isTerminal)
+    let manner = Follower.Manner(
+      isTalkative: subject == .queue && messageTraits.isTerminal, sharesTerminal: traits.isTerminal)
+    var follower = try Follower(folder, subject, manner)
     let hasRunner = try RunnerLock.isHeld(folder)
     if !follower.isAtEnd && !hasRunner {
       let name = folder.name.text

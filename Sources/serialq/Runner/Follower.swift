@@ -6,10 +6,19 @@ struct Follower {
     case job(JobID)
   }
 
+  /// How it is printed.
+  struct Manner {
+    /// Whether beginnings and ends that went well are said too.
+    var isTalkative = false
+    /// Whether that is said on the terminal that has the output too, so that lines have to be ended.
+    var sharesTerminal = false
+    /// Whether something is drawn below the output, which therefore comes in whole lines.
+    var isAboveDisplay = false
+  }
+
   private let folder: QueueFolder
   private let subject: Subject
-  /// Whether beginnings and ends that went well are said too.
-  private let isTalkative: Bool
+  private let manner: Manner
   private let watch: FileWatch
   private var reader: JournalReader
   private(set) var queue = Queue()
@@ -20,12 +29,14 @@ struct Follower {
   /// Jobs whose end has been told, and was a failure.
   private(set) var failed: [JobID] = []
   private(set) var succeeded = 0
+  /// How often the queue has changed.
+  private(set) var changes = 0
 
   /// Begins to look: what has ended by now is not told.
-  init(_ folder: QueueFolder, _ subject: Subject, isTalkative: Bool) throws(Failure) {
+  init(_ folder: QueueFolder, _ subject: Subject, _ manner: Manner) throws(Failure) {
     self.folder = folder
     self.subject = subject
-    self.isTalkative = isTalkative
+    self.manner = manner
     reader = JournalReader(folder)
     watch = try attempt("watching \(folder.path.text)") { () throws(SystemError) in
       try FileWatch(folders: [folder.path, folder.logs])
@@ -46,10 +57,19 @@ struct Follower {
     }
   }
 
+  /// The line that the running job has begun to print and not ended, if output comes in whole
+  /// lines.
+  mutating func openLine() throws(Failure) -> String? {
+    try current?.log.openLine()
+  }
+
   /// Sleeps until something may have happened: in the queue, or at one of the descriptors.
-  func wait(orFor descriptors: [Int32] = []) throws(Failure) {
+  func wait(
+    orFor descriptors: [Int32] = [], timeoutMilliseconds: Int32? = nil
+  ) throws(Failure) {
     _ = try attempt("waiting") { () throws(SystemError) in
-      try waitForInput(on: [watch.descriptor] + descriptors, timeoutMilliseconds: nil)
+      try waitForInput(
+        on: [watch.descriptor] + descriptors, timeoutMilliseconds: timeoutMilliseconds)
     }
   }
 
@@ -62,6 +82,7 @@ struct Follower {
       if case .added = event { return }
       if let id = event.job, changed.last != id { changed.append(id) }
     }
+    if news.reset || news.applied > 0 { changes += 1 }
     // Every event was told again, so those of old jobs too.
     if news.reset { changed = queue.jobs.map(\.id) }
     for id in changed { try follow(id, &output) }
@@ -77,12 +98,12 @@ struct Follower {
     if job.state == .cancelled, job.run?.started == nil { return tellEnd(of: job, &output) }
     if current?.id != id {
       // An orphan's log goes on; but the end of the job before has been told, so leave it.
-      try printLog(&output)
+      try printLog(&output, toEnd: true)
       current = (id, LogReader(folder.log(id)))
-      if isTalkative { output.message("[\(id)] \(job.title)") }
+      if manner.isTalkative { output.message("[\(id)] \(job.title)") }
     }
     guard job.state.isOver else { return }
-    try printLog(&output)
+    try printLog(&output, toEnd: true)
     current = nil
     tellEnd(of: job, &output)
   }
@@ -91,17 +112,24 @@ struct Follower {
     told.insert(job.id)
     if job.state == .succeeded { succeeded += 1 }
     if job.state.isFailure { failed.append(job.id) }
-    if isTalkative {
+    if manner.isTalkative {
       output.message("[\(job.id)] \(job.outcomeText)")
     } else if job.state.isFailure {
       output.message("serialq: job \(job.id) \(job.outcomeText): \(job.title)")
     }
   }
 
-  private mutating func printLog(_ output: inout Output) throws(Failure) {
+  private mutating func printLog(
+    _ output: inout Output, toEnd: Bool = false
+  ) throws(Failure) {
     guard var log = current?.log else { return }
-    try log.print(to: &output)
+    try log.print(to: &output, wholeLines: manner.isAboveDisplay && !toEnd)
     current?.log = log
+    // What comes next on the terminal is not a part of the job's last line.
+    if toEnd, manner.isTalkative, manner.sharesTerminal {
+      output.endLine()
+      try output.flush()
+    }
   }
 
   private func isWanted(_ id: JobID) -> Bool {

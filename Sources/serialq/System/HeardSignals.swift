@@ -30,6 +30,9 @@ final class HeardSignals: Sendable {
   /// Does to this process what the signal does by default: ends it, or stops it until it is told to
   /// continue, and then it is heard again.
   static func obey(_ number: Int32) {
+    var action = sigaction()
+    // What Dispatch has put there, and needs there to hear it again.
+    sigaction(number, nil, &action)
     signal(number, SIG_DFL)
     var own = sigset_t()
     var before = sigset_t()
@@ -39,7 +42,7 @@ final class HeardSignals: Sendable {
     pthread_sigmask(SIG_UNBLOCK, &own, &before)
     raise(number)
     pthread_sigmask(SIG_SETMASK, &before, nil)
-    signal(number, SIG_IGN)
+    sigaction(number, &action, nil)
   }
 
   /// Whether whoever started the program has it ignore this signal, as `nohup` does.

@@ -1,0 +1,52 @@
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Keeps lines at the bottom of the terminal up to date for as long as a command works.
+///
+/// Draws when it is told that something may have changed, and once a second while it shows a time
+/// that grows. Makes room for the shell on Ctrl-Z, and draws nothing while the terminal is the
+/// shell's.
+struct LiveDisplay {
+  private let signals: TerminalSignals
+  private let colour: Bool
+  private var clock = FrameClock(startedAt: Clock.monotonic())
+  /// The time on the screen that grows.
+  private var elapsed: Duration?
+
+  /// On standard output; `wake` has the command call ``nextFrame(on:)``.
+  init(colour: Bool, wake: @escaping @Sendable () -> Void) {
+    self.colour = colour
+    signals = TerminalSignals(wake: wake)
+  }
+
+  /// What there is to draw on, if it is time for another frame; else what is on the screen stays.
+  ///
+  /// To be called whenever something may have changed.
+  mutating func nextFrame(on output: inout Output) -> TerminalWindow? {
+    let isBack = signals.takeStop()
+    if isBack {
+      // Off the screen first, or the shell would write into it.
+      output.show([], colour: colour)
+      signals.stop()
+    }
+    guard clock.changed(at: Clock.monotonic()) || isBack else { return nil }
+    guard TerminalWindow.isOurs(STDOUT_FILENO) else {
+      // Looked at again in a second: nobody says that `fg` has given the terminal back.
+      show([], elapsed: .zero, on: &output)
+      return nil
+    }
+    return TerminalWindow(of: STDOUT_FILENO)
+  }
+
+  /// Shows the next frame; `elapsed` is the time in it that grows by the second, if there is one.
+  mutating func show(_ lines: [StyledLine], elapsed: Duration?, on output: inout Output) {
+    self.elapsed = elapsed
+    output.show(lines, colour: colour)
+  }
+
+  /// How long to wait for something to happen before the next frame is due anyway.
+  var timeoutMilliseconds: Int32? { clock.timeout(at: Clock.monotonic(), elapsed: elapsed) }
+}
