@@ -14,7 +14,7 @@ import SerialPromises
 final class HeardSignals: Sendable {
   private let sources: Locked<[any DispatchSourceSignal]>
 
-  /// - Parameter hear: Called for each, one after another, on a thread of Dispatch.
+  /// Calls `hear` for each of these that comes, one after another, on a thread of Dispatch.
   init(_ numbers: [Int32], _ hear: @escaping @Sendable (_ signal: Int32) -> Void) {
     let queue = DispatchQueue(label: "serialq.signals")
     sources = Locked(

@@ -9,8 +9,9 @@ struct TerminalWindow: Equatable {
   var columns: Int
   var rows: Int
 
-  /// Asks the terminal: `ioctl(2)` with TIOCGWINSZ. One that does not say counts as 80 by 24.
+  /// Asks the terminal, by `ioctl(2)` with TIOCGWINSZ.
   ///
+  /// One that does not say counts as 80 by 24.
   /// COLUMNS is of no use here: it stays as it was when the window is resized.
   init(of descriptor: Int32) {
     var window = winsize()
