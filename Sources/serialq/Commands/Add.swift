@@ -28,8 +28,3 @@ extension Session {
     return json.bytes
   }
 }
-
-extension ClosedRange<JobID> {
-  /// `3-7`, or `3` for one alone.
-  var text: String { count == 1 ? "\(lowerBound)" : "\(lowerBound)-\(upperBound)" }
-}

@@ -44,6 +44,10 @@ extension Job {
     case (.killed, _): return "was killed by \(exitText)\(time)"
     case (.succeeded, _): return "succeeded\(time)"
     case (.cancelled, _): return "was cancelled\(time)"
+    case (.timedOut, _): return "timed out\(time)"
+    case (.skipped, _):
+      let job = run?.because.map { "job \($0)" } ?? "the job before it"
+      return "was skipped, because \(job) did not succeed"
     case (.interrupted, _): return "was interrupted: its runner died, how it ended is not known"
     case (.waiting, _): return "waits"
     case (.running, _): return "has been running\(time.replacingAfter)"
@@ -99,25 +103,19 @@ extension JobState {
     case .succeeded: "succeeded"
     case .failed: "failed"
     case .killed: "killed"
+    case .timedOut: "timed-out"
     case .interrupted: "interrupted"
     case .cancelled: "cancelled"
-    }
-  }
-
-  /// Whether it counts as a failure.
-  var isFailure: Bool {
-    switch self {
-    case .failed, .killed, .interrupted: true
-    case .waiting, .running, .succeeded, .cancelled: false
+    case .skipped: "skipped"
     }
   }
 
   var colour: Colour? {
     switch self {
-    case .waiting, .cancelled: .dim
+    case .waiting, .cancelled, .skipped: .dim
     case .running: .bold
     case .succeeded: .green
-    case .failed, .killed, .interrupted: .red
+    case .failed, .killed, .timedOut, .interrupted: .red
     }
   }
 }

@@ -2,23 +2,24 @@ extension Session {
   /// `serialq list`: the jobs of a queue.
   mutating func list(_ call: Invocation.List) throws(Failure) {
     let found = try readQueue(named: call.queue)
-    var jobs = found?.1.jobs ?? []
+    var jobs = found?.1.inOrder ?? []
     if !call.states.isEmpty { jobs = jobs.filter { call.states.contains("\($0.state.name)") } }
     if call.onlyFailed { jobs = jobs.filter(\.state.isFailure) }
     if let last = call.last { jobs = jobs.suffix(last) }
     if call.json {
-      output.result(json(jobs, try spool().folder(named: call.queue)))
+      output.result(
+        json(jobs, isPaused: found?.1.isPaused ?? false, try spool().folder(named: call.queue)))
     } else {
       output.result(table(jobs))
     }
   }
 
-  private func json(_ jobs: [Job], _ folder: QueueFolder) -> Bytes {
+  private func json(_ jobs: [Job], isPaused: Bool, _ folder: QueueFolder) -> Bytes {
     var json = JSONWriter(reservingCapacity: 256 + 512 * jobs.count)
     json.object { json in
       json.member("version", 1)
       json.member("queue", folder.name)
-      json.member("paused", false)
+      json.member("paused", isPaused)
       json.key("jobs")
       json.array { json in for job in jobs { job.write(to: &json, log: folder.log(job.id)) } }
     }

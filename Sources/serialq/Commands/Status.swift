@@ -21,7 +21,7 @@ extension Session {
   }
 
   private func failures(_ queue: Queue, _ folder: QueueFolder) -> String {
-    let failed = queue.jobs.filter(\.state.isFailure)
+    let failed = queue.openFailures
     let shown = failed.suffix(5)
     var text = shown.map { "job \($0.id) \($0.outcomeText): \($0.title)\n" }.joined()
     if failed.count > shown.count {
@@ -68,7 +68,7 @@ extension Session {
 
   private func nextCommand(_ queue: Queue, _ folder: QueueFolder) throws(Failure) -> String? {
     let option = QueueName.option(for: folder.name.text)
-    if let failed = queue.jobs.last(where: \.state.isFailure) {
+    if let failed = queue.openFailures.last {
       return "Look why:  serialq log\(option) \(failed.id)"
     }
     if queue.running.isEmpty ? queue.count(.waiting) > 0 : try !RunnerLock.isHeld(folder) {
@@ -83,7 +83,7 @@ extension Session {
     json.object { json in
       json.member("version", 1)
       json.member("queue", folder.name)
-      json.member("paused", false)
+      json.member("paused", queue.isPaused)
       json.key("counts")
       json.object { json in
         for state in JobState.allCases {

@@ -21,7 +21,9 @@ extension JournalScope {
     try putAside(news.damaged)
     try writeNewJournal(queue)
     forgetFile()
-    try Environments(journal.folder).removeAll(except: Set(queue.jobs.map(\.environment)))
+    var environments = Set(queue.jobs.map(\.environment))
+    if let hook = queue.settings.onFinish { environments.insert(hook.environment) }
+    try Environments(journal.folder).removeAll(except: environments)
   }
 
   private func putAside(_ damaged: [DamagedLine]) throws(Failure) {
@@ -43,7 +45,8 @@ extension JournalScope {
       let file = try FileDescriptor.open(folder.newJournal, [.readWrite, .create, .truncate])
       var json = JSONWriter(reservingCapacity: 1 << 20)
       try queue.forEachMinimalEvent { (event) throws(SystemError) in
-        JournalLine.write(Record(event: event, next: queue.nextID, more: 0), to: &json)
+        let record = Record(event: event, next: queue.nextID, more: 0, isPaused: queue.isPaused)
+        JournalLine.write(record, to: &json)
         if json.bytes.count > 1 << 20 {
           try journal.output.write(file, json.bytes)
           json.removeAll()
@@ -57,54 +60,5 @@ extension JournalScope {
       try? FileSystem.remove(folder.newJournal)
       throw error.failure("writing \(folder.newJournal.text)")
     }
-  }
-}
-
-extension Queue {
-  /// Tells the fewest events that give this queue, one by one: a list of them could be as large as
-  /// the queue.
-  fileprivate func forEachMinimalEvent(
-    _ body: (Event) throws(SystemError) -> Void
-  ) throws(SystemError) {
-    try body(.compacted(at: Clock.now()))
-    for job in jobs {
-      try body(job.addedEvent)
-      if job.state == .running { continue }
-      for event in job.startEvents + job.endEvents { try body(event) }
-    }
-    // Last, because their order is that of their starts.
-    for id in running {
-      for event in job(id)?.startEvents ?? [] { try body(event) }
-    }
-  }
-}
-
-extension Job {
-  fileprivate var addedEvent: Event {
-    .added(
-      NewJob(
-        id: id, command: command, directory: directory, environment: environment, umask: umask,
-        label: label, at: added))
-  }
-
-  fileprivate var startEvents: [Event] {
-    guard let run else { return [] }
-    var events: [Event] = []
-    if let started = run.started, let boot = run.boot {
-      events.append(.started(id: id, attempt: run.attempt, at: started, boot: boot))
-    }
-    // A job of which nothing else is known must still be known to run.
-    if let pid = run.pid { events.append(.spawned(id: id, pid: pid)) }
-    return events
-  }
-
-  fileprivate var endEvents: [Event] {
-    guard let run, let ended = run.ended else { return [] }
-    guard let duration = run.duration, let how = run.how else {
-      let isInterrupted = state == .interrupted
-      return [isInterrupted ? .interrupted(id: id, at: ended) : .cancelled(id: id, at: ended)]
-    }
-    let isCancelled = state == .cancelled
-    return [.ended(id: id, at: ended, duration: duration, how: how, cancelled: isCancelled)]
   }
 }

@@ -29,6 +29,7 @@ enum JournalLine {
       record.event.encode(to: &json)
       json.member("next", record.next)
       if record.more > 0 { json.member("more", record.more) }
+      if record.isPaused { json.member("paused", true) }
       let sum = json.checksum(from: start)
       json.member("sum", Hex.digits(sum))
     }
@@ -68,8 +69,10 @@ enum JournalLine {
       else { return nil }
       let next = try object.number("next", FlatObject.ids)
       let more = object.has("more") ? try object.number("more", 1...Int(Int32.max)) : 0
+      let isPaused = try object.flag("paused")
       _ = try object.word("sum")
-      return object.isUsedUp ? Record(event: event, next: next, more: more) : nil
+      return object.isUsedUp
+        ? Record(event: event, next: next, more: more, isPaused: isPaused) : nil
     }
   }
 }

@@ -14,6 +14,7 @@ struct JournalScope {
     /// Where the file ends: further on after a crash in the middle of a write.
     var size: Int64
     var nextID: JobID
+    var isPaused = false
   }
 
   private var folder: QueueFolder { journal.folder }
@@ -21,6 +22,11 @@ struct JournalScope {
   /// The id for the next job; O(1) unless the journal's end is damaged.
   mutating func nextID() throws(Failure) -> JobID {
     try foundTail().nextID
+  }
+
+  /// Whether the queue is paused; as cheap as ``nextID()``.
+  mutating func isPaused() throws(Failure) -> Bool {
+    try foundTail().isPaused
   }
 
   /// Appends all of the events or none, in one write; returns when they are durable.
@@ -33,9 +39,13 @@ struct JournalScope {
     let file = try fileToWrite()
     var json = JSONWriter(reservingCapacity: 256 * events.count)
     var next = tail.nextID
+    var isPaused = tail.isPaused
     for (index, event) in events.enumerated() {
       if case .added(let job) = event { next = max(next, job.id + 1) }
-      let record = Record(event: event, next: next, more: events.count - 1 - index)
+      if case .paused = event { isPaused = true }
+      if case .resumed = event { isPaused = false }
+      let record = Record(
+        event: event, next: next, more: events.count - 1 - index, isPaused: isPaused)
       JournalLine.write(record, to: &json)
     }
     do throws(SystemError) {
@@ -50,7 +60,7 @@ struct JournalScope {
       throw error.failure("writing \(folder.journal.text)")
     }
     let end = tail.end + Int64(json.bytes.count)
-    self.tail = Tail(end: end, size: end, nextID: next)
+    self.tail = Tail(end: end, size: end, nextID: next, isPaused: isPaused)
   }
 
   /// Forgets what was found, after another file took the journal's place.
@@ -123,7 +133,7 @@ struct JournalScope {
       }
       switch reading {
       case .record(let record) where record.more == 0:
-        return Tail(end: size, size: size, nextID: record.next)
+        return Tail(end: size, size: size, nextID: record.next, isPaused: record.isPaused)
       case .record, .damaged: return nil
       case .newer:
         throw Failure(
@@ -138,13 +148,14 @@ struct JournalScope {
     size: Int64
   ) throws(Failure) -> Tail {
     var next: JobID = 1
+    var isPaused = false
     var replay = Replay()
     try replay.takeAll(of: file, path: folder.journal) { item in
       switch item {
-      case .record(let record): next = record.next
+      case .record(let record): (next, isPaused) = (record.next, record.isPaused)
       case .damaged: next += 1
       }
     }
-    return Tail(end: replay.committed, size: size, nextID: next)
+    return Tail(end: replay.committed, size: size, nextID: next, isPaused: isPaused)
   }
 }

@@ -4,25 +4,58 @@
 /// nothing. Such an event is what damage to an earlier line leaves behind. One that shows that a
 /// job ran always counts, so that no job runs a second time because the line that said so was lost.
 struct Queue: Equatable, Sendable {
+  // Changed by ``apply(_:)-(Event)`` alone, whose parts are in other files.
+
   /// All jobs, by id.
-  private(set) var jobs: [Job] = []
+  var jobs: [Job] = []
   /// The id of the job that will be added next.
-  private(set) var nextID: JobID = 1
+  var nextID: JobID = 1
   /// The jobs in state running, in the order in which they were started.
   ///
   /// More than one only when the end of one was
   /// lost: a runner looks at all of them.
-  private(set) var running: [JobID] = []
-  private var counts = [Int](repeating: 0, count: JobState.allCases.count)
-  /// No job before this place waits.
-  private var firstWaitingIndex = 0
+  var running: [JobID] = []
+  /// Why no job is started, if none is.
+  var pause: Pause?
+  var settings = Settings()
+  /// The job whose turn was last; it may have been forgotten.
+  var previous: Previous?
+  var order = WaitingOrder()
+  var counts = [Int](repeating: 0, count: JobState.allCases.count)
+  var acknowledged = 0
 
   init() {}
 
-  /// The same jobs and the same next id; how the rest came about does not matter.
+  /// Why and since when no job is started.
+  struct Pause: Equatable, Sendable {
+    /// Nil when the line that said so was damaged.
+    var at: Timestamp?
+    /// The job whose failure stopped the queue; nil when a person did.
+    var because: JobID?
+  }
+
+  /// What `set` has set.
+  struct Settings: Equatable, Sendable {
+    var stopsOnFailure = false
+    var onFinish: Hook?
+    /// How many finished jobs are kept; nil for all.
+    var keep: Int?
+  }
+
+  /// The job whose turn was last, and whether it succeeded.
+  struct Previous: Equatable, Sendable {
+    var id: JobID
+    var succeeded: Bool
+  }
+
+  /// The same jobs in the same order and the same next id; how the rest came about does not matter.
   static func == (left: Queue, right: Queue) -> Bool {
     left.nextID == right.nextID && left.running == right.running && left.jobs == right.jobs
+      && left.pause == right.pause && left.settings == right.settings
+      && left.previous == right.previous && left.waiting.elementsEqual(right.waiting)
   }
+
+  var isPaused: Bool { pause != nil }
 
   /// The job of this id; O(log n), O(1) as long as none was forgotten.
   func job(_ id: JobID) -> Job? { index(of: id).map { jobs[$0] } }
@@ -30,10 +63,37 @@ struct Queue: Equatable, Sendable {
   /// How many jobs are in this state; O(1).
   func count(_ state: JobState) -> Int { counts[Int(state.rawValue)] }
 
-  /// The job that runs next; O(1) amortised over the life of the queue.
-  var firstWaiting: Job? {
-    firstWaitingIndex < jobs.count ? jobs[firstWaitingIndex] : nil
+  /// How many jobs are over; O(1).
+  var overCount: Int { jobs.count - count(.waiting) - count(.running) }
+
+  /// How many failures nobody has taken note of; O(1).
+  var openFailureCount: Int {
+    JobState.allCases.reduce(-acknowledged) { $1.isFailure ? $0 + count($1) : $0 }
   }
+
+  /// The failures of which nobody has taken note, by id; O(n).
+  var openFailures: [Job] { openFailureCount == 0 ? [] : jobs.filter(\.isOpenFailure) }
+
+  /// The job that runs next; O(1).
+  var firstWaiting: Job? { job(order.first) }
+
+  /// The jobs that wait, in the order in which they will run; O(1) or O(log n) for each.
+  var waiting: some Sequence<Job> {
+    sequence(state: order.first) { (id: inout JobID) -> Job? in
+      guard let index = index(of: id) else { return nil }
+      id = order.after(index)
+      return jobs[index]
+    }
+  }
+
+  /// The job that runs after this one, if both wait.
+  func waiting(after id: JobID) -> Job? {
+    guard let index = index(of: id), jobs[index].state == .waiting else { return nil }
+    return job(order.after(index))
+  }
+
+  /// All jobs: those that do not wait by id, then those that do in the order in which they will run.
+  var inOrder: [Job] { jobs.filter { $0.state != .waiting } + waiting }
 
   /// Applies what a line says; false when the event was left out.
   @discardableResult
@@ -41,6 +101,7 @@ struct Queue: Equatable, Sendable {
     let counted = apply(record.event)
     // The line knows better than the jobs, some of which may be lost or forgotten.
     nextID = max(record.next, (jobs.last?.id ?? 0) + 1)
+    if record.isPaused != isPaused { pause = record.isPaused ? Pause() : nil }
     return counted
   }
 
@@ -51,115 +112,53 @@ struct Queue: Equatable, Sendable {
   @discardableResult
   mutating func apply(_ event: Event) -> Bool {
     switch event {
-    case .added(let new): return add(new)
-    case .started(let id, let attempt, let at, let boot):
-      guard let index = index(of: id) else { return false }
-      if !canStart(jobs[index], attempt) { return false }
-      move(index, to: .running)
-      jobs[index].run = Job.Run(attempt: attempt, started: at, boot: boot)
+    case .added(let new): add(new)
+    case .started(let id, let attempt, let at, let boot): start(id, attempt, at, boot)
     case .spawned(let id, let pid):
-      guard let index = active(id) else { return false }
-      move(index, to: .running)
-      change(index) { $0.pid = pid }
-    case .ended(let id, let at, let duration, let how, let cancelled):
-      guard let index = active(id) else { return false }
-      move(index, to: cancelled ? .cancelled : how.state)
-      change(index) {
-        $0.pid = nil
-        $0.ended = at
-        $0.duration = duration
-        $0.how = how
+      proceed(id, to: .running) { $0.pid = pid }
+    case .cancelling(let id, _, let signal):
+      proceed(id, to: .running) { $0.requests.append(signal) }
+    case .ended(let id, let at, let duration, let how, let cause):
+      proceed(id, to: how.state(because: cause)) { run in
+        run.ended = at
+        run.duration = duration
+        run.how = how
       }
     case .interrupted(let id, let at):
-      guard let index = active(id) else { return false }
-      move(index, to: .interrupted)
-      change(index) {
-        $0.pid = nil
-        $0.ended = at
-      }
-    case .cancelled(let id, let at):
-      guard let index = index(of: id), jobs[index].state == .waiting else { return false }
-      let attempt = jobs[index].run?.attempt ?? 0
-      move(index, to: .cancelled)
-      change(index) {
-        $0.attempt = attempt
-        $0.ended = at
-      }
-    case .compacted: break
-    }
-    return true
-  }
-}
-
-extension Queue {
-  private mutating func add(_ new: NewJob) -> Bool {
-    if let last = jobs.last, new.id <= last.id {
-      let place = place(of: new.id)
-      if jobs[place].id == new.id { return false }
-      // Never written like this; a file put together by hand still gives a queue.
-      jobs.insert(Job(new), at: place)
-      firstWaitingIndex = min(firstWaitingIndex, place)
-    } else {
-      jobs.append(Job(new))
-    }
-    counts[Int(JobState.waiting.rawValue)] += 1
-    nextID = max(nextID, new.id + 1)
-    advanceFirstWaiting()
-    return true
-  }
-
-  /// A job that ended is started again only by a higher attempt: its retry may have been lost, but
-  /// an old line must not wake it.
-  private func canStart(_ job: Job, _ attempt: Int) -> Bool {
-    switch job.state {
-    case .waiting: true
-    default: attempt > (job.run?.attempt ?? 0)
+      proceed(id, to: .interrupted) { $0.ended = at }
+    case .cancelled(let id, let at): cancel(id, at)
+    case .skipped(let id, let at, let because): skip(id, at, because)
+    case .retried(let retry): self.retry(retry)
+    case .moved(let id, _, let place): move(id, place)
+    case .edited(let id, _, let command):
+      ifWaiting(id) { queue, index in queue.jobs[index].command = command }
+    case .acknowledged(let id, _): acknowledge(id)
+    case .hookFailed(let id, _, let how): failHook(id, how)
+    case .forgotten(let ids, _): forget(ids)
+    case .paused(let at, let because): pause(Pause(at: at, because: because))
+    case .resumed: resume()
+    case .set(let setting, _): set(setting)
+    case .compacted: true
+    case .previous(let id, let succeeded): remember(id, succeeded)
     }
   }
 
-  /// The place of a job that waits or runs: the only ones that something can still happen to.
-  private func active(_ id: JobID) -> Int? {
-    guard let index = index(of: id) else { return nil }
-    return jobs[index].state == .waiting || jobs[index].state == .running ? index : nil
-  }
+  /// Where a job stands among the jobs.
+  func index(of id: JobID) -> Int? { Queue.index(of: id, in: jobs) }
 
-  private mutating func change(_ index: Int, _ body: (inout Job.Run) -> Void) {
-    var run = jobs[index].run ?? Job.Run()
-    body(&run)
-    jobs[index].run = run
-  }
-
-  /// Puts a job in a state, and keeps everything that follows from the states true.
-  private mutating func move(_ index: Int, to state: JobState) {
-    let old = jobs[index].state
-    counts[Int(old.rawValue)] -= 1
-    counts[Int(state.rawValue)] += 1
-    jobs[index].state = state
-    if old == .running, state != .running { running.removeAll { $0 == jobs[index].id } }
-    if state == .running, old != .running { running.append(jobs[index].id) }
-    if state == .waiting { firstWaitingIndex = min(firstWaitingIndex, index) }
-    advanceFirstWaiting()
-  }
-
-  private mutating func advanceFirstWaiting() {
-    while firstWaitingIndex < jobs.count, jobs[firstWaitingIndex].state != .waiting {
-      firstWaitingIndex += 1
-    }
-  }
-
-  private func index(of id: JobID) -> Int? {
+  static func index(of id: JobID, in jobs: [Job]) -> Int? {
     // Until something is forgotten, the ids have no gaps.
     if let first = jobs.first, id >= first.id, id - first.id < jobs.count,
       jobs[id - first.id].id == id
     {
       return id - first.id
     }
-    let place = place(of: id)
+    let place = place(of: id, in: jobs)
     return place < jobs.count && jobs[place].id == id ? place : nil
   }
 
   /// The place of the first job whose id is not lower.
-  private func place(of id: JobID) -> Int {
+  static func place(of id: JobID, in jobs: [Job]) -> Int {
     var low = 0
     var high = jobs.count
     while low < high {
@@ -167,16 +166,5 @@ extension Queue {
       if jobs[middle].id < id { low = middle + 1 } else { high = middle }
     }
     return low
-  }
-}
-
-extension Ending {
-  /// The state of a job that ended like this of its own accord.
-  var state: JobState {
-    switch self {
-    case .exited(0): .succeeded
-    case .exited, .cannotRun: .failed
-    case .killed: .killed
-    }
   }
 }

@@ -25,12 +25,23 @@ struct Follower {
   private var current: (id: JobID, log: LogReader)?
 
   /// Jobs that ended before this began to look, or whose end has been told.
-  private var told: Set<JobID> = []
+  private var told: Set<Attempt> = []
   /// Jobs whose end has been told, and was a failure.
   private(set) var failed: [JobID] = []
   private(set) var succeeded = 0
   /// How often the queue has changed.
   private(set) var changes = 0
+
+  /// One attempt at a job: each has an end of its own.
+  private struct Attempt: Hashable {
+    var id: JobID
+    var number: Int
+
+    init(_ job: Job) {
+      id = job.id
+      number = job.run?.attempt ?? 0
+    }
+  }
 
   /// Begins to look: what has ended by now is not told.
   init(_ folder: QueueFolder, _ subject: Subject, _ manner: Manner) throws(Failure) {
@@ -43,7 +54,7 @@ struct Follower {
     }
     _ = try reader.read(into: &queue)
     if subject == .queue {
-      for job in queue.jobs where job.state.isOver { told.insert(job.id) }
+      for job in queue.jobs where job.state.isOver { told.insert(Attempt(job)) }
     }
   }
 
@@ -93,9 +104,11 @@ struct Follower {
   /// Goes on to a job that has begun, and tells the end of one that is over.
   private mutating func follow(_ id: JobID?, _ output: inout Output) throws(Failure) {
     guard let id, isWanted(id), let job = queue.job(id), job.state != .waiting else { return }
-    guard !told.contains(id) else { return }
+    guard !told.contains(Attempt(job)) else { return }
     // It never ran, so it has no log, and the one that is being printed goes on.
-    if job.state == .cancelled, job.run?.started == nil { return tellEnd(of: job, &output) }
+    if job.run?.started == nil, job.state == .cancelled || job.state == .skipped {
+      return tellEnd(of: job, &output)
+    }
     if current?.id != id {
       // An orphan's log goes on; but the end of the job before has been told, so leave it.
       try printLog(&output, toEnd: true)
@@ -109,7 +122,7 @@ struct Follower {
   }
 
   private mutating func tellEnd(of job: Job, _ output: inout Output) {
-    told.insert(job.id)
+    told.insert(Attempt(job))
     if job.state == .succeeded { succeeded += 1 }
     if job.state.isFailure { failed.append(job.id) }
     if manner.isTalkative {
@@ -136,23 +149,6 @@ struct Follower {
     switch subject {
     case .queue: true
     case .job(let wanted): wanted == id
-    }
-  }
-}
-
-extension JobState {
-  var isOver: Bool { self != .waiting && self != .running }
-}
-
-extension Event {
-  /// The job that it speaks of.
-  var job: JobID? {
-    switch self {
-    case .added(let job): job.id
-    case .started(let id, _, _, _), .spawned(let id, _), .ended(let id, _, _, _, _),
-      .interrupted(let id, _), .cancelled(let id, _):
-      id
-    case .compacted: nil
     }
   }
 }

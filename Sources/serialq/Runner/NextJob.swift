@@ -54,7 +54,7 @@ struct NextJob: Promisable {
           [
             .ended(
               id: job.id, at: Clock.now(), duration: duration, how: ending,
-              cancelled: isCancelled)
+              cause: isCancelled ? .cancelled : .itself)
           ], flush: view.queue.firstWaiting == nil || runner.child.isToldToEnd)
       }
     }

@@ -71,11 +71,16 @@ func newJob(_ id: JobID, _ line: String = "true") -> NewJob {
 
 func added(_ id: JobID, _ line: String = "true") -> Event { .added(newJob(id, line)) }
 
-/// The lines of a batch.
-func lines(_ events: [Event], next: JobID) -> [Bytes] {
-  events.enumerated().map { index, event in
+/// The lines of a batch, in a queue that was paused before or not.
+func lines(_ events: [Event], next: JobID, isPaused: Bool = false) -> [Bytes] {
+  var isPaused = isPaused
+  return events.enumerated().map { index, event in
+    if case .paused = event { isPaused = true }
+    if case .resumed = event { isPaused = false }
     var json = JSONWriter()
-    JournalLine.write(Record(event: event, next: next, more: events.count - 1 - index), to: &json)
+    let more = events.count - 1 - index
+    JournalLine.write(
+      Record(event: event, next: next, more: more, isPaused: isPaused), to: &json)
     return json.bytes
   }
 }
@@ -110,59 +115,4 @@ struct Replayed {
     }
     committed = replay.committed
   }
-}
-
-/// A history as runners and adders could have written it, in batches.
-func randomHistory(_ generator: inout SeededGenerator, batches: Int) -> [[Event]] {
-  var queue = Queue()
-  var history: [[Event]] = []
-  var now = Timestamp(microseconds: 1_800_000_000_123_456)
-  while history.count < batches {
-    now.microseconds += .random(in: 1...5_000_000, using: &generator)
-    let batch: [Event]
-    switch Int.random(in: 0..<8, using: &generator) {
-    case 0..<3:
-      let count = [1, 1, 1, 2, 3].randomElement(using: &generator) ?? 1
-      batch = (0..<count).map { index in
-        .added(randomJob(queue.nextID + index, now, &generator))
-      }
-    case 3:
-      guard let job = queue.firstWaiting else { continue }
-      batch = [.cancelled(id: job.id, at: now)]
-    case 4, 5:
-      guard let job = queue.firstWaiting, queue.running.isEmpty else { continue }
-      batch = [.started(id: job.id, attempt: 1, at: now, boot: Bytes("b-1"))]
-    case 6:
-      guard let id = queue.running.first else { continue }
-      batch = [.spawned(id: id, pid: .random(in: 2...99_999, using: &generator))]
-    default:
-      guard let id = queue.running.first else { continue }
-      let endings: [Ending] = [
-        .exited(0), .exited(3), .killed(9), .cannotRun(127, reason: Bytes("not found")),
-      ]
-      guard let how = endings.randomElement(using: &generator) else { continue }
-      batch = [
-        Bool.random(using: &generator)
-          ? .interrupted(id: id, at: now)
-          : .ended(
-            id: id, at: now, duration: 1_234_567, how: how, cancelled: .random(using: &generator))
-      ]
-    }
-    batch.forEach { queue.apply($0) }
-    history.append(batch)
-  }
-  return history
-}
-
-private func randomJob(
-  _ id: JobID,
-  _ now: Timestamp,
-  _ generator: inout SeededGenerator
-) -> NewJob {
-  let words = (0..<3).map { _ in generator.bytes(upTo: 6, in: 1...255) }
-  return NewJob(
-    id: id,
-    command: Bool.random(using: &generator) ? .shell(words[0]) : .arguments(words),
-    directory: Bytes("/tmp"), environment: Bytes("0123456789abcdef"), umask: 0o22,
-    label: Bool.random(using: &generator) ? words[2] : nil, at: now)
 }

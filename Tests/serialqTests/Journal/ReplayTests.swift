@@ -12,8 +12,9 @@ import Testing
     init(_ history: [[Event]]) {
       var queue = Queue()
       for batch in history {
+        let isPaused = queue.isPaused
         for event in batch { queue.apply(event) }
-        for line in lines(batch, next: queue.nextID) { text += line }
+        for line in lines(batch, next: queue.nextID, isPaused: isPaused) { text += line }
         states.append((text.count, queue))
       }
     }
@@ -25,14 +26,17 @@ import Testing
 
   // Fails when a line counts before its line end, or a batch before its last line: commit in every
   // `take`.
-  @Test("Every prefix of a journal is the queue of its whole batches", arguments: 1...4)
+  @Test("Every prefix of a journal is the queue of its whole batches", arguments: 1...6)
   func prefixes(seed: UInt64) throws {
     var generator = SeededGenerator(state: seed)
-    let written = Written(randomHistory(&generator, batches: 12))
+    let written = Written(randomHistory(&generator, batches: 16))
     for cut in 0...written.text.count {
       let replayed = try Replayed(Bytes(written.text[..<cut]))
       let expected = written.state(at: cut)
-      #expect(replayed.queue == expected.queue, "cut at \(cut)")
+      let isSame = replayed.queue == expected.queue
+      #expect(isSame, "cut at \(cut)")
+      let isConsistent = replayed.queue.isConsistent
+      #expect(isConsistent, "cut at \(cut)")
       #expect(replayed.committed == expected.end, "cut at \(cut)")
       #expect(replayed.damaged.isEmpty)
     }

@@ -1,0 +1,98 @@
+/// What a runner is to do next.
+enum NextStep: Equatable {
+  case run(Job)
+  /// The job before it did not succeed, in the end because of that one.
+  case skip(Job, because: JobID)
+  /// The first job that waits is not to be started before.
+  case later(Timestamp)
+  /// Nothing waits, or the queue is paused.
+  case nothing
+}
+
+// The one place that decides what runs when.
+extension Queue {
+  /// What is to be done next, `now`; O(1).
+  ///
+  /// The first waiting job decides alone: none overtakes it while it waits for its next attempt.
+  func next(now: Timestamp) -> NextStep {
+    guard !isPaused, let job = firstWaiting else { return .nothing }
+    if let due = job.run?.due, due > now {
+      // The clock may have been set back: never longer than the delay.
+      let longest = now.microseconds + Int64(job.limits.retryDelay) * 1_000_000
+      return .later(Timestamp(microseconds: min(due.microseconds, longest)))
+    }
+    if job.limits.ifOK, job.run?.isFree != true, let previous, !previous.succeeded {
+      return .skip(job, because: root(of: previous.id))
+    }
+    return .run(job)
+  }
+
+  /// Whether a runner would have something to do: a job to run, to wait for or to find out about.
+  var hasWork: Bool { !running.isEmpty || (!isPaused && count(.waiting) > 0) }
+
+  /// What follows from the end of a job in this state, beside the end itself.
+  ///
+  /// `job` is as it was while it ran. O(1), unless the number of jobs to keep is limited.
+  func consequences(of job: Job, ending state: JobState, at now: Timestamp) -> [Event] {
+    guard state.isFailure else { return keepEvents(at: now) }
+    let attempts = job.run?.attempt ?? 1
+    let used = job.run?.used ?? 0
+    if used < job.limits.retries {
+      let delay = Int64(job.limits.retryDelay) * 1_000_000
+      let due = delay > 0 ? Timestamp(microseconds: now.microseconds + delay) : nil
+      return [
+        .retried(
+          Retry(
+            id: job.id, at: now, attempts: attempts, used: used + 1, place: .first, due: due,
+            isFree: true))
+      ]
+    }
+    let stop = settings.stopsOnFailure && !isPaused ? [Event.paused(at: now, because: job.id)] : []
+    return stop + keepEvents(at: now)
+  }
+
+  /// Forgets the oldest jobs that are too many, but no failure that nobody has taken note of.
+  func keepEvents(at now: Timestamp) -> [Event] {
+    guard let keep = settings.keep else { return [] }
+    let excess = overCount - openFailureCount - keep
+    guard excess > 0 else { return [] }
+    let ids = jobs.lazy.filter { $0.state.isOver && !$0.isOpenFailure }.prefix(excess).map(\.id)
+    return [.forgotten(ids: JobID.ranges(of: ids), at: now)]
+  }
+
+  /// What it takes to cancel jobs that wait: those after them that asked for their success are
+  /// skipped.
+  func cancelEvents(_ ids: [JobID], at now: Timestamp) -> [Event] {
+    let cancelled = Set(ids)
+    var skipped: Set<JobID> = []
+    var events = ids.map { Event.cancelled(id: $0, at: now) }
+    for id in ids {
+      var next = waiting(after: id)
+      while let job = next, job.limits.ifOK, job.run?.isFree != true, !cancelled.contains(job.id),
+        skipped.insert(job.id).inserted
+      {
+        events.append(.skipped(id: job.id, at: now, because: id))
+        next = waiting(after: job.id)
+      }
+    }
+    return events
+  }
+
+  /// The job for which a job was skipped, or it itself.
+  private func root(of id: JobID) -> JobID { job(id)?.run?.because ?? id }
+}
+
+extension JobID {
+  /// Ascending ids as ranges.
+  static func ranges(of ids: some Sequence<JobID>) -> [ClosedRange<JobID>] {
+    var ranges: [ClosedRange<JobID>] = []
+    for id in ids {
+      if let last = ranges.last, last.upperBound + 1 == id {
+        ranges[ranges.count - 1] = last.lowerBound...id
+      } else {
+        ranges.append(id...id)
+      }
+    }
+    return ranges
+  }
+}
