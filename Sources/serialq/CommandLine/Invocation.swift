@@ -33,6 +33,8 @@ enum Invocation: Equatable {
 
   struct Status: Equatable {
     var queue: String
+    /// Keeps it up to date until interrupted.
+    var watches: Bool
     var json: Bool
   }
 

@@ -26,7 +26,8 @@ struct RunDisplay {
         id: job.id, title: title(of: job), elapsed: job.elapsed, output: try follower.openLine())
     }
     if isStopping { view.note = "Stopping the job; once more to kill it." }
-    display.show(view.lines(in: window), elapsed: view.running?.elapsed, on: &output)
+    let second = view.running?.elapsed.map { Humanize.rest(of: 1, after: $0) }
+    display.show(view.lines(in: window), changesIn: second, on: &output)
   }
 
   private mutating func title(of job: Job) -> String {

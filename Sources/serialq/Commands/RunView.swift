@@ -48,10 +48,11 @@ struct RunView: Equatable {
 }
 
 extension ProgressBar {
-  /// The bar, and the same in words.
-  func summary(left: Duration?, in columns: Int) -> StyledLine {
-    var summary = line(cells: min(30, max(5, columns / 4)))
-    summary.append(" \(over) of \(total) done")
+  /// The bar, on a terminal of so many columns, and the same in words.
+  func summary(left: Duration?, in columns: Int?) -> StyledLine {
+    var summary = StyledLine()
+    if let columns { summary = line(cells: min(30, max(5, columns / 4))) + StyledLine(" ") }
+    summary.append("\(over) of \(total) done")
     if failed > 0 {
       summary.append(", ")
       summary.append("\(failed) failed", .red)

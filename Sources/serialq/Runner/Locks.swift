@@ -2,7 +2,24 @@
 enum RunnerLock {
   static func open(_ folder: QueueFolder) throws(Failure) -> FileDescriptor {
     try attempt("opening \(folder.runnerLock.text)") { () throws(SystemError) in
-      try FileDescriptor.open(folder.runnerLock, [.readWrite, .create])
+      try FileDescriptor.open(folder.runnerLock, [.readWrite, .append, .create])
+    }
+  }
+
+  /// Tells those who look that the runner waits for the end of a job whose own runner died, or no
+  /// longer does.
+  ///
+  /// Only a hint: should it fail, the runner waits all the same.
+  static func tell(orphan id: JobID?, _ lock: FileDescriptor) {
+    try? lock.truncate(to: 0)
+    if let id { try? lock.writeAll(Bytes("\(id)\n".utf8)) }
+  }
+
+  /// The job of a runner that died for which the runner waits; true only while it is held.
+  static func orphan(_ folder: QueueFolder) throws(Failure) -> JobID? {
+    try attempt("reading \(folder.runnerLock.text)") { () throws(SystemError) in
+      let text = try FileDescriptor.openIfThere(folder.runnerLock, .read)?.readAll()
+      return text.flatMap { JobID($0.dropLast().text) }
     }
   }
 

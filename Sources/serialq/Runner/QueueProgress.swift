@@ -38,7 +38,7 @@ struct QueueProgress {
   /// Counts anew; O(jobs).
   private mutating func count(_ queue: Queue) {
     let active = queue.jobs.lazy.filter { !$0.state.isOver }
-    var since = active.map(\.batchStart).min() ?? queue.jobs.lazy.compactMap { $0.run?.ended }.max()
+    var since = active.compactMap(\.batchStart).min() ?? queue.jobs.lazy.compactMap { $0.run?.ended }.max()
     var over = 0
     var failed = 0
     // Mostly once and once more: jobs that were moved can reach back further than those behind them.
@@ -51,7 +51,7 @@ struct QueueProgress {
       for job in members {
         over += 1
         if job.state.isFailure { failed += 1 }
-        since = min(since ?? start, job.batchStart)
+        since = min(since ?? start, job.batchStart ?? start)
       }
       if since == start { break }
     }
@@ -62,8 +62,11 @@ struct QueueProgress {
   /// Guesses anew how long jobs take; O(jobs).
   private mutating func guess(_ queue: Queue) {
     guess = DurationGuess(queue.jobs)
-    waitingLeft = guess.left(running: [], waiting: queue.jobs.lazy.filter { $0.state == .waiting })
+    waitingLeft = guess.left(running: [], waiting: queue.waiting)
   }
+
+  /// How long a job will take in all; nil when nothing is known.
+  func expected(_ job: Job) -> Duration? { guess.duration(of: job) }
 
   /// How long all that runs and waits will still take; nil when nothing is known.
   func left(_ queue: Queue) -> Duration? {
@@ -75,9 +78,9 @@ struct QueueProgress {
 }
 
 extension Job {
-  /// When it was queued, or queued again.
-  fileprivate var batchStart: Timestamp {
-    guard let run, run.attempt > 1 else { return added }
-    return run.started ?? run.ended ?? added
+  /// When it was queued; nil when it was queued again since, nobody wrote down when.
+  fileprivate var batchStart: Timestamp? {
+    guard let run, run.attempt > 1 || state == .waiting else { return added }
+    return run.started
   }
 }

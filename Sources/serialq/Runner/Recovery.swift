@@ -9,6 +9,8 @@ extension Runner {
       try view.update()
       return view.queue.running.compactMap { view.queue.job($0) }
     }
+    // Left behind by a runner that was killed while it waited.
+    RunnerLock.tell(orphan: nil, self.lock)
     for job in lost {
       try waitForOrphan(job)
       let view = view.withLock { $0.journal }
@@ -29,6 +31,8 @@ extension Runner {
       serialq: job \(job.id)\(process) of a runner that died is still running; waiting for its \
       end\(end)
       """)
+    RunnerLock.tell(orphan: job.id, self.lock)
+    defer { RunnerLock.tell(orphan: nil, self.lock) }
     try wait(for: lock)
   }
 

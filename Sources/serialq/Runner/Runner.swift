@@ -17,7 +17,8 @@ final class Runner: Sendable {
   /// Told to people: what was found, what is waited for.
   let say: @Sendable (String) -> Void
 
-  private let lock: FileDescriptor
+  /// That of the queue's one runner.
+  let lock: FileDescriptor
   private let manager = PromiseManager(
     on: DispatchQueue(label: "serialq.runner"), onFailure: .stop, diagnostics: .standardError)
   private let wake: @Sendable () -> Void

@@ -1,5 +1,5 @@
 /// When the next frame of a live display is due: soon after something happened, no oftener than
-/// eyes can follow, and with each full second of the time that is shown.
+/// eyes can follow, and when a time that is shown is written differently.
 ///
 /// Pure: it is told what time it is, in nanoseconds of the monotonic clock.
 struct FrameClock {
@@ -21,14 +21,11 @@ struct FrameClock {
 
   /// How long to sleep at most, in milliseconds; nil until something happens.
   ///
-  /// `elapsed` is the time that is shown and grows, if there is one.
-  func timeout(at now: Int64, elapsed: Duration?) -> Int32? {
-    let toFrame = isPending ? max(0, last + Self.interval - now) : nil
-    let toSecond = elapsed.map { elapsed in
-      1_000_000_000 - max(.zero, elapsed).components.attoseconds / 1_000_000_000
-    }
-    guard let soonest = [toFrame, toSecond].compactMap({ $0 }).min() else { return nil }
+  /// `next` is when the times that are shown are written differently, if there are any.
+  func timeout(at now: Int64, next: Int64?) -> Int32? {
+    let frame = isPending ? last + Self.interval : nil
+    guard let soonest = [frame, next].compactMap({ $0 }).min() else { return nil }
     // Rounded up: woken a moment before the second, it would show the old one once more.
-    return Int32((soonest + 999_999) / 1_000_000)
+    return Int32(clamping: (max(0, soonest - now) + 999_999) / 1_000_000)
   }
 }

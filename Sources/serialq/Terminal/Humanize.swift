@@ -24,6 +24,20 @@ enum Humanize {
     return seconds < 10 ? "\(seconds)s" : Self.duration(.seconds(seconds))
   }
 
+  /// Writes how long ago something was: `just now`, `5m ago`, `2h 03m ago` or `3d 04h ago`.
+  static func age(_ duration: Duration) -> String {
+    let seconds = duration.components.seconds
+    if seconds < 60 { return "just now" }
+    return (seconds < 3_600 ? "\(seconds / 60)m" : Self.duration(duration)) + " ago"
+  }
+
+  /// How long until a time that grows has as many full `seconds` as a multiple of that.
+  static func rest(of seconds: Int64, after duration: Duration) -> Duration {
+    let (whole, attoseconds) = max(.zero, duration).components
+    return .seconds(seconds - whole % seconds)
+      - Duration(secondsComponent: 0, attosecondsComponent: attoseconds)
+  }
+
   /// Writes a time that is only guessed, rounded up to what a guess is worth: `20s`, `5m`, `2h 10m`
   /// or `3d 04h`.
   static func about(_ duration: Duration) -> String {

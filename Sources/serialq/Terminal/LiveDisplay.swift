@@ -13,8 +13,8 @@ struct LiveDisplay {
   private let signals: TerminalSignals
   private let colour: Bool
   private var clock = FrameClock(startedAt: Clock.monotonic())
-  /// The time on the screen that grows.
-  private var elapsed: Duration?
+  /// When, by the monotonic clock, the times on the screen are written differently.
+  private var next: Int64?
 
   /// On standard output; `wake` has the command call ``nextFrame(on:)``.
   init(colour: Bool, wake: @escaping @Sendable () -> Void) {
@@ -35,18 +35,18 @@ struct LiveDisplay {
     guard clock.changed(at: Clock.monotonic()) || isBack else { return nil }
     guard TerminalWindow.isOurs(STDOUT_FILENO) else {
       // Looked at again in a second: nobody says that `fg` has given the terminal back.
-      show([], elapsed: .zero, on: &output)
+      show([], changesIn: .seconds(1), on: &output)
       return nil
     }
     return TerminalWindow(of: STDOUT_FILENO)
   }
 
-  /// Shows the next frame; `elapsed` is the time in it that grows by the second, if there is one.
-  mutating func show(_ lines: [StyledLine], elapsed: Duration?, on output: inout Output) {
-    self.elapsed = elapsed
+  /// Shows the next frame; the times in it are written differently in `changesIn`, if there are any.
+  mutating func show(_ lines: [StyledLine], changesIn: Duration?, on output: inout Output) {
+    next = changesIn.map { Clock.monotonic() + Clock.nanoseconds($0) }
     output.show(lines, colour: colour)
   }
 
   /// How long to wait for something to happen before the next frame is due anyway.
-  var timeoutMilliseconds: Int32? { clock.timeout(at: Clock.monotonic(), elapsed: elapsed) }
+  var timeoutMilliseconds: Int32? { clock.timeout(at: Clock.monotonic(), next: next) }
 }

@@ -25,7 +25,7 @@ import Testing
   }
 
   private func end(_ id: JobID, at second: Int64, _ code: Int32 = 0) -> Event {
-    .ended(id: id, at: at(second), duration: 1_000_000_000, how: .exited(code), cancelled: false)
+    .ended(id: id, at: at(second), duration: 1_000_000_000, how: .exited(code), cause: .itself)
   }
 
   // Fails if the bar is about all of history, or begins with the jobs that wait now.
@@ -47,6 +47,22 @@ import Testing
     #expect(
       QueueProgress(queue(events)).bar
         == ProgressBar(over: 0, failed: 0, running: 0, waiting: 1))
+  }
+
+  // Fails if a job that is tried again brings back everything that ended since it was first added.
+  @Test("a job that was queued again is counted from then on")
+  func again() {
+    let events = [
+      add(1, at: 0), start(1, at: 0), end(1, at: 1, 1), add(2, at: 10), start(2, at: 10),
+      end(2, at: 11), .retried(Retry(id: 1, at: at(20), attempts: 1)),
+    ]
+    #expect(
+      QueueProgress(queue(events)).bar
+        == ProgressBar(over: 0, failed: 0, running: 0, waiting: 1))
+    let running = events + [.started(id: 1, attempt: 2, at: at(21), boot: [])]
+    #expect(
+      QueueProgress(queue(running)).bar
+        == ProgressBar(over: 0, failed: 0, running: 1, waiting: 0))
   }
 
   // Fails if an empty queue is divided by.
