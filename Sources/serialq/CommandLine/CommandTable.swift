@@ -40,7 +40,8 @@ enum CommandName: String, CaseIterable {
 
 /// An option's long name; what it means belongs to the command.
 enum OptionName: String, CaseIterable {
-  case file, queue, name, directory, env, shell, json, state, failed, last, follow, watch, help, version
+  case file, queue, name, directory, env, shell, json, state, failed, last, follow, watch, help,
+    version
 }
 
 struct CommandSpec {

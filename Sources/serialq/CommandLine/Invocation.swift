@@ -34,7 +34,7 @@ enum Invocation: Equatable {
   struct Status: Equatable {
     var queue: String
     /// Keeps it up to date until interrupted.
-    var watches: Bool
+    var watches = false
     var json: Bool
   }
 

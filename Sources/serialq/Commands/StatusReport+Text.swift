@@ -24,7 +24,9 @@ extension StatusReport {
       }
     }
     if let signal = job.signal { words += ", told to end by \(signal)" }
-    if job.guardian != .runner, let process = job.process { words += ", process \(process)" }
+    if job.guardian == .nobody || job.guardian == .waitingRunner, let process = job.process {
+      words += ", process \(process)"
+    }
     var lines = [heading(job.id, job.title, .bold), StyledLine("  \(words)")]
     switch job.guardian {
     case .runner: break

@@ -27,7 +27,8 @@ final class Terminal {
     record = folder.appending(path: Bytes("record"))
     watch = try FileWatch(folders: [folder])
     // Job control as at a prompt, and nothing of whoever runs the tests.
-    let shell = ["/usr/bin/env"] + variables + ["PS1=$ ", "/bin/bash", "--norc", "--noprofile", "-i"]
+    let shell =
+      ["/usr/bin/env"] + variables + ["PS1=$ ", "/bin/bash", "--norc", "--noprofile", "-i"]
     try tmux(["new-session", "-d", "-x", "\(columns)", "-y", "\(rows)"] + shell)
     try tmux(["pipe-pane", "cat >>'\(record.text)'"])
     try type("PS1='$ '; clear")
@@ -76,12 +77,15 @@ final class Terminal {
   func waitFor(
     _ what: String, _ condition: ([String]) -> Bool
   ) throws -> [String] {
+    // A display that shows the time sends something every second, so each wait alone would never
+    // run out of patience.
+    let end = Clock.monotonic() + Int64(Launched.patience) * 1_000_000_000
     while true {
       watch.drain()
       let screen = try screen()
       if condition(screen) { return screen }
-      let patience = Int32(Launched.patience * 1_000)
-      if try waitForInput(on: [watch.descriptor], timeoutMilliseconds: patience) == [false] {
+      let left = Int32(clamping: max(0, end - Clock.monotonic()) / 1_000_000)
+      if try waitForInput(on: [watch.descriptor], timeoutMilliseconds: left) == [false] {
         throw Failure("waiting for \(what)", screen.joined(separator: "\n"))
       }
     }
