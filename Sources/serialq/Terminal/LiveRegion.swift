@@ -11,6 +11,8 @@ struct LiveRegion: Equatable {
   /// What is on the screen.
   private(set) var lines: [StyledLine] = []
   private(set) var colour = false
+  /// How wide the terminal was then.
+  private var columns = 0
 
   private static let eraseToEndOfLine = "\u{1B}[K"
   private static let eraseBelow = "\u{1B}[J"
@@ -21,12 +23,16 @@ struct LiveRegion: Equatable {
   /// Each line is drawn over the old one and only then is the rest of it erased, so nothing
   /// flickers.
   mutating func paint(_ new: [StyledLine], columns: Int, colour: Bool) -> String {
-    guard new != lines else { return "" }
+    guard new != lines || columns != self.columns else { return "" }
     guard !new.isEmpty else { return erase(columns: columns) }
-    let start = start(columns: columns)
+    var text = start(columns: columns)
+    // A row that a terminal broke when it became narrower counts as one with the next row until it
+    // is erased; drawn over, both would become one again when it gets wider.
+    if columns != self.columns { text += Self.eraseBelow }
     lines = new
+    self.columns = columns
     self.colour = colour
-    return start + painted
+    return text + painted
   }
 
   /// Prints `text`, which ends its last line, above the lines, which move down.

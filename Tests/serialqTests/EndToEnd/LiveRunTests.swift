@@ -56,16 +56,16 @@ struct LiveRunTests {
     let scene = try Scene()
     let gate = try Gate(scene)
     let terminal = try Terminal(scene, columns: 40)
-    try scene.add("true", "read x <gate # 翻訳する 日本語ドキュメント 日本語ドキュメント", "true")
+    try scene.add("true", "read x <gate; : 翻訳する 日本語ドキュメント 日本語ドキュメント", "true")
     try terminal.type("serialq run -q default")
     try terminal.waitForScreen(
       """
       $ serialq run -q default
       [1] true
       [1] succeeded after TIME
-      [2] read x <gate # 翻訳する 日本語ドキュ
-      メント 日本語ドキュメント
-      [2] read x <gate # 翻訳する 日… TIME
+      [2] read x <gate; : 翻訳する 日本語ドキ
+      ュメント 日本語ドキュメント
+      [2] read x <gate; : 翻訳する … TIME
       [###>.....] 1 of 3 done, about TIME left
       """)
     try gate.open()
@@ -81,14 +81,14 @@ struct LiveRunTests {
     let gate = try Gate(scene)
     let terminal = try Terminal(scene)
     let text = String(repeating: "long ", count: 30)
-    try scene.add("echo begun; read x <gate # \(text)")
+    try scene.add("echo begun; read x <gate; : \(text)")
     try terminal.type("clear; serialq run >/dev/tty 2>/dev/null")
-    let title = "[1] echo begun; read x <gate # long"
-    let wide = "\(title) long long long long long lo… TIME"
+    let title = "[1] echo begun; read x <gate; : long"
+    let wide = "\(title) long long long long long long lon… TIME"
     try terminal.waitForScreen("begun\n\(wide)\n[>..................] 0 of 1 done")
     for _ in 1...3 {
       try terminal.resize(columns: 40, rows: 24)
-      let narrow = "[1] echo begun; read x <gate #… TIME"
+      let narrow = "[1] echo begun; read x <gate; … TIME"
       try terminal.waitForScreen("begun\n\(narrow)\n[>........] 0 of 1 done")
       try terminal.resize(columns: 80, rows: 24)
       try terminal.waitForScreen("begun\n\(wide)\n[>..................] 0 of 1 done")
@@ -115,7 +115,7 @@ struct LiveRunTests {
       """
       a
       | \(line)
-      [1] printf 'a\\n10%%\\r50%%'; read x <gate; printf '\\r60%%\\033[2J\\007'; rea… TIME
+      [1] printf 'a\\n10%%\\r50%%'; read x <gate; printf '\\r60%%\\033[2J\\007'; … TIME
       [>..................] 0 of 1 done
       """
     }
@@ -123,8 +123,8 @@ struct LiveRunTests {
     try gate.open()
     try terminal.waitForScreen(shown("60%^[[2J^G"))
     try gate.open()
-    // As at a terminal without a display: then it is the job's own line.
-    try terminal.waitForScreen("$")
+    // Ended, it is the job's own output, and comes as it is: this one clears the screen.
+    try terminal.waitForScreen("\n\n$")
   }
 
   // Fails if colour is printed all the same, or the display is given up with it.

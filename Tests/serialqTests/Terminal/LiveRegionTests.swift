@@ -63,6 +63,16 @@ import Testing
     #expect(region.erase(columns: 40) == "")
   }
 
+  // Fails if lines are drawn over in a terminal that has broken them: it joins them again later.
+  @Test("the first frame after the width has changed is drawn on erased rows")
+  func erased() {
+    var region = LiveRegion()
+    _ = region.paint(lines("abc"), columns: 80, colour: false)
+    #expect(region.paint(lines("ab"), columns: 40, colour: false).hasPrefix("\r\u{1B}[1A\u{1B}[J"))
+    #expect(!region.paint(lines("a"), columns: 40, colour: false).hasPrefix("\r\u{1B}[1A\u{1B}[J"))
+    #expect(region.paint(lines("a"), columns: 80, colour: false) != "")
+  }
+
   // Fails if each tick draws, whether or not anything is different: then a terminal flickers, and a
   // selection in it is lost.
   @Test("the same lines are not drawn again")
