@@ -81,22 +81,26 @@ struct LiveRunTests {
     let gate = try Gate(scene)
     let terminal = try Terminal(scene)
     let text = String(repeating: "long ", count: 30)
-    try scene.add("echo begun; read x <gate; : \(text)")
-    try terminal.type("clear; serialq run >/dev/tty 2>/dev/null")
-    let title = "[1] echo begun; read x <gate; : long"
-    let wide = "\(title) long long long long long long lon… TIME"
-    try terminal.waitForScreen("begun\n\(wide)\n[>..................] 0 of 1 done")
+    try scene.add("seq 30; read x <gate; : \(text)")
+    try terminal.type("clear; serialq run 2>/dev/null")
+    /// All that there is, above the top of the screen too.
+    func wait(_ display: String...) throws {
+      let numbers = (1...30).map(String.init)
+      try terminal.waitFor("\n\(display.joined(separator: "\n"))") { $0 == numbers + display }
+    }
+    let title = "[1] seq 30; read x <gate; : long"
+    let wide = "\(title) long long long long long long long lo… TIME"
+    try wait(wide, "[>..................] 0 of 1 done")
     for _ in 1...3 {
       try terminal.resize(columns: 40, rows: 24)
-      let narrow = "[1] echo begun; read x <gate; … TIME"
-      try terminal.waitForScreen("begun\n\(narrow)\n[>........] 0 of 1 done")
-      try terminal.resize(columns: 80, rows: 24)
-      try terminal.waitForScreen("begun\n\(wide)\n[>..................] 0 of 1 done")
+      try wait("[1] seq 30; read x <gate; : lo… TIME", "[>........] 0 of 1 done")
+      try terminal.resize(columns: 80, rows: 20)
+      try wait(wide, "[>..................] 0 of 1 done")
     }
     try terminal.resize(columns: 20, rows: 4)
-    try terminal.waitForScreen("begun\n[1] echo be… TIME\n[>....] 0 of 1 done")
+    try wait("[1] seq 30… TIME", "[>....] 0 of 1 done")
     try gate.open()
-    try terminal.waitForScreen("begun\n$")
+    try wait("$")
   }
 
   // Fails if what a job prints without ending the line is sent into the display as it is.
@@ -124,7 +128,7 @@ struct LiveRunTests {
     try terminal.waitForScreen(shown("60%^[[2J^G"))
     try gate.open()
     // Ended, it is the job's own output, and comes as it is: this one clears the screen.
-    try terminal.waitForScreen("\n\n$")
+    try terminal.waitForScreen("a\n60%\n\n\n$")
   }
 
   // Fails if colour is printed all the same, or the display is given up with it.

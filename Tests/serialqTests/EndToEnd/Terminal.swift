@@ -31,7 +31,8 @@ final class Terminal {
       ["/usr/bin/env"] + variables + ["PS1=$ ", "/bin/bash", "--norc", "--noprofile", "-i"]
     try tmux(["new-session", "-d", "-x", "\(columns)", "-y", "\(rows)"] + shell)
     try tmux(["pipe-pane", "cat >>'\(record.text)'"])
-    try type("PS1='$ '; clear")
+    // As `clear`, and what has gone out at the top is forgotten too.
+    try type("PS1='$ '; clear() { printf '\\e[H\\e[2J\\e[3J'; }; clear")
     try waitFor("an empty screen") { $0 == ["$"] }
   }
 
@@ -57,9 +58,10 @@ final class Terminal {
     try tmux(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
   }
 
-  /// What is to be seen, without the empty rows at the end; times are TIME.
+  /// What is to be seen, and what has gone out of it at the top, without the empty rows at the end;
+  /// times are TIME.
   func screen(colours: Bool = false) throws -> [String] {
-    let captured = try tmux(["capture-pane", "-p"] + (colours ? ["-e"] : []))
+    let captured = try tmux(["capture-pane", "-p", "-S", "-"] + (colours ? ["-e"] : []))
     var lines = captured.split(separator: "\n", omittingEmptySubsequences: false).map {
       Terminal.untimed(String($0))
     }

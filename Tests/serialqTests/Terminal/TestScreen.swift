@@ -63,9 +63,7 @@ struct TestScreen {
       if count > row { faults.append("above the top") }
       row = max(0, row - count)
     case "K": rows[row].removeSubrange(min(column, rows[row].count)...)
-    case "J":
-      rows[row].removeSubrange(min(column, rows[row].count)...)
-      rows.removeSubrange((row + 1)...)
+    case "B": row = min(row + (Int(number) ?? 1), rows.count - 1)
     case "m": break
     case let other: faults.append("control \(other.map(String.init) ?? "")")
     }
