@@ -9,8 +9,10 @@ struct JobProcess {
   var output: Int32
   /// Kept open by the child, as `lockDescriptor`, for as long as it or a child of its lives.
   ///
-  /// Has to be 3 or above.
-  var lock: Int32
+  /// Has to be 3 or above; nil for none.
+  var lock: Int32?
+  /// Whether it leads a session of its own, without a terminal, and not only a process group.
+  var startsSession = false
 
   /// Where a child finds the lock: high, so that a script which opens descriptors by number does
   /// not happen upon it.

@@ -47,7 +47,7 @@ struct SpawnSettings: ~Copyable {
 
   /// Gives the first error number, or 0.
   private mutating func prepare(_ job: JobProcess) -> Int32 {
-    var errors = prepareAttributes()
+    var errors = prepareAttributes(job)
     // The directory first: every path after it may be relative, and is meant from there.
     errors.append(
       CStrings.with(job.directory) { posix_spawn_file_actions_addchdir_np(&actions, $0) }
@@ -56,7 +56,7 @@ struct SpawnSettings: ~Copyable {
     return errors.first { $0 != 0 } ?? 0
   }
 
-  private mutating func prepareAttributes() -> [Int32] {
+  private mutating func prepareAttributes(_ job: JobProcess) -> [Int32] {
     var all = sigset_t()
     sigfillset(&all)
     // These two cannot be set, and some systems refuse the whole set because of them.
@@ -64,10 +64,17 @@ struct SpawnSettings: ~Copyable {
     sigdelset(&all, SIGSTOP)
     var none = sigset_t()
     sigemptyset(&none)
-    var flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
-    #if !canImport(Glibc)
-      flags |= POSIX_SPAWN_CLOEXEC_DEFAULT
+    #if canImport(Glibc)
+      // A constant of the header that does not come through.
+      let session: Int32 = 0x80
+      var flags = Int32(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
+    #else
+      let session = Int32(POSIX_SPAWN_SETSID)
+      var flags = Int32(
+        POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_CLOEXEC_DEFAULT)
     #endif
+    // Who leads a session leads a process group.
+    flags |= job.startsSession ? session : Int32(POSIX_SPAWN_SETPGROUP)
     return [
       posix_spawnattr_setsigdefault(&attributes, &all),
       posix_spawnattr_setsigmask(&attributes, &none),
@@ -83,7 +90,7 @@ struct SpawnSettings: ~Copyable {
     var errors = [
       posix_spawn_file_actions_adddup2(&actions, job.output, STDOUT_FILENO),
       posix_spawn_file_actions_adddup2(&actions, job.output, STDERR_FILENO),
-      posix_spawn_file_actions_adddup2(&actions, job.lock, lock),
+      job.lock.map { posix_spawn_file_actions_adddup2(&actions, $0, lock) } ?? 0,
       posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
     ]
     #if canImport(Glibc)
@@ -92,7 +99,8 @@ struct SpawnSettings: ~Copyable {
       for descriptor in 3..<lock {
         errors.append(posix_spawn_file_actions_addclose(&actions, descriptor))
       }
-      errors.append(posix_spawn_file_actions_addclosefrom_np(&actions, lock + 1))
+      errors.append(
+        posix_spawn_file_actions_addclosefrom_np(&actions, lock + (job.lock == nil ? 0 : 1)))
     #endif
     return errors
   }

@@ -22,7 +22,8 @@ extension CommandTable {
       """,
     ],
     options: jobOptions + [
-      OptionSpec(.json, help: "Prints the ids as a JSON object.")
+      OptionSpec(.noStart, help: "Starts no runner; serialq run or serialq resume does."),
+      OptionSpec(.json, help: "Prints the ids as a JSON object."),
     ],
     operands: .jobCommand,
     examples: [
@@ -32,6 +33,8 @@ extension CommandTable {
       Example("serialq add -q video -n intro ./render intro", "in a queue, with a label"),
       Example("serialq add -e CC=clang -C build -c 'make -k'", "elsewhere, with a variable"),
       Example("serialq add -f jobs.txt", "every line of a file"),
+      Example("serialq add --retries 3 --retry-delay 10s ./flaky", "up to four attempts"),
+      Example("serialq add --if-ok ./deploy", "only if the job before succeeded"),
     ]
   )
 
@@ -91,6 +94,30 @@ extension CommandTable {
     OptionSpec(
       .shell, short: "c", value: OptionValue(.commandLine, "LINE"),
       help: "The command line to run, whatever it looks like."
+    ),
+    OptionSpec(
+      .timeout, value: OptionValue(.duration, "TIME"),
+      help: "Ends the job after TIME: SIGTERM, and 10 seconds later SIGKILL."
+    ),
+    OptionSpec(
+      .retries, value: OptionValue(.count, "N"),
+      help: "Runs the job up to N times more when it fails, before any other job."
+    ),
+    OptionSpec(
+      .retryDelay, value: OptionValue(.duration, "TIME"),
+      help: "Waits for TIME before each of these; the jobs after it wait too."
+    ),
+    OptionSpec(
+      .ifOK,
+      help: """
+        Skips the job unless the job before it succeeded, skipped jobs included: so one failure \
+        skips a whole chain.
+        """
+    ),
+    OptionSpec(.first, help: "Puts the job before all that wait."),
+    OptionSpec(
+      .unique,
+      help: "Adds nothing if a job with the same command and directory waits; prints its id."
     ),
   ]
 }

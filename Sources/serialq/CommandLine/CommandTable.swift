@@ -9,7 +9,10 @@ enum CommandTable {
     127 not found, 128+n ended by signal n.
     """
 
-  static let commands: [CommandSpec] = [add, run, list, status, show, log, help]
+  static let commands: [CommandSpec] = [
+    add, run, list, status, show, log, wait, ack, cancel, retry, move, edit, pause, resume, clean,
+    set, queues, help,
+  ]
 
   /// Understood beside the options of each command.
   static let everywhere: [OptionSpec] = [
@@ -35,13 +38,19 @@ enum CommandTable {
 }
 
 enum CommandName: String, CaseIterable {
-  case add, run, list, status, show, log, help
+  case add, run, list, status, show, log, wait, ack, cancel, retry, move, edit, pause, resume
+  case clean, set, queues, help
 }
 
 /// An option's long name; what it means belongs to the command.
 enum OptionName: String, CaseIterable {
-  case file, queue, name, directory, env, shell, json, state, failed, last, follow, watch, help,
-    version
+  case file, queue, name, directory, env, shell, timeout, retries, first, unique
+  case retryDelay = "retry-delay"
+  case ifOK = "if-ok"
+  case noStart = "no-start"
+  case json, state, failed, last, follow, watch, all, running, signal, before, keep
+  case olderThan = "older-than"
+  case help, version
 }
 
 struct CommandSpec {
@@ -68,6 +77,10 @@ enum Operands {
   /// A job's command; options stop at its first word.
   case jobCommand
   case jobID
+  /// Ids, and ranges of them as `add -f` prints them.
+  case jobIDs
+  /// The name of a setting and its value.
+  case setting
   case commandName
 }
 
@@ -96,7 +109,7 @@ struct OptionSpec {
 struct OptionValue {
   /// Decides how a value is checked, and how a shell completes it.
   enum Kind: Equatable {
-    case file, directory, queue, text, assignment, commandLine, count
+    case file, directory, queue, text, assignment, commandLine, count, duration, signal, jobID
     case choice([String])
   }
 

@@ -6,7 +6,9 @@ extension Invocation {
         "add", "no command is given", next: "For example: serialq add 'make && make test'"
       )
     }
-    return Add(job: jobOptions(words, queue), source: source, json: words.has(.json))
+    return Add(
+      job: jobOptions(words, queue), source: source, startsRunner: !words.has(.noStart),
+      json: words.has(.json))
   }
 
   static func run(_ words: ParsedWords, _ queue: String) throws(Failure) -> Run {
@@ -22,7 +24,11 @@ extension Invocation {
   private static func jobOptions(_ words: ParsedWords, _ queue: String) -> JobOptions {
     JobOptions(
       queue: queue, label: words.value(.name), directory: words.value(.directory),
-      environment: words.values[.env] ?? []
+      environment: words.values[.env] ?? [],
+      limits: Limits(
+        timeout: words.seconds(.timeout) ?? 0, retries: words.number(.retries) ?? 0,
+        retryDelay: words.seconds(.retryDelay) ?? 0, ifOK: words.has(.ifOK)),
+      isFirst: words.has(.first), isUnique: words.has(.unique)
     )
   }
 

@@ -6,6 +6,9 @@ extension Invocation {
   static func parse(
     _ words: [Bytes], queueVariable: Bytes? = nil
   ) throws(Failure) -> Invocation {
+    if words.count == 2, words[0] == BackgroundRunner.word, QueueName.fault(in: words[1]) == nil {
+      return .backgroundRunner(queue: words[1].text)
+    }
     let (command, rest) = try command(words)
     let words = try ParsedWords(command, rest)
     guard !words.has(.version) else { return .version }
@@ -25,6 +28,11 @@ extension Invocation {
     case .show: return .show(try show(words, queue))
     case .log: return .log(try log(words, queue))
     case .help: return try help(words)
+    case .wait, .ack, .cancel, .retry, .move, .edit, .pause, .resume, .clean, .set, .queues:
+      guard let change = try change(words, queue) else {
+        preconditionFailure("every command has an invocation")
+      }
+      return change
     }
   }
 
@@ -96,19 +104,22 @@ extension Invocation {
     return .help(try command([name]).0.name)
   }
 
-  private static func id(_ words: ParsedWords) throws(Failure) -> Int? {
+  static func id(_ words: ParsedWords) throws(Failure) -> Int? {
     guard let word = words.operands.first else { return nil }
     try refuseOperands(words, after: 1)
     guard let id = ParsedWords.number(word) else {
-      throw Failure(
-        Visible.text(word), "not a job id, which is a number above 0",
-        next: "serialq list shows the ids."
-      )
+      throw notAnID(word)
     }
     return id
   }
 
-  private static func refuseOperands(
+  static func notAnID(_ word: Bytes) -> Failure {
+    Failure(
+      Visible.text(word), "not a job id, which is a number above 0",
+      next: "serialq list shows the ids.")
+  }
+
+  static func refuseOperands(
     _ words: ParsedWords, after count: Int = 0
   ) throws(Failure) {
     guard let extra = words.operands.dropFirst(count).first else { return }

@@ -6,13 +6,27 @@ enum Invocation: Equatable {
   case status(Status)
   case show(Show)
   case log(Log)
+  case wait(Wait)
+  case ack(Ack)
+  case cancel(Cancel)
+  case retry(Retry)
+  case move(Move)
+  case edit(Edit)
+  case pause(Pause)
+  case resume(Pause)
+  case clean(Clean)
+  case set(Set)
+  case queues(json: Bool)
   /// Of one command, or of the whole program.
   case help(CommandName?)
   case version
+  /// Not for people; see ``BackgroundRunner``.
+  case backgroundRunner(queue: String)
 
   struct Add: Equatable {
     var job: JobOptions
     var source: JobSource
+    var startsRunner = true
     var json: Bool
   }
 
@@ -67,4 +81,8 @@ struct JobOptions: Equatable {
   var directory: Bytes?
   /// `NAME=VALUE`, in the order given: the last of a name counts.
   var environment: [Bytes]
+  var limits = Limits.none
+  var isFirst = false
+  /// Whether a job is left out if the same waits already.
+  var isUnique = false
 }

@@ -4,6 +4,13 @@ extension ParsedWords {
 
   func value(_ name: OptionName) -> Bytes? { values[name]?.first }
 
+  /// The value of an option that takes a duration, in seconds.
+  func seconds(_ name: OptionName) -> Int? {
+    value(name).flatMap(Humanize.parseDuration).map { Int($0.components.seconds) }
+  }
+
+  func number(_ name: OptionName) -> Int? { value(name).flatMap(Self.number) }
+
   /// Fails unless every value is what its option takes.
   func check() throws(Failure) {
     for option in command.options {
@@ -26,7 +33,12 @@ extension ParsedWords {
     case .directory: return value.isEmpty ? "a directory's name cannot be empty" : nil
     case .queue: return QueueName.fault(in: value)
     case .commandLine: return value.allSatisfy(\.isSpace) ? "the command is empty" : nil
-    case .count: return number(value) == nil ? "not a number above 0" : nil
+    case .count, .jobID: return number(value) == nil ? "not a number above 0" : nil
+    case .duration:
+      return Humanize.parseDuration(value) == nil
+        ? "not a duration, such as 90, 90s, 30m, 2h or 7d" : nil
+    case .signal:
+      return SignalName.number(of: value) == nil ? "not a signal, such as INT or 2" : nil
     case .assignment:
       guard let equals = value.firstIndex(of: UInt8(ascii: "=")) else {
         return "there is no = in it; a variable is set with NAME=VALUE"

@@ -3,20 +3,30 @@ extension Session {
   mutating func add(_ call: Invocation.Add) throws(Failure) {
     let adding = try Adding(call.source, call.job)
     let folder = try spool().makeQueue(named: Bytes(call.job.queue.utf8))
-    let ids = try adding.append(to: folder)
-    output.result(call.json ? json(ids, folder) : Bytes("\(ids.text)\n".utf8))
+    let added = try adding.append(to: folder, startsRunner: call.startsRunner)
+    let ids = added.ids
+    for id in added.found where messageTraits.isTerminal || !call.json {
+      output.message("serialq: job \(id) waits with the same command; it was not added again")
+    }
+    let text = JobID.ranges(of: ids).map(\.text).joined(separator: " ")
+    output.result(call.json ? json(ids, folder) : Bytes("\(text)\n".utf8))
+    if added.isPaused, call.startsRunner { tellPaused(call.job.queue) }
+    if let failure = added.failure { throw failure.adding(queued(ids)) }
     do throws(Failure) {
       try output.flush()
     } catch {
       // Who believes that it failed adds the jobs again, and they run twice.
-      throw Failure(
-        error.what, error.why,
-        next: ids.count == 1
-          ? "Job \(ids.text) is queued all the same." : "Jobs \(ids.text) are queued all the same.")
+      throw error.adding(queued(ids))
     }
   }
 
-  private func json(_ ids: ClosedRange<JobID>, _ folder: QueueFolder) -> Bytes {
+  private func queued(_ ids: [JobID]) -> String {
+    let text = JobID.ranges(of: ids).map(\.text).joined(separator: ", ")
+    return ids.count == 1
+      ? "Job \(text) is queued all the same." : "Jobs \(text) are queued all the same."
+  }
+
+  private func json(_ ids: [JobID], _ folder: QueueFolder) -> Bytes {
     var json = JSONWriter()
     json.object { json in
       json.member("version", 1)
@@ -26,5 +36,12 @@ extension Session {
     }
     json.endLine()
     return json.bytes
+  }
+}
+
+extension Failure {
+  /// The same, and that all is not lost: who believes so adds the jobs again, and they run twice.
+  fileprivate func adding(_ next: String) -> Failure {
+    Failure(what, why, next: next)
   }
 }

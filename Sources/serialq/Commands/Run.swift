@@ -11,9 +11,9 @@ extension Session {
       isTalkative: messageTraits.isTerminal, sharesTerminal: traits.isTerminal,
       isAboveDisplay: traits.isLive)
     var follower = try Follower(folder, .queue, manner)
-    if let ids = try adding?.append(to: folder), messageTraits.isTerminal {
-      output.message(
-        ids.count == 1 ? "queued job \(ids.lowerBound)" : "queued jobs \(ids.text)")
+    if let ids = try adding?.append(to: folder, startsRunner: false).ids, messageTraits.isTerminal {
+      let text = JobID.ranges(of: ids).map(\.text).joined(separator: ", ")
+      output.message(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
     }
     let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
     let messages = output
@@ -33,7 +33,7 @@ extension Session {
       if count == 1 {
         runner.stop()
       } else if runner.hasWork {
-        runner.child.kill()
+        runner.kill()
       } else {
         HeardSignals.obey(signal)
       }

@@ -25,8 +25,15 @@ struct RunDisplay {
       view.running = RunView.Running(
         id: job.id, title: title(of: job), elapsed: job.elapsed, output: try follower.openLine())
     }
+    let now = Clock.now()
+    var second = view.running?.elapsed.map { Humanize.rest(of: 1, after: $0) }
+    if queue.running.isEmpty, case .later(let due) = queue.next(now: now), due > now {
+      let delay = Duration.microseconds(due.microseconds - now.microseconds)
+      let id = queue.firstWaiting.map { "Job \($0.id)" } ?? "It"
+      view.note = "\(id) is tried again in \(Humanize.seconds(delay))."
+      second = Humanize.untilLess(than: delay)
+    }
     if isStopping { view.note = "Stopping the job; once more to kill it." }
-    let second = view.running?.elapsed.map { Humanize.rest(of: 1, after: $0) }
     display.show(view.lines(in: window), changesIn: second, on: &output)
   }
 

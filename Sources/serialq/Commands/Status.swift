@@ -32,13 +32,9 @@ extension Session {
       json.member("version", 1)
       json.member("queue", folder.name)
       json.member("paused", queue.isPaused)
+      json.member("openFailures", queue.openFailureCount)
       json.key("counts")
-      json.object { json in
-        for state in JobState.allCases {
-          json.key(state.name)
-          json.int(Int64(queue.count(state)))
-        }
-      }
+      queue.writeCounts(to: &json)
       json.key("running")
       if let job = queue.running.first.flatMap(queue.job) {
         job.write(to: &json, log: folder.log(job.id))

@@ -106,7 +106,7 @@ struct StatusReport: Equatable {
   /// In how long any of the times in it is written differently; nil if there is none.
   var changesIn: Duration? {
     let seconds = running.compactMap { $0.elapsed.map { Humanize.rest(of: 1, after: $0) } }
-    let delay = waiting?.delay.map { $0 - .seconds(max(0, $0.components.seconds - 1)) }
+    let delay = waiting?.delay.map(Humanize.untilLess)
     let ages = (troubles.map(\.age) + [pause?.age]).compactMap { age in
       age.map { Humanize.rest(of: 60, after: $0) }
     }

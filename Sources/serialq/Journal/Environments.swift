@@ -43,6 +43,14 @@ struct Environments: Sendable {
     return content.split(separator: 0, omittingEmptySubsequences: false).dropLast().map(Bytes.init)
   }
 
+  /// The variables under a key, with others in the place of those of the same name.
+  func load(_ key: Bytes, adding others: [Bytes]) throws(Failure) -> [Bytes] {
+    let equals = UInt8(ascii: "=")
+    let names = others.map { Bytes($0.prefix { $0 != equals }) + [equals] }
+    return try load(key).filter { variable in !names.contains { variable.starts(with: $0) } }
+      + others
+  }
+
   /// Deletes every file that no key in use names.
   func removeAll(except used: Set<Bytes>) throws(Failure) {
     try attempt("cleaning \(folder.environments.text)") { () throws(SystemError) in

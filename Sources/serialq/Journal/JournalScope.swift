@@ -63,6 +63,14 @@ struct JournalScope {
     self.tail = Tail(end: end, size: end, nextID: next, isPaused: isPaused)
   }
 
+  /// Makes durable what was appended without a flush, by whomever.
+  mutating func flush() throws(Failure) {
+    guard let file = try openedFile() else { return }
+    try attempt("writing \(folder.journal.text)") { () throws(SystemError) in
+      try journal.output.flush(file)
+    }
+  }
+
   /// Forgets what was found, after another file took the journal's place.
   mutating func forgetFile() {
     file = nil

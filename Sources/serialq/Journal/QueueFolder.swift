@@ -18,6 +18,10 @@ struct QueueFolder: Equatable, Sendable {
   var lock: Bytes { path.appending(path: Bytes("lock")) }
   /// Locked for as long as a runner is at work.
   var runnerLock: Bytes { path.appending(path: Bytes("runner.lock")) }
+  /// What a runner in the background has to say: nobody else hears it.
+  var runnerLog: Bytes { path.appending(path: Bytes("runner.log")) }
+  /// The output of the last command that was run because a job had ended.
+  var hookLog: Bytes { path.appending(path: Bytes("hook.log")) }
   /// Damaged lines that compaction took out of the journal.
   var damaged: Bytes { path.appending(path: Bytes("damaged")) }
   var logs: Bytes { path.appending(path: Bytes("log")) }

@@ -6,22 +6,26 @@ enum RunnerLock {
     }
   }
 
-  /// Tells those who look that the runner waits for the end of a job whose own runner died, or no
-  /// longer does.
+  /// Writes into the file who holds its lock, and for which job of a runner that died it waits, if
+  /// for any; true only while it is held.
   ///
-  /// Only a hint: should it fail, the runner waits all the same.
-  static func tell(orphan id: JobID?, _ lock: FileDescriptor) {
+  /// Only a hint: should it fail, the runner works all the same.
+  static func sign(_ lock: FileDescriptor, orphan id: JobID? = nil) {
+    let wait = id.map { "\(waits)\($0)" } ?? ""
     try? lock.truncate(to: 0)
-    if let id { try? lock.writeAll(Bytes("\(id)\n".utf8)) }
+    try? lock.writeAll(Bytes("\(Machine.processID())\(wait)\n".utf8))
   }
 
-  /// The job of a runner that died for which the runner waits; true only while it is held.
+  /// The job of a runner that died for which the runner waits; true only while its lock is held.
   static func orphan(_ folder: QueueFolder) throws(Failure) -> JobID? {
     try attempt("reading \(folder.runnerLock.text)") { () throws(SystemError) in
-      let text = try FileDescriptor.openIfThere(folder.runnerLock, .read)?.readAll()
-      return text.flatMap { JobID($0.dropLast().text) }
+      let text = try FileDescriptor.openIfThere(folder.runnerLock, .read)?.readAll().text
+      let words = text?.split(separator: "\n").first?.split(separator: " ") ?? []
+      return words.count > 1 ? words.last.flatMap { JobID($0) } : nil
     }
   }
+
+  private static let waits = " waits for job "
 
   /// Whether a runner is at work.
   static func isHeld(_ folder: QueueFolder) throws(Failure) -> Bool {
@@ -56,6 +60,18 @@ enum JobLock {
   /// Whether a process of the job is alive.
   static func isHeld(_ id: JobID, _ folder: QueueFolder) throws(Failure) -> Bool {
     try isLocked(folder.jobLock(id))
+  }
+
+  /// Sends a signal to the process group of a job whose runner died.
+  ///
+  /// Only to processes that have the job's lock: when its leader has ended, the number of the group
+  /// may be a stranger's by now.
+  static func signal(_ job: Job, _ folder: QueueFolder, _ signal: Int32) {
+    guard let pid = job.run?.pid,
+      let lock = try? FileSystem.status(of: folder.jobLock(job.id))?.identity,
+      Machine.isGroup(pid, holding: lock, as: JobProcess.lockDescriptor)
+    else { return }
+    _ = try? ChildProcess(pid: pid).signalGroup(signal)
   }
 
   /// Removes the lock file of a job that has ended; one that is left behind does no harm.

@@ -22,72 +22,112 @@ struct NextJob: Promisable {
   /// Chooses the job and writes down that it starts, before there is a process; nil when nothing
   /// waits or the runner was told to end, and then it is no longer the queue's runner.
   private func begin() throws(Failure) -> (Job, FileDescriptor)? {
-    try runner.view.withLock { (view) throws(Failure) in
-      let journal = view.journal
-      return try journal.locked { (scope) throws(Failure) in
+    while true {
+      runner.supervision.drain()
+      let due: Timestamp
+      switch try choose() {
+      case .started(let job, let lock): return (job, lock)
+      case .nothing: return nil
+      case .later(let time): due = time
+      }
+      try runner.supervision.waitForChange(until: due)
+    }
+  }
+
+  private enum Choice {
+    case started(Job, FileDescriptor)
+    case later(Timestamp)
+    case nothing
+  }
+
+  private func choose() throws(Failure) -> Choice {
+    try runner.decide { (view, scope) throws(Failure) in
+      if view.reader.isWorthCompacting(view.queue) {
+        // The queue is as good without it, and the disk may be full.
+        try? scope.compact()
         try view.update()
-        guard !runner.child.isToldToEnd, let job = view.queue.firstWaiting else {
+      }
+      while true {
+        let now = Clock.now()
+        switch runner.supervision.isStopped ? .nothing : view.queue.next(now: now) {
+        case .run(let job):
+          let lock = try JobLock.take(job.id, runner.folder)
+          let attempt = (job.run?.attempt ?? 0) + 1
+          try scope.append([
+            .started(id: job.id, attempt: attempt, at: now, boot: Machine.boot())
+          ])
+          try view.update()
+          return .started(view.queue.job(job.id) ?? job, lock)
+        case .skip(let job, let because):
+          try scope.append([.skipped(id: job.id, at: now, because: because)], flush: false)
+          try view.update()
+        case .later(let due):
+          try scope.flush()
+          return .later(due)
+        case .nothing:
+          // The end of the last job was left to the next start to flush.
+          try scope.flush()
           runner.release()
-          return nil
+          return .nothing
         }
-        let lock = try JobLock.take(job.id, runner.folder)
-        try scope.append([
-          .started(
-            id: job.id, attempt: (job.run?.attempt ?? 0) + 1, at: Clock.now(),
-            boot: Machine.boot())
-        ])
-        return (job, lock)
       }
     }
   }
 
   private func run(_ job: Job, _ lock: FileDescriptor) throws(Failure) {
     let begun = Clock.monotonic()
-    let (ending, isCancelled) = try perform(job, lock)
+    let (ending, termination) = try perform(job, lock)
     let duration = Clock.monotonic() - begun
-    try runner.view.withLock { (view) throws(Failure) in
-      let journal = view.journal
-      try journal.locked { (scope) throws(Failure) in
-        try view.update()
-        // Without a next job, whose start is flushed, this is flushed itself.
-        try scope.append(
-          [
-            .ended(
-              id: job.id, at: Clock.now(), duration: duration, how: ending,
-              cause: isCancelled ? .cancelled : .itself)
-          ], flush: view.queue.firstWaiting == nil || runner.child.isToldToEnd)
-      }
+    let hook = runner.view.withLock { $0.queue.settings.onFinish }
+    let now = Clock.now()
+    if termination.isStopped, runner.kind == .background {
+      try runner.record(
+        .interrupted(id: job.id, at: now), of: job, as: .interrupted, flush: hook != nil)
+    } else {
+      let cause = termination.cause
+      let end = Event.ended(id: job.id, at: now, duration: duration, how: ending, cause: cause)
+      try runner.record(end, of: job, as: ending.state(because: cause), flush: hook != nil)
     }
-    JobLock.remove(job.id, runner.folder)
+    if let hook { try runner.run(hook, for: job.id) }
   }
 
   /// Spawns the job and waits for its end.
-  private func perform(_ job: Job, _ lock: FileDescriptor) throws(Failure) -> (
-    Ending, isCancelled: Bool
-  ) {
-    let log = try attempt("making \(runner.folder.log(job.id).text)") { () throws(SystemError) in
-      try FileDescriptor.open(
-        runner.folder.log(job.id), [.readWrite, .append, .create, .truncate])
-    }
+  private func perform(
+    _ job: Job, _ lock: FileDescriptor
+  ) throws(Failure) -> (Ending, Termination) {
+    let log = try makeLog(of: job)
     let process = JobProcess(
-      command: job.command, environment: try environment(of: job), directory: job.directory,
-      umask: UInt32(job.umask), output: log.raw, lock: lock.raw)
+      command: job.command,
+      environment: try Environments(runner.folder).load(
+        job.environment, adding: runner.folder.variables(of: job.id)),
+      directory: job.directory, umask: UInt32(job.umask), output: log.raw, lock: lock.raw)
+    let limit = Int64(job.limits.timeout)
+    var termination = Termination(
+      timeLimit: limit > 0 ? Clock.monotonic() + limit * 1_000_000_000 : nil)
     switch withExtendedLifetime((log, lock), { process.start() }) {
     case .cannotRun(let code, let reason):
       let message = Bytes("serialq: \(reason)\n".utf8)
       try attempt("writing the log") { () throws(SystemError) in try log.writeAll(message) }
-      return (.cannotRun(code.rawValue, reason: Bytes(reason.utf8)), false)
+      return (.cannotRun(code.rawValue, reason: Bytes(reason.utf8)), termination)
     case .running(let pid):
-      let child = ChildProcess(pid: pid)
-      runner.child.spawned(child)
       tellProcess(pid, of: job)
-      try child.waitUntilEnded()
-      // Before it is reaped: what is told to end from now on had ended by itself.
-      let isCancelled = runner.child.isToldToEnd
-      switch try runner.child.reap(child) {
-      case .exited(let code): return (.exited(code), isCancelled)
-      case .killed(let signal): return (.killed(signal), isCancelled)
+      let status = try runner.supervise(ChildProcess(pid: pid), &termination) {
+        () throws(Failure) in
+        try runner.requests(of: job.id)
+      } rest: { () throws(Failure) in
+        try JobLock.existing(job.id, runner.folder)
       }
+      return (status.ending, termination)
+    }
+  }
+
+  /// A new file for each attempt, because a process that an earlier one left behind may still write
+  /// to the old one.
+  private func makeLog(of job: Job) throws(Failure) -> FileDescriptor {
+    let path = runner.folder.log(job.id)
+    return try attempt("making \(path.text)") { () throws(SystemError) in
+      if job.run?.attempt ?? 1 > 1 { try FileSystem.remove(path) }
+      return try FileDescriptor.open(path, [.readWrite, .append, .create, .truncate])
     }
   }
 
@@ -101,11 +141,51 @@ struct NextJob: Promisable {
       try scope.append([.spawned(id: job.id, pid: pid)], flush: false)
     }
   }
+}
 
-  private func environment(of job: Job) throws(Failure) -> [Bytes] {
-    let own = [Bytes("SERIALQ_JOB="), Bytes("SERIALQ_QUEUE=")]
-    let stored = try Environments(runner.folder).load(job.environment)
-    return stored.filter { variable in !own.contains { variable.starts(with: $0) } }
-      + [own[0] + Bytes("\(job.id)".utf8), own[1] + runner.folder.name]
+extension Runner {
+  /// Waits for the end of a process that this one started, and of its group if it was told to end.
+  ///
+  /// - Parameter rest: Opens the lock that what is left of the process group holds.
+  func supervise(
+    _ child: ChildProcess, _ termination: inout Termination,
+    requests: () throws(Failure) -> [Int32],
+    rest: () throws(Failure) -> FileDescriptor? = { nil }
+  ) throws(Failure) -> ExitStatus {
+    let send = { (signal: Int32) -> Void in _ = try? child.signalGroup(signal) }
+    // Should it fail, so does `reap`, which tells it.
+    let ended = try supervision.end { try? child.waitUntilEnded() }
+    try supervision.wait(for: ended, &termination, requests: requests, send: send)
+    // Not reaped before its group is gone, or a signal could go to a stranger's.
+    if termination.cause != .itself, let lock = try rest() {
+      let free = try supervision.end {
+        try? lock.lock()
+        lock.unlock()
+      }
+      try supervision.wait(
+        for: free, &termination, canGiveUp: true, requests: requests, send: send)
+    }
+    return try child.reap()
+  }
+}
+
+extension ExitStatus {
+  var ending: Ending {
+    switch self {
+    case .exited(let code): .exited(code)
+    case .killed(let signal): .killed(signal)
+    }
+  }
+}
+
+extension QueueFolder {
+  /// What a job finds in its environment beside its own.
+  func variables(of id: JobID) -> [Bytes] {
+    [Bytes("SERIALQ_JOB=\(id)".utf8), Bytes("SERIALQ_QUEUE=") + name]
+  }
+
+  /// Deletes the logs of jobs that are no longer known; one that stays behind does no harm.
+  func removeLogs(_ ids: [ClosedRange<JobID>]) {
+    for id in ids.joined() { try? FileSystem.remove(log(id)) }
   }
 }

@@ -2,46 +2,71 @@ extension Runner {
   /// Finds out about the jobs that a runner before this one started and did not see the end of.
   ///
   /// A job whose processes live on is waited for, so that no two ever run at once. How such a job
-  /// ended nobody knows: it is marked as interrupted, and never run again by itself. Whoever
-  /// follows the queue tells of it, as of every end.
+  /// ended nobody knows: it is marked as interrupted, and run again only if it asked for that.
+  /// Whoever follows the queue tells of it, as of every end.
   func recover() throws(Failure) {
     let lost = try view.withLock { (view) throws(Failure) in
       try view.update()
       return view.queue.running.compactMap { view.queue.job($0) }
     }
-    // Left behind by a runner that was killed while it waited.
-    RunnerLock.tell(orphan: nil, self.lock)
     for job in lost {
-      try waitForOrphan(job)
-      let view = view.withLock { $0.journal }
-      try view.append([.interrupted(id: job.id, at: Clock.now())])
-      JobLock.remove(job.id, folder)
+      let termination = try waitForOrphan(job)
+      let (end, state) = end(of: job, termination, asked: try requests(of: job.id))
+      try record(end, of: job, as: state, flush: true)
     }
-    try compactIfWorthIt()
   }
 
-  private func waitForOrphan(_ job: Job) throws(Failure) {
-    guard let lock = try JobLock.existing(job.id, folder), try !tried(lock) else { return }
+  /// What is known of the end of a job whose end nobody saw.
+  private func end(
+    of job: Job, _ termination: Termination, asked: [Int32]
+  ) -> (Event, JobState) {
+    let now = Clock.now()
+    guard asked.isEmpty else { return (.cancelled(id: job.id, at: now), .cancelled) }
+    guard termination.cause == .timedOut, let started = job.run?.started else {
+      return (.interrupted(id: job.id, at: now), .interrupted)
+    }
+    let duration = max(0, now.microseconds - started.microseconds) * 1_000
+    let how = Ending.killed(termination.signal ?? 0)
+    return (
+      .ended(id: job.id, at: now, duration: duration, how: how, cause: .timedOut), .timedOut
+    )
+  }
+
+  /// Returns when no process of the job lives any more; ends them when that is asked for.
+  private func waitForOrphan(_ job: Job) throws(Failure) -> Termination {
+    var termination = Termination(timeLimit: timeLimit(of: job))
+    guard let lock = try JobLock.existing(job.id, folder), try !tried(lock) else {
+      return termination
+    }
     // Not held, it is only being looked at.
-    guard try JobLock.isHeld(job.id, folder) else { return try wait(for: lock) }
+    if try JobLock.isHeld(job.id, folder) { tell(of: job) }
+    RunnerLock.sign(self.lock, orphan: job.id)
+    defer { RunnerLock.sign(self.lock) }
+    let free = try supervision.end { try? lock.lock() }
+    try whileWaiting { () throws(Failure) in
+      try supervision.wait(
+        for: free, &termination, heedsStop: kind == .background,
+        requests: { () throws(Failure) in try requests(of: job.id) },
+        send: { signal in JobLock.signal(job, folder, signal) })
+    }
+    return termination
+  }
+
+  private func tell(of job: Job) {
     let process = job.run?.pid.map { " (process group \($0))" } ?? ""
-    let end = job.run?.pid.map { "\nTo end it: kill -- -\($0)" } ?? ""
+    let option = QueueName.option(for: folder.name.text)
     say(
       """
       serialq: job \(job.id)\(process) of a runner that died is still running; waiting for its \
-      end\(end)
+      end
+      To end it: serialq cancel\(option) \(job.id)\(job.run?.pid.map { ", or kill -- -\($0)" } ?? "")
       """)
-    RunnerLock.tell(orphan: job.id, self.lock)
-    defer { RunnerLock.tell(orphan: nil, self.lock) }
-    try wait(for: lock)
   }
 
-  private func compactIfWorthIt() throws(Failure) {
-    try view.withLock { (view) throws(Failure) in
-      try view.update()
-      guard view.reader.isWorthCompacting(view.queue) else { return }
-      try view.journal.locked { (scope) throws(Failure) in try scope.compact() }
-      try view.update()
-    }
+  /// In the monotonic clock, from a start that only the date is known of.
+  private func timeLimit(of job: Job) -> Int64? {
+    guard job.limits.timeout > 0, let started = job.run?.started else { return nil }
+    let passed = max(0, Clock.now().microseconds - started.microseconds) * 1_000
+    return Clock.monotonic() + Int64(job.limits.timeout) * 1_000_000_000 - passed
   }
 }

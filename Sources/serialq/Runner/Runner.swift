@@ -8,17 +8,28 @@ import SerialPromises
 final class Runner: Sendable {
   let folder: QueueFolder
 
+  /// Who runs the queue.
+  enum Kind {
+    /// A person waits for it, and what it stops was stopped by that person: cancelled.
+    case foreground
+    /// Nobody waits for it, and whoever stops it, as the system does when the machine goes down,
+    /// means no job: interrupted.
+    case background
+  }
+  let kind: Kind
+
   /// What the steps, of which only one runs at a time, know of the queue.
   let view: Locked<QueueView>
 
-  /// The process of the running job.
-  let child = RunningChild()
+  /// Looks after the process of the running job.
+  let supervision: Supervision
 
   /// Told to people: what was found, what is waited for.
   let say: @Sendable (String) -> Void
 
   /// That of the queue's one runner.
   let lock: FileDescriptor
+  private let hasLock: Bool
   private let manager = PromiseManager(
     on: DispatchQueue(label: "serialq.runner"), onFailure: .stop, diagnostics: .standardError)
   private let wake: @Sendable () -> Void
@@ -31,30 +42,42 @@ final class Runner: Sendable {
   }
 
   /// For one queue; calls `wake` when ``isDone`` has become true, or ``hasWork`` false after a stop.
+  ///
+  /// - Parameter lock: The queue's runner lock, if whoever started the process has taken it for it.
   init(
-    _ folder: QueueFolder, say: @escaping @Sendable (String) -> Void,
-    wake: @escaping @Sendable () -> Void
+    _ folder: QueueFolder, _ kind: Kind = .foreground, lock: FileDescriptor? = nil,
+    say: @escaping @Sendable (String) -> Void, wake: @escaping @Sendable () -> Void
   ) throws(Failure) {
     self.folder = folder
+    self.kind = kind
     self.say = say
     self.wake = wake
-    lock = try RunnerLock.open(folder)
+    hasLock = lock != nil
+    if let lock {
+      self.lock = lock
+    } else {
+      self.lock = try RunnerLock.open(folder)
+    }
     view = Locked(QueueView(folder))
+    supervision = try Supervision(folder)
   }
 
   /// Begins; it is done when the queue is empty, or something is in the way.
   func start() {
     manager.add(
       Step("take over") { then in
-        self.step(then) { () throws(Failure) in try self.takeOver() }
+        self.step(then) { () throws(Failure) in
+          guard try self.takeOver() else { return self.finish(nil) }
+          self.addNext()
+        }
       })
-    addNext()
   }
 
   /// Ends the running job and starts no other; the rest stays in the queue.
-  func stop() {
-    child.end()
-  }
+  func stop() { supervision.requestStop(.inOrder) }
+
+  /// Kills the running job.
+  func kill() { supervision.requestStop(.atOnce) }
 
   /// Whether a stop has anything to wait for: not for a lock that another process holds.
   var hasWork: Bool { state.withLock { !$0.isWaitingForLock && !$0.isDone } }
@@ -100,24 +123,32 @@ final class Runner: Sendable {
     lock.unlock()
   }
 
-  private func takeOver() throws(Failure) {
-    if try !tried(lock) {
+  /// Becomes the queue's runner; false when another is, and this is not to wait for its end.
+  private func takeOver() throws(Failure) -> Bool {
+    if !hasLock, try !tried(lock) {
       // Not held, it is only being looked at.
       if try RunnerLock.isHeld(folder) {
+        // Whoever holds it looks for jobs once more before it gives it up.
+        if kind == .background { return false }
         say("serialq: another runner is at work on queue \(folder.name.text); following it")
       }
-      try wait(for: lock)
+      try whileWaiting { () throws(Failure) in
+        let lock = lock
+        try attempt("waiting for a lock") { () throws(SystemError) in try lock.lock() }
+      }
     }
+    RunnerLock.sign(lock)
     try recover()
+    return true
   }
 
-  /// Waits for a lock that another process holds, which may take for ever.
-  func wait(for lock: FileDescriptor) throws(Failure) {
+  /// Waits for something that another process does, which may take for ever.
+  func whileWaiting(_ wait: () throws(Failure) -> Void) throws(Failure) {
     state.withLock { $0.isWaitingForLock = true }
     // A stop that came just before saw work that was to be waited for.
-    if child.isToldToEnd { wake() }
+    if supervision.isStopped { wake() }
     defer { state.withLock { $0.isWaitingForLock = false } }
-    try attempt("waiting for a lock") { () throws(SystemError) in try lock.lock() }
+    try wait()
   }
 
   func tried(_ lock: FileDescriptor) throws(Failure) -> Bool {
@@ -139,5 +170,39 @@ struct QueueView: Sendable {
   /// Reads what was appended.
   mutating func update() throws(Failure) {
     _ = try reader.read(into: &queue)
+  }
+}
+
+extension Runner {
+  /// Decides something about the queue as it is, while nobody else can change it.
+  func decide<Result>(
+    _ work: (inout QueueView, inout JournalScope) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try view.withLock { (view) throws(Failure) in
+      let journal = view.journal
+      return try journal.locked { (scope) throws(Failure) in
+        try view.update()
+        return try work(&view, &scope)
+      }
+    }
+  }
+
+  /// The signals with which a running job was asked to end.
+  func requests(of id: JobID) throws(Failure) -> [Int32] {
+    try view.withLock { (view) throws(Failure) in
+      try view.update()
+      return view.queue.job(id)?.run?.requests ?? []
+    }
+  }
+
+  /// Writes down the end of a job, and what follows from it.
+  func record(_ end: Event, of job: Job, as state: JobState, flush: Bool) throws(Failure) {
+    try decide { (view, scope) throws(Failure) in
+      let current = view.queue.job(job.id) ?? job
+      let events = [end] + view.queue.consequences(of: current, ending: state, at: Clock.now())
+      try scope.append(events, flush: flush)
+      for case .forgotten(let ids, _) in events { folder.removeLogs(ids) }
+    }
+    JobLock.remove(job.id, folder)
   }
 }

@@ -83,6 +83,11 @@ final class FileDescriptor: Sendable {
     _ = try retrying("flock") { flock(raw, LOCK_EX) }
   }
 
+  /// Waits for the shared lock of `flock(2)`.
+  func lockShared() throws(SystemError) {
+    _ = try retrying("flock") { flock(raw, LOCK_SH) }
+  }
+
   /// Takes the exclusive lock of `flock(2)` if nobody else has it, and says whether it did.
   func tryLock() throws(SystemError) -> Bool {
     try tryLock(LOCK_EX)

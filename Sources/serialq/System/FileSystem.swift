@@ -6,10 +6,13 @@
 
 /// Calls on paths.
 enum FileSystem {
-  /// What `lstat(2)` says of the path itself, or nil when there is nothing.
-  static func status(of path: Bytes) throws(SystemError) -> FileStatus? {
+  /// What `lstat(2)` says of the path itself, or `stat(2)` of what it leads to; nil when there is
+  /// nothing.
+  static func status(
+    of path: Bytes, followingLinks: Bool = false
+  ) throws(SystemError) -> FileStatus? {
     var info = stat()
-    let result = path.withCPath { lstat($0, &info) }
+    let result = path.withCPath { followingLinks ? stat($0, &info) : lstat($0, &info) }
     if result == 0 { return FileStatus(info) }
     let code = errno
     if code == ENOENT { return nil }

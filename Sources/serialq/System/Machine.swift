@@ -58,6 +58,49 @@ enum Machine {
     #endif
   }
 
+  /// The number of this process, by `getpid(2)`.
+  static func processID() -> Int32 { getpid() }
+
+  /// The file that this process executes, for starting another of the same program.
+  static func program() -> Bytes {
+    #if os(Linux)
+      // Also right when the file has been replaced or deleted since.
+      let link = Bytes("/proc/self/exe")
+      let found = link.withCPath { link in
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { path -> Bytes in
+          guard let base = path.baseAddress else { return [] }
+          return path.prefix(max(0, readlink(link, base, path.count))).map {
+            UInt8(bitPattern: $0)
+          }
+        }
+      }
+      return (try? FileSystem.status(of: found)) == nil ? link : found
+    #else
+      var size: UInt32 = 4096
+      var path = [CChar](repeating: 0, count: Int(size))
+      _ = _NSGetExecutablePath(&path, &size)
+      return bytes(&path)
+    #endif
+  }
+
+  /// Whether a process of this group has the file open under this number.
+  ///
+  /// Looked up in `proc(5)`; where there is none, taken for granted.
+  static func isGroup(
+    _ group: Int32, holding file: FileStatus.Identity, as descriptor: Int32
+  ) -> Bool {
+    #if os(Linux)
+      let names = (try? FileSystem.names(in: Bytes("/proc"))) ?? []
+      return names.contains { name in
+        guard let pid = Int32(name.text), getpgid(pid) == group else { return false }
+        let path = Bytes("/proc/\(pid)/fd/\(descriptor)".utf8)
+        return (try? FileSystem.status(of: path, followingLinks: true))?.identity == file
+      }
+    #else
+      return true
+    #endif
+  }
+
   private static func bytes(_ string: UnsafeMutablePointer<CChar>) -> Bytes {
     Bytes(UnsafeRawBufferPointer(start: string, count: strlen(string)))
   }

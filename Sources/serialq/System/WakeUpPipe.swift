@@ -30,10 +30,13 @@ final class WakeUpPipe: Sendable {
     _ = write(output.raw, &byte, 1)
   }
 
-  /// Takes what has been written, so that the next wait sleeps.
-  func drain() {
+  /// Takes what has been written, so that the next wait sleeps; says whether it was woken.
+  @discardableResult
+  func drain() -> Bool {
     withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
-      while read(input.raw, buffer.baseAddress, buffer.count) > 0 {}
+      var isWoken = false
+      while read(input.raw, buffer.baseAddress, buffer.count) > 0 { isWoken = true }
+      return isWoken
     }
   }
 }

@@ -38,6 +38,12 @@ enum Humanize {
       - Duration(secondsComponent: 0, attosecondsComponent: attoseconds)
   }
 
+  /// How long until a time that shrinks has fewer full seconds.
+  static func untilLess(than duration: Duration) -> Duration {
+    Duration(secondsComponent: 0, attosecondsComponent: duration.components.attoseconds)
+      + .milliseconds(1)
+  }
+
   /// Writes a time that is only guessed, rounded up to what a guess is worth: `20s`, `5m`, `2h 10m`
   /// or `3d 04h`.
   static func about(_ duration: Duration) -> String {

@@ -1,0 +1,72 @@
+// What the commands that change a queue share.
+
+extension Session {
+  /// Changes a queue that is there: what `decide` gives for the queue as it is, while nobody else
+  /// can change it; durable on return.
+  ///
+  /// Read before the lock is taken, so that what has to be read under it is little.
+  func change<Result>(
+    _ name: String,
+    _ decide: (Queue, QueueFolder) throws(Failure) -> ([Event], Result),
+    then: (QueueFolder, Queue) throws(Failure) -> Void = { _, _ in }
+  ) throws(Failure) -> Result {
+    guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else {
+      throw Failure(
+        "queue \(name)", "there is no such queue", next: "See all with: serialq queues")
+    }
+    var queue = Queue()
+    var reader = JournalReader(folder)
+    report(try reader.read(into: &queue).damaged, in: folder)
+    return try Journal(folder).locked { (scope) throws(Failure) in
+      _ = try reader.read(into: &queue)
+      let (events, result) = try decide(queue, folder)
+      try scope.append(events)
+      for event in events { queue.apply(event) }
+      try then(folder, queue)
+      return result
+    }
+  }
+
+  /// Starts a runner if there is something to do.
+  func startRunner(_ folder: QueueFolder, _ queue: Queue) throws(Failure) {
+    guard queue.hasWork else { return }
+    try BackgroundRunner.ensure(folder)
+  }
+
+  /// Tells a person what was done; a script knows by the exit code.
+  func tell(_ text: String) {
+    if messageTraits.isTerminal { output.message(text) }
+  }
+}
+
+extension Queue {
+  /// The jobs of these ids, in that order, each once; fails when one is not there.
+  func jobs(_ ids: [ClosedRange<JobID>], in name: String) throws(Failure) -> [Job] {
+    var seen: Set<JobID> = []
+    var found: [Job] = []
+    for range in ids {
+      let start = Queue.place(of: range.lowerBound, in: jobs)
+      let part = jobs[start...].prefix { range.contains($0.id) }
+      if part.isEmpty || range.count == 1 && part.first?.id != range.lowerBound {
+        throw missing(range, in: name)
+      }
+      found += part.filter { seen.insert($0.id).inserted }
+    }
+    return found
+  }
+
+  func missing(_ range: ClosedRange<JobID>, in name: String) -> Failure {
+    let last = jobs.last.map { "its last job is \($0.id)" } ?? "it has no jobs"
+    return Failure(
+      range.count == 1 ? "job \(range.text)" : "jobs \(range.text)",
+      "queue \(name) has no such job; \(last)",
+      next: "See all with: serialq list\(QueueName.option(for: name))")
+  }
+}
+
+extension [Job] {
+  /// `job 3`, or `4 jobs`.
+  var text: String {
+    count == 1 ? "job \(self[0].id)" : "\(count) jobs"
+  }
+}

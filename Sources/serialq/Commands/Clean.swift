@@ -1,0 +1,44 @@
+extension Session {
+  /// `serialq clean`: forgets finished jobs and deletes their logs.
+  mutating func clean(_ call: Invocation.Clean) throws(Failure) {
+    guard let folder = try spool().existingQueue(named: Bytes(call.queue.utf8)) else { return }
+    let (forgotten, kept) = try Journal(folder).locked { (scope) throws(Failure) in
+      var queue = Queue()
+      var reader = JournalReader(folder)
+      _ = try reader.read(into: &queue)
+      let jobs = wanted(call, in: queue)
+      let ids = JobID.ranges(of: jobs.map(\.id))
+      if !ids.isEmpty { try scope.append([.forgotten(ids: ids, at: Clock.now())]) }
+      // The logs after the jobs: one that stays behind does no harm.
+      folder.removeLogs(ids)
+      try scope.compact()
+      let kept = call.all || call.onlyFailed ? 0 : queue.openFailureCount
+      return (jobs.count, kept)
+    }
+    let option = QueueName.option(for: call.queue)
+    tell("serialq: forgot \(forgotten) \(forgotten == 1 ? "job" : "jobs")")
+    if kept > 0 {
+      output.message(
+        """
+        serialq: kept \(kept) open \(kept == 1 ? "failure" : "failures")
+        Look at them: serialq list\(option) --failed; forget them: serialq clean\(option) --all
+        """)
+    }
+  }
+
+  private func wanted(_ call: Invocation.Clean, in queue: Queue) -> [Job] {
+    let limit = call.olderThan.map { Clock.now().microseconds - Int64($0) * 1_000_000 }
+    var jobs = queue.jobs.filter { job in
+      guard job.state.isOver else { return false }
+      if call.onlyFailed { return job.state.isFailure }
+      return call.all || !job.isOpenFailure
+    }
+    func end(_ job: Job) -> Timestamp { job.run?.ended ?? job.added }
+    if let limit { jobs = jobs.filter { end($0).microseconds < limit } }
+    if let keep = call.keep {
+      let last = jobs.sorted { end($0) < end($1) }.dropLast(keep)
+      jobs = last.sorted { $0.id < $1.id }
+    }
+    return jobs
+  }
+}

@@ -1,0 +1,116 @@
+import Dispatch
+
+/// Waits for jobs to be done, whoever runs them, and sees to it that somebody does.
+///
+/// No polling: the journal's growth wakes it, and the end of the runner, however it comes about.
+struct Waiting {
+  private let folder: QueueFolder
+  private let journal: Journal
+  private let ids: [JobID]
+  private let watch: FileWatch
+  private let runnerEnded: WakeUpPipe
+  private var isWatchingRunner = false
+  /// How many runners were looked for since the queue last changed.
+  private var vainStarts = 0
+  private var reader: JournalReader
+  private var queue = Queue()
+
+  /// - Parameter ids: None for the whole queue.
+  init(_ folder: QueueFolder, ids: [ClosedRange<JobID>]) throws(Failure) {
+    self.folder = folder
+    journal = Journal(folder)
+    reader = JournalReader(folder)
+    (watch, runnerEnded) = try attempt("watching \(folder.path.text)") { () throws(SystemError) in
+      (try FileWatch(folders: [folder.path]), try WakeUpPipe())
+    }
+    _ = try reader.read(into: &queue)
+    self.ids = try queue.jobs(ids, in: folder.name.text).map(\.id)
+  }
+
+  /// The id, if it is a single one that is waited for.
+  var onlyID: JobID? { ids.count == 1 ? ids.first : nil }
+
+  /// Looks at the queue, and starts a runner if none is at work though there is work.
+  ///
+  /// Fails when what is waited for cannot happen: a job is gone, or waits in a paused queue.
+  mutating func look() throws(Failure) -> [DamagedLine] {
+    watch.drain()
+    if runnerEnded.drain() { isWatchingRunner = false }
+    let news = try reader.read(into: &queue)
+    if news.applied > 0 { vainStarts = 0 }
+    for id in ids where queue.job(id) == nil {
+      throw Failure("job \(id)", "it was cleaned away while it was waited for")
+    }
+    if !isDone, !isWatchingRunner { try findRunner() }
+    return news.damaged
+  }
+
+  var isDone: Bool {
+    guard !ids.isEmpty else { return queue.running.isEmpty && queue.count(.waiting) == 0 }
+    return ids.allSatisfy { queue.job($0)?.state.isOver == true }
+  }
+
+  /// What was waited for and is no success; for the whole queue the open failures.
+  var unsuccessful: [Job] {
+    ids.isEmpty
+      ? queue.openFailures : ids.compactMap(queue.job).filter { $0.state != .succeeded }
+  }
+
+  /// Makes durable what is about to be told: the runner leaves some of it to its next start.
+  func flush() throws(Failure) {
+    try journal.locked { (scope) throws(Failure) in try scope.flush() }
+  }
+
+  /// Sleeps until something may have happened; false when the time is over.
+  func sleep(until deadline: Int64?) throws(Failure) -> Bool {
+    let left = deadline.map { max(0, ($0 - Clock.monotonic() + 999_999) / 1_000_000) }
+    if left == 0 { return false }
+    _ = try attempt("waiting") { () throws(SystemError) in
+      try waitForInput(
+        on: [watch.descriptor, runnerEnded.descriptor],
+        timeoutMilliseconds: left.map { Int32(clamping: $0) })
+    }
+    return true
+  }
+
+  /// Sees to it that a runner is at work, decided under the journal's lock, and watches it.
+  private mutating func findRunner() throws(Failure) {
+    let (folder, name) = (folder, folder.name.text)
+    vainStarts += 1
+    // One could have died by accident; but what makes them die could go on for ever.
+    if vainStarts > 3 { throw brokenRunner() }
+    try journal.locked { (scope) throws(Failure) in
+      _ = try reader.read(into: &queue)
+      if isDone { return }
+      if queue.isPaused, queue.running.isEmpty {
+        throw Failure(
+          "queue \(name)",
+          "it is paused, and \(queue.count(.waiting)) of its jobs wait",
+          next: "Go on with: serialq resume\(QueueName.option(for: name))")
+      }
+      try BackgroundRunner.ensure(folder)
+      isWatchingRunner = true
+    }
+    if isWatchingRunner { try watchRunner() }
+  }
+
+  private func brokenRunner() -> Failure {
+    let last = (try? LogReader.tail(of: folder.runnerLog, lines: 2)) ?? []
+    let said = last.isEmpty ? "" : "; it said: \(last.joined(separator: "; "))"
+    let option = QueueName.option(for: folder.name.text)
+    return Failure(
+      "queue \(folder.name.text)", "its runner ends again and again\(said)",
+      next: "Try it in the foreground: serialq run\(option)")
+  }
+
+  /// A runner that is killed says nothing; but its lock is free then.
+  private func watchRunner() throws(Failure) {
+    let lock = try RunnerLock.open(folder)
+    let ended = runnerEnded
+    DispatchQueue.global().async {
+      try? lock.lockShared()
+      lock.unlock()
+      ended.wake()
+    }
+  }
+}
