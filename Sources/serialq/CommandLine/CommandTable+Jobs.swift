@@ -33,8 +33,8 @@ extension CommandTable {
       Example("serialq add -q video -n intro ./render intro", "in a queue, with a label"),
       Example("serialq add -e CC=clang -C build -c 'make -k'", "elsewhere, with a variable"),
       Example("serialq add -f jobs.txt", "every line of a file"),
-      Example("serialq add --retries 3 --retry-delay 10s ./flaky", "up to four attempts"),
-      Example("serialq add --if-ok ./deploy", "only if the job before succeeded"),
+      Example("serialq add --retries 3 ./flaky", "up to four attempts"),
+      Example("serialq add --if-ok ./deploy", "if the one before succeeded"),
     ]
   )
 

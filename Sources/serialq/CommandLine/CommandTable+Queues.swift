@@ -85,7 +85,7 @@ extension CommandTable {
     examples: [
       Example("serialq set", "what is set"),
       Example("serialq set on-failure stop", "nothing after a failure"),
-      Example("serialq set on-finish 'notify-send \"job $SERIALQ_JOB $SERIALQ_STATE\"'", "be told"),
+      Example("serialq set on-finish './tell $SERIALQ_JOB'", "be told"),
     ]
   )
 

@@ -22,9 +22,7 @@ enum CommandTable {
 
   static let examples: [Example] = [
     Example("serialq add 'make && make test'", "a command line"),
-    Example("serialq add rsync -a \"My Files\" host:/srv", "a program, exactly"),
-    Example("serialq", "what is going on"),
-    Example("printf '%s\\n' 'echo 1' 'echo 2' | serialq run -f -", "these, here, now"),
+    Example("serialq wait && echo done", "when all is done"),
   ]
 
   static func command(_ name: CommandName) -> CommandSpec? {

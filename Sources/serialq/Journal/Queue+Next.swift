@@ -34,7 +34,7 @@ extension Queue {
   ///
   /// `job` is as it was while it ran. O(1), unless the number of jobs to keep is limited.
   func consequences(of job: Job, ending state: JobState, at now: Timestamp) -> [Event] {
-    guard state.isFailure else { return keepEvents(at: now) }
+    guard state.isFailure else { return keepEvents(at: now, ending: 1) }
     let attempts = job.run?.attempt ?? 1
     let used = job.run?.used ?? 0
     if used < job.limits.retries {
@@ -52,9 +52,11 @@ extension Queue {
   }
 
   /// Forgets the oldest jobs that are too many, but no failure that nobody has taken note of.
-  func keepEvents(at now: Timestamp) -> [Event] {
+  ///
+  /// - Parameter ending: How many jobs are about to be over as well.
+  func keepEvents(at now: Timestamp, ending: Int = 0) -> [Event] {
     guard let keep = settings.keep else { return [] }
-    let excess = overCount - openFailureCount - keep
+    let excess = overCount + ending - openFailureCount - keep
     guard excess > 0 else { return [] }
     let ids = jobs.lazy.filter { $0.state.isOver && !$0.isOpenFailure }.prefix(excess).map(\.id)
     return [.forgotten(ids: JobID.ranges(of: ids), at: now)]

@@ -75,7 +75,7 @@ struct Waiting {
 
   /// Sees to it that a runner is at work, decided under the journal's lock, and watches it.
   private mutating func findRunner() throws(Failure) {
-    let (folder, name) = (folder, folder.name.text)
+    let folder = folder
     vainStarts += 1
     // One could have died by accident; but what makes them die could go on for ever.
     if vainStarts > 3 { throw brokenRunner() }
@@ -83,15 +83,21 @@ struct Waiting {
       _ = try reader.read(into: &queue)
       if isDone { return }
       if queue.isPaused, queue.running.isEmpty {
-        throw Failure(
-          "queue \(name)",
-          "it is paused, and \(queue.count(.waiting)) of its jobs wait",
-          next: "Go on with: serialq resume\(QueueName.option(for: name))")
+        throw paused()
       }
       try BackgroundRunner.ensure(folder)
       isWatchingRunner = true
     }
     if isWatchingRunner { try watchRunner() }
+  }
+
+  private func paused() -> Failure {
+    let name = folder.name.text
+    let because = queue.pause?.because.map { " because job \($0) failed" } ?? ""
+    return Failure(
+      "queue \(name)", "it is paused\(because), and \(queue.count(.waiting)) of its jobs wait",
+      next: "Go on with: serialq resume\(QueueName.option(for: name))",
+      code: because.isEmpty ? .cannot : .jobFailed)
   }
 
   private func brokenRunner() -> Failure {

@@ -115,7 +115,7 @@ import Testing
     let child = try job.start()
     #expect(getpgid(child.pid) == child.pid)
     // From here on only the job's processes have the lock.
-    close(job.process.lock)
+    close(try #require(job.process.lock))
     let lock = try job.openLock()
     defer { close(lock) }
     #expect(flock(lock, LOCK_EX | LOCK_NB) == -1)

@@ -23,7 +23,7 @@ struct TestJob: ~Copyable {
 
   deinit {
     close(process.output)
-    close(process.lock)
+    if let lock = process.lock { close(lock) }
     try? FileManager.default.removeItem(at: folder)
   }
 

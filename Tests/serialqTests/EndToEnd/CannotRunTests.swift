@@ -28,7 +28,8 @@ import Testing
   func reason(trouble: Trouble) throws {
     let scene = try Scene()
     try write(Bytes("text"), to: scene.path("plain"))
-    #expect(try scene.serialq((["add"] + trouble.words).map { Bytes($0.utf8) }).code == 0)
+    #expect(
+      try scene.serialq((["add", "--no-start"] + trouble.words).map { Bytes($0.utf8) }).code == 0)
     try scene.add("echo next")
     let run = try scene.serialq("run")
     #expect(run.code == 1)

@@ -22,11 +22,14 @@ import Testing
   @Test("whatever bytes a word holds, the job gets them")
   func arguments() throws {
     let scene = try Scene()
-    #expect(try scene.serialq([Bytes("add"), Bytes("--")] + Self.print + Self.words).code == 0)
-    #expect(try scene.serialq([Bytes("add")] + Self.print + Self.words).code == 0)
+    #expect(
+      try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("--")] + Self.print + Self.words)
+        .code == 0)
+    #expect(
+      try scene.serialq([Bytes("add"), Bytes("--no-start")] + Self.print + Self.words).code == 0)
     let script = Bytes("printf '%s\\0' \"$@\"")
     let shell = [Bytes("/bin/sh"), Bytes("-c"), script, Bytes("sh")]
-    #expect(try scene.serialq([Bytes("add")] + shell + Self.words).code == 0)
+    #expect(try scene.serialq([Bytes("add"), Bytes("--no-start")] + shell + Self.words).code == 0)
     let run = try scene.serialq("run")
     #expect(run.code == 0)
     let expected = Bytes(Self.words.map { $0 + [0] }.joined())
@@ -40,10 +43,10 @@ import Testing
     let scene = try Scene()
     let bytes = (1...255).filter { $0 != UInt8(ascii: "'") && $0 != UInt8(ascii: "\n") }
     let line = Bytes("printf %s '") + bytes + Bytes("' 'two") + Bytes("\nlines'")
-    #expect(try scene.serialq([Bytes("add"), line]).code == 0)
-    #expect(try scene.serialq([Bytes("add"), Bytes("-c"), line]).code == 0)
+    #expect(try scene.serialq([Bytes("add"), Bytes("--no-start"), line]).code == 0)
+    #expect(try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("-c"), line]).code == 0)
     let file = Bytes("printf %s '") + bytes.filter { $0 != 0x0D } + Bytes("'\n")
-    #expect(try scene.serialq("add", "-f", "-") { $0.input = file }.code == 0)
+    #expect(try scene.serialq("add", "--no-start", "-f", "-") { $0.input = file }.code == 0)
     #expect(try scene.serialq("run").code == 0)
     for id in 1...2 { #expect(try scene.log(id) == bytes + Bytes("two\nlines")) }
     #expect(try scene.log(3) == bytes.filter { $0 != 0x0D })
@@ -67,9 +70,13 @@ import Testing
 
   private func paste(into shell: String) throws {
     let scene = try Scene()
-    #expect(try scene.serialq([Bytes("add"), Bytes("--")] + Self.print + Self.words).code == 0)
+    #expect(
+      try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("--")] + Self.print + Self.words)
+        .code == 0)
     for word in Self.words where !word.isEmpty {
-      #expect(try scene.serialq([Bytes("add"), Bytes("--")] + Self.print + [word]).code == 0)
+      #expect(
+        try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("--")] + Self.print + [word])
+          .code == 0)
     }
     try scene.add("echo 'a  b' | tr a-z A-Z; echo $((1 + 1)) \"$SHLVL\" >/dev/null", "echo !!x")
     _ = try scene.serialq("run")
@@ -91,7 +98,9 @@ import Testing
     let scene = try Scene()
     let name = Bytes("it's $a\n") + [0xE9] + Bytes(" dir")
     #expect(try FileSystem.makeFolder(scene.work.appending(path: name)))
-    #expect(try scene.serialq([Bytes("add"), Bytes("-C"), name, Bytes("pwd")]).code == 0)
+    #expect(
+      try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("-C"), name, Bytes("pwd")]).code
+        == 0)
     #expect(try scene.serialq("run").output == scene.work.appending(path: name) + Bytes("\n"))
     let shown = try scene.serialq("show", "1").text
     let line = try #require(shown.split(separator: "\n").first { $0.hasPrefix("directory") })

@@ -21,7 +21,8 @@ import Testing
   func quiet() throws {
     let scene = try Scene()
     let calls: [([String], String?)] = [
-      (["list"], ""), (["add", "echo a; echo b >&2"], "1\n"), (["add", "-n", "x", "true"], "2\n"),
+      (["list"], ""), (["add", "--no-start", "echo a; echo b >&2"], "1\n"),
+      (["add", "--no-start", "-n", "x", "true"], "2\n"),
       (["run"], "a\nb\n"), (["run"], ""), (["log", "1"], "a\nb\n"), (["log", "2"], ""),
       (["log", "-f"], ""), (["list"], nil), (["status"], nil), (["show", "1"], nil),
       ([], nil), (["help"], nil), (["help", "add"], nil), (["--version"], nil),
@@ -42,7 +43,7 @@ import Testing
     let scene = try Scene()
     let text = "# comment\necho 1\n\n   \n  # too\necho '#2'\r\necho 3"
     try write(Bytes(text.utf8), to: scene.path("jobs"))
-    #expect(try scene.serialq("add", "-f", "jobs").text == "1-3\n")
+    #expect(try scene.serialq("add", "--no-start", "-f", "jobs").text == "1-3\n")
     #expect(try scene.serialq("run").text == "1\n#2\n3\n")
   }
 
@@ -50,9 +51,9 @@ import Testing
   @Test("queues are apart, and named by option or variable")
   func queues() throws {
     let scene = try Scene()
-    #expect(try scene.serialq("add", "-q", "other", "echo other").text == "1\n")
-    #expect(try scene.serialq("add", "echo default").text == "1\n")
-    let named = try scene.serialq("add", "echo named") {
+    #expect(try scene.serialq("add", "--no-start", "-q", "other", "echo other").text == "1\n")
+    #expect(try scene.serialq("add", "--no-start", "echo default").text == "1\n")
+    let named = try scene.serialq("add", "--no-start", "echo named") {
       $0.environment.append(Bytes("SERIALQ_QUEUE=named"))
     }
     #expect(named.text == "1\n")
@@ -76,7 +77,7 @@ import Testing
     }
     #expect(try call("status").contains("serialq add -q other 'make test'"))
     #expect(try call("show", "1").contains("serialq add -q other\n"))
-    for _ in 1...7 { _ = try call("add", "exit 1") }
+    for _ in 1...7 { _ = try call("add", "--no-start", "exit 1") }
     #expect(try call("show", "9").contains("serialq list -q other\n"))
     #expect(try call("log", "1").contains("serialq log -q other -f 1\n"))
     #expect(try call("status").contains("serialq run -q other\n"))
@@ -88,7 +89,7 @@ import Testing
     #expect(try follower.wait().code == 0)
     let run = try scene.start("run", "-q", "other", "echo up; read x <gate")
     try run.waitForOutput("up")
-    _ = try call("add", "true")
+    _ = try call("add", "--no-start", "true")
     run.send(15)
     let stopped = try run.wait()
     #expect(stopped.errorText.contains("serialq run -q other\n"), "\(stopped)")

@@ -61,7 +61,7 @@ import Testing
     let run = try scene.start("run")
     try run.waitForOutput("up")
     let busy = try object(scene.serialq("--json"))
-    #expect(Set(busy.keys) == ["version", "queue", "paused", "counts", "running"])
+    #expect(Set(busy.keys) == ["version", "queue", "paused", "openFailures", "counts", "running"])
     let counts = try #require(busy["counts"] as? [String: Int])
     #expect(Set(counts.keys) == Set(CommandTable.states))
     #expect(
@@ -79,10 +79,12 @@ import Testing
   @Test("add prints the ids")
   func added() throws {
     let scene = try Scene()
-    let one = try object(scene.serialq("add", "--json", "true"))
+    let one = try object(scene.serialq("add", "--no-start", "--json", "true"))
     #expect(one["ids"] as? [Int] == [1] && one["queue"] as? String == "default")
     let more = try object(
-      scene.serialq("add", "--json", "-f", "-") { $0.input = Bytes("true\nfalse\ntrue\n") })
+      scene.serialq("add", "--no-start", "--json", "-f", "-") {
+        $0.input = Bytes("true\nfalse\ntrue\n")
+      })
     #expect(more["ids"] as? [Int] == [2, 3, 4] && more["version"] as? Int == 1)
   }
 
@@ -98,8 +100,11 @@ import Testing
     let folder = [0xE9] + Bytes("t\u{E9}")
     _ = try FileSystem.makeFolder(scene.work.appending(path: folder))
     let options = [Bytes("-n"), label, Bytes("-C"), folder]
-    _ = try scene.serialq([Bytes("add")] + options + [Bytes("--"), Bytes("printf")] + words)
-    _ = try scene.serialq([Bytes("add"), Bytes("-c"), Bytes("echo ") + words[0]])
+    _ = try scene.serialq(
+      [Bytes("add"), Bytes("--no-start")] + options + [Bytes("--"), Bytes("printf")] + words)
+    _ = try scene.serialq([
+      Bytes("add"), Bytes("--no-start"), Bytes("-c"), Bytes("echo ") + words[0],
+    ])
     let jobs = try scene.listed()
     let command = try #require(jobs[0]["command"] as? [String])
     #expect(command.map(bytes) == [Bytes("printf")] + words)

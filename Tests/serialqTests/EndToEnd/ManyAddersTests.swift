@@ -14,7 +14,7 @@ import Testing
       i=0
       while [ $i -lt \(each) ]; do
         i=$((i + 1))
-        serialq add -n "w$0-$i" true || exit
+        serialq add --no-start -n "w$0-$i" true || exit
       done
       """
     let running = try (1...adders).map { adder in
@@ -42,7 +42,7 @@ import Testing
   func filesAtOnce() throws {
     let scene = try Scene()
     let running = try (0..<8).map { adder in
-      try scene.start("add", "-n", "f\(adder)", "-f", "-") {
+      try scene.start("add", "--no-start", "-n", "f\(adder)", "-f", "-") {
         $0.input = Bytes((1...50).map { "echo \($0)\n" }.joined().utf8)
       }
     }

@@ -17,7 +17,9 @@ import Testing
   func realWork() throws {
     let scene = try Scene()
     let source = try repository(scene)
-    #expect(try scene.serialq("add", "-n", "clone", "git", "clone", "-q", source, "copy").code == 0)
+    #expect(
+      try scene.serialq("add", "--no-start", "-n", "clone", "git", "clone", "-q", source, "copy")
+        .code == 0)
     let program = """
       cat >add.c <<'END'
       #include <stdio.h>
@@ -25,10 +27,15 @@ import Testing
         printf("%d\\n", sum); return 0; }
       END
       """
-    #expect(try scene.serialq("add", "-n", "write", program).code == 0)
-    #expect(try scene.serialq("add", "-n", "build", "--", "cc", "-o", "add", "add.c").code == 0)
-    #expect(try scene.serialq("add", "-n", "sum", "-C", ".", "./add").code == 0)
-    #expect(try scene.serialq("add", "-n", "fail", "-c", "echo trouble >&2; exit 3").code == 0)
+    #expect(try scene.serialq("add", "--no-start", "-n", "write", program).code == 0)
+    #expect(
+      try scene.serialq(
+        "add", "--no-start", "-n", "build", "--", "cc", "-o", "add", "add.c"
+      ).code == 0)
+    #expect(try scene.serialq("add", "--no-start", "-n", "sum", "-C", ".", "./add").code == 0)
+    #expect(
+      try scene.serialq("add", "--no-start", "-n", "fail", "-c", "echo trouble >&2; exit 3").code
+        == 0)
     let file = """
       # pack what was cloned, and check it
       tar -cf copy.tar copy
@@ -41,7 +48,7 @@ import Testing
       no-such-program-anywhere
       """
     try write(Bytes(file.utf8), to: scene.path("jobs"))
-    #expect(try scene.serialq("add", "-n", "file", "-f", "jobs").text == "6-12\n")
+    #expect(try scene.serialq("add", "--no-start", "-n", "file", "-f", "jobs").text == "6-12\n")
 
     let run = try scene.serialq("run")
     #expect(run.code == 1)

@@ -39,6 +39,8 @@ final class Scene {
       guard let queue = try? queue(name.text), let folder = try? queueFolder(name.text) else {
         continue
       }
+      // First, or it would start the next job.
+      if let runner = runner(folder) { _ = kill(runner, SIGKILL) }
       for job in queue.running.compactMap(queue.job) {
         // Without the lock it has ended, and its number may be another process's.
         guard let pid = job.run?.pid, (try? JobLock.isHeld(job.id, folder)) == true else {
@@ -105,9 +107,22 @@ final class Scene {
     try launch([Bytes(shell.utf8), Bytes("-c"), Bytes(text.utf8)]).wait()
   }
 
-  /// Queues jobs that are to be taken without a word of complaint.
+  /// The runner that is at work.
+  private func runner(_ folder: QueueFolder) -> Int32? {
+    guard (try? RunnerLock.isHeld(folder)) == true else { return nil }
+    return (try? content(folder.runnerLock)).flatMap { Int32($0.text.dropLast()) }
+  }
+
+  /// The process of the runner, waited for.
+  func waitForRunner(_ name: String = "default") throws -> Int32 {
+    let folder = try queueFolder(name)
+    try waitUntil("a runner", watching: [folder.path]) { runner(folder) != nil }
+    return try #require(runner(folder))
+  }
+
+  /// Queues jobs, which nothing runs before it is told to, without a word of complaint.
   func add(_ lines: String...) throws {
-    let outcome = try serialq("add", "-f", "-") {
+    let outcome = try serialq("add", "--no-start", "-f", "-") {
       $0.input = Bytes(lines.map { "\($0)\n" }.joined().utf8)
     }
     #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errorText)")

@@ -44,11 +44,13 @@ import Testing
   @Test("a spool named by a relative path is refused")
   func relative() throws {
     let scene = try Scene()
-    let outcome = try scene.serialq("add", "true") {
+    let outcome = try scene.serialq("add", "--no-start", "true") {
       $0.environment = [Bytes("PATH=/usr/bin:/bin"), Bytes("SERIALQ_DIR=spool")]
     }
     expectRefusal(outcome, "SERIALQ_DIR is spool: not an absolute path")
-    let homeless = try scene.serialq("add", "true") { $0.environment = [Bytes("PATH=/bin")] }
+    let homeless = try scene.serialq("add", "--no-start", "true") {
+      $0.environment = [Bytes("PATH=/bin")]
+    }
     expectRefusal(homeless, "finding the queues: HOME is not set")
     #expect(try FileSystem.names(in: scene.work) == [])
   }
@@ -62,7 +64,7 @@ import Testing
     let made = try scene.script(
       "ln -s '\(scene.spool.text)' link && ln -s default '\(scene.spool.text)/other'")
     #expect(made.code == 0)
-    for words in [["add", "true"], ["list"], ["run"], ["status"]] {
+    for words in [["add", "--no-start", "true"], ["list"], ["run"], ["status"]] {
       let outcome = try scene.serialq(words.map { Bytes($0.utf8) }) {
         $0.environment.removeLast()
         $0.environment.append(Bytes("SERIALQ_DIR=") + scene.path("link"))
@@ -84,7 +86,7 @@ import Testing
     let path = scene.spool.text + part
     for mode in ["0770", "0702"] {
       #expect(try scene.script("chmod \(mode) '\(path)'").code == 0)
-      for words in [["add", "true"], ["list"], ["run"], ["log", "1"]] {
+      for words in [["add", "--no-start", "true"], ["list"], ["run"], ["log", "1"]] {
         let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
         expectRefusal(outcome, "\(path): others can write to it (mode \(mode.dropFirst())")
         #expect(outcome.errorText.contains("chmod go-w '\(path)'"))
@@ -101,7 +103,7 @@ import Testing
     try scene.add("true")
     let path = scene.spool.appending(path: Bytes("other"))
     try write(Bytes("mine"), to: path)
-    for words in [["add", "-q", "other", "true"], ["list", "-q", "other"]] {
+    for words in [["add", "--no-start", "-q", "other", "true"], ["list", "-q", "other"]] {
       let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
       expectRefusal(outcome, "\(path.text): is not a folder")
     }
@@ -115,7 +117,7 @@ import Testing
     try scene.add("true")
     let before = try scene.journal()
     #expect(try scene.script("chown \(Self.nobody) '\(scene.spool.text)'").code == 0)
-    for words in [["add", "true"], ["list"], ["run"]] {
+    for words in [["add", "--no-start", "true"], ["list"], ["run"]] {
       let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
       expectRefusal(outcome, "\(scene.spool.text): belongs to user \(Self.nobody)")
     }
@@ -128,7 +130,7 @@ import Testing
     .enabled(if: canBeSomebody, "there is no setpriv, or a second user cannot reach the binary"))
   func notWritable() throws {
     let scene = try Scene()
-    #expect(try Self.asSomebody(scene, "add", "echo text").code == 0)
+    #expect(try Self.asSomebody(scene, "add", "--no-start", "echo text").code == 0)
     #expect(try Self.asSomebody(scene, "run").text == "text\n")
     let before = try scene.journal()
     #expect(try scene.script("chmod -R a-w '\(scene.spool.text)'").code == 0)
@@ -153,15 +155,15 @@ import Testing
     let outcome = try inMount(
       scene, options: "size=256k",
       """
-      serialq add 'echo first'
+      serialq add --no-start 'echo first'
       head -c 200k /dev/zero >"$SERIALQ_DIR/fill"
       cp "$SERIALQ_DIR/default/journal" before
-      serialq add -f jobs 2>refused; echo $?
+      serialq add --no-start -f jobs 2>refused; echo $?
       cmp "$SERIALQ_DIR/default/journal" before && echo same
       head -c 1M /dev/zero >>"$SERIALQ_DIR/fill" 2>/dev/null
       serialq run 2>refused-run; echo $?
       rm "$SERIALQ_DIR/fill"
-      serialq add 'echo second'
+      serialq add --no-start 'echo second'
       serialq run 2>/dev/null; echo $?
       """)
     #expect(outcome.text.hasPrefix("1\n125\nsame\n"))
@@ -180,9 +182,9 @@ import Testing
     let outcome = try inMount(
       scene, options: "size=1m",
       """
-      serialq run 'echo text' && serialq add true
+      serialq run 'echo text' && serialq add --no-start true
       mount -o remount,ro "$SERIALQ_DIR"
-      serialq add true 2>refused; echo $?
+      serialq add --no-start true 2>refused; echo $?
       serialq run 2>>refused; echo $?
       serialq log 1; serialq log -f 1
       serialq status >/dev/null && serialq show 1 >/dev/null && serialq list --json >/dev/null

@@ -10,7 +10,9 @@ import Testing
   func environment() throws {
     let scene = try Scene()
     let odd = [Bytes("ODD=a b\n'"), Bytes("RAW=") + [0xFF, 0x80], Bytes("EMPTY=")]
-    let added = try scene.serialq("add", "-e", "EMPTY=set", "-e", "NEW=a=b", "env", "-0") {
+    let added = try scene.serialq(
+      "add", "--no-start", "-e", "EMPTY=set", "-e", "NEW=a=b", "env", "-0"
+    ) {
       $0.environment += odd + [Bytes("SERIALQ_JOB=99")]
     }
     #expect(added.code == 0)
@@ -34,7 +36,7 @@ import Testing
   @Test("what may be secret is printed by nothing but show --env")
   func secrets() throws {
     let scene = try Scene()
-    _ = try scene.serialq("add", "-e", "TOKEN=hunter2", "true")
+    _ = try scene.serialq("add", "--no-start", "-e", "TOKEN=hunter2", "true")
     _ = try scene.serialq("run", "false")
     for words in [
       ["list"], ["list", "--json"], ["status"], ["status", "--json"], ["show", "1"],
@@ -54,12 +56,12 @@ import Testing
     _ = try FileSystem.makeFolder(scene.path("sub"))
     _ = try FileSystem.makeFolder(scene.path("elsewhere"))
     let line = "pwd; umask; echo x >made; stat -c %a made 2>/dev/null || stat -f %Lp made"
-    let added = try scene.serialq("add", line) {
+    let added = try scene.serialq("add", "--no-start", line) {
       $0.directory = scene.path("sub")
       $0.prelude = "umask 027"
     }
     #expect(added.code == 0)
-    #expect(try scene.serialq("add", "-C", "sub", "pwd").code == 0)
+    #expect(try scene.serialq("add", "--no-start", "-C", "sub", "pwd").code == 0)
     let run = try scene.serialq("run") {
       $0.directory = scene.path("elsewhere")
       $0.prelude = "umask 0"
@@ -75,7 +77,7 @@ import Testing
   func input() throws {
     let scene = try Scene()
     let loop = """
-      printf '%s\\n' a b c | while read word; do serialq add "echo $word; cat"; done
+      printf '%s\\n' a b c | while read word; do serialq add --no-start "echo $word; cat"; done
       printf '%s\\n' x y | { serialq run; cat; }
       """
     #expect(try scene.script(loop).text == "1\n2\n3\na\nb\nc\nx\ny\n")

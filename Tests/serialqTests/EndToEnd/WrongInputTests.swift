@@ -62,6 +62,40 @@ import Testing
     Mistake("log", "7", message: "job 7: queue default has no such job"),
     Mistake("log", "-f", "7", message: "job 7: queue default has no such job"),
     Mistake("help", "nothing", message: "nothing: unknown command"),
+    Mistake("add", "--timeout", "1x", "true", message: "--timeout 1x: not a duration"),
+    Mistake("add", "--retries", "-1", "true", message: "--retries -1: not a number above 0"),
+    Mistake("cancel", message: "cancel: no job id is given"),
+    Mistake("cancel", "--all", "--running", message: "--running: cannot be combined with --all"),
+    Mistake("cancel", "--all", "1", message: "1: an id cannot be combined with --all"),
+    Mistake("cancel", "--signal", "FOO", "1", message: "--signal FOO: not a signal"),
+    Mistake("cancel", "2", message: "job 2: queue default has no such job; its last job is 1"),
+    Mistake("cancel", "-q", "other", "1", message: "queue other: there is no such queue"),
+    Mistake("retry", message: "retry: no job id is given"),
+    Mistake("retry", "1", message: "job 1: it waits already"),
+    Mistake("retry", "3-1", message: "3-1: not a job id"),
+    Mistake("move", "1", message: "move: give one of --first, --last and --before ID"),
+    Mistake("move", "1", "--first", "--last", message: "move: give one of"),
+    Mistake("move", "1", "--before", "1", message: "job 1: it cannot be put before itself"),
+    Mistake("move", "1", "--before", "7", message: "job 7: queue default has no such job"),
+    Mistake("edit", message: "edit: no job id is given"),
+    Mistake("edit", "7", message: "job 7: queue default has no such job"),
+    Mistake("pause", "1", message: "1: pause takes no argument"),
+    Mistake("pause", "--all", "-q", "x", message: "--all: cannot be combined with --queue"),
+    Mistake("resume", "-q", "other", message: "queue other: there is no such queue"),
+    Mistake("ack", message: "ack: no job id is given"),
+    Mistake("ack", "1", message: "job 1: it is not a failure: it waits"),
+    Mistake("clean", "--keep", "0", message: "--keep 0: not a number above 0"),
+    Mistake("clean", "--older-than", "x", message: "--older-than x: not a duration"),
+    Mistake("clean", "--all", "--failed", message: "--all: cannot be combined with --failed"),
+    Mistake("set", "on-failur", "stop", message: "on-failur: not a setting; did you mean"),
+    Mistake("set", "on-failure", message: "on-failure: no value is given"),
+    Mistake("set", "on-failure", "explode", message: "explode: on-failure is continue or stop"),
+    Mistake("set", "keep", "0", message: "0: keep is a number above 0, or all"),
+    Mistake("queues", "x", message: "x: queues takes no argument"),
+    Mistake("wait", "7", message: "job 7: queue default has no such job"),
+    Mistake("wait", "x", message: "x: not a job id"),
+    Mistake("wait", "--timeout", "x", message: "--timeout x: not a duration"),
+    Mistake("background-runner", message: "background-runner: unknown command"),
   ]
 
   // Fails if a mistake is found only after something was written, or told in the wrong place.
@@ -85,7 +119,7 @@ import Testing
   func badVariable() throws {
     let scene = try Scene()
     for name in [Bytes("../up"), Bytes(".x"), Bytes("a b"), [0xFF], Bytes("x") + Bytes("/y")] {
-      let outcome = try scene.serialq("add", "true") {
+      let outcome = try scene.serialq("add", "--no-start", "true") {
         $0.environment.append(Bytes("SERIALQ_QUEUE=") + name)
       }
       expectRefusal(outcome, "SERIALQ_QUEUE=")
@@ -120,7 +154,7 @@ import Testing
         let outcome = try scene.script("serialq \(command) >/dev/full")
         expectRefusal(outcome, "cannot write to standard output: No space left on device")
       }
-      let added = try scene.script("serialq add true >/dev/full")
+      let added = try scene.script("serialq add --no-start true >/dev/full")
       expectRefusal(added, "cannot write to standard output: No space left on device")
       #expect(added.errorText.contains("queued"))
       #expect(try scene.states() == [.waiting, .waiting])

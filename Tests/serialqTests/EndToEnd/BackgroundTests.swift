@@ -1,0 +1,158 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Queue it, walk away.
+@Suite struct BackgroundTests {
+  /// Ways to call `add` that must not keep their caller, and run the job.
+  static let callers = [
+    "id=$(serialq add 'echo ran; read x <gate'); echo $id",
+    "serialq add 'echo ran; read x <gate' | cat",
+    "nohup serialq add 'echo ran; read x <gate' 2>/dev/null",
+    "env -i SERIALQ_DIR=\"$SERIALQ_DIR\" PATH=\"$PATH\" serialq add 'echo ran; read x <gate'",
+    "(serialq add 'echo ran; read x <gate' </dev/null >&- 2>&-); echo 1",
+    "setsid -w script -qec \"serialq add 'echo ran; read x <gate'\" /dev/null | tr -d '\\r'",
+  ]
+
+  // Fails if the runner keeps a descriptor of the caller (the pipe never ends), its terminal, or
+  // dies with it. The job blocks, so only `add` itself can end.
+  @Test("add returns at once from wherever it is called, and the job runs", arguments: callers)
+  func returnsAtOnce(line: String) throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let outcome = try scene.script(line)
+    #expect(outcome.text == "1\n", "\(outcome.errorText)")
+    try scene.waitForLog(1, "ran")
+    #expect(try scene.states() == [.running])
+    try gate.open()
+    #expect(try scene.serialq("wait", "1").code == 0)
+  }
+
+  // Fails if the runner shares a session, a group or a standard descriptor with whoever started it,
+  // or takes its environment along.
+  @Test("a runner has a session of its own, and nothing of its caller's")
+  func detached() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("add", "-e", "SECRET=x", "read x <gate").code == 0)
+    let runner = try scene.waitForRunner()
+    #expect(getsid(runner) == runner && getpgid(runner) == runner)
+    #expect(kill(runner, SIGHUP) == 0)
+    #if os(Linux)
+      let about = Bytes("/proc/\(runner)/".utf8)
+      let environment = try content(about + Bytes("environ"))
+      #expect(environment == Bytes("SERIALQ_DIR=") + scene.spool + [0])
+      let ends = try scene.script(
+        "readlink /proc/\(runner)/fd/0 /proc/\(runner)/fd/1 /proc/\(runner)/cwd")
+      #expect(ends.text == "/dev/null\n\(try scene.queueFolder().runnerLog.text)\n/\n")
+    #endif
+    try gate.open()
+    #expect(try scene.serialq("wait").code == 0)
+  }
+
+  // Fails if every add starts a runner, or one of them gives up between two adds: a lost wake-up.
+  @Test("hundreds of adds behind a running job have one runner, and all run in order")
+  func manyAdds() throws {
+    let count = Scene.isLong ? 10_000 : 150
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("add", "read x <gate").code == 0)
+    let runner = try scene.waitForRunner()
+    let adds = try scene.script(
+      "i=0; while [ $i -lt \(count) ]; do i=$((i+1)); serialq add \"echo $i >>rec\" || exit; done")
+    #expect(adds.code == 0 && adds.errors.isEmpty)
+    #expect(try scene.waitForRunner() == runner)
+    #expect(try scene.queue().count(.waiting) == count)
+    try gate.open()
+    #expect(try scene.serialq("wait").code == 0)
+    let record = (1...count).map { "\($0)\n" }.joined()
+    #expect(try content(scene.path("rec")).text == record)
+  }
+
+  // Fails if an add that finds a runner and a runner that finds nothing can miss each other: here
+  // every add meets a runner that is about to leave.
+  @Test("a job is never left waiting with nobody at work")
+  func lostWakeUp() throws {
+    let scene = try Scene()
+    for id in 1...(Scene.isLong ? 500 : 40) {
+      #expect(try scene.serialq("add", "true").text == "\(id)\n")
+      if id % 3 == 0 { try scene.waitForJob(id) { $0.state == .succeeded } }
+    }
+    let last = try #require(try scene.queue().jobs.last)
+    // Nobody but the runners sees to this.
+    try scene.waitForJob(last.id, .succeeded)
+    #expect(try scene.queue().count(.succeeded) == last.id)
+  }
+
+  // Fails if a pause is not heeded by add or a runner, or resume starts none.
+  @Test("a paused queue starts nothing, says so, and goes on when it is resumed")
+  func paused() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("pause").code == 0)
+    let added = try scene.serialq("add", "echo ran")
+    #expect(added.text == "1\n" && added.errorText.contains("is paused"))
+    #expect(added.errorText.contains("serialq resume"))
+    let waited = try scene.serialq("wait")
+    #expect(waited.code == 125 && waited.errorText.contains("paused"))
+    #expect(try scene.states() == [.waiting])
+    #expect(try scene.serialq("resume", "--all").code == 0)
+    #expect(try scene.serialq("wait").code == 0)
+  }
+
+  // Fails if add starts a runner all the same.
+  @Test("with --no-start the job waits until resume, as after a reboot")
+  func noStart() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("add", "--no-start", "echo ran").code == 0)
+    #expect(try scene.serialq("queues").text.contains("no runner"))
+    #expect(try !RunnerLock.isHeld(scene.queueFolder()))
+    #expect(try scene.serialq("resume", "--all").code == 0)
+    try scene.waitForJob(1, .succeeded)
+  }
+
+  // Fails if the system's shutdown counts as a person's cancel: the job would be passed over.
+  @Test("a runner that is told to end leaves its job interrupted, and the rest waiting")
+  func terminated() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    _ = try scene.serialq("add", "read x <gate")
+    _ = try scene.serialq("add", "true")
+    _ = try scene.waitForProcess(of: 1)
+    #expect(try kill(scene.waitForRunner(), SIGTERM) == 0)
+    try scene.waitForJob(1, .interrupted)
+    #expect(try scene.states() == [.interrupted, .waiting])
+    withExtendedLifetime(gate) {}
+  }
+
+  #if os(Linux)
+    // Fails if the runner or `wait` polls.
+    @Test("a runner and a wait that have nothing to do use no time", .enabled(if: Scene.isLong))
+    func idle() throws {
+      let scene = try Scene()
+      let gate = try Gate(scene)
+      _ = try scene.serialq("add", "read x <gate")
+      let waiter = try scene.start("wait")
+      let runner = try scene.waitForRunner()
+      _ = try scene.waitForProcess(of: 1)
+      // Not to wait for something: the span is what is measured.
+      usleep(1_000_000)
+      let before = try [runner, waiter.pid].map(ticks)
+      usleep(10_000_000)
+      #expect(try [runner, waiter.pid].map(ticks) == before)
+      try gate.open()
+      #expect(try waiter.wait().code == 0)
+    }
+
+    /// The processor time that a process has used, in hundredths of a second.
+    private func ticks(_ pid: Int32) throws -> Int {
+      let fields = try content(Bytes("/proc/\(pid)/stat".utf8)).text.split(separator: " ")
+      return try #require(Int(fields[13])) + #require(Int(fields[14]))
+    }
+  #endif
+}

@@ -1,0 +1,125 @@
+import Testing
+
+@testable import serialq
+
+/// What waits can still be changed; what is over can be forgotten.
+@Suite struct ChangesTests {
+  // Fails if an order is not what the commands said, or a file at the front is turned round.
+  @Test("move and --first decide the order, and list shows it")
+  func order() throws {
+    let scene = try Scene()
+    try scene.add("echo 1", "echo 2", "echo 3", "echo 4")
+    #expect(try scene.serialq("move", "4", "--first").code == 0)
+    #expect(try scene.serialq("move", "1", "--last").code == 0)
+    #expect(try scene.serialq("move", "3", "--before", "2").code == 0)
+    let file = try scene.serialq("add", "--no-start", "--first", "-f", "-") {
+      $0.input = Bytes("echo 5\necho 6\n")
+    }
+    #expect(file.text == "5-6\n")
+    #expect(try scene.listed().compactMap { $0["id"] as? Int } == [5, 6, 4, 3, 2, 1])
+    #expect(try scene.serialq("run").text == "5\n6\n4\n3\n2\n1\n")
+  }
+
+  // Fails if a job of another directory counts as the same, or the id is not to be had.
+  @Test("--unique adds nothing when the same job waits")
+  func unique() throws {
+    let scene = try Scene()
+    _ = try FileSystem.makeFolder(scene.path("sub"))
+    func add(_ words: String...) throws -> String {
+      try scene.serialq((["add", "--no-start", "--unique"] + words).map { Bytes($0.utf8) }).text
+    }
+    #expect(try add("make") == "1\n")
+    #expect(try add("make") == "1\n")
+    #expect(try add("-C", "sub", "make") == "2\n")
+    #expect(try add("--", "make") == "3\n")
+    #expect(try scene.states().count == 3)
+    _ = try scene.serialq("run")
+    #expect(try add("make") == "4\n")
+  }
+
+  // Fails if what an editor leaves as it was is written, or a job that started is changed.
+  @Test("edit changes a waiting job, and nothing else")
+  func edit() throws {
+    let scene = try Scene()
+    try scene.add("echo one", "echo two")
+    func edit(_ editor: String, _ id: Int = 1) throws -> Outcome {
+      try scene.serialq("edit", "\(id)") { $0.environment.append(Bytes("EDITOR=\(editor)".utf8)) }
+    }
+    let before = try scene.journal()
+    let same = try edit("true")
+    #expect(same.code == 0 && same.errorText == "serialq: job 1 is unchanged\n")
+    expectRefusal(try edit("false"), "the editor false: it did not succeed")
+    expectRefusal(try edit("truncate -s 0"), "the command of job 1: it is empty")
+    #expect(try scene.journal() == before)
+    #expect(try edit("sed -i s/one/changed/").code == 0)
+    let meanwhile = try edit("sh -c 'serialq run >/dev/null; echo x >$0'", 2)
+    expectRefusal(meanwhile, "job 2: it does not wait: it succeeded")
+    #expect(try scene.log(1) == Bytes("changed\n"))
+    #expect(try scene.states() == [.succeeded, .succeeded])
+    #expect(
+      !(try FileSystem.names(in: scene.queueFolder().path)).contains {
+        $0.starts(with: Bytes("edit"))
+      })
+  }
+
+  // Fails if clean takes what waits, what runs or what nobody has seen; or leaves a log.
+  @Test("clean forgets what is over and deletes its logs, but no open failure unless told")
+  func clean() throws {
+    let scene = try Scene()
+    try scene.add("echo 1", "exit 2", "echo 3", "echo 4")
+    _ = try scene.serialq("run")
+    try scene.add("echo 5")
+    func ids() throws -> [Int] { try scene.queue().jobs.map(\.id) }
+    #expect(try scene.serialq("clean", "--older-than", "1h").code == 0)
+    #expect(try ids() == [1, 2, 3, 4, 5])
+    let kept = try scene.serialq("clean", "--keep", "1")
+    #expect(try ids() == [2, 4, 5])
+    #expect(kept.code == 0 && kept.errorText.contains("kept 1 open failure"))
+    #expect(try FileSystem.names(in: scene.queueFolder().logs).count == 2)
+    #expect(try scene.serialq("clean", "--all").code == 0)
+    #expect(try ids() == [5])
+    #expect(try scene.serialq("add", "--no-start", "true").text == "6\n")
+  }
+
+  // Fails if keep forgets too much or too little, or leaves logs.
+  @Test("keep N keeps the last jobs")
+  func keep() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("set", "keep", "2").code == 0)
+    #expect(try scene.serialq("set").text.contains("keep        2\n"))
+    try scene.add("exit 1", "true", "true", "true")
+    _ = try scene.serialq("run")
+    #expect(try scene.queue().jobs.map(\.id) == [1, 3, 4])
+    #expect(try FileSystem.names(in: scene.queueFolder().logs).count == 3)
+  }
+
+  // Fails if a queue is left out, or its counts are another's.
+  @Test("queues shows every queue with its counts")
+  func queues() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("queues", "--json").text == "[]\n")
+    _ = try scene.serialq("run", "-q", "b", "exit 1")
+    try scene.add("true", "true")
+    #expect(
+      try scene.serialq("queues").text == """
+        QUEUE    WAITING  RUNNING  DONE  FAILED
+        b              0        0     1       1
+        default        2        0     0       0  no runner
+
+        """)
+  }
+
+  // Fails if a retry is another job, or its log goes on from that of the attempt before.
+  @Test("retry runs the same job again, as its next attempt")
+  func retry() throws {
+    let scene = try Scene()
+    _ = try scene.serialq("run", "-e", "A=b", "echo $A; exit 3")
+    #expect(try scene.serialq("retry", "1").code == 0)
+    #expect(try scene.serialq("wait", "1").code == 3)
+    #expect(try scene.log(1) == Bytes("b\n"))
+    let job = try #require(try scene.listed().first)
+    #expect(job["attempt"] as? Int == 2 && job["exitCode"] as? Int == 3)
+    try scene.add("true")
+    expectRefusal(try scene.serialq("retry", "2"), "job 2: it waits already")
+  }
+}

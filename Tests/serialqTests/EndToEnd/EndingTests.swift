@@ -1,0 +1,139 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Jobs that are ended: cancelled, out of time, or failed and tried again.
+@Suite struct EndingTests {
+  /// A shell and two processes below it, one of which does not heed SIGTERM.
+  private static let family = """
+    (trap '' TERM; echo one >>pids; while :; do sleep 0.1; done) &
+    (sleep 1000) & echo up; wait
+    """
+
+  // Fails if only the shell is signalled (its children live on), or the queue goes on before the
+  // last of them is gone. One of them has to be killed, which takes as long as the grace.
+  @Test("cancel ends a job with its grandchildren, also those that do not heed it")
+  func cancelFamily() throws {
+    let scene = try Scene()
+    _ = try scene.serialq("add", Self.family)
+    try scene.waitForLog(1, "up")
+    let group = try scene.waitForProcess(of: 1)
+    #expect(try scene.serialq("cancel", "1").code == 0)
+    // Does not wait for the grace.
+    #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
+    #expect(try scene.serialq("wait", "1").code != 0)
+    #expect(try scene.states() == [.cancelled])
+    #expect(kill(-group, 0) == -1 && errno == ESRCH)
+  }
+
+  // Fails if the deadline is not kept, or only the leader is ended.
+  @Test("a job that takes too long is ended with its grandchildren")
+  func timeOut() throws {
+    let scene = try Scene()
+    _ = try scene.serialq("add", "--timeout", "1", "sleep 1000 & sleep 1000 & wait")
+    let group = try scene.waitForProcess(of: 1)
+    #expect(try scene.serialq("wait", "1").code == 124)
+    #expect(try scene.states() == [.timedOut])
+    #expect(kill(-group, 0) == -1 && errno == ESRCH)
+    #expect(try scene.listed()[0]["state"] as? String == "timed-out")
+  }
+
+  // Fails if a cancel of a job whose runner was killed is heard by nobody.
+  @Test("cancel ends the job of a runner that died, by a new runner")
+  func cancelOrphan() throws {
+    let scene = try Scene()
+    _ = try scene.serialq("add", "echo up; sleep 1000")
+    try scene.waitForLog(1, "up")
+    #expect(try kill(scene.waitForRunner(), SIGKILL) == 0)
+    #expect(try scene.serialq("cancel", "--running").code == 0)
+    try scene.waitForJob(1, .cancelled)
+  }
+
+  // Fails if a waiting job is started after its cancel, or --all forgets one.
+  @Test("cancel keeps waiting jobs from running, and --all ends everything")
+  func cancelWaiting() throws {
+    let scene = try Scene()
+    try scene.add("echo 1 >>rec", "echo 2 >>rec", "echo 3 >>rec")
+    #expect(try scene.serialq("cancel", "2").code == 0)
+    expectRefusal(try scene.serialq("cancel", "1", "2"), "job 2: it is over: it was cancelled")
+    #expect(try scene.serialq("run").code == 0)
+    #expect(try content(scene.path("rec")).text == "1\n3\n")
+    _ = try scene.serialq("add", "echo up; sleep 1000")
+    _ = try scene.serialq("add", "true")
+    try scene.waitForLog(4, "up")
+    #expect(try scene.serialq("cancel", "--all").code == 0)
+    try scene.waitForJob(4, .cancelled)
+    #expect(try scene.states().suffix(2) == [.cancelled, .cancelled])
+  }
+
+  // Fails if retries are counted wrongly, are overtaken, or lose the job's surroundings.
+  @Test("a job is retried by itself before any other, and counts as failed only in the end")
+  func retries() throws {
+    let scene = try Scene()
+    let line = "echo $SERIALQ_JOB >>rec; [ $(wc -l <rec) -ge 3 ]"
+    _ = try scene.serialq("add", "--no-start", "--retries", "5", "--retry-delay", "1", line)
+    try scene.add("echo 2 >>rec")
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try content(scene.path("rec")).text == "1\n1\n1\n2\n")
+    #expect(try scene.queue().job(1)?.run?.attempt == 3)
+    _ = try scene.serialq("add", "--retries", "1", "exit 4")
+    #expect(try scene.serialq("wait", "3").code == 4)
+    #expect(try scene.queue().job(3)?.run?.attempt == 2)
+  }
+
+  // Fails if a chain goes on after a failure, or a retry of it stays skipped.
+  @Test("--if-ok skips the chain after a failure, and retry --failed runs it again in order")
+  func chain() throws {
+    let scene = try Scene()
+    try scene.add("echo 1 >>rec; [ -e fixed ]")
+    _ = try scene.serialq("add", "--no-start", "--if-ok", "echo 2 >>rec")
+    _ = try scene.serialq("add", "--no-start", "--if-ok", "echo 3 >>rec")
+    try scene.add("echo 4 >>rec")
+    #expect(try scene.serialq("wait").code == 1)
+    #expect(try scene.states() == [.failed, .skipped, .skipped, .succeeded])
+    #expect(try scene.serialq("show", "3").text.contains("because job 1 did not succeed"))
+    try write([], to: scene.path("fixed"))
+    #expect(try scene.serialq("retry", "--failed").code == 0)
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try content(scene.path("rec")).text == "1\n4\n1\n2\n3\n")
+  }
+
+  // Fails if the queue goes on after a failure that was to stop it, or nobody is told why.
+  @Test("on-failure stop pauses the queue, and says because of which job")
+  func stopOnFailure() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("set", "on-failure", "stop").code == 0)
+    try scene.add("exit 3", "echo 2 >>rec")
+    let waited = try scene.serialq("wait")
+    #expect(waited.code == 1 && waited.errorText.contains("because job 1 failed"))
+    #expect(try scene.states() == [.failed, .waiting])
+    #expect(try scene.serialq("resume").code == 0)
+    #expect(try scene.serialq("wait", "2").code == 0)
+  }
+
+  // Fails if the hook runs beside the next job, does not know its job, or its failure is lost.
+  @Test("the hook runs after each job, knows it, and its failure is told")
+  func hook() throws {
+    let scene = try Scene()
+    let line =
+      "echo hook $SERIALQ_JOB $SERIALQ_STATE $SERIALQ_EXIT $TOLD >>rec; [ $SERIALQ_JOB = 1 ]"
+    let set = try scene.serialq("set", "on-finish", line) {
+      $0.environment.append(Bytes("TOLD=yes"))
+    }
+    #expect(set.code == 0)
+    try scene.add("echo 1 >>rec", "echo 2 >>rec; exit 7")
+    _ = try scene.serialq("wait")
+    try scene.waitForFile("rec", "hook 2")
+    #expect(
+      try content(scene.path("rec")).text
+        == "1\nhook 1 succeeded 0 yes\n2\nhook 2 failed 7 yes\n")
+    try scene.waitForJob(2) { $0.run?.hook == .exited(1) }
+    #expect(try scene.queue().job(1)?.run?.hook == nil)
+  }
+}

@@ -1,0 +1,126 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Everything is killed, again and again, while four queue jobs and one waits.
+@Suite struct KillRoundsTests {
+  /// How many kills; SERIALQ_KILLS sets it.
+  private static let rounds: Int =
+    ProcessInfo.processInfo.environment["SERIALQ_KILLS"].flatMap { Int($0) }
+    ?? (Scene.isLong ? 200 : 15)
+
+  /// Says that it begins and ends, in one write each, and takes a lock that nobody else may hold
+  /// meanwhile: two at once would show.
+  private static let job = """
+    mkdir busy || echo overlap $SERIALQ_JOB >>rec
+    echo start $SERIALQ_JOB >>rec; sleep 0.01; echo end $SERIALQ_JOB >>rec; rmdir busy
+    """
+
+  /// Each call that succeeds leaves the id that it printed in `ids`.
+  private static let adder = """
+    while [ ! -e stop ]; do id=$(serialq add "$JOB") && echo $id >>ids; done
+    """
+
+  // Fails if `started` is written after the spawn, an orphan is not waited for, a wake-up is lost,
+  // or a `wait` ends before the jobs have.
+  @Test("nothing is lost, run twice unreported, or run at once with another, whatever is killed")
+  func rounds() throws {
+    let scene = try Scene()
+    let add = { () throws -> Launched in
+      try scene.launch([Bytes("/bin/sh"), Bytes("-c"), Bytes(Self.adder.utf8)]) {
+        $0.environment.append(Bytes("JOB=\(Self.job)".utf8))
+      }
+    }
+    var adders = try (0..<4).map { _ in try add() }
+    try scene.waitForFile("ids", "1\n")
+    var random = SeededGenerator(state: 20_261_121)
+    var killedJobs: Set<JobID> = []
+    for round in 0..<Self.rounds {
+      let waiter = try scene.start("wait")
+      // The moment is what is tried here.
+      usleep(.random(in: 0...60_000, using: &random))
+      switch round % 4 {
+      case 0: if let pid = try runner(scene) { kill(pid, SIGKILL) }
+      case 1: if let id = try killJob(scene) { killedJobs.insert(id) }
+      case 2:
+        let index = Int.random(in: 0..<4, using: &random)
+        // The whole group: the shell, and the `serialq add` that it waits for.
+        kill(-adders[index].pid, SIGKILL)
+        _ = try adders[index].wait()
+        adders[index] = try add()
+      default: break
+      }
+      waiter.send(SIGKILL)
+      _ = try waiter.wait()
+    }
+    try write([], to: scene.path("stop"))
+    for adder in adders { _ = try adder.wait() }
+    let last = try scene.serialq("wait")
+    try check(scene, last, killedJobs)
+  }
+
+  private func check(_ scene: Scene, _ last: Outcome, _ killed: Set<JobID>) throws {
+    let queue = try scene.queue()
+    // Every wait ends with the truth.
+    let isOver = queue.overCount == queue.jobs.count
+    #expect(isOver)
+    #expect(last.code == (queue.openFailureCount == 0 ? 0 : 1))
+    // Nothing is lost: what was printed is there.
+    let ids = try content(scene.path("ids")).text.split(separator: "\n").compactMap { Int($0) }
+    #expect(Set(ids).count == ids.count)
+    let lost = ids.filter { queue.job($0) == nil }
+    #expect(lost.isEmpty)
+    #expect(ids.count > Self.rounds)
+    let record = try content(scene.path("rec")).text.split(separator: "\n").map(String.init)
+    let starts = record.filter { $0.hasPrefix("start ") }.compactMap { Int($0.dropFirst(6)) }
+    // Nothing runs twice, and in order.
+    #expect(starts == starts.sorted() && Set(starts).count == starts.count)
+    // What succeeded did run, and what did not is said to have failed.
+    let ends = Set(record.filter { $0.hasPrefix("end ") }.compactMap { Int($0.dropFirst(4)) })
+    for job in queue.jobs {
+      switch job.state {
+      case .succeeded: #expect(ends.contains(job.id))
+      case .killed: #expect(killed.contains(job.id), "job \(job.id)")
+      case .interrupted: break
+      default: #expect(job.state == .failed && job.exitCode == 1, "job \(job.id): \(job.state)")
+      }
+    }
+    // Only a job that was killed leaves its folder behind, which the next one says.
+    let overlaps = record.filter { $0.hasPrefix("overlap") }
+    #expect(overlaps.count <= 1 || !killed.isEmpty)
+    var open: Int?
+    for line in record where !line.hasPrefix("overlap") {
+      let id = try #require(line.split(separator: " ").last.flatMap { Int($0) })
+      if line.hasPrefix("start") {
+        if let open { #expect(killed.contains(open), "\(open) and \(id) at once") }
+        open = id
+      } else {
+        #expect(open == id)
+        open = nil
+      }
+    }
+  }
+
+  private func runner(_ scene: Scene) throws -> Int32? {
+    let folder = try scene.queueFolder()
+    guard try RunnerLock.isHeld(folder) else { return nil }
+    return try Int32(content(folder.runnerLock).text.dropLast())
+  }
+
+  /// Kills the running job with all its processes; its id, if there was one.
+  private func killJob(_ scene: Scene) throws -> JobID? {
+    let queue = try scene.queue()
+    guard let job = queue.running.compactMap(queue.job).first, let pid = job.run?.pid,
+      try JobLock.isHeld(job.id, scene.queueFolder()), kill(-pid, SIGKILL) == 0
+    else { return nil }
+    return job.id
+  }
+}

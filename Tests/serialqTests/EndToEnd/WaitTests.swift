@@ -1,0 +1,109 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// `wait` ends with the truth.
+@Suite struct WaitTests {
+  // Fails if a code is translated, or an end without a code passes for success.
+  @Test("wait for one job exits as the job did")
+  func codes() throws {
+    let scene = try Scene()
+    try scene.add("true", "exit 3", "kill -9 $$", "/nowhere/x")
+    _ = try scene.serialq("add", "--no-start", "--timeout", "1", "sleep 100")
+    try scene.add("true")
+    #expect(try scene.serialq("cancel", "6").code == 0)
+    for (id, code) in [(1, 0), (2, 3), (3, 137), (4, 127), (5, 124), (6, 1)] {
+      #expect(try scene.serialq("wait", "\(id)").code == Int32(code), "job \(id)")
+    }
+    #expect(try scene.serialq("wait", "1", "2").code == 1)
+    #expect(try scene.serialq("wait", "1-3").code == 1)
+    #expect(try scene.serialq("wait", "1", "1").code == 0)
+  }
+
+  // Fails if a failure that was there before, or was seen, counts wrongly.
+  @Test("wait for the queue speaks of open failures, whenever they came")
+  func openFailures() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("wait").code == 0)
+    _ = try scene.serialq("run", "exit 3")
+    let failed = try scene.serialq("wait")
+    #expect(failed.code == 1 && failed.errorText.contains("job 1 failed with exit code 3"))
+    #expect(try scene.serialq("ack", "1").code == 0)
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try scene.serialq("retry", "1").code == 0)
+    #expect(try scene.serialq("wait").code == 1)
+    #expect(try scene.serialq("clean", "--failed").code == 0)
+    #expect(try scene.serialq("wait").code == 0)
+  }
+
+  // Fails if `wait` only looks on: with all helpers killed, 12 jobs never ran and it said 0.
+  @Test("wait starts a runner when none is at work")
+  func starts() throws {
+    let scene = try Scene()
+    try scene.add("echo 1 >>rec", "echo 2 >>rec")
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try content(scene.path("rec")).text == "1\n2\n")
+  }
+
+  // Fails if the runner's death goes unnoticed: `wait` would wait for ever.
+  @Test("a runner that is killed while somebody waits is noticed, and another goes on")
+  func killedRunner() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("read x <gate", "echo 2 >>rec")
+    let waiter = try scene.start("wait")
+    let job = try scene.waitForProcess(of: 1)
+    let runner = try scene.waitForRunner()
+    #expect(kill(runner, SIGKILL) == 0)
+    try waitUntil("another runner", watching: [scene.queueFolder().path]) {
+      try scene.waitForRunner() != runner
+    }
+    #expect(kill(-job, SIGKILL) == 0)
+    let outcome = try waiter.wait()
+    #expect(outcome.code == 1 && outcome.errorText.contains("job 1 was interrupted"))
+    #expect(try scene.states() == [.interrupted, .succeeded])
+    withExtendedLifetime(gate) {}
+  }
+
+  // Fails if the time limit is not kept, or ends the job.
+  @Test("wait gives up after its time, and leaves the job alone")
+  func timeout() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    _ = try scene.serialq("add", "read x <gate")
+    let outcome = try scene.serialq("wait", "--timeout", "1", "1")
+    #expect(outcome.code == 124 && outcome.errorText.contains("gave up after"))
+    #expect(try scene.states() == [.running])
+    try gate.open()
+    #expect(try scene.serialq("wait", "1").code == 0)
+  }
+
+  // Fails if `wait` starts runners that cannot work one after another, for ever.
+  @Test("a runner that cannot work is reported with what it said")
+  func brokenRunner() throws {
+    let scene = try Scene()
+    try scene.add("true")
+    let logs = try scene.queueFolder().logs
+    try #require(logs.withCPath { rmdir($0) } == 0)
+    try write([], to: logs)
+    let outcome = try scene.serialq("wait")
+    // The start is written down; then the job is found interrupted.
+    #expect(outcome.code != 0, "\(outcome.errorText)")
+    #expect(outcome.errorText.contains("serialq: "))
+  }
+
+  // Fails if a job that is cleaned away is waited for for ever.
+  @Test("what is not there is said")
+  func missing() throws {
+    let scene = try Scene()
+    expectRefusal(try scene.serialq("wait", "3"), "job 3: queue default has no such job")
+    try scene.add("true")
+    expectRefusal(try scene.serialq("wait", "3-5"), "jobs 3-5: queue default has no such job")
+  }
+}
