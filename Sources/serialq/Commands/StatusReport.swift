@@ -77,7 +77,8 @@ struct StatusReport: Equatable {
     static let all = [
       Detail(), Detail(troubleTail: 1), Detail(troubleTail: 0, runningTail: 1),
       Detail(troubles: 1, troubleTail: 0, runningTail: 1),
-      Detail(troubles: 1, troubleTail: 0, runningTail: 1, hasAdvice: false),
+      Detail(troubles: 1, troubleTail: 0, runningTail: 0),
+      Detail(troubles: 1, troubleTail: 0, runningTail: 0, hasAdvice: false),
     ]
   }
 

@@ -76,33 +76,33 @@ struct LiveStatusTests {
   @Test("status -w fits any terminal, resized meanwhile too")
   func sizes() throws {
     let scene = try Scene()
-    let gate = try Gate(scene)
     let terminal = try Terminal(scene, columns: 40, rows: 20)
+    let words = "日本語ドキュメント 日本語ドキュメント 日本語ドキュメント"
+    #expect(try scene.serialq("run", "echo \(words); exit 1").code == 1)
     try terminal.type("clear; seq 30; serialq -w")
-    try terminal.waitForLine("Queue default is empty.")
-    let run = try scene.start("run", "read x <gate; : 日本語ドキュメント 日本語ドキュメント 日本語ドキュメント")
     let numbers = (1...30).map(String.init)
-    func wait(_ title: String, _ progress: String) throws {
-      let display = """
-        \(title)
-          running for TIME
-
-        \(progress)
-
-        Watch:   serialq log -f
-        End it:  serialq cancel 1
-        """.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-      try terminal.waitFor(display.joined(separator: "\n")) { $0 == numbers + display }
+    func wait(_ lines: [String]) throws {
+      let advice = [
+        "", "Look why:      serialq log 1", "Run again:     serialq retry 1",
+        "Mark as seen:  serialq ack 1",
+      ]
+      try terminal.waitFor(lines.joined(separator: "\n")) { $0 == numbers + lines + advice }
     }
-    try wait("Job 1: read x <gate; : 日本語ドキュメ…", "[>........] 0 of 1 done")
-    try terminal.resize(columns: 80, rows: 20)
-    try wait(
-      "Job 1: read x <gate; : 日本語ドキュメント 日本語ドキュメント 日本語ドキュメント",
-      "[>..................] 0 of 1 done")
-    try terminal.resize(columns: 40, rows: 24)
-    try wait("Job 1: read x <gate; : 日本語ドキュメ…", "[>........] 0 of 1 done")
-    try gate.open()
-    #expect(try run.wait().code == 0)
+    let all = [
+      "Job 1: echo \(words); exit 1", "  failed with exit code 1 after TIME, just now",
+      "  | \(words)", "", "Nothing runs, nothing waits: 1 failed.",
+    ]
+    let narrow = [
+      "Job 1: echo 日本語ドキュメント 日本語…", "  failed with exit code 1 after TIME, …",
+      "  | 日本語ドキュメント 日本語ドキュメ…", "", all[4],
+    ]
+    for _ in 1...2 {
+      try wait(narrow)
+      try terminal.resize(columns: 80, rows: 20)
+      try wait(all)
+      try terminal.resize(columns: 40, rows: 24)
+    }
+    try wait(narrow)
   }
 
   // Fails if anything but lines of text is printed where nobody can draw, or the end of one is missed.
