@@ -17,7 +17,15 @@ extension Session {
 
   private mutating func followQueue(_ call: Invocation.Log) throws(Failure) {
     // Without jobs there is nothing to follow, and parts of the queue may not have been made yet.
-    guard let (folder, queue) = try readQueue(named: call.queue), !queue.jobs.isEmpty else {
+    let found = try readQueue(named: call.queue)
+    guard let (folder, queue) = found, !queue.running.isEmpty || queue.count(.waiting) > 0 else {
+      if messageTraits.isTerminal {
+        output.message(
+          """
+          serialq: queue \(call.queue) has nothing to follow; its jobs: \
+          serialq list\(QueueName.option(for: call.queue))
+          """)
+      }
       return
     }
     try follow(.queue, in: folder)

@@ -126,6 +126,32 @@ struct LiveStatusTests {
       told == ["job 2 waits:", "job 1 begins", "job 1 succee", "job 2 begins", "job 2 failed"])
   }
 
+  // Fails if the output of two jobs cannot be told apart, or what has no newline swallows the next line.
+  @Test("log -f follows the queue with a line for each job that begins and ends")
+  func log() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let terminal = try Terminal(scene)
+    try scene.add("printf one; read x <gate", "echo two; exit 3")
+    let run = try scene.start("run")
+    try scene.waitForLog(1, "one")
+    try terminal.type("clear; serialq log -f; serialq log -f")
+    try terminal.waitForScreen("[1] printf one; read x <gate\none")
+    try gate.open()
+    try terminal.waitForScreen(
+      """
+      [1] printf one; read x <gate
+      one
+      [1] succeeded after TIME
+      [2] echo two; exit 3
+      two
+      [2] failed with exit code 3 after TIME
+      serialq: queue default has nothing to follow; its jobs: serialq list
+      $
+      """)
+    #expect(try run.wait().code == 1)
+  }
+
   // Fails if a runner that waits for an orphan is taken for one at work.
   @Test("a runner that waits for an orphan is told, with the process and how to end it")
   func orphan() throws {
