@@ -79,7 +79,12 @@ extension StatusReport {
       entries.append(("Everything else", "serialq help"))
     }
     for job in running where job.guardian == .nobody || job.guardian == .waitingRunner {
-      if let process = job.process { entries.append(("End it", "kill -- -\(process)")) }
+      // Only a runner hears that a job is to be cancelled.
+      let isHeard = job.guardian == .waitingRunner
+      if isHeard { entries.append(("End it", "serialq cancel\(option) \(job.id)")) }
+      if let process = job.process {
+        entries.append((isHeard ? "Or by hand" : "End it", "kill -- -\(process)"))
+      }
     }
     if let last = troubles.last {
       let isOne = troubles.count + moreTroubles == 1

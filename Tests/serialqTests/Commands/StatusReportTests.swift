@@ -98,7 +98,10 @@ import Testing
     report.waiting = nil
     report.running[0].tail = []
     let cases: [(StatusReport.Running.Guardian, Bool, [String], [String])] = [
-      (.waitingRunner, true, ["process 4711", "its runner died; the next"], ["kill -- -4711"]),
+      (
+        .waitingRunner, true, ["process 4711", "its runner died; the next"],
+        ["serialq cancel", "kill -- -4711"]
+      ),
       (.nobody, false, ["process 4711"], ["kill -- -4711", "serialq run", "serialq resume"]),
       (.gone, false, ["so did the job"], ["serialq run", "serialq resume"]),
       (.runner, true, ["running for"], ["serialq log", "serialq cancel"]),
