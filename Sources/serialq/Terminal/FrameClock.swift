@@ -26,6 +26,6 @@ struct FrameClock {
     let frame = isPending ? last + Self.interval : nil
     guard let soonest = [frame, next].compactMap({ $0 }).min() else { return nil }
     // Rounded up: woken a moment before the second, it would show the old one once more.
-    return Int32(clamping: (max(0, soonest - now) + 999_999) / 1_000_000)
+    return Int32(clamping: (max(1, soonest - now) - 1) / 1_000_000 + (soonest > now ? 1 : 0))
   }
 }
