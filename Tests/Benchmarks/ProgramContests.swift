@@ -32,11 +32,16 @@ struct ProgramContests {
       Subject(name: "serialq add") {
         let scratch = Scratch()
         defer { scratch.remove() }
-        let add = Program(
-          path: serialq, arguments: ["add", "true"], environment: ["SERIALQ_DIR": scratch.path])
-        // The first makes the folders.
-        add.run()
-        return Self.each(calls, add)
+        let environment = ["SERIALQ_DIR": scratch.path]
+        let gate = scratch.path + "/gate"
+        mkfifo(gate, 0o600)
+        // The first makes the folders, and starts the runner.
+        Program(path: serialq, arguments: ["add", "cat", gate], environment: environment).run()
+        let time = Self.each(
+          calls, Program(path: serialq, arguments: ["add", "true"], environment: environment))
+        Self.open(gate)
+        Program(path: serialq, arguments: ["wait"], environment: environment).run()
+        return time
       })
     if let nq = Program.find("nq") {
       subjects.append(Subject(name: "nq") { Self.nq(nq, calls) })
@@ -105,11 +110,11 @@ struct ProgramContests {
             Program(path: serialq, arguments: ["run", "-f", file], environment: environment).run()
           }
         },
-        Subject(name: "serialq add each, run") {
+        Subject(name: "serialq add each, wait") {
           Self.withLines(count) { _, environment in
             let add = Program(path: serialq, arguments: ["add", "true"], environment: environment)
             for _ in 0..<count { add.run() }
-            return Program(path: serialq, arguments: ["run"], environment: environment).run()
+            return Program(path: serialq, arguments: ["wait"], environment: environment).run()
           }
         },
       ], against: "shell loop")

@@ -88,6 +88,10 @@ extension Session {
       let option = QueueName.option(for: follower.queueName)
       output.message("See what went wrong: serialq log\(option) \(id)")
     }
+    guard !follower.queue.isPaused || follower.queue.count(.waiting) == 0 else {
+      tellPaused(follower.queueName)
+      return failed.isEmpty ? .cannot : .jobFailed
+    }
     return failed.isEmpty ? .success : .jobFailed
   }
 }

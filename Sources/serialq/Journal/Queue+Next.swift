@@ -53,7 +53,7 @@ extension Queue {
 
   /// Forgets the oldest jobs that are too many, but no failure that nobody has taken note of.
   ///
-  /// - Parameter ending: How many jobs are about to be over as well.
+  /// `ending` is how many jobs are about to be over as well.
   func keepEvents(at now: Timestamp, ending: Int = 0) -> [Event] {
     guard let keep = settings.keep else { return [] }
     let excess = overCount + ending - openFailureCount - keep

@@ -30,7 +30,8 @@ extension Runner {
     case .cannotRun(let code, let reason):
       return .cannotRun(code.rawValue, reason: Bytes(reason.utf8))
     case .running(let pid):
-      var termination = Termination(timeLimit: Clock.monotonic() + Runner.limit)
+      var termination = Termination(
+        timeLimit: Clock.monotonic() + Runner.limit, after: supervision.level)
       return try supervise(ChildProcess(pid: pid), &termination, requests: { [] }).ending
     }
   }

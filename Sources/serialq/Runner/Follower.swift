@@ -22,7 +22,7 @@ struct Follower {
   private let watch: FileWatch
   private var reader: JournalReader
   private(set) var queue = Queue()
-  private var current: (id: JobID, log: LogReader)?
+  private var current: (attempt: Attempt, log: LogReader)?
 
   /// Jobs that ended before this began to look, or whose end has been told.
   private var told: Set<Attempt> = []
@@ -103,22 +103,34 @@ struct Follower {
 
   /// Goes on to a job that has begun, and tells the end of one that is over.
   private mutating func follow(_ id: JobID?, _ output: inout Output) throws(Failure) {
-    guard let id, isWanted(id), let job = queue.job(id), job.state != .waiting else { return }
+    guard let id, isWanted(id), let job = queue.job(id) else { return }
+    if job.state == .waiting { return try leave(job, &output) }
     guard !told.contains(Attempt(job)) else { return }
     // It never ran, so it has no log, and the one that is being printed goes on.
     if job.run?.started == nil, job.state == .cancelled || job.state == .skipped {
       return tellEnd(of: job, &output)
     }
-    if current?.id != id {
+    if current?.attempt != Attempt(job) {
       // An orphan's log goes on; but the end of the job before has been told, so leave it.
       try printLog(&output, toEnd: true)
-      current = (id, LogReader(folder.log(id)))
+      current = (Attempt(job), LogReader(folder.log(id)))
       if manner.isTalkative { output.message("[\(id)] \(job.title)") }
     }
     guard job.state.isOver else { return }
     try printLog(&output, toEnd: true)
     current = nil
     tellEnd(of: job, &output)
+  }
+
+  /// Prints the rest of an attempt that failed, and is to be followed by another.
+  private mutating func leave(_ job: Job, _ output: inout Output) throws(Failure) {
+    guard current?.attempt == Attempt(job) else { return }
+    try printLog(&output)
+    current = nil
+    output.message(
+      isTalkative
+        ? "[\(job.id)] attempt \(job.run?.attempt ?? 0) failed; it is tried again"
+        : "serialq: job \(job.id) failed, attempt \(job.run?.attempt ?? 0); it is tried again")
   }
 
   private mutating func tellEnd(of job: Job, _ output: inout Output) {

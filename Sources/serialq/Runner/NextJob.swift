@@ -146,7 +146,7 @@ struct NextJob: Promisable {
 extension Runner {
   /// Waits for the end of a process that this one started, and of its group if it was told to end.
   ///
-  /// - Parameter rest: Opens the lock that what is left of the process group holds.
+  /// `rest` opens the lock that what is left of the process group holds.
   func supervise(
     _ child: ChildProcess, _ termination: inout Termination,
     requests: () throws(Failure) -> [Int32],

@@ -38,8 +38,8 @@ struct QueueProgress {
   /// Counts anew; O(jobs).
   private mutating func count(_ queue: Queue) {
     let active = queue.jobs.lazy.filter { !$0.state.isOver }
-    var since =
-      active.compactMap(\.batchStart).min() ?? queue.jobs.lazy.compactMap { $0.run?.ended }.max()
+    var since = active.compactMap(\.batchStart).min()
+    if active.isEmpty { since = queue.jobs.lazy.compactMap { $0.run?.ended }.max() }
     var over = 0
     var failed = 0
     // Mostly once and once more: jobs that were moved can reach back further than those behind them.

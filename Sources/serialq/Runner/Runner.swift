@@ -43,7 +43,7 @@ final class Runner: Sendable {
 
   /// For one queue; calls `wake` when ``isDone`` has become true, or ``hasWork`` false after a stop.
   ///
-  /// - Parameter lock: The queue's runner lock, if whoever started the process has taken it for it.
+  /// `lock` is the queue's runner lock, if whoever started the process has taken it for it.
   init(
     _ folder: QueueFolder, _ kind: Kind = .foreground, lock: FileDescriptor? = nil,
     say: @escaping @Sendable (String) -> Void, wake: @escaping @Sendable () -> Void

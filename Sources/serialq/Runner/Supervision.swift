@@ -22,7 +22,10 @@ final class Supervision: Sendable {
     stopped.wake()
   }
 
-  var isStopped: Bool { stop.withLock { $0 != .no } }
+  /// How the runner was told to stop, if it was.
+  var level: Termination.Stop { stop.withLock { $0 } }
+
+  var isStopped: Bool { level != .no }
 
   /// What becomes ready when something has ended, whose end a thread of its own waits for.
   func end(of wait: @escaping @Sendable () -> Void) throws(Failure) -> WakeUpPipe {
@@ -36,9 +39,8 @@ final class Supervision: Sendable {
 
   /// Returns when the end has come; or, if it `canGiveUp`, when nothing more can be done about it.
   ///
-  /// - Parameters:
-  ///   - heedsStop: Whether a stop of the runner is one of the job.
-  ///   - requests: Reads the signals that the job was asked to end with.
+  /// A stop of the runner is one of the job if it `heedsStop`; `requests` reads the signals that the
+  /// job was asked to end with.
   func wait(
     for ended: WakeUpPipe, _ termination: inout Termination, heedsStop: Bool = true,
     canGiveUp: Bool = false, requests: () throws(Failure) -> [Int32], send: (Int32) -> Void
@@ -48,7 +50,7 @@ final class Supervision: Sendable {
       stopped.drain()
       watch.drain()
       let now = Clock.monotonic()
-      let stop = heedsStop ? stop.withLock { $0 } : .no
+      let stop = heedsStop ? level : .no
       for signal in termination.signals(requests: try requests(), stop: stop, now: now) {
         send(signal)
       }

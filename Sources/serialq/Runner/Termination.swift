@@ -35,9 +35,10 @@ struct Termination {
   private var seenRequests = 0
   private var seenStop = Stop.no
 
-  /// - Parameter timeLimit: When its time is over; nil for never.
-  init(timeLimit: Int64? = nil) {
+  /// Its time is over at `timeLimit`; a stop that had come before it began is not meant for it.
+  init(timeLimit: Int64? = nil, after stop: Stop = .no) {
     self.timeLimit = timeLimit
+    seenStop = stop
   }
 
   /// The signals to send now; `requests` are all that came in, the seen ones too.

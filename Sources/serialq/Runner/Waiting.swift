@@ -15,7 +15,7 @@ struct Waiting {
   private var reader: JournalReader
   private var queue = Queue()
 
-  /// - Parameter ids: None for the whole queue.
+  /// For these jobs; with none for the whole queue.
   init(_ folder: QueueFolder, ids: [ClosedRange<JobID>]) throws(Failure) {
     self.folder = folder
     journal = Journal(folder)

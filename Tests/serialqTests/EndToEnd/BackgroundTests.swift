@@ -105,6 +105,16 @@ import Testing
     #expect(try scene.serialq("wait").code == 0)
   }
 
+  // Fails if a run in the foreground starts jobs of a paused queue, or says that all is well.
+  @Test("a run of a paused queue runs nothing, and says so")
+  func pausedRun() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("pause").code == 0)
+    let run = try scene.serialq("run", "echo ran")
+    #expect(run.code == 125 && run.text == "" && run.errorText.contains("is paused"))
+    #expect(try scene.states() == [.waiting])
+  }
+
   // Fails if add starts a runner all the same.
   @Test("with --no-start the job waits until resume, as after a reboot")
   func noStart() throws {

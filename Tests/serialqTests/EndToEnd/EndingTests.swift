@@ -87,6 +87,16 @@ import Testing
     #expect(try scene.queue().job(3)?.run?.attempt == 2)
   }
 
+  // Fails if a run takes a retry for the end of the job, or misses what an attempt prints.
+  @Test("a run shows every attempt, and fails only if the last one did")
+  func retriesShown() throws {
+    let scene = try Scene()
+    let line = "echo attempt; echo x >>rec; [ $(wc -l <rec) -ge 3 ]"
+    let run = try scene.serialq("run", "--retries", "2", "--retry-delay", "1", line)
+    #expect(run.text == "attempt\nattempt\nattempt\n" && run.code == 0, "\(run.errorText)")
+    #expect(run.errorText.contains("job 1 failed, attempt 2; it is tried again"))
+  }
+
   // Fails if a chain goes on after a failure, or a retry of it stays skipped.
   @Test("--if-ok skips the chain after a failure, and retry --failed runs it again in order")
   func chain() throws {

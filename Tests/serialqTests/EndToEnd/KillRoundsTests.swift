@@ -24,9 +24,9 @@ import Testing
     echo start $SERIALQ_JOB >>rec; sleep 0.01; echo end $SERIALQ_JOB >>rec; rmdir busy
     """
 
-  /// Each call that succeeds leaves the id that it printed in `ids`.
+  /// Each call that succeeds leaves the id that it printed in `ids`; no faster than the jobs run.
   private static let adder = """
-    while [ ! -e stop ]; do id=$(serialq add "$JOB") && echo $id >>ids; done
+    while [ ! -e stop ]; do id=$(serialq add "$JOB") && echo $id >>ids; sleep 0.1; done
     """
 
   // Fails if `started` is written after the spawn, an orphan is not waited for, a wake-up is lost,
