@@ -125,10 +125,10 @@ struct Follower {
   /// Prints the rest of an attempt that failed, and is to be followed by another.
   private mutating func leave(_ job: Job, _ output: inout Output) throws(Failure) {
     guard current?.attempt == Attempt(job) else { return }
-    try printLog(&output)
+    try printLog(&output, toEnd: true)
     current = nil
     output.message(
-      isTalkative
+      manner.isTalkative
         ? "[\(job.id)] attempt \(job.run?.attempt ?? 0) failed; it is tried again"
         : "serialq: job \(job.id) failed, attempt \(job.run?.attempt ?? 0); it is tried again")
   }
