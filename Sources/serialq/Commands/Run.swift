@@ -52,7 +52,7 @@ extension Session {
     _ said: Locked<[String]>
   ) throws(Failure) {
     var display = traits.isLive ? RunDisplay(follower.queue, traits) { wakeUp.wake() } : nil
-    defer { output.show([], colour: traits.hasColour) }
+    defer { output.hide() }
     while true {
       wakeUp.drain()
       // Asked before looking: what the runner did before it was done is then there to be seen.

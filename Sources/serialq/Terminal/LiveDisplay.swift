@@ -12,6 +12,7 @@
 struct LiveDisplay {
   private let signals: TerminalSignals
   private let colour: Bool
+  private var window = TerminalWindow(of: STDOUT_FILENO)
   private var clock = FrameClock(startedAt: Clock.monotonic())
   /// When, by the monotonic clock, the times on the screen are written differently.
   private var next: Int64?
@@ -29,22 +30,25 @@ struct LiveDisplay {
     let isBack = signals.takeStop()
     if isBack {
       // Off the screen first, or the shell would write into it.
-      output.show([], colour: colour)
+      output.hide()
       signals.stop()
     }
     guard clock.changed(at: Clock.monotonic()) || isBack else { return nil }
     guard TerminalWindow.isOurs(STDOUT_FILENO) else {
       // Looked at again in a second: nobody says that `fg` has given the terminal back.
-      show([], changesIn: .seconds(1), on: &output)
+      next = Clock.monotonic() + 1_000_000_000
+      output.hide()
       return nil
     }
-    return TerminalWindow(of: STDOUT_FILENO)
+    // Asked once a frame: its lines are made and counted for the same width.
+    window = TerminalWindow(of: STDOUT_FILENO)
+    return window
   }
 
   /// Shows the next frame; the times in it are written differently in `changesIn`, if there are any.
   mutating func show(_ lines: [StyledLine], changesIn: Duration?, on output: inout Output) {
     next = changesIn.map { Clock.monotonic() + Clock.nanoseconds($0) }
-    output.show(lines, colour: colour)
+    output.show(lines, columns: window.columns, colour: colour)
   }
 
   /// How long to wait for something to happen before the next frame is due anyway.

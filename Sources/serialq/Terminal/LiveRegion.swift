@@ -27,7 +27,7 @@ struct LiveRegion: Equatable {
     guard !new.isEmpty else { return erase(columns: columns) }
     // A row that a terminal broke when it became narrower counts as one with the next row until it
     // is erased; drawn over, both would become one again when it gets wider.
-    let isErased = columns != self.columns || new.count < lines.count
+    let isErased = columns != self.columns || new.count < rows(columns: columns)
     let start = isErased ? erase(columns: columns) : start(columns: columns)
     lines = new
     self.columns = columns

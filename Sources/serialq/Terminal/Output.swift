@@ -86,17 +86,24 @@ struct Output {
       Bytes(shown.paint(region.lines, columns: columns, colour: region.colour).utf8), to: results)
   }
 
-  /// Shows these lines, each shorter than the terminal is wide, below everything that was printed,
+  /// Shows these lines, each shorter than the terminal's `columns`, below everything that was printed,
   /// in the place of those shown before; in one write, and none if they are the same.
   ///
   /// For a terminal alone. What cannot be drawn is no failure: the results are what counts.
-  mutating func show(_ lines: [StyledLine], colour: Bool) {
+  mutating func show(_ lines: [StyledLine], columns: Int, colour: Bool) {
     var text = ""
     if isInLine, !lines.isEmpty {
       text = "\r\n"
       isInLine = false
     }
-    text += region.paint(lines, columns: TerminalWindow(of: results).columns, colour: colour)
+    text += region.paint(lines, columns: columns, colour: colour)
+    _ = Self.writeAll(Bytes(text.utf8), to: results)
+  }
+
+  /// Takes away what ``show(_:columns:colour:)`` shows.
+  mutating func hide() {
+    guard !region.lines.isEmpty else { return }
+    let text = region.erase(columns: TerminalWindow(of: results).columns)
     _ = Self.writeAll(Bytes(text.utf8), to: results)
   }
 
