@@ -23,12 +23,13 @@ extension Session {
       if !queue.running.isEmpty { try BackgroundRunner.ensure(folder) }
     }
     if jobs.isEmpty { return tell("serialq: nothing to cancel") }
-    guard let job = running.first else { return tell("serialq: cancelled \(jobs.text)") }
+    let waiting = jobs.filter { $0.state == .waiting }
+    if !waiting.isEmpty { tell("serialq: cancelled \(waiting.text)") }
+    guard let job = running.first else { return }
     let option = QueueName.option(for: call.queue)
     tell(
       """
-      serialq: cancelled \(jobs.text); job \(job.id) is being ended with \
-      \(SignalName.of(signal))
+      serialq: job \(job.id) is being ended with \(SignalName.of(signal))
       Wait for its end: serialq wait\(option) \(job.id)
       """)
   }

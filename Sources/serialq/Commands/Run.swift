@@ -80,6 +80,7 @@ extension Session {
 
   private func tellResult(_ follower: Follower) -> ExitCode {
     let failed = follower.failed
+    let isLeft = follower.queue.isPaused && follower.queue.count(.waiting) > 0
     if messageTraits.isTerminal || !failed.isEmpty {
       let total = follower.succeeded + failed.count
       output.message("serialq: \(follower.succeeded) of \(total) succeeded")
@@ -88,7 +89,7 @@ extension Session {
       let option = QueueName.option(for: follower.queueName)
       output.message("See what went wrong: serialq log\(option) \(id)")
     }
-    guard !follower.queue.isPaused || follower.queue.count(.waiting) == 0 else {
+    guard !isLeft else {
       tellPaused(follower.queueName)
       return failed.isEmpty ? .cannot : .jobFailed
     }

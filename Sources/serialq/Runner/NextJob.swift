@@ -10,10 +10,10 @@ struct NextJob: Promisable {
   var handler: Handler {
     { then in
       runner.step(then) { () throws(Failure) in
-        guard let (job, lock) = try begin() else {
+        guard let job = try begin() else {
           return runner.finish(nil)
         }
-        try run(job, lock)
+        try run(job)
         runner.addNext()
       }
     }
@@ -21,12 +21,12 @@ struct NextJob: Promisable {
 
   /// Chooses the job and writes down that it starts, before there is a process; nil when nothing
   /// waits or the runner was told to end, and then it is no longer the queue's runner.
-  private func begin() throws(Failure) -> (Job, FileDescriptor)? {
+  private func begin() throws(Failure) -> Job? {
     while true {
       runner.supervision.drain()
       let due: Timestamp
       switch try choose() {
-      case .started(let job, let lock): return (job, lock)
+      case .started(let job): return job
       case .nothing: return nil
       case .later(let time): due = time
       }
@@ -35,7 +35,7 @@ struct NextJob: Promisable {
   }
 
   private enum Choice {
-    case started(Job, FileDescriptor)
+    case started(Job)
     case later(Timestamp)
     case nothing
   }
@@ -51,13 +51,15 @@ struct NextJob: Promisable {
         let now = Clock.now()
         switch runner.supervision.isStopped ? .nothing : view.queue.next(now: now) {
         case .run(let job):
-          let lock = try JobLock.take(job.id, runner.folder)
+          try runner.jobLock.withLock { (lock) throws(Failure) in
+            lock = try JobLock.take(job.id, runner.folder)
+          }
           let attempt = (job.run?.attempt ?? 0) + 1
           try scope.append([
             .started(id: job.id, attempt: attempt, at: now, boot: Machine.boot())
           ])
           try view.update()
-          return .started(view.queue.job(job.id) ?? job, lock)
+          return .started(view.queue.job(job.id) ?? job)
         case .skip(let job, let because):
           try scope.append([.skipped(id: job.id, at: now, because: because)], flush: false)
           try view.update()
@@ -74,9 +76,9 @@ struct NextJob: Promisable {
     }
   }
 
-  private func run(_ job: Job, _ lock: FileDescriptor) throws(Failure) {
+  private func run(_ job: Job) throws(Failure) {
     let begun = Clock.monotonic()
-    let (ending, termination) = try perform(job, lock)
+    let (ending, termination) = try perform(job)
     let duration = Clock.monotonic() - begun
     let hook = runner.view.withLock { $0.queue.settings.onFinish }
     let now = Clock.now()
@@ -92,19 +94,12 @@ struct NextJob: Promisable {
   }
 
   /// Spawns the job and waits for its end.
-  private func perform(
-    _ job: Job, _ lock: FileDescriptor
-  ) throws(Failure) -> (Ending, Termination) {
+  private func perform(_ job: Job) throws(Failure) -> (Ending, Termination) {
     let log = try makeLog(of: job)
-    let process = JobProcess(
-      command: job.command,
-      environment: try Environments(runner.folder).load(
-        job.environment, adding: runner.folder.variables(of: job.id)),
-      directory: job.directory, umask: UInt32(job.umask), output: log.raw, lock: lock.raw)
     let limit = Int64(job.limits.timeout)
     var termination = Termination(
       timeLimit: limit > 0 ? Clock.monotonic() + limit * 1_000_000_000 : nil)
-    switch withExtendedLifetime((log, lock), { process.start() }) {
+    switch try spawn(job, log) {
     case .cannotRun(let code, let reason):
       let message = Bytes("serialq: \(reason)\n".utf8)
       try attempt("writing the log") { () throws(SystemError) in try log.writeAll(message) }
@@ -118,6 +113,21 @@ struct NextJob: Promisable {
         try JobLock.existing(job.id, runner.folder)
       }
       return (status.ending, termination)
+    }
+  }
+
+  /// When this returns, only the job's own processes hold its lock.
+  private func spawn(
+    _ job: Job, _ log: FileDescriptor
+  ) throws(Failure) -> JobProcess.Started {
+    let environment = try Environments(runner.folder).load(
+      job.environment, adding: runner.folder.variables(of: job.id))
+    return runner.jobLock.withLock { lock in
+      let process = JobProcess(
+        command: job.command, environment: environment, directory: job.directory,
+        umask: UInt32(job.umask), output: log.raw, lock: lock?.raw)
+      defer { lock = nil }
+      return withExtendedLifetime(log) { process.start() }
     }
   }
 

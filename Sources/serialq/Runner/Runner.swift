@@ -27,6 +27,11 @@ final class Runner: Sendable {
   /// Told to people: what was found, what is waited for.
   let say: @Sendable (String) -> Void
 
+  /// The lock of the job that is about to be spawned.
+  ///
+  /// Closed as soon as the job has it: the runner would seem to be one of the job's processes.
+  let jobLock = Locked<FileDescriptor?>(nil)
+
   /// That of the queue's one runner.
   let lock: FileDescriptor
   private let hasLock: Bool

@@ -126,6 +126,22 @@ import Testing
     try scene.waitForJob(1, .succeeded)
   }
 
+  // Fails if what ran when the machine went down is run again in silence, or holds up the rest.
+  @Test("after a reboot, resume --all reports what was running and runs the rest")
+  func reboot() throws {
+    let scene = try Scene()
+    try scene.add("echo 1 >>rec", "echo 2 >>rec")
+    try Journal(scene.queueFolder()).append([
+      .started(id: 1, attempt: 1, at: Clock.now(), boot: Bytes("an earlier one")),
+      .spawned(id: 1, pid: 1),
+    ])
+    #expect(try scene.serialq("resume", "--all").code == 0)
+    let waited = try scene.serialq("wait")
+    #expect(waited.code == 1 && waited.errorText.contains("job 1 was interrupted"))
+    #expect(try scene.states() == [.interrupted, .succeeded])
+    #expect(try content(scene.path("rec")).text == "2\n")
+  }
+
   // Fails if the system's shutdown counts as a person's cancel: the job would be passed over.
   @Test("a runner that is told to end leaves its job interrupted, and the rest waiting")
   func terminated() throws {
