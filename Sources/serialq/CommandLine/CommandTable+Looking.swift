@@ -38,14 +38,24 @@ extension CommandTable {
     synopsis: ["[status] [options]"],
     description: [
       """
-      Failures first, then the running job with the end of its output, how many wait, and the \
+      Failures that nobody has taken note of first, with the end of their output; then the \
+      running job, how many wait, how far it all is and about how long it will take, and the \
       next command worth typing.
+      """,
       """
+      With -w it is kept up to date on a terminal, until Ctrl-C; elsewhere a line tells of each \
+      job that begins or ends. The exit code is 0, whatever became of the jobs: wait tells that.
+      """,
     ],
-    options: [queue, OptionSpec(.json, help: "Prints the counts and the running job as JSON.")],
+    options: [
+      queue,
+      OptionSpec(.watch, short: "w", help: "Keeps it up to date until interrupted."),
+      OptionSpec(.json, help: "Prints the counts and the running job as JSON."),
+    ],
     operands: .none,
     examples: [
       Example("serialq", "what is going on"),
+      Example("serialq -w", "and goes on telling"),
       Example("serialq status -q video", "in another queue"),
     ]
   )

@@ -46,7 +46,7 @@ enum OptionName: String, CaseIterable {
   case retryDelay = "retry-delay"
   case ifOK = "if-ok"
   case noStart = "no-start"
-  case json, state, failed, last, follow, all, running, signal, before, keep
+  case json, state, failed, last, follow, watch, all, running, signal, before, keep
   case olderThan = "older-than"
   case help, version
 }

@@ -24,8 +24,7 @@ extension Invocation {
     case .run: return .run(try run(words, queue))
     case .list: return .list(try list(words, queue))
     case .status:
-      try refuseOperands(words)
-      return .status(Status(queue: queue, json: words.has(.json)))
+      return .status(try status(words, queue))
     case .show: return .show(try show(words, queue))
     case .log: return .log(try log(words, queue))
     case .help: return try help(words)
@@ -71,6 +70,14 @@ extension Invocation {
       onlyFailed: words.has(.failed), last: words.value(.last).flatMap(ParsedWords.number),
       json: words.has(.json)
     )
+  }
+
+  private static func status(_ words: ParsedWords, _ queue: String) throws(Failure) -> Status {
+    try refuseOperands(words)
+    if words.has(.watch), words.has(.json) {
+      throw words.misused("--watch", "cannot be combined with --json")
+    }
+    return Status(queue: queue, watches: words.has(.watch), json: words.has(.json))
   }
 
   private static func show(_ words: ParsedWords, _ queue: String) throws(Failure) -> Show {

@@ -47,6 +47,8 @@ enum Invocation: Equatable {
 
   struct Status: Equatable {
     var queue: String
+    /// Keeps it up to date until interrupted.
+    var watches = false
     var json: Bool
   }
 

@@ -17,7 +17,15 @@ extension Session {
 
   private mutating func followQueue(_ call: Invocation.Log) throws(Failure) {
     // Without jobs there is nothing to follow, and parts of the queue may not have been made yet.
-    guard let (folder, queue) = try readQueue(named: call.queue), !queue.jobs.isEmpty else {
+    let found = try readQueue(named: call.queue)
+    guard let (folder, queue) = found, !queue.running.isEmpty || queue.count(.waiting) > 0 else {
+      if messageTraits.isTerminal {
+        output.message(
+          """
+          serialq: queue \(call.queue) has nothing to follow; its jobs: \
+          serialq list\(QueueName.option(for: call.queue))
+          """)
+      }
       return
     }
     try follow(.queue, in: folder)
@@ -25,8 +33,9 @@ extension Session {
 
   private mutating func follow(_ subject: Follower.Subject, in folder: QueueFolder) throws(Failure)
   {
-    var follower = try Follower(
-      folder, subject, isTalkative: subject == .queue && messageTraits.isTerminal)
+    let manner = Follower.Manner(
+      isTalkative: subject == .queue && messageTraits.isTerminal, sharesTerminal: traits.isTerminal)
+    var follower = try Follower(folder, subject, manner)
     let hasRunner = try RunnerLock.isHeld(folder)
     if !follower.isAtEnd && !hasRunner {
       let name = folder.name.text

@@ -1,3 +1,5 @@
+import SerialPromises
+
 extension Session {
   /// `serialq run`: runs the queue in the foreground until it is empty, and shows the output.
   mutating func run(_ call: Invocation.Run) throws(Failure) -> ExitCode {
@@ -5,15 +7,26 @@ extension Session {
       try Adding(source, call.job)
     }
     let folder = try spool().makeQueue(named: Bytes(call.job.queue.utf8))
-    var follower = try Follower(folder, .queue, isTalkative: messageTraits.isTerminal)
+    let manner = Follower.Manner(
+      isTalkative: messageTraits.isTerminal, sharesTerminal: traits.isTerminal,
+      isAboveDisplay: traits.isLive)
+    var follower = try Follower(folder, .queue, manner)
     if let ids = try adding?.append(to: folder, startsRunner: false).ids, messageTraits.isTerminal {
       let text = JobID.ranges(of: ids).map(\.text).joined(separator: ", ")
       output.message(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
     }
     let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
     let messages = output
+    let said = Locked<[String]>([])
+    let isLive = traits.isLive
     let runner = try Runner(
-      folder, say: { messages.message($0) }, wake: { wakeUp.wake() })
+      folder,
+      say: { message in
+        // Where something is drawn, only one thread may write: the one that knows what is there.
+        guard isLive else { return messages.message(message) }
+        said.withLock { $0.append(message) }
+        wakeUp.wake()
+      }, wake: { wakeUp.wake() })
     // Obeyed here and not between two pieces of output: who takes the output may have stopped
     // reading, as a pager does, and then the next piece takes for ever.
     let signals = StopSignals { signal, count in
@@ -22,12 +35,12 @@ extension Session {
       } else if runner.hasWork {
         runner.kill()
       } else {
-        StopSignals.die(of: signal)
+        HeardSignals.obey(signal)
       }
       wakeUp.wake()
     }
     runner.start()
-    try follow(runner, &follower, signals, wakeUp)
+    try follow(runner, &follower, signals, wakeUp, said)
     if let failure = runner.failure { throw failure }
     if let signal = signals.first { return tellStopped(by: signal, follower) }
     return tellResult(follower)
@@ -35,15 +48,24 @@ extension Session {
 
   /// Prints until the runner is done, or was stopped and has nothing to wait for.
   private mutating func follow(
-    _ runner: Runner, _ follower: inout Follower, _ signals: StopSignals, _ wakeUp: WakeUpPipe
+    _ runner: Runner, _ follower: inout Follower, _ signals: StopSignals, _ wakeUp: WakeUpPipe,
+    _ said: Locked<[String]>
   ) throws(Failure) {
+    var display = traits.isLive ? RunDisplay(follower.queue, traits) { wakeUp.wake() } : nil
+    defer { output.hide() }
     while true {
       wakeUp.drain()
       // Asked before looking: what the runner did before it was done is then there to be seen.
       let isOver = runner.isDone || (signals.first != nil && !runner.hasWork)
+      for message in said.withLock({ said in
+        defer { said = [] }
+        return said
+      }) { output.message(message) }
       try follower.advance(&output)
       if isOver { return }
-      try follower.wait(orFor: [wakeUp.descriptor])
+      try display?.draw(&follower, isStopping: signals.first != nil, on: &output)
+      try follower.wait(
+        orFor: [wakeUp.descriptor], timeoutMilliseconds: display?.timeoutMilliseconds)
     }
   }
 

@@ -2,7 +2,7 @@
 typealias JobID = Int
 
 /// What a job runs.
-enum Command: Equatable, Sendable {
+enum Command: Hashable, Sendable {
   /// A command line for `/bin/sh -c`.
   case shell(Bytes)
   /// A program and its arguments, passed on exactly.

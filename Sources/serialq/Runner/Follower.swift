@@ -6,10 +6,19 @@ struct Follower {
     case job(JobID)
   }
 
+  /// How it is printed.
+  struct Manner {
+    /// Whether beginnings and ends that went well are said too.
+    var isTalkative = false
+    /// Whether that is said on the terminal that has the output too, so that lines have to be ended.
+    var sharesTerminal = false
+    /// Whether something is drawn below the output, which therefore comes in whole lines.
+    var isAboveDisplay = false
+  }
+
   private let folder: QueueFolder
   private let subject: Subject
-  /// Whether beginnings and ends that went well are said too.
-  private let isTalkative: Bool
+  private let manner: Manner
   private let watch: FileWatch
   private var reader: JournalReader
   private(set) var queue = Queue()
@@ -20,6 +29,8 @@ struct Follower {
   /// Jobs whose end has been told, and was a failure.
   private(set) var failed: [JobID] = []
   private(set) var succeeded = 0
+  /// How often the queue has changed.
+  private(set) var changes = 0
 
   /// One attempt at a job: each has an end of its own.
   private struct Attempt: Hashable {
@@ -33,10 +44,10 @@ struct Follower {
   }
 
   /// Begins to look: what has ended by now is not told.
-  init(_ folder: QueueFolder, _ subject: Subject, isTalkative: Bool) throws(Failure) {
+  init(_ folder: QueueFolder, _ subject: Subject, _ manner: Manner) throws(Failure) {
     self.folder = folder
     self.subject = subject
-    self.isTalkative = isTalkative
+    self.manner = manner
     reader = JournalReader(folder)
     watch = try attempt("watching \(folder.path.text)") { () throws(SystemError) in
       try FileWatch(folders: [folder.path, folder.logs])
@@ -57,10 +68,19 @@ struct Follower {
     }
   }
 
+  /// The line that the running job has begun to print and not ended, if output comes in whole
+  /// lines.
+  mutating func openLine() throws(Failure) -> String? {
+    try current?.log.openLine()
+  }
+
   /// Sleeps until something may have happened: in the queue, or at one of the descriptors.
-  func wait(orFor descriptors: [Int32] = []) throws(Failure) {
+  func wait(
+    orFor descriptors: [Int32] = [], timeoutMilliseconds: Int32? = nil
+  ) throws(Failure) {
     _ = try attempt("waiting") { () throws(SystemError) in
-      try waitForInput(on: [watch.descriptor] + descriptors, timeoutMilliseconds: nil)
+      try waitForInput(
+        on: [watch.descriptor] + descriptors, timeoutMilliseconds: timeoutMilliseconds)
     }
   }
 
@@ -73,6 +93,7 @@ struct Follower {
       if case .added = event { return }
       if let id = event.job, changed.last != id { changed.append(id) }
     }
+    if news.reset || news.applied > 0 { changes += 1 }
     // Every event was told again, so those of old jobs too.
     if news.reset { changed = queue.jobs.map(\.id) }
     for id in changed { try follow(id, &output) }
@@ -91,12 +112,12 @@ struct Follower {
     }
     if current?.attempt != Attempt(job) {
       // An orphan's log goes on; but the end of the job before has been told, so leave it.
-      try printLog(&output)
+      try printLog(&output, toEnd: true)
       current = (Attempt(job), LogReader(folder.log(id)))
-      if isTalkative { output.message("[\(id)] \(job.title)") }
+      if manner.isTalkative { output.message("[\(id)] \(job.title)") }
     }
     guard job.state.isOver else { return }
-    try printLog(&output)
+    try printLog(&output, toEnd: true)
     current = nil
     tellEnd(of: job, &output)
   }
@@ -104,10 +125,10 @@ struct Follower {
   /// Prints the rest of an attempt that failed, and is to be followed by another.
   private mutating func leave(_ job: Job, _ output: inout Output) throws(Failure) {
     guard current?.attempt == Attempt(job) else { return }
-    try printLog(&output)
+    try printLog(&output, toEnd: true)
     current = nil
     output.message(
-      isTalkative
+      manner.isTalkative
         ? "[\(job.id)] attempt \(job.run?.attempt ?? 0) failed; it is tried again"
         : "serialq: job \(job.id) failed, attempt \(job.run?.attempt ?? 0); it is tried again")
   }
@@ -116,17 +137,24 @@ struct Follower {
     told.insert(Attempt(job))
     if job.state == .succeeded { succeeded += 1 }
     if job.state.isFailure { failed.append(job.id) }
-    if isTalkative {
+    if manner.isTalkative {
       output.message("[\(job.id)] \(job.outcomeText)")
     } else if job.state.isFailure {
       output.message("serialq: job \(job.id) \(job.outcomeText): \(job.title)")
     }
   }
 
-  private mutating func printLog(_ output: inout Output) throws(Failure) {
+  private mutating func printLog(
+    _ output: inout Output, toEnd: Bool = false
+  ) throws(Failure) {
     guard var log = current?.log else { return }
-    try log.print(to: &output)
+    try log.print(to: &output, wholeLines: manner.isAboveDisplay && !toEnd)
     current?.log = log
+    // What comes next on the terminal is not a part of the job's last line.
+    if toEnd, manner.isTalkative, manner.sharesTerminal {
+      output.endLine()
+      try output.flush()
+    }
   }
 
   private func isWanted(_ id: JobID) -> Bool {

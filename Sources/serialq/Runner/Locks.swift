@@ -2,15 +2,30 @@
 enum RunnerLock {
   static func open(_ folder: QueueFolder) throws(Failure) -> FileDescriptor {
     try attempt("opening \(folder.runnerLock.text)") { () throws(SystemError) in
-      try FileDescriptor.open(folder.runnerLock, [.readWrite, .create])
+      try FileDescriptor.open(folder.runnerLock, [.readWrite, .append, .create])
     }
   }
 
-  /// Writes into the file who holds its lock: for people, and true only while it is held.
-  static func sign(_ lock: FileDescriptor) {
+  /// Writes into the file who holds its lock, and for which job of a runner that died it waits, if
+  /// for any; true only while it is held.
+  ///
+  /// Only a hint: should it fail, the runner works all the same.
+  static func sign(_ lock: FileDescriptor, orphan id: JobID? = nil) {
+    let wait = id.map { "\(waits)\($0)" } ?? ""
     try? lock.truncate(to: 0)
-    try? lock.writeAll(Bytes("\(Machine.processID())\n".utf8))
+    try? lock.writeAll(Bytes("\(Machine.processID())\(wait)\n".utf8))
   }
+
+  /// The job of a runner that died for which the runner waits; true only while its lock is held.
+  static func orphan(_ folder: QueueFolder) throws(Failure) -> JobID? {
+    try attempt("reading \(folder.runnerLock.text)") { () throws(SystemError) in
+      let text = try FileDescriptor.openIfThere(folder.runnerLock, .read)?.readAll().text
+      let words = text?.split(separator: "\n").first?.split(separator: " ") ?? []
+      return words.count > 1 ? words.last.flatMap { JobID($0) } : nil
+    }
+  }
+
+  private static let waits = " waits for job "
 
   /// Whether a runner is at work.
   static func isHeld(_ folder: QueueFolder) throws(Failure) -> Bool {

@@ -2,7 +2,10 @@
 struct LogReader {
   private let path: Bytes
   private var file: FileDescriptor?
-  private var offset: Int64 = 0
+  /// How far it has been printed, and how far it has been looked at: in between is one line, which
+  /// has no end yet.
+  private var printed: Int64 = 0
+  private var seen: Int64 = 0
 
   init(_ path: Bytes) {
     self.path = path
@@ -10,30 +13,61 @@ struct LogReader {
 
   /// Prints what has come since the last call; nothing if there is no log yet.
   ///
-  /// Ends with the reader too: a job can print faster than this reads, and then there is always
-  /// more.
-  mutating func print(to output: inout Output) throws(Failure) {
+  /// With `wholeLines`, a line without its end is kept back: below it something is drawn. Ends with
+  /// the reader too: a job can print faster than this reads, and then there is always more.
+  mutating func print(to output: inout Output, wholeLines: Bool = false) throws(Failure) {
+    if !wholeLines { seen = printed }
     while !output.readerIsGone {
-      let piece = try next()
+      let piece = try piece(from: seen)
       if piece.isEmpty { return }
-      output.result(piece)
-      try output.flush()
+      let ended = wholeLines ? piece.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } : piece.count
+      if let ended {
+        try printLine(upTo: seen, &output)
+        output.result(Bytes(piece[..<ended]))
+        try output.flush()
+        printed = seen + Int64(ended)
+      }
+      seen += Int64(piece.count)
     }
   }
 
-  private mutating func next() throws(Failure) -> Bytes {
-    let (path, offset, known) = (path, offset, file)
+  /// The state of the line that has no end yet, such as a progress bar, made safe for a terminal.
+  mutating func openLine() throws(Failure) -> String? {
+    let count = min(seen - printed, LogReader.tailSize)
+    guard count > 0 else { return nil }
+    return Visible.lastLines(1, of: try piece(from: seen - count, Int(count))).last
+  }
+
+  /// Prints the beginning of a line that was kept back; read again, as it can be of any length.
+  private mutating func printLine(upTo end: Int64, _ output: inout Output) throws(Failure) {
+    while printed < end, !output.readerIsGone {
+      let piece = try piece(from: printed, Int(min(end - printed, LogReader.pieceSize)))
+      // Cut short by somebody meanwhile.
+      if piece.isEmpty { return printed = end }
+      output.result(piece)
+      // Not flushed when it is short: then the line goes out in one write with its end.
+      printed += Int64(piece.count)
+      if printed < end { try output.flush() }
+    }
+  }
+
+  private static let pieceSize: Int64 = 1 << 16
+  private static let tailSize: Int64 = 8192
+
+  private mutating func piece(
+    from offset: Int64, _ count: Int = Int(pieceSize)
+  ) throws(Failure) -> Bytes {
+    let (path, known) = (path, file)
     let (opened, piece) = try attempt("reading \(path.text)") {
       () throws(SystemError) -> (FileDescriptor?, Bytes) in
       var file = known
       if file == nil { file = try FileDescriptor.openIfThere(path, .read) }
       guard let file else { return (nil, []) }
       var piece: Bytes = []
-      try file.fill(&piece, with: 1 << 16, from: offset)
+      try file.fill(&piece, with: count, from: offset)
       return (file, piece)
     }
     file = opened
-    self.offset += Int64(piece.count)
     return piece
   }
 
@@ -42,7 +76,7 @@ struct LogReader {
     let end = try attempt("reading \(path.text)") { () throws(SystemError) -> Bytes in
       guard let file = try FileDescriptor.openIfThere(path, .read) else { return [] }
       let size = try file.status().size
-      let count = min(size, 8192)
+      let count = min(size, tailSize)
       var bytes: Bytes = []
       try file.fill(&bytes, with: Int(count), from: size - count)
       return bytes

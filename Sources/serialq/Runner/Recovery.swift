@@ -40,6 +40,8 @@ extension Runner {
     }
     // Not held, it is only being looked at.
     if try JobLock.isHeld(job.id, folder) { tell(of: job) }
+    RunnerLock.sign(self.lock, orphan: job.id)
+    defer { RunnerLock.sign(self.lock) }
     let free = try supervision.end { try? lock.lock() }
     try whileWaiting { () throws(Failure) in
       try supervision.wait(

@@ -32,7 +32,8 @@ final class Runner: Sendable {
   /// Closed as soon as the job has it: the runner would seem to be one of the job's processes.
   let jobLock = Locked<FileDescriptor?>(nil)
 
-  private let lock: FileDescriptor
+  /// That of the queue's one runner.
+  let lock: FileDescriptor
   private let hasLock: Bool
   private let manager = PromiseManager(
     on: DispatchQueue(label: "serialq.runner"), onFailure: .stop, diagnostics: .standardError)

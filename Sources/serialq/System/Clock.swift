@@ -14,6 +14,11 @@ enum Clock {
   /// Nanoseconds since some fixed moment, by `clock_gettime(CLOCK_MONOTONIC)`.
   static func monotonic() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
 
+  /// A duration of less than centuries, as ``monotonic()`` counts it.
+  static func nanoseconds(_ duration: Duration) -> Int64 {
+    duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000
+  }
+
   private static func nanoseconds(_ clock: clockid_t) -> Int64 {
     var time = timespec()
     // Cannot fail: the clock is a constant that the system has, the pointer is good.

@@ -18,6 +18,44 @@ enum Humanize {
     }
   }
 
+  /// Writes a time that is counted while it passes: `9s`, not `9.4s`; else as ``duration(_:)``.
+  static func seconds(_ duration: Duration) -> String {
+    let seconds = max(.zero, duration).components.seconds
+    return seconds < 10 ? "\(seconds)s" : Self.duration(.seconds(seconds))
+  }
+
+  /// Writes how long ago something was: `just now`, `5m ago`, `2h 03m ago` or `3d 04h ago`.
+  static func age(_ duration: Duration) -> String {
+    let seconds = duration.components.seconds
+    if seconds < 60 { return "just now" }
+    return (seconds < 3_600 ? "\(seconds / 60)m" : Self.duration(duration)) + " ago"
+  }
+
+  /// How long until a time that grows has as many full `seconds` as a multiple of that.
+  static func rest(of seconds: Int64, after duration: Duration) -> Duration {
+    let (whole, attoseconds) = max(.zero, duration).components
+    return .seconds(seconds - whole % seconds)
+      - Duration(secondsComponent: 0, attosecondsComponent: attoseconds)
+  }
+
+  /// How long until a time that shrinks has fewer full seconds.
+  static func untilLess(than duration: Duration) -> Duration {
+    Duration(secondsComponent: 0, attosecondsComponent: duration.components.attoseconds)
+      + .milliseconds(1)
+  }
+
+  /// Writes a time that is only guessed, rounded up to what a guess is worth: `20s`, `5m`, `2h 10m`
+  /// or `3d 04h`.
+  static func about(_ duration: Duration) -> String {
+    func rounded(_ unit: Int64) -> Int64 {
+      (max(1, duration.components.seconds + (duration.components.attoseconds > 0 ? 1 : 0))
+        + unit - 1) / unit * unit
+    }
+    if rounded(10) < 60 { return "\(rounded(10))s" }
+    if rounded(60) < 3_600 { return "\(rounded(60) / 60)m" }
+    return Self.duration(.seconds(rounded(600)))
+  }
+
   /// Reads `90`, `90s`, `30m`, `2h` or `7d`; `nil` for anything else and for over a century.
   static func parseDuration(_ text: Bytes) -> Duration? {
     let units: [UInt8: Int64] = [

@@ -12,6 +12,10 @@ struct Output {
   private let results: Int32
   private let messages: Int32
   private var pending = Bytes()
+  /// What is drawn below the results on a terminal.
+  private var region = LiveRegion()
+  /// Whether the results so far end in the middle of a line.
+  private var isInLine = false
 
   /// Whether nobody reads the results any more (`serialq list | head -1`).
   ///
@@ -41,9 +45,19 @@ struct Output {
 
   /// Writes what is pending; fails if it cannot all be written (a full disk).
   mutating func flush() throws(Failure) {
-    let bytes = pending
+    guard !pending.isEmpty else { return }
+    var bytes = pending
     pending.removeAll(keepingCapacity: true)
     guard !readerIsGone else { return }
+    isInLine = bytes.last != UInt8(ascii: "\n")
+    if !region.lines.isEmpty {
+      let columns = TerminalWindow(of: results).columns
+      // A row that is begun is no place to draw below.
+      bytes =
+        isInLine
+        ? Bytes(region.erase(columns: columns).utf8) + bytes
+        : region.above(bytes, columns: columns)
+    }
     switch Self.writeAll(bytes, to: results) {
     case 0: return
     case EPIPE: readerIsGone = true
@@ -59,7 +73,44 @@ struct Output {
   ///
   /// Where messages cannot be written there is nobody left to tell.
   func message(_ text: String) {
-    _ = Self.writeAll(Bytes("\(text)\n".utf8), to: messages)
+    let line = Bytes("\(text)\n".utf8)
+    guard !region.lines.isEmpty else {
+      _ = Self.writeAll(line, to: messages)
+      return
+    }
+    var shown = region
+    let columns = TerminalWindow(of: results).columns
+    _ = Self.writeAll(Bytes(shown.erase(columns: columns).utf8), to: results)
+    _ = Self.writeAll(line, to: messages)
+    _ = Self.writeAll(
+      Bytes(shown.paint(region.lines, columns: columns, colour: region.colour).utf8), to: results)
+  }
+
+  /// Shows these lines, each shorter than the terminal's `columns`, below everything that was printed,
+  /// in the place of those shown before; in one write, and none if they are the same.
+  ///
+  /// For a terminal alone. What cannot be drawn is no failure: the results are what counts.
+  mutating func show(_ lines: [StyledLine], columns: Int, colour: Bool) {
+    var text = ""
+    if isInLine, !lines.isEmpty {
+      text = "\r\n"
+      isInLine = false
+    }
+    text += region.paint(lines, columns: columns, colour: colour)
+    _ = Self.writeAll(Bytes(text.utf8), to: results)
+  }
+
+  /// Takes away what ``show(_:columns:colour:)`` shows.
+  mutating func hide() {
+    guard !region.lines.isEmpty else { return }
+    let text = region.erase(columns: TerminalWindow(of: results).columns)
+    _ = Self.writeAll(Bytes(text.utf8), to: results)
+  }
+
+  /// Adds the newline that the results lack, so that what comes next on the same terminal begins a
+  /// line.
+  mutating func endLine() {
+    if pending.last.map({ $0 != UInt8(ascii: "\n") }) ?? isInLine { result("\n") }
   }
 
   /// Writes all of `bytes`, by `write(2)`; returns 0 or the error number.

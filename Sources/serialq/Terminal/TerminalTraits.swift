@@ -4,12 +4,15 @@
   import Darwin
 #endif
 
-/// What may be printed to a descriptor: whether it is a terminal, how wide, and whether in colour.
+/// What may be printed to a descriptor: whether it is a terminal, how wide, whether in colour and drawn
+/// over.
 struct TerminalTraits: Equatable {
   var isTerminal: Bool
   /// In columns; `nil` if there is no limit to keep to.
   var width: Int?
   var hasColour: Bool
+  /// Whether lines on it can be drawn over.
+  var isLive: Bool
 
   /// Decides from what the system says; `variable` gives a variable of the environment.
   ///
@@ -19,9 +22,10 @@ struct TerminalTraits: Equatable {
     self.isTerminal = isTerminal
     width = variable("COLUMNS").flatMap(ParsedWords.number) ?? windowColumns
     let isRefused = variable("NO_COLOR")?.isEmpty == false
-    // Without TERM nothing is known of the terminal, not even that it can do colour.
+    // Without TERM nothing is known of the terminal, not even that it can move the cursor.
     let isDumb = variable("TERM").map { $0.isEmpty || $0 == Bytes("dumb") } ?? true
-    hasColour = isTerminal && !isRefused && !isDumb
+    isLive = isTerminal && !isDumb
+    hasColour = isLive && !isRefused
   }
 
   /// Asks `descriptor`: `isatty(3)`, and `ioctl(2)` with TIOCGWINSZ.

@@ -84,7 +84,7 @@ import Testing
     let follower = try scene.start("log", "-q", "other", "-f", "1")
     try follower.waitForErrors("serialq run -q other\n")
     #expect(try call("run").contains("serialq log -q other 1\n"))
-    #expect(try call("status").contains("2 more failed: serialq list -q other --failed\n"))
+    #expect(try call("status").contains("4 more failed: serialq list -q other --failed\n"))
     #expect(try call("status").contains("serialq log -q other 7\n"))
     #expect(try follower.wait().code == 0)
     let run = try scene.start("run", "-q", "other", "echo up; read x <gate")

@@ -112,7 +112,7 @@ import Testing
   private func runner(_ scene: Scene) throws -> Int32? {
     let folder = try scene.queueFolder()
     guard try RunnerLock.isHeld(folder) else { return nil }
-    return try Int32(content(folder.runnerLock).text.dropLast())
+    return try Int32(content(folder.runnerLock).text.prefix { $0.isNumber })
   }
 
   /// Kills the running job with all its processes; its id, if there was one.

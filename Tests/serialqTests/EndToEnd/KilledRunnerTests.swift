@@ -102,7 +102,7 @@ import Testing
     lock.unlock()
     let status = try scene.serialq()
     #expect(status.text.contains("its runner died, and so did the job"))
-    #expect(status.text.contains("Run them:  serialq run"))
+    #expect(status.text.contains("Run them here:  serialq run\n"))
     #expect(try scene.serialq("run").code == 1)
     withExtendedLifetime(gate) {}
   }

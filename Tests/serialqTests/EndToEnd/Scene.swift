@@ -110,7 +110,7 @@ final class Scene {
   /// The runner that is at work.
   private func runner(_ folder: QueueFolder) -> Int32? {
     guard (try? RunnerLock.isHeld(folder)) == true else { return nil }
-    return (try? content(folder.runnerLock)).flatMap { Int32($0.text.dropLast()) }
+    return (try? content(folder.runnerLock)).flatMap { Int32($0.text.prefix { $0.isNumber }) }
   }
 
   /// The process of the runner, waited for.

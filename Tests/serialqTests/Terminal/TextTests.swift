@@ -92,6 +92,28 @@ import Testing
     }
   }
 
+  // Fails if a tenth of a second is shown of a time that is counted by the second.
+  @Test("times that grow are written in full seconds")
+  func growing() {
+    let expected: [(Duration, String)] = [
+      (.milliseconds(-1), "0s"), (.milliseconds(999), "0s"), (.milliseconds(9_999), "9s"),
+      (.seconds(10), "10s"), (.seconds(65), "1m 05s"), (.seconds(7_380), "2h 03m"),
+    ]
+    for (duration, text) in expected { #expect(Humanize.seconds(duration) == text) }
+  }
+
+  // Fails if a guess is written to the second, or rounded down: what is late is worse than early.
+  @Test("guessed times are rounded up to what a guess is worth")
+  func guessed() {
+    let expected: [(Duration, String)] = [
+      (.zero, "10s"), (.milliseconds(1), "10s"), (.seconds(10), "10s"),
+      (.milliseconds(10_001), "20s"), (.seconds(50), "50s"), (.seconds(51), "1m"),
+      (.seconds(61), "2m"), (.seconds(3_540), "59m"), (.seconds(3_541), "1h 00m"),
+      (.seconds(3_601), "1h 10m"), (.seconds(90_000), "1d 01h"),
+    ]
+    for (duration, text) in expected { #expect(Humanize.about(duration) == text, "\(duration)") }
+  }
+
   // Fails if the product of number and unit is not bounded, or a sign is let in.
   @Test("durations are read, and only durations")
   func parsing() {

@@ -1,0 +1,246 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// What `run` draws on a terminal, as captured from one.
+@Suite(.enabled(if: Terminal.isThere, "tmux is not installed"))
+struct LiveRunTests {
+  // Fails if the display is not below the output, does not go on with the queue, or is left behind.
+  @Test("run shows the running job and the progress below the output, and takes them away")
+  func eighty() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let terminal = try Terminal(scene)
+    try scene.add("echo one; exit 3", "echo two; read x <gate; echo over", "echo three")
+    try terminal.type("serialq run")
+    try terminal.waitForScreen(
+      """
+      $ serialq run
+      [1] echo one; exit 3
+      one
+      [1] failed with exit code 3 after TIME
+      [2] echo two; read x <gate; echo over
+      two
+      [2] echo two; read x <gate; echo over TIME
+      [!!!!!!>............] 1 of 3 done, 1 failed
+      """)
+    try gate.open()
+    try terminal.waitForScreen(
+      """
+      $ serialq run
+      [1] echo one; exit 3
+      one
+      [1] failed with exit code 3 after TIME
+      [2] echo two; read x <gate; echo over
+      two
+      over
+      [2] succeeded after TIME
+      [3] echo three
+      three
+      [3] succeeded after TIME
+      serialq: 2 of 3 succeeded
+      See what went wrong: serialq log 1
+      $
+      """)
+  }
+
+  // Fails if the width is counted in bytes or characters: then lines break, and are left behind.
+  @Test("at 40 columns a long command of wide characters is cut to one line")
+  func forty() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let terminal = try Terminal(scene, columns: 40)
+    try scene.add("true", "read x <gate; : 翻訳する 日本語ドキュメント 日本語ドキュメント", "true")
+    try terminal.type("serialq run -q default")
+    try terminal.waitForScreen(
+      """
+      $ serialq run -q default
+      [1] true
+      [1] succeeded after TIME
+      [2] read x <gate; : 翻訳する 日本語ドキ
+      ュメント 日本語ドキュメント
+      [2] read x <gate; : 翻訳する … TIME
+      [###>.....] 1 of 3 done, about TIME left
+      """)
+    try gate.open()
+    try terminal.waitForLine("serialq: 3 of 3 succeeded")
+    let screen = try terminal.screen()
+    #expect(!screen.contains { $0.contains("…") || $0.contains(" done") })
+  }
+
+  // Fails if the lines that a narrower terminal broke anew are counted as one row each.
+  //
+  // While it waits for hours, nothing is drawn by the second: tmux tells a program of its new size
+  // up to a quarter of a second after the screen has it, and a frame in between finds other rows.
+  @Test("a terminal that is resized meanwhile is left without garbage")
+  func resized() throws {
+    let scene = try Scene()
+    let terminal = try Terminal(scene)
+    let add = try scene.serialq(
+      "add", "--no-start", "--retries", "1", "--retry-delay", "20h", "seq 30; exit 1")
+    #expect(add.code == 0)
+    try terminal.type("clear; serialq run 2>/dev/null")
+    /// All that there is, above the top of the screen too.
+    func wait(_ display: String...) throws {
+      let numbers = (1...30).map(String.init)
+      try terminal.waitFor("\n\(display.joined(separator: "\n"))") { $0 == numbers + display }
+    }
+    try wait("Job 1 is tried again in 19h 59m.", "[...................] 0 of 1 done")
+    for _ in 1...3 {
+      try terminal.resize(columns: 20, rows: 24)
+      try wait("Job 1 is tried aga…", "[.....] 0 of 1 done")
+      try terminal.resize(columns: 40, rows: 20)
+      try wait("Job 1 is tried again in 19h 59m.", "[.........] 0 of 1 done")
+      try terminal.resize(columns: 30, rows: 4)
+      try wait("Job 1 is tried again in 19h …", "[.......] 0 of 1 done")
+      try terminal.resize(columns: 80, rows: 24)
+      try wait("Job 1 is tried again in 19h 59m.", "[...................] 0 of 1 done")
+    }
+    try terminal.press("C-c")
+    try wait("$")
+  }
+
+  // Fails if what a job prints without ending the line is sent into the display as it is.
+  @Test(
+    "a line that is drawn over and over is shown in its last state, and nothing steers the terminal"
+  )
+  func openLines() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let terminal = try Terminal(scene)
+    try scene.add(
+      "printf 'a\\n10%%\\r50%%'; read x <gate; printf '\\r60%%\\033[2J\\007'; read x <gate; echo; :"
+    )
+    try terminal.type("clear; serialq run 2>/dev/null")
+    func shown(_ line: String) -> String {
+      """
+      a
+      | \(line)
+      [1] printf 'a\\n10%%\\r50%%'; read x <gate; printf '\\r60%%\\033[2J\\007'; … TIME
+      [>..................] 0 of 1 done
+      """
+    }
+    try terminal.waitForScreen(shown("50%"))
+    try gate.open()
+    try terminal.waitForScreen(shown("60%^[[2J^G"))
+    try gate.open()
+    // Ended, it is the job's own output, and comes as it is: this one clears the screen.
+    try terminal.waitForScreen("a\n60%\n\n\n$")
+  }
+
+  // Fails if colour is printed all the same, or the display is given up with it.
+  @Test("NO_COLOR takes the colours away, and nothing else")
+  func noColour() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    for (variables, isColoured) in [([], true), (["NO_COLOR=1"], false)] {
+      let terminal = try Terminal(scene, variables: variables)
+      try terminal.type("clear; serialq run 'read x <gate' 2>/dev/null")
+      try terminal.waitFor("the bar") { $0.last == "[>..................] 0 of 1 done" }
+      let coloured = try terminal.screen(colours: true).joined().contains("\u{1B}[")
+      #expect(coloured == isColoured)
+      try gate.open()
+      try terminal.waitForScreen("$")
+    }
+  }
+
+  // Fails if anything but text is sent to a terminal that knows nothing else, or a line is kept back.
+  @Test("on a dumb terminal there are plain lines, and output comes as it is printed")
+  func dumb() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let terminal = try Terminal(scene)
+    try scene.add("printf 'half a line'; read x <gate; printf ', and the rest'")
+    try terminal.type("clear; TERM=dumb serialq run")
+    try terminal.waitForLine("half a line")
+    #expect(try terminal.screen().last == "half a line")
+    try gate.open()
+    try terminal.waitForScreen(
+      """
+      [1] printf 'half a line'; read x <gate; printf ', and the rest'
+      half a line, and the rest
+      [1] succeeded after TIME
+      serialq: 1 of 1 succeeded
+      $
+      """)
+  }
+
+  // Fails if the display stays, the modes of the terminal were changed, or the cursor hidden.
+  @Test("Ctrl-C stops the job and leaves the terminal as it was")
+  func interrupted() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let terminal = try Terminal(scene)
+    try terminal.type("stty -g >before; clear; serialq run 'echo begun; read x <gate'")
+    try terminal.waitForLine("[>..................] 0 of 1 done")
+    #expect(try terminal.isCursorShown())
+    try terminal.press("C-c")
+    try terminal.waitForScreen(
+      """
+      queued job 1
+      [1] echo begun; read x <gate
+      begun
+      [1] was cancelled after TIME
+      serialq: stopped by SIGINT; nothing waits
+      $
+      """)
+    try terminal.type("stty -g | cmp - before && echo same")
+    try terminal.waitForLine("same")
+    #expect(try terminal.isCursorShown())
+    withExtendedLifetime(gate) {}
+  }
+
+  // Fails if the display stays among what the shell prints, is drawn there while stopped or in the
+  // background, or does not come back.
+  @Test("Ctrl-Z makes room for the shell, and fg brings the display back")
+  func stopped() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let terminal = try Terminal(scene)
+    try terminal.type("clear; serialq run 'read x <gate' 2>/dev/null")
+    let bar = "[>..................] 0 of 1 done"
+    for _ in 1...2 {
+      try terminal.waitFor("the bar") { $0.last == bar }
+      try terminal.press("C-z")
+      let stopped = try terminal.waitFor("the prompt") { $0.last == "$" }
+      #expect(!stopped.contains(bar))
+      try terminal.type("clear; fg")
+    }
+    try terminal.waitForScreen(
+      "serialq run 'read x <gate' 2> /dev/null\n[1] read x <gate TIME\n\(bar)")
+    try terminal.press("C-z")
+    try terminal.waitFor("the prompt") { $0.last == "$" }
+    try terminal.type("clear; bg")
+    try terminal.waitFor("the prompt") { $0.last == "$" }
+    try terminal.type("clear; wait")
+    try gate.open()
+    try terminal.waitFor("the end") { $0.last == "$" && $0.count > 1 }
+    #expect(try terminal.screen().allSatisfy { !$0.contains("done") && !$0.contains(bar) })
+    #expect(try scene.states() == [.succeeded])
+  }
+
+  // Fails if the cursor is left in the middle of the display, or something has to be restored.
+  @Test("after a kill -9 the prompt comes below the display, on a line of its own")
+  func killed() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let terminal = try Terminal(scene)
+    try terminal.type("clear; serialq run 'echo $PPID >pid; read x <gate' 2>/dev/null")
+    let bar = "[>..................] 0 of 1 done"
+    try terminal.waitFor("the bar") { $0.last == bar }
+    try scene.waitForFile("pid", "\n")
+    let pid = try #require(Int32(content(scene.path("pid")).text.dropLast()))
+    kill(pid, SIGKILL)
+    let screen = try terminal.waitFor("the prompt") { $0.last == "$" }
+    #expect(screen.first == "[1] echo $PPID >pid; read x <gate TIME")
+    #expect(screen[1] == bar && screen[2].hasPrefix("Killed"))
+    #expect(try terminal.isCursorShown())
+    try gate.open()
+  }
+}

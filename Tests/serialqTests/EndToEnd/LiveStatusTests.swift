@@ -1,0 +1,176 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// `status -w`, as captured from a terminal, and elsewhere.
+@Suite(.enabled(if: Terminal.isThere, "tmux is not installed"))
+struct LiveStatusTests {
+  // Fails if it does not see an event, shows an old state, or ends by itself.
+  @Test("status -w goes on with the queue, and ends with Ctrl-C and 0")
+  func watch() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let terminal = try Terminal(scene)
+    try terminal.type("clear; serialq -w; echo ended $?")
+    try terminal.waitForScreen(
+      """
+      Queue default is empty.
+      Add a job:        serialq add 'make test'
+      Everything else:  serialq help
+      """)
+    try scene.add("echo oh; exit 3", "printf '1%%\\r2%%'; read x <gate", "true")
+    try terminal.waitForScreen(
+      """
+      3 waiting, next is job 1: echo oh; exit 3
+      No runner is at work.
+      [...................] 0 of 3 done
+
+      Run them here:  serialq run
+      In background:  serialq resume
+      """)
+    let run = try scene.start("run")
+    try terminal.waitForScreen(
+      """
+      Job 1: echo oh; exit 3
+        failed with exit code 3 after TIME, just now
+        | oh
+
+      Job 2: printf '1%%\\r2%%'; read x <gate
+        running for TIME
+        | 2%
+
+      1 waiting, next is job 3: true
+      [!!!!!!>............] 1 of 3 done, 1 failed
+
+      Look why:      serialq log 1
+      Run again:     serialq retry 1
+      Mark as seen:  serialq ack 1
+      Watch:         serialq log -f
+      End it:        serialq cancel 2
+      """)
+    try gate.open()
+    let end = """
+      Job 1: echo oh; exit 3
+        failed with exit code 3 after TIME, just now
+        | oh
+
+      Nothing runs, nothing waits: 2 succeeded, 1 failed.
+
+      Look why:      serialq log 1
+      Run again:     serialq retry 1
+      Mark as seen:  serialq ack 1
+      """
+    try terminal.waitForScreen(end)
+    #expect(try run.wait().code == 1)
+    try terminal.press("C-c")
+    try terminal.waitForScreen("\(end)\n^Cended 0\n$")
+  }
+
+  // Fails if a line breaks at a width, or resizing leaves anything behind.
+  @Test("status -w fits any terminal, resized meanwhile too")
+  func sizes() throws {
+    let scene = try Scene()
+    let terminal = try Terminal(scene, columns: 40, rows: 20)
+    let words = "日本語ドキュメント 日本語ドキュメント 日本語ドキュメント"
+    #expect(try scene.serialq("run", "echo \(words); exit 1").code == 1)
+    try terminal.type("clear; seq 30; serialq -w")
+    let numbers = (1...30).map(String.init)
+    func wait(_ lines: [String]) throws {
+      let advice = [
+        "", "Look why:      serialq log 1", "Run again:     serialq retry 1",
+        "Mark as seen:  serialq ack 1",
+      ]
+      try terminal.waitFor(lines.joined(separator: "\n")) { $0 == numbers + lines + advice }
+    }
+    let all = [
+      "Job 1: echo \(words); exit 1", "  failed with exit code 1 after TIME, just now",
+      "  | \(words)", "", "Nothing runs, nothing waits: 1 failed.",
+    ]
+    let narrow = [
+      "Job 1: echo 日本語ドキュメント 日本語…", "  failed with exit code 1 after TIME, …",
+      "  | 日本語ドキュメント 日本語ドキュメ…", "", all[4],
+    ]
+    for _ in 1...2 {
+      try wait(narrow)
+      try terminal.resize(columns: 80, rows: 20)
+      try wait(all)
+      try terminal.resize(columns: 40, rows: 24)
+    }
+    try wait(narrow)
+  }
+
+  // Fails if anything but lines of text is printed where nobody can draw, or the end of one is missed.
+  @Test("elsewhere status -w prints a line for each job that begins or ends")
+  func plain() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("true")
+    let watch = try scene.start("status", "-w")
+    try watch.waitForOutput("1 waiting, next is job 1: true\n")
+    let run = try scene.start("run", "read x <gate; exit 3")
+    try watch.waitForOutput("job 2 begins: read x <gate; exit 3\n")
+    try gate.open()
+    #expect(try run.wait().code == 1)
+    try watch.waitForOutput("job 2 failed with exit code 3 after ")
+    watch.send(SIGINT)
+    let outcome = try watch.wait()
+    #expect(outcome.code == 0 && outcome.errors.isEmpty && !outcome.output.contains(0x1B))
+    let told = outcome.text.split(separator: "\n").suffix(5).map { $0.prefix(12) }
+    #expect(
+      told == ["job 2 waits:", "job 1 begins", "job 1 succee", "job 2 begins", "job 2 failed"])
+  }
+
+  // Fails if the output of two jobs cannot be told apart, or what has no newline swallows the next line.
+  @Test("log -f follows the queue with a line for each job that begins and ends")
+  func log() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let terminal = try Terminal(scene)
+    try scene.add("printf one; read x <gate", "echo two; exit 3")
+    let run = try scene.start("run")
+    try scene.waitForLog(1, "one")
+    try terminal.type("clear; serialq log -f; serialq log -f")
+    try terminal.waitForScreen("[1] printf one; read x <gate\none")
+    try gate.open()
+    try terminal.waitForScreen(
+      """
+      [1] printf one; read x <gate
+      one
+      [1] succeeded after TIME
+      [2] echo two; exit 3
+      two
+      [2] failed with exit code 3 after TIME
+      serialq: queue default has nothing to follow; its jobs: serialq list
+      $
+      """)
+    #expect(try run.wait().code == 1)
+  }
+
+  // Fails if a runner that waits for an orphan is taken for one at work.
+  @Test("a runner that waits for an orphan is told, with the process and how to end it")
+  func orphan() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("echo begun; read x <gate", "true")
+    let first = try scene.start("run")
+    let job = try scene.waitForProcess(of: 1)
+    first.send(SIGKILL)
+    _ = try first.wait()
+    let second = try scene.start("run")
+    try second.waitForErrors("waiting for its end")
+    let status = try scene.serialq()
+    #expect(status.text.contains("running for") && status.text.contains("process \(job)"))
+    #expect(status.text.contains("its runner died; the next job waits until it has ended"))
+    #expect(status.text.contains("End it:      serialq cancel 1\n"))
+    #expect(status.text.contains("Or by hand:  kill -- -\(job)\n"))
+    try gate.open()
+    #expect(try second.wait().code == 1)
+    #expect(try scene.serialq().text.contains("was interrupted"))
+  }
+}

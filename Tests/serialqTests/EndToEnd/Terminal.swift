@@ -1,0 +1,125 @@
+import Foundation
+import Testing
+
+@testable import serialq
+
+/// A real terminal, with a shell in it, as a person has it: a window of `tmux(1)`.
+///
+/// On a server of its own, which ends with the last reference to it.
+final class Terminal {
+  private let scene: Scene
+  private let socket: Bytes
+  /// Grows with everything that the terminal gets to show.
+  private let record: Bytes
+  private let watch: FileWatch
+  private let columns: Int
+
+  /// Opens a window of this size with a shell that has `variables` beside what every program in the
+  /// scene gets.
+  init(
+    _ scene: Scene, columns: Int = 80, rows: Int = 24, variables: [String] = []
+  ) throws {
+    self.scene = scene
+    self.columns = columns
+    socket = scene.folder.path("tmux")
+    let folder = scene.folder.path("screen")
+    _ = try FileSystem.makeFolder(folder)
+    record = folder.appending(path: Bytes("record"))
+    watch = try FileWatch(folders: [folder])
+    // Job control as at a prompt, and nothing of whoever runs the tests.
+    let shell =
+      ["/usr/bin/env"] + variables + ["PS1=$ ", "/bin/bash", "--norc", "--noprofile", "-i"]
+    try tmux(["new-session", "-d", "-x", "\(columns)", "-y", "\(rows)"] + shell)
+    try tmux(["pipe-pane", "cat >>'\(record.text)'"])
+    // As `clear`, and what has gone out at the top is forgotten too.
+    try type("PS1='$ '; clear() { printf '\\e[H\\e[2J\\e[3J'; }; clear")
+    try waitFor("an empty screen") { $0 == ["$"] }
+  }
+
+  deinit { _ = try? tmux(["kill-server"]) }
+
+  /// Whether there is a tmux; the test that needs it names it when there is none.
+  static var isThere: Bool {
+    ["/usr/bin/tmux", "/usr/local/bin/tmux", "/opt/homebrew/bin/tmux"].contains {
+      FileManager.default.isExecutableFile(atPath: $0)
+    }
+  }
+
+  /// Types a line, and Enter.
+  func type(_ line: String) throws {
+    try tmux(["send-keys", "-l", line])
+    try press("Enter")
+  }
+
+  /// Presses a key by its name: `C-c`, `Enter`.
+  func press(_ key: String) throws { try tmux(["send-keys", key]) }
+
+  func resize(columns: Int, rows: Int) throws {
+    try tmux(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
+  }
+
+  /// What is to be seen, and what has gone out of it at the top, without the empty rows at the end;
+  /// times are TIME.
+  func screen(colours: Bool = false) throws -> [String] {
+    let captured = try tmux(["capture-pane", "-p", "-S", "-"] + (colours ? ["-e"] : []))
+    var lines = captured.split(separator: "\n", omittingEmptySubsequences: false).map {
+      Terminal.untimed(String($0))
+    }
+    while lines.last?.isEmpty == true { lines.removeLast() }
+    return lines
+  }
+
+  func isCursorShown() throws -> Bool {
+    try tmux(["display-message", "-p", "#{cursor_flag}"]) == "1\n"
+  }
+
+  /// Waits until the screen is as `condition` wants it, and gives it: looks whenever anything was
+  /// sent to the terminal.
+  @discardableResult
+  func waitFor(
+    _ what: String, _ condition: ([String]) -> Bool
+  ) throws -> [String] {
+    // A display that shows the time sends something every second, so each wait alone would never
+    // run out of patience.
+    let end = Clock.monotonic() + Int64(Launched.patience) * 1_000_000_000
+    while true {
+      watch.drain()
+      let screen = try screen()
+      if condition(screen) { return screen }
+      let left = Int32(clamping: max(0, end - Clock.monotonic()) / 1_000_000)
+      if try waitForInput(on: [watch.descriptor], timeoutMilliseconds: left) == [false] {
+        throw Failure("waiting for \(what)", screen.joined(separator: "\n"))
+      }
+    }
+  }
+
+  /// Waits until the screen shows exactly these lines.
+  func waitForScreen(_ lines: String) throws {
+    let expected = lines.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    try waitFor("\n\(lines)\nbut there is") { $0 == expected }
+  }
+
+  /// Waits until a line of the screen begins like this.
+  func waitForLine(_ start: String) throws {
+    try waitFor(start) { $0.contains { $0.hasPrefix(start) } }
+  }
+
+  /// Durations, which differ from run to run, and the spaces before them.
+  private static func untimed(_ line: String) -> String {
+    line.replacing(/\ *\b(\d+\.\ds|\d+[smh]( \d\d[smh])?)( ago| left|$)/) { " TIME\($0.3)" }
+      .replacing(/\ *\b\d+\.\ds/, with: " TIME")
+  }
+
+  @discardableResult
+  private func tmux(_ words: [String]) throws -> String {
+    let program = [Bytes("/usr/bin/env"), Bytes("tmux"), Bytes("-S"), socket, Bytes("-f/dev/null")]
+    let outcome = try scene.launch(program + words.map { Bytes($0.utf8) }) {
+      $0.environment.append(Bytes("LC_ALL=C.UTF-8"))
+      $0.environment.append(Bytes("TERM=xterm-256color"))
+    }.wait()
+    guard outcome.code == 0 else {
+      throw Failure("tmux \(words.first ?? "")", outcome.errorText)
+    }
+    return outcome.text
+  }
+}

@@ -1,0 +1,89 @@
+import Testing
+
+@testable import serialq
+
+@Suite struct QueueProgressTests {
+  private func at(_ second: Int64) -> Timestamp {
+    Timestamp(microseconds: 1_800_000_000_000_000 + second * 1_000_000)
+  }
+
+  /// A queue after these events; a job is added at the second that is given.
+  private func queue(_ events: [Event]) -> Queue {
+    var queue = Queue()
+    for event in events { queue.apply(event) }
+    return queue
+  }
+
+  private func add(_ id: JobID, at second: Int64) -> Event {
+    var job = newJob(id)
+    job.at = at(second)
+    return .added(job)
+  }
+
+  private func start(_ id: JobID, at second: Int64) -> Event {
+    .started(id: id, attempt: 1, at: at(second), boot: [])
+  }
+
+  private func end(_ id: JobID, at second: Int64, _ code: Int32 = 0) -> Event {
+    .ended(id: id, at: at(second), duration: 1_000_000_000, how: .exited(code), cause: .itself)
+  }
+
+  // Fails if the bar is about all of history, or begins with the jobs that wait now.
+  @Test("progress is that of the jobs since the queue was last idle")
+  func batch() {
+    var events = [
+      add(1, at: 0), start(1, at: 0), end(1, at: 10, 1), add(2, at: 20), start(2, at: 20),
+      add(3, at: 25), end(2, at: 30), start(3, at: 30), add(4, at: 35), end(3, at: 40, 3),
+      start(4, at: 40), add(5, at: 41),
+    ]
+    #expect(
+      QueueProgress(queue(events)).bar
+        == ProgressBar(over: 2, failed: 1, running: 1, waiting: 1))
+    events += [end(4, at: 50), start(5, at: 50), end(5, at: 60)]
+    #expect(
+      QueueProgress(queue(events)).bar
+        == ProgressBar(over: 4, failed: 1, running: 0, waiting: 0))
+    events += [add(6, at: 70)]
+    #expect(
+      QueueProgress(queue(events)).bar
+        == ProgressBar(over: 0, failed: 0, running: 0, waiting: 1))
+  }
+
+  // Fails if a job that is tried again brings back everything that ended since it was first added.
+  @Test("a job that was queued again is counted from then on")
+  func again() {
+    let events = [
+      add(1, at: 0), start(1, at: 0), end(1, at: 1, 1), add(2, at: 10), start(2, at: 10),
+      end(2, at: 11), .retried(Retry(id: 1, at: at(20), attempts: 1)),
+    ]
+    #expect(
+      QueueProgress(queue(events)).bar
+        == ProgressBar(over: 0, failed: 0, running: 0, waiting: 1))
+    let running = events + [.started(id: 1, attempt: 2, at: at(21), boot: [])]
+    #expect(
+      QueueProgress(queue(running)).bar
+        == ProgressBar(over: 0, failed: 0, running: 1, waiting: 0))
+  }
+
+  // Fails if an empty queue is divided by.
+  @Test("a queue without jobs has no progress")
+  func empty() {
+    let progress = QueueProgress(Queue())
+    #expect(progress.bar.total == 0 && progress.left(Queue()) == nil)
+  }
+
+  // Fails if a change is counted only when the guess is due, or guessed more than once a second.
+  @Test("jobs are counted at once, and times guessed once a second")
+  func update() {
+    let before = queue([add(1, at: 0), add(2, at: 0), add(3, at: 0), start(1, at: 1)])
+    var after = before
+    after.apply(end(1, at: 2))
+    var progress = QueueProgress(before, at: 0)
+    #expect(progress.left(before) == nil)
+    progress.update(after, changes: 2, at: 999_999_999)
+    #expect(progress.bar == ProgressBar(over: 1, failed: 0, running: 0, waiting: 2))
+    #expect(progress.left(after) == nil)
+    progress.update(after, changes: 2, at: 1_000_000_000)
+    #expect(progress.left(after) == .seconds(2))
+  }
+}
