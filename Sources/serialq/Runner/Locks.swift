@@ -86,7 +86,8 @@ enum JobLock {
 /// runner can tell them from another runner.
 private func isLocked(_ path: Bytes) throws(Failure) -> Bool {
   try attempt("looking at \(path.text)") { () throws(SystemError) in
-    guard let file = try FileDescriptor.openIfThere(path, .readWrite) else { return false }
+    // To read only, so that one can look where nothing can be written.
+    guard let file = try FileDescriptor.openIfThere(path, .read) else { return false }
     return try !file.tryLockShared()
   }
 }
