@@ -116,6 +116,6 @@ private final class Awaiter<Value: Sendable>: Reaction, @unchecked Sendable {
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    if let continuation { core.settledOutcome?.resume(continuation) }
+    if let continuation { core.settledOutcome.resume(continuation) }
   }
 }

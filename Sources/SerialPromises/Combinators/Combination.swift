@@ -48,9 +48,9 @@ final class Combination: Sendable {
     _ promises: [AnyPromise], _ rule: Rule, _ origin: Origin, _ finish: @escaping Finish
   ) -> AnyPromise {
     let lifelines = promises.compactMap(\.lifeline)
+    let needsMainQueue = promises.contains { $0.core.needsMainQueue }
     let result = Core(
-      origin: origin, isDemanded: lifelines.isEmpty,
-      needsMainQueue: promises.contains { $0.core.needsMainQueue })
+      Core.Traits(origin: origin, needsMainQueue: needsMainQueue), isDemanded: lifelines.isEmpty)
     let combination = Combination(rule, result, count: promises.count, finish)
     let members = promises.indices.map { Member(of: combination, $0) }
     let junction = Members(promises.map(\.core), members, combination)

@@ -34,15 +34,14 @@ extension Promise {
 
 extension AnyPromise {
   func timeout(_ duration: Duration, _ clock: some Clock<Duration>) -> AnyPromise {
-    let result = makeResult(.passage)
-    let link = TimeoutLink(result, duration, clock)
+    let link = TimeoutLink(traits(.passage), isDemanded: lifeline == nil, duration, clock)
     let timeout = TimeoutRecipe(link: link, source: core)
     if lifeline == nil {
       let promise = attach(link)
-      timeout.start(result)
+      timeout.start(link)
       return promise
     }
-    result.withLock { $0.recipe = timeout }
+    link.withLock { $0.recipe = timeout }
     return attach(link)
   }
 }
@@ -53,17 +52,17 @@ private final class TimeoutLink<C: Clock<Duration>>: Link, @unchecked Sendable {
   let duration: Duration
   let clock: C
 
-  init(_ result: Core, _ duration: Duration, _ clock: C) {
+  init(_ traits: Traits, isDemanded: Bool, _ duration: Duration, _ clock: C) {
     self.duration = duration
     self.clock = clock
-    super.init(result)
+    super.init(traits, isDemanded: isDemanded)
   }
 
   override var isImmediate: Bool { true }
   override var isOnlyWay: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    guard let outcome = source.outcome else { return }
+    let outcome = source.settledOutcome
     settle(after: source, outcome, &agenda, Decision.passOn)
   }
 
@@ -81,7 +80,7 @@ private struct TimeoutRecipe<C: Clock<Duration>>: Recipe {
     let duration = link.duration
     let timer = Timer(after: duration, on: link.clock) { [link, source] in
       let error = PromiseError.timedOut(duration)
-      guard link.result.settle(.failure(error), by: .adopted) else { return }
+      guard link.settle(.failure(error), by: .adopted) else { return }
       _ = source.withdraw(link, cancelling: true)
     }
     // Released, and with it the timer, when the promise is settled.
@@ -89,6 +88,6 @@ private struct TimeoutRecipe<C: Clock<Duration>>: Recipe {
   }
 
   func again(_ origin: Origin) -> AnyPromise {
-    AnyPromise(core: link.result, lifeline: nil)
+    AnyPromise(core: link, lifeline: nil)
   }
 }

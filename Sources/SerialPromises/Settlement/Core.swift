@@ -1,20 +1,28 @@
 /// What the copies of a promise share: its settlement, its value, and who made it.
 ///
+/// A reaction itself: a promise that a link makes waits in its source's list, without an object for
+/// that.
+///
 /// Sendable because everything mutable is touched under the lock only.
-final class Core: @unchecked Sendable {
-  let origin: Origin
+class Core: Reaction, @unchecked Sendable {
+  /// What a promise is made with, and keeps.
+  struct Traits {
+    let origin: Origin
+
+    /// How many links this is from its root, the root counted: what progress is shared out by.
+    var depth: Int32 = 1
+
+    /// What the link that makes this promise counts in the progress.
+    var kind = LinkKind.step
+
+    /// Whether a link before this one runs its handler on the main queue.
+    var needsMainQueue = false
+  }
+
+  private let traits: Traits
 
   // Exclusive because of the lock: nothing foreign runs while it is held, so nothing can recur.
   @exclusivity(unchecked) private var settlement: Settlement
-
-  /// How many links this is from its root, the root counted: what progress is shared out by.
-  let depth: Int32
-
-  /// What the link that makes this promise counts in the progress.
-  let kind: LinkKind
-
-  /// Whether a link before this one runs its handler on the main queue.
-  let needsMainQueue: Bool
 
   /// Whether there is a value; written with it.
   @exclusivity(unchecked) private var hasValue = false
@@ -22,23 +30,19 @@ final class Core: @unchecked Sendable {
   // Not optional, which would be handled by way of its metadata.
   @exclusivity(unchecked) private var value: any Sendable = ()
 
-  init(
-    origin: Origin, depth: Int32 = 1, kind: LinkKind = .step, isDemanded: Bool = true,
-    needsMainQueue: Bool = false
-  ) {
-    self.origin = origin
-    self.depth = depth
-    self.kind = kind
-    self.needsMainQueue = needsMainQueue
+  init(_ traits: Traits, isDemanded: Bool) {
+    self.traits = traits
     settlement = Settlement(isDemanded: isDemanded)
+  }
+
+  /// The root of a chain.
+  convenience init(origin: Origin, isDemanded: Bool = true) {
+    self.init(Traits(origin: origin), isDemanded: isDemanded)
   }
 
   /// A promise that is settled from the start.
   init(origin: Origin, depth: Int32 = 1, _ outcome: Outcome) {
-    self.origin = origin
-    self.depth = depth
-    kind = .step
-    needsMainQueue = false
+    traits = Traits(origin: origin, depth: depth)
     switch outcome {
     case .value(let value):
       settlement = Settlement(failure: nil)
@@ -55,8 +59,13 @@ final class Core: @unchecked Sendable {
     origin.report(.unhandledFailure(origin.identity, error))
   }
 
+  final var origin: Origin { traits.origin }
+  final var depth: Int32 { traits.depth }
+  final var kind: LinkKind { traits.kind }
+  final var needsMainQueue: Bool { traits.needsMainQueue }
+
   /// Hangs this promise on others; only before anybody can see it.
-  func hang(on upstream: Upstream) {
+  final func hang(on upstream: Upstream) {
     settlement.hang(on: upstream)
   }
 
@@ -64,7 +73,7 @@ final class Core: @unchecked Sendable {
   ///
   /// Two promises may have the same one, so none may be locked while another is.
   @inline(__always)
-  func withLock<Result>(_ body: (inout Settlement) -> Result) -> Result {
+  final func withLock<Result>(_ body: (inout Settlement) -> Result) -> Result {
     SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in
       lock.withLock { _ in body(&settlement) }
     }
@@ -73,7 +82,7 @@ final class Core: @unchecked Sendable {
   // MARK: Looking
 
   /// The outcome, if it is known.
-  var outcome: Outcome? {
+  final var outcome: Outcome? {
     withLock { settlement in
       if hasValue { return .value(value) }
       return settlement.failure.map(Outcome.failure)
@@ -81,13 +90,17 @@ final class Core: @unchecked Sendable {
   }
 
   /// The outcome; only for those who were told that it is known.
-  var settledOutcome: Outcome? {
+  ///
+  /// Not optional, which would be handled by way of its metadata.
+  final var settledOutcome: Outcome {
     // Without the lock, because this was written before they were told, and never is again.
-    hasValue ? .value(value) : outcome
+    if hasValue { return .value(value) }
+    guard let failure else { preconditionFailure("the outcome of a pending promise was asked for") }
+    return .failure(failure)
   }
 
   /// The outcome, if it is known, and now looked at.
-  func look() -> Outcome? {
+  final func look() -> Outcome? {
     withLock { settlement in
       if hasValue { return .value(value) }
       // That of a promise that is being cancelled is known: a cancel handler may ask.
@@ -100,18 +113,18 @@ final class Core: @unchecked Sendable {
     }
   }
 
-  var failure: (any Error)? { withLock { $0.failure } }
+  final var failure: (any Error)? { withLock { $0.failure } }
 
   // MARK: Events
 
   /// Has a reaction run when this promise is settled, now if it is so already.
-  func attach(_ reaction: Reaction) {
+  final func attach(_ reaction: Reaction) {
     var agenda = Agenda()
     attach(reaction, &agenda)
     agenda.run()
   }
 
-  func attach(_ reaction: Reaction, _ agenda: inout Agenda) {
+  final func attach(_ reaction: Reaction, _ agenda: inout Agenda) {
     switch withLock({ $0.attach(reaction) }) {
     case .listed: break
     case .schedules: Turn.schedule(self)
@@ -126,7 +139,7 @@ final class Core: @unchecked Sendable {
   ///
   /// - Returns: Whether this did it.
   @discardableResult
-  func settle(_ outcome: Outcome, by settler: Settlement.Settler) -> Bool {
+  final func settle(_ outcome: Outcome, by settler: Settlement.Settler) -> Bool {
     var agenda = Agenda()
     defer { agenda.run() }
     return settle(outcome, by: settler, &agenda)
@@ -134,7 +147,7 @@ final class Core: @unchecked Sendable {
 
   /// Settles the promise; if it fails, it had come as far as `reached` at least.
   @discardableResult
-  func settle(
+  final func settle(
     _ outcome: Outcome, by settler: Settlement.Settler, reached: Double = 0,
     _ agenda: inout Agenda
   ) -> Bool {
@@ -144,7 +157,7 @@ final class Core: @unchecked Sendable {
     }
   }
 
-  func fulfil(
+  final func fulfil(
     _ value: any Sendable, by settler: Settlement.Settler, _ agenda: inout Agenda
   ) -> Bool {
     var consequences = Settlement.Consequences()
@@ -160,7 +173,7 @@ final class Core: @unchecked Sendable {
     return isFirst
   }
 
-  func fail(
+  final func fail(
     _ error: any Error, by settler: Settlement.Settler, reached: Double, _ agenda: inout Agenda
   ) -> Bool {
     var consequences = Settlement.Consequences()
@@ -173,7 +186,7 @@ final class Core: @unchecked Sendable {
   ///
   /// - Returns: Whether it was not too late.
   @discardableResult
-  func adopt(_ other: AnyPromise, share: ProgressShare, _ agenda: inout Agenda) -> Bool {
+  final func adopt(_ other: AnyPromise, share: ProgressShare, _ agenda: inout Agenda) -> Bool {
     let other = other.core
     if other === self {
       let error = PromiseError.resolvedWithItself(origin.identity)
@@ -194,18 +207,18 @@ final class Core: @unchecked Sendable {
   }
 
   /// What this promise waits for has come further.
-  func rise(to fraction: Double, _ agenda: inout Agenda) {
+  final func rise(to fraction: Double, _ agenda: inout Agenda) {
     carryOut(withLock { $0.rise(to: fraction) }, &agenda)
   }
 
-  func carryOut(_ consequences: Settlement.Consequences, _ agenda: inout Agenda) {
+  final func carryOut(_ consequences: Settlement.Consequences, _ agenda: inout Agenda) {
     if !consequences.watchers.isEmpty { tell(consequences.watchers) }
     if !consequences.due.isEmpty { agenda.append(consequences.due, of: self) }
     if consequences.schedules { Turn.schedule(self) }
   }
 
   /// Passes progress on to those who hang on this promise, and to those who hang on them.
-  private func tell(_ watchers: [Reaction]) {
+  private final func tell(_ watchers: [Reaction]) {
     var front = ProgressFront()
     front.tell(watchers, withLock { $0.progress })
     while let (core, fraction) = front.next() {
@@ -216,12 +229,12 @@ final class Core: @unchecked Sendable {
   }
 
   /// Registers what to do when the promise is cancelled; does it now if it has been.
-  func onCancel(_ handler: @escaping @Sendable () -> Void) {
+  final func onCancel(_ handler: @escaping @Sendable () -> Void) {
     if withLock({ $0.onCancel(handler) }) { handler() }
   }
 
   /// Runs what waits, one after another; only for the drain that this promise was scheduled with.
-  func drain(in turn: Turn) {
+  final func drain(in turn: Turn) {
     while let reaction = withLock({ $0.next() }) {
       turn.runningReaction = reaction
       var agenda = Agenda()
@@ -246,7 +259,7 @@ final class Adoption: Reaction, @unchecked Sendable {
   override var share: ProgressShare { adopterShare }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    guard let outcome = source.settledOutcome else { return }
+    let outcome = source.settledOutcome
     let reached = if case .failure = outcome { share.of(source.progress) } else { 1.0 }
     adopter.settle(outcome, by: .adopted, reached: reached, &agenda)
   }

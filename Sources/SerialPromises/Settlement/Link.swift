@@ -10,52 +10,47 @@ enum LinkKind: UInt8 {
   case half
 }
 
-/// Makes a new promise from the outcome of another.
-class Link: Reaction, @unchecked Sendable {
-  // Sendable as its superclass is: it adds a constant only.
-  let result: Core
-
-  init(_ result: Core) {
-    self.result = result
-  }
+/// A promise that is made from the outcome of another.
+class Link: Core, @unchecked Sendable {
+  // Sendable as its superclass is; what its subclasses change is told there.
 
   // With a queue too: sent there by two threads, handlers would get there in any order.
   override var isImmediate: Bool { false }
-  override var target: Core? { result }
+  override var target: Core? { self }
 
   override var share: ProgressShare {
-    switch result.kind {
+    switch kind {
     // The source's depth of the target's.
-    case .step: ProgressShare(fraction: Double(result.depth - 1) / Double(result.depth))
+    case .step: ProgressShare(fraction: Double(depth - 1) / Double(depth))
     case .passage: ProgressShare()
     case .half: ProgressShare(fraction: 0.5)
     }
   }
 
   override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
-    front.rise(result, to: share.of(fraction))
+    front.rise(self, to: share.of(fraction))
   }
 
-  /// Settles the result as the handler says.
-  func settle(
+  /// Settles this promise as the handler says.
+  final func settle(
     after source: Core, _ outcome: Outcome, _ agenda: inout Agenda,
     _ handler: (Outcome) throws -> Decision
   ) {
     do {
       switch try handler(outcome) {
       case .value(let value):
-        _ = result.fulfil(value, by: .adopted, &agenda)
+        _ = fulfil(value, by: .adopted, &agenda)
       case .promise(let promise):
         let done = progress(after: source, outcome)
-        result.adopt(promise, share: share.rest(from: done), &agenda)
+        adopt(promise, share: share.rest(from: done), &agenda)
       }
     } catch {
       let reached = progress(after: source, outcome)
-      _ = result.fail(error, by: .adopted, reached: reached, &agenda)
+      _ = fail(error, by: .adopted, reached: reached, &agenda)
     }
   }
 
-  /// How far the result is when the source, which is settled, has done its share.
+  /// How far this promise is when the source, which is settled, has done its share.
   private func progress(after source: Core, _ outcome: Outcome) -> Double {
     if case .failure = outcome { share.of(source.progress) } else { share.of(1) }
   }
@@ -63,23 +58,27 @@ class Link: Reaction, @unchecked Sendable {
 
 /// A link with a synchronous handler.
 class HandlerLink: Link, @unchecked Sendable {
-  // Sendable as its superclass is: it adds a constant only.
+  // Sendable as its superclass is: the handler is taken by the one thread that runs it, after it
+  // took this out of the source's list, and read by others only while this is in there.
   typealias Handler = @Sendable (Outcome) throws -> Decision
 
-  fileprivate let handler: Handler
+  fileprivate var handler: Handler?
 
-  init(_ result: Core, _ handler: @escaping Handler) {
+  init(_ traits: Traits, isDemanded: Bool, _ handler: @escaping Handler) {
     self.handler = handler
-    super.init(result)
+    super.init(traits, isDemanded: isDemanded)
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    guard let outcome = source.settledOutcome else { return }
+    // Taken out: a promise must not keep what its handler holds any longer than it needs it.
+    guard let handler = handler.take() else { return }
+    let outcome = source.settledOutcome
     settle(after: source, outcome, &agenda, handler)
   }
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
-    { [kind = result.kind, handler] in $0.link(kind, on: nil, handler) }
+    guard let handler else { return nil }
+    return { [kind] in $0.link(kind, on: nil, handler) }
   }
 }
 
@@ -88,43 +87,48 @@ final class QueueLink: HandlerLink, @unchecked Sendable {
   // Sendable as its superclass is: it adds a constant only.
   private let queue: DispatchQueue
 
-  init(_ result: Core, on queue: DispatchQueue, _ handler: @escaping Handler) {
+  init(
+    _ traits: Traits, isDemanded: Bool, on queue: DispatchQueue, _ handler: @escaping Handler
+  ) {
     self.queue = queue
-    super.init(result, handler)
+    super.init(traits, isDemanded: isDemanded, handler)
   }
 
   override var blockedQueue: DispatchQueue? { queue }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    guard let outcome = source.settledOutcome else { return }
+    guard let handler = handler.take() else { return }
+    let outcome = source.settledOutcome
     queue.async {
       Turn.onQueue.with(self) {
         var agenda = Agenda()
-        self.settle(after: source, outcome, &agenda, self.handler)
+        self.settle(after: source, outcome, &agenda, handler)
         agenda.run()
       }
     }
   }
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
-    { [kind = result.kind, queue, handler] in $0.link(kind, on: queue, handler) }
+    guard let handler else { return nil }
+    return { [kind, queue] in $0.link(kind, on: queue, handler) }
   }
 }
 
 /// A link with an asynchronous handler, which runs in a task of its own.
 final class TaskLink: Link, @unchecked Sendable {
-  // Sendable as its superclass is: it adds a constant only.
+  // Sendable as its superclass is: for the handler, see `HandlerLink`.
   typealias Handler = @Sendable (Outcome) async throws -> Decision
 
-  private let handler: Handler
+  private var handler: Handler?
 
-  init(_ result: Core, _ handler: @escaping Handler) {
+  init(_ traits: Traits, isDemanded: Bool, _ handler: @escaping Handler) {
     self.handler = handler
-    super.init(result)
+    super.init(traits, isDemanded: isDemanded)
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    guard let outcome = source.settledOutcome else { return }
+    guard let handler = handler.take() else { return }
+    let outcome = source.settledOutcome
     let task = Task.startingHere { [self] in
       let decision: Result<Decision, any Error>
       do { decision = .success(try await handler(outcome)) } catch { decision = .failure(error) }
@@ -132,11 +136,12 @@ final class TaskLink: Link, @unchecked Sendable {
       settle(after: source, outcome, &agenda) { _ in try decision.get() }
       agenda.run()
     }
-    result.onCancel { task.cancel() }
+    onCancel { task.cancel() }
   }
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
-    { [kind = result.kind, handler] in $0.link(kind, handler) }
+    guard let handler else { return nil }
+    return { [kind] in $0.link(kind, handler) }
   }
 }
 
@@ -155,27 +160,29 @@ extension AnyPromise {
   func link(
     _ kind: LinkKind, on queue: DispatchQueue?, _ handler: @escaping HandlerLink.Handler
   ) -> AnyPromise {
-    let result = makeResult(kind, on: queue)
-    if let queue { return attach(QueueLink(result, on: queue, handler)) }
-    return attach(HandlerLink(result, handler))
+    let (traits, isDemanded) = (traits(kind, on: queue), lifeline == nil)
+    guard let queue else {
+      return attach(HandlerLink(traits, isDemanded: isDemanded, handler))
+    }
+    return attach(QueueLink(traits, isDemanded: isDemanded, on: queue, handler))
   }
 
   /// Makes a promise of what an asynchronous handler makes of this one's outcome.
   func link(_ kind: LinkKind, _ handler: @escaping TaskLink.Handler) -> AnyPromise {
-    attach(TaskLink(makeResult(kind), handler))
+    attach(TaskLink(traits(kind), isDemanded: lifeline == nil, handler))
   }
 
-  func makeResult(_ kind: LinkKind, on queue: DispatchQueue? = nil) -> Core {
-    Core(
+  /// What a promise is made with that is made from this one.
+  func traits(_ kind: LinkKind, on queue: DispatchQueue? = nil) -> Core.Traits {
+    Core.Traits(
       origin: core.origin, depth: kind == .passage ? core.depth : core.depth + 1, kind: kind,
-      isDemanded: lifeline == nil,
       needsMainQueue: core.needsMainQueue || MainQueue.is(queue))
   }
 
   func attach(_ link: Link) -> AnyPromise {
-    link.result.hang(on: Upstream(core, link))
+    link.hang(on: Upstream(core, link))
     core.attach(link)
-    return AnyPromise(core: link.result, lifeline: lifeline)
+    return AnyPromise(core: link, lifeline: lifeline)
   }
 }
 
@@ -200,7 +207,7 @@ final class Callback: Reaction, @unchecked Sendable {
   override var blockedQueue: DispatchQueue? { queue }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    guard let outcome = source.settledOutcome else { return }
+    let outcome = source.settledOutcome
     guard let queue else { return handler(outcome) }
     queue.async { [handler] in handler(outcome) }
   }

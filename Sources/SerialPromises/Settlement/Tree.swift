@@ -138,7 +138,9 @@ extension Core {
         guard let recipe = junction.recipe else { return nil }
         return { [links] in links.reversed().reduce(recipe()) { $1($0) } }
       case .one(let source, let reaction):
-        guard let link = reaction.recipe else { return nil }
+        // Under the lock, and listed, or the reaction may be running and giving up its handler.
+        let link = source.withLock { _ in reaction.isListed ? reaction.recipe : nil }
+        guard let link else { return nil }
         links.append(link)
         core = source
       }
