@@ -95,13 +95,13 @@ struct LiveRunTests {
     for _ in 1...3 {
       try terminal.resize(columns: 20, rows: 24)
       try wait("Job 1 is tried aga…", "[.....] 0 of 1 done")
-      try terminal.resize(columns: 40, rows: 20)
+      try terminal.resize(columns: 40, rows: 24)
       try wait("Job 1 is tried again in 19h 59m.", "[.........] 0 of 1 done")
-      try terminal.resize(columns: 30, rows: 4)
-      try wait("Job 1 is tried again in 19h …", "[.......] 0 of 1 done")
       try terminal.resize(columns: 80, rows: 24)
       try wait("Job 1 is tried again in 19h 59m.", "[...................] 0 of 1 done")
     }
+    try terminal.resize(columns: 40, rows: 4)
+    try wait("Job 1 is tried again in 19h 59m.", "[.........] 0 of 1 done")
     try terminal.press("C-c")
     try wait("$")
   }
