@@ -20,14 +20,19 @@ struct LiveRegion: Equatable {
 
   /// Replaces what is shown, on a terminal of so many columns; nothing if that is the same.
   ///
-  /// Each line is drawn over the old one and only then is the rest of it erased, so nothing
-  /// flickers.
+  /// In the usual case, such as a time that has grown, each line is drawn over the old one, so
+  /// nothing flickers.
   mutating func paint(_ new: [StyledLine], columns: Int, colour: Bool) -> String {
     guard new != lines || columns != self.columns else { return "" }
     guard !new.isEmpty else { return erase(columns: columns) }
     // A row that a terminal broke when it became narrower counts as one with the next row until it
     // is erased; drawn over, both would become one again when it gets wider.
-    let isErased = columns != self.columns || new.count < rows(columns: columns)
+    //
+    // And of a longer line that is drawn over, a terminal can keep the rest as blanks, which take
+    // rows of their own when it becomes narrower.
+    let isErased =
+      columns != self.columns || new.count < rows(columns: columns)
+      || zip(lines, new).contains { $0.width > $1.width }
     let start = isErased ? erase(columns: columns) : start(columns: columns)
     lines = new
     self.columns = columns

@@ -71,7 +71,8 @@ import Testing
     _ = region.paint(lines("abc"), columns: 80, colour: false)
     let isErased = { (text: String) in text.hasPrefix("\r\u{1B}[1A\u{1B}[K") }
     #expect(isErased(region.paint(lines("ab"), columns: 40, colour: false)))
-    #expect(!isErased(region.paint(lines("a"), columns: 40, colour: false)))
+    #expect(!isErased(region.paint(lines("cd"), columns: 40, colour: false)))
+    #expect(isErased(region.paint(lines("a"), columns: 40, colour: false)))
     #expect(region.paint(lines("a"), columns: 80, colour: false) != "")
   }
 
