@@ -95,6 +95,7 @@ struct WaitTests {
   @Test("in a handler on which the promise depends, it stops the program and says why")
   func ownHandler() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      endWithoutBacktrace()
       let deferred = Deferred<Int>("own")
       let place = Locked<Promise<Int>?>(nil)
       let promise = deferred.promise.then { value in
@@ -111,6 +112,7 @@ struct WaitTests {
   @Test("in a handler, for one that comes after it, it stops the program and says why")
   func laterHandler() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      endWithoutBacktrace()
       let promise = Promise<Int>("later") { resolve, _ in resolve(1) }
       _ = try await promise.then { _ in try promise.then { $0 }.wait() }.value
     }
@@ -121,6 +123,7 @@ struct WaitTests {
   @Test("in a handler on a queue on which the promise depends, it stops the program")
   func ownHandlerOnQueue() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      endWithoutBacktrace()
       let deferred = Deferred<Int>("queue")
       let place = Locked<Promise<Int>?>(nil)
       let promise = deferred.promise.then(on: DispatchQueue(label: "own")) { value in
@@ -137,6 +140,7 @@ struct WaitTests {
   @Test("on the main thread, for a handler that runs there, it stops the program and says why")
   func mainThread() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      endWithoutBacktrace()
       await MainActor.run {
         let promise = Promise.value(1).then { @MainActor value in value + 1 }
         _ = try? promise.map { $0 }.wait()
