@@ -11,6 +11,7 @@ extension Promise {
   ///   - handler: Makes another value of it. Throwing fails the new promise. Not called when this
   ///     promise fails: the new one then fails with the same error.
   /// - Returns: A promise of what the handler returns (Promises/A+ 2.2.7).
+  @inlinable
   public func then<Output: Sendable>(
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Value) throws -> Output
   ) -> Promise<Output> {
@@ -31,6 +32,7 @@ extension Promise {
   ///     fails: the new one then fails with the same error.
   /// - Returns: A promise that ends as the one that the handler returns (Promises/A+ 2.3.2). If the
   ///   handler returns that very promise, it fails with ``PromiseError/resolvedWithItself(_:)``.
+  @inlinable
   public func then<Output: Sendable>(
     on queue: DispatchQueue? = nil,
     _ handler: @escaping @Sendable (Value) throws -> Promise<Output>
@@ -45,6 +47,7 @@ extension Promise {
   ///   - queue: Where the handler runs; nil means on a global queue.
   ///   - transform: Makes the other value. Throwing fails the new promise.
   /// - Returns: A promise of the other value.
+  @inlinable
   public func map<Output: Sendable>(
     on queue: DispatchQueue? = nil, _ transform: @escaping @Sendable (Value) throws -> Output
   ) -> Promise<Output> {
@@ -187,8 +190,9 @@ extension Promise {
   // MARK: The mechanism
 
   /// Makes a promise of what a handler makes of this one's outcome.
+  @inlinable
   func link<Output: Sendable>(
-    _ kind: LinkKind, on queue: DispatchQueue?, _ handler: @escaping HandlerLink.Handler
+    _ kind: LinkKind, on queue: DispatchQueue?, _ handler: consuming @escaping LinkHandler
   ) -> Promise<Output> {
     Promise<Output>(erased.link(kind, on: queue, handler))
   }

@@ -53,7 +53,7 @@ extension Core {
     var frontier = [self]
     while let core = frontier.popLast() {
       guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
-      switch core.withLock({ $0.upstream })?.sources {
+      switch core.sources {
       case nil: break
       case .many(let junction):
         junction.forEachSource { if $1.isOnlyWay { frontier.append($0) } }

@@ -35,6 +35,7 @@
 /// constant time where nothing else is said; chains of any length need constant stack. No lock is
 /// held while anything that was handed in runs or is released.
 public struct Promise<Value: Sendable>: Promisable, Sendable {
+  @usableFromInline
   let erased: AnyPromise
 
   /// A promise whose work has begun.
@@ -43,6 +44,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   }
 
   /// A promise whose type was forgotten.
+  @inlinable
   init(_ erased: AnyPromise) {
     self.erased = erased
   }

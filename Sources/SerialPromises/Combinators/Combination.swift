@@ -88,7 +88,7 @@ final class Combination: Sendable {
       return
     }
     // Nil when another one was first, or it was cancelled.
-    guard case .many(let junction) = result.withLock({ $0.upstream })?.sources else { return }
+    guard case .many(let junction) = result.sources else { return }
     let outcome = Outcome(Result { try finish(verdict, junction.sources) })
     let reached = if case .failure = outcome { junction.progress } else { 1.0 }
     guard result.settle(outcome, by: .adopted, reached: reached, &agenda) else { return }

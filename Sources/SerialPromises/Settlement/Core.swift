@@ -239,6 +239,7 @@ class Core: Reaction, @unchecked Sendable {
       turn.runningReaction = reaction
       var agenda = Agenda()
       reaction.react(to: self, &agenda)
+      turn.runningReaction = nil
       agenda.run()
     }
   }

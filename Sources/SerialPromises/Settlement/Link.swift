@@ -1,7 +1,8 @@
 import Dispatch
 
 /// What a link of a chain counts in its progress.
-enum LinkKind: UInt8 {
+@usableFromInline
+enum LinkKind: UInt8, Sendable {
   /// One more part of the work.
   case step
   /// No work of its own.
@@ -56,15 +57,17 @@ class Link: Core, @unchecked Sendable {
   }
 }
 
+/// Makes of an outcome how a link ends.
+@usableFromInline
+typealias LinkHandler = @Sendable (Outcome) throws -> Decision
+
 /// A link with a synchronous handler.
 class HandlerLink: Link, @unchecked Sendable {
   // Sendable as its superclass is: the handler is taken by the one thread that runs it, after it
   // took this out of the source's list, and read by others only while this is in there.
-  typealias Handler = @Sendable (Outcome) throws -> Decision
+  fileprivate var handler: LinkHandler?
 
-  fileprivate var handler: Handler?
-
-  init(_ traits: Traits, isDemanded: Bool, _ handler: @escaping Handler) {
+  init(_ traits: Traits, isDemanded: Bool, _ handler: @escaping LinkHandler) {
     self.handler = handler
     super.init(traits, isDemanded: isDemanded)
   }
@@ -88,7 +91,7 @@ final class QueueLink: HandlerLink, @unchecked Sendable {
   private let queue: DispatchQueue
 
   init(
-    _ traits: Traits, isDemanded: Bool, on queue: DispatchQueue, _ handler: @escaping Handler
+    _ traits: Traits, isDemanded: Bool, on queue: DispatchQueue, _ handler: @escaping LinkHandler
   ) {
     self.queue = queue
     super.init(traits, isDemanded: isDemanded, handler)
@@ -157,8 +160,9 @@ extension Task where Failure == Never, Success == Void {
 
 extension AnyPromise {
   /// Makes a promise of what a handler makes of this one's outcome.
+  @usableFromInline
   func link(
-    _ kind: LinkKind, on queue: DispatchQueue?, _ handler: @escaping HandlerLink.Handler
+    _ kind: LinkKind, on queue: DispatchQueue?, _ handler: consuming @escaping LinkHandler
   ) -> AnyPromise {
     let (traits, isDemanded) = (traits(kind, on: queue), lifeline == nil)
     guard let queue else {
@@ -180,7 +184,7 @@ extension AnyPromise {
   }
 
   func attach(_ link: Link) -> AnyPromise {
-    link.hang(on: Upstream(core, link))
+    link.hang(on: Upstream(core))
     core.attach(link)
     return AnyPromise(core: link, lifeline: lifeline)
   }

@@ -3,6 +3,7 @@
 /// The mechanism behind promises does not know their types: looking up the metadata of a generic
 /// class, as it would for each link of a chain, costs more than all the rest of a link. The faces
 /// know them, and put in and take out.
+@usableFromInline
 enum Outcome: Sendable {
   case value(any Sendable)
   case failure(any Error)
@@ -15,6 +16,7 @@ enum Outcome: Sendable {
   }
 
   /// The value, or throws the error.
+  @inlinable
   func get<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
     switch self {
     case .failure(let error): throw error
@@ -23,7 +25,8 @@ enum Outcome: Sendable {
   }
 
   /// - Returns: The value, which is of this type.
-  private static func unwrap<Kept: Sendable, Value: Sendable>(_ value: Kept) -> Value {
+  @inlinable
+  static func unwrap<Kept: Sendable, Value: Sendable>(_ value: Kept) -> Value {
     // Faster by far than a cast, which would find out the same. The types are one, so this is no
     // more than a copy.
     guard Kept.self == Value.self else { return cast(value) }
@@ -31,8 +34,9 @@ enum Outcome: Sendable {
   }
 
   // On its own, because the metadata of an optional value is looked up even where no cast is made.
+  @usableFromInline
   @inline(never)
-  private static func cast<Kept: Sendable, Value: Sendable>(_ value: Kept) -> Value {
+  static func cast<Kept: Sendable, Value: Sendable>(_ value: Kept) -> Value {
     guard let value = value as? Value else {
       preconditionFailure("a promise of \(Value.self) holds a \(Kept.self)")
     }
@@ -58,6 +62,7 @@ enum Outcome: Sendable {
 }
 
 /// What a handler made of an outcome.
+@usableFromInline
 enum Decision: Sendable {
   case value(any Sendable)
   /// The outcome of this promise.
@@ -70,6 +75,7 @@ enum Decision: Sendable {
 }
 
 /// A promise whose type is not known.
+@usableFromInline
 struct AnyPromise: Sendable {
   let core: Core
 

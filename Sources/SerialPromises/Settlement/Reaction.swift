@@ -67,8 +67,13 @@ struct ReactionList {
   }
 
   mutating func popFirst() -> Reaction? {
-    guard let reaction = first else { return nil }
-    remove(reaction)
+    // Moved, not copied: for most promises this is all that happens.
+    guard let reaction = first.take() else { return nil }
+    if let next = reaction.next.take() {
+      next.previous = reaction.previous
+      first = next
+    }
+    reaction.previous = nil
     return reaction
   }
 
@@ -133,9 +138,8 @@ struct DueList {
   }
 
   mutating func popFirst() -> Reaction? {
-    guard let reaction = first else { return nil }
-    first = reaction.next
-    reaction.next = nil
+    guard let reaction = first.take() else { return nil }
+    first = reaction.next.take()
     if first == nil { last = nil }
     return reaction
   }

@@ -49,6 +49,9 @@ struct Settlement {
   /// Whether a drain has this promise, or is about to: it alone calls `next`.
   private(set) var isScheduled = false
 
+  /// Whether a reaction that the settling thread runs was attached.
+  private var hasImmediateReactions = false
+
   /// Whether somebody listens to the progress of this or of something that hangs on it.
   private(set) var isWatched = false
 
@@ -81,7 +84,10 @@ struct Settlement {
 
   mutating func attach(_ reaction: Reaction) -> Attachment {
     if reaction.looksAtFailures { isLookedAt = true }
-    if isSettled && reaction.isImmediate { return .due }
+    if reaction.isImmediate {
+      if isSettled { return .due }
+      hasImmediateReactions = true
+    }
     reactions.append(reaction)
     return isSettled && claimDrain() ? .schedules : .listed
   }
@@ -201,9 +207,8 @@ struct Settlement {
 
   private mutating func publish(_ failure: (any Error)?, _ consequences: inout Consequences) {
     phase = failure == nil ? .fulfilled : .failed
-    consequences.due = reactions.takeAll(where: \.isImmediate)
-    consequences.spent.upstream = upstream
-    upstream = nil
+    if hasImmediateReactions { consequences.due = reactions.takeAll(where: \.isImmediate) }
+    consequences.spent.upstream = upstream.take()
     retireExtras(failure, &consequences)
     if !reactions.isEmpty || hasDeliveries { consequences.schedules = claimDrain() }
   }

@@ -10,7 +10,7 @@ extension Core {
       guard let found = core.withLock({ $0.demand() }) else { continue }
       if let recipe = found.recipe { recipes.append((recipe, core)) }
       var sources: [Core] = []
-      found.upstream?.forEach { source, _ in sources.append(source) }
+      found.upstream?.sources(of: core).forEach { source, _ in sources.append(source) }
       // The last is looked at first.
       frontier.append(contentsOf: sources.reversed())
     }
@@ -23,8 +23,9 @@ extension Core {
     var frontier = [self]
     while let core = frontier.popLast() {
       guard let upstream = core.withLock({ $0.watch() }) else { continue }
-      upstream?.forEach { source, _ in frontier.append(source) }
-      if case .many(let junction) = upstream?.sources { junctions.append(junction) }
+      let sources = upstream?.sources(of: core)
+      sources?.forEach { source, _ in frontier.append(source) }
+      if case .many(let junction) = sources { junctions.append(junction) }
     }
     for junction in junctions.reversed() { junction.watch() }
     // What was reported before anybody watched is not passed on: it is looked up here.
@@ -46,7 +47,7 @@ extension Core {
     var (mark, untilMark, distance) = (self, 1, 1)
     while true {
       let (known, upstream) = core.withLock { ($0.progress, $0.upstream) }
-      switch upstream?.sources {
+      switch upstream?.sources(of: core) {
       case nil:
         return share.of(known)
       case .many(let junction):
@@ -76,7 +77,7 @@ extension Core {
       guard let begun = core.withLock({ $0.beginCancel() }) else { continue }
       cancelled.append(core)
       handlers += begun.handlers
-      begun.upstream?.forEach { source, reaction in
+      begun.upstream?.sources(of: core).forEach { source, reaction in
         if source.withLock({ $0.withdraw(reaction) }).isUnwanted { frontier.append(source) }
       }
     }
@@ -130,7 +131,7 @@ extension Core {
     var core = self
     while true {
       let (recipe, upstream) = core.withLock { ($0.recipe, $0.upstream) }
-      switch upstream?.sources {
+      switch upstream?.sources(of: core) {
       case nil:
         guard let recipe else { return nil }
         return { [origin, links] in links.reversed().reduce(recipe.again(origin)) { $1($0) } }

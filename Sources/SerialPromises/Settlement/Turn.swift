@@ -14,13 +14,14 @@ final class Turn {
   /// The link whose handler the calling thread runs on a dispatch queue, outside of a turn.
   static let onQueue = ThreadLocal<Reaction>()
 
-  // Exclusive because one thread has a turn.
+  // Exclusive because one thread has a turn. What runs is not counted: whoever runs it holds it, and
+  // sets this back before letting go of it.
 
   /// The promise whose handlers run.
-  @exclusivity(unchecked) private(set) var running: Core?
+  @exclusivity(unchecked) private(set) unowned(unsafe) var running: Core?
 
   /// Whose handler runs.
-  @exclusivity(unchecked) var runningReaction: Reaction?
+  @exclusivity(unchecked) unowned(unsafe) var runningReaction: Reaction?
 
   // A place of its own for the only one that waits in a plain chain.
   @exclusivity(unchecked) private var first: Core?
@@ -49,10 +50,7 @@ final class Turn {
   }
 
   private func popFirst() -> Core? {
-    if let core = first {
-      first = nil
-      return core
-    }
+    if let core = first.take() { return core }
     return later.popFirst()
   }
 
@@ -67,8 +65,7 @@ final class Turn {
     while let core = popFirst() {
       running = core
       core.drain(in: self)
+      running = nil
     }
-    running = nil
-    runningReaction = nil
   }
 }
