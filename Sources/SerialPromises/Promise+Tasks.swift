@@ -72,7 +72,7 @@ extension Promise {
   /// promise as ``cancel()`` does if nobody else wants its outcome.
   ///
   /// - Throws: Why the promise failed, or `CancellationError`.
-  public var value: Value {
+  nonisolated(nonsending) public var value: Value {
     get async throws {
       if erased.lifeline != nil { core.demand() }
       // On its own, because what follows needs room that a settled promise can do without.
@@ -81,7 +81,7 @@ extension Promise {
     }
   }
 
-  private func settledValue() async throws -> Value {
+  nonisolated(nonsending) private func settledValue() async throws -> Value {
     let awaiter = Awaiter<Value>(core)
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { awaiter.wait($0) }

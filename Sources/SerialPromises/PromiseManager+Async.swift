@@ -18,7 +18,7 @@ extension PromiseManager {
   ///   ``PromiseError/closed`` or ``PromiseError/full(capacity:)`` if it was refused;
   ///   ``PromiseError/selfWait(_:)`` when called from inside a running step of this manager, which
   ///   would wait for itself.
-  public func run<Value: Sendable>(
+  nonisolated(nonsending) public func run<Value: Sendable>(
     _ name: String? = nil, _ operation: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     if let step = RunningStep.waitingForItself(order) { throw PromiseError.selfWait(step) }
@@ -37,7 +37,7 @@ extension PromiseManager {
   /// A paused manager in which steps wait is not idle. Returns early when the calling task is
   /// cancelled. Called from inside a running step, which would wait for itself, it reports
   /// ``Diagnostic/selfWait(_:)`` and returns at once.
-  public func idle() async {
+  nonisolated(nonsending) public func idle() async {
     if let step = RunningStep.waitingForItself(order) { return report(.selfWait(step)) }
     let ticket = Locked<Int?>(nil)
     await withTaskCancellationHandler {
@@ -100,7 +100,7 @@ extension PromiseManager {
   ///   before there was room: the step will not run; ``PromiseError/selfWait(_:)`` when there is no
   ///   room and a running step of this manager asks, which would have to end first.
   @discardableResult
-  public func addWhenRoom(
+  nonisolated(nonsending) public func addWhenRoom(
     _ name: String? = nil, _ handler: @escaping Promisable.Handler
   ) async throws -> StepHandle {
     let handle = Locked<StepHandle?>(nil)
