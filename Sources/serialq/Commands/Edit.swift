@@ -42,11 +42,11 @@ extension Session {
   /// What an editor makes of the text, in a file of its own.
   private func edited(_ text: Bytes, beside folder: QueueFolder) throws(Failure) -> Bytes {
     let path = folder.path.appending(path: Bytes("edit-\(Machine.processID())".utf8))
+    defer { try? FileSystem.remove(path) }
     try attempt("writing \(path.text)") { () throws(SystemError) in
       let file = try FileDescriptor.open(path, [.readWrite, .create, .truncate])
       try file.writeAll(text + [UInt8(ascii: "\n")])
     }
-    defer { try? FileSystem.remove(path) }
     let named = [Machine.variable("VISUAL"), Machine.variable("EDITOR")]
     let editor = named.compactMap { $0 }.first { !$0.isEmpty } ?? Bytes("vi")
     // By the shell, because it may be more than one word.
