@@ -15,12 +15,14 @@ extension Session {
       case .arguments: Bytes(ShellQuote.command(job.command).utf8)
       }
     let edited = try edited(text, beside: folder)
-    guard edited != text else { return output.message("serialq: job \(job.id) is unchanged") }
     guard !edited.allSatisfy(\.isSpace), !edited.contains(0) else {
       let why = edited.contains(0) ? "it holds a NUL byte" : "it is empty"
       throw Failure("the command of job \(job.id)", why, next: "Nothing was changed.")
     }
+    let isNews = edited != text
     try change(call.queue) { (queue, folder) throws(Failure) -> ([Event], Void) in
+      // That it is as it was may still have to be made durable.
+      guard isNews else { return ([], ()) }
       let now = try queue.jobs([call.id...call.id], in: call.queue)[0]
       try refuseUnlessWaiting(now)
       guard now.command == job.command else {
@@ -29,6 +31,7 @@ extension Session {
       }
       return ([.edited(id: job.id, at: Clock.now(), command: .shell(edited))], ())
     }
+    guard isNews else { return output.message("serialq: job \(job.id) is unchanged") }
     tell("serialq: job \(job.id) is now: \(ShellQuote.command(.shell(edited)))")
   }
 

@@ -57,6 +57,11 @@ struct JournalScope {
         event: event, next: next, more: events.count - 1 - index, isPaused: isPaused)
       JournalLine.write(record, to: &json)
     }
+    // A line with more could be read by nobody, and the whole journal would be refused.
+    guard next <= JournalLine.lastNext else {
+      throw Failure(
+        "queue \(folder.name.text)", "it has no ids left for more jobs", next: "Use another queue.")
+    }
     do throws(SystemError) {
       // Before there is a line: whoever finds one can then rely on the file being found.
       if tail.end == 0 { try flushFolders() }

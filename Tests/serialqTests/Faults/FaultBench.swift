@@ -61,6 +61,18 @@ struct NotedCall {
   var kinds: [Fault.Kind]
 }
 
+extension [NotedCall] {
+  /// Every fault at every call; and those that stay, as a full disk does.
+  var faults: [Fault] {
+    let staying = [ENOSPC, EMFILE, EACCES].map { Fault.Kind(number: Int($0)) }
+    return flatMap { call in
+      let once = ([Fault.Kind.kill] + call.kinds).map { Fault(at: call.number, kind: $0) }
+      let lasting = call.kinds.filter(staying.contains)
+      return once + lasting.map { Fault(at: call.number, kind: $0, stays: true) }
+    }
+  }
+}
+
 /// A scene whose program is run with the library of `faults.c` loaded before all others.
 final class FaultBench {
   let scene: Scene

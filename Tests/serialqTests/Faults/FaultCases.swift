@@ -52,6 +52,13 @@ struct FaultCase: CustomStringConvertible, Sendable {
   /// In short a few of them, one of each kind.
   static let tried = Scene.isLong ? all : [0, 2, 6, 16].map { all[$0] }
 
+  /// One that finds a queue in which job 4 alone waits.
+  init(_ description: String, _ words: String...) {
+    self.description = description
+    before = Array(Self.usual.prefix(4))
+    self.words = words
+  }
+
   private init(
     _ description: String, _ before: [[String]], damage: Damage = .none, _ words: String...,
     input: String = "", variables: [String] = []

@@ -31,7 +31,7 @@ struct SystemCallFaultTests {
     let calls = try bench.calls()
     #expect(calls.count > 10)
     var count = 0
-    for (index, fault) in Self.faults(in: calls).enumerated() {
+    for (index, fault) in calls.faults.enumerated() {
       // In short: another few of them for every command.
       guard Scene.isLong || index % 23 == tried.words[0].utf8.count % 23 else { continue }
       count += 1
@@ -44,14 +44,22 @@ struct SystemCallFaultTests {
     print("faults: \(tried): \(calls.count) calls, \(count) faults")
   }
 
-  /// Every fault at every call; and those that stay, as a full disk does.
-  private static func faults(in calls: [NotedCall]) -> [Fault] {
-    let staying = [ENOSPC, EMFILE, EACCES, EINTR].map { Fault.Kind(number: Int($0)) }
-    return calls.flatMap { call in
-      let kinds = [Fault.Kind.kill] + call.kinds
-      let once = kinds.map { Fault(at: call.number, kind: $0) }
-      let lasting = call.kinds.filter { staying.contains($0) && !$0.isHarmless }
-      return once + lasting.map { Fault(at: call.number, kind: $0, stays: true) }
+  // Fails when a call that a signal interrupts, or that does a part of what it is to do, is an error
+  // or taken for the whole: leave `retrying` out, or the loop in `writeAll`.
+  @Test(
+    "signals at every call, and every read and write in two parts, change nothing",
+    arguments: FaultCase.tried)
+  func everyCallInParts(_ tried: FaultCase) throws {
+    let bench = try FaultBench()
+    try tried.prepare(bench)
+    let clean = try tried.run(bench)
+    let after = try bench.scene.queue().gist
+    for kind in [Fault.Kind.interrupted, .short] {
+      for first in [1, 2] {
+        let outcome = try tried.run(bench, Fault(at: first, kind: kind, stays: true))
+        #expect(outcome.code == clean.code && outcome.text == clean.text, "\(outcome.errorText)")
+        #expect(try bench.scene.queue().gist == after)
+      }
     }
   }
 

@@ -7,7 +7,8 @@
 //   FAULT_AT=K       the call that fails, counted from 1
 //   FAULT_KIND=KIND  an error number; kill: die before the call; torn: die after half of a write;
 //                    short: half of a read or write
-//   FAULT_STAYS=1    every later call that can fail in this way does so, too: a disk that stays full
+//   FAULT_STAYS=1    every later call that can fail in this way does so, too: a disk that stays full;
+//                    what does no harm happens to every other one, so that trying again helps
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -107,7 +108,9 @@ static int next_fault(const char *name, const int *kinds) {
     can_fail |= *kinds == fault_kind;
   }
   say("call\t%ld\t%s\t%s\n", calls, name, text);
-  int is_due = fault_at && (calls == fault_at || (fault_stays && calls > fault_at));
+  int step = fault_kind == EINTR || fault_kind == SHORT ? 2 : 1;
+  int is_due = fault_at && (calls == fault_at || (fault_stays && calls > fault_at &&
+                                                  (calls - fault_at) % step == 0));
   if (!is_due || (fault_kind != KILL && !can_fail)) return NOTHING;
   say("fault\t%ld\t%s\t%d\n", calls, name, fault_kind);
   if (fault_kind == KILL) syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);

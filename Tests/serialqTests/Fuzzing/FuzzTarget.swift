@@ -30,6 +30,8 @@ enum FuzzTarget: String, CaseIterable {
     guard let replayed = try? Replayed(text) else { return nil }
     guard replayed.queue.isConsistent else { return "the queue is not consistent" }
     guard replayed.committed <= text.count else { return "more counts than there is" }
+    // An appender has no id for it any more, and says so.
+    guard replayed.queue.nextID <= JournalLine.lastNext else { return nil }
     // An appender goes on after what counts, and a line that changes nothing changes nothing.
     var next = JSONWriter()
     let line = Record(
