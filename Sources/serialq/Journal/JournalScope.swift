@@ -71,6 +71,8 @@ struct JournalScope {
     } catch {
       // Should this fail too, the half line is cut off before the next append.
       try? file.truncate(to: tail.end)
+      // Or a power loss could bring back what was said not to be done.
+      try? journal.output.flush(file)
       self.tail = nil
       throw error.failure("writing \(folder.journal.text)")
     }

@@ -54,17 +54,13 @@ enum FileSystem {
   /// The names in a folder, in no order, without `.` and `..`, by `readdir(3)`; none when it is not
   /// there.
   static func names(in path: Bytes) throws(SystemError) -> [Bytes] {
-    var opened: OpaquePointer?
-    do throws(SystemError) {
-      try call("opendir", path) {
-        opened = opendir($0)
-        return opened == nil ? -1 : 0
-      }
-    } catch {
-      if error.code == ENOENT { return [] }
-      throw error
+    var opened = path.withCPath { opendir($0) }
+    while opened == nil, errno == EINTR { opened = path.withCPath { opendir($0) } }
+    guard let stream = opened else {
+      let code = errno
+      if code == ENOENT { return [] }
+      throw SystemError("opendir", code)
     }
-    guard let stream = opened else { return [] }
     defer { closedir(stream) }
     var names: [Bytes] = []
     while true {

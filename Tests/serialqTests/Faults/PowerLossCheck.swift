@@ -8,6 +8,8 @@ struct PowerLossCheck {
   private var random: SeededGenerator
   /// The queue as it was when something was last reported as done, and every one since.
   private var possible: [Queue]
+  /// The same before the command that is at work.
+  private var before: [Queue] = []
   private var environments: [String: Bytes] = [:]
   private var known: [Bytes: Queue] = [:]
   private var story: [Substring] = []
@@ -23,15 +25,22 @@ struct PowerLossCheck {
     self.random = random
     possible = []
     possible = [try now()]
+    before = possible
   }
 
   /// The program has ended, and whoever called it believes what it said.
   mutating func end(_ what: String, _ outcome: Outcome) throws {
     story.append("\(what): \(outcome.code) \(outcome.errorText)"[...])
-    guard outcome.code == 0 else { return }
-    reports += 1
-    possible = [try now()]
-    try lose()
+    if outcome.code == 0 {
+      reports += 1
+      possible = [try now()]
+      try lose()
+    } else if outcome.code == 125, try before.last == now() {
+      // It was said that nothing is done, so nothing may come of it later.
+      possible = before
+      try lose()
+    }
+    before = possible
   }
 
   /// Takes what the library noted of a program.

@@ -25,8 +25,8 @@ struct PowerLossTests {
     _ = try tried.run(bench)
     let calls = try bench.calls()
     var (points, disks) = (0, 0)
-    for call in calls where Scene.isLong || call.number % 11 == 0 {
-      for kind in [Fault.Kind.kill, .torn, .flushFailed] where call.canFail(kind) {
+    for call in calls {
+      for kind in [Fault.Kind.kill, .torn, .flushFailed] where call.isTried(kind) {
         try bench.restore()
         var check = try PowerLossCheck(
           root: bench.scene.folder.path, random: SeededGenerator(state: UInt64(call.number)))
@@ -38,7 +38,7 @@ struct PowerLossTests {
         disks += check.disks
       }
     }
-    print("power loss: \(tried): \(points) points, \(disks) disks")
+    Scene.note("power loss: \(tried): \(points) points, \(disks) disks")
   }
 
   private func step(
@@ -73,7 +73,7 @@ struct PowerLossTests {
       try check.end(words.joined(separator: " ") + (isFaulty ? ", \(fault as Any)" : ""), outcome)
     }
     #expect(check.reports > 0)
-    print("power loss: seed \(seed): \(check.points) points, \(check.disks) disks")
+    Scene.note("power loss: seed \(seed): \(check.points) points, \(check.disks) disks")
   }
 
   private func command(_ random: inout SeededGenerator, _ queue: Queue?) -> [String] {
@@ -97,8 +97,12 @@ extension Fault.Kind {
 }
 
 extension NotedCall {
-  /// Whether this is worth trying here: of the failures those of flushes are.
-  fileprivate func canFail(_ kind: Fault.Kind) -> Bool {
-    kind == .kill || (kinds.contains(kind) && (kind == .torn || name.hasSuffix("sync")))
+  /// Of the failures those of flushes are; in short those where most is undone.
+  fileprivate func isTried(_ kind: Fault.Kind) -> Bool {
+    switch kind {
+    case .kill: Scene.isLong || name == "fsync"
+    case .flushFailed: name == "fdatasync" || (Scene.isLong && name == "fsync")
+    default: Scene.isLong && kinds.contains(kind)
+    }
   }
 }

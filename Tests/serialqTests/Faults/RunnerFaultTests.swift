@@ -37,7 +37,7 @@ struct RunnerFaultTests {
     #expect(Set(ran).count == ran.count && ran.first == 4)
     var count = 0
     for (index, fault) in calls.faults.enumerated() {
-      guard Scene.isLong || index % 37 == 11 else { continue }
+      guard Scene.isLong || index % 61 == 11 else { continue }
       count += 1
       let outcome = try run(bench, tried, fault)
       let added = try bench.scene.queue().job(5) != nil
@@ -49,7 +49,7 @@ struct RunnerFaultTests {
       }
     }
     #expect(count > 0)
-    print("faults: \(tried): \(calls.count) calls, \(count) faults")
+    Scene.note("faults: \(tried): \(calls.count) calls, \(count) faults")
   }
 
   private func run(_ bench: FaultBench, _ tried: FaultCase, _ fault: Fault?) throws -> Outcome {

@@ -41,7 +41,7 @@ struct SystemCallFaultTests {
       try checkNext(where_, bench)
     }
     #expect(count > 0)
-    print("faults: \(tried): \(calls.count) calls, \(count) faults")
+    Scene.note("faults: \(tried): \(calls.count) calls, \(count) faults")
   }
 
   // Fails when a call that a signal interrupts, or that does a part of what it is to do, is an error

@@ -1,7 +1,7 @@
 // Loaded before the C library (LD_PRELOAD), makes one system call of serialq fail, or kills it there.
 //
 // Only calls from the program's own code count, not those that its libraries make for themselves.
-// Jobs, the editor and a background runner do not inherit it. See FaultShim.swift for the other side.
+// Jobs, the editor and a background runner do not inherit it. See FaultBench.swift for the other side.
 //
 //   FAULT_LOG=FILE   every call, and what it changed on the disk, a line each
 //   FAULT_AT=K       the call that fails, counted from 1
