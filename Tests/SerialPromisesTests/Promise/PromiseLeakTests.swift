@@ -66,6 +66,23 @@ struct PromiseLeakTests {
     withExtendedLifetime(never) {}
   }
 
+  // Never ends if `Settlement.dissolve` hands out its list as it is: the combination, when it is
+  // decided, takes a reaction out of the list that `Lifeline` is going along.
+  @Test("a cold promise that goes away unstarted may end one that it was combined with")
+  func dissolving() async {
+    var race: Promise<Int>?
+    let other = {
+      let deferred = Deferred<Int>(diagnostics: .silent)
+      let cold = Promise<Int> { _, _ in deferred.fulfil(1) }
+      race = Promise.race([cold, deferred.promise])
+      return deferred.promise
+    }()
+    #expect(race?.core.withSources.count == 3)
+    race = nil
+    let outcome = await other.outcome
+    #expect(outcome.hasPrefix("failed nothing is left that could settle"))
+  }
+
   /// Ends what a scene is about, and looks whether its captures go while all promises stay.
   private func end(_ scene: Scene, _ word: Word, _ ending: Ending) async {
     switch ending {
