@@ -10,10 +10,10 @@ struct NextJob: Promisable {
   var handler: Handler {
     { then in
       runner.step(then) { () throws(Failure) in
-        guard let job = try begin() else {
+        guard let (job, log) = try begin() else {
           return runner.finish(nil)
         }
-        try run(job)
+        try run(job, log)
         runner.addNext()
       }
     }
@@ -21,12 +21,12 @@ struct NextJob: Promisable {
 
   /// Chooses the job and writes down that it starts, before there is a process; nil when nothing
   /// waits or the runner was told to end, and then it is no longer the queue's runner.
-  private func begin() throws(Failure) -> Job? {
+  private func begin() throws(Failure) -> (Job, FileDescriptor)? {
     while true {
       runner.supervision.drain()
       let due: Timestamp
       switch try choose() {
-      case .started(let job): return job
+      case .started(let job, let log): return (job, log)
       case .nothing: return nil
       case .later(let time): due = time
       }
@@ -35,7 +35,8 @@ struct NextJob: Promisable {
   }
 
   private enum Choice {
-    case started(Job)
+    /// The job, and its log.
+    case started(Job, FileDescriptor)
     case later(Timestamp)
     case nothing
   }
@@ -55,11 +56,14 @@ struct NextJob: Promisable {
             lock = try JobLock.take(job.id, runner.folder)
           }
           let attempt = (job.run?.attempt ?? 0) + 1
+          // First, because where no log can be made no job can run: else each runner would write
+          // down the start of one more, until all the queue was interrupted.
+          let log = try makeLog(of: job, attempt: attempt)
           try scope.append([
             .started(id: job.id, attempt: attempt, at: now, boot: Machine.boot())
           ])
           try view.update()
-          return .started(view.queue.job(job.id) ?? job)
+          return .started(view.queue.job(job.id) ?? job, log)
         case .skip(let job, let because):
           try scope.append([.skipped(id: job.id, at: now, because: because)], flush: false)
           try view.update()
@@ -76,9 +80,9 @@ struct NextJob: Promisable {
     }
   }
 
-  private func run(_ job: Job) throws(Failure) {
+  private func run(_ job: Job, _ log: FileDescriptor) throws(Failure) {
     let begun = Clock.monotonic()
-    let (ending, termination) = try perform(job)
+    let (ending, termination) = try perform(job, log)
     let duration = Clock.monotonic() - begun
     let hook = runner.view.withLock { $0.queue.settings.onFinish }
     let now = Clock.now()
@@ -94,8 +98,9 @@ struct NextJob: Promisable {
   }
 
   /// Spawns the job and waits for its end.
-  private func perform(_ job: Job) throws(Failure) -> (Ending, Termination) {
-    let log = try makeLog(of: job)
+  private func perform(
+    _ job: Job, _ log: FileDescriptor
+  ) throws(Failure) -> (Ending, Termination) {
     let limit = Int64(job.limits.timeout)
     var termination = Termination(
       timeLimit: limit > 0 ? Clock.monotonic() + limit * 1_000_000_000 : nil)
@@ -133,10 +138,10 @@ struct NextJob: Promisable {
 
   /// A new file for each attempt, because a process that an earlier one left behind may still write
   /// to the old one.
-  private func makeLog(of job: Job) throws(Failure) -> FileDescriptor {
+  private func makeLog(of job: Job, attempt: Int) throws(Failure) -> FileDescriptor {
     let path = runner.folder.log(job.id)
-    return try attempt("making \(path.text)") { () throws(SystemError) in
-      if job.run?.attempt ?? 1 > 1 { try FileSystem.remove(path) }
+    return try serialq.attempt("making \(path.text)") { () throws(SystemError) in
+      if attempt > 1 { try FileSystem.remove(path) }
       return try FileDescriptor.open(path, [.readWrite, .append, .create, .truncate])
     }
   }
