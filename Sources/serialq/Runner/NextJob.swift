@@ -42,10 +42,13 @@ struct NextJob: Promisable {
   }
 
   private func choose() throws(Failure) -> Choice {
-    try runner.decide { (view, scope) throws(Failure) in
+    var damaged: [DamagedLine] = []
+    // Unlocked: who takes the messages may be slow.
+    defer { for line in damaged { runner.say(line.message(in: runner.folder)) } }
+    return try runner.decide { (view, scope) throws(Failure) in
       if view.reader.isWorthCompacting(view.queue) {
         // The queue is as good without it, and the disk may be full.
-        try? scope.compact()
+        damaged = (try? scope.compact()) ?? []
         try view.update()
       }
       while true {
