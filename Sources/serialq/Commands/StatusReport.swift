@@ -55,6 +55,8 @@ struct StatusReport: Equatable {
   var troubles: [Trouble] = []
   /// More failures than are shown.
   var moreTroubles = 0
+  /// What else went wrong, a line each.
+  var notes: [String] = []
   var running: [Running] = []
   var pause: Pause?
   var waiting: Waiting?
@@ -85,7 +87,8 @@ struct StatusReport: Equatable {
   /// The lines, however long they are; `columns` is for the bar, which only terminals get.
   func lines(_ detail: Detail = Detail(), columns: Int? = nil) -> [StyledLine] {
     guard !counts.isEmpty else { return [StyledLine("Queue \(queue) is empty.")] + advice }
-    var blocks = [troubleLines(detail)] + running.map { lines(of: $0, detail) }
+    let noteLines = notes.map { StyledLine($0, .yellow) }
+    var blocks = [troubleLines(detail), noteLines] + running.map { lines(of: $0, detail) }
     blocks.append(summary(columns))
     if detail.hasAdvice { blocks.append(advice) }
     return Array(blocks.filter { !$0.isEmpty }.joined(separator: [StyledLine()]))

@@ -7,7 +7,7 @@ import Testing
 @Suite struct JSONOutputTests {
   private static let fields: Set<String> = [
     "id", "state", "command", "shell", "label", "directory", "exitCode", "signal", "attempt",
-    "added", "started", "ended", "duration", "log",
+    "added", "started", "ended", "duration", "log", "onFinishFailure",
   ]
 
   // Fails if a field is missing, is called something else, or is of another type.
