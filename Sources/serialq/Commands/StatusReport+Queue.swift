@@ -43,19 +43,23 @@ extension StatusReport {
 
   private static func notes(
     _ folder: QueueFolder, _ queue: Queue
-  ) throws(Failure) -> [String] {
-    var notes: [String] = []
+  ) throws(Failure) -> [Note] {
+    var notes: [Note] = []
     if let (id, how) = queue.latestHookFailure {
-      let log = ShellQuote.word(folder.hookLog)
-      notes.append("The on-finish command of job \(id) \(how.outcomeText): see \(log)")
+      notes.append(
+        Note(
+          text: "The on-finish command of job \(id) \(how.outcomeText).",
+          adviceName: "What it said", advice: "cat \(ShellQuote.word(folder.hookLog))"))
     }
     // Whoever had them put aside, a runner in the background mostly, was heard by nobody.
     let isDamaged = try attempt("looking at \(folder.damaged.text)") { () throws(SystemError) in
       try FileSystem.status(of: folder.damaged) != nil
     }
     if isDamaged {
-      let path = ShellQuote.word(folder.damaged)
-      notes.append("The journal was damaged: what could not be read was moved to \(path)")
+      notes.append(
+        Note(
+          text: "The journal was damaged; the lines that could not be read are kept.",
+          adviceName: "Damaged lines", advice: "cat -v \(ShellQuote.word(folder.damaged))"))
     }
     return notes
   }
