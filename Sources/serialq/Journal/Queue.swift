@@ -75,8 +75,9 @@ struct Queue: Equatable, Sendable {
   var openFailures: [Job] { openFailureCount == 0 ? [] : jobs.filter(\.isOpenFailure) }
 
   /// The job whose on-finish command was the latest to be run, and how that failed; nil if it did
-  /// not; O(n).
+  /// not, or none is set any more; O(n) if one is.
   var latestHookFailure: (JobID, Ending)? {
+    guard settings.onFinish != nil else { return nil }
     // It is run for each job whose end a runner saw, and its log is that of the latest.
     let ended = jobs.lazy.filter { $0.run?.how != nil || $0.run?.hook != nil }
     let latest = ended.max { job, other in

@@ -192,6 +192,9 @@ import Testing
     let failures = try scene.listed().map { $0["onFinishFailure"] as? [String: Any] }
     #expect(failures.map { $0?["exitCode"] as? Int } == [2, nil])
     #expect(failures[0]?["signal"] is NSNull)
+    #expect(try scene.serialq("set", "on-finish", "").code == 0)
+    #expect(try !scene.serialq().text.contains("on-finish"))
+    #expect(try scene.serialq("set", "on-finish", line).code == 0)
     #expect(try scene.serialq("run", "true").code == 0)
     #expect(try !scene.serialq().text.contains("on-finish"))
     #expect(try scene.serialq("show", "1").text.contains("on-finish  failed with exit code 2\n"))

@@ -31,7 +31,7 @@ import Testing
 
   /// Waits; then prints its code, and what the journal says at this moment of what it waited for.
   private static let witness = """
-    serialq wait "$@"; echo $?; grep -aE "$LINES" "$SERIALQ_DIR/default/journal"
+    serialq wait "$@"; echo $?; grep -aE "$PATTERN" "$SERIALQ_DIR/default/journal"
     """
 
   // Fails if `started` is written after the spawn, an orphan is not waited for, a wake-up is lost,
@@ -96,12 +96,12 @@ import Testing
     let last = try #require(ids.split(separator: UInt8(ascii: "\n")).last)
     let id = try #require(JobID(Bytes(last).text))
     let named = isOfAll ? nil : (round % 2 == 0 ? id : max(1, id - 2))...id
-    let lines = named.map { ids in
+    let pattern = named.map { ids in
       "\"id\":(\(ids.map { "\($0)" }.joined(separator: "|"))),"
     }
     let words = [Bytes("/bin/sh"), Bytes("-c"), Bytes(Self.witness.utf8), Bytes("sh")]
     let process = try scene.launch(words + (named.map { [Bytes($0.text.utf8)] } ?? [])) {
-      $0.environment.append(Bytes("LINES=\(lines ?? "^")".utf8))
+      $0.environment.append(Bytes("PATTERN=\(pattern ?? "^")".utf8))
     }
     return Witness(process: process, ids: named, before: before)
   }
