@@ -107,7 +107,7 @@ struct NextJob: Promisable {
     let limit = Int64(job.limits.timeout)
     var termination = Termination(
       timeLimit: limit > 0 ? Clock.monotonic() + limit * 1_000_000_000 : nil)
-    switch try spawn(job, log) {
+    switch spawn(job, log) {
     case .cannotRun(let code, let reason):
       let message = Bytes("serialq: \(reason)\n".utf8)
       try attempt("writing the log") { () throws(SystemError) in try log.writeAll(message) }
@@ -125,16 +125,20 @@ struct NextJob: Promisable {
   }
 
   /// When this returns, only the job's own processes hold its lock.
-  private func spawn(
-    _ job: Job, _ log: FileDescriptor
-  ) throws(Failure) -> JobProcess.Started {
-    let environment = try Environments(runner.folder).load(
-      job.environment, adding: runner.folder.variables(of: job.id))
-    return runner.jobLock.withLock { lock in
+  private func spawn(_ job: Job, _ log: FileDescriptor) -> JobProcess.Started {
+    runner.jobLock.withLock { lock in
+      defer { lock = nil }
+      let environment: [Bytes]
+      do throws(Failure) {
+        environment = try Environments(runner.folder).load(
+          job.environment, adding: runner.folder.variables(of: job.id))
+      } catch {
+        // Not a fault of the runner's: it would leave one interrupted job behind after another.
+        return .cannotRun(error.code, reason: error.sentence)
+      }
       let process = JobProcess(
         command: job.command, environment: environment, directory: job.directory,
         umask: UInt32(job.umask), output: log.raw, lock: lock?.raw)
-      defer { lock = nil }
       return withExtendedLifetime(log) { process.start() }
     }
   }
