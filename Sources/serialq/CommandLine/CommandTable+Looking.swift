@@ -65,7 +65,11 @@ extension CommandTable {
     summary: "everything about one job",
     synopsis: ["show [options] ID"],
     description: [
-      "The exact command, its directory, times, attempts, how it ended, and where its log is."
+      "The exact command, its directory, times, attempts, how it ended, and where its log is.",
+      """
+      That the on-finish command of the queue failed after it is told too: in JSON by \
+      onFinishFailure, an object of exitCode and signal, else null.
+      """,
     ],
     options: [
       queue,
