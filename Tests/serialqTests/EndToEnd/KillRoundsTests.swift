@@ -91,7 +91,7 @@ import Testing
   private func witness(of round: Int, _ scene: Scene) throws -> Witness {
     let isOfAll = round % max(5, Self.rounds / 10) == 0
     let before = isOfAll ? try scene.queue() : Queue()
-    // The end alone: reading all of it would take longer than the rounds do.
+    // The end alone: taking all of it apart would take longer than the rounds do.
     let ids = try content(scene.path("ids")).suffix(20)
     let last = try #require(ids.split(separator: UInt8(ascii: "\n")).last)
     let id = try #require(JobID(Bytes(last).text))

@@ -15,6 +15,17 @@ import Testing
     for _ in 0..<count { #expect(try scene.serialq("add", "echo $SERIALQ_JOB >>rec").code == 0) }
   }
 
+  /// Runs job 1, which does not end, has others wait behind it, and kills the runner and that job.
+  private func killEverything(_ scene: Scene, waiting count: Int) throws {
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("add", "read x <gate").code == 0)
+    try addRecorders(count, scene)
+    _ = try scene.waitForProcess(of: 1)
+    try scene.killRunner()
+    try scene.killJob(1)
+    withExtendedLifetime(gate) {}
+  }
+
   private func record(_ scene: Scene) throws -> [JobID] {
     let file = try FileDescriptor.openIfThere(scene.path("rec"), .read)
     return try (file?.readAll().text ?? "").split(separator: "\n").compactMap { JobID($0) }
@@ -80,19 +91,13 @@ import Testing
   @Test("everything is killed, jobs too: wait has the 12 others run before it ends, and is not 0")
   func helpersKilled() throws {
     let scene = try Scene()
-    let gate = try Gate(scene)
-    #expect(try scene.serialq("add", "read x <gate").code == 0)
-    try addRecorders(12, scene)
-    _ = try scene.waitForProcess(of: 1)
-    try scene.killRunner()
-    try scene.killJob(1)
+    try killEverything(scene, waiting: 12)
     #expect(try scene.states() == [.running] + Array(repeating: .waiting, count: 12))
     #expect(try scene.serialq("wait", "13").code == 0)
     #expect(try record(scene) == Array(2...13))
     #expect(try scene.serialq("wait", "1").code == 1)
     let waited = try scene.serialq("wait")
     #expect(waited.code == 1 && waited.errorText.contains("job 1 was interrupted"))
-    withExtendedLifetime(gate) {}
   }
 
   // parallel --resume: a job runs twice after a kill.
@@ -201,12 +206,7 @@ import Testing
   @Test("after a crash, status says what holds the queue and what to type; typed, it goes on")
   func standsStill() throws {
     let scene = try Scene()
-    let gate = try Gate(scene)
-    #expect(try scene.serialq("add", "read x <gate").code == 0)
-    try addRecorders(1, scene)
-    _ = try scene.waitForProcess(of: 1)
-    try scene.killRunner()
-    try scene.killJob(1)
+    try killEverything(scene, waiting: 1)
     let crashed = try scene.serialq().text
     #expect(crashed.contains("its runner died, and so did the job"), "\(crashed)")
     try follow(advice: "In background:", in: crashed, scene)
@@ -221,7 +221,6 @@ import Testing
     try follow(advice: "Go on:", in: paused, scene)
     try scene.waitForJob(3, .succeeded)
     #expect(try record(scene) == [2, 3])
-    withExtendedLifetime(gate) {}
   }
 
   private func addPaused(_ scene: Scene) throws {
