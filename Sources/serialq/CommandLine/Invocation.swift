@@ -19,6 +19,12 @@ enum Invocation: Equatable {
   case queues(json: Bool)
   /// Of one command, or of the whole program.
   case help(CommandName?)
+  case manual
+  case systemdUnit
+  /// The script for a shell.
+  case completion(CompletionScript)
+  /// What the last of these words can become.
+  case completionWords([Bytes])
   case version
   /// Not for people; see ``BackgroundRunner``.
   case backgroundRunner(queue: String)
