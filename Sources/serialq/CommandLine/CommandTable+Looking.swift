@@ -132,12 +132,14 @@ extension CommandTable {
   static let help = CommandSpec(
     name: .help,
     summary: "help, also of one command",
-    synopsis: ["help [COMMAND]", "help --man", "help --unit"],
+    synopsis: ["help [COMMAND]", "help --man", "help --unit [PROGRAM]"],
     description: ["Shows what the program does, or everything about one command."],
     options: [
       OptionSpec(.man, help: "Prints the manual page, as mdoc(7)."),
       OptionSpec(
-        .unit, help: "Prints a systemd user unit that goes on with all queues after a reboot."),
+        .unit, help: "Prints a systemd user unit that goes on with all queues after a reboot.",
+        details:
+          "PROGRAM is the full path that it calls serialq by; else it is that of this program."),
     ],
     operands: .commandName,
     examples: [

@@ -106,10 +106,15 @@ extension Invocation {
       if words.has(.man), words.has(.unit) {
         throw words.misused("--unit", "cannot be combined with --man")
       }
-      if let name = words.operands.first {
-        throw words.misused(Visible.text(name), "a command cannot be combined with \(option.long)")
+      if option.name == .man {
+        try refuseOperands(words)
+        return .manual
       }
-      return option.name == .man ? .manual : .systemdUnit
+      try refuseOperands(words, after: 1)
+      if let path = words.operands.first, path.first != UInt8(ascii: "/") {
+        throw words.misused(Visible.text(path), "not the full path of a program")
+      }
+      return .systemdUnit(words.operands.first)
     }
     guard let name = words.operands.first else { return .help(nil) }
     try refuseOperands(words, after: 1)

@@ -20,7 +20,8 @@ enum Invocation: Equatable {
   /// Of one command, or of the whole program.
   case help(CommandName?)
   case manual
-  case systemdUnit
+  /// For the program at this path; nil for this one.
+  case systemdUnit(Bytes?)
   /// The script for a shell.
   case completion(CompletionScript)
   /// What the last of these words can become.

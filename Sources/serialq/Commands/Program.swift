@@ -60,7 +60,8 @@ struct Session {
     case .queues(let json): try queues(json: json)
     case .help(let command): output.result(Help.text(of: command))
     case .manual: output.result(Manual.text)
-    case .systemdUnit: output.result(SystemdUnit.text(program: Machine.program()))
+    case .systemdUnit(let program):
+      output.result(SystemdUnit.text(program: program ?? Machine.program()))
     case .completion(let script): output.result(script.text)
     case .completionWords(let words): complete(words)
     case .backgroundRunner(let queue): return try runInBackground(queue)

@@ -5,7 +5,7 @@ extension CompletionScript {
 
     _serialq() {
       local -a words=() starts=() found=() meanings=()
-      local word meaning kind number current cut='' kept name longest=0 n=0 i
+      local word meaning kind number action current cut='' kept name longest=0 n=0 i
       COMPREPLY=()
       # bash takes --queue=video apart at the = , which then is a word of its own.
       for ((i = 1; i <= COMP_CWORD; i++)); do
@@ -33,13 +33,15 @@ extension CompletionScript {
             done
             ;;
           files | directories)
+            action=-f
+            [[ $kind == directories ]] && action=-d
             kept=${current:0:number}
             name=${current:number}
             [[ $name == [\"\']* ]] && name=${name:1}
             compopt -o filenames 2>/dev/null
             while IFS= read -r word; do
               COMPREPLY+=("${kept#"$cut"}$word")
-            done < <(compgen -A "${kind/%ies/y}" -- "$name" 2>/dev/null)
+            done < <(compgen "$action" -- "$name" 2>/dev/null)
             return
             ;;
           command)
@@ -49,11 +51,11 @@ extension CompletionScript {
             elif declare -F _command_offset >/dev/null; then
               _command_offset "$number"
             else
-              kind=file
-              ((number == COMP_CWORD)) && kind=command
+              action=-f
+              ((number == COMP_CWORD)) && action=-c
               while IFS= read -r word; do
                 COMPREPLY+=("$word")
-              done < <(compgen -A "$kind" -- "$current" 2>/dev/null)
+              done < <(compgen "$action" -- "$current" 2>/dev/null)
             fi
             return
             ;;
