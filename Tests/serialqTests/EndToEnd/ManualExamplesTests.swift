@@ -67,6 +67,43 @@ import Testing
     }
   }
 
+  // Fails if a variable is given of which the manual does not tell, or one of which it tells is not.
+  @Test("the variables of the command that follows a job are those in the manual")
+  func hook() throws {
+    let scene = try Scene()
+    #expect(try scene.script("serialq set on-finish 'env >>seen'").code == 0)
+    #expect(try scene.serialq("run", "--retries", "1", "exit 3").code == 1)
+    let seen = try content(scene.path("seen")).text.split(separator: "\n").map(String.init)
+    let names = seen.compactMap { $0.split(separator: "=").first }.filter {
+      $0.hasPrefix("SERIALQ_") && $0 != "SERIALQ_DIR"
+    }
+    let section = try #require(Manual.text.split(separator: "\n.Ss The command that follows").last)
+    let list = section.split(separator: "\n").prefix { $0 != ".El" }
+    let told = list.filter { $0.hasPrefix(".It Ev ") }.map { $0.dropFirst(7) }
+    #expect(Set(told) == Set(names))
+    // As it says: it waits to be tried again.
+    #expect(
+      seen.filter { $0.hasPrefix("SERIALQ_STATE=") }.map { $0.dropFirst(14) } == [
+        "waiting", "failed",
+      ])
+    #expect(
+      seen.filter { $0.hasPrefix("SERIALQ_ATTEMPT=") }.map { $0.dropFirst(16) } == ["1", "2"])
+  }
+
+  // Fails if the numbers of attempts are not as the manual has them.
+  @Test("the attempt is null, 0 or a number as the manual says")
+  func attempts() throws {
+    let scene = try Scene()
+    try scene.add("true", "true", "true")
+    #expect(try scene.serialq("cancel", "2").code == 0)
+    #expect(try scene.listed("--state", "waiting").allSatisfy { $0["attempt"] is NSNull })
+    #expect(try scene.serialq("run").code == 0)
+    #expect(try scene.listed().map { $0["attempt"] as? Int } == [1, 0, 1])
+    #expect(try scene.serialq("retry", "1").code == 0)
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try scene.listed().map { $0["attempt"] as? Int } == [2, 0, 1])
+  }
+
   /// Without those of `counts`, which are the states.
   private func keys(of value: Any) -> [String] {
     if let array = value as? [Any] { return array.flatMap(keys) }

@@ -93,6 +93,9 @@ extension Manual {
     fdatasync(2) and rename(2) promise, and on which flock(2) works between
     processes.
     All users of a queue are one user on one machine.
+    On Linux
+    .Pa /proc
+    is mounted.
     .Pp
     A job that changes its process group or session, as a daemon does, has left:
     it is not ended with the job, and not waited for once the job has ended.

@@ -166,7 +166,8 @@ extension Manual {
     .It Ev SERIALQ_STATE
     Its state;
     .Li waiting
-    if it is to be tried again by itself.
+    if it is to be tried again by itself, and then the exit code and the signal are
+    empty, and the time is 0.
     .It Ev SERIALQ_EXIT
     Its exit code;
     empty if it has none.
