@@ -8,10 +8,11 @@ extension Manual {
       .Sh LOGOUT AND REBOOT
       A runner in the background has a session of its own and no terminal:
       it goes on when the terminal is closed and when its user logs out.
-      Where systemd ends all processes of a user who logs out
+      Where systemd ends all processes of a session with it
       .Pq Li KillUserProcesses=yes ,
-      allow the user to linger:
+      allow the user to linger, and start the runner outside the session:
       .Dl loginctl enable-linger
+      .Dl systemd-run --user --scope serialq resume
       .Pp
       When the machine goes down, the running job is interrupted, and what waits
       keeps waiting.
@@ -121,7 +122,7 @@ extension Manual {
     .Nm
     itself could not:
     the message on standard error says what and why, and what to do next.
-    Nothing was done by halves.
+    Unless it says otherwise, nothing was done.
     .It 126
     The job could not be executed.
     .It 127

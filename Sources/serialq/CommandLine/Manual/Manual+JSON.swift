@@ -26,7 +26,9 @@ extension Manual {
     those that do not wait by id, then those that do in the order in which they
     will run.
     .It Cm show
-    A job.
+    A job, as below, without a
+    .Va version
+    of its own.
     .It Cm status
     An object:
     .Va version ,
