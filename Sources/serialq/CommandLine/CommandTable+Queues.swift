@@ -90,6 +90,11 @@ extension CommandTable {
     ]
   )
 
+  /// The names of the settings, and the values that some of them are chosen from.
+  static let settings: [(name: String, choices: [String])] = [
+    ("on-failure", ["continue", "stop"]), ("on-finish", []), ("keep", ["all"]),
+  ]
+
   static let queues = CommandSpec(
     name: .queues,
     summary: "every queue with its counts",
