@@ -29,7 +29,7 @@ let package = Package(
     .testTarget(
       name: "serialqTests",
       dependencies: ["serialq", "SerialPromises"],
-      exclude: ["Snapshots"],
+      exclude: ["Snapshots", "Faults/faults.c"],
       cSettings: gnuSource,
       swiftSettings: strict
     ),

@@ -38,10 +38,3 @@ extension Session {
     return json.bytes
   }
 }
-
-extension Failure {
-  /// The same, and that all is not lost: who believes so adds the jobs again, and they run twice.
-  fileprivate func adding(_ next: String) -> Failure {
-    Failure(what, why, next: next)
-  }
-}

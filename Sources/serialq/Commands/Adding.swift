@@ -61,7 +61,10 @@ struct Adding {
   private func append(
     _ commands: [Command], to scope: inout JournalScope
   ) throws(Failure) -> [JobID] {
-    guard !commands.isEmpty else { return [] }
+    guard !commands.isEmpty else {
+      try scope.append([])
+      return []
+    }
     let key = try scope.storeEnvironment(environment)
     let first = try scope.nextID()
     let at = Clock.now()

@@ -22,7 +22,11 @@ extension Session {
       let (events, result) = try decide(queue, folder)
       try scope.append(events)
       for event in events { queue.apply(event) }
-      try then(folder, queue)
+      do throws(Failure) {
+        try then(folder, queue)
+      } catch {
+        throw events.isEmpty ? error : error.adding("The queue is changed all the same.")
+      }
       return result
     }
   }
@@ -61,6 +65,13 @@ extension Queue {
       range.count == 1 ? "job \(range.text)" : "jobs \(range.text)",
       "queue \(name) has no such job; \(last)",
       next: "See all with: serialq list\(QueueName.option(for: name))")
+  }
+}
+
+extension Failure {
+  /// The same, and that all is not lost: who believes so does it again, and jobs run twice.
+  func adding(_ next: String) -> Failure {
+    Failure(what, why, next: next, code: code)
   }
 }
 

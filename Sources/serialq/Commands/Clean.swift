@@ -11,7 +11,12 @@ extension Session {
       if !ids.isEmpty { try scope.append([.forgotten(ids: ids, at: Clock.now())]) }
       // The logs after the jobs: one that stays behind does no harm.
       folder.removeLogs(ids)
-      let damaged = try scope.compact()
+      let damaged: [DamagedLine]
+      do throws(Failure) {
+        damaged = try scope.compact()
+      } catch {
+        throw ids.isEmpty ? error : error.adding("The jobs are forgotten all the same.")
+      }
       let kept = call.all || call.onlyFailed ? 0 : queue.openFailureCount
       return (jobs.count, kept, damaged)
     }

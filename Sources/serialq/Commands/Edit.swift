@@ -15,12 +15,14 @@ extension Session {
       case .arguments: Bytes(ShellQuote.command(job.command).utf8)
       }
     let edited = try edited(text, beside: folder)
-    guard edited != text else { return output.message("serialq: job \(job.id) is unchanged") }
     guard !edited.allSatisfy(\.isSpace), !edited.contains(0) else {
       let why = edited.contains(0) ? "it holds a NUL byte" : "it is empty"
       throw Failure("the command of job \(job.id)", why, next: "Nothing was changed.")
     }
+    let isNews = edited != text
     try change(call.queue) { (queue, folder) throws(Failure) -> ([Event], Void) in
+      // That it is as it was may still have to be made durable.
+      guard isNews else { return ([], ()) }
       let now = try queue.jobs([call.id...call.id], in: call.queue)[0]
       try refuseUnlessWaiting(now)
       guard now.command == job.command else {
@@ -29,6 +31,7 @@ extension Session {
       }
       return ([.edited(id: job.id, at: Clock.now(), command: .shell(edited))], ())
     }
+    guard isNews else { return output.message("serialq: job \(job.id) is unchanged") }
     tell("serialq: job \(job.id) is now: \(ShellQuote.command(.shell(edited)))")
   }
 
@@ -42,11 +45,11 @@ extension Session {
   /// What an editor makes of the text, in a file of its own.
   private func edited(_ text: Bytes, beside folder: QueueFolder) throws(Failure) -> Bytes {
     let path = folder.path.appending(path: Bytes("edit-\(Machine.processID())".utf8))
+    defer { try? FileSystem.remove(path) }
     try attempt("writing \(path.text)") { () throws(SystemError) in
       let file = try FileDescriptor.open(path, [.readWrite, .create, .truncate])
       try file.writeAll(text + [UInt8(ascii: "\n")])
     }
-    defer { try? FileSystem.remove(path) }
     let named = [Machine.variable("VISUAL"), Machine.variable("EDITOR")]
     let editor = named.compactMap { $0 }.first { !$0.isEmpty } ?? Bytes("vi")
     // By the shell, because it may be more than one word.

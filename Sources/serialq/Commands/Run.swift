@@ -11,10 +11,6 @@ extension Session {
       isTalkative: messageTraits.isTerminal, sharesTerminal: traits.isTerminal,
       isAboveDisplay: traits.isLive)
     var follower = try Follower(folder, .queue, manner)
-    if let ids = try adding?.append(to: folder, startsRunner: false).ids, messageTraits.isTerminal {
-      let text = JobID.ranges(of: ids).map(\.text).joined(separator: ", ")
-      output.message(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
-    }
     let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
     let messages = output
     let said = Locked<[String]>([])
@@ -27,6 +23,11 @@ extension Session {
         said.withLock { $0.append(message) }
         wakeUp.wake()
       }, wake: { wakeUp.wake() })
+    // Last of what can fail, or jobs would be queued by a call that says that it could not run.
+    if let ids = try adding?.append(to: folder, startsRunner: false).ids, messageTraits.isTerminal {
+      let text = JobID.ranges(of: ids).map(\.text).joined(separator: ", ")
+      output.message(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
+    }
     // Obeyed here and not between two pieces of output: who takes the output may have stopped
     // reading, as a pager does, and then the next piece takes for ever.
     let signals = StopSignals { signal, count in
@@ -40,8 +41,15 @@ extension Session {
       wakeUp.wake()
     }
     runner.start()
-    try follow(runner, &follower, signals, wakeUp, said)
-    if let failure = runner.failure { throw failure }
+    do throws(Failure) {
+      try follow(runner, &follower, signals, wakeUp, said)
+      if let failure = runner.failure { throw failure }
+    } catch {
+      guard adding != nil else { throw error }
+      let option = QueueName.option(for: follower.queueName)
+      throw error.adding(
+        "What was to run is in the queue all the same; see: serialq status\(option)")
+    }
     if let signal = signals.first { return tellStopped(by: signal, follower) }
     return tellResult(follower)
   }

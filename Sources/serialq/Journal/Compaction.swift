@@ -20,11 +20,13 @@ extension JournalScope {
     let news = try reader.read(into: &queue)
     guard reader.lines > 0 else { return [] }
     try putAside(news.damaged)
-    try writeNewJournal(queue)
+    // Also when it fails: it may have got as far as to put the new file in the old one's place.
     forgetFile()
+    try writeNewJournal(queue)
     var environments = Set(queue.jobs.map(\.environment))
     if let hook = queue.settings.onFinish { environments.insert(hook.environment) }
-    try Environments(journal.folder).removeAll(except: environments)
+    // One that stays behind does no harm, and the next compaction tries again.
+    try? Environments(journal.folder).removeAll(except: environments)
     return news.damaged
   }
 
@@ -56,8 +58,7 @@ extension JournalScope {
       }
       try journal.output.write(file, json.bytes)
       try journal.output.flush(file)
-      try FileSystem.rename(folder.newJournal, to: folder.journal)
-      try FileSystem.flush(folder: folder.path)
+      try replace(folder.journal, by: folder.newJournal, in: folder.path)
     } catch {
       try? FileSystem.remove(folder.newJournal)
       throw error.failure("writing \(folder.newJournal.text)")

@@ -15,14 +15,14 @@ struct Environments: Sendable {
   }
 
   /// The key for these variables, whose file is durable on return.
-  func store(_ variables: [Bytes]) throws(Failure) -> Bytes {
+  func store(_ variables: [Bytes], in scope: JournalScope) throws(Failure) -> Bytes {
     let content = Bytes(variables.map { $0 + [0] }.joined())
     let hash = hash(content)
     for attempts in 0... {
       let key = attempts == 0 ? hash : hash + Bytes("-\(attempts)".utf8)
       let path = folder.environments.appending(path: key)
       guard let stored = try self.content(path) else {
-        try write(content, to: path)
+        try write(content, to: path, in: scope)
         return key
       }
       // Anything else under this name is another content or a damaged one; some job may mean it.
@@ -67,14 +67,15 @@ struct Environments: Sendable {
   }
 
   /// Writes under another name first, so that a crash never leaves half of it under this one.
-  private func write(_ content: Bytes, to path: Bytes) throws(Failure) {
+  private func write(
+    _ content: Bytes, to path: Bytes, in scope: JournalScope
+  ) throws(Failure) {
     let temporary = folder.environments.appending(path: Bytes(".new"))
     do throws(SystemError) {
       let file = try FileDescriptor.open(temporary, [.readWrite, .create, .truncate])
       try output.write(file, content)
       try output.flush(file)
-      try FileSystem.rename(temporary, to: path)
-      try FileSystem.flush(folder: folder.environments)
+      try scope.replace(path, by: temporary, in: folder.environments)
     } catch {
       try? FileSystem.remove(temporary)
       throw error.failure("writing \(path.text)")
@@ -91,6 +92,6 @@ struct Environments: Sendable {
 extension JournalScope {
   /// The key for these variables, to go into the event that is appended next.
   func storeEnvironment(_ variables: [Bytes]) throws(Failure) -> Bytes {
-    try Environments(journal.folder, output: journal.output).store(variables)
+    try Environments(journal.folder, output: journal.output).store(variables, in: self)
   }
 }

@@ -184,8 +184,9 @@ extension FlatObject {
     return number
   }
 
-  /// Up to 2^53, which `jq` and JavaScript can still hold exactly.
-  static var ids: ClosedRange<Int> { 1...1 << 53 }
+  /// Below 2^53, up to which `jq` and JavaScript can hold a number exactly, so that there is always a
+  /// next one that a line can hold.
+  static var ids: ClosedRange<Int> { 1...(1 << 53) - 1 }
 
   mutating func id(_ name: StaticString = "id") throws(FlatObjectError) -> JobID {
     try number(name, FlatObject.ids)

@@ -23,7 +23,8 @@ struct Journal: Sendable {
     }
     // Also keeps the descriptor open until here: closing it would give the lock back.
     defer { lock.unlock() }
-    var scope = JournalScope(self)
+    var scope = JournalScope(self, lock: lock)
+    try scope.finishWork()
     return try work(&scope)
   }
 

@@ -10,6 +10,9 @@ enum JournalLine {
   /// No string can hold it, because quotes are escaped in strings.
   static let opening = Bytes("{\"v\":")
 
+  /// The highest `next` that a line can hold.
+  static let lastNext = FlatObject.ids.upperBound + 1
+
   private static let sumOpening = Bytes(",\"sum\":\"")
   private static let sumClosing = Bytes("\"}")
 
@@ -67,7 +70,7 @@ enum JournalLine {
       guard try object.int("v") == version,
         let event = try Event(from: &object, sharing: &shared)
       else { return nil }
-      let next = try object.number("next", FlatObject.ids)
+      let next = try object.number("next", 1...lastNext)
       let more = object.has("more") ? try object.number("more", 1...Int(Int32.max)) : 0
       let isPaused = try object.flag("paused")
       _ = try object.word("sum")

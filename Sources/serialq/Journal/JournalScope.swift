@@ -1,11 +1,16 @@
 /// What can be done while the journal is locked; see ``Journal/locked(_:)``.
 struct JournalScope {
   let journal: Journal
+  /// The file whose lock is held; see ``UnfinishedWork``.
+  let lock: FileDescriptor
   /// Opened after the lock was taken: before that, compaction could put another file in its place.
   private var file: FileDescriptor?
   private var tail: Tail?
 
-  init(_ journal: Journal) { self.journal = journal }
+  init(_ journal: Journal, lock: FileDescriptor) {
+    self.journal = journal
+    self.lock = lock
+  }
 
   /// What an appender has to know of the journal.
   private struct Tail {
@@ -32,9 +37,13 @@ struct JournalScope {
   /// Appends all of the events or none, in one write; returns when they are durable.
   ///
   /// With `flush` false they are only as durable as the next flush makes them. On failure the
-  /// journal is as it was.
+  /// journal is as it was. With no events it makes durable what was there.
   mutating func append(_ events: [Event], flush: Bool = true) throws(Failure) {
-    guard !events.isEmpty else { return }
+    guard !events.isEmpty else {
+      // Who finds nothing to do reports as done what another wrote, who may have died before it
+      // was flushed.
+      return flush ? try self.flush() : ()
+    }
     let tail = try foundTail()
     let file = try fileToWrite()
     var json = JSONWriter(reservingCapacity: 256 * events.count)
@@ -48,14 +57,22 @@ struct JournalScope {
         event: event, next: next, more: events.count - 1 - index, isPaused: isPaused)
       JournalLine.write(record, to: &json)
     }
+    // A line with more could be read by nobody, and the whole journal would be refused.
+    guard next <= JournalLine.lastNext else {
+      throw Failure(
+        "queue \(folder.name.text)", "it has no ids left for more jobs", next: "Use another queue.")
+    }
     do throws(SystemError) {
+      // Before there is a line: whoever finds one can then rely on the file being found.
+      if tail.end == 0 { try flushFolders() }
       if tail.size > tail.end { try file.truncate(to: tail.end) }
       try journal.output.write(file, json.bytes)
-      if flush { try journal.output.flush(file) }
-      if tail.end == 0 { try flushFolders() }
+      if flush { try makeDurable(file) }
     } catch {
       // Should this fail too, the half line is cut off before the next append.
       try? file.truncate(to: tail.end)
+      // Or a power loss could bring back what was said not to be done.
+      try? journal.output.flush(file)
       self.tail = nil
       throw error.failure("writing \(folder.journal.text)")
     }
@@ -67,7 +84,18 @@ struct JournalScope {
   mutating func flush() throws(Failure) {
     guard let file = try openedFile() else { return }
     try attempt("writing \(folder.journal.text)") { () throws(SystemError) in
+      try makeDurable(file)
+    }
+  }
+
+  private func makeDurable(_ file: FileDescriptor) throws(SystemError) {
+    do throws(SystemError) {
       try journal.output.flush(file)
+    } catch {
+      // What the system could not write it takes for written from then on (Linux does), earlier lines
+      // that were left to this flush too: another flush would say that they are durable.
+      leave(.rewriteJournal)
+      throw error
     }
   }
 

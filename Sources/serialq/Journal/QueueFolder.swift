@@ -14,7 +14,8 @@ struct QueueFolder: Equatable, Sendable {
   var newJournal: Bytes { path.appending(path: Bytes("journal.new")) }
   /// Locked by whoever appends.
   ///
-  /// Never renamed or removed, or two could hold the lock of two files.
+  /// Never renamed or removed, or two could hold the lock of two files. Its size is an
+  /// ``UnfinishedWork``.
   var lock: Bytes { path.appending(path: Bytes("lock")) }
   /// Locked for as long as a runner is at work.
   var runnerLock: Bytes { path.appending(path: Bytes("runner.lock")) }

@@ -81,15 +81,11 @@ struct Spool: Equatable, Sendable {
     return QueueFolder(name: name, path: path.appending(path: name))
   }
 
-  /// Makes a folder and those above it; flushes the folder above each one made, or a crash could
-  /// take it away.
+  /// Makes a folder and those above it, each durable before there is anything in it.
   private static func make(_ path: Bytes) throws(Failure) {
     if try isSafe(path) { return }
-    let above = parent(of: path)
-    try makeAncestors(above)
-    try attempt("making \(path.text)") { () throws(SystemError) in
-      if try FileSystem.makeFolder(path) { try FileSystem.flush(folder: above) }
-    }
+    try makeAncestors(parent(of: path))
+    try attempt("making \(path.text)") { () throws(SystemError) in try makeDurably(path) }
     // Somebody may have been quicker, and not with a folder.
     _ = try isSafe(path)
   }
@@ -104,10 +100,23 @@ struct Spool: Equatable, Sendable {
         missing.append(next)
         next = parent(of: next)
       }
-      for folder in missing.reversed() where try FileSystem.makeFolder(folder) {
-        try FileSystem.flush(folder: parent(of: folder))
-      }
+      for folder in missing.reversed() { try makeDurably(folder) }
     }
+  }
+
+  /// Makes a folder unless it is there.
+  ///
+  /// First the folder above it is made sure of: it may have been made by a process that died before
+  /// it could flush, and nobody can see that. So one that has something in it is durable.
+  private static func makeDurably(_ path: Bytes) throws(SystemError) {
+    let above = parent(of: path)
+    do throws(SystemError) {
+      try FileSystem.flush(folder: parent(of: above))
+    } catch {
+      // Whoever may not read there, or write, has hardly made anything there.
+      guard [EACCES, EPERM, EROFS, EINVAL].contains(error.code) else { throw error }
+    }
+    if try FileSystem.makeFolder(path) { try FileSystem.flush(folder: above) }
   }
 
   private static func parent(of path: Bytes) -> Bytes {

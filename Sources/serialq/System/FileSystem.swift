@@ -12,32 +12,38 @@ enum FileSystem {
     of path: Bytes, followingLinks: Bool = false
   ) throws(SystemError) -> FileStatus? {
     var info = stat()
-    let result = path.withCPath { followingLinks ? stat($0, &info) : lstat($0, &info) }
-    if result == 0 { return FileStatus(info) }
-    let code = errno
-    if code == ENOENT { return nil }
-    throw SystemError("lstat", code)
+    do throws(SystemError) {
+      try call("lstat", path) { followingLinks ? stat($0, &info) : lstat($0, &info) }
+      return FileStatus(info)
+    } catch {
+      if error.code == ENOENT { return nil }
+      throw error
+    }
   }
 
   /// Makes a folder, 0700, by `mkdir(2)`; false when there is something of that name.
   static func makeFolder(_ path: Bytes) throws(SystemError) -> Bool {
-    if path.withCPath({ mkdir($0, 0o700) }) == 0 { return true }
-    let code = errno
-    if code == EEXIST { return false }
-    throw SystemError("mkdir", code)
+    do throws(SystemError) {
+      try call("mkdir", path) { mkdir($0, 0o700) }
+      return true
+    } catch {
+      if error.code == EEXIST { return false }
+      throw error
+    }
   }
 
   /// Puts `path` in the place of whatever `target` was, in one step, by `rename(2)`.
   static func rename(_ path: Bytes, to target: Bytes) throws(SystemError) {
-    let result = path.withCPath { from in target.withCPath { to in renameFile(from, to) } }
-    if result != 0 { throw SystemError("rename", errno) }
+    try call("rename", path) { from in target.withCPath { to in renameFile(from, to) } }
   }
 
   /// Removes a file by `unlink(2)`; one that is not there is no error.
   static func remove(_ path: Bytes) throws(SystemError) {
-    if path.withCPath({ unlink($0) }) == 0 { return }
-    let code = errno
-    if code != ENOENT { throw SystemError("unlink", code) }
+    do throws(SystemError) {
+      try call("unlink", path) { unlink($0) }
+    } catch {
+      if error.code != ENOENT { throw error }
+    }
   }
 
   /// Makes the entries of a folder durable, by `fsync(2)`.
@@ -48,7 +54,9 @@ enum FileSystem {
   /// The names in a folder, in no order, without `.` and `..`, by `readdir(3)`; none when it is not
   /// there.
   static func names(in path: Bytes) throws(SystemError) -> [Bytes] {
-    guard let stream = path.withCPath({ opendir($0) }) else {
+    var opened = path.withCPath { opendir($0) }
+    while opened == nil, errno == EINTR { opened = path.withCPath { opendir($0) } }
+    guard let stream = opened else {
       let code = errno
       if code == ENOENT { return [] }
       throw SystemError("opendir", code)
@@ -65,6 +73,15 @@ enum FileSystem {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) { Bytes($0.prefix { $0 != 0 }) }
       if name != Bytes("."), name != Bytes("..") { names.append(name) }
     }
+  }
+
+  /// Makes a call on a path, again if a signal interrupts it: on a network's file system one can.
+  private static func call(
+    _ name: StaticString, _ path: Bytes, _ body: (UnsafePointer<CChar>) -> Int32
+  ) throws(SystemError) {
+    _ = try path.withCPath { path in
+      Result { () throws(SystemError) in try retrying(name) { body(path) } }
+    }.get()
   }
 }
 

@@ -11,15 +11,21 @@ import Testing
     folder = try temporary.queue()
   }
 
+  private func store(_ variables: [Bytes], _ environments: Environments) throws -> Bytes {
+    try Journal(folder).locked { (scope) throws(Failure) in
+      try environments.store(variables, in: scope)
+    }
+  }
+
   // Fails when each store writes a file of its own, or the variables come back in another form.
   @Test("Equal environments are stored once and come back exactly")
   func once() throws {
     let environments = Environments(folder)
     let variables: [Bytes] = [Bytes("A=1"), Bytes("EMPTY="), [0x42, 0x3D, 0xFF, 0x0A], []]
-    let key = try environments.store(variables)
-    #expect(try environments.store(variables) == key)
+    let key = try store(variables, environments)
+    #expect(try store(variables, environments) == key)
     #expect(try environments.load(key) == variables)
-    let none = try environments.store([])
+    let none = try store([], environments)
     #expect(try environments.load(none) == [])
     #expect(Set(try FileSystem.names(in: folder.environments)) == [key, none])
     // The FNV-1a of nothing, as published.
@@ -31,10 +37,10 @@ import Testing
   func collision() throws {
     var environments = Environments(folder)
     environments.hash = { _ in Bytes("0000000000000000") }
-    let one = try environments.store([Bytes("A=1")])
-    let two = try environments.store([Bytes("A=2")])
+    let one = try store([Bytes("A=1")], environments)
+    let two = try store([Bytes("A=2")], environments)
     #expect(one != two)
-    #expect(try environments.store([Bytes("A=1")]) == one)
+    #expect(try store([Bytes("A=1")], environments) == one)
     #expect(try environments.load(one) == [Bytes("A=1")])
     #expect(try environments.load(two) == [Bytes("A=2")])
   }
@@ -43,10 +49,10 @@ import Testing
   @Test("A torn file is never trusted")
   func torn() throws {
     let environments = Environments(folder)
-    let key = try environments.store([Bytes("A=1"), Bytes("B=2")])
+    let key = try store([Bytes("A=1"), Bytes("B=2")], environments)
     try write(Bytes("A=1\0"), to: folder.environments.appending(path: key))
     #expect(throws: Failure.self) { try environments.load(key) }
-    let other = try environments.store([Bytes("A=1"), Bytes("B=2")])
+    let other = try store([Bytes("A=1"), Bytes("B=2")], environments)
     #expect(other != key)
     #expect(try environments.load(other) == [Bytes("A=1"), Bytes("B=2")])
     #expect(throws: Failure.self) { try environments.load(Bytes("nothing")) }

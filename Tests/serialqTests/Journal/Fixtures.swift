@@ -27,7 +27,8 @@ final class TemporaryFolder: Sendable {
     try Spool(path: path("spool")).makeQueue(named: Bytes(name.utf8))
   }
 
-  private static func remove(_ path: Bytes) {
+  /// Removes a folder and all that is in it.
+  static func remove(_ path: Bytes) {
     for name in (try? FileSystem.names(in: path)) ?? [] {
       let entry = path.appending(path: name)
       if (try? FileSystem.status(of: entry)?.kind) == .folder {
@@ -82,37 +83,5 @@ func lines(_ events: [Event], next: JobID, isPaused: Bool = false) -> [Bytes] {
     JournalLine.write(
       Record(event: event, next: next, more: more, isPaused: isPaused), to: &json)
     return json.bytes
-  }
-}
-
-/// What a replay makes of a text.
-struct Replayed {
-  var queue = Queue()
-  var damaged: [DamagedLine] = []
-  var committed: Int64 = 0
-
-  init(_ text: Bytes) throws {
-    var replay = Replay()
-    try text.withUnsafeBufferPointer { text in
-      var start = 0
-      var end = 0
-      while end < text.count {
-        guard text[end] == UInt8(ascii: "\n") else {
-          end += 1
-          continue
-        }
-        let next = try replay.take(UnsafeBufferPointer(rebasing: text[start..<end])) { item in
-          switch item {
-          case .record(let record): queue.apply(record)
-          case .damaged(let line):
-            queue.skipID()
-            damaged.append(line)
-          }
-        }
-        start = next == .following ? end + 1 : Int(replay.committed)
-        end = start
-      }
-    }
-    committed = replay.committed
   }
 }

@@ -84,6 +84,55 @@ import Testing
     #expect(seen.queue.job(2)?.command == .shell(Bytes(repeating: UInt8(ascii: "x"), count: 300)))
   }
 
+  // Fails when a flush that succeeds after one that failed is believed: it may have lost what an
+  // earlier append had left to it.
+  @Test("After a flush that failed the journal is written anew, and only once")
+  func rewritten() throws {
+    try Journal(folder).append([added(1)])
+    let broken = JournalOutput(
+      write: JournalOutput.system.write,
+      flush: { (_) throws(SystemError) in throw SystemError("fdatasync", EIO) })
+    let first = try FileSystem.status(of: folder.journal)?.identity
+    #expect(throws: Failure.self) {
+      try Journal(folder, output: broken).locked { (scope) throws(Failure) in try scope.flush() }
+    }
+    try Journal(folder).append([added(2)])
+    let second = try FileSystem.status(of: folder.journal)?.identity
+    #expect(first != second)
+    try Journal(folder).append([added(3)])
+    #expect(try FileSystem.status(of: folder.journal)?.identity == second)
+    #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 2, 3])
+  }
+
+  // Fails when who finds nothing to do reports as done what another wrote, who died before the flush.
+  @Test("An append of nothing flushes what is there")
+  func nothing() throws {
+    let folder = folder
+    try Journal(folder).locked { (scope) throws(Failure) in
+      try scope.append([added(1)], flush: false)
+    }
+    let broken = JournalOutput(
+      write: JournalOutput.system.write,
+      flush: { (_) throws(SystemError) in throw SystemError("fdatasync", EIO) })
+    #expect(throws: Failure.self) { try Journal(folder, output: broken).append([]) }
+  }
+
+  // Fails when a name that a process made, and died before it was flushed, is relied upon.
+  @Test("What was left to be flushed is flushed before anything else is done")
+  func leftToFlush() throws {
+    try Journal(folder).append([added(1)])
+    let lock = try FileDescriptor.open(folder.lock, .readWrite)
+    try lock.truncate(to: UnfinishedWork.flushNames.rawValue)
+    let away = temporary.path("away")
+    try FileSystem.rename(folder.environments, to: away)
+    // It cannot be done, so nothing else is.
+    #expect(throws: Failure.self) { try Journal(folder).append([added(2)]) }
+    try FileSystem.rename(away, to: folder.environments)
+    try Journal(folder).append([added(2)])
+    #expect(try lock.status().size == 0)
+    #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 2])
+  }
+
   /// A reader that looks in the middle of an append.
   private final class Seen: Sendable {
     private let state = Guarded()

@@ -95,21 +95,3 @@ import Testing
     #expect(queue.waiting.map(\.id) == [2, 1])
   }
 }
-
-extension Queue {
-  /// Whether all that follows from the jobs is as it follows from them.
-  var isConsistent: Bool {
-    let ids = waiting.map(\.id)
-    let unplaced = waiting.filter { !$0.isPlaced }.map(\.id)
-    return JobState.allCases.allSatisfy { state in
-      count(state) == jobs.count { $0.state == state }
-    }
-      && ids.sorted() == jobs.filter { $0.state == .waiting }.map(\.id)
-      && unplaced == unplaced.sorted() && Set(ids).count == ids.count
-      && Set(running) == Set(jobs.filter { $0.state == .running }.map(\.id))
-      && Set(running).count == running.count
-      && jobs.map(\.id) == jobs.map(\.id).sorted() && nextID > jobs.last?.id ?? 0
-      && openFailureCount == jobs.count(where: \.isOpenFailure)
-      && jobs.allSatisfy { !$0.isAcknowledged || $0.state.isFailure }
-  }
-}

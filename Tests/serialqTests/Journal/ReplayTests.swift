@@ -147,6 +147,22 @@ import Testing
     #expect(try content(folder.journal) == text)
   }
 
+  // Fails when a line is written that cannot be read: a whole journal would be refused because of it.
+  @Test("The last id there is can be used, and after it no job is added")
+  func lastID() throws {
+    let temporary = try TemporaryFolder()
+    let folder = try temporary.queue()
+    try Journal(folder).append([added(FlatObject.ids.upperBound)])
+    #expect(throws: Failure.self) {
+      try Journal(folder).locked { (scope) throws(Failure) in
+        try scope.append([added(try scope.nextID())])
+      }
+    }
+    try Journal(folder).append([.paused(at: Timestamp(microseconds: 0), because: nil)])
+    let queue = try Replayed(content(folder.journal)).queue
+    #expect(queue.jobs.map(\.id) == [FlatObject.ids.upperBound] && queue.isPaused)
+  }
+
   // Fails when encoding and decoding differ in a member's name or in a limit.
   @Test("Every event reads back as it was", arguments: 1...20)
   func roundTrip(seed: UInt64) throws {

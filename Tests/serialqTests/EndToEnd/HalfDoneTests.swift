@@ -1,0 +1,68 @@
+import Testing
+
+@testable import serialq
+
+/// Commands that come to a stop when part of what they are for is done.
+@Suite struct HalfDoneTests {
+  /// Puts a folder where a file of the queue belongs.
+  private func block(_ scene: Scene, _ name: String, queue: String = "default") throws {
+    #expect(try scene.script("mkdir '\(scene.spool.text)/\(queue)/\(name)'").code == 0)
+  }
+
+  // Fails if a runner that cannot be started is all that is told: whoever believes that nothing was
+  // done does it again, and the job runs twice.
+  @Test("retry and resume say that the queue is changed when no runner can be started")
+  func noRunner() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("run", "-c", "false").code == 1)
+    try scene.add("true")
+    #expect(try scene.serialq("pause").code == 0)
+    try block(scene, "runner.log")
+    let resumed = try scene.serialq("resume")
+    #expect(resumed.code == 125 && resumed.errorText.contains("changed all the same"))
+    #expect(try !scene.queue().isPaused)
+    let retried = try scene.serialq("retry", "1")
+    #expect(retried.code == 125 && retried.errorText.contains("changed all the same"))
+    #expect(try scene.states() == [.waiting, .waiting])
+    // There is nothing to change any more, so nothing was.
+    let again = try scene.serialq("resume")
+    #expect(again.code == 125 && !again.errorText.contains("all the same"))
+  }
+
+  // Fails if the job is queued before the runner is known to be possible.
+  @Test("run queues nothing when it cannot run")
+  func cannotRun() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("pause").code == 0)
+    try block(scene, "runner.lock")
+    let outcome = try scene.serialq("run", "-c", "true")
+    #expect(outcome.code == 125, "\(outcome.errorText)")
+    #expect(try scene.queue().jobs.isEmpty)
+  }
+
+  // Fails if a compaction that fails is taken for a clean that did.
+  @Test("clean says that the jobs are forgotten when the journal cannot be written anew")
+  func noCompaction() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("run", "-c", "true").code == 0)
+    try block(scene, "journal.new")
+    let outcome = try scene.serialq("clean")
+    #expect(outcome.code == 125 && outcome.errorText.contains("forgotten all the same"))
+    #expect(try scene.queue().jobs.isEmpty)
+  }
+
+  // Fails if the first queue in trouble ends it: after a restart of the machine nobody would start the
+  // others.
+  @Test("pause and resume go on with the other queues when one is in trouble")
+  func otherQueues() throws {
+    let scene = try Scene()
+    for queue in ["a", "b", "c"] {
+      #expect(try scene.serialq("pause", "-q", queue).code == 0)
+    }
+    #expect(try scene.script("rm '\(scene.spool.text)/a/journal'").code == 0)
+    try block(scene, "journal", queue: "a")
+    let outcome = try scene.serialq("resume", "--all")
+    #expect(outcome.code == 125 && outcome.errorText.contains("/a/journal"))
+    #expect(try !scene.queue("b").isPaused && !scene.queue("c").isPaused)
+  }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// What is done to one system call of the program.
+struct Fault: CustomStringConvertible {
+  /// As `faults.c` numbers them: an error number, or one of these.
+  struct Kind: Hashable {
+    var number: Int
+    /// The process dies before the call.
+    static let kill = Kind(number: -1)
+    /// It dies after half of a write.
+    static let torn = Kind(number: -2)
+    /// Half of a read or write is done.
+    static let short = Kind(number: -3)
+    static let interrupted = Kind(number: Int(EINTR))
+
+    /// Whether the process is dead afterwards.
+    var isDeadly: Bool { self == .kill || self == .torn }
+
+    /// Whether the program has to go on as if nothing had happened.
+    var isHarmless: Bool { self == .short || self == .interrupted }
+  }
+
+  /// Which call, counted from 1.
+  var at: Int
+  var kind: Kind
+  /// Whether every later call that can fail like this does so too, as on a disk that stays full.
+  var stays = false
+
+  /// As the library wants it.
+  var variables: [Bytes] {
+    let name =
+      switch kind {
+      case .kill: "kill"
+      case .torn: "torn"
+      case .short: "short"
+      default: "\(kind.number)"
+      }
+    return [Bytes("FAULT_AT=\(at)".utf8), Bytes("FAULT_KIND=\(name)".utf8)]
+      + (stays ? [Bytes("FAULT_STAYS=1")] : [])
+  }
+
+  var description: String {
+    let what = variables[1].text.dropFirst("FAULT_KIND=".count)
+    return "call \(at): \(what)\(stays ? " from there on" : "")"
+  }
+}
+
+/// A system call that the program made, and how it could have failed.
+struct NotedCall {
+  var number: Int
+  var name: String
+  var kinds: [Fault.Kind]
+}
+
+extension [NotedCall] {
+  /// Every fault at every call; and those that stay, as a full disk does.
+  var faults: [Fault] {
+    let staying = [ENOSPC, EMFILE, EACCES].map { Fault.Kind(number: Int($0)) }
+    return flatMap { call in
+      let once = ([Fault.Kind.kill] + call.kinds).map { Fault(at: call.number, kind: $0) }
+      let lasting = call.kinds.filter(staying.contains)
+      return once + lasting.map { Fault(at: call.number, kind: $0, stays: true) }
+    }
+  }
+}
+
+/// A scene whose program is run with the library of `faults.c` loaded before all others.
+final class FaultBench {
+  let scene: Scene
+  private let library: Bytes
+  let log: Bytes
+
+  init() throws {
+    scene = try Scene()
+    library = scene.folder.path("faults.so")
+    log = scene.folder.path("faults.log")
+    let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("faults.c").path
+    let built = try scene.script(
+      "cc -shared -fPIC -O1 -Wall -Wextra -Werror -o '\(library.text)' '\(source)' -ldl")
+    try #require(built.code == 0, "\(built.errorText)")
+  }
+
+  /// Whether the library can be built, and be loaded into the program that is tried.
+  static let isPossible: Bool = {
+    guard let bench = try? FaultBench(), (try? bench.run(["--version"])) != nil else {
+      return false
+    }
+    return (try? bench.calls().isEmpty) == false
+  }()
+
+  /// Runs `serialq` to its end, and notes its calls.
+  @discardableResult
+  func run(
+    _ words: [String], input: String = "", variables: [String] = [], fault: Fault? = nil
+  ) throws -> Outcome {
+    try scene.serialq(words.map { Bytes($0.utf8) }) {
+      $0.input = Bytes(input.utf8)
+      $0.environment += variables.map { Bytes($0.utf8) }
+      $0.environment += [Bytes("LD_PRELOAD=") + library, Bytes("FAULT_LOG=") + log]
+      $0.environment += fault?.variables ?? []
+    }
+  }
+
+  /// The calls noted since this was asked last, and the fault, if it came to it.
+  func calls() throws -> [NotedCall] {
+    try takeLog().compactMap { line in
+      let parts = line.split(separator: "\t", omittingEmptySubsequences: false)
+      guard parts.count == 4, parts[0] == "call", let number = Int(parts[1]) else { return nil }
+      let kinds = parts[3].split(separator: " ").compactMap { Int($0) }
+      return NotedCall(
+        number: number, name: String(parts[2]), kinds: kinds.map { Fault.Kind(number: $0) })
+    }
+  }
+
+  /// The lines of the log, which begins anew.
+  func takeLog() throws -> [Substring] {
+    let text = try FileDescriptor.openIfThere(log, .read)?.readAll().text ?? ""
+    try FileSystem.remove(log)
+    return text.split(separator: "\n")
+  }
+
+  // MARK: The same beginning for every try
+
+  private var template: Bytes { scene.folder.path("template") }
+
+  /// Keeps the spool as it is now, for ``restore()``.
+  func keep() throws {
+    TemporaryFolder.remove(template)
+    try copy(scene.spool, to: template)
+  }
+
+  func restore() throws {
+    TemporaryFolder.remove(scene.spool)
+    try copy(template, to: scene.spool)
+  }
+
+  private func copy(_ path: Bytes, to target: Bytes) throws {
+    switch try FileSystem.status(of: path)?.kind {
+    case .folder:
+      _ = try FileSystem.makeFolder(target)
+      for name in try FileSystem.names(in: path) {
+        try copy(path.appending(path: name), to: target.appending(path: name))
+      }
+    case .file: try write(content(path), to: target)
+    default: break
+    }
+  }
+}
+
+extension Scene {
+  /// Prints how much a variant that takes long has tried.
+  static func note(_ text: String) { if isLong { print(text) } }
+}
+
+extension Queue {
+  /// All that people can tell of it, without the times: those differ from one try to the next.
+  var gist: [String] {
+    let jobs = inOrder.map { job in
+      """
+      \(job.id) \(job.state) \(job.command) \(job.directory.text) \(job.environment.text) \
+      \(job.label?.text ?? "") \(job.limits) \(job.isAcknowledged) \(job.run?.attempt ?? 0)
+      """
+    }
+    let settings =
+      "\(settings.stopsOnFailure) \(settings.keep ?? -1) \(settings.onFinish?.line ?? [])"
+    return jobs + ["next \(nextID)", "paused \(isPaused)", settings]
+  }
+}

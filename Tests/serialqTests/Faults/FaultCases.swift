@@ -1,0 +1,95 @@
+@testable import serialq
+
+/// A command that writes, and the queue that it finds.
+struct FaultCase: CustomStringConvertible, Sendable {
+  var description: String
+  /// Calls that come before it, without faults.
+  var before: [[String]] = []
+  /// What is done to the journal before it.
+  var damage: Damage = .none
+  var words: [String]
+  var input = ""
+  var variables: [String] = []
+
+  enum Damage { case none, tornEnd, brokenLine }
+
+  /// The queue that most begin with: 1 succeeded, 2 and 3 failed, 4 to 6 wait.
+  private static let usual = [
+    ["run", "-c", "true"], ["run", "-c", "false"], ["run", "-c", "exit 3"],
+    ["add", "--no-start", "-c", "echo 4 >>ran"], ["add", "--no-start", "-c", "echo 5 >>ran"],
+    ["add", "--no-start", "-c", "echo 6 >>ran"],
+  ]
+  private static let paused = usual + [["pause"]]
+
+  /// One of each command, and of each way through it, that starts no other process.
+  static let all: [FaultCase] = [
+    FaultCase("add to nothing", [], "add", "--no-start", "-c", "echo 1 >>ran"),
+    FaultCase("add", usual, "add", "--no-start", "-c", "echo 7 >>ran"),
+    FaultCase(
+      "add, with an environment and a label", usual, "add", "--no-start", "-e", "NEW=1", "-n", "x",
+      "-c", "true"),
+    FaultCase(
+      "add a file, first", usual, "add", "--no-start", "--first", "-f", "-",
+      input: "echo 7 >>ran\necho 8 >>ran\necho 9 >>ran\n"),
+    FaultCase(
+      "add one that waits already", usual, "add", "--no-start", "--unique", "-c", "echo 5 >>ran"),
+    FaultCase("add to a paused queue", paused, "add", "-c", "true"),
+    FaultCase(
+      "add after a torn line", usual, damage: .tornEnd, "add", "--no-start", "-c", "true"),
+    FaultCase("cancel", usual, "cancel", "4", "6"),
+    FaultCase("retry", paused, "retry", "--failed"),
+    FaultCase("ack", usual, "ack", "2"),
+    FaultCase("move", usual, "move", "6", "--first"),
+    FaultCase("edit", usual, "edit", "5", variables: ["EDITOR=printf 'echo five\\n' >"]),
+    FaultCase("pause", usual, "pause"),
+    FaultCase("resume", [["pause"]], "resume"),
+    FaultCase("set", usual, "set", "keep", "7"),
+    FaultCase("set on-finish", usual, "set", "on-finish", "true", variables: ["HOOK=1"]),
+    FaultCase("clean", usual, "clean", "--all"),
+    FaultCase("clean a damaged journal", usual, damage: .brokenLine, "clean", "--keep", "1"),
+  ]
+
+  /// In short a few of them, one of each kind.
+  static let tried = Scene.isLong ? all : [0, 2, 6, 16].map { all[$0] }
+
+  /// One that finds a queue in which job 4 alone waits.
+  init(_ description: String, _ words: String...) {
+    self.description = description
+    before = Array(Self.usual.prefix(4))
+    self.words = words
+  }
+
+  private init(
+    _ description: String, _ before: [[String]], damage: Damage = .none, _ words: String...,
+    input: String = "", variables: [String] = []
+  ) {
+    self.description = description
+    self.before = before
+    self.damage = damage
+    self.words = words
+    self.input = input
+    self.variables = variables
+  }
+
+  /// Makes the queue that the command finds, and keeps it for every try.
+  func prepare(_ bench: FaultBench) throws {
+    for words in before { _ = try bench.scene.serialq(words.map { Bytes($0.utf8) }) }
+    let journal = try bench.scene.queueFolder().journal
+    switch damage {
+    case .none: break
+    case .tornEnd: try write(content(journal).dropLast(20), to: journal)
+    case .brokenLine:
+      var text = try content(journal)
+      // Inside the first line, which says that job 1 was added.
+      text[60] ^= 1
+      try write(text, to: journal)
+    }
+    try bench.keep()
+  }
+
+  /// Runs the command on the queue that it is to find.
+  func run(_ bench: FaultBench, _ fault: Fault? = nil) throws -> Outcome {
+    try bench.restore()
+    return try bench.run(words, input: input, variables: variables, fault: fault)
+  }
+}

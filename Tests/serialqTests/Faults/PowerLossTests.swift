@@ -1,0 +1,108 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The power fails at every point of what commands do, after others were killed or could not go on.
+@Suite(
+  .enabled(
+    if: FaultBench.isPossible, "needs cc, and a serialq that is not linked statically: LD_PRELOAD"))
+struct PowerLossTests {
+  // Fails when a command relies on what another one wrote and could not flush: leave `finishWork` out,
+  // or the flush in an `append` of nothing, or that of a folder which somebody else has made.
+  @Test(
+    "what is said to be done is there after a power loss, wherever the command before it was killed",
+    arguments: FaultCase.tried)
+  func afterADeath(_ tried: FaultCase) throws {
+    let bench = try FaultBench()
+    try tried.prepare(bench)
+    _ = try bench.takeLog()
+    _ = try tried.run(bench)
+    let calls = try bench.calls()
+    var (points, disks) = (0, 0)
+    for call in calls {
+      for kind in [Fault.Kind.kill, .torn, .flushFailed] where call.isTried(kind) {
+        try bench.restore()
+        var check = try PowerLossCheck(
+          root: bench.scene.folder.path, random: SeededGenerator(state: UInt64(call.number)))
+        try step(bench, &check, tried, Fault(at: call.number, kind: kind))
+        try step(bench, &check, tried, nil)
+        try step(bench, &check, FaultCase.all[1], nil)
+        #expect(check.reports > 0)
+        points += check.points
+        disks += check.disks
+      }
+    }
+    Scene.note("power loss: \(tried): \(points) points, \(disks) disks")
+  }
+
+  private func step(
+    _ bench: FaultBench, _ check: inout PowerLossCheck, _ tried: FaultCase, _ fault: Fault?
+  ) throws {
+    let outcome = try bench.run(
+      tried.words, input: tried.input, variables: tried.variables, fault: fault)
+    try check.take(bench.takeLog())
+    try check.end("\(tried) \(fault.map { "\($0)" } ?? "")", outcome)
+  }
+
+  // Fails when success is said before a flush, or after one that did not write all that it was to:
+  // leave a flush out, or `leave(.rewriteJournal)`.
+  @Test(
+    "whenever the power fails in a random history, what was said to be done is there",
+    arguments: 1...(Scene.isLong ? 100 : 2))
+  func randomHistory(seed: UInt64) throws {
+    var random = SeededGenerator(state: seed)
+    let bench = try FaultBench()
+    var check = try PowerLossCheck(root: bench.scene.folder.path, random: random)
+    for _ in 0..<(Scene.isLong ? 40 : 12) where !check.hasFailed {
+      let words = command(&random, try bench.scene.journal().isEmpty ? nil : bench.scene.queue())
+      let kinds: [Fault.Kind] = [.kill, .kill, .torn, .flushFailed, .init(number: Int(ENOSPC))]
+      let fault = kinds.randomElement(using: &random).map {
+        Fault(at: .random(in: 1...60, using: &random), kind: $0)
+      }
+      let isFaulty = Int.random(in: 0..<2, using: &random) == 0
+      let outcome = try bench.run(
+        words, input: "true\nfalse\n", variables: ["EDITOR=echo true >"],
+        fault: isFaulty ? fault : nil)
+      try check.take(bench.takeLog())
+      try check.end(words.joined(separator: " ") + (isFaulty ? ", \(fault as Any)" : ""), outcome)
+    }
+    #expect(check.reports > 0)
+    Scene.note("power loss: seed \(seed): \(check.points) points, \(check.disks) disks")
+  }
+
+  private func command(_ random: inout SeededGenerator, _ queue: Queue?) -> [String] {
+    let waiting = queue.map { Array($0.waiting) }?.randomElement(using: &random)?.id ?? 1
+    let failed = queue?.openFailures.randomElement(using: &random)?.id ?? 1
+    let variable = "N=\(Int.random(in: 0...2, using: &random))"
+    return [
+      ["add", "--no-start", "-c", "true"], ["add", "--no-start", "-e", variable, "-c", "false"],
+      ["add", "--no-start", "--unique", "-c", "true"], ["add", "--no-start", "-f", "-"],
+      ["run"], ["run", "-c", "exit 3"], ["cancel", "\(waiting)"], ["ack", "\(failed)"],
+      ["ack", "--all"], ["move", "\(waiting)", "--first"], ["edit", "\(waiting)"],
+      ["pause"], ["pause"], ["resume", "-q", "other"], ["set", "keep", "3"],
+      ["set", "on-failure", "continue"], ["clean"], ["clean", "--all"], ["clean", "--all"],
+    ].randomElement(using: &random) ?? []
+  }
+}
+
+extension Fault.Kind {
+  /// A flush loses what it was to write.
+  fileprivate static let flushFailed = Fault.Kind(number: Int(EIO))
+}
+
+extension NotedCall {
+  /// Of the failures those of flushes are; in short those where most is undone.
+  fileprivate func isTried(_ kind: Fault.Kind) -> Bool {
+    switch kind {
+    case .kill: Scene.isLong || name == "fsync"
+    case .flushFailed: name == "fdatasync" || (Scene.isLong && name == "fsync")
+    default: Scene.isLong && kinds.contains(kind)
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Every system call of what runs jobs, or has them run, fails in every way or is the last.
+@Suite(
+  .enabled(
+    if: FaultBench.isPossible, "needs cc, and a serialq that is not linked statically: LD_PRELOAD"))
+struct RunnerFaultTests {
+  private static let cases: [FaultCase] = [
+    FaultCase("run", "run"), FaultCase("run another", "run", "-c", "echo 5 >>ran"),
+    FaultCase("add and start", "add", "-c", "echo 5 >>ran"),
+    FaultCase("background runner", "background-runner", "default"),
+    FaultCase("resume and start", "resume", "--all"), FaultCase("retry and start", "retry", "2"),
+    FaultCase("wait", "wait", "4"),
+  ]
+
+  // Fails when a job starts before that is on the disk, a runner that cannot go on says nothing, or
+  // what it left is not found by the next: write `started` after the spawn.
+  @Test(
+    "whichever call fails, no job is lost or runs twice, and what was said is true",
+    arguments: Scene.isLong ? cases : Array(cases[1...2]))
+  func everyCall(_ tried: FaultCase) throws {
+    let bench = try FaultBench()
+    try tried.prepare(bench)
+    _ = try bench.takeLog()
+    let clean = try run(bench, tried, nil)
+    let calls = try bench.calls()
+    try settle(bench)
+    let ran = try ran(bench)
+    #expect(Set(ran).count == ran.count && ran.first == 4)
+    var count = 0
+    for (index, fault) in calls.faults.enumerated() {
+      guard Scene.isLong || index % 61 == 11 else { continue }
+      count += 1
+      let outcome = try run(bench, tried, fault)
+      let added = try bench.scene.queue().job(5) != nil
+      try settle(bench)
+      let place = "\(tried), \(fault) (\(calls[fault.at - 1].name)): \(outcome.errorText)"
+      try check(bench, outcome, fault, place, clean)
+      if outcome.code == 125, !outcome.errorText.contains("all the same") {
+        #expect(!added, "\(place)")
+      }
+    }
+    #expect(count > 0)
+    Scene.note("faults: \(tried): \(calls.count) calls, \(count) faults")
+  }
+
+  private func run(_ bench: FaultBench, _ tried: FaultCase, _ fault: Fault?) throws -> Outcome {
+    try FileSystem.remove(bench.scene.path("ran"))
+    return try tried.run(bench, fault)
+  }
+
+  /// Has what waits run to its end, and waits for every process that was left behind.
+  private func settle(_ bench: FaultBench) throws {
+    let outcome = try bench.scene.serialq("wait")
+    // Jobs 2 and 3 failed before.
+    #expect(outcome.code == 1, "\(outcome.errorText)")
+    try bench.scene.waitForNoRunner()
+  }
+
+  private func check(
+    _ bench: FaultBench, _ outcome: Outcome, _ fault: Fault, _ place: String, _ clean: Outcome
+  ) throws {
+    let queue = try bench.scene.queue()
+    let ran = try ran(bench)
+    #expect(Set(ran).count == ran.count && ran == ran.sorted(), "\(place): \(ran)")
+    #expect(queue.overCount == queue.jobs.count && queue.isConsistent, "\(place)")
+    #expect(Set(queue.jobs.map(\.id)).isSuperset(of: 1...4), "\(place)")
+    for job in queue.jobs where job.id > 3 {
+      switch job.state {
+      case .succeeded: #expect(ran.contains(job.id), "\(place): \(job.id)")
+      // Its runner died or could not go on, or there could be no process: either is told.
+      case .interrupted: break
+      case .failed:
+        let couldRun = ![125, 126].contains(job.exitCode)
+        #expect(!couldRun && !ran.contains(job.id), "\(place): \(job.id)")
+      default: Issue.record("\(place): job \(job.id) is \(job.state)")
+      }
+      if fault.kind.isHarmless { #expect(job.state == .succeeded, "\(place)") }
+    }
+    if fault.kind.isHarmless {
+      #expect(outcome.code == clean.code && outcome.text == clean.text, "\(place)")
+    } else if !fault.kind.isDeadly, outcome.code != clean.code {
+      #expect(outcome.code == 125 || outcome.code == 1, "\(place): \(outcome.code)")
+      #expect(outcome.errorText.contains("serialq: "), "\(place)")
+    }
+  }
+
+  /// The jobs that ran, in that order.
+  private func ran(_ bench: FaultBench) throws -> [JobID] {
+    let file = try FileDescriptor.openIfThere(bench.scene.path("ran"), .read)
+    return try file?.readAll().text.split(separator: "\n").compactMap { JobID($0) } ?? []
+  }
+}
+
+extension Scene {
+  /// Waits until no runner is at work.
+  fileprivate func waitForNoRunner() throws {
+    let lock = try RunnerLock.open(queueFolder())
+    try lock.lock()
+    lock.unlock()
+  }
+}

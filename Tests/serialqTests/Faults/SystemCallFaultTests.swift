@@ -1,0 +1,111 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Every system call of every command that writes fails in every way, or is the last of its process.
+@Suite(
+  .enabled(
+    if: FaultBench.isPossible, "needs cc, and a serialq that is not linked statically: LD_PRELOAD"))
+struct SystemCallFaultTests {
+  // Fails when half of what could not be done stays behind, an error is passed over, a signal that
+  // interrupts is taken for one, or success is said of what is not durable: leave out the
+  // truncation in `JournalScope.append`, or `retrying` around a call.
+  @Test(
+    "whichever call fails, the queue is valid and what was said of it is true",
+    arguments: FaultCase.tried)
+  func everyCall(_ tried: FaultCase) throws {
+    let bench = try FaultBench()
+    try tried.prepare(bench)
+    try bench.restore()
+    let before = try bench.scene.queue().gist
+    _ = try bench.takeLog()
+    let clean = try tried.run(bench)
+    #expect(clean.code == 0, "\(clean.errorText)")
+    let after = try bench.scene.queue().gist
+    let calls = try bench.calls()
+    #expect(calls.count > 10)
+    var count = 0
+    for (index, fault) in calls.faults.enumerated() {
+      // In short: another few of them for every command.
+      guard Scene.isLong || index % 23 == tried.words[0].utf8.count % 23 else { continue }
+      count += 1
+      let outcome = try tried.run(bench, fault)
+      let where_ = "\(tried), \(fault) (\(calls[fault.at - 1].name))"
+      try check(outcome, fault, where_, bench, before: before, after: after, clean: clean)
+      try checkNext(where_, bench)
+    }
+    #expect(count > 0)
+    Scene.note("faults: \(tried): \(calls.count) calls, \(count) faults")
+  }
+
+  // Fails when a call that a signal interrupts, or that does a part of what it is to do, is an error
+  // or taken for the whole: leave `retrying` out, or the loop in `writeAll`.
+  @Test(
+    "signals at every call, and every read and write in two parts, change nothing",
+    arguments: FaultCase.tried)
+  func everyCallInParts(_ tried: FaultCase) throws {
+    let bench = try FaultBench()
+    try tried.prepare(bench)
+    let clean = try tried.run(bench)
+    let after = try bench.scene.queue().gist
+    for kind in [Fault.Kind.interrupted, .short] {
+      for first in [1, 2] {
+        let outcome = try tried.run(bench, Fault(at: first, kind: kind, stays: true))
+        #expect(outcome.code == clean.code && outcome.text == clean.text, "\(outcome.errorText)")
+        #expect(try bench.scene.queue().gist == after)
+      }
+    }
+  }
+
+  private func check(
+    _ outcome: Outcome, _ fault: Fault, _ place: String, _ bench: FaultBench, before: [String],
+    after: [String], clean: Outcome
+  ) throws {
+    let now = try bench.scene.queue().gist
+    if fault.kind.isDeadly {
+      #expect(outcome.code == 128 + SIGKILL, "\(place): \(outcome.code)")
+      #expect(now == before || now == after, "\(place)")
+    } else if fault.kind.isHarmless || outcome.code == 0 {
+      #expect(outcome.code == clean.code, "\(place): \(outcome.errorText)")
+      #expect(outcome.text == clean.text, "\(place)")
+      #expect(now == after, "\(place)")
+    } else {
+      #expect(outcome.code == 125, "\(place): \(outcome.code) \(outcome.errorText)")
+      #expect(outcome.errorText.hasPrefix("serialq: "), "\(place): \(outcome.errorText)")
+      let isDone = outcome.errorText.contains("all the same")
+      #expect(now == (isDone ? after : before), "\(place): \(outcome.errorText)")
+    }
+  }
+
+  /// Whoever comes next finds a queue in order, and goes on with it.
+  private func checkNext(_ place: String, _ bench: FaultBench) throws {
+    let isDamaged = try bench.scene.journalIsDamaged()
+    let next = try bench.scene.queue().nextID
+    let added = try bench.scene.serialq("add", "--no-start", "-c", "true")
+    #expect(added.code == 0 && added.text == "\(next)\n", "\(place): \(added.errorText)")
+    let listed = try bench.scene.serialq("list", "--json")
+    #expect(listed.code == 0, "\(place): \(listed.errorText)")
+    #expect(listed.errors.isEmpty != isDamaged, "\(place): \(listed.errorText)")
+    let folder = try bench.scene.queueFolder()
+    let queue = try bench.scene.queue()
+    for job in queue.jobs {
+      #expect(throws: Never.self, "\(place)") { try Environments(folder).load(job.environment) }
+    }
+    #expect(queue.isConsistent, "\(place)")
+  }
+}
+
+extension Scene {
+  /// Whether a line of the journal is not what was written.
+  func journalIsDamaged() throws -> Bool {
+    var queue = Queue()
+    var reader = JournalReader(try queueFolder())
+    return try !reader.read(into: &queue).damaged.isEmpty
+  }
+}

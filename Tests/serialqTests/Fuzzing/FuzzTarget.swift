@@ -1,0 +1,154 @@
+@testable import serialq
+
+/// What is fed with bytes nobody has thought of, by the tests and by `.ci/fuzz`.
+///
+/// Each takes any bytes at all, and says what is wrong if something is.
+enum FuzzTarget: String, CaseIterable {
+  /// A journal as it stands on the disk.
+  case journal
+  /// Lines of a journal whose checksums are right, so that what is in them is looked at.
+  case lines
+  /// The words of a call, with NUL between them.
+  case words
+  /// The text that `add -f` reads.
+  case jobs
+  /// A duration, a time, ids, a number.
+  case values
+
+  func fault(with input: Bytes) -> String? {
+    switch self {
+    case .journal: Self.faultOfJournal(input)
+    case .lines: Self.faultOfLines(input)
+    case .words: Self.faultOfWords(input)
+    case .jobs: Self.faultOfJobs(input)
+    case .values: Self.faultOfValues(input)
+    }
+  }
+
+  private static func faultOfJournal(_ text: Bytes) -> String? {
+    // A line that a newer version wrote is refused, and that is all.
+    guard let replayed = try? Replayed(text) else { return nil }
+    guard replayed.queue.isConsistent else { return "the queue is not consistent" }
+    guard replayed.committed <= text.count else { return "more counts than there is" }
+    // An appender has no id for it any more, and says so.
+    guard replayed.queue.nextID <= JournalLine.lastNext else { return nil }
+    // An appender goes on after what counts, and a line that changes nothing changes nothing.
+    var next = JSONWriter()
+    let line = Record(
+      event: .compacted(at: Timestamp(microseconds: 0)), next: replayed.queue.nextID, more: 0,
+      isPaused: replayed.queue.isPaused)
+    JournalLine.write(line, to: &next)
+    guard let again = try? Replayed(text.prefix(Int(replayed.committed)) + next.bytes),
+      again.queue == replayed.queue, again.damaged == replayed.damaged
+    else { return "what counts does not count after the next append" }
+    return faultOfCompaction(replayed.queue)
+  }
+
+  /// Compaction has to give the same queue, however strange it is.
+  private static func faultOfCompaction(_ queue: Queue) -> String? {
+    var text = JSONWriter()
+    _ = try? queue.forEachMinimalEvent { (event) throws(SystemError) in
+      let record = Record(event: event, next: queue.nextID, more: 0, isPaused: queue.isPaused)
+      JournalLine.write(record, to: &text)
+    }
+    guard let compacted = try? Replayed(text.bytes) else { return "compaction cannot be read" }
+    guard compacted.damaged.isEmpty else { return "compaction writes damaged lines" }
+    var expected = queue
+    // When it was paused may be lost with the line that told; compaction has to say something.
+    if queue.pause != nil, queue.pause?.at == nil { expected.pause?.at = compacted.queue.pause?.at }
+    guard compacted.queue == expected else {
+      return "compaction gives another queue: \(difference(compacted.queue, queue))"
+    }
+    return faultOfNextStep(queue)
+  }
+
+  /// The first job that is not the same, or all that is not a job.
+  private static func difference(_ one: Queue, _ other: Queue) -> String {
+    for (job, second) in zip(one.inOrder, other.inOrder) where job != second {
+      return "\(job) \(job.run as Any) is \(second) \(second.run as Any)"
+    }
+    return [one, other].map {
+      "\($0.nextID) \($0.running) \($0.pause as Any) \($0.settings) \($0.previous as Any) \($0.jobs.count)"
+    }.joined(separator: " is ")
+  }
+
+  private static func faultOfNextStep(_ queue: Queue) -> String? {
+    let now = Timestamp(microseconds: 1_800_000_000_000_000)
+    guard case .run(let job) = queue.next(now: now) else { return nil }
+    var after = queue
+    after.apply(
+      .started(id: job.id, attempt: (job.run?.attempt ?? 0) + 1, at: now, boot: Bytes("b")))
+    guard after.isConsistent, after.running.last == job.id else { return "the next job cannot run" }
+    for event in after.consequences(of: job, ending: .failed, at: now) { after.apply(event) }
+    for event in after.cancelEvents(after.waiting.map(\.id), at: now) { after.apply(event) }
+    return after.isConsistent ? nil : "the queue is not consistent after its next job"
+  }
+
+  private static func faultOfLines(_ text: Bytes) -> String? {
+    var journal: Bytes = []
+    var reader = JournalLine.Reader()
+    for line in text.split(separator: UInt8(ascii: "\n")) {
+      let line = Bytes(line)
+      let sum = Hex.digits(CRC32.sum(line))
+      let summed = line + Bytes(",\"sum\":\"") + sum + Bytes("\"}")
+      // Of a newer version; a whole journal of these would be refused.
+      guard case .record(let record) = summed.withUnsafeBufferPointer({ reader.read($0) }) else {
+        continue
+      }
+      var json = JSONWriter()
+      JournalLine.write(record, to: &json)
+      guard
+        case .record(let again) = json.bytes.dropLast().withUnsafeBufferPointer({ reader.read($0) }),
+        again == record
+      else { return "a line reads differently when it is written again" }
+      journal += summed + [UInt8(ascii: "\n")]
+    }
+    return faultOfJournal(journal)
+  }
+
+  private static func faultOfWords(_ text: Bytes) -> String? {
+    let words = text.split(separator: 0, omittingEmptySubsequences: false).map(Bytes.init)
+    do throws(Failure) {
+      _ = try Invocation.parse(words)
+      return nil
+    } catch {
+      guard error.code == .cannot else { return "code \(error.code)" }
+      guard !error.why.isEmpty, error.next?.isEmpty == false else { return "an empty message" }
+      // What a terminal would take for a command must not get there.
+      let isVisible = error.description.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A }
+      return isVisible ? nil : "a control character in a message"
+    }
+  }
+
+  private static func faultOfJobs(_ text: Bytes) -> String? {
+    guard let commands = try? JobFile.commands(in: text, from: Bytes("f")) else { return nil }
+    for command in commands {
+      guard case .shell(let line) = command, !line.isEmpty, !line.contains(0),
+        !line.contains(UInt8(ascii: "\n")), !line.allSatisfy(\.isBlank)
+      else { return "not a command: \(command)" }
+    }
+    let again = commands.flatMap { command -> Bytes in
+      guard case .shell(let line) = command else { return [] }
+      // A carriage return at the end of a line is part of the line's end.
+      return line + Bytes("\r\n")
+    }
+    guard let reread = try? JobFile.commands(in: again, from: Bytes("f")), reread == commands else {
+      return "the commands read differently when they are written again"
+    }
+    return nil
+  }
+
+  private static func faultOfValues(_ text: Bytes) -> String? {
+    if let duration = Humanize.parseDuration(text) {
+      guard duration >= .zero, duration <= .seconds(UInt32.max) else { return "the duration" }
+      _ = Humanize.duration(duration) + Humanize.about(duration)
+    }
+    if let time = text.withUnsafeBufferPointer({ Timestamp(rfc3339: $0) }), time.rfc3339 != text {
+      return "the time reads differently when it is written again"
+    }
+    if let ids = ClosedRange<JobID>(text), ids.count < 1 { return "no ids" }
+    if let number = ParsedWords.number(text), number < 1 { return "the number" }
+    _ = Visible.text(text) + ShellQuote.command(.arguments([text]))
+    return QueueName.fault(in: text) == nil && !QueueFolder.isName(text) ? "the name" : nil
+  }
+}
