@@ -9,7 +9,7 @@ struct Upstream {
   private enum Kind {
     // A link is the reaction itself; it does not hold itself.
     case linked(Core)
-    case adopted(Core, Adoption)
+    case adopted(Core, Reaction)
     case combined(Junction)
   }
 
@@ -21,7 +21,7 @@ struct Upstream {
   }
 
   /// What a promise waits for that was resolved with another.
-  init(_ source: Core, _ adoption: Adoption) {
+  init(_ source: Core, _ adoption: Reaction) {
     kind = .adopted(source, adoption)
   }
 

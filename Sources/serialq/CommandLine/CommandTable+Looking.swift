@@ -65,7 +65,11 @@ extension CommandTable {
     summary: "everything about one job",
     synopsis: ["show [options] ID"],
     description: [
-      "The exact command, its directory, times, attempts, how it ended, and where its log is."
+      "The exact command, its directory, times, attempts, how it ended, and where its log is.",
+      """
+      That the on-finish command of the queue failed after it is told too: in JSON by \
+      onFinishFailure, an object of exitCode and signal, else null.
+      """,
     ],
     options: [
       queue,
@@ -82,9 +86,12 @@ extension CommandTable {
   static let log = CommandSpec(
     name: .log,
     summary: "a job's output",
-    synopsis: ["log [options] ID", "log -f [options] [ID]"],
+    synopsis: ["log [-f] [options] [ID]"],
     description: [
-      "Prints what the job wrote to its standard output and standard error, merged in order.",
+      """
+      Prints what the job wrote to its standard output and standard error, merged in order. \
+      Without an id it is the job that runs or, if none does, the one that ran last.
+      """,
       """
       With -f it waits for a queued job to start, prints as the job writes, and ends with the \
       job. Without an id, -f follows the queue from job to job.
@@ -97,6 +104,7 @@ extension CommandTable {
     operands: .jobID,
     examples: [
       Example("serialq log 12", "what job 12 said"),
+      Example("serialq log", "what the last job said"),
       Example("serialq log -f", "what the queue says, as it says it"),
     ]
   )

@@ -90,14 +90,7 @@ extension Invocation {
   }
 
   private static func log(_ words: ParsedWords, _ queue: String) throws(Failure) -> Log {
-    let id = try id(words)
-    guard id != nil || words.has(.follow) else {
-      throw Failure(
-        "log", "no job id is given",
-        next: "serialq list shows the ids; serialq log -f follows the whole queue."
-      )
-    }
-    return Log(queue: queue, id: id, follows: words.has(.follow))
+    Log(queue: queue, id: try id(words), follows: words.has(.follow))
   }
 
   private static func help(_ words: ParsedWords) throws(Failure) -> Invocation {

@@ -68,7 +68,7 @@ enum Invocation: Equatable {
 
   struct Log: Equatable {
     var queue: String
-    /// `nil` only when following.
+    /// `nil` means the whole queue when following, else the job that ran last.
     var id: Int?
     var follows: Bool
   }

@@ -35,7 +35,8 @@ extension Session {
   private func refuseUnlessWaiting(_ job: Job) throws(Failure) {
     guard job.state != .waiting else { return }
     throw Failure(
-      "job \(job.id)", "it does not wait: it \(job.outcomeText)", next: "Nothing was changed.")
+      "job \(job.id)", "it does not wait: it \(job.outcomeText)",
+      next: "Nothing was changed. What should run instead is added with: serialq add")
   }
 
   /// What an editor makes of the text, in a file of its own.

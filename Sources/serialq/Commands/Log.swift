@@ -1,7 +1,8 @@
 extension Session {
   /// `serialq log`: what a job printed, or the jobs of a queue as they run.
   mutating func log(_ call: Invocation.Log) throws(Failure) {
-    guard let id = call.id else { return try followQueue(call) }
+    if call.follows, call.id == nil { return try followQueue(call) }
+    let id = if let id = call.id { id } else { try lastJob(in: call.queue) }
     let (folder, job) = try readJob(id, in: call.queue)
     if call.follows, !job.state.isOver {
       return try follow(.job(id), in: folder)
@@ -13,6 +14,21 @@ extension Session {
     }
     var log = LogReader(folder.log(id))
     try log.print(to: &output)
+  }
+
+  /// The job that ran last, or runs; says which on a terminal.
+  private func lastJob(in name: String) throws(Failure) -> JobID {
+    // Cancelled and skipped jobs have not run.
+    let starts = try readQueue(named: name)?.1.jobs.compactMap { job in
+      job.state == .waiting ? nil : job.run?.started.map { ($0, job) }
+    }
+    guard let (_, job) = starts?.max(by: { $0.0 < $1.0 }) else {
+      throw Failure(
+        "log", "no job of queue \(name) has run yet",
+        next: "Follow them: serialq log\(QueueName.option(for: name)) -f")
+    }
+    if messageTraits.isTerminal { output.message("serialq: job \(job.id): \(job.title)") }
+    return job.id
   }
 
   private mutating func followQueue(_ call: Invocation.Log) throws(Failure) {

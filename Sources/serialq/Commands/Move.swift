@@ -5,7 +5,9 @@ extension Session {
       for id in [call.id] + (call.place.neighbour.map { [$0] } ?? []) {
         let job = try queue.jobs([id...id], in: call.queue)[0]
         guard job.state == .waiting else {
-          throw Failure("job \(id)", "it does not wait: it \(job.outcomeText)")
+          throw Failure(
+            "job \(id)", "it does not wait: it \(job.outcomeText)",
+            next: "serialq list --state waiting shows those that do.")
         }
       }
       guard call.place.neighbour != call.id else {

@@ -100,12 +100,15 @@ struct Session {
   }
 
   func report(_ damaged: [DamagedLine], in folder: QueueFolder) {
-    for line in damaged {
-      output.message(
-        """
-        serialq: \(Visible.text(folder.journal)): line \(line.number) is damaged \
-        (\(line.reason)) and was left out
-        """)
-    }
+    for line in damaged { output.message(line.message(in: folder)) }
+  }
+}
+
+extension DamagedLine {
+  func message(in folder: QueueFolder) -> String {
+    """
+    serialq: \(Visible.text(folder.journal)): line \(number) is damaged (\(reason)) and was left \
+    out
+    """
   }
 }

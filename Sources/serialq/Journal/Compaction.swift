@@ -13,17 +13,19 @@ extension JournalScope {
   ///
   /// Damaged lines are put aside in `damaged` first. Environments of forgotten jobs go. On failure
   /// the journal is as it was; a crash leaves either the old one or the new one.
-  mutating func compact() throws(Failure) {
+  /// Returns the damaged lines, of which nobody hears any more unless they are told now.
+  mutating func compact() throws(Failure) -> [DamagedLine] {
     var queue = Queue()
     var reader = JournalReader(journal.folder)
     let news = try reader.read(into: &queue)
-    guard reader.lines > 0 else { return }
+    guard reader.lines > 0 else { return [] }
     try putAside(news.damaged)
     try writeNewJournal(queue)
     forgetFile()
     var environments = Set(queue.jobs.map(\.environment))
     if let hook = queue.settings.onFinish { environments.insert(hook.environment) }
     try Environments(journal.folder).removeAll(except: environments)
+    return news.damaged
   }
 
   private func putAside(_ damaged: [DamagedLine]) throws(Failure) {

@@ -155,7 +155,6 @@ import Testing
       (["list", "a"], "a: list takes no argument"),
       (["-qa", "add", "b"], "add: a command comes before its options"),
       (["show"], "show: no job id is given"),
-      (["log"], "log: no job id is given"),
       (["show", "0"], "0: not a job id, which is a number above 0"),
       (["show", "+1"], "+1: not a job id, which is a number above 0"),
       (

@@ -141,4 +141,14 @@ import Testing
       outcome.errorText
         == "serialq: the log of job 1: it has not run yet\nWait for it: serialq log -f 1\n")
   }
+  // Fails if the order of ids decides, and not that of running.
+  @Test("log without an id prints what the job said that ran last")
+  func lastRun() throws {
+    let scene = try Scene()
+    try scene.add("echo one", "echo two")
+    #expect(try scene.serialq("move", "2", "--first").code == 0)
+    #expect(try scene.serialq("run").code == 0)
+    _ = try scene.serialq("add", "--no-start", "echo three")
+    #expect(try scene.serialq("log").text == "one\n")
+  }
 }

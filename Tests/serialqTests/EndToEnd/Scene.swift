@@ -204,6 +204,23 @@ final class Scene {
     let object = try JSONSerialization.jsonObject(with: Data(outcome.output)) as? [String: Any]
     return try #require(object?["jobs"] as? [[String: Any]])
   }
+
+  /// What `list` shows as the jobs' commands.
+  func listedCommands() throws -> [String] {
+    let table = try serialq("list").text.split(separator: "\n")
+    let head = try #require(table.first)
+    let heading = try #require(head.range(of: "COMMAND"))
+    let column = head.distance(from: head.startIndex, to: heading.lowerBound)
+    return table.dropFirst().map { String($0.dropFirst(column)) }
+  }
+
+  /// What text in JSON stands for: U+F780…U+F7FF for the bytes 0x80…0xFF, all else for itself.
+  static func bytes(ofJSON text: String) -> Bytes {
+    text.unicodeScalars.flatMap { scalar -> Bytes in
+      (0xF780...0xF7FF).contains(scalar.value)
+        ? [UInt8(scalar.value - 0xF700)] : Bytes(String(scalar).utf8)
+    }
+  }
 }
 
 /// A place at which jobs wait: each `read x <NAME` takes one line.

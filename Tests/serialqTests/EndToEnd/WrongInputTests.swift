@@ -58,7 +58,7 @@ import Testing
     Mistake("show", "99999999999999999999", message: "99999999999999999999: not a job id"),
     Mistake("show", "1", "2", message: "2: show takes one argument only"),
     Mistake("show", "-q", "other", "1", message: "job 1: queue other has no jobs"),
-    Mistake("log", message: "log: no job id is given"),
+    Mistake("log", message: "log: no job of queue default has run yet"),
     Mistake("log", "7", message: "job 7: queue default has no such job"),
     Mistake("log", "-f", "7", message: "job 7: queue default has no such job"),
     Mistake("help", "nothing", message: "nothing: unknown command"),
