@@ -101,6 +101,12 @@ extension Manual {
     null if it has not ended, or if that is not known.
     .It Va log
     The path of its log, which need not be there yet.
+    .It Va onFinishFailure
+    Null, unless the command that followed it did not succeed: then an object of its
+    .Va exitCode
+    and its
+    .Va signal ,
+    of which one is null.
     .El
     .Pp
     Times are as RFC 3339 has them, in UTC and with fractions of a second:

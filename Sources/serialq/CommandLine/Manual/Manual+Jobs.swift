@@ -193,7 +193,11 @@ extension Manual {
     Its output is in
     .Pa hook.log
     until it is run again.
-    That it did not succeed changes nothing else.
+    Should it not succeed, that changes nothing:
+    .Cm show
+    tells it, and
+    .Cm status
+    if it was the latest.
 
     """#
 }
