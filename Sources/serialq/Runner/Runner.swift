@@ -205,8 +205,12 @@ extension Runner {
     try decide { (view, scope) throws(Failure) in
       let current = view.queue.job(job.id) ?? job
       let events = [end] + view.queue.consequences(of: current, ending: state, at: Clock.now())
-      try scope.append(events, flush: flush)
-      for case .forgotten(let ids, _) in events { folder.removeLogs(ids) }
+      let forgotten = events.flatMap { event in
+        if case .forgotten(let ids, _) = event { ids } else { [] as [ClosedRange<JobID>] }
+      }
+      // A log goes only when nothing can bring its job back.
+      try scope.append(events, flush: flush || !forgotten.isEmpty)
+      folder.removeLogs(forgotten)
     }
     JobLock.remove(job.id, folder)
   }
