@@ -10,8 +10,8 @@ extension Runner {
       try view.update()
       return view.queue.job(id)
     }
-    // Forgotten at once, because few are kept; then there is nothing to tell.
-    guard let job else { return }
+    // Forgotten at once, because few are kept; or to be tried again by itself, and not finished.
+    guard let job, job.state.isOver else { return }
     let ending = try perform(hook, job)
     guard ending != .exited(0) else { return }
     try view.withLock { $0.journal }.append([.hookFailed(id: id, at: Clock.now(), how: ending)])

@@ -116,8 +116,13 @@ final class Scene {
   /// The process of the runner, waited for.
   func waitForRunner(_ name: String = "default") throws -> Int32 {
     let folder = try queueFolder(name)
-    try waitUntil("a runner", watching: [folder.path]) { runner(folder) != nil }
-    return try #require(runner(folder))
+    // Kept from the wait: another look could find the file as the next runner writes it.
+    var found: Int32?
+    try waitUntil("a runner", watching: [folder.path]) {
+      found = runner(folder)
+      return found != nil
+    }
+    return try #require(found)
   }
 
   /// Queues jobs, which nothing runs before it is told to, without a word of complaint.

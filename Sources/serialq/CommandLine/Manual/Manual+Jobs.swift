@@ -154,8 +154,10 @@ extension Manual {
     What it has told is on the disk.
     .Ss The command that follows each job
     .Cm set on-finish
-    names a command line that the runner runs whenever an attempt at a job has
-    ended that it saw running, before the next job.
+    names a command line that the runner runs whenever a job has ended that it
+    saw running, before the next job;
+    not between the attempts of
+    .Fl Fl retries .
     It has the directory, the environment and the umask of the call that set it,
     and:
     .Bl -tag -width SERIALQ_SECONDS
@@ -164,10 +166,7 @@ extension Manual {
     .It Ev SERIALQ_QUEUE
     Its queue.
     .It Ev SERIALQ_STATE
-    Its state;
-    .Li waiting
-    if it is to be tried again by itself, and then the exit code and the signal are
-    empty, and the time is 0.
+    Its state.
     .It Ev SERIALQ_EXIT
     Its exit code;
     empty if it has none.
