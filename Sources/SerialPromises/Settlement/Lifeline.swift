@@ -28,6 +28,10 @@ final class Lifeline: @unchecked Sendable {
     var frontier = [root]
     while let core = frontier.popLast() {
       var (reactions, spent) = core.withLock { $0.dissolve() }
+      // Or what never ends would collect whatever it was ever combined in.
+      spent.upstream?.sources(of: core).forEach { source, reaction in
+        _ = source.withdraw(reaction, cancelling: false)
+      }
       withExtendedLifetime(spent) {}
       spent = (nil, nil)
       while let reaction = reactions.popFirst() {

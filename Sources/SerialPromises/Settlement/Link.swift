@@ -79,6 +79,11 @@ class HandlerLink: Link, @unchecked Sendable {
     settle(after: source, outcome, &agenda, handler)
   }
 
+  override func letGo() {
+    // A promise that was cancelled, and is kept, must not keep what its handler holds.
+    _ = handler.take()
+  }
+
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
     guard let handler else { return nil }
     return { [kind] in $0.link(kind, on: nil, handler) }
@@ -140,6 +145,11 @@ final class TaskLink: Link, @unchecked Sendable {
       agenda.run()
     }
     onCancel { task.cancel() }
+  }
+
+  override func letGo() {
+    // A promise that was cancelled, and is kept, must not keep what its handler holds.
+    _ = handler.take()
   }
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {

@@ -25,6 +25,9 @@ class Reaction: @unchecked Sendable {
   /// The promise is settled.
   func react(to source: Core, _ agenda: inout Agenda) {}
 
+  /// This never runs: only for the thread that took it out of its list.
+  func letGo() {}
+
   /// The promise has come as far as `fraction`.
   func progressed(_ fraction: Double, _ front: inout ProgressFront) {}
 

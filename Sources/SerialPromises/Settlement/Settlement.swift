@@ -295,13 +295,13 @@ struct Settlement {
   // MARK: Going away
 
   /// Nobody can ever start or see this promise again: lets go of everything.
-  mutating func dissolve() -> (reactions: ReactionList, spent: (Upstream?, Extras?)) {
+  mutating func dissolve() -> (reactions: DueList, spent: (upstream: Upstream?, extras: Extras?)) {
     defer {
-      reactions = ReactionList()
       upstream = nil
       extras = nil
     }
-    return (reactions, (upstream, extras))
+    // Taken out under the lock, or somebody who withdraws one would do so beside the caller.
+    return (reactions.takeAll { _ in true }, (upstream, extras))
   }
 
   private var neededExtras: Extras {

@@ -72,16 +72,20 @@ extension Core {
   func cancel() -> Bool {
     var cancelled: [Core] = []
     var handlers: [@Sendable () -> Void] = []
+    var withdrawn: [Reaction] = []
     var frontier = [self]
     while let core = frontier.popLast() {
       guard let begun = core.withLock({ $0.beginCancel() }) else { continue }
       cancelled.append(core)
       handlers += begun.handlers
       begun.upstream?.sources(of: core).forEach { source, reaction in
-        if source.withLock({ $0.withdraw(reaction) }).isUnwanted { frontier.append(source) }
+        let (wasThere, isUnwanted) = source.withLock { $0.withdraw(reaction) }
+        if wasThere { withdrawn.append(reaction) }
+        if isUnwanted { frontier.append(source) }
       }
     }
     for handler in handlers { handler() }
+    for reaction in withdrawn { reaction.letGo() }
     var agenda = Agenda()
     for core in cancelled { core.carryOut(core.withLock { $0.endCancel() }, &agenda) }
     agenda.run()

@@ -27,6 +27,9 @@ enum SignalName {
     return names.first { $0.value == upper || $0.value == "SIG" + upper }?.key
   }
 
+  /// All names, by number.
+  static var all: [String] { names.sorted { $0.key < $1.key }.map(\.value) }
+
   /// By number, which differs from system to system.
   private static let names: [Int32: String] = {
     var names: [Int32: String] = [

@@ -13,27 +13,30 @@ extension CommandTable {
       """
       Returns as soon as the job is safely on disk, and makes sure that a runner is at work in \
       the background. The job gets the directory, the environment and the umask of this call, \
-      and nothing to read on its standard input.
+      and nothing to read.
       """,
       """
-      One argument is a command line for /bin/sh. Several are a program and its arguments, \
-      passed on exactly as they are. After -- it is always a program and its arguments. \
-      Options stop at the first word of the command.
+      One argument is a command line for /bin/sh. Several, or what follows --, are a program and \
+      its arguments, passed on exactly. Options stop at the first word of the command.
       """,
     ],
+    details: [
+      """
+      Prints the id of the job, or the ids of several as a range such as 3-7. In a paused queue \
+      the job waits until serialq resume, and a message says so.
+      """
+    ],
     options: jobOptions + [
-      OptionSpec(.noStart, help: "Starts no runner; serialq run or serialq resume does."),
+      OptionSpec(.noStart, help: "Starts no runner; serialq run or resume does."),
       OptionSpec(.json, help: "Prints the ids as a JSON object."),
     ],
     operands: .jobCommand,
     examples: [
       Example("serialq add 'make && make test'", "a command line"),
       Example("serialq add ls -l", "a program and its argument"),
-      Example("serialq add -- './my program'", "a name with a space"),
       Example("serialq add -q video -n intro ./render intro", "in a queue, with a label"),
       Example("serialq add -e CC=clang -C build -c 'make -k'", "elsewhere, with a variable"),
       Example("serialq add -f jobs.txt", "every line of a file"),
-      Example("serialq add --retries 3 ./flaky", "up to four attempts"),
       Example("serialq add --if-ok ./deploy", "if the one before succeeded"),
     ]
   )
@@ -67,15 +70,15 @@ extension CommandTable {
   /// One queue option for every command that touches one.
   static let queue = OptionSpec(
     .queue, short: "q", value: OptionValue(.queue, "NAME"),
-    help: "The queue; else SERIALQ_QUEUE names it, else it is \"\(QueueName.standard)\"."
+    help: "The queue; else $SERIALQ_QUEUE, else \(QueueName.standard)."
   )
 
   private static let jobOptions: [OptionSpec] = [
     OptionSpec(
       .file, short: "f", value: OptionValue(.file, "FILE"),
-      help: """
-        Queues every line of FILE as a command line, all or none; - is standard input. Blank \
-        lines and lines that start with # are skipped.
+      help: "Queues every line of FILE, all or none; - is stdin.",
+      details: """
+        Each is a command line for /bin/sh; blank lines and lines that start with # are skipped.
         """
     ),
     queue,
@@ -85,11 +88,11 @@ extension CommandTable {
     ),
     OptionSpec(
       .directory, short: "C", value: OptionValue(.directory, "DIR"),
-      help: "Runs the job in DIR instead of the current directory."
+      help: "Runs the job in DIR instead of the current one."
     ),
     OptionSpec(
       .env, short: "e", value: OptionValue(.assignment, "NAME=VALUE"), repeats: true,
-      help: "Sets a variable in the job's environment. May be given again."
+      help: "Sets a variable of the job; may be given again."
     ),
     OptionSpec(
       .shell, short: "c", value: OptionValue(.commandLine, "LINE"),
@@ -97,27 +100,43 @@ extension CommandTable {
     ),
     OptionSpec(
       .timeout, value: OptionValue(.duration, "TIME"),
-      help: "Ends the job after TIME: SIGTERM, and 10 seconds later SIGKILL."
+      help: "Ends the job after TIME: 90, 90s, 30m, 2h or 7d.",
+      details: """
+        Its process group is sent SIGTERM, and SIGKILL 10 seconds later; the job has then timed \
+        out, which is a failure. Each attempt has the whole TIME.
+        """
     ),
     OptionSpec(
       .retries, value: OptionValue(.count, "N"),
-      help: "Runs the job up to N times more when it fails, before any other job."
+      help: "When it fails, runs it again, up to N times.",
+      details: """
+        At once, or after --retry-delay, and in any case before any other job: the order of the \
+        queue stays what it was.
+        """
     ),
     OptionSpec(
       .retryDelay, value: OptionValue(.duration, "TIME"),
-      help: "Waits for TIME before each of these; the jobs after it wait too."
+      help: "Waits for TIME before each of these attempts.",
+      details: "The jobs after it wait too."
     ),
     OptionSpec(
       .ifOK,
-      help: """
-        Skips the job unless the job before it succeeded, skipped jobs included: so one failure \
-        skips a whole chain.
+      help: "Skips the job unless the job before it succeeded.",
+      details: """
+        The job before it is the one whose turn was last, whichever was added first. One that was \
+        skipped did not succeed, so that one failure skips a whole chain. A job that is cancelled \
+        while it waits takes those that follow it with --if-ok with it. See ORDER below for retries.
         """
     ),
     OptionSpec(.first, help: "Puts the job before all that wait."),
     OptionSpec(
       .unique,
-      help: "Adds nothing if a job with the same command and directory waits; prints its id."
+      help: "Adds nothing if the same command waits already.",
+      details: """
+        The same means: the same command, in the same directory; the environment, the label and \
+        the other options are not compared. Prints the id of the job that waits, and a job that \
+        runs or is over does not count.
+        """
     ),
   ]
 }

@@ -1,4 +1,4 @@
-/// The commands that only look: `list`, `status`, `show`, `log` and `help`.
+/// The commands that only look: `list`, `status`, `show`, `log`, `completion` and `help`.
 extension CommandTable {
   static let list = CommandSpec(
     name: .list,
@@ -65,7 +65,11 @@ extension CommandTable {
     summary: "everything about one job",
     synopsis: ["show [options] ID"],
     description: [
-      "The exact command, its directory, times, attempts, how it ended, and where its log is."
+      "The exact command, its directory, times, attempts, how it ended, and where its log is.",
+      """
+      That the on-finish command of the queue failed after it is told too: in JSON by \
+      onFinishFailure, an object of exitCode and signal, else null.
+      """,
     ],
     options: [
       queue,
@@ -105,13 +109,50 @@ extension CommandTable {
     ]
   )
 
+  static let completion = CommandSpec(
+    name: .completion,
+    summary: "completion for a shell: bash, zsh or fish",
+    synopsis: ["completion bash|zsh|fish", "completion -- words [WORD...]"],
+    description: [
+      """
+      Prints a script that has the shell complete commands, options, queues and job ids, with \
+      their commands shown. An installation puts it where the shells look for it.
+      """
+    ],
+    details: [
+      """
+      The second form is what these scripts call: it prints what the last WORD, which may be \
+      empty, can become after those before it. The first line is words, files N, directories N or \
+      command N. After words, each line is a word, and behind a tab what it stands for, in \
+      printable characters. Names of files or directories take the place of the last WORD but for \
+      its first N bytes; command N says that the words from number N on, counted from 1, are a \
+      command of their own. It never fails: where nothing can be found out, there is no line.
+      """
+    ],
+    options: [],
+    operands: .completion,
+    examples: [
+      Example(#"eval "$(serialq completion bash)""#, "in ~/.bashrc"),
+      Example("serialq completion fish | source", "in config.fish"),
+    ]
+  )
+
   static let help = CommandSpec(
     name: .help,
     summary: "help, also of one command",
-    synopsis: ["help [COMMAND]"],
+    synopsis: ["help [COMMAND]", "help --man", "help --unit [PROGRAM]"],
     description: ["Shows what the program does, or everything about one command."],
-    options: [],
+    options: [
+      OptionSpec(.man, help: "Prints the manual page, as mdoc(7)."),
+      OptionSpec(
+        .unit, help: "Prints a systemd user unit that goes on with all queues after a reboot.",
+        details:
+          "PROGRAM is the full path that it calls serialq by; else it is that of this program."),
+    ],
     operands: .commandName,
-    examples: [Example("serialq help add", "everything about add")]
+    examples: [
+      Example("serialq help add", "everything about add"),
+      Example("serialq help --man | man -l -", "everything"),
+    ]
   )
 }

@@ -73,7 +73,8 @@ extension CommandTable {
       on-finish names a command line that is run after each job, before the next one, for at most \
       60 seconds: with the directory and environment of this call, and SERIALQ_JOB, \
       SERIALQ_QUEUE, SERIALQ_STATE, SERIALQ_EXIT, SERIALQ_SIGNAL, SERIALQ_ATTEMPT, \
-      SERIALQ_SECONDS, SERIALQ_LABEL, SERIALQ_COMMAND and SERIALQ_LOG. '' for none.
+      SERIALQ_SECONDS, SERIALQ_LABEL, SERIALQ_COMMAND and SERIALQ_LOG. '' for none. Should it \
+      fail, that changes nothing; show tells it, and status if it was the latest.
       """,
       """
       keep N forgets all but the N jobs that were over last, and their logs, but no open failure; \
@@ -88,6 +89,11 @@ extension CommandTable {
       Example("serialq set on-finish './tell $SERIALQ_JOB'", "be told"),
     ]
   )
+
+  /// The names of the settings, and the values that some of them are chosen from.
+  static let settings: [(name: String, choices: [String])] = [
+    ("on-failure", ["continue", "stop"]), ("on-finish", []), ("keep", ["all"]),
+  ]
 
   static let queues = CommandSpec(
     name: .queues,

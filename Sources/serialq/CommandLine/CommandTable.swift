@@ -2,6 +2,9 @@
 enum CommandTable {
   static let version = "0.1.0"
 
+  /// When something about it last changed, for the manual.
+  static let date = "November 21, 2026"
+
   static let tagline = "queue commands that must run strictly one after another"
 
   static let exitCodes = """
@@ -11,7 +14,7 @@ enum CommandTable {
 
   static let commands: [CommandSpec] = [
     add, run, list, status, show, log, wait, ack, cancel, retry, move, edit, pause, resume, clean,
-    set, queues, help,
+    set, queues, completion, help,
   ]
 
   /// Understood beside the options of each command.
@@ -37,7 +40,7 @@ enum CommandTable {
 
 enum CommandName: String, CaseIterable {
   case add, run, list, status, show, log, wait, ack, cancel, retry, move, edit, pause, resume
-  case clean, set, queues, help
+  case clean, set, queues, completion, help
 }
 
 /// An option's long name; what it means belongs to the command.
@@ -48,7 +51,7 @@ enum OptionName: String, CaseIterable {
   case noStart = "no-start"
   case json, state, failed, last, follow, watch, all, running, signal, before, keep
   case olderThan = "older-than"
-  case help, version
+  case man, unit, help, version
 }
 
 struct CommandSpec {
@@ -59,6 +62,8 @@ struct CommandSpec {
   var synopsis: [String]
   /// Paragraphs.
   var description: [String]
+  /// Further paragraphs, for the manual alone.
+  var details: [String] = []
   var options: [OptionSpec]
   var operands: Operands
   var examples: [Example]
@@ -80,6 +85,8 @@ enum Operands {
   /// The name of a setting and its value.
   case setting
   case commandName
+  /// What `completion` writes.
+  case completion
 }
 
 struct OptionSpec {
@@ -89,16 +96,19 @@ struct OptionSpec {
   var value: OptionValue?
   var repeats: Bool
   var help: String
+  /// What the manual says beside the help.
+  var details: String
 
   init(
     _ name: OptionName, short: Character? = nil, value: OptionValue? = nil, repeats: Bool = false,
-    help: String
+    help: String, details: String = ""
   ) {
     self.name = name
     self.short = short
     self.value = value
     self.repeats = repeats
     self.help = help
+    self.details = details
   }
 
   var long: String { "--\(name.rawValue)" }

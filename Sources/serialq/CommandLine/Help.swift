@@ -18,8 +18,7 @@ enum Help {
 
       \(entries(commands))
 
-      serialq help COMMAND tells more; serialq --version prints the version.
-
+      serialq help COMMAND tells more, man serialq all; --version prints the version.
       \(wrapped("Exit codes: " + CommandTable.exitCodes, indent: 0))
 
       Examples:
@@ -32,17 +31,16 @@ enum Help {
     let names = command.words.joined(separator: ", ")
     let usage = command.synopsis.map { "  serialq \($0)" }.joined(separator: "\n")
     let paragraphs = command.description.map { wrapped($0, indent: 0) }
-    let options = command.allOptions.map { (heading($0), $0.help) }
+    // Those that are understood everywhere are in the manual: this is to fit on a screen.
+    let options = command.options.map { (heading($0), $0.help) }
+    let optionPart = options.isEmpty ? "" : "\n\nOptions:\n\(entries(options))"
     return """
       serialq \(names) - \(command.summary)
 
       Usage:
       \(usage)
 
-      \(paragraphs.joined(separator: "\n\n"))
-
-      Options:
-      \(entries(options))
+      \(paragraphs.joined(separator: "\n\n"))\(optionPart)
 
       Examples:
       \(examples(command.examples))

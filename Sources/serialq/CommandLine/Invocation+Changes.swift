@@ -93,7 +93,7 @@ extension Invocation {
     case .queues:
       try refuseOperands(words)
       return .queues(json: words.has(.json))
-    case .add, .run, .list, .status, .show, .log, .help: return nil
+    case .add, .run, .list, .status, .show, .log, .completion, .help: return nil
     }
   }
 
@@ -136,7 +136,7 @@ extension Invocation {
 
   private static func setting(_ words: ParsedWords) throws(Failure) -> Set.Change? {
     guard let name = words.operands.first else { return nil }
-    let names = ["on-failure", "on-finish", "keep"]
+    let names = CommandTable.settings.map(\.name)
     guard names.contains(name.text) else {
       let meant = Suggestion.closest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
       throw words.misused(Visible.text(name), "not a setting\(meant)")

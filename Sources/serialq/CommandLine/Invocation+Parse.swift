@@ -18,6 +18,7 @@ extension Invocation {
     }
     try words.check()
     if command.name == .help { return try help(words) }
+    if command.name == .completion { return try completion(words) }
     let queue = try queue(words, queueVariable)
     switch command.name {
     case .add: return .add(try add(words, queue))
@@ -28,6 +29,7 @@ extension Invocation {
     case .show: return .show(try show(words, queue))
     case .log: return .log(try log(words, queue))
     case .help: return try help(words)
+    case .completion: return try completion(words)
     case .wait, .ack, .cancel, .retry, .move, .edit, .pause, .resume, .clean, .set, .queues:
       guard let change = try change(words, queue) else {
         preconditionFailure("every command has an invocation")
@@ -92,9 +94,39 @@ extension Invocation {
   }
 
   private static func help(_ words: ParsedWords) throws(Failure) -> Invocation {
+    let option = words.command.options.first { words.has($0.name) }
+    if let option {
+      if words.has(.man), words.has(.unit) {
+        throw words.misused("--unit", "cannot be combined with --man")
+      }
+      if option.name == .man {
+        try refuseOperands(words)
+        return .manual
+      }
+      try refuseOperands(words, after: 1)
+      if let path = words.operands.first, path.first != UInt8(ascii: "/") {
+        throw words.misused(Visible.text(path), "not the full path of a program")
+      }
+      return .systemdUnit(words.operands.first)
+    }
     guard let name = words.operands.first else { return .help(nil) }
     try refuseOperands(words, after: 1)
     return .help(try command([name]).0.name)
+  }
+
+  private static func completion(_ words: ParsedWords) throws(Failure) -> Invocation {
+    let names = CompletionScript.allCases.map(\.rawValue)
+    guard let name = words.operands.first else {
+      throw words.misused("completion", "give one of \(names.joined(separator: ", "))")
+    }
+    if name == CompletionScript.wordsName {
+      return .completionWords(Array(words.operands.dropFirst()))
+    }
+    guard let script = CompletionScript(rawValue: name.text) else {
+      throw words.misused(Visible.text(name), "not one of \(names.joined(separator: ", "))")
+    }
+    try refuseOperands(words, after: 1)
+    return .completion(script)
   }
 
   static func id(_ words: ParsedWords) throws(Failure) -> Int? {

@@ -19,6 +19,13 @@ enum Invocation: Equatable {
   case queues(json: Bool)
   /// Of one command, or of the whole program.
   case help(CommandName?)
+  case manual
+  /// For the program at this path; nil for this one.
+  case systemdUnit(Bytes?)
+  /// The script for a shell.
+  case completion(CompletionScript)
+  /// What the last of these words can become.
+  case completionWords([Bytes])
   case version
   /// Not for people; see ``BackgroundRunner``.
   case backgroundRunner(queue: String)

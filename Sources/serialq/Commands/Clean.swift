@@ -2,7 +2,7 @@ extension Session {
   /// `serialq clean`: forgets finished jobs and deletes their logs.
   mutating func clean(_ call: Invocation.Clean) throws(Failure) {
     guard let folder = try spool().existingQueue(named: Bytes(call.queue.utf8)) else { return }
-    let (forgotten, kept) = try Journal(folder).locked { (scope) throws(Failure) in
+    let (forgotten, kept, damaged) = try Journal(folder).locked { (scope) throws(Failure) in
       var queue = Queue()
       var reader = JournalReader(folder)
       _ = try reader.read(into: &queue)
@@ -11,14 +11,16 @@ extension Session {
       if !ids.isEmpty { try scope.append([.forgotten(ids: ids, at: Clock.now())]) }
       // The logs after the jobs: one that stays behind does no harm.
       folder.removeLogs(ids)
+      let damaged: [DamagedLine]
       do throws(Failure) {
-        try scope.compact()
+        damaged = try scope.compact()
       } catch {
         throw ids.isEmpty ? error : error.adding("The jobs are forgotten all the same.")
       }
       let kept = call.all || call.onlyFailed ? 0 : queue.openFailureCount
-      return (jobs.count, kept)
+      return (jobs.count, kept, damaged)
     }
+    report(damaged, in: folder)
     let option = QueueName.option(for: call.queue)
     tell("serialq: forgot \(forgotten) \(forgotten == 1 ? "job" : "jobs")")
     if kept > 0 {

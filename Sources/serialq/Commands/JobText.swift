@@ -10,16 +10,9 @@ extension Job {
   }
 
   /// Nil unless it ended by itself, or could not be run.
-  var exitCode: Int? {
-    switch run?.how {
-    case .exited(let code), .cannotRun(let code, _): Int(code)
-    case .killed, nil: nil
-    }
-  }
+  var exitCode: Int? { run?.how?.exitCode }
 
-  var signalName: Bytes? {
-    if case .killed(let signal) = run?.how { Bytes(SignalName.of(signal).utf8) } else { nil }
-  }
+  var signalName: Bytes? { run?.how?.signalName }
 
   /// How long it took, or has taken until now.
   var elapsed: Duration? {
@@ -37,11 +30,10 @@ extension Job {
   /// What became of it, as a sentence goes on after "job 3".
   var outcomeText: String {
     let time = elapsed.map { " after \(Humanize.duration($0))" } ?? ""
+    let how = run?.how?.outcomeText ?? ""
     switch (state, run?.how) {
-    case (.failed, .cannotRun(let code, let reason)):
-      return "could not be run (\(code)): \(Visible.text(reason))"
-    case (.failed, _): return "failed with exit code \(exitText)\(time)"
-    case (.killed, _): return "was killed by \(exitText)\(time)"
+    case (.failed, .cannotRun?): return how
+    case (.failed, _), (.killed, _): return how + time
     case (.succeeded, _): return "succeeded\(time)"
     case (.cancelled, _): return "was cancelled\(time)"
     case (.timedOut, _): return "timed out\(time)"
@@ -84,7 +76,37 @@ extension Job {
         json.null()
       }
       json.member("log", log)
+      json.key("onFinishFailure")
+      guard let hook = run?.hook else { return json.null() }
+      json.object { json in
+        json.member("exitCode", hook.exitCode)
+        json.member("signal", hook.signalName)
+      }
     }
+  }
+}
+
+extension Ending {
+  /// As a sentence goes on after what ended, if it did not succeed.
+  var outcomeText: String {
+    switch self {
+    case .exited(let code): "failed with exit code \(code)"
+    case .killed(let signal): "was killed by \(SignalName.of(signal))"
+    case .cannotRun(let code, let reason): "could not be run (\(code)): \(Visible.text(reason))"
+    }
+  }
+
+  /// Nil when a signal ended it.
+  var exitCode: Int? {
+    switch self {
+    case .exited(let code), .cannotRun(let code, _): Int(code)
+    case .killed: nil
+    }
+  }
+
+  /// Nil unless a signal ended it.
+  var signalName: Bytes? {
+    if case .killed(let signal) = self { Bytes(SignalName.of(signal).utf8) } else { nil }
   }
 }
 

@@ -59,6 +59,11 @@ struct Session {
     case .set(let call): try set(call)
     case .queues(let json): try queues(json: json)
     case .help(let command): output.result(Help.text(of: command))
+    case .manual: output.result(Manual.text)
+    case .systemdUnit(let program):
+      output.result(SystemdUnit.text(program: program ?? Machine.program()))
+    case .completion(let script): output.result(script.text)
+    case .completionWords(let words): complete(words)
     case .backgroundRunner(let queue): return try runInBackground(queue)
     case .version: output.result("serialq \(CommandTable.version)\n")
     }
@@ -95,12 +100,15 @@ struct Session {
   }
 
   func report(_ damaged: [DamagedLine], in folder: QueueFolder) {
-    for line in damaged {
-      output.message(
-        """
-        serialq: \(Visible.text(folder.journal)): line \(line.number) is damaged \
-        (\(line.reason)) and was left out
-        """)
-    }
+    for line in damaged { output.message(line.message(in: folder)) }
+  }
+}
+
+extension DamagedLine {
+  func message(in folder: QueueFolder) -> String {
+    """
+    serialq: \(Visible.text(folder.journal)): line \(number) is damaged (\(reason)) and was left \
+    out
+    """
   }
 }

@@ -31,6 +31,7 @@ extension Session {
     if let ended = job.run?.ended { lines.append(("ended", ended.rfc3339.text)) }
     if let attempt = job.run?.attempt, attempt > 0 { lines.append(("attempt", "\(attempt)")) }
     if !job.exitText.isEmpty { lines.append(("exit", job.exitText)) }
+    if let hook = job.run?.hook { lines.append(("on-finish", hook.outcomeText)) }
     if let pid = job.run?.pid { lines.append(("process", "\(pid)")) }
     lines.append(("log", ShellQuote.word(folder.log(job.id))))
     let width = lines.map(\.0.count).max() ?? 0

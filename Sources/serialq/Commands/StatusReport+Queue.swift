@@ -17,6 +17,7 @@ extension StatusReport {
           id: job.id, title: job.title, outcome: job.outcomeText, age: age(job.run?.ended),
           tail: try Self.tail(of: job, folder)))
     }
+    notes = try Self.notes(folder, queue)
     for job in queue.running.compactMap(queue.job) {
       running.append(try Self.running(job, folder, progress, hasRunner: hasRunner))
     }
@@ -38,6 +39,29 @@ extension StatusReport {
   init(empty queue: String, hasOthers: Bool) {
     self.queue = queue
     self.hasOthers = hasOthers
+  }
+
+  private static func notes(
+    _ folder: QueueFolder, _ queue: Queue
+  ) throws(Failure) -> [Note] {
+    var notes: [Note] = []
+    if let (id, how) = queue.latestHookFailure {
+      notes.append(
+        Note(
+          text: "The on-finish command of job \(id) \(how.outcomeText).",
+          adviceName: "What it said", advice: "cat \(ShellQuote.word(folder.hookLog))"))
+    }
+    // Whoever had them put aside, a runner in the background mostly, was heard by nobody.
+    let isDamaged = try attempt("looking at \(folder.damaged.text)") { () throws(SystemError) in
+      try FileSystem.status(of: folder.damaged) != nil
+    }
+    if isDamaged {
+      notes.append(
+        Note(
+          text: "The journal was damaged; the lines that could not be read are kept.",
+          adviceName: "Damaged lines", advice: "cat -v \(ShellQuote.word(folder.damaged))"))
+    }
+    return notes
   }
 
   private static func running(

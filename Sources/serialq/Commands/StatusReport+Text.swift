@@ -92,6 +92,7 @@ extension StatusReport {
       entries.append(("Run again", "serialq retry\(option) \(isOne ? "\(last.id)" : "--failed")"))
       entries.append(("Mark as seen", "serialq ack\(option) \(isOne ? "\(last.id)" : "--all")"))
     }
+    for note in notes { entries.append((note.adviceName, note.advice)) }
     if pause != nil {
       entries.append(("Go on", "serialq resume\(option)"))
     } else if !hasRunner, waiting != nil || !running.isEmpty {

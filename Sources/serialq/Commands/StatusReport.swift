@@ -38,6 +38,13 @@ struct StatusReport: Equatable {
     var tail: [String] = []
   }
 
+  /// What else went wrong, and the command that shows it.
+  struct Note: Equatable {
+    var text: String
+    var adviceName: String
+    var advice: String
+  }
+
   struct Waiting: Equatable {
     var count: Int
     var next: JobID
@@ -55,6 +62,7 @@ struct StatusReport: Equatable {
   var troubles: [Trouble] = []
   /// More failures than are shown.
   var moreTroubles = 0
+  var notes: [Note] = []
   var running: [Running] = []
   var pause: Pause?
   var waiting: Waiting?
@@ -85,7 +93,8 @@ struct StatusReport: Equatable {
   /// The lines, however long they are; `columns` is for the bar, which only terminals get.
   func lines(_ detail: Detail = Detail(), columns: Int? = nil) -> [StyledLine] {
     guard !counts.isEmpty else { return [StyledLine("Queue \(queue) is empty.")] + advice }
-    var blocks = [troubleLines(detail)] + running.map { lines(of: $0, detail) }
+    let noteLines = notes.map { StyledLine($0.text, .yellow) }
+    var blocks = [troubleLines(detail), noteLines] + running.map { lines(of: $0, detail) }
     blocks.append(summary(columns))
     if detail.hasAdvice { blocks.append(advice) }
     return Array(blocks.filter { !$0.isEmpty }.joined(separator: [StyledLine()]))

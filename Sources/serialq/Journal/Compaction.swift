@@ -13,11 +13,12 @@ extension JournalScope {
   ///
   /// Damaged lines are put aside in `damaged` first. Environments of forgotten jobs go. On failure
   /// the journal is as it was; a crash leaves either the old one or the new one.
-  mutating func compact() throws(Failure) {
+  /// Returns the damaged lines, of which nobody hears any more unless they are told now.
+  mutating func compact() throws(Failure) -> [DamagedLine] {
     var queue = Queue()
     var reader = JournalReader(journal.folder)
     let news = try reader.read(into: &queue)
-    guard reader.lines > 0 else { return }
+    guard reader.lines > 0 else { return [] }
     try putAside(news.damaged)
     // Also when it fails: it may have got as far as to put the new file in the old one's place.
     forgetFile()
@@ -26,6 +27,7 @@ extension JournalScope {
     if let hook = queue.settings.onFinish { environments.insert(hook.environment) }
     // One that stays behind does no harm, and the next compaction tries again.
     try? Environments(journal.folder).removeAll(except: environments)
+    return news.damaged
   }
 
   private func putAside(_ damaged: [DamagedLine]) throws(Failure) {

@@ -74,6 +74,18 @@ struct Queue: Equatable, Sendable {
   /// The failures of which nobody has taken note, by id; O(n).
   var openFailures: [Job] { openFailureCount == 0 ? [] : jobs.filter(\.isOpenFailure) }
 
+  /// The job whose on-finish command was the latest to be run, and how that failed; nil if it did
+  /// not, or none is set any more; O(n) if one is.
+  var latestHookFailure: (JobID, Ending)? {
+    guard settings.onFinish != nil else { return nil }
+    // It is run for each job whose end a runner saw, and its log is that of the latest.
+    let ended = jobs.lazy.filter { $0.run?.how != nil || $0.run?.hook != nil }
+    let latest = ended.max { job, other in
+      (job.run?.ended ?? job.added).microseconds < (other.run?.ended ?? other.added).microseconds
+    }
+    return latest.flatMap { job in job.run?.hook.map { (job.id, $0) } }
+  }
+
   /// The job that runs next; O(1).
   var firstWaiting: Job? { job(order.first) }
 

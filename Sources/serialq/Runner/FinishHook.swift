@@ -10,29 +10,37 @@ extension Runner {
       try view.update()
       return view.queue.job(id)
     }
-    // Forgotten at once, because few are kept; then there is nothing to tell.
-    guard let job else { return }
+    // Forgotten at once, because few are kept; or to be tried again by itself, and not finished.
+    guard let job, job.state.isOver else { return }
     let ending = try perform(hook, job)
     guard ending != .exited(0) else { return }
     try view.withLock { $0.journal }.append([.hookFailed(id: id, at: Clock.now(), how: ending)])
   }
 
   private func perform(_ hook: Hook, _ job: Job) throws(Failure) -> Ending {
-    let path = folder.hookLog
-    let log = try attempt("making \(path.text)") { () throws(SystemError) in
-      try FileDescriptor.open(path, [.readWrite, .append, .create, .truncate])
-    }
-    let process = JobProcess(
-      command: .shell(hook.line),
-      environment: try Environments(folder).load(hook.environment, adding: variables(job)),
-      directory: hook.directory, umask: UInt32(hook.umask), output: log.raw, lock: nil)
-    switch withExtendedLifetime(log, { process.start() }) {
+    switch start(hook, job) {
     case .cannotRun(let code, let reason):
       return .cannotRun(code.rawValue, reason: Bytes(reason.utf8))
     case .running(let pid):
       var termination = Termination(
         timeLimit: Clock.monotonic() + Runner.limit, after: supervision.level)
       return try supervise(ChildProcess(pid: pid), &termination, requests: { [] }).ending
+    }
+  }
+
+  private func start(_ hook: Hook, _ job: Job) -> JobProcess.Started {
+    let path = folder.hookLog
+    do throws(Failure) {
+      let log = try attempt("making \(path.text)") { () throws(SystemError) in
+        try FileDescriptor.open(path, [.readWrite, .append, .create, .truncate])
+      }
+      let process = JobProcess(
+        command: .shell(hook.line),
+        environment: try Environments(folder).load(hook.environment, adding: variables(job)),
+        directory: hook.directory, umask: UInt32(hook.umask), output: log.raw, lock: nil)
+      return withExtendedLifetime(log) { process.start() }
+    } catch {
+      return .cannotRun(error.code, reason: error.sentence)
     }
   }
 

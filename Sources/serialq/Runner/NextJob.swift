@@ -10,10 +10,10 @@ struct NextJob: Promisable {
   var handler: Handler {
     { then in
       runner.step(then) { () throws(Failure) in
-        guard let job = try begin() else {
+        guard let (job, log) = try begin() else {
           return runner.finish(nil)
         }
-        try run(job)
+        try run(job, log)
         runner.addNext()
       }
     }
@@ -21,12 +21,12 @@ struct NextJob: Promisable {
 
   /// Chooses the job and writes down that it starts, before there is a process; nil when nothing
   /// waits or the runner was told to end, and then it is no longer the queue's runner.
-  private func begin() throws(Failure) -> Job? {
+  private func begin() throws(Failure) -> (Job, FileDescriptor)? {
     while true {
       runner.supervision.drain()
       let due: Timestamp
       switch try choose() {
-      case .started(let job): return job
+      case .started(let job, let log): return (job, log)
       case .nothing: return nil
       case .later(let time): due = time
       }
@@ -35,16 +35,20 @@ struct NextJob: Promisable {
   }
 
   private enum Choice {
-    case started(Job)
+    /// The job, and its log.
+    case started(Job, FileDescriptor)
     case later(Timestamp)
     case nothing
   }
 
   private func choose() throws(Failure) -> Choice {
-    try runner.decide { (view, scope) throws(Failure) in
+    var damaged: [DamagedLine] = []
+    // Unlocked: who takes the messages may be slow.
+    defer { for line in damaged { runner.say(line.message(in: runner.folder)) } }
+    return try runner.decide { (view, scope) throws(Failure) in
       if view.reader.isWorthCompacting(view.queue) {
         // The queue is as good without it, and the disk may be full.
-        try? scope.compact()
+        damaged = (try? scope.compact()) ?? []
         try view.update()
       }
       while true {
@@ -55,11 +59,14 @@ struct NextJob: Promisable {
             lock = try JobLock.take(job.id, runner.folder)
           }
           let attempt = (job.run?.attempt ?? 0) + 1
+          // First, because where no log can be made no job can run: else each runner would write
+          // down the start of one more, until all the queue was interrupted.
+          let log = try makeLog(of: job, attempt: attempt)
           try scope.append([
             .started(id: job.id, attempt: attempt, at: now, boot: Machine.boot())
           ])
           try view.update()
-          return .started(view.queue.job(job.id) ?? job)
+          return .started(view.queue.job(job.id) ?? job, log)
         case .skip(let job, let because):
           try scope.append([.skipped(id: job.id, at: now, because: because)], flush: false)
           try view.update()
@@ -76,9 +83,9 @@ struct NextJob: Promisable {
     }
   }
 
-  private func run(_ job: Job) throws(Failure) {
+  private func run(_ job: Job, _ log: FileDescriptor) throws(Failure) {
     let begun = Clock.monotonic()
-    let (ending, termination) = try perform(job)
+    let (ending, termination) = try perform(job, log)
     let duration = Clock.monotonic() - begun
     let hook = runner.view.withLock { $0.queue.settings.onFinish }
     let now = Clock.now()
@@ -94,12 +101,13 @@ struct NextJob: Promisable {
   }
 
   /// Spawns the job and waits for its end.
-  private func perform(_ job: Job) throws(Failure) -> (Ending, Termination) {
-    let log = try makeLog(of: job)
+  private func perform(
+    _ job: Job, _ log: FileDescriptor
+  ) throws(Failure) -> (Ending, Termination) {
     let limit = Int64(job.limits.timeout)
     var termination = Termination(
       timeLimit: limit > 0 ? Clock.monotonic() + limit * 1_000_000_000 : nil)
-    switch try spawn(job, log) {
+    switch spawn(job, log) {
     case .cannotRun(let code, let reason):
       let message = Bytes("serialq: \(reason)\n".utf8)
       try attempt("writing the log") { () throws(SystemError) in try log.writeAll(message) }
@@ -117,26 +125,30 @@ struct NextJob: Promisable {
   }
 
   /// When this returns, only the job's own processes hold its lock.
-  private func spawn(
-    _ job: Job, _ log: FileDescriptor
-  ) throws(Failure) -> JobProcess.Started {
-    let environment = try Environments(runner.folder).load(
-      job.environment, adding: runner.folder.variables(of: job.id))
-    return runner.jobLock.withLock { lock in
+  private func spawn(_ job: Job, _ log: FileDescriptor) -> JobProcess.Started {
+    runner.jobLock.withLock { lock in
+      defer { lock = nil }
+      let environment: [Bytes]
+      do throws(Failure) {
+        environment = try Environments(runner.folder).load(
+          job.environment, adding: runner.folder.variables(of: job.id))
+      } catch {
+        // Not a fault of the runner's: it would leave one interrupted job behind after another.
+        return .cannotRun(error.code, reason: error.sentence)
+      }
       let process = JobProcess(
         command: job.command, environment: environment, directory: job.directory,
         umask: UInt32(job.umask), output: log.raw, lock: lock?.raw)
-      defer { lock = nil }
       return withExtendedLifetime(log) { process.start() }
     }
   }
 
   /// A new file for each attempt, because a process that an earlier one left behind may still write
   /// to the old one.
-  private func makeLog(of job: Job) throws(Failure) -> FileDescriptor {
+  private func makeLog(of job: Job, attempt: Int) throws(Failure) -> FileDescriptor {
     let path = runner.folder.log(job.id)
-    return try attempt("making \(path.text)") { () throws(SystemError) in
-      if job.run?.attempt ?? 1 > 1 { try FileSystem.remove(path) }
+    return try serialq.attempt("making \(path.text)") { () throws(SystemError) in
+      if attempt > 1 { try FileSystem.remove(path) }
       return try FileDescriptor.open(path, [.readWrite, .append, .create, .truncate])
     }
   }

@@ -14,6 +14,8 @@ struct Waiting {
   private var vainStarts = 0
   private var reader: JournalReader
   private var queue = Queue()
+  /// Found, and not yet told.
+  private var damaged: [DamagedLine] = []
 
   /// For these jobs; with none for the whole queue.
   init(_ folder: QueueFolder, ids: [ClosedRange<JobID>]) throws(Failure) {
@@ -23,7 +25,7 @@ struct Waiting {
     (watch, runnerEnded) = try attempt("watching \(folder.path.text)") { () throws(SystemError) in
       (try FileWatch(folders: [folder.path]), try WakeUpPipe())
     }
-    _ = try reader.read(into: &queue)
+    damaged = try reader.read(into: &queue).damaged
     self.ids = try queue.jobs(ids, in: folder.name.text).map(\.id)
   }
 
@@ -32,17 +34,20 @@ struct Waiting {
 
   /// Looks at the queue, and starts a runner if none is at work though there is work.
   ///
-  /// Fails when what is waited for cannot happen: a job is gone, or waits in a paused queue.
+  /// Returns the damaged lines that are news. Fails when what is waited for cannot happen: a job is
+  /// gone, or waits in a paused queue.
   mutating func look() throws(Failure) -> [DamagedLine] {
     watch.drain()
     if runnerEnded.drain() { isWatchingRunner = false }
     let news = try reader.read(into: &queue)
+    damaged += news.damaged
     if news.applied > 0 { vainStarts = 0 }
     for id in ids where queue.job(id) == nil {
       throw Failure("job \(id)", "it was cleaned away while it was waited for")
     }
     if !isDone, !isWatchingRunner { try findRunner() }
-    return news.damaged
+    defer { damaged = [] }
+    return damaged
   }
 
   var isDone: Bool {
@@ -80,7 +85,7 @@ struct Waiting {
     // One could have died by accident; but what makes them die could go on for ever.
     if vainStarts > 3 { throw brokenRunner() }
     try journal.locked { (scope) throws(Failure) in
-      _ = try reader.read(into: &queue)
+      damaged += try reader.read(into: &queue).damaged
       if isDone { return }
       if queue.isPaused, queue.running.isEmpty {
         throw paused()

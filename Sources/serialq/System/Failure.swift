@@ -14,8 +14,11 @@ struct Failure: Error, Equatable, CustomStringConvertible {
     self.code = code
   }
 
+  /// What was tried and why it did not work.
+  var sentence: String { "\(what): \(why)" }
+
   var description: String {
-    let message = "serialq: \(what): \(why)"
+    let message = "serialq: \(sentence)"
     return next.map { "\(message)\n\($0)" } ?? message
   }
 }

@@ -12,20 +12,20 @@
     private var folders: [Bytes] = []
     private var watched: [Bytes: FileDescriptor] = [:]
 
-    init(folders: [Bytes] = []) throws(SystemError) {
+    init(folders: [Bytes]) throws(SystemError) {
       events = FileDescriptor(owning: try retrying("kqueue") { kqueue() })
       for folder in folders { try add(folder: folder) }
     }
 
     var descriptor: Int32 { events.raw }
 
-    func add(folder path: Bytes) throws(SystemError) {
+    private func add(folder path: Bytes) throws(SystemError) {
       try add(file: path)
       folders.append(path)
       try addFiles(of: path)
     }
 
-    func add(file path: Bytes) throws(SystemError) {
+    private func add(file path: Bytes) throws(SystemError) {
       let file = FileDescriptor(
         owning: try path.withCPath { path in
           Result { () throws(SystemError) in

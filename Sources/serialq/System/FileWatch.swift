@@ -1,50 +1,79 @@
 #if os(Linux)
+  import Dispatch
   import Glibc
+  import SerialPromises
 
-  /// Wakes when files in a folder are made, grow, are replaced or go, without polling:
-  /// `inotify(7)`.
+  /// Wakes when files in a folder are made, grow, are replaced or go: `inotify(7)`.
   ///
   /// Says only that something happened: the reader looks for itself what, so a lost or doubled
   /// event does no harm.
+  ///
+  /// No polling, but where the system refuses: of inotify a user has 128 at once, and no job must
+  /// stay undone, and no `wait` fail, because others wait too. Whoever comes then is woken ten times
+  /// a second.
   final class FileWatch: Sendable {
-    private let events: FileDescriptor
+    private enum Source {
+      case events(FileDescriptor)
+      case alarm(WakeUpPipe, Locked<any DispatchSourceTimer>)
+    }
+
+    private let source: Source
 
     /// Watches these folders, not what is in folders inside them.
-    init(folders: [Bytes] = []) throws(SystemError) {
-      let flags = Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK)
-      events = FileDescriptor(owning: try retrying("inotify_init1") { inotify_init1(flags) })
-      for folder in folders { try add(folder: folder) }
+    init(folders: [Bytes]) throws(SystemError) {
+      do {
+        source = .events(try Self.events(folders))
+      } catch  where error.code == EMFILE || error.code == ENOSPC {
+        // A process that has no descriptor left fails here once more, and is told so.
+        source = try Self.alarm()
+      }
+    }
+
+    deinit {
+      if case .alarm(_, let timer) = source { timer.withLock { $0.cancel() } }
     }
 
     /// Has input when something happened; for ``waitForInput(on:timeoutMilliseconds:)``.
-    var descriptor: Int32 { events.raw }
-
-    /// Wakes for every file of the folder.
-    func add(folder path: Bytes) throws(SystemError) {
-      try add(path, IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE)
-    }
-
-    /// Wakes for this file alone, and also when a process that could write it closes it or dies.
-    func add(file path: Bytes) throws(SystemError) {
-      try add(path, IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF)
+    var descriptor: Int32 {
+      switch source {
+      case .events(let events): events.raw
+      case .alarm(let pipe, _): pipe.descriptor
+      }
     }
 
     /// Takes what has been reported, so that the next wait sleeps; called before looking at the
     /// files, so that a change made while looking wakes again.
     func drain() {
-      withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
-        while read(events.raw, buffer.baseAddress, buffer.count) > 0 || errno == EINTR {}
+      switch source {
+      case .events(let events):
+        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
+          while read(events.raw, buffer.baseAddress, buffer.count) > 0 || errno == EINTR {}
+        }
+      case .alarm(let pipe, _): pipe.drain()
       }
     }
 
-    private func add(_ path: Bytes, _ mask: Int32) throws(SystemError) {
-      _ = try path.withCPath { path in
-        Result { () throws(SystemError) in
-          try retrying("inotify_add_watch") {
-            inotify_add_watch(events.raw, path, UInt32(bitPattern: mask))
+    private static func events(_ folders: [Bytes]) throws(SystemError) -> FileDescriptor {
+      let flags = Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK)
+      let events = FileDescriptor(owning: try retrying("inotify_init1") { inotify_init1(flags) })
+      let mask = UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE)
+      for folder in folders {
+        _ = try folder.withCPath { path in
+          Result { () throws(SystemError) in
+            try retrying("inotify_add_watch") { inotify_add_watch(events.raw, path, mask) }
           }
-        }
-      }.get()
+        }.get()
+      }
+      return events
+    }
+
+    private static func alarm() throws(SystemError) -> Source {
+      let pipe = try WakeUpPipe()
+      let timer = DispatchSource.makeTimerSource()
+      timer.schedule(deadline: .now(), repeating: .milliseconds(100), leeway: .milliseconds(20))
+      timer.setEventHandler { pipe.wake() }
+      timer.activate()
+      return .alarm(pipe, Locked(timer))
     }
   }
 #endif

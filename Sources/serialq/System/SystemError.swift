@@ -27,8 +27,6 @@ struct SystemError: Error, Equatable {
   /// What to do about it, for the errors that a person can do something about.
   private var advice: String? {
     switch code {
-    case ENOSPC where call.description == "inotify_add_watch":
-      "Too many files are watched: raise fs.inotify.max_user_watches with sysctl."
     case ENOSPC, EDQUOT: "Free some space on that disk, then try again: the queue is as it was."
     case EACCES, EPERM: "Look at the owner and the mode of that path with ls -ld."
     case EROFS: "Make the file system writable, or set SERIALQ_DIR to a folder on one that is."

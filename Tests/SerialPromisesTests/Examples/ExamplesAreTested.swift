@@ -3,7 +3,7 @@ import Testing
 
 /// Holds the documentation to its examples.
 struct ExamplesAreTested {
-  private static let root = URL(fileURLWithPath: #filePath)
+  static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 

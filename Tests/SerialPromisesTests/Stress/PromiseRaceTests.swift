@@ -88,6 +88,21 @@ struct PromiseRaceTests {
     }
   }
 
+  // Never ends, under the thread sanitizer, if the thread that takes apart what was never started and
+  // one that takes a reaction out there work on the same list: if `Settlement.dissolve` hands it out.
+  @Test("a cold race may be dropped while one of its promises ends")
+  func droppedWhileDecided() {
+    for _ in 0..<rounds {
+      let hot = Deferred<Int>(diagnostics: .silent)
+      let race = Locked<Promise<Int>?>(Promise.race([Promise<Int> { 1 }, hot.promise]))
+      DispatchQueue.concurrentPerform(iterations: 2) { index in
+        if index == 0 { return hot.fulfil(1) }
+        let last = race.withLock { $0.take() }
+        withExtendedLifetime(last) {}
+      }
+    }
+  }
+
   // Fails if something keeps a promise, a handler or what it captured.
   @Test("nothing is left of promises that were settled, cancelled, timed out or never started")
   func leaks() async {

@@ -31,6 +31,7 @@ import Testing
     #expect(!command.synopsis.isEmpty && !command.examples.isEmpty)
     for option in command.allOptions {
       #expect(option.help.hasSuffix("."), "\(option.long)")
+      #expect(option.details.isEmpty || option.details.hasSuffix("."), "\(option.long)")
       #expect(option.value?.placeholder.isEmpty != true, "\(option.long)")
     }
   }
@@ -43,7 +44,12 @@ import Testing
       command.examples.map { (CommandName?.some(command.name), $0.line) }
     }
     for (name, line) in general + own {
-      let function = "serialq() { for word; do printf '%s\\0' \"$word\"; done; }\n"
+      // What the words are given to is left out.
+      let function = """
+        exec 3>&1; source() { :; }; man() { :; }
+        serialq() { for word; do printf '%s\\0' "$word" >&3; done; }
+
+        """
       let output = try RealShell.output(of: Bytes((function + line).utf8), in: "/bin/sh")
       let words = output.split(separator: 0, omittingEmptySubsequences: false).dropLast()
       let invocation = try Invocation.parse(words.map { Bytes($0) })
@@ -61,7 +67,8 @@ extension Invocation {
     case .status: .status
     case .show: .show
     case .log: .log
-    case .help: .help
+    case .help, .manual, .systemdUnit: .help
+    case .completion, .completionWords: .completion
     case .wait: .wait
     case .ack: .ack
     case .cancel: .cancel
@@ -99,6 +106,13 @@ extension Invocation {
   @Test("the overview fits on one screen")
   func oneScreen() {
     #expect(Help.text(of: nil).split(separator: "\n", omittingEmptySubsequences: false).count <= 32)
+  }
+
+  // Fails if a command's help needs scrolling: what is said at length belongs to the manual.
+  @Test("the help of every command fits on one screen", arguments: CommandName.allCases)
+  func oneScreen(_ name: CommandName) {
+    #expect(
+      Help.text(of: name).split(separator: "\n", omittingEmptySubsequences: false).count <= 40)
   }
 }
 

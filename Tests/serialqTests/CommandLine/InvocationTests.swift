@@ -107,6 +107,12 @@ import Testing
     #expect(try parse("add", "--help") == .help(.add))
     #expect(try parse("show", "x", "-q", "no good", "-h", queue: "no good") == .help(.show))
     #expect(try parse("status", "-h") == .help(.status))
+    #expect(try parse("help", "--man") == .manual)
+    #expect(try parse("help", "--unit") == .systemdUnit(nil))
+    #expect(try parse("help", "--unit", "/a b") == .systemdUnit(Bytes("/a b")))
+    #expect(try parse("completion", "zsh", queue: "no good") == .completion(.zsh))
+    #expect(
+      try parse("completion", "--", "words", "-q", "") == .completionWords([Bytes("-q"), []]))
     #expect(try parse("--version") == .version)
     #expect(try parse("list", "--version") == .version)
   }
@@ -156,6 +162,12 @@ import Testing
         "99999999999999999999: not a job id, which is a number above 0"
       ),
       (["show", "1", "2"], "2: show takes one argument only"),
+      (["help", "--man", "add"], "add: help takes no argument"),
+      (["help", "--man", "--unit"], "--unit: cannot be combined with --man"),
+      (["help", "--unit", "serialq"], "serialq: not the full path of a program"),
+      (["completion"], "completion: give one of bash, zsh, fish"),
+      (["completion", "tcsh"], "tcsh: not one of bash, zsh, fish"),
+      (["completion", "bash", "x"], "x: completion takes one argument only"),
     ]
     for (words, message) in expected {
       let failure = #expect(throws: Failure.self, "\(words)") {

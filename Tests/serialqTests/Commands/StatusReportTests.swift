@@ -62,6 +62,29 @@ import Testing
         """)
   }
 
+  // Fails if what else went wrong is not told, or not what shows it.
+  @Test("what else went wrong stands below the failures, and how to see it")
+  func notes() {
+    var report = StatusReport(empty: "default", hasOthers: false)
+    report.counts = ["1 failed"]
+    report.troubles = [.init(id: 1, title: "make", outcome: "was killed by SIGTERM")]
+    report.notes = [.init(text: "More of it.", adviceName: "See it", advice: "cat more")]
+    #expect(
+      text(report.lines()) == """
+        Job 1: make
+          was killed by SIGTERM
+
+        More of it.
+
+        Nothing runs, nothing waits: 1 failed.
+
+        Look why:      serialq log 1
+        Run again:     serialq retry 1
+        Mark as seen:  serialq ack 1
+        See it:        cat more
+        """)
+  }
+
   // Fails if a line is wider than the terminal, or what was left out is not what matters least.
   @Test("on a small terminal there is less of it, and every line fits")
   func small() {

@@ -43,6 +43,38 @@ import Testing
     #expect(job["exitCode"] as? Int == trouble.code)
   }
 
+  // Fails if the runner dies of it: the job would be interrupted, which nobody could explain, and
+  // so would each job after it.
+  @Test("a job whose environment is lost could not be run, says so, and the next one runs")
+  func environmentLost() throws {
+    let scene = try Scene()
+    try scene.add("echo next")
+    #expect(try scene.serialq("add", "--no-start", "--first", "-e", "A=b", "true").code == 0)
+    let lost = try #require(try scene.queue().job(2)).environment
+    let file = try scene.queueFolder().environments.appending(path: lost)
+    try FileSystem.remove(file)
+    let run = try scene.serialq("run")
+    #expect(run.code == 1)
+    #expect(run.errorText.contains("job 2 could not be run (125): "), "\(run.errorText)")
+    #expect(run.errorText.contains(file.text) && run.text.hasSuffix("next\n"))
+    #expect(try scene.states() == [.succeeded, .failed])
+  }
+
+  // Fails if the runner dies of it, job after job.
+  @Test("a hook that cannot be run is told, and changes nothing else")
+  func hook() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("set", "on-finish", "true").code == 0)
+    let log = try scene.queueFolder().hookLog
+    #expect(try FileSystem.makeFolder(log))
+    try scene.add("echo 1", "echo 2")
+    let run = try scene.serialq("run")
+    #expect(run.code == 0 && run.text == "1\n2\n" && run.errorText == "", "\(run.errorText)")
+    let told =
+      "on-finish command of job 2 could not be run (125): making \(log.text): Is a directory"
+    #expect(try scene.serialq().text.contains(told))
+  }
+
   // Fails if a file without `#!` is given up: every shell runs it.
   @Test("a script without a first line that names its shell is run by sh")
   func scriptWithoutShell() throws {

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import serialq
@@ -169,5 +170,33 @@ import Testing
         == "1\nhook 1 succeeded 0 yes\n2\nhook 2 failed 7 yes\n")
     try scene.waitForJob(2) { $0.run?.hook == .exited(1) }
     #expect(try scene.queue().job(1)?.run?.hook == nil)
+  }
+
+  // Fails if the hook's failure is only in the journal, where nobody looks; if a skipped job, for
+  // which none is run, hides it; or if it is told of a log that is by now another's.
+  @Test("the hook's failure is told by show, and by status until a later one is run")
+  func hookFailure() throws {
+    let scene = try Scene()
+    let line = "echo no such host; [ $SERIALQ_JOB -ge 3 ] || exit 2"
+    #expect(try scene.serialq("set", "on-finish", line).code == 0)
+    try scene.add("exit 1")
+    #expect(try scene.serialq("add", "--no-start", "--if-ok", "true").code == 0)
+    #expect(try scene.serialq("run").code == 1)
+    let log = try scene.queueFolder().hookLog
+    let told = try scene.serialq().text
+    #expect(told.contains("\nThe on-finish command of job 1 failed with exit code 2.\n"))
+    #expect(told.contains("\nWhat it said:  cat \(log.text)\n"), "\(told)")
+    #expect(try content(log) == Bytes("no such host\n"))
+    #expect(try scene.serialq("show", "1").text.contains("on-finish  failed with exit code 2\n"))
+    #expect(try !scene.serialq("show", "2").text.contains("on-finish"))
+    let failures = try scene.listed().map { $0["onFinishFailure"] as? [String: Any] }
+    #expect(failures.map { $0?["exitCode"] as? Int } == [2, nil])
+    #expect(failures[0]?["signal"] is NSNull)
+    #expect(try scene.serialq("set", "on-finish", "").code == 0)
+    #expect(try !scene.serialq().text.contains("on-finish"))
+    #expect(try scene.serialq("set", "on-finish", line).code == 0)
+    #expect(try scene.serialq("run", "true").code == 0)
+    #expect(try !scene.serialq().text.contains("on-finish"))
+    #expect(try scene.serialq("show", "1").text.contains("on-finish  failed with exit code 2\n"))
   }
 }

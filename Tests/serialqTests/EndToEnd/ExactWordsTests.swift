@@ -6,7 +6,7 @@ import Testing
 /// Words on their way to the job, through every place where they are kept.
 @Suite struct ExactWordsTests {
   /// What shells, terminals and text stumble over.
-  private static let words: [Bytes] = [
+  static let words: [Bytes] = [
     Bytes("a b"), Bytes("'"), Bytes("\""), Bytes("a'b\"c"), Bytes("one\ntwo\n"), Bytes("\n"),
     Bytes("$HOME"), Bytes("$(id)"), Bytes("`id`"), Bytes("*"), Bytes("?[a]"), [], Bytes("-n"),
     Bytes("--"), Bytes("--json"), Bytes("é日本🙂"), Bytes("e\u{301}"), [0xFF, 0xFE], [0xC3],
@@ -80,15 +80,11 @@ import Testing
     }
     try scene.add("echo 'a  b' | tr a-z A-Z; echo $((1 + 1)) \"$SHLVL\" >/dev/null", "echo !!x")
     _ = try scene.serialq("run")
-    let table = try scene.serialq("list").text.split(separator: "\n")
-    let heading = try #require(table.first?.range(of: "COMMAND"))
-    let column = try #require(table.first).distance(
-      from: try #require(table.first).startIndex, to: heading.lowerBound)
-    #expect(table.count == (try scene.queue().jobs.count) + 1)
-    for (index, row) in table.dropFirst().enumerated() {
-      let command = Bytes(row.dropFirst(column).utf8)
-      let pasted = try RealShell.output(of: command + Bytes("\n"), in: shell)
-      #expect(try pasted == scene.log(index + 1), "\(row)")
+    let commands = try scene.listedCommands()
+    #expect(commands.count == (try scene.queue().jobs.count))
+    for (index, command) in commands.enumerated() {
+      let pasted = try RealShell.output(of: Bytes("\(command)\n".utf8), in: shell)
+      #expect(try pasted == scene.log(index + 1), "\(command)")
     }
   }
 

@@ -7,7 +7,7 @@ import Testing
 @Suite struct JSONOutputTests {
   private static let fields: Set<String> = [
     "id", "state", "command", "shell", "label", "directory", "exitCode", "signal", "attempt",
-    "added", "started", "ended", "duration", "log",
+    "added", "started", "ended", "duration", "log", "onFinishFailure",
   ]
 
   // Fails if a field is missing, is called something else, or is of another type.
@@ -107,18 +107,12 @@ import Testing
     ])
     let jobs = try scene.listed()
     let command = try #require(jobs[0]["command"] as? [String])
-    #expect(command.map(bytes) == [Bytes("printf")] + words)
-    #expect((jobs[0]["label"] as? String).map(bytes) == label)
-    #expect((jobs[0]["directory"] as? String).map(bytes) == scene.work.appending(path: folder))
-    #expect((jobs[1]["shell"] as? String).map(bytes) == Bytes("echo ") + words[0])
-  }
-
-  /// U+F780…U+F7FF stand for the bytes 0x80…0xFF, everything else for itself.
-  private func bytes(_ text: String) -> Bytes {
-    text.unicodeScalars.flatMap { scalar -> Bytes in
-      (0xF780...0xF7FF).contains(scalar.value)
-        ? [UInt8(scalar.value - 0xF700)] : Bytes(String(scalar).utf8)
-    }
+    #expect(command.map(Scene.bytes(ofJSON:)) == [Bytes("printf")] + words)
+    #expect((jobs[0]["label"] as? String).map(Scene.bytes(ofJSON:)) == label)
+    #expect(
+      (jobs[0]["directory"] as? String).map(Scene.bytes(ofJSON:))
+        == scene.work.appending(path: folder))
+    #expect((jobs[1]["shell"] as? String).map(Scene.bytes(ofJSON:)) == Bytes("echo ") + words[0])
   }
 
   private func object(_ outcome: Outcome) throws -> [String: Any] {

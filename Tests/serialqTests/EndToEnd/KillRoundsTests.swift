@@ -29,8 +29,13 @@ import Testing
     while [ ! -e stop ]; do id=$(serialq add "$JOB") && echo $id >>ids; sleep 0.1; done
     """
 
+  /// Waits; then prints its code, and what the journal says at this moment of what it waited for.
+  private static let witness = """
+    serialq wait "$@"; echo $?; grep -aE "$PATTERN" "$SERIALQ_DIR/default/journal"
+    """
+
   // Fails if `started` is written after the spawn, an orphan is not waited for, a wake-up is lost,
-  // or a `wait` ends before the jobs have.
+  // or a `wait` ends before the jobs have, or with another code than theirs.
   @Test("nothing is lost, run twice unreported, or run at once with another, whatever is killed")
   func rounds() throws {
     let scene = try Scene()
@@ -43,7 +48,9 @@ import Testing
     try scene.waitForFile("ids", "1\n")
     var random = SeededGenerator(state: 20_261_121)
     var killedJobs: Set<JobID> = []
+    var witnesses: [Witness] = []
     for round in 0..<Self.rounds {
+      witnesses.append(try witness(of: round, scene))
       let waiter = try scene.start("wait")
       // The moment is what is tried here.
       usleep(.random(in: 0...60_000, using: &random))
@@ -63,9 +70,71 @@ import Testing
     }
     try write([], to: scene.path("stop"))
     for adder in adders { _ = try adder.wait() }
+    for witness in witnesses { try check(witness) }
     let last = try scene.serialq("wait")
     try check(scene, last, killedJobs)
   }
+
+  // MARK: Every wait ends with the truth
+
+  /// A `wait` that nobody kills.
+  private struct Witness {
+    let process: Launched
+    /// What it waits for; nil for the whole queue.
+    let ids: ClosedRange<JobID>?
+    /// The queue before it was started.
+    let before: Queue
+  }
+
+  /// Waits for the latest job, for the latest three, and now and then for the whole queue: that
+  /// ends with the test, because there is nearly always a job that waits.
+  private func witness(of round: Int, _ scene: Scene) throws -> Witness {
+    let isOfAll = round % max(5, Self.rounds / 10) == 0
+    let before = isOfAll ? try scene.queue() : Queue()
+    // The end alone: taking all of it apart would take longer than the rounds do.
+    let ids = try content(scene.path("ids")).suffix(20)
+    let last = try #require(ids.split(separator: UInt8(ascii: "\n")).last)
+    let id = try #require(JobID(Bytes(last).text))
+    let named = isOfAll ? nil : (round % 2 == 0 ? id : max(1, id - 2))...id
+    let pattern = named.map { ids in
+      "\"id\":(\(ids.map { "\($0)" }.joined(separator: "|"))),"
+    }
+    let words = [Bytes("/bin/sh"), Bytes("-c"), Bytes(Self.witness.utf8), Bytes("sh")]
+    let process = try scene.launch(words + (named.map { [Bytes($0.text.utf8)] } ?? [])) {
+      $0.environment.append(Bytes("PATTERN=\(pattern ?? "^")".utf8))
+    }
+    return Witness(process: process, ids: named, before: before)
+  }
+
+  private func check(_ witness: Witness) throws {
+    let outcome = try witness.process.wait()
+    let parts = outcome.output.split(separator: UInt8(ascii: "\n"), maxSplits: 1)
+    let code = try #require(parts.first.flatMap { Int32(Bytes($0).text) }, "\(outcome.errorText)")
+    let queue = try Replayed(Bytes(parts.dropFirst().joined())).queue
+    guard let ids = witness.ids else {
+      // No failure is ever taken note of here, so their number only grows.
+      #expect(code == 0 ? witness.before.openFailureCount == 0 : queue.openFailureCount > 0)
+      #expect(code == 0 || code == 1, "\(outcome.errorText)")
+      #expect(witness.before.jobs.allSatisfy { queue.job($0.id)?.state.isOver == true })
+      return
+    }
+    let jobs = try ids.map { try #require(queue.job($0), "job \($0): \(outcome.errorText)") }
+    #expect(jobs.allSatisfy { $0.state.isOver }, "wait \(ids.text) ended too early")
+    let codes = jobs.map(Self.code)
+    let expected = codes.count == 1 ? codes[0] : codes.allSatisfy { $0 == 0 } ? 0 : 1
+    #expect(code == expected, "wait \(ids.text): \(outcome.errorText)")
+  }
+
+  private static func code(_ job: Job) -> Int32 {
+    switch (job.state, job.run?.how) {
+    case (.succeeded, .exited(0)): 0
+    case (.failed, .exited(let code)): code
+    case (.killed, .killed(let signal)): 128 + signal
+    default: 1
+    }
+  }
+
+  // MARK: Nothing is lost, and nothing runs twice
 
   private func check(_ scene: Scene, _ last: Outcome, _ killed: Set<JobID>) throws {
     let queue = try scene.queue()

@@ -8,33 +8,7 @@ import Testing
   // torn apart by another adder.
   @Test("jobs added by sixteen processes at once all arrive, each once, in their adder's order")
   func addersAtOnce() throws {
-    let (adders, each) = (16, Scene.isLong ? 100 : 6)
-    let scene = try Scene()
-    let script = """
-      i=0
-      while [ $i -lt \(each) ]; do
-        i=$((i + 1))
-        serialq add --no-start -n "w$0-$i" true || exit
-      done
-      """
-    let running = try (1...adders).map { adder in
-      try scene.launch([
-        Bytes("/bin/sh"), Bytes("-c"), Bytes(script.utf8), Bytes("\(adder)".utf8),
-      ])
-    }
-    var printed: [Int] = []
-    for (index, process) in running.enumerated() {
-      let outcome = try process.wait()
-      #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errorText)")
-      let ids = outcome.text.split(separator: "\n").compactMap { Int($0) }
-      #expect(ids.count == each && ids == ids.sorted())
-      let queue = try scene.queue()
-      let labels = ids.map { queue.job($0)?.label?.text ?? "" }
-      #expect(labels == (1...each).map { "w\(index + 1)-\($0)" })
-      printed += ids
-    }
-    #expect(printed.sorted() == Array(1...adders * each))
-    #expect(try scene.states() == [JobState](repeating: .waiting, count: adders * each))
+    try Scene().addAtOnce(16, each: Scene.isLong ? 100 : 6)
   }
 
   // Fails if the lines of a file are appended one by one.
@@ -65,5 +39,37 @@ import Testing
     let outcome = try run.wait()
     #expect(outcome.text == (0...5).map { "\($0)\n" }.joined())
     #expect(outcome.code == 0 && outcome.errorText == "")
+  }
+}
+
+extension Scene {
+  /// Has many processes add jobs at the same time, each one after another, and checks what is there
+  /// then.
+  func addAtOnce(_ adders: Int, each: Int) throws {
+    let script = """
+      i=0
+      while [ $i -lt \(each) ]; do
+        i=$((i + 1))
+        serialq add --no-start -n "w$0-$i" true || exit
+      done
+      """
+    let running = try (1...adders).map { adder in
+      try launch([
+        Bytes("/bin/sh"), Bytes("-c"), Bytes(script.utf8), Bytes("\(adder)".utf8),
+      ])
+    }
+    var printed: [Int] = []
+    for (index, process) in running.enumerated() {
+      let outcome = try process.wait()
+      #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errorText)")
+      let ids = outcome.text.split(separator: "\n").compactMap { Int($0) }
+      #expect(ids.count == each && ids == ids.sorted())
+      let queue = try queue()
+      let labels = ids.map { queue.job($0)?.label?.text ?? "" }
+      #expect(labels == (1...each).map { "w\(index + 1)-\($0)" })
+      printed += ids
+    }
+    #expect(printed.sorted() == Array(1...adders * each))
+    #expect(try states() == [JobState](repeating: .waiting, count: adders * each))
   }
 }

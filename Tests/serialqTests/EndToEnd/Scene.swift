@@ -116,8 +116,13 @@ final class Scene {
   /// The process of the runner, waited for.
   func waitForRunner(_ name: String = "default") throws -> Int32 {
     let folder = try queueFolder(name)
-    try waitUntil("a runner", watching: [folder.path]) { runner(folder) != nil }
-    return try #require(runner(folder))
+    // Kept from the wait: another look could find the file as the next runner writes it.
+    var found: Int32?
+    try waitUntil("a runner", watching: [folder.path]) {
+      found = runner(folder)
+      return found != nil
+    }
+    return try #require(found)
   }
 
   /// Queues jobs, which nothing runs before it is told to, without a word of complaint.
@@ -203,6 +208,23 @@ final class Scene {
     let outcome = try serialq(words.map { Bytes($0.utf8) })
     let object = try JSONSerialization.jsonObject(with: Data(outcome.output)) as? [String: Any]
     return try #require(object?["jobs"] as? [[String: Any]])
+  }
+
+  /// What `list` shows as the jobs' commands.
+  func listedCommands() throws -> [String] {
+    let table = try serialq("list").text.split(separator: "\n")
+    let head = try #require(table.first)
+    let heading = try #require(head.range(of: "COMMAND"))
+    let column = head.distance(from: head.startIndex, to: heading.lowerBound)
+    return table.dropFirst().map { String($0.dropFirst(column)) }
+  }
+
+  /// What text in JSON stands for: U+F780…U+F7FF for the bytes 0x80…0xFF, all else for itself.
+  static func bytes(ofJSON text: String) -> Bytes {
+    text.unicodeScalars.flatMap { scalar -> Bytes in
+      (0xF780...0xF7FF).contains(scalar.value)
+        ? [UInt8(scalar.value - 0xF700)] : Bytes(String(scalar).utf8)
+    }
   }
 }
 

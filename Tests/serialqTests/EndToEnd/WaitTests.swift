@@ -84,18 +84,30 @@ import Testing
     #expect(try scene.serialq("wait", "1").code == 0)
   }
 
-  // Fails if `wait` starts runners that cannot work one after another, for ever.
-  @Test("a runner that cannot work is reported with what it said")
-  func brokenRunner() throws {
+  // Fails if `wait` starts runners that cannot work one after another, for ever; if what they said
+  // is lost; or if jobs are written down as started that cannot have a log, and so interrupted one
+  // after another.
+  @Test(
+    "a runner that cannot work is reported with what it said, and no job is lost by it",
+    arguments: ["log", "locks"])
+  func brokenRunner(part: String) throws {
     let scene = try Scene()
-    try scene.add("true")
-    let logs = try scene.queueFolder().logs
-    try #require(logs.withCPath { rmdir($0) } == 0)
-    try write([], to: logs)
+    try scene.add("echo 1 >>rec", "echo 2 >>rec")
+    let broken = try scene.queueFolder().path.appending(path: Bytes(part.utf8))
+    try #require(broken.withCPath { rmdir($0) } == 0)
+    try write([], to: broken)
     let outcome = try scene.serialq("wait")
-    // The start is written down; then the job is found interrupted.
-    #expect(outcome.code != 0, "\(outcome.errorText)")
-    #expect(outcome.errorText.contains("serialq: "))
+    let lines = outcome.errorText.split(separator: "\n")
+    let what = "serialq: queue default: its runner ends again and again; it said: serialq: "
+    #expect(outcome.code == 125 && outcome.text == "" && lines.count == 2)
+    #expect(lines.first?.hasPrefix(what) == true, "\(outcome.errorText)")
+    #expect(lines.first?.contains("\(broken.text)/1: Not a directory") == true)
+    #expect(lines.last == "Try it in the foreground: serialq run")
+    #expect(try scene.states() == [.waiting, .waiting])
+    try #require(broken.withCPath { unlink($0) } == 0)
+    #expect(try FileSystem.makeFolder(broken))
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try content(scene.path("rec")).text == "1\n2\n")
   }
 
   // Fails if a job that is cleaned away is waited for for ever.

@@ -142,7 +142,7 @@ import Testing
     #expect(throws: Failure.self) { try reader.read(into: &queue) }
     #expect(throws: Failure.self) { try Journal(folder).append([added(1)]) }
     #expect(throws: Failure.self) {
-      try Journal(folder).locked { (scope) throws(Failure) in try scope.compact() }
+      try Journal(folder).locked { (scope) throws(Failure) in _ = try scope.compact() }
     }
     #expect(try content(folder.journal) == text)
   }

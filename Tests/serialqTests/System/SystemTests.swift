@@ -122,13 +122,6 @@ import Testing
     #expect(failure.why.hasSuffix("(write)"))
     #expect(failure.next != nil)
   }
-
-  // Fails when a limit of the system is taken for a full disk: ENOSPC stands for both.
-  @Test("Too many watched files are not taken for a full disk")
-  func watches() {
-    let failure = SystemError("inotify_add_watch", ENOSPC).failure("watching x")
-    #expect(failure.next?.contains("max_user_watches") == true)
-  }
 }
 
 /// `pipe(2)`, out of reach of the method of the same name.

@@ -1,0 +1,202 @@
+import Dispatch
+import Testing
+
+@testable import SerialPromises
+
+private func fetch(_ number: Int) -> Promise<Int> { Promise { number * 10 } }
+private func load(_ number: Int) async throws -> Int { number * 10 }
+private func login() -> Promise<String> { Promise { "somebody" } }
+private func compute() -> Int { 42 }
+
+/// The table in the article for those who know PromiseKit, row by row.
+struct PromiseKitExamples {
+  private let log = Log<String>()
+  private let a = Promise.value(1)
+  private let b = Promise.value(2)
+  private let promise = Promise.value(1)
+  private var failing: Promise<Int> { .failure(Failed()) }
+
+  private func show<Shown: Sendable>(_ shown: Shown) { log.append("\(shown)") }
+  private func cleanUp() { log.append("clean") }
+
+  // MARK: Chains
+
+  // Fails if a handler's value or promise is not gone on with, or a kind of handler is not taken.
+  @Test("then: with a value, a promise, an asynchronous handler, one of the main actor")
+  func then() async {
+    #expect(await promise.then { $0 + 1 }.outcome == "2")
+    #expect(await promise.then { fetch($0) }.outcome == "10")
+    #expect(await promise.then { try await load($0) }.outcome == "10")
+    let show = { @Sendable (value: Int) in log.append("\(value) \(onMainActor())") }
+    #expect(await promise.then { @MainActor value in show(value) }.outcome == "()")
+    #expect(log.all == ["1 true"])
+  }
+
+  // Fails if the handler is not given the error, or the chain does not go on after it.
+  @Test("catch: the chain goes on after it, without a value")
+  func catching() async {
+    let promise = failing
+    let caught = promise.catch { error in show(error) }
+    #expect(await caught.outcome == "()")
+    #expect(log.all == ["Failed(number: 0)"])
+  }
+
+  // Fails if it is left out after a value or after an error, or changes the outcome.
+  @Test("finally and ensure")
+  func finally() async {
+    for promise in [promise, failing] {
+      let outcome = await promise.outcome
+      #expect(await promise.finally { cleanUp() }.outcome == outcome)
+    }
+    #expect(log.all == ["clean", "clean"])
+  }
+
+  // Fails if a handler runs on the main queue because its promise was settled there.
+  @Test("thenInBackground")
+  func background() async {
+    let deferred = Deferred<Int>()
+    let promise = deferred.promise
+    let work = { @Sendable (value: Int) in "\(value) \(onMainActor())" }
+    let background = promise.then { work($0) }
+    await MainActor.run { deferred.fulfil(1) }
+    #expect(await background.outcome == "1 false")
+  }
+
+  // Fails if the handler or the work runs on another queue than the one given.
+  @Test("thenOn and dispatch_promise")
+  func queues() async {
+    let (key, queue) = (DispatchSpecificKey<Int>(), DispatchQueue(label: "queue"))
+    queue.setSpecific(key: key, value: 5)
+    let work = { @Sendable (value: Int) in value + (DispatchQueue.getSpecific(key: key) ?? 0) }
+    #expect(await promise.then(on: queue) { work($0) }.outcome == "6")
+    #expect(await Promise.on(.global()) { compute() }.outcome == "42")
+  }
+
+  // Fails if what it returns is not started.
+  @Test("firstly starts what it returns")
+  func first() async {
+    let user = firstly { login() }
+    await user.told()
+    #expect(text(user.state) == "somebody")
+  }
+
+  // Fails if the value does not arrive, or the callback makes another promise.
+  @Test("done")
+  func done() async {
+    #expect(await promise.then { show($0) }.outcome == "()")
+    #expect(promise.fulfilled { show($0) }.core === promise.core)
+    await promise.told()
+    #expect(log.all == ["1", "1"])
+  }
+
+  // Fails if `get` or `tap` change the value, or `tap` is left out after a failure.
+  @Test("map, get and tap")
+  func looking() async {
+    #expect(await promise.map { $0 + 1 }.outcome == "2")
+    #expect(await promise.get { show($0) }.outcome == "1")
+    #expect(await promise.tap { show($0) }.outcome == "1")
+    #expect(await failing.tap { show($0) }.outcome == "failed Failed(number: 0)")
+    let error = "failure(SerialPromisesTests.Failed(number: 0))"
+    #expect(log.all == ["1", "success(1)", error])
+  }
+
+  // MARK: Failures
+
+  // Fails if a failure gets through, or an error of another type does not.
+  @Test("recover, from all errors or from those of one type")
+  func recover() async {
+    struct SomeError: Error {}
+    var promise = Promise<Int>.failure(SomeError())
+    #expect(await promise.recover { _ in 0 }.outcome == "0")
+    #expect(await promise.recover(from: SomeError.self) { _ in 0 }.outcome == "0")
+    promise = failing
+    let other = await promise.recover(from: SomeError.self) { _ in 0 }.outcome
+    #expect(other == "failed Failed(number: 0)")
+  }
+
+  // Fails if a cancellation is not a failure that can be recovered from.
+  @Test("Guarantee: what was cancelled fails, and recover makes a value of that too")
+  func guarantee() async {
+    let deferred = Deferred<Int>()
+    deferred.onCancel {}
+    let promise = deferred.promise
+    let sure = promise.recover { _ in 0 }
+    promise.cancel()
+    #expect(await promise.outcome == "failed CancellationError()")
+    #expect(await sure.outcome == "0")
+  }
+
+  // Fails if there are fewer or more attempts than that, or the pauses never end.
+  @Test("attempt: the count is of the attempts after the first one")
+  func attempts() async {
+    let task = Promise<Int> {
+      log.append("attempt")
+      throw Failed(number: log.count)
+    }
+    let page = task.retry(3, delay: .milliseconds(1), backoff: .exponential)
+    let failure = await #expect(throws: RetryFailure.self) { try await page.value }
+    #expect(failure?.last as? Failed == Failed(number: 4))
+    #expect(failure?.attempts == 4)
+  }
+
+  // MARK: Several promises
+
+  // Fails if a value is in another's place, or a plain value is not taken.
+  @Test("when, with an array, a dictionary and plain values")
+  func whens() async throws {
+    #expect(try await when([a, b]).value == [1, 2])
+    #expect(try await when(["a": a, "b": b]).value == ["a": 1, "b": 2])
+    let items = try await when([a, 5, "x"]).value
+    #expect(items.map { "\($0)" } == ["1", "5", "x"])
+    #expect(try await when([a, .value(5)]).value == [1, 5])
+  }
+
+  // Fails if the index or the key of the promise that failed is not known.
+  @Test("the index and the key of the promise that failed")
+  func position() async {
+    await when([a, failing]).catch { error in
+      show((error as? WhenFailure<Int>)?.position ?? -1)
+    }.told()
+    await when(["a": a, "b": failing]).catch { error in
+      show((error as? WhenFailure<String>)?.position ?? "none")
+    }.told()
+    #expect(log.all == ["1", "b"])
+  }
+
+  // Fails if a failure cannot decide the race, or the outcomes are in another order.
+  @Test("race and when(resolved:)")
+  func settled() async throws {
+    let deferred = Deferred<Int>()
+    let (a, b) = (deferred.promise, failing)
+    #expect(await Promise.race([a, b]).outcome == "failed Failed(number: 0)")
+    deferred.fulfil(1)
+    let outcomes = try await when(resolved: [a, b]).value
+    #expect(outcomes.map { try? $0.get() } == [1, nil])
+  }
+
+  // Fails if a promise is not pulled, or the order of the values is that of their ends.
+  @Test("when(fulfilled:concurrently:)")
+  func concurrently() async throws {
+    let numbers = Array(0..<20)
+    let all = when(numbers.lazy.map { fetch($0) }, concurrently: 4)
+    #expect(try await all.value == numbers.map { $0 * 10 })
+  }
+
+  // MARK: Making promises
+
+  // Fails if the promise is never fulfilled.
+  @Test("after")
+  func after() async {
+    let pause = Promise.value((), after: .milliseconds(5))
+    #expect(await pause.outcome == "()")
+  }
+
+  // Fails if the promise is settled before the deferred says so.
+  @Test("Promise.pending")
+  func pending() async {
+    let deferred = Deferred<Int>()
+    #expect(text(deferred.promise.state) == "pending")
+    deferred.fulfil(1)
+    #expect(await deferred.promise.outcome == "1")
+  }
+}

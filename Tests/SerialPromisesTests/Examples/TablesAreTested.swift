@@ -1,0 +1,109 @@
+import Foundation
+import Testing
+
+/// Holds the reference tables to the examples that run what is in their cells.
+struct TablesAreTested {
+  /// An article with a table, and the file whose tests run what the table says.
+  enum Table: String, CaseIterable, CustomTestStringConvertible {
+    case promiseKit = "PromiseKit"
+    case omPromises = "OMPromises"
+    case es6 = "ES6"
+
+    var article: URL {
+      let name = self == .es6 ? "ES6Promises" : rawValue
+      return ExamplesAreTested.root.appendingPathComponent(
+        "Sources/SerialPromises/SerialPromises.docc/IfYouKnow\(name).md")
+    }
+
+    var examples: URL {
+      ExamplesAreTested.root.appendingPathComponent(
+        "Tests/SerialPromisesTests/Examples/\(rawValue)Examples.swift")
+    }
+
+    var testDescription: String { rawValue }
+  }
+
+  // Fails if code in the right column is changed, or a row written, that no test runs word for word.
+  @Test(
+    "all code in our column of a table stands word for word in its tests", arguments: Table.allCases
+  )
+  func cells(_ table: Table) throws {
+    let code = TablesAreTested.code(in: try String(contentsOf: table.examples, encoding: .utf8))
+    let rows = TablesAreTested.rows(in: try String(contentsOf: table.article, encoding: .utf8))
+    #expect(rows.count >= 14, "\(rows.count) rows were found in \(table.article.lastPathComponent)")
+    for row in rows {
+      let spans = TablesAreTested.codeSpans(in: row.ours)
+      #expect(!spans.isEmpty, "the row of \(row.theirs) has no code")
+      for span in spans {
+        let isThere = TablesAreTested.stands(span, in: code)
+        #expect(
+          isThere,
+          "the row of \(row.theirs): `\(span)` is not in \(table.examples.lastPathComponent)")
+      }
+    }
+  }
+
+  // Fails if links to symbols are taken for code, if code in the text of a link is not, or if a part
+  // of a longer word, a comment or a test's name is taken for a place where code stands.
+  @Test("code is found in cells, and only code counts as a place where it stands")
+  func reading() {
+    let cell = "[`a.b()`](doc:A/b()), or ``A/b()``, `c  d`"
+    let rows = TablesAreTested.rows(in: "text\n\n| theirs | ours |\n|---|---|\n| `b` | \(cell) |\n")
+    #expect(rows.map(\.theirs) == ["`b`"])
+    #expect(rows.map { TablesAreTested.codeSpans(in: $0.ours) } == [["a.b()", "c d"]])
+
+    let lines = "// in(comment)\n@Test(\"in a name\")\nlet x = value\n  .then(other)"
+    let code = TablesAreTested.code(in: lines)
+    for present in ["value .then(other)", ".then(other)", "other"] {
+      #expect(TablesAreTested.stands(present, in: code))
+    }
+    for absent in ["alue", "valu", "in(comment)", "in a name"] {
+      #expect(!TablesAreTested.stands(absent, in: code))
+    }
+  }
+
+  // MARK: Reading
+
+  /// The rows of the table in an article, without its head.
+  private static func rows(in article: String) -> [(theirs: String, ours: String)] {
+    let lines = article.split(separator: "\n").filter { $0.hasPrefix("|") }
+    return lines.dropFirst(2).map { line in
+      let cells = line.dropFirst().split(separator: "|", maxSplits: 1)
+        .map { $0.trimmingCharacters(in: .whitespaces) }
+      return (cells.first ?? "", cells.count == 2 ? cells[1] : "")
+    }
+  }
+
+  /// What stands between single backticks; between double ones are links, which `docc` checks.
+  private static func codeSpans(in cell: String) -> [String] {
+    cell.matches(of: /(?<ticks>`+)(?<code>[^`]+)`+/)
+      .filter { $0.output.ticks == "`" }
+      .map { onOneLine(String($0.output.code)) }
+  }
+
+  /// A file's code on one line, without comments and the names of tests.
+  private static func code(in file: String) -> String {
+    let lines = file.split(separator: "\n")
+      .map { $0.trimmingCharacters(in: .whitespaces) }
+      .filter { !$0.hasPrefix("//") && !$0.hasPrefix("@Test") }
+    return onOneLine(lines.joined(separator: " "))
+  }
+
+  private static func onOneLine(_ text: String) -> String {
+    text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+  }
+
+  /// Whether code stands in other code, not as a part of longer words.
+  private static func stands(_ span: String, in code: String) -> Bool {
+    code.ranges(of: span).contains { range in
+      let before = code[..<range.lowerBound].last, after = code[range.upperBound...].first
+      return !(isInWord(before) && isInWord(span.first))
+        && !(isInWord(after) && isInWord(span.last))
+    }
+  }
+
+  private static func isInWord(_ character: Character?) -> Bool {
+    guard let character else { return false }
+    return character.isLetter || character.isNumber || character == "_"
+  }
+}

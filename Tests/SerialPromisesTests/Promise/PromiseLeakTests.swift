@@ -1,0 +1,254 @@
+import Dispatch
+import Testing
+
+@testable import SerialPromises
+
+/// What promises let go of, and when.
+struct PromiseLeakTests {
+  /// How the promise at the end of a chain ends.
+  enum Ending: String, CaseIterable, CustomTestStringConvertible {
+    case fulfilled, failed, cancelled, dropped, neverStarted
+
+    var testDescription: String { rawValue }
+  }
+
+  /// Makes a promise from another.
+  enum Word: String, CaseIterable, CustomTestStringConvertible {
+    case any, race, when, dictionary, tuple, resolved, concurrently
+    case join, relay, chain, serially
+    case timeout, delay, retry
+    case handlers, onQueue, onMain, callbacks, asynchronous, awaiting
+
+    var testDescription: String { rawValue }
+
+    /// Whether its end comes only some time after that of what it was made from.
+    var waits: Bool { [.delay, .join, .asynchronous].contains(self) }
+
+    /// Whether callbacks want the outcome of what it was made from, also when the end is cancelled.
+    var hasCallbacks: Bool { [.onMain, .callbacks].contains(self) }
+  }
+
+  /// A promise that was made in some way, and what it was made from.
+  private struct Scene {
+    let source: Deferred<Int>
+    let promise: Promise<Void>
+    let captured: Watched
+    /// The end of the chain and what it was made from.
+    let cores: [Core]
+  }
+
+  private let clock = ManualClock()
+
+  // Fails if a link keeps its handler when it has run it, or when it was cancelled; if `Combination`,
+  // or `Lifeline` for one that was never started, does not withdraw from those that go on; or if a
+  // time limit that is over keeps its timer.
+  @Test(
+    "captures go when a promise ends, and the rest when nobody holds it",
+    .timeLimit(.minutes(1)), arguments: Word.allCases, Ending.allCases)
+  func letsGo(_ word: Word, _ ending: Ending) async {
+    let never = Deferred<Int>(diagnostics: .silent)
+    let (captured, cores) = await {
+      let scene = scene(word, other(word, ending, never), isCold: ending == .neverStarted)
+      if ending != .neverStarted {
+        #expect(!scene.captured.isGone, "there is something to let go of")
+        await end(scene, word, ending)
+      }
+      let cores = scene.cores.filter { $0 !== never.promise.core }
+      return (scene.captured, cores.map { Watched($0) })
+    }()
+    await captured.leave()
+    #expect(captured.isGone, "captured by a handler")
+    for core in cores { await core.leave() }
+    let kept = cores.indices.filter { !cores[$0].isGone }
+    #expect(kept.isEmpty, "promises, counted from the end of the chain")
+    while clock.sleepers > 0, !Task.isCancelled { await Task.yield() }
+    #expect(clock.sleepers == 0, "timers")
+    withExtendedLifetime(never) {}
+  }
+
+  // Never ends if `Settlement.dissolve` hands out its list as it is: the combination, when it is
+  // decided, takes a reaction out of the list that `Lifeline` is going along.
+  @Test("a cold promise that goes away unstarted may end one that it was combined with")
+  func dissolving() async {
+    var race: Promise<Int>?
+    let other = {
+      let deferred = Deferred<Int>(diagnostics: .silent)
+      let cold = Promise<Int> { _, _ in deferred.fulfil(1) }
+      race = Promise.race([cold, deferred.promise])
+      return deferred.promise
+    }()
+    #expect(race?.core.withSources.count == 3)
+    race = nil
+    let outcome = await other.outcome
+    #expect(outcome.hasPrefix("failed nothing is left that could settle"))
+  }
+
+  /// Ends what a scene is about, and looks whether its captures go while all promises stay.
+  private func end(_ scene: Scene, _ word: Word, _ ending: Ending) async {
+    switch ending {
+    case .dropped, .neverStarted: return
+    case .fulfilled:
+      scene.source.fulfil(1)
+      if word.waits {
+        await clock.somebodySleeps()
+        clock.advance(by: .seconds(1))
+      }
+    case .failed where word == .timeout:
+      await clock.somebodySleeps()
+      clock.advance(by: .seconds(1))
+    case .failed:
+      scene.source.fail(Failed())
+    case .cancelled:
+      if word.waits {
+        scene.source.fulfil(1)
+        await clock.somebodySleeps()
+      }
+      #expect(scene.promise.cancel())
+      if word.hasCallbacks { scene.source.promise.cancel() }
+    }
+    await scene.promise.told()
+    await scene.captured.leave()
+    #expect(scene.captured.isGone, "captured by a handler, while the promises are held")
+    withExtendedLifetime(scene) {}
+  }
+
+  // MARK: Scenes
+
+  private func scene(_ word: Word, _ other: Promise<Int>, isCold: Bool) -> Scene {
+    let sentinel = Sentinel()
+    let source = Deferred<Int>(diagnostics: .silent)
+    source.onCancel { sentinel.touch() }
+    source.promise.progressed { _ in sentinel.touch() }
+    let cold = Promise<Int>(diagnostics: .silent) { deferred in
+      sentinel.touch()
+      deferred.fulfil(1)
+    }
+    let hot = source.promise.get { _ in sentinel.touch() }
+    let promise = made(word, isCold ? cold : hot, other, sentinel)
+      .catch { _ in sentinel.touch() }
+    let cores = promise.core.withSources
+    if !isCold { promise.start() }
+    return Scene(source: source, promise: promise, captured: Watched(sentinel), cores: cores)
+  }
+
+  /// Does not decide how the word ends or, where the source does that alone, never ends.
+  private func other(_ word: Word, _ ending: Ending, _ never: Deferred<Int>) -> Promise<Int> {
+    switch (word, ending) {
+    case (.any, .fulfilled), (.race, _), (.when, .failed), (.when, .dropped),
+      (.any, .neverStarted), (.when, .neverStarted), (.tuple, .neverStarted):
+      never.promise
+    case (.any, _): .failure(Failed())
+    default: .value(0)
+    }
+  }
+
+  private func made(
+    _ word: Word, _ source: Promise<Int>, _ other: Promise<Int>, _ sentinel: Sentinel
+  ) -> Promise<Void> {
+    switch word {
+    case .any: Promise.any([source, other]).map { _ in sentinel.touch() }
+    case .race: Promise.race([source, other]).map { _ in sentinel.touch() }
+    case .when: when([source, other]).map { _ in sentinel.touch() }
+    case .dictionary: when(["a": source, "b": other]).map { _ in sentinel.touch() }
+    case .tuple: when(source, other).map { _ in sentinel.touch() }
+    case .resolved: when(resolved: [source, other]).map { _ in sentinel.touch() }
+    case .concurrently:
+      when([source, other].lazy.map { $0 }, concurrently: 1).map { _ in sentinel.touch() }
+    case .serially: PromiseManager().serially([source, other]).map { _ in sentinel.touch() }
+    case .timeout: source.timeout(.seconds(1), clock: clock).map { _ in sentinel.touch() }
+    case .delay: source.delay(.seconds(1), clock: clock).map { _ in sentinel.touch() }
+    case .join, .relay, .chain, .retry: joined(word, source, sentinel)
+    default: handled(word, source, sentinel)
+    }
+  }
+
+  private func joined(
+    _ word: Word, _ source: Promise<Int>, _ sentinel: Sentinel
+  ) -> Promise<Void> {
+    switch word {
+    case .join:
+      return source.map { [clock] value in
+        Promise.value(value, after: .seconds(1), clock: clock).get { _ in sentinel.touch() }
+      }.join().map { _ in sentinel.touch() }
+    case .relay:
+      let target = Deferred<Int>(diagnostics: .silent)
+      target.onCancel { sentinel.touch() }
+      source.relay(to: target)
+      return target.promise.map { _ in sentinel.touch() }
+    case .chain:
+      let step = { @Sendable (value: Int) in
+        sentinel.touch()
+        return Promise.value(value)
+      }
+      return SerialPromises.chain(initial: source, [step, step]).map { _ in }
+    default:
+      let task = Promise<Int>(diagnostics: .silent) { deferred in
+        sentinel.touch()
+        source.relay(to: deferred)
+      }
+      return task.retry(
+        2,
+        if: { _ in
+          sentinel.touch()
+          return true
+        }
+      ).map { _ in }
+    }
+  }
+
+  private func handled(
+    _ word: Word, _ source: Promise<Int>, _ sentinel: Sentinel
+  ) -> Promise<Void> {
+    switch word {
+    case .onQueue:
+      source.then(on: .global()) { _ in sentinel.touch() }
+    case .onMain:
+      source.fulfilled { @MainActor _ in sentinel.touch() }
+        .failed { @MainActor _ in sentinel.touch() }
+        .progressed { @MainActor _ in sentinel.touch() }
+        .then { @MainActor _ in sentinel.touch() }
+        .finally { @MainActor in sentinel.touch() }
+    case .callbacks:
+      source.fulfilled { _ in sentinel.touch() }
+        .failed { _ in sentinel.touch() }
+        .progressed { _ in sentinel.touch() }
+        .map { _ in }
+    case .asynchronous:
+      source.then { [clock] _ -> Void in
+        try await clock.sleep(for: .seconds(1))
+        sentinel.touch()
+      }
+    case .awaiting:
+      Promise<Void>(diagnostics: .silent) {
+        _ = try await source.value
+        sentinel.touch()
+      }
+    default:
+      source.then { value in
+        sentinel.touch()
+        return Promise.value(value)
+      }
+      .recover { _ in
+        sentinel.touch()
+        return 2
+      }
+      .tap { _ in sentinel.touch() }.finally { sentinel.touch() }.map { _ in }
+    }
+  }
+}
+
+extension Core {
+  /// This and all promises that it was made from, until it is settled.
+  fileprivate var withSources: [Core] {
+    var found = [self]
+    sources?.forEach { source, _ in found += source.withSources }
+    return found
+  }
+}
+
+extension Watched {
+  /// Waits until the object is gone, or the test has waited for too long.
+  fileprivate func leave() async {
+    while !isGone, !Task.isCancelled { await Task.yield() }
+  }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// More of everything than anybody has; with `SERIALQ_LONG=1`, much more.
+@Suite struct LoadTests {
+  // Fails if adders that come at once are refused, or share an id.
+  @Test("sixty-four adders at once lose nothing")
+  func adders() throws {
+    try Scene().addAtOnce(64, each: Scene.isLong ? 1_000 : 2)
+  }
+
+  // Fails if anything here takes memory or descriptors in proportion to the queue's length squared,
+  // or a runner more than it may have.
+  @Test("a hundred thousand waiting jobs are listed, counted, reordered and called off")
+  func waitingJobs() throws {
+    let count = Scene.isLong ? 100_000 : 1_000
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("add", "read x <gate").code == 0)
+    let added = try scene.serialq("add", "-f", "-") {
+      $0.input = Bytes(String(repeating: "exit 7\n", count: count - 1).utf8)
+    }
+    #expect(added.text == "2-\(count)\n" && added.errorText == "")
+    _ = try scene.serialq("add", "echo last")
+    _ = try scene.waitForProcess(of: 1)
+    #expect(try scene.serialq("move", "\(count + 1)", "--first").code == 0)
+    let list = try scene.serialq("list").text.split(separator: "\n")
+    #expect(list.count == count + 2 && list[2].hasSuffix("echo last"))
+    #expect(try scene.serialq("status").text.contains("\(count) waiting"))
+    #expect(try scene.serialq("cancel", "2-\(count)").code == 0)
+    try gate.open()
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try scene.log(count + 1).text == "last\n")
+    let states = try scene.queue()
+    #expect(states.count(.succeeded) == 2 && states.count(.cancelled) == count - 1)
+  }
+
+  // Fails if output passes through anybody's memory, or is cut.
+  @Test("a gigabyte of output is in the log, and printed as it is")
+  func output() throws {
+    let megabytes = Scene.isLong ? 1_024 : 4
+    let scene = try Scene()
+    let line = "yes 0123456789abcde | head -c \(megabytes)M"
+    #expect(try scene.serialq("add", line).code == 0)
+    #expect(try scene.serialq("wait", "1").code == 0)
+    #expect(try scene.script("serialq log 1 | cksum").text == scene.script("\(line) | cksum").text)
+    #expect(try scene.serialq("status").code == 0)
+  }
+
+  // Fails if a line is cut, or one that the system cannot run is not told to be too long.
+  @Test("a command line at the system's limit runs; with one byte more it is said to be too long")
+  func commandLine() throws {
+    // What Linux allows a word: 32 pages, the NUL at its end included.
+    let limit = 32 * sysconf(Int32(_SC_PAGESIZE)) - 1
+    let scene = try Scene()
+    let start = "echo $((1 + 1)) #"
+    let line = start + String(repeating: "x", count: limit - start.utf8.count)
+    #expect(line.utf8.count == limit)
+    try scene.add(line, line + "x", "echo after")
+    let run = try scene.serialq("run")
+    #expect(run.text.hasPrefix("2\n") && run.text.hasSuffix("\nafter\n") && run.code == 1)
+    let shown = try scene.serialq("show", "2").text
+    #expect(shown.contains("could not be run (126)") && shown.contains("Argument list too long"))
+    #expect(try scene.queue().job(1)?.command == .shell(Bytes(line.utf8)))
+  }
+
+  // Fails if the environment is limited by a buffer somewhere.
+  @Test("ten thousand variables reach the job")
+  func variables() throws {
+    let variables = (1...10_000).map { Bytes("VARIABLE_\($0)=value number \($0)".utf8) }
+    let scene = try Scene()
+    let added = try scene.serialq("add", "--no-start", "-c", "env -0") {
+      $0.environment += variables
+    }
+    #expect(added.code == 0 && added.errorText == "")
+    let found = try scene.serialq("run").output.split(separator: 0).map { Bytes($0) }
+    #expect(Set(found).isSuperset(of: variables))
+  }
+
+  // Fails if a queue costs another one something, or is forgotten by what speaks of all.
+  @Test("a thousand queues are counted, and each one is run")
+  func queues() throws {
+    let count = Scene.isLong ? 1_000 : 25
+    let scene = try Scene()
+    let script = """
+      i=0
+      while [ $i -lt \(count) ]; do
+        i=$((i + 1))
+        serialq add --no-start -q q$i "echo $i >>ran" || exit
+      done
+      """
+    #expect(try scene.script(script).code == 0)
+    #expect(try scene.serialq("queues").text.split(separator: "\n").count == count + 1)
+    #expect(try scene.serialq("resume", "--all").code == 0)
+    for queue in 1...count { #expect(try scene.serialq("wait", "-q", "q\(queue)").code == 0) }
+    let ran = try content(scene.path("ran")).text.split(separator: "\n").compactMap { Int($0) }
+    #expect(ran.sorted() == Array(1...count))
+  }
+
+  // Fails if those who come when the system has no more file watches left are turned away, or sleep
+  // on: Linux has 128 of inotify for a user.
+  @Test("two hundred who wait and fifty who follow are all told")
+  func audience() throws {
+    let (waiters, followers) = Scene.isLong ? (200, 50) : (20, 5)
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("add", "echo start; read x <gate; echo end; exit 3").code == 0)
+    let waiting = try (0..<waiters).map { _ in try scene.start("wait", "1") }
+    let following = try (0..<followers).map { _ in try scene.start("log", "-f", "1") }
+    for follower in following { try follower.waitForOutput("start\n") }
+    // The runner of another queue is one more.
+    #expect(try scene.serialq("add", "-q", "late", "true").code == 0)
+    #expect(try scene.serialq("wait", "-q", "late").code == 0)
+    try gate.open()
+    for waiter in waiting { #expect(try waiter.wait().code == 3) }
+    for follower in following {
+      let outcome = try follower.wait()
+      #expect(outcome.code == 0 && outcome.text == "start\nend\n")
+    }
+  }
+}

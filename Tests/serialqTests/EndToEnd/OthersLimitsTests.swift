@@ -1,0 +1,190 @@
+import Foundation
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// What other queues cannot hold, carry or tell, asked of this one.
+@Suite struct OthersLimitsTests {
+  #if os(Linux)
+    // tsp: the 994th add hangs for ever.
+    // Fails if an add leaves a process or a connection behind, for as long as its job waits.
+    @Test("a thousand adds, each by its own process, leave nothing but jobs that wait")
+    func manyAdds() throws {
+      let scene = try Scene()
+      let gate = try Gate(scene)
+      let blocked = try block(scene)
+      for hundred in 0..<(Scene.isLong ? 50 : 10) {
+        let adds = try scene.script("for i in $(seq 100); do serialq add true || exit; done")
+        #expect(adds.code == 0 && adds.errors.isEmpty, "\(adds.errorText)")
+        #expect(adds.text == (1...100).map { "\(hundred * 100 + $0 + 1)\n" }.joined())
+      }
+      try checkIsFlat(scene, blocked)
+      withExtendedLifetime(gate) {}
+    }
+
+    // nq: 9,000 waiting jobs take 18,000 processes and quadratic time.
+    // Fails if a waiting job has a process, a descriptor, a thread or a file of its own.
+    @Test("nine thousand waiting jobs cost no process, no descriptor, no thread and no file")
+    func manyWaiting() throws {
+      let scene = try Scene()
+      let gate = try Gate(scene)
+      let blocked = try block(scene)
+      let added = try scene.serialq("add", "-f", "-") {
+        $0.input = Bytes(String(repeating: "true\n", count: 9_000).utf8)
+      }
+      #expect(added.text == "2-9001\n" && added.code == 0)
+      try checkIsFlat(scene, blocked)
+      if Scene.isLong {
+        try gate.open()
+        #expect(try scene.serialq("wait").code == 0)
+        #expect(try scene.queue().count(.succeeded) == 9_001)
+      }
+      withExtendedLifetime(gate) {}
+    }
+
+    /// Has a job wait at the gate; gives it and its runner.
+    private func block(_ scene: Scene) throws -> (job: Int32, runner: Int32) {
+      #expect(try scene.serialq("add", "read x <gate").code == 0)
+      return (try scene.waitForProcess(of: 1), try scene.waitForRunner())
+    }
+
+    /// Nothing is there but the runner and its one job.
+    private func checkIsFlat(_ scene: Scene, _ blocked: (job: Int32, runner: Int32)) throws {
+      #expect(try scene.processes() == [blocked.runner, blocked.job])
+      #expect(try scene.holdings(of: blocked.runner) < 100)
+      let folder = try scene.queueFolder()
+      for path in [folder.logs, folder.locks] {
+        #expect(try FileSystem.names(in: path) == [Bytes("1")])
+      }
+    }
+
+    // pueue: kill leaves grandchildren.
+    // Fails if only the job's own process is signalled, or its end is told while others live on.
+    @Test("cancel ends a job's children and grandchildren before it is said to be over")
+    func grandchildren() throws {
+      let scene = try Scene()
+      let line = "sh -c 'sleep 1000 & sh -c \"sleep 1000 & echo up; wait\" & wait'; true"
+      #expect(try scene.serialq("add", line).code == 0)
+      try scene.waitForLog(1, "up")
+      let job = try scene.waitForProcess(of: 1)
+      let group = { try scene.processes().filter { getpgid($0) == job } }
+      // The two that sleep may still be on their way to their program.
+      #expect(try group().count >= 3)
+      #expect(try scene.serialq("cancel", "1").code == 0)
+      #expect(try scene.serialq("wait", "1").code != 0)
+      #expect(try scene.states() == [.cancelled])
+      #expect(try group() == [])
+    }
+  #endif
+
+  // nq, tsp: `'a && b'` as one argument is "not found".
+  // Fails if a single argument is taken for the name of a program.
+  @Test("'a && b' as one argument is a command line")
+  func commandLine() throws {
+    let scene = try Scene()
+    let added = try scene.script("serialq add 'cd / && echo \"$(pwd)  here\" | tr a-z A-Z'")
+    #expect(added.text == "1\n")
+    #expect(try scene.serialq("wait", "1").code == 0)
+    #expect(try scene.log(1) == Bytes("/  HERE\n"))
+  }
+
+  // nq: queued inside `while read`, jobs eat the loop's input.
+  // Fails if a runner or a job keeps the standard input of the add.
+  @Test("jobs that are queued and run inside `while read` leave the loop its input")
+  func loop() throws {
+    let scene = try Scene()
+    let loop = """
+      printf '%s\\n' a b c d | while read word; do
+        serialq add "echo $word; cat" && serialq wait
+      done
+      """
+    let outcome = try scene.script(loop)
+    #expect(outcome.text == "1\n2\n3\n4\n" && outcome.errorText == "")
+    for (id, word) in zip(1..., ["a", "b", "c", "d"]) {
+      #expect(try scene.log(id) == Bytes("\(word)\n".utf8))
+    }
+  }
+
+  /// Every byte that an argument can hold, alone and together, and what shells stumble over.
+  private static let words =
+    ExactWordsTests.words + (1...255).map { [$0] } + [
+      Bytes(" lead"), Bytes("trail "), Bytes("\u{1}2"),
+    ]
+
+  // tsp: a saved list comes back with its quoting lost.
+  // Fails if `list` quotes for the eye and not for the shell.
+  @Test(
+    "a saved list, read by a shell, queues the very same arguments, whatever bytes they hold",
+    .enabled(if: RealShell.path(of: "bash") != nil, "bash is not installed"))
+  func savedList() throws {
+    let scene = try Scene()
+    try addWords(scene)
+    let script = try scene.listedCommands().map { "serialq add --no-start -q again -- \($0)\n" }
+    try write(Bytes(script.joined().utf8), to: scene.path("saved"))
+    #expect(try scene.script("exec bash ./saved").code == 0)
+    try checkIsSame(scene)
+  }
+
+  // As above, for programs: fails if a byte is lost where text that is not UTF-8 is escaped.
+  @Test("a saved list --json queues the very same arguments and command lines")
+  func savedJSON() throws {
+    let scene = try Scene()
+    try addWords(scene)
+    let line = Bytes("echo '\u{1}\n") + [0xFF] + Bytes("' && echo \"a  b\"")
+    #expect(try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("-c"), line]).code == 0)
+    for job in try scene.listed() {
+      let words =
+        (job["command"] as? [String]).map { ["--"] + $0 }
+        ?? (job["shell"] as? String).map { ["-c", $0] }
+      let add = [Bytes("add"), Bytes("--no-start"), Bytes("-q"), Bytes("again")]
+      #expect(try scene.serialq(add + #require(words).map(Scene.bytes(ofJSON:))).code == 0)
+    }
+    try checkIsSame(scene)
+  }
+
+  private func addWords(_ scene: Scene) throws {
+    let print = [Bytes("add"), Bytes("--no-start"), Bytes("--"), Bytes("printf"), Bytes("%s\\0")]
+    #expect(try scene.serialq(print + Self.words).code == 0)
+    for word in ExactWordsTests.words { #expect(try scene.serialq(print + [word]).code == 0) }
+  }
+
+  private func checkIsSame(_ scene: Scene) throws {
+    let commands = try scene.queue().jobs.map(\.command)
+    #expect(commands.count > ExactWordsTests.words.count)
+    #expect(try scene.queue("again").jobs.map(\.command) == commands)
+    let expected = Bytes(Self.words.map { $0 + [0] }.joined())
+    #expect(try scene.serialq("run", "-q", "again").output.starts(with: expected))
+  }
+
+  // All: the log is where a person has to look for what happened.
+  // Fails if the failure, the end of its output or a command worth typing is not told.
+  @Test("serialq alone tells what failed, the end of its output, and what to type next")
+  func bare() throws {
+    let scene = try Scene()
+    let job = "for i in 1 2 3 4; do echo line $i; done; echo 'a.c:12: error' >&2; exit 2"
+    #expect(try scene.serialq("add", "-n", "build", job).code == 0)
+    #expect(try scene.serialq("add", "echo fine").code == 0)
+    #expect(try scene.serialq("wait").code == 1)
+    let told = try scene.serialq()
+    let lines = told.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    #expect(told.code == 0 && told.errorText == "")
+    #expect(lines[0] == "Job 1: build: \(job)")
+    #expect(lines[1].hasPrefix("  failed with exit code 2 after "))
+    #expect(lines[2...4] == ["  | line 3", "  | line 4", "  | a.c:12: error"])
+    #expect(lines[6] == "Nothing runs, nothing waits: 1 succeeded, 1 failed.")
+    let advice = [
+      "Look why:      serialq log 1", "Run again:     serialq retry 1",
+      "Mark as seen:  serialq ack 1", "",
+    ]
+    #expect(Array(lines.dropFirst(8)) == advice, "\(told.text)")
+    #expect(try scene.serialq("log", "1").text.hasSuffix("line 4\na.c:12: error\n"))
+    #expect(try scene.serialq("ack", "1").code == 0)
+    #expect(try scene.serialq().text == "Nothing runs, nothing waits: 1 succeeded, 1 failed.\n")
+  }
+}

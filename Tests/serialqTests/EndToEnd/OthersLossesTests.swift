@@ -1,0 +1,237 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// What other queues lose when something of theirs dies or is damaged, done to this one.
+@Suite struct OthersLossesTests {
+  /// Queues jobs one call after another; each writes its id down.
+  private func addRecorders(_ count: Int, _ scene: Scene) throws {
+    for _ in 0..<count { #expect(try scene.serialq("add", "echo $SERIALQ_JOB >>rec").code == 0) }
+  }
+
+  /// Runs job 1, which does not end, has others wait behind it, and kills the runner and that job.
+  private func killEverything(_ scene: Scene, waiting count: Int) throws {
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("add", "read x <gate").code == 0)
+    try addRecorders(count, scene)
+    _ = try scene.waitForProcess(of: 1)
+    try scene.killRunner()
+    try scene.killJob(1)
+    withExtendedLifetime(gate) {}
+  }
+
+  private func record(_ scene: Scene) throws -> [JobID] {
+    let file = try FileDescriptor.openIfThere(scene.path("rec"), .read)
+    return try (file?.readAll().text ?? "").split(separator: "\n").compactMap { JobID($0) }
+  }
+
+  // tsp: server killed, 15 queued jobs and all history gone, and the next call says nothing.
+  // Fails if anything of the queue is kept in a process, or `status` does not look at the locks.
+  @Test("every serialq is killed with 15 jobs queued: the next call tells, and all run once")
+  func serverKilled() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("run", "echo history; exit 3").code == 1)
+    #expect(try scene.serialq("add", "echo up; read x <gate").code == 0)
+    try addRecorders(15, scene)
+    let others = try [scene.start("log", "-f"), scene.start("run"), scene.start("wait")]
+    for other in others.prefix(2) { try other.waitForOutput("up") }
+    // The runner last, or one of the others would start the next.
+    for other in others {
+      other.send(SIGKILL)
+      #expect(try other.wait().code == 128 + SIGKILL)
+    }
+    try scene.killRunner()
+
+    let told = try scene.serialq().text
+    #expect(told.contains("Job 1: echo history; exit 3\n  failed with exit code 3"), "\(told)")
+    #expect(told.contains("its runner died; the next job waits until it has ended"))
+    #expect(told.contains("15 waiting, next is job 3"))
+    #expect(try scene.serialq("log", "1").text == "history\n")
+    #expect(try scene.states() == [.failed, .running] + Array(repeating: .waiting, count: 15))
+    try gate.open()
+    let waited = try scene.serialq("wait")
+    #expect(waited.code == 1 && waited.errorText.contains("job 2 was interrupted"))
+    #expect(try record(scene) == Array(3...17))
+    #expect(
+      try scene.states() == [.failed, .interrupted] + Array(repeating: .succeeded, count: 15))
+  }
+
+  // tsp: the running job's helper killed, the next job starts while the orphan still runs.
+  // Fails if the job does not hold a lock of its own, or the new runner does not wait for it.
+  @Test("the runner is killed under a job: the next one starts when the orphan has ended")
+  func helperKilled() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("add", "read x <gate; echo $SERIALQ_JOB >>rec").code == 0)
+    try addRecorders(1, scene)
+    let orphan = try scene.waitForProcess(of: 1)
+    try scene.killRunner()
+    // Starts another runner, as every add does.
+    try addRecorders(1, scene)
+    try scene.waitForWait(for: 1)
+    #expect(try scene.states() == [.running, .waiting, .waiting])
+    let told = try scene.serialq().text
+    #expect(told.contains("process \(orphan)\n  its runner died; the next job waits until it has"))
+    #expect(try record(scene) == [])
+    try gate.open()
+    let waited = try scene.serialq("wait")
+    #expect(waited.code == 1 && waited.errorText.contains("job 1 was interrupted"))
+    #expect(try record(scene) == [1, 2, 3])
+  }
+
+  // nq: all helpers killed, 12 jobs never run, `wait` returns 0.
+  // Fails if `wait` only looks whether somebody is at work.
+  @Test("everything is killed, jobs too: wait has the 12 others run before it ends, and is not 0")
+  func helpersKilled() throws {
+    let scene = try Scene()
+    try killEverything(scene, waiting: 12)
+    #expect(try scene.states() == [.running] + Array(repeating: .waiting, count: 12))
+    #expect(try scene.serialq("wait", "13").code == 0)
+    #expect(try record(scene) == Array(2...13))
+    #expect(try scene.serialq("wait", "1").code == 1)
+    let waited = try scene.serialq("wait")
+    #expect(waited.code == 1 && waited.errorText.contains("job 1 was interrupted"))
+  }
+
+  // parallel --resume: a job runs twice after a kill.
+  // Fails if a job that was started and has no end is taken for one that waits.
+  @Test("a job that ran when everything was killed is interrupted, and runs again only if told to")
+  func resumed() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("add", "echo $SERIALQ_JOB >>rec; read x <gate").code == 0)
+    try scene.waitForFile("rec", "1\n")
+    try scene.killRunner()
+    try scene.killJob(1)
+    #expect(try scene.serialq("resume", "--all").code == 0)
+    #expect(try scene.serialq("wait", "1").code == 1)
+    #expect(try scene.serialq("run").code == 0)
+    let told = try scene.serialq().text
+    #expect(told.contains("was interrupted: its runner died, how it ended is not known"), "\(told)")
+    #expect(told.contains("serialq retry 1\n"))
+    #expect(try record(scene) == [1])
+    try gate.open()
+    #expect(try scene.script("serialq retry 1 && serialq wait").code == 0)
+    #expect(try record(scene) == [1, 1])
+    #expect(try scene.queue().job(1)?.run?.attempt == 2)
+  }
+
+  // pueue: daemon must be started by hand.
+  // Fails if `add` starts no runner.
+  @Test("nothing has to be started by hand: the very first add runs its job")
+  func noDaemon() throws {
+    let scene = try Scene()
+    #expect(try scene.script("serialq add 'echo ran'").text == "1\n")
+    // Nobody but the runner sees to this.
+    try scene.waitForJob(1, .succeeded)
+    #expect(try scene.log(1) == Bytes("ran\n"))
+  }
+
+  // pueue: `wait` returns 0 on failure.
+  // Fails if a code gets lost on its way from the job to whoever waits.
+  @Test("wait is not 0 when a job failed, whether it is named or not")
+  func waitTells() throws {
+    let scene = try Scene()
+    for line in ["exit 3", "kill -9 $$", "true"] {
+      #expect(try scene.serialq("add", line).code == 0)
+    }
+    for (words, code) in [
+      (["wait"], 1), (["wait", "1"], 3), (["wait", "2"], 137), (["wait", "3"], 0),
+      (["wait", "1-3"], 1),
+    ] {
+      #expect(try scene.serialq(words.map { Bytes($0.utf8) }).code == Int32(code), "\(words)")
+    }
+  }
+
+  // pueue: every add rewrites the whole state.
+  // Fails if an add writes anything but its own line.
+  @Test("an add appends its line to the journal, and leaves all before it alone")
+  func appendsOnly() throws {
+    let scene = try Scene()
+    try scene.add("true")
+    let file = try FileSystem.status(of: scene.queueFolder().journal)?.identity
+    for _ in 0..<20 {
+      let before = try scene.journal()
+      #expect(try scene.serialq("add", "--no-start", "true").code == 0)
+      let after = try scene.journal()
+      #expect(after.starts(with: before))
+      #expect(after.dropFirst(before.count).firstIndex(of: UInt8(ascii: "\n")) == after.count - 1)
+    }
+    #expect(try FileSystem.status(of: scene.queueFolder().journal)?.identity == file)
+  }
+
+  // pueue: a damaged state file is replaced by a clean one.
+  // Fails if damage is passed over in silence, costs more than its line, or the line is thrown away.
+  @Test("a damaged journal is told, costs only the damaged line, and that line is kept")
+  func damaged() throws {
+    let scene = try Scene()
+    try scene.add("echo $SERIALQ_JOB >>rec", "echo lost >>rec", "echo $SERIALQ_JOB >>rec")
+    var lines = try scene.journal().split(separator: UInt8(ascii: "\n")).map { Bytes($0) }
+    lines[1][30] ^= 1
+    let damaged = Bytes(lines.map { $0 + Bytes("\n") }.joined())
+    try write(damaged, to: scene.queueFolder().journal)
+    for words in [[], ["list"], ["add", "--no-start", "echo $SERIALQ_JOB >>rec"], ["list"]] {
+      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      #expect(outcome.code == 0)
+      // An add reads the last line alone.
+      let isTold = outcome.errorText.contains(
+        "line 2 is damaged (its checksum is wrong) and was left out")
+      #expect(isTold == (words.first != "add"), "\(words): \(outcome.errorText)")
+    }
+    #expect(try scene.journal().starts(with: damaged))
+    for words in [["clean"], ["wait"], ["run"]] {
+      try write(damaged, to: scene.queueFolder().journal)
+      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      #expect(outcome.errorText.contains("line 2 is damaged"), "\(words): \(outcome.errorText)")
+    }
+    #expect(try record(scene) == [1, 3, 1, 3])
+    let kept = try scene.queueFolder().damaged
+    #expect(try content(kept) == Bytes([lines[1], lines[1], lines[1], []].joined(separator: [10])))
+    #expect(try scene.serialq("list").errorText == "")
+    // Also when a runner that nobody heard put it aside.
+    let told = try scene.serialq().text
+    #expect(told.contains("The journal was damaged; the lines that could not be read are kept.\n"))
+    #expect(told.contains("Damaged lines:  cat -v \(kept.text)\n"), "\(told)")
+  }
+
+  // pueue: the paused group after a crash does nothing and does not say so.
+  // Fails if a crash pauses the queue, or a queue that stands still does not tell how to go on.
+  @Test("after a crash, status says what holds the queue and what to type; typed, it goes on")
+  func standsStill() throws {
+    let scene = try Scene()
+    try killEverything(scene, waiting: 1)
+    let crashed = try scene.serialq().text
+    #expect(crashed.contains("its runner died, and so did the job"), "\(crashed)")
+    try follow(advice: "In background:", in: crashed, scene)
+    try scene.waitForJob(2, .succeeded)
+
+    #expect(try scene.serialq("pause").code == 0)
+    try addPaused(scene)
+    let paused = try scene.serialq().text
+    #expect(paused.hasPrefix("Job 1") && paused.contains("Paused, just now: no job is started."))
+    let waited = try scene.serialq("wait")
+    #expect(waited.code == 125 && waited.errorText.contains("Go on with: serialq resume"))
+    try follow(advice: "Go on:", in: paused, scene)
+    try scene.waitForJob(3, .succeeded)
+    #expect(try record(scene) == [2, 3])
+  }
+
+  private func addPaused(_ scene: Scene) throws {
+    let added = try scene.serialq("add", "echo $SERIALQ_JOB >>rec")
+    #expect(added.code == 0 && added.errorText.contains("queue default is paused"))
+  }
+
+  /// Types what is advised.
+  private func follow(advice: String, in text: String, _ scene: Scene) throws {
+    let line = text.split(separator: "\n").first { $0.hasPrefix(advice) }
+    let command = try #require(line, "\(text)").dropFirst(advice.count)
+    #expect(try scene.script(String(command)).code == 0)
+  }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+// What has processes, and how it is killed.
+extension Scene {
+  /// Kills the runner without a word; when this returns, it is gone.
+  func killRunner() throws {
+    let lock = try RunnerLock.open(queueFolder())
+    #expect(kill(try waitForRunner(), SIGKILL) == 0)
+    try lock.lock()
+    lock.unlock()
+  }
+
+  /// Kills a running job with all its processes; when this returns, they are gone.
+  func killJob(_ id: JobID) throws {
+    let process = try waitForProcess(of: id)
+    let lock = try #require(try JobLock.existing(id, queueFolder()))
+    #expect(kill(-process, SIGKILL) == 0)
+    try lock.lock()
+    lock.unlock()
+  }
+
+  /// Waits until a runner waits for the end of a job whose runner died.
+  func waitForWait(for id: JobID) throws {
+    let folder = try queueFolder()
+    try waitUntil("a runner that waits for job \(id)", watching: [folder.path]) {
+      try RunnerLock.orphan(folder) == id
+    }
+  }
+
+  #if os(Linux)
+    /// The processes that live and belong to the queues of this scene: they have its spool in their
+    /// environment, as runners, jobs and all that they start do.
+    func processes() throws -> Set<Int32> {
+      let mark = [UInt8(0)] + Bytes("SERIALQ_DIR=") + spool + [0]
+      return Set(
+        try FileSystem.names(in: Bytes("/proc")).compactMap { Int32($0.text) }.filter { pid in
+          // One that is gone meanwhile does not live; nor does one that nobody has reaped, which
+          // has no environment.
+          let found = try? content(Bytes("/proc/\(pid)/environ".utf8))
+          return Data([0] + (found ?? [])).range(of: Data(mark)) != nil
+        })
+    }
+
+    /// How many descriptors and threads a process has.
+    func holdings(of pid: Int32) throws -> Int {
+      try ["fd", "task"].map { try FileSystem.names(in: Bytes("/proc/\(pid)/\($0)".utf8)).count }
+        .reduce(0, +)
+    }
+  #endif
+}

@@ -1,0 +1,143 @@
+import Testing
+
+@testable import serialq
+
+/// Completion in the shells that people use.
+@Suite struct ShellCompletionTests {
+  /// What is typed before Tab, and what there is to be seen after it.
+  private static let typed: [(line: String, seen: [String])] = [
+    ("serialq canc", ["> serialq cancel"]),
+    ("serialq wait ", ["1 ", "make && make test", "2 ", "true"]),
+    ("serialq add --retr", ["--retry-delay", "Waits for TIME before each of these attempts."]),
+    ("serialq list --state w", ["--state waiting"]),
+    ("serialq pause -q v", ["pause -q video"]),
+    ("serialq pause --queue=v", ["--queue=video"]),
+    ("serialq pause -qd", ["-qdefault"]),
+    ("serialq cancel 1-", ["cancel 1-2"]),
+    ("serialq wait -q video ", ["intro: sh -c $'echo", "outro: sh -c $'echo"]),
+    ("serialq add -C sub", ["add -C subfolder/"]),
+    ("serialq add --file=job", ["--file=jobs.txt"]),
+    ("serialq add basena", ["add basename"]),
+    ("serialq add -- cat job", ["-- cat jobs.txt"]),
+  ]
+
+  // Fails if a script does not work in its shell, or what jobs run is run or sent to the terminal.
+  @Test(
+    "Tab completes commands, options, queues, ids, files and programs",
+    arguments: CompletionScript.allCases)
+  func tab(_ shell: CompletionScript) throws {
+    try #require(Terminal.isThere, "tmux is not installed")
+    try #require(RealShell.path(of: shell.rawValue) != nil, "\(shell.rawValue) is not installed")
+    let scene = try scene()
+    let terminal = try Terminal(scene, columns: 120, rows: 50)
+    for (line, prompt) in shell.setUp {
+      try terminal.type(line)
+      try terminal.waitFor("the prompt of \(shell)") { $0.last == prompt }
+    }
+    for (line, seen) in Self.typed {
+      try terminal.press(line)
+      try terminal.press("Tab")
+      // bash shows a list when it is asked a second time; where there is nothing to choose from it does
+      // nothing then.
+      if shell == .bash { try terminal.press("Tab") }
+      try terminal.waitFor("\(seen) after \(line)") { screen in
+        seen.allSatisfy { text in screen.contains { $0.contains(text) } }
+      }
+      // Not Ctrl-C: it could end what the shell still asks the program for.
+      try terminal.press("C-u")
+      try terminal.type("clear")
+      try terminal.waitFor("an empty screen after \(line)") { $0.last == ">" }
+    }
+    #expect(try FileSystem.status(of: scene.path("owned")) == nil)
+  }
+
+  // Fails if the script goes on where the words of another command begin; `true` has no options.
+  @Test("bash completes a job's command as bash-completion does it")
+  func bashCompletion() throws {
+    let script = "/usr/share/bash-completion/bash_completion"
+    try #require(
+      try FileSystem.status(of: Bytes(script.utf8)) != nil, "bash-completion is not installed")
+    let outcome = try scene().script(
+      """
+      . \(script)
+      eval "$(serialq completion bash)"
+      complete -W 'one two' other
+      COMP_WORDS=(serialq add --name = x other t) COMP_CWORD=6 COMP_TYPE=9
+      COMP_LINE='serialq add --name=x other t' COMP_POINT=${#COMP_LINE}
+      _serialq serialq t other
+      echo "${COMPREPLY[@]}"
+      """, in: "/bin/bash")
+    #expect(outcome.text == "two\n" && outcome.errors.isEmpty, "\(outcome.errorText)")
+  }
+
+  // Fails if a line is more than a word and its meaning, or a character steers the terminal.
+  @Test("what jobs run is shown in printable characters, a line each")
+  func hostile() throws {
+    let outcome = try scene().serialq("completion", "--", "words", "wait", "-q", "video", "")
+    let lines = outcome.text.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.count == 4 && lines.first == "words" && lines.last == "")
+    for (id, line) in zip(1..., lines.dropFirst().dropLast()) {
+      let parts = line.split(separator: "\t")
+      #expect(parts.count == 2 && parts[0] == "\(id)")
+      #expect(parts[1].unicodeScalars.allSatisfy { $0 == "…" || (" "..."~").contains($0) })
+    }
+  }
+
+  // Fails if a fault of the queue is told into the line that somebody types.
+  @Test("where nothing can be found out nothing is said")
+  func faults() throws {
+    let scene = try scene()
+    #expect(try scene.script("chmod a+w \"$SERIALQ_DIR\"").code == 0)
+    for words in [
+      ["wait", ""], ["wait", "-q", ""], ["wait", "-q", "../x", ""], ["-q", "\u{7F}"],
+    ] {
+      let call = ["completion", "--", "words"] + words
+      let outcome = try scene.serialq(call.map { Bytes($0.utf8) }) {
+        $0.environment.append(Bytes("SERIALQ_QUEUE=no good"))
+      }
+      #expect(outcome.text == "words\n" && outcome.errors.isEmpty && outcome.code == 0, "\(words)")
+    }
+  }
+
+  /// Jobs, of which some are as nasty as commands can be, and files.
+  private func scene() throws -> Scene {
+    let scene = try Scene()
+    try scene.add("make && make test", "true")
+    let line = Bytes("echo '\u{1B}[2J'; `touch owned`\n$(touch owned)\tX\u{202E}") + [0xFF]
+    for label in ["intro", "outro"] {
+      let words = ["add", "--no-start", "-q", "video", "-n", label, "-c"].map { Bytes($0.utf8) }
+      #expect(try scene.serialq(words + [line]).code == 0)
+    }
+    #expect(try scene.script("mkdir subfolder; : >jobs.txt").code == 0)
+    return scene
+  }
+}
+
+extension CompletionScript {
+  /// What is typed at bash, and at the prompts that come of it, to be in the shell with completion.
+  fileprivate var setUp: [(line: String, prompt: String)] {
+    switch self {
+    case .bash: [(#"PS1='> '; eval "$(serialq completion bash)"; clear"#, ">")]
+    case .zsh:
+      [
+        ("clear; PS1='1 ' exec zsh -f -i", "1"),
+        (
+          """
+          clear() { printf '\\e[H\\e[2J\\e[3J'; }; autoload -U compinit; compinit -u -D; \
+          eval "$(serialq completion zsh)"; PS1='> '; clear
+          """, ">"
+        ),
+      ]
+    case .fish:
+      [
+        (
+          """
+          clear; exec fish --no-config -C 'serialq completion fish | source; \
+          function fish_prompt; echo -n "> "; end; set -g fish_greeting; \
+          function clear; printf "\\e[H\\e[2J\\e[3J"; end'
+          """, ">"
+        )
+      ]
+    }
+  }
+}
