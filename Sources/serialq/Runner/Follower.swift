@@ -23,6 +23,8 @@ struct Follower {
   private var reader: JournalReader
   private(set) var queue = Queue()
   private var current: (attempt: Attempt, log: LogReader)?
+  /// The last attempt at the current job whose failure, with another one to follow, has been told.
+  private var left = 0
 
   /// Jobs that ended before this began to look, or whose end has been told.
   private var told: Set<Attempt> = []
@@ -113,7 +115,7 @@ struct Follower {
     if current?.attempt != Attempt(job) {
       // An orphan's log goes on; but the end of the job before has been told, so leave it.
       try printLog(&output, toEnd: true)
-      current = (Attempt(job), LogReader(folder.log(id)))
+      begin(job, &output)
       if manner.isTalkative { output.message("[\(id)] \(job.title)") }
     }
     guard job.state.isOver else { return }
@@ -124,13 +126,34 @@ struct Follower {
 
   /// Prints the rest of an attempt that failed, and is to be followed by another.
   private mutating func leave(_ job: Job, _ output: inout Output) throws(Failure) {
-    guard current?.attempt == Attempt(job) else { return }
+    guard let current, current.attempt.id == job.id else { return }
     try printLog(&output, toEnd: true)
-    current = nil
-    output.message(
-      manner.isTalkative
-        ? "[\(job.id)] attempt \(job.run?.attempt ?? 0) failed; it is tried again"
-        : "serialq: job \(job.id) failed, attempt \(job.run?.attempt ?? 0); it is tried again")
+    tellFailures(of: job, upTo: job.run?.attempt ?? 0, &output)
+  }
+
+  /// Goes on to another attempt; if it follows by itself, the same log goes on.
+  private mutating func begin(_ job: Job, _ output: inout Output) {
+    let attempt = Attempt(job)
+    let retries = job.run?.used ?? 0
+    if retries > 0, let current, current.attempt.id == job.id {
+      self.current = (attempt, current.log)
+    } else {
+      current = (attempt, LogReader(folder.log(job.id)))
+      left = attempt.number - retries - 1
+    }
+    // Whoever looks too seldom finds several attempts at once.
+    tellFailures(of: job, upTo: attempt.number - 1, &output)
+  }
+
+  /// Tells of attempts that failed and were followed by another.
+  private mutating func tellFailures(of job: Job, upTo last: Int, _ output: inout Output) {
+    while left < last {
+      left += 1
+      output.message(
+        manner.isTalkative
+          ? "[\(job.id)] attempt \(left) failed; it is tried again"
+          : "serialq: job \(job.id) failed, attempt \(left); it is tried again")
+    }
   }
 
   private mutating func tellEnd(of job: Job, _ output: inout Output) {

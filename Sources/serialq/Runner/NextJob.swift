@@ -143,11 +143,15 @@ struct NextJob: Promisable {
     }
   }
 
-  /// A new file for each attempt, because a process that an earlier one left behind may still write
-  /// to the old one.
+  /// A new file when somebody queued the job again, because a process that it left behind may still
+  /// write to the old one; the same for attempts that follow by themselves, because whoever follows
+  /// the job may not have read yet what the last one wrote.
   private func makeLog(of job: Job, attempt: Int) throws(Failure) -> FileDescriptor {
     let path = runner.folder.log(job.id)
     return try serialq.attempt("making \(path.text)") { () throws(SystemError) in
+      if let run = job.run, run.used > 0 {
+        return try FileDescriptor.open(path, [.readWrite, .append, .create])
+      }
       if attempt > 1 { try FileSystem.remove(path) }
       return try FileDescriptor.open(path, [.readWrite, .append, .create, .truncate])
     }

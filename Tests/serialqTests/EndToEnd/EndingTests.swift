@@ -119,7 +119,32 @@ import Testing
     let line = "echo attempt; echo x >>rec; [ $(wc -l <rec) -ge 3 ]"
     let run = try scene.serialq("run", "--retries", "2", "--retry-delay", "1", line)
     #expect(run.text == "attempt\nattempt\nattempt\n" && run.code == 0, "\(run.errorText)")
-    #expect(run.errorText.contains("job 1 failed, attempt 2; it is tried again"))
+    for attempt in 1...2 {
+      #expect(run.errorText.contains("job 1 failed, attempt \(attempt); it is tried again"))
+    }
+    // Whoever looks too late finds all of it.
+    #expect(try scene.log(1).text == run.text)
+    let late = try scene.serialq("log", "-f", "1")
+    #expect(late.text == run.text)
+  }
+
+  // Fails if a reader that falls behind loses what attempts printed that are over by then.
+  @Test("a follower that is stopped meanwhile prints every attempt once, and tells each failure")
+  func retriesMissed() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let line = "echo x >>rec; n=$(wc -l <rec); echo $n; [ $n -gt 1 ] || read x <gate; [ $n -ge 4 ]"
+    _ = try scene.serialq("add", "--retries", "5", line)
+    let follower = try scene.start("log", "-f", "1")
+    try follower.waitForOutput("1\n")
+    follower.send(SIGSTOP)
+    try gate.open()
+    #expect(try scene.serialq("wait", "1").code == 0)
+    follower.send(SIGCONT)
+    let outcome = try follower.wait()
+    #expect(outcome.text == "1\n2\n3\n4\n" && outcome.code == 0)
+    let told = outcome.errorText.split(separator: "\n").filter { $0.contains("tried again") }
+    #expect(told.count == 3)
   }
 
   // Fails if a chain goes on after a failure, or a retry of it stays skipped.

@@ -92,7 +92,11 @@ extension Manual {
     .It Pa runner.log
     What the last runner in the background had to say.
     .It Pa log/ID
-    The output of the latest attempt at a job.
+    The output of a job, of all attempts that
+    .Fl Fl retries
+    made, in their order;
+    .Cm retry
+    begins a new one.
     .It Pa locks/ID
     Locked by the processes of a running job.
     .It Pa env/KEY
