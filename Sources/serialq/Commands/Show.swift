@@ -18,6 +18,12 @@ extension Session {
     output.result(details(job, folder))
   }
 
+  /// As a shell prints it.
+  private func umask(_ job: Job) -> String {
+    let digits = String(job.umask, radix: 8)
+    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+  }
+
   private func details(_ job: Job, _ folder: QueueFolder) -> String {
     var lines: [(String, String)] = [
       ("job", "\(job.id) of queue \(folder.name.text)"), ("state", job.outcomeText),
@@ -25,7 +31,7 @@ extension Session {
       ("directory", ShellQuote.word(job.directory)),
     ]
     if let label = job.label { lines.insert(("name", Visible.text(label)), at: 1) }
-    lines.append(("umask", String(job.umask, radix: 8)))
+    lines.append(("umask", umask(job)))
     lines.append(("added", job.added.rfc3339.text))
     if let started = job.run?.started { lines.append(("started", started.rfc3339.text)) }
     if let ended = job.run?.ended { lines.append(("ended", ended.rfc3339.text)) }

@@ -25,8 +25,10 @@ import Testing
     """
 
   /// Each call that succeeds leaves the id that it printed in `ids`; no faster than the jobs run.
+  ///
+  /// Ends with the test too, should that be killed.
   private static let adder = """
-    while [ ! -e stop ]; do id=$(serialq add "$JOB") && echo $id >>ids; sleep 0.1; done
+    while [ ! -e stop ] && kill -0 $PPID; do id=$(serialq add "$JOB") && echo $id >>ids; sleep 0.1; done
     """
 
   /// Waits; then prints its code, and what the journal says at this moment of what it waited for.
