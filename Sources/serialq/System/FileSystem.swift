@@ -21,10 +21,18 @@ enum FileSystem {
 
   /// Makes a folder, 0700, by `mkdir(2)`; false when there is something of that name.
   static func makeFolder(_ path: Bytes) throws(SystemError) -> Bool {
-    if path.withCPath({ mkdir($0, 0o700) }) == 0 { return true }
-    let code = errno
-    if code == EEXIST { return false }
-    throw SystemError("mkdir", code)
+    guard path.withCPath({ mkdir($0, 0o700) }) == 0 else {
+      let code = errno
+      if code == EEXIST { return false }
+      throw SystemError("mkdir", code)
+    }
+    // A umask that takes from the owner too would make a folder that cannot be used.
+    if try status(of: path)?.mode != 0o700 {
+      _ = try retrying("fchmodat") {
+        path.withCPath { fchmodat(AT_FDCWD, $0, 0o700, AT_SYMLINK_NOFOLLOW) }
+      }
+    }
+    return true
   }
 
   /// Puts `path` in the place of whatever `target` was, in one step, by `rename(2)`.

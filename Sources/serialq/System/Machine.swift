@@ -48,7 +48,8 @@ enum Machine {
   static func boot() -> Bytes {
     #if os(Linux)
       let path = Bytes("/proc/sys/kernel/random/boot_id")
-      let text = try? FileDescriptor.openIfThere(path, .read)?.readAll()
+      let text = try? FileDescriptor.openIfThere(
+        path, .read, followingLinks: true)?.readAll()
       return (text ?? []).filter { $0 > UInt8(ascii: " ") }
     #else
       var text = [CChar](repeating: 0, count: 64)
