@@ -9,7 +9,7 @@ extension Session {
       output.message("serialq: job \(id) waits with the same command; it was not added again")
     }
     let text = JobID.ranges(of: ids).map(\.text).joined(separator: " ")
-    output.result(call.json ? json(ids, folder) : Bytes("\(text)\n".utf8))
+    if call.json { result(json: json(ids, folder)) } else { output.result("\(text)\n") }
     if added.isPaused, call.startsRunner { tellPaused(call.job.queue) }
     if let failure = added.failure { throw failure.adding(queued(ids)) }
     do throws(Failure) {

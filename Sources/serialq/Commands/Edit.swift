@@ -61,7 +61,8 @@ extension Session {
         "the editor \(Visible.text(editor))", "it did not succeed", next: "Nothing was changed.")
     }
     var edited = try attempt("reading \(path.text)") { () throws(SystemError) in
-      try FileDescriptor.open(path, .read).readAll()
+      // Whatever the editor has put there: some write another file and let it take the place.
+      try FileDescriptor.open(path, .read, followingLinks: true).readAll()
     }
     if edited.last == UInt8(ascii: "\n") { edited.removeLast() }
     return edited

@@ -17,8 +17,8 @@ extension Job {
   /// How long it took, or has taken until now.
   var elapsed: Duration? {
     if let duration = run?.duration { return .nanoseconds(duration) }
-    guard state == .running, let started = run?.started else { return nil }
-    return .microseconds(max(0, Clock.now().microseconds - started.microseconds))
+    guard state == .running else { return nil }
+    return sinceStart(Clock.reading()).map { .nanoseconds($0) }
   }
 
   /// The label and what it runs, on one line.

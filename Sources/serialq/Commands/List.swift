@@ -7,8 +7,9 @@ extension Session {
     if call.onlyFailed { jobs = jobs.filter(\.state.isFailure) }
     if let last = call.last { jobs = jobs.suffix(last) }
     if call.json {
-      output.result(
-        json(jobs, isPaused: found?.1.isPaused ?? false, try spool().folder(named: call.queue)))
+      result(
+        json: json(
+          jobs, isPaused: found?.1.isPaused ?? false, try spool().folder(named: call.queue)))
     } else {
       output.result(table(jobs))
     }

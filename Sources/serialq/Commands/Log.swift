@@ -18,11 +18,7 @@ extension Session {
 
   /// The job that ran last, or runs; says which on a terminal.
   private func lastJob(in name: String) throws(Failure) -> JobID {
-    // Cancelled and skipped jobs have not run.
-    let starts = try readQueue(named: name)?.1.jobs.compactMap { job in
-      job.state == .waiting ? nil : job.run?.started.map { ($0, job) }
-    }
-    guard let (_, job) = starts?.max(by: { $0.0 < $1.0 }) else {
+    guard let job = try readQueue(named: name)?.1.lastStarted else {
       throw Failure(
         "log", "no job of queue \(name) has run yet",
         next: "Follow them: serialq log\(QueueName.option(for: name)) -f")

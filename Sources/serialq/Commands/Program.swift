@@ -99,6 +99,11 @@ struct Session {
     return (folder, job)
   }
 
+  /// Prints JSON: as it is to a program, and on a terminal in a form that does not steer it.
+  mutating func result(json: Bytes) {
+    output.result(traits.isTerminal ? Visible.json(json) : json)
+  }
+
   func report(_ damaged: [DamagedLine], in folder: QueueFolder) {
     for line in damaged { output.message(line.message(in: folder)) }
   }

@@ -12,7 +12,7 @@ extension Session {
         for (folder, queue, hasRunner) in found { queue.write(to: &writer, folder, hasRunner) }
       }
       writer.endLine()
-      return output.result(writer.bytes)
+      return result(json: writer.bytes)
     }
     var columns = Columns(headings: [
       .init(title: "QUEUE"), .init(title: "WAITING", alignment: .right),

@@ -2,6 +2,7 @@
 struct RunDisplay {
   private var display: LiveDisplay
   private var progress: QueueProgress
+  private var delay = RetryDelay()
   /// Of the running job; made once, as a command can be long.
   private var title: (id: JobID, text: String)?
 
@@ -25,7 +26,7 @@ struct RunDisplay {
       view.running = RunView.Running(
         id: job.id, title: title(of: job), elapsed: job.elapsed, output: try follower.openLine())
     }
-    let now = Clock.now()
+    let now = delay.date(for: queue.firstWaiting, Clock.reading())
     var second = view.running?.elapsed.map { Humanize.rest(of: 1, after: $0) }
     if queue.running.isEmpty, case .later(let due) = queue.next(now: now), due > now {
       let delay = Duration.microseconds(due.microseconds - now.microseconds)

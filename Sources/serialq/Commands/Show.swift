@@ -13,7 +13,7 @@ extension Session {
       var json = JSONWriter()
       job.write(to: &json, log: folder.log(job.id))
       json.endLine()
-      return output.result(json.bytes)
+      return result(json: json.bytes)
     }
     output.result(details(job, folder))
   }

@@ -4,7 +4,7 @@ extension Session {
     let found = try readQueue(named: call.queue)
     if call.json {
       let queue = found?.1 ?? Queue()
-      return output.result(json(queue, try spool().folder(named: call.queue)))
+      return result(json: json(queue, try spool().folder(named: call.queue)))
     }
     if call.watches { return try watchStatus(of: call.queue) }
     let report = try report(found, named: call.queue)

@@ -23,7 +23,9 @@ extension StatusReport {
     }
     pause = queue.pause.map { Pause(age: age($0.at), because: $0.because) }
     waiting = queue.firstWaiting.map { job in
-      let delay = job.run?.due.map { $0.microseconds - now.microseconds } ?? 0
+      // The clock may have been set back since: never longer than the delay.
+      let longest = Int64(job.limits.retryDelay) * 1_000_000
+      let delay = min(longest, job.run?.due.map { $0.microseconds - now.microseconds } ?? 0)
       return Waiting(
         count: queue.count(.waiting), next: job.id, title: job.title,
         delay: delay > 0 ? .microseconds(delay) : nil)

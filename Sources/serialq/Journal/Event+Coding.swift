@@ -5,10 +5,11 @@ extension Event {
     switch self {
     case .added(let job): job.encode(to: &json)
     case .retried(let retry): retry.encode(to: &json)
-    case .started(let id, let attempt, let at, let boot):
+    case .started(let id, let attempt, let at, let boot, let uptime):
       json.head("started", id, at)
       json.member("attempt", attempt)
       json.member("boot", boot)
+      if let uptime { json.member("uptime", Int(uptime)) }
     case .spawned(let id, let pid):
       json.head("spawned", id, nil)
       json.member("pid", Int(pid))
@@ -76,7 +77,8 @@ extension Event {
     } else if name.spells("started") {
       self = .started(
         id: try object.id(), attempt: try object.number("attempt", 1...Int(Int32.max)),
-        at: try object.time(), boot: try object.bytes("boot", sharedIn: &shared))
+        at: try object.time(), boot: try object.bytes("boot", sharedIn: &shared),
+        uptime: object.has("uptime") ? Int64(try object.number("uptime", 0...Int.max)) : nil)
     } else if name.spells("spawned") {
       self = .spawned(
         id: try object.id(), pid: Int32(try object.number("pid", 1...Int(Int32.max))))

@@ -109,8 +109,8 @@ enum Setting: Equatable, Sendable {
 enum Event: Equatable, Sendable {
   case added(NewJob)
   /// Flushed before the process is made. `boot` tells a process of this start of the machine from
-  /// one before.
-  case started(id: JobID, attempt: Int, at: Timestamp, boot: Bytes)
+  /// one before. `uptime` is the monotonic clock's time: the date may be set while the job runs.
+  case started(id: JobID, attempt: Int, at: Timestamp, boot: Bytes, uptime: Int64? = nil)
   case spawned(id: JobID, pid: Int32)
   /// `duration` is in nanoseconds of the monotonic clock.
   case ended(id: JobID, at: Timestamp, duration: Int64, how: Ending, cause: EndCause)
@@ -148,7 +148,7 @@ extension Event {
     switch self {
     case .added(let job): job.id
     case .retried(let retry): retry.id
-    case .started(let id, _, _, _), .spawned(let id, _), .ended(let id, _, _, _, _),
+    case .started(let id, _, _, _, _), .spawned(let id, _), .ended(let id, _, _, _, _),
       .interrupted(let id, _), .cancelling(let id, _, _), .cancelled(let id, _),
       .skipped(let id, _, _), .moved(let id, _, _), .edited(let id, _, _),
       .acknowledged(let id, _), .hookFailed(let id, _, _):

@@ -62,6 +62,20 @@ struct Job: Equatable, Sendable {
   /// How long and how often it may run.
   var limits: Limits { box?.limits ?? .none }
 
+  /// How long ago its attempt began, in nanoseconds; nil when that is not known.
+  ///
+  /// By the clock that does not jump, if it has counted since then: the date may have been set
+  /// meanwhile, and the job would seem to have used up its time, or to have only begun.
+  func sinceStart(_ now: ClockReading) -> Int64? {
+    guard let run, let started = run.started else { return nil }
+    if let uptime = run.uptime, let boot = run.boot, !boot.isEmpty, boot == now.boot,
+      uptime <= now.monotonic
+    {
+      return now.monotonic - uptime
+    }
+    return max(0, now.date.microseconds - started.microseconds) * 1_000
+  }
+
   /// Whether it failed and nobody has taken note of it.
   var isOpenFailure: Bool { state.isFailure && !isAcknowledged }
 
@@ -74,6 +88,8 @@ struct Job: Equatable, Sendable {
     /// Nil when the line that said so was damaged, and while it waits for the next attempt.
     var started: Timestamp?
     var boot: Bytes?
+    /// Only while it runs: the monotonic clock at its start, since `boot`.
+    var uptime: Int64?
     /// Only while it runs.
     var pid: Int32?
     /// When it ended, or was found interrupted, or was cancelled.

@@ -83,7 +83,8 @@ extension Job {
   private func startEvents(_ run: Run) -> [Event] {
     var events: [Event] = []
     if let started = run.started, let boot = run.boot {
-      events.append(.started(id: id, attempt: run.attempt, at: started, boot: boot))
+      events.append(
+        .started(id: id, attempt: run.attempt, at: started, boot: boot, uptime: run.uptime))
     }
     if let pid = run.pid { events.append(.spawned(id: id, pid: pid)) }
     let asked = run.started ?? added

@@ -19,16 +19,16 @@ extension Queue {
     return true
   }
 
-  mutating func start(
-    _ id: JobID, _ attempt: Int, _ at: Timestamp, _ boot: Bytes
-  ) -> Bool {
+  mutating func start(_ id: JobID, _ new: Job.Run) -> Bool {
     guard let index = index(of: id) else { return false }
     let run = jobs[index].run
     // A job that ended is started again only by a higher attempt: its retry may have been lost, but
     // an old line must not wake it.
-    guard jobs[index].state == .waiting || attempt > run?.attempt ?? 0 else { return false }
+    guard jobs[index].state == .waiting || new.attempt > run?.attempt ?? 0 else { return false }
     enter(index, .running)
-    jobs[index].run = Job.Run(attempt: attempt, used: run?.used ?? 0, started: at, boot: boot)
+    var new = new
+    new.used = run?.used ?? 0
+    jobs[index].run = new
     return true
   }
 
@@ -42,6 +42,7 @@ extension Queue {
     enter(index, state)
     if state.isOver {
       run.pid = nil
+      run.uptime = nil
       run.requests = []
       previous = Previous(id: id, succeeded: state == .succeeded)
     }

@@ -16,11 +16,7 @@ extension Queue {
   /// The first waiting job decides alone: none overtakes it while it waits for its next attempt.
   func next(now: Timestamp) -> NextStep {
     guard !isPaused, let job = firstWaiting else { return .nothing }
-    if let due = job.run?.due, due > now {
-      // The clock may have been set back: never longer than the delay.
-      let longest = now.microseconds + Int64(job.limits.retryDelay) * 1_000_000
-      return .later(Timestamp(microseconds: min(due.microseconds, longest)))
-    }
+    if let due = job.run?.due, due > now { return .later(due) }
     if job.limits.ifOK, job.run?.isFree != true, let previous, !previous.succeeded {
       return .skip(job, because: root(of: previous.id))
     }

@@ -86,6 +86,20 @@ struct Queue: Equatable, Sendable {
     return latest.flatMap { job in job.run?.hook.map { (job.id, $0) } }
   }
 
+  /// The job that runs, or ran last, as far as it is known; O(n).
+  ///
+  /// The dates of the starts decide only where the last turn does not tell: the clock may have been
+  /// set back between two.
+  var lastStarted: Job? {
+    // Cancelled and skipped jobs have not run; one that waits again has no log to look at.
+    func hasRun(_ job: Job) -> Bool { job.state != .waiting && job.run?.started != nil }
+    let last = (running.last ?? previous?.id).flatMap(job)
+    if let last, hasRun(last) { return last }
+    return jobs.filter(hasRun).max { job, other in
+      (job.run?.started ?? job.added) < (other.run?.started ?? other.added)
+    }
+  }
+
   /// The job that runs next; O(1).
   var firstWaiting: Job? { job(order.first) }
 
@@ -125,7 +139,8 @@ struct Queue: Equatable, Sendable {
   mutating func apply(_ event: Event) -> Bool {
     switch event {
     case .added(let new): add(new)
-    case .started(let id, let attempt, let at, let boot): start(id, attempt, at, boot)
+    case .started(let id, let attempt, let at, let boot, let uptime):
+      start(id, Job.Run(attempt: attempt, started: at, boot: boot, uptime: uptime))
     case .spawned(let id, let pid):
       proceed(id, to: .running) { $0.pid = pid }
     case .cancelling(let id, _, let signal):

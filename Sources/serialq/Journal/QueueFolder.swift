@@ -29,6 +29,9 @@ struct QueueFolder: Equatable, Sendable {
   var locks: Bytes { path.appending(path: Bytes("locks")) }
   var environments: Bytes { path.appending(path: Bytes("env")) }
 
+  /// The folders in it.
+  var parts: [Bytes] { [logs, locks, environments] }
+
   /// The output of a job.
   func log(_ id: JobID) -> Bytes { logs.appending(path: Bytes(String(id).utf8)) }
 

@@ -46,6 +46,7 @@ struct Spool: Equatable, Sendable {
   func existingQueue(named name: Bytes) throws(Failure) -> QueueFolder? {
     let folder = try queueFolder(named: name)
     guard try Spool.isSafe(path), try Spool.isSafe(folder.path) else { return nil }
+    for part in folder.parts { _ = try Spool.isSafe(part) }
     return folder
   }
 
@@ -54,7 +55,7 @@ struct Spool: Equatable, Sendable {
     let folder = try queueFolder(named: name)
     try Spool.make(path)
     try Spool.make(folder.path)
-    for part in [folder.logs, folder.locks, folder.environments] { try Spool.make(part) }
+    for part in folder.parts { try Spool.make(part) }
     return folder
   }
 
@@ -156,7 +157,7 @@ struct Spool: Equatable, Sendable {
       throw Failure(
         path.text,
         "others can write to it (mode \(String(status.mode, radix: 8)), owner \(status.owner))",
-        next: "If all commands in it are yours: chmod go-w '\(path.text)'")
+        next: "If all commands in it are yours: chmod go-w \(ShellQuote.word(path))")
     }
     return true
   }

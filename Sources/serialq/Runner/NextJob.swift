@@ -24,7 +24,7 @@ struct NextJob: Promisable {
   private func begin() throws(Failure) -> (Job, FileDescriptor)? {
     while true {
       runner.supervision.drain()
-      let due: Timestamp
+      let due: Int64
       switch try choose() {
       case .started(let job, let log): return (job, log)
       case .nothing: return nil
@@ -37,7 +37,8 @@ struct NextJob: Promisable {
   private enum Choice {
     /// The job, and its log.
     case started(Job, FileDescriptor)
-    case later(Timestamp)
+    /// By the monotonic clock.
+    case later(Int64)
     case nothing
   }
 
@@ -52,8 +53,10 @@ struct NextJob: Promisable {
         try view.update()
       }
       while true {
-        let now = Clock.now()
-        switch runner.supervision.isStopped ? .nothing : view.queue.next(now: now) {
+        let clocks = Clock.reading()
+        let now = clocks.date
+        let date = view.delay.date(for: view.queue.firstWaiting, clocks)
+        switch runner.supervision.isStopped ? .nothing : view.queue.next(now: date) {
         case .run(let job):
           try runner.jobLock.withLock { (lock) throws(Failure) in
             lock = try JobLock.take(job.id, runner.folder)
@@ -63,16 +66,17 @@ struct NextJob: Promisable {
           // down the start of one more, until all the queue was interrupted.
           let log = try makeLog(of: job, attempt: attempt)
           try scope.append([
-            .started(id: job.id, attempt: attempt, at: now, boot: Machine.boot())
+            .started(
+              id: job.id, attempt: attempt, at: now, boot: clocks.boot, uptime: clocks.monotonic)
           ])
           try view.update()
           return .started(view.queue.job(job.id) ?? job, log)
         case .skip(let job, let because):
           try scope.append([.skipped(id: job.id, at: now, because: because)], flush: false)
           try view.update()
-        case .later(let due):
+        case .later:
           try scope.flush()
-          return .later(due)
+          return .later(view.delay.end ?? clocks.monotonic)
         case .nothing:
           // The end of the last job was left to the next start to flush.
           try scope.flush()

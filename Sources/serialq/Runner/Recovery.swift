@@ -22,10 +22,9 @@ extension Runner {
   ) -> (Event, JobState) {
     let now = Clock.now()
     guard asked.isEmpty else { return (.cancelled(id: job.id, at: now), .cancelled) }
-    guard termination.cause == .timedOut, let started = job.run?.started else {
+    guard termination.cause == .timedOut, let duration = job.sinceStart(Clock.reading()) else {
       return (.interrupted(id: job.id, at: now), .interrupted)
     }
-    let duration = max(0, now.microseconds - started.microseconds) * 1_000
     let how = Ending.killed(termination.signal ?? 0)
     return (
       .ended(id: job.id, at: now, duration: duration, how: how, cause: .timedOut), .timedOut
@@ -63,10 +62,10 @@ extension Runner {
       """)
   }
 
-  /// In the monotonic clock, from a start that only the date is known of.
+  /// In the monotonic clock, from a start that another process saw.
   private func timeLimit(of job: Job) -> Int64? {
-    guard job.limits.timeout > 0, let started = job.run?.started else { return nil }
-    let passed = max(0, Clock.now().microseconds - started.microseconds) * 1_000
-    return Clock.monotonic() + Int64(job.limits.timeout) * 1_000_000_000 - passed
+    let now = Clock.reading()
+    guard job.limits.timeout > 0, let passed = job.sinceStart(now) else { return nil }
+    return now.monotonic + Int64(job.limits.timeout) * 1_000_000_000 - passed
   }
 }

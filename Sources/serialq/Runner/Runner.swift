@@ -165,6 +165,7 @@ final class Runner: Sendable {
 struct QueueView: Sendable {
   var queue = Queue()
   var reader: JournalReader
+  var delay = RetryDelay()
   let journal: Journal
 
   init(_ folder: QueueFolder) {

@@ -60,10 +60,10 @@ final class Supervision: Sendable {
     }
   }
 
-  /// Sleeps until something may have changed in the queue, or the time has come.
-  func waitForChange(until due: Timestamp) throws(Failure) {
-    let left = max(0, due.microseconds - Clock.now().microseconds)
-    _ = try sleep(until: Clock.monotonic() + left * 1_000, orFor: [])
+  /// Sleeps until something may have changed in the queue, or the time has come, by the monotonic
+  /// clock.
+  func waitForChange(until due: Int64) throws(Failure) {
+    _ = try sleep(until: due, orFor: [])
   }
 
   /// Forgets what woke it, before the queue is looked at.

@@ -4,6 +4,14 @@
   import Darwin
 #endif
 
+/// What the clocks said at one moment.
+struct ClockReading: Equatable, Sendable {
+  var date: Timestamp
+  var monotonic: Int64
+  /// The start of the machine since which `monotonic` counts; see ``Machine/boot()``.
+  var boot: Bytes
+}
+
 /// The two clocks: one tells the date and may jump, the other measures and may not.
 enum Clock {
   /// The date, by `clock_gettime(CLOCK_REALTIME)`.
@@ -13,6 +21,11 @@ enum Clock {
 
   /// Nanoseconds since some fixed moment, by `clock_gettime(CLOCK_MONOTONIC)`.
   static func monotonic() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
+
+  /// What every clock says now.
+  static func reading() -> ClockReading {
+    ClockReading(date: now(), monotonic: monotonic(), boot: Machine.boot())
+  }
 
   /// A duration of less than centuries, as ``monotonic()`` counts it.
   static func nanoseconds(_ duration: Duration) -> Int64 {

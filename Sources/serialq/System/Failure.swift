@@ -15,11 +15,14 @@ struct Failure: Error, Equatable, CustomStringConvertible {
   }
 
   /// What was tried and why it did not work.
-  var sentence: String { "\(what): \(why)" }
+  ///
+  /// Here names and paths that somebody else chose become visible text, so that none of the many
+  /// places that name them can forget it.
+  var sentence: String { Visible.text(Bytes("\(what): \(why)".utf8)) }
 
   var description: String {
-    let message = "serialq: \(sentence)"
-    return next.map { "\(message)\n\($0)" } ?? message
+    let lines = next?.split(separator: "\n").map { Visible.text(Bytes($0.utf8)) } ?? []
+    return (["serialq: \(sentence)"] + lines).joined(separator: "\n")
   }
 }
 

@@ -98,12 +98,15 @@ struct FileStatus: Equatable {
   /// The permission bits.
   var mode: UInt32
   var kind: Kind
+  /// How many names it has: hard links.
+  var links: UInt64
 
   init(_ info: stat) {
     identity = Identity(
       device: UInt64(truncatingIfNeeded: info.st_dev), inode: UInt64(info.st_ino))
     size = Int64(info.st_size)
     owner = info.st_uid
+    links = UInt64(info.st_nlink)
     mode = UInt32(info.st_mode) & 0o7777
     kind =
       switch info.st_mode & S_IFMT {

@@ -21,29 +21,34 @@ final class FileDescriptor: Sendable {
 
   /// Opens a file by `open(2)`, always close-on-exec, so that no job inherits it by accident.
   ///
-  /// Files are made 0600. A symbolic link as the last part of the path is refused unless
-  /// `followingLinks`, so that a link planted in a folder cannot redirect what is written.
+  /// Files are made 0600. Unless `followingLinks`, as for a file that somebody names, it has to be
+  /// a file of this user's alone; see ``FileFault``.
   static func open(
     _ path: Bytes,
     _ access: Access,
     followingLinks: Bool = false
   ) throws(SystemError) -> FileDescriptor {
-    let flags = access.flags | O_CLOEXEC | (followingLinks ? 0 : O_NOFOLLOW)
-    let raw = try path.withCPath { path in
-      Result { () throws(SystemError) in
-        try retrying("open") { openFile(path, flags) }
-      }
-    }.get()
-    return FileDescriptor(owning: raw)
+    let flags = access.flags | O_CLOEXEC
+    guard !followingLinks else { return FileDescriptor(owning: try openFile(path, flags)) }
+    // Emptied below, once it is known whose it is; and a fifo must not hold this up for ever.
+    let file = FileDescriptor(
+      owning: try FileFault.named {
+        () throws(SystemError) in
+        try openFile(path, flags & ~O_TRUNC | O_NOFOLLOW | O_NONBLOCK)
+      })
+    try file.becomePrivate(for: access)
+    if access.contains(.truncate) { try file.truncate(to: 0) }
+    return file
   }
 
   /// Opens a file as ``open(_:_:followingLinks:)`` does, or returns nil when there is none.
   static func openIfThere(
     _ path: Bytes,
-    _ access: Access
+    _ access: Access,
+    followingLinks: Bool = false
   ) throws(SystemError) -> FileDescriptor? {
     do throws(SystemError) {
-      return try open(path, access)
+      return try open(path, access, followingLinks: followingLinks)
     } catch {
       if error.code == ENOENT { return nil }
       throw error
@@ -69,6 +74,9 @@ final class FileDescriptor: Sendable {
     static let exclusive = Access(rawValue: 8)
     static let truncate = Access(rawValue: 16)
     static let folder = Access(rawValue: 32)
+
+    /// Whether what is in the file can be changed.
+    var isWriting: Bool { !isDisjoint(with: [.readWrite, .append, .truncate]) }
 
     fileprivate var flags: Int32 {
       (contains(.readWrite) || contains(.append) ? O_RDWR : O_RDONLY)
@@ -115,6 +123,10 @@ final class FileDescriptor: Sendable {
 }
 
 /// The variadic `open(2)`, out of reach of the static method of the same name.
-private func openFile(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
-  open(path, flags, 0o600 as mode_t)
+private func openFile(_ path: Bytes, _ flags: Int32) throws(SystemError) -> Int32 {
+  try path.withCPath { path in
+    Result { () throws(SystemError) in
+      try retrying("open") { open(path, flags, 0o600 as mode_t) }
+    }
+  }.get()
 }

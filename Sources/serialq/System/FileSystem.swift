@@ -25,11 +25,15 @@ enum FileSystem {
   static func makeFolder(_ path: Bytes) throws(SystemError) -> Bool {
     do throws(SystemError) {
       try call("mkdir", path) { mkdir($0, 0o700) }
-      return true
     } catch {
       if error.code == EEXIST { return false }
       throw error
     }
+    // A umask that takes from the owner too would make a folder that cannot be used.
+    if try status(of: path)?.mode != 0o700 {
+      try call("fchmodat", path) { fchmodat(AT_FDCWD, $0, 0o700, AT_SYMLINK_NOFOLLOW) }
+    }
+    return true
   }
 
   /// Puts `path` in the place of whatever `target` was, in one step, by `rename(2)`.

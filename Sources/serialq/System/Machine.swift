@@ -45,10 +45,13 @@ enum Machine {
   }
 
   /// Differs from one start of the machine to the next; empty where the system does not say.
-  static func boot() -> Bytes {
+  static func boot() -> Bytes { thisBoot }
+
+  private static let thisBoot: Bytes = {
     #if os(Linux)
       let path = Bytes("/proc/sys/kernel/random/boot_id")
-      let text = try? FileDescriptor.openIfThere(path, .read)?.readAll()
+      let text = try? FileDescriptor.openIfThere(
+        path, .read, followingLinks: true)?.readAll()
       return (text ?? []).filter { $0 > UInt8(ascii: " ") }
     #else
       var text = [CChar](repeating: 0, count: 64)
@@ -56,7 +59,7 @@ enum Machine {
       guard sysctlbyname("kern.bootsessionuuid", &text, &size, nil, 0) == 0 else { return [] }
       return bytes(&text)
     #endif
-  }
+  }()
 
   /// The number of this process, by `getpid(2)`.
   static func processID() -> Int32 { getpid() }

@@ -8,10 +8,13 @@
 struct SystemError: Error, Equatable {
   var call: StaticString
   var code: Int32
+  /// What is wrong with the file that was not opened, if that was the reason.
+  var fault: FileFault?
 
-  init(_ call: StaticString, _ code: Int32) {
+  init(_ call: StaticString, _ code: Int32, _ fault: FileFault? = nil) {
     self.call = call
     self.code = code
+    self.fault = fault
   }
 
   static func == (left: SystemError, right: SystemError) -> Bool { left.code == right.code }
@@ -21,7 +24,7 @@ struct SystemError: Error, Equatable {
 
   /// The failure that a person reads: what was tried, why it did not work, what to do next.
   func failure(_ what: String) -> Failure {
-    Failure(what, "\(text) (\(call))", next: advice)
+    Failure(what, fault?.text ?? "\(text) (\(call))", next: fault?.advice ?? advice)
   }
 
   /// What to do about it, for the errors that a person can do something about.

@@ -23,6 +23,15 @@ enum Visible {
     return shown
   }
 
+  /// JSON that says the same, in which what would steer a terminal is escaped.
+  static func json(_ bytes: Bytes) -> Bytes {
+    TextPiece.pieces(of: bytes).flatMap { piece -> Bytes in
+      // Outside of its strings there is nothing of the kind but ends of lines.
+      guard case .unprintable(let scalar) = piece, scalar != "\n" else { return piece.bytes }
+      return Bytes(scalar.utf16.map { "\\u\(hexadecimal(UInt32($0), digits: 4))" }.joined().utf8)
+    }
+  }
+
   /// The last `count` lines of a log, as a terminal would have left them: of a progress line that
   /// is drawn over and over only the last state, and tabs as spaces.
   static func lastLines(_ count: Int, of log: Bytes) -> [String] {

@@ -166,7 +166,8 @@ final class Scene {
 
   /// The bytes of the journal; none if there is none.
   func journal(_ name: String = "default") throws -> Bytes {
-    try FileDescriptor.openIfThere(try queueFolder(name).journal, .read)?.readAll() ?? []
+    try FileDescriptor.openIfThere(
+      try queueFolder(name).journal, .read, followingLinks: true)?.readAll() ?? []
   }
 
   /// Waits until a job, which has been added, is as `condition` says.
@@ -198,7 +199,8 @@ final class Scene {
   /// The file of this name in the working folder, waited for until it holds `text`.
   func waitForFile(_ name: String, _ text: String) throws {
     try waitUntil("\(text) in \(name)", watching: [work]) {
-      try FileDescriptor.openIfThere(path(name), .read)?.readAll().text.contains(text) ?? false
+      try FileDescriptor.openIfThere(path(name), .read, followingLinks: true)?.readAll().text
+        .contains(text) ?? false
     }
   }
 
@@ -236,7 +238,7 @@ final class Gate {
   init(_ scene: Scene, _ name: String = "gate") throws {
     let path = scene.path(name)
     try #require(CStrings.with(path) { mkfifo($0, 0o600) } == 0)
-    file = try FileDescriptor.open(path, .readWrite)
+    file = try FileDescriptor.open(path, .readWrite, followingLinks: true)
   }
 
   /// Lets one job go on.

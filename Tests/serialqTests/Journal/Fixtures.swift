@@ -62,7 +62,10 @@ func write(_ bytes: Bytes, to path: Bytes) throws {
   try FileDescriptor.open(path, [.readWrite, .create, .truncate]).writeAll(bytes)
 }
 
-func content(_ path: Bytes) throws -> Bytes { try FileDescriptor.open(path, .read).readAll() }
+/// Whoever it belongs to.
+func content(_ path: Bytes) throws -> Bytes {
+  try FileDescriptor.open(path, .read, followingLinks: true).readAll()
+}
 
 func newJob(_ id: JobID, _ line: String = "true") -> NewJob {
   NewJob(

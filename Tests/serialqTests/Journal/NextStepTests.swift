@@ -78,10 +78,6 @@ import Testing
       let due = Timestamp(microseconds: now.microseconds + 5_000_000)
       #expect(queue.next(now: now) == .later(due))
       #expect(queue.next(now: due) == queue.job(1).map { .run($0) })
-      // The clock was set back by an hour: the delay does not become one.
-      let before = Timestamp(microseconds: now.microseconds - 3_600_000_000)
-      #expect(
-        queue.next(now: before) == .later(Timestamp(microseconds: before.microseconds + 5_000_000)))
       #expect(queue.openFailureCount == 0 && !queue.isPaused)
     }
     #expect(queue.pause == Queue.Pause(at: now, because: 1))

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import serialq
@@ -22,6 +23,18 @@ import Testing
     #expect(Visible.text(Bytes("a\u{1B}[31m\n\u{7F}é日")) == "a^[[31m^J^?é日")
     #expect(Visible.text(Bytes("\u{202E}\u{85}")) == "<U+202E><U+0085>")
     #expect(Visible.text([0x61, 0xFF, 0x80]) == "a<FF><80>")
+  }
+
+  // Fails if what is escaped stands for something else, or the end of the line is.
+  @Test("what would steer the terminal is escaped in JSON, and stands for the same")
+  func json() throws {
+    let text = "a\u{7F}\u{9B}\u{202E}\u{E0001}\u{E000}é日\"\\"
+    var json = JSONWriter()
+    json.array { $0.string(text) }
+    json.endLine()
+    let shown = Visible.json(json.bytes)
+    #expect(shown.text == #"["a\u007F\u009B\u202E\uDB40\uDC01\uE000é日\"\\"]"# + "\n")
+    #expect(try JSONSerialization.jsonObject(with: Data(shown)) as? [String] == [text])
   }
 
   // Fails if the newline at the end counts as a line, or a carriage return is shown as such.

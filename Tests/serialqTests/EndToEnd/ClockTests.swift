@@ -1,0 +1,243 @@
+import Foundation
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The date is set, the machine starts anew, numbers of processes come again.
+@Suite struct ClockTests {
+  // Fails if anything that passes is measured by the date: the job would have taken no time or an
+  // hour, be shown as running for an hour, or have used up a time limit of half an hour.
+  @Test(
+    "a clock that is set while a job runs changes neither its duration nor its time limit",
+    .enabled(if: MovedClock.isThere, MovedClock.needs), arguments: [-3_600, 3_600])
+  func running(shift: Int) throws {
+    let scene = try Scene()
+    let clock = try MovedClock(scene)
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("add", "--no-start", "--timeout", "30m", "read x <gate").code == 0)
+    let run = try scene.start("run", change: clock.change)
+    _ = try scene.waitForProcess(of: 1)
+    try clock.set(shift)
+    let status = try scene.serialq("status", change: clock.change)
+    #expect(
+      status.text.firstMatch(of: /running for \d+s\n/) != nil, "\(status.text)")
+    // Has the runner look at everything once more.
+    try scene.add("true")
+    try gate.open()
+    #expect(try run.wait().code == 0)
+    let job = try #require(try scene.queue().job(1)?.run)
+    #expect(try #require(job.duration) < 60_000_000_000)
+    let dates = try #require(job.ended).microseconds - #require(job.started).microseconds
+    #expect(abs(dates - Int64(shift) * 1_000_000) < 60_000_000, "the date was not set")
+  }
+
+  // Fails if a new runner goes by the date alone: it would kill at once what has half an hour left,
+  // and say that it was too slow.
+  @Test(
+    "a clock set forward costs the job of a runner that died none of its time",
+    .enabled(if: MovedClock.isThere, MovedClock.needs))
+  func orphan() throws {
+    let scene = try Scene()
+    let clock = try MovedClock(scene)
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("add", "--no-start", "--timeout", "30m", "read x <gate").code == 0)
+    let first = try scene.start("run")
+    _ = try scene.waitForProcess(of: 1)
+    first.send(SIGKILL)
+    _ = try first.wait()
+    try clock.set(3_600)
+    let second = try scene.start("run", change: clock.change)
+    try second.waitForErrors("waiting for its end")
+    try gate.open()
+    _ = try second.wait()
+    #expect(try scene.states() == [.interrupted])
+  }
+
+  // Fails if the date decides when a job is tried again: set back, the second attempt would come an
+  // hour late, and this test be killed.
+  @Test(
+    "a clock set back while a job waits for its next attempt does not make it wait longer",
+    .enabled(if: MovedClock.isThere, MovedClock.needs))
+  func retry() throws {
+    let scene = try Scene()
+    let clock = try MovedClock(scene)
+    let added = try scene.serialq(
+      "add", "--no-start", "--retries", "1", "--retry-delay", "2s", "test -e tried || ! : >tried")
+    #expect(added.code == 0)
+    let run = try scene.start("run", change: clock.change)
+    try scene.waitForJob(1) { $0.run?.due != nil }
+    try clock.set(-3_600)
+    let status = try scene.serialq("status", change: clock.change)
+    #expect(!status.text.contains("59m") && !status.text.contains("1h"), "\(status.text)")
+    #expect(try run.wait().code == 0)
+    let job = try #require(try scene.queue().job(1))
+    #expect(job.state == .succeeded && job.run?.attempt == 2)
+  }
+
+  // Fails if an age is shown that has not been, a job that ended in the future counts as old, or the
+  // order of the events is taken from their dates.
+  @Test(
+    "a queue from the future is shown, cleaned and run in its order",
+    .enabled(if: MovedClock.isThere, MovedClock.needs))
+  func future() throws {
+    let scene = try Scene()
+    let clock = try MovedClock(scene)
+    try clock.set(86_400)
+    let ahead = try scene.serialq("run", "echo first; exit 3", change: clock.change)
+    #expect(ahead.code == 1)
+    #expect(try scene.serialq("run", "echo second").code == 0)
+    let status = try scene.serialq("status")
+    #expect(status.text.contains("failed with exit code 3") && status.text.contains(", just now"))
+    #expect(status.text.firstMatch(of: /-\d/) == nil, "\(status.text)")
+    #expect(try scene.serialq("log").text == "second\n")
+    #expect(try scene.serialq("clean", "--all", "--older-than", "1s").code == 0)
+    #expect(try scene.queue().job(1) != nil, "it has not ended yet")
+    // An hour after that it has.
+    try clock.set(86_400 + 3_600)
+    let later = try scene.serialq("clean", "--all", "--older-than", "1s", change: clock.change)
+    #expect(later.code == 0)
+    #expect(try scene.queue().jobs.isEmpty)
+  }
+
+  // Fails if a time of the caller's zone gets into what is written or printed.
+  @Test(
+    "dates are UTC whatever the time zone, and on the days when it changes",
+    arguments: ["Europe/Berlin", "Asia/Kathmandu", "XXX+11YYY,0/0,365/23", "nonsense"])
+  func zones(zone: String) throws {
+    let scene = try Scene()
+    let began = Clock.now()
+    let zoned: (inout Surroundings) -> Void = {
+      $0.environment.append(Bytes("TZ=\(zone)".utf8))
+    }
+    #expect(try scene.serialq("run", "true", change: zoned).code == 0)
+    let shown = try scene.serialq("show", "--json", "1", change: zoned).output
+    let job = try #require(try JSONSerialization.jsonObject(with: Data(shown)) as? [String: Any])
+    for field in ["added", "started", "ended"] {
+      let text = Bytes(try #require(job[field] as? String).utf8)
+      let date = try #require(text.withUnsafeBufferPointer { Timestamp(rfc3339: $0) })
+      #expect(began <= date && date <= Clock.now())
+    }
+  }
+
+  // Fails if the lock file, or the number of the process, is taken for the job itself.
+  @Test(
+    "a job that ran when the machine went down is interrupted at once, and its number left alone")
+  func reboot() throws {
+    let scene = try Scene()
+    let stranger = try scene.launch([Bytes("/bin/sleep"), Bytes("1000")])
+    try scene.add("echo never >>rec", "echo next")
+    let folder = try scene.queueFolder()
+    let before = Event.started(
+      id: 1, attempt: 1, at: Clock.now(), boot: Bytes("another"), uptime: .max / 2)
+    try Journal(folder).append([before, .spawned(id: 1, pid: stranger.pid)])
+    // As they are left behind: the number of what is a stranger now in them, and nobody's lock.
+    try write([], to: folder.jobLock(1))
+    try write(Bytes("\(stranger.pid)\n".utf8), to: folder.runnerLock)
+    let status = try scene.serialq("status")
+    #expect(status.text.contains("its runner died, and so did the job"), "\(status.text)")
+    #expect(!status.text.contains("kill"), "\(status.text)")
+    let run = try scene.serialq("run")
+    #expect(run.text == "next\n" && !run.errorText.contains("waiting for its end"))
+    #expect(try scene.states() == [.interrupted, .succeeded])
+    #expect(kill(stranger.pid, 0) == 0)
+  }
+
+  // Fails if a signal goes to the number that the journal has, and not to who holds the job's lock.
+  @Test("cancelling a job whose process number is a stranger's by now signals nobody")
+  func reused() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let stranger = try scene.launch([Bytes("/bin/sleep"), Bytes("1000")])
+    try scene.add("true")
+    let folder = try scene.queueFolder()
+    try Journal(folder).append([
+      .started(id: 1, attempt: 1, at: Clock.now(), boot: Machine.boot(), uptime: Clock.monotonic()),
+      .spawned(id: 1, pid: stranger.pid),
+    ])
+    // Something of the job lives, but not under that number.
+    let rest = try scene.launch([
+      Bytes("/bin/bash"), Bytes("-c"),
+      Bytes("exec 63>>'\(folder.jobLock(1).text)'; flock 63; echo held; read x <gate".utf8),
+    ])
+    try rest.waitForOutput("held")
+    #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
+    try scene.waitForWait(for: 1)
+    try gate.open()
+    _ = try rest.wait()
+    _ = try scene.serialq("wait")
+    #expect(try scene.states() == [.cancelled])
+    #expect(kill(stranger.pid, 0) == 0)
+  }
+}
+
+/// A clock that a test sets for single programs: the date, and not what measures.
+///
+/// A library that is loaded before the C library's, so only into a program that is linked with it
+/// dynamically.
+private struct MovedClock {
+  private let library: Bytes
+  private let offset: Bytes
+
+  static let needs: Comment = "needs gcc, and a serialq that is not linked statically"
+
+  init(_ scene: Scene) throws {
+    let source = scene.folder.path("clock.c")
+    library = scene.folder.path("clock.so")
+    offset = scene.folder.path("offset")
+    try write(Bytes(MovedClock.code.utf8), to: source)
+    let built = try scene.script(
+      "gcc -shared -fPIC -o '\(library.text)' '\(source.text)' -ldl")
+    guard built.code == 0 else { throw Failure("building the clock", built.errorText) }
+    try set(0)
+  }
+
+  /// Sets the clock, by so many seconds off the real one.
+  func set(_ seconds: Int) throws {
+    // Renamed into place, so that nobody reads half a number.
+    let new = offset + Bytes(".new")
+    try write(Bytes("\(seconds)\n".utf8), to: new)
+    try FileSystem.rename(new, to: offset)
+  }
+
+  /// Has a program see this clock.
+  func change(_ surroundings: inout Surroundings) {
+    surroundings.prelude += "\nexport LD_PRELOAD='\(library.text)' TEST_CLOCK='\(offset.text)'"
+  }
+
+  static let isThere: Bool = {
+    guard let scene = try? Scene(), let clock = try? MovedClock(scene),
+      (try? clock.set(86_400 * 365)) != nil,
+      (try? scene.serialq("add", "--no-start", "true", change: clock.change).code) == 0,
+      let added = try? scene.queue().job(1)?.added
+    else { return false }
+    return added.microseconds - Clock.now().microseconds > 86_400_000_000
+  }()
+
+  private static let code = """
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <fcntl.h>
+    #include <stdlib.h>
+    #include <time.h>
+    #include <unistd.h>
+    int clock_gettime(clockid_t clock, struct timespec *time) {
+      static int (*real)(clockid_t, struct timespec *);
+      if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+      int result = real(clock, time);
+      const char *path = getenv("TEST_CLOCK");
+      if (result || clock != CLOCK_REALTIME || !path) return result;
+      char text[32] = {0};
+      int file = open(path, O_RDONLY | O_CLOEXEC);
+      if (file < 0) return result;
+      if (read(file, text, sizeof text - 1) > 0) time->tv_sec += atol(text);
+      close(file);
+      return result;
+    }
+    """
+}

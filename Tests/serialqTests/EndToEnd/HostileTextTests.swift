@@ -1,0 +1,123 @@
+import Foundation
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Text that would steer the terminal of whoever looks at a queue, on a real terminal; `script(1)`
+/// makes it, and hands on what it gets.
+@Suite(.enabled(if: RealShell.path(of: "script") != nil, "script is not installed"))
+struct HostileTextTests {
+  /// Titles, colours, cleared screens, C1 in both forms, going back, turned and invisible text.
+  private static let hostile =
+    Bytes("x\u{1B}]0;t\u{7}\u{1B}[5m\u{1B}[2J\u{1B}c\u{9B}5m\u{8D}") + [0x9B, 0x90, 0xFF]
+    + Bytes("\rover\u{8}\u{7F}\u{B}\u{C}\u{E}\u{202E}\u{2066}\u{200B}\u{200F}\u{FEFF}\u{2028}y")
+
+  /// What of this steers a terminal, beside the program's own colours and ends of lines; while it
+  /// draws, it goes back to the start of the line too.
+  private func steering(_ bytes: Bytes, isDrawn: Bool = false) -> [UnicodeScalar] {
+    guard var text = String(validating: bytes, as: UTF8.self) else { return ["\u{FFFD}"] }
+    text = text.replacing(/\x1B\[(0|1|2|31|32|33|36)?m/, with: "").replacing("\r\n", with: "\n")
+    if isDrawn { text = text.replacing(/\x1B\[(\d+A|B|K)/, with: "") }
+    return text.unicodeScalars.filter { scalar in
+      switch scalar.properties.generalCategory {
+      case .control: scalar != "\n" && !(isDrawn && scalar == "\r")
+      case .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: true
+      default: false
+      }
+    }
+  }
+
+  /// A shell line at a terminal, with the text as `$H`.
+  private func start(_ scene: Scene, _ line: String) throws -> Launched {
+    let words = ["/usr/bin/env", "script", "-qefc", line, "/dev/null"]
+    return try scene.launch(words.map { Bytes($0.utf8) }) {
+      $0.environment += [Bytes("TERM=xterm"), Bytes("SHELL=/bin/sh"), Bytes("H=") + Self.hostile]
+    }
+  }
+
+  /// A queue in which everything that somebody can choose is such text.
+  private func scene() throws -> Scene {
+    let scene = try Scene()
+    let folder = scene.work.appending(path: Self.hostile)
+    _ = try FileSystem.makeFolder(folder)
+    let options = [
+      Bytes("add"), Bytes("--no-start"), Bytes("-n"), Self.hostile, Bytes("-C"), folder,
+    ]
+    let program = [Bytes("sh"), Bytes("-c"), Bytes(#"printf '%s\n' "$1"; exit 3"#), Bytes("sh")]
+    for command in [
+      program + [Self.hostile], [Bytes("--"), Self.hostile], [Bytes("-c"), Self.hostile],
+    ] {
+      let added = try scene.serialq(options + command)
+      #expect(added.code == 0, "\(added.errorText)")
+    }
+    #expect(try scene.serialq([Bytes("set"), Bytes("on-finish"), Self.hostile]).code == 0)
+    return scene
+  }
+
+  // Fails if one of these is printed as it is: take `Visible` or `ShellQuote` from any of them.
+  @Test("no label, command, directory, log or variable steers the terminal of who looks at it")
+  func looking() throws {
+    let scene = try scene()
+    #expect(try scene.serialq("run").code == 1)
+    #expect(try scene.serialq([Bytes("add"), Bytes("--no-start"), Self.hostile]).code == 0)
+    for (line, code) in [
+      ("serialq", 0), ("serialq list", 0), ("serialq show 1", 0), ("serialq show 2", 0),
+      ("serialq show 3", 0), ("serialq show --env 1", 0), ("serialq set", 0), ("serialq queues", 0),
+      ("serialq wait 1", 3), ("serialq wait 2", 127), ("serialq list --json", 0),
+      ("serialq show --json 1", 0), ("serialq status --json", 0), ("serialq queues --json", 0),
+      ("serialq add --no-start -n \"$H\" -- \"$H\"", 0), ("serialq cancel 4", 0),
+      ("serialq cancel 1", 125), ("serialq move 1 --first", 125), ("serialq edit 1", 125),
+      ("EDITOR=\"false '$H'\" serialq edit 5", 125), ("serialq ack --all", 0),
+      ("serialq retry 1", 0), ("serialq clean --all", 0),
+    ] {
+      let seen = try start(scene, line).wait()
+      #expect(seen.code == code, "\(line): \(Visible.text(seen.output))")
+      #expect(steering(seen.output).isEmpty, "\(line): \(Visible.text(seen.output))")
+    }
+  }
+
+  // Fails if a name is quoted in a message as it is.
+  @Test("no name of a queue, a file, a folder or a variable's value does so in a message")
+  func messages() throws {
+    let scene = try Scene()
+    for line in [
+      "serialq -q \"$H\" list", "SERIALQ_QUEUE=\"$H\" serialq list", "serialq \"$H\"",
+      "SERIALQ_DIR=\"$H\" serialq list", "SERIALQ_DIR=\"/$H/$H\" serialq list --\"$H\"",
+      "SERIALQ_DIR=\"$PWD/$H\" sh -c 'mkdir -m 770 \"$SERIALQ_DIR\"; serialq list'",
+      "SERIALQ_DIR=\"$PWD/2$H\" sh -c ': >\"$SERIALQ_DIR\"; serialq add true'",
+      "SERIALQ_DIR=\"$PWD/2$H/3\" serialq add true", "serialq add -f \"$H\"",
+      "XDG_STATE_HOME=\"$H\" SERIALQ_DIR= serialq queues", "serialq show \"$H\"",
+      "serialq add --timeout \"$H\" true", "serialq add -e \"$H\" true", "serialq help \"$H\"",
+    ] {
+      let seen = try start(scene, line).wait()
+      #expect(seen.code == 125, "\(line): \(Visible.text(seen.output))")
+      #expect(steering(seen.output).isEmpty, "\(line): \(Visible.text(seen.output))")
+    }
+  }
+
+  // Fails if a title, or the line that a job has begun, is drawn as it is.
+  @Test("nor does it in what is drawn over and over, by run and by status -w")
+  func live() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let line = Bytes("printf '%s' '") + Self.hostile + Bytes("'; read x <gate")
+    let added = try scene.serialq(
+      [Bytes("add"), Bytes("--no-start"), Bytes("-n"), Self.hostile, Bytes("-c"), line])
+    #expect(added.code == 0)
+    let run = try start(scene, "serialq run")
+    // The last state of the line: what came before its carriage return is drawn over.
+    try run.waitForOutput("| \u{1B}[0mover^H")
+    #expect(steering(run.output, isDrawn: true).isEmpty, "\(Visible.text(run.output))")
+    let watch = try start(scene, "serialq -w")
+    try watch.waitForOutput("| \u{1B}[0mover^H")
+    #expect(steering(watch.output, isDrawn: true).isEmpty, "\(Visible.text(watch.output))")
+    try gate.open()
+    #expect(try run.wait().code == 0)
+  }
+}

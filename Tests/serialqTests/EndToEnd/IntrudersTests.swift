@@ -1,0 +1,199 @@
+import Foundation
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// What somebody else has put into a queue, or tries to read of it.
+@Suite struct IntrudersTests {
+  private static let files = [
+    "journal", "journal.new", "lock", "runner.lock", "runner.log", "hook.log", "damaged",
+    "env/.new",
+    "log/1", "locks/1",
+  ]
+  private static let commands = [
+    "list", "status", "show 1", "log 1", "queues", "set keep 9", "pause", "add --no-start true",
+    "cancel 2", "resume", "wait --timeout 20", "run true", "retry 1", "run", "clean --all", "run",
+  ]
+
+  /// What changes the queue in any case, so that it has to open these.
+  private static let writes = ["set keep 9", "pause", "add --no-start true", "run true"]
+
+  // Fails if one file is opened without a look at what it is: a link's target is emptied or
+  // written to, or a fifo is waited for; or if the message does not say which file is in the way.
+  @Test(
+    "what is planted in the place of a queue's file is refused by name, and its target untouched",
+    arguments: files, ["ln -s", "ln", "mkfifo -m 600", "mkdir -m 700"])
+  func planted(file: String, how: String) throws {
+    let scene = try Scene()
+    let path = "\(scene.spool.text)/default/\(file)"
+    try scene.add("echo one; exit 3", "echo two")
+    #expect(try scene.serialq("set", "on-finish", "echo hook").code == 0)
+    // So that there is something to be put aside.
+    #expect(try scene.script("echo nothing >>'\(scene.spool.text)/default/journal'").code == 0)
+    let target = how.hasPrefix("ln") ? scene.path("precious").text : ""
+    try write(Bytes("precious\n"), to: scene.path("precious"))
+    let made = try scene.script("rm -f '\(path)' && \(how) \(target) '\(path)'")
+    #expect(made.code == 0, "\(made.errorText)")
+    for command in Self.commands {
+      let outcome = try scene.script("serialq \(command)")
+      let seen = "\(command): \(outcome.code) \(outcome.errorText)"
+      // 1: a job that failed, because of what was planted or by itself.
+      #expect([0, 1, 3, 125].contains(outcome.code), "\(seen)")
+      if ["journal", "lock"].contains(file), Self.writes.contains(command) {
+        expectRefusal(outcome, "")
+        #expect(outcome.errorText.contains(path), "\(seen)")
+      }
+      #expect(try content(scene.path("precious")) == Bytes("precious\n"), "\(seen)")
+    }
+  }
+
+  // Fails if only the queue's folder is looked at, and not those in it.
+  @Test(
+    "a folder of a queue that is a link, or open to others, is refused by every command",
+    arguments: ["log", "locks", "env"])
+  func folders(name: String) throws {
+    let scene = try Scene()
+    try scene.add("echo one")
+    let path = "\(scene.spool.text)/default/\(name)"
+    for (plant, fault) in [
+      ("chmod 0770 '\(path)'", "others can write to it"),
+      ("mkdir -m 700 away; rm -r '\(path)'; ln -s \"$PWD/away\" '\(path)'", "is a symbolic link"),
+    ] {
+      #expect(try scene.script(plant).code == 0)
+      for command in ["list", "status", "log 1", "add true", "run", "clean", "resume", "queues"] {
+        let outcome = try scene.script("serialq \(command)")
+        expectRefusal(outcome, "\(path): \(fault)")
+      }
+    }
+    #expect(try FileSystem.names(in: scene.path("away")).isEmpty)
+  }
+
+  // Fails if a file is believed because its folder is the user's: it says what runs.
+  @Test("a file that others can write to, or that belongs to somebody else, is refused by name")
+  func strangers() throws {
+    let scene = try Scene()
+    try scene.add("echo one")
+    #expect(try scene.serialq("run").code == 0)
+    var plants = [("chmod 0606", "chmod 0600", "others can write to it (mode 606)")]
+    if geteuid() == 0 {
+      plants.append(("chown 65534", "chown 0", "it belongs to user 65534, and you are user 0"))
+    }
+    for (plant, restore, fault) in plants {
+      for (file, command) in [
+        ("journal", "list"), ("journal", "add --no-start true"), ("lock", "add --no-start true"),
+        ("log/1", "log 1"), ("runner.lock", "run true"),
+      ] {
+        let path = "\(scene.spool.text)/default/\(file)"
+        #expect(try scene.script("\(plant) '\(path)'").code == 0)
+        let outcome = try scene.script("serialq \(command)")
+        #expect(outcome.code == 125 && outcome.errorText.contains("\(path): \(fault)"))
+        #expect(try scene.script("\(restore) '\(path)'").code == 0)
+      }
+    }
+  }
+
+  // Fails if looking at a log counts its names: whoever keeps logs by linking them has done no harm.
+  @Test("a log with a second name can be read")
+  func linkedLog() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("run", "echo one").code == 0)
+    #expect(try scene.script("ln '\(scene.spool.text)/default/log/1' kept").code == 0)
+    #expect(try scene.serialq("log", "1").text == "one\n")
+    #expect(try scene.serialq("retry", "1").code == 0)
+    #expect(try scene.serialq("run").code == 0)
+    #expect(try content(scene.path("kept")) == Bytes("one\n"))
+  }
+
+  // Fails if a mode is left to the umask: one that takes nothing lets others read commands and
+  // environments, one that takes everything leaves a queue that its owner cannot open.
+  @Test(
+    "an ordinary user's queue is 0700 and 0600 whatever the umask, and is nobody else's business",
+    .enabled(if: Stranger.isThere, "there is no setpriv, or a second user cannot reach the binary"),
+    arguments: ["000", "022", "777"])
+  func modes(umask: String) throws {
+    let scene = try Scene()
+    let owner = Stranger(65_534, scene)
+    let outer = "'\(scene.folder.path.text)'"
+    #expect(
+      try scene.script("chown -R 65534:65534 \(outer); chmod 755 \(outer) \(outer)/*").code == 0)
+    let own = try owner.script(
+      """
+      umask \(umask)
+      serialq set on-finish 'echo hook' && serialq add --no-start 'echo one; exit 3' &&
+        serialq add 'echo two' && serialq wait; serialq clean; serialq list
+      """)
+    #expect(own.text.contains("failed") && own.code == 0, "\(own.errorText)")
+    let spool = scene.spool.text
+    let found = try scene.script("find '\(spool)' -printf '%y %m %U %f\\n'").text
+    let lines = found.split(separator: "\n")
+    #expect(lines.count >= 10 && found.contains(" hook.log") && found.contains(" runner.log"))
+    for line in lines {
+      #expect(line.hasPrefix("d 700 65534 ") || line.hasPrefix("f 600 65534 "), "\(line)")
+    }
+    let other = Stranger(65_533, scene)
+    let tried = try other.script(
+      """
+      for path in '\(spool)' '\(spool)'/default '\(spool)'/default/journal '\(spool)'/default/log/1
+      do
+        cat "$path" 2>/dev/null; ls "$path" 2>/dev/null
+        touch "$path"/planted 2>/dev/null && echo planted
+        ln -s /etc/passwd "$path"/planted 2>/dev/null && echo planted
+      done; echo over
+      """)
+    #expect(tried.text == "over\n")
+    for refused in [try other.script("serialq list"), try scene.serialq("list")] {
+      expectRefusal(refused, "\(spool): belongs to user 65534")
+    }
+  }
+
+  #if os(Linux)
+    // Fails if anything of the environment is handed on as a word, or the runner keeps the caller's.
+    @Test("no command line of a runner or a job, and no runner's environment, holds a secret")
+    func processes() throws {
+      let scene = try Scene()
+      let gate = try Gate(scene)
+      let added = try scene.serialq("add", "-e", "GIVEN=hunter3", "sh", "-c", "read x <gate") {
+        $0.environment.append(Bytes("TOKEN=hunter2"))
+      }
+      #expect(added.code == 0)
+      let job = try scene.waitForProcess(of: 1)
+      let runner = try scene.waitForRunner()
+      for pid in try scene.processes().union([job, runner]) {
+        let line = try content(Bytes("/proc/\(pid)/cmdline".utf8)).text
+        #expect(!line.isEmpty && !line.contains("hunter") && !line.contains("TOKEN"), "\(line)")
+      }
+      #expect(!(try content(Bytes("/proc/\(runner)/environ".utf8)).text.contains("hunter")))
+      try gate.open()
+      #expect(try scene.serialq("wait").code == 0)
+    }
+  #endif
+}
+
+/// Another user, as root can be one.
+private struct Stranger {
+  private let user: Int
+  private let scene: Scene
+
+  init(_ user: Int, _ scene: Scene) {
+    self.user = user
+    self.scene = scene
+  }
+
+  func script(_ text: String) throws -> Outcome {
+    let words = ["/usr/bin/env", "setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups"]
+    return try scene.launch((words + ["/bin/sh", "-c", text]).map { Bytes($0.utf8) }).wait()
+  }
+
+  static let isThere: Bool = {
+    guard geteuid() == 0, RealShell.path(of: "setpriv") != nil, let scene = try? Scene()
+    else { return false }
+    let opened = try? scene.script("chmod -R go+rX '\(scene.folder.path.text)'").code
+    return opened == 0 && (try? Stranger(65_534, scene).script("serialq --version").code) == 0
+  }()
+}
