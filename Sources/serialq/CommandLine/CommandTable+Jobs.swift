@@ -92,7 +92,11 @@ extension CommandTable {
     ),
     OptionSpec(
       .env, short: "e", value: OptionValue(.assignment, "NAME=VALUE"), repeats: true,
-      help: "Sets a variable of the job; may be given again."
+      help: "Sets a variable of the job; may be given again.",
+      details: """
+        While add itself runs, everybody can see the value with ps(1): what is secret is better set in \
+        the environment of the call, which the job gets too.
+        """
     ),
     OptionSpec(
       .shell, short: "c", value: OptionValue(.commandLine, "LINE"),

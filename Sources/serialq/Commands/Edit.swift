@@ -8,7 +8,7 @@ extension Session {
   /// `serialq edit`: changes the command of a job that waits.
   mutating func edit(_ call: Invocation.Edit) throws(Failure) {
     let (folder, job) = try readJob(call.id, in: call.queue)
-    try refuseUnlessWaiting(job)
+    try refuseUnlessWaiting(job, in: call.queue)
     let text =
       switch job.command {
       case .shell(let line): line
@@ -24,7 +24,7 @@ extension Session {
       // That it is as it was may still have to be made durable.
       guard isNews else { return ([], ()) }
       let now = try queue.jobs([call.id...call.id], in: call.queue)[0]
-      try refuseUnlessWaiting(now)
+      try refuseUnlessWaiting(now, in: call.queue)
       guard now.command == job.command else {
         throw Failure(
           "job \(job.id)", "somebody else has changed it meanwhile", next: "Nothing was changed.")
@@ -35,11 +35,12 @@ extension Session {
     tell("serialq: job \(job.id) is now: \(ShellQuote.command(.shell(edited)))")
   }
 
-  private func refuseUnlessWaiting(_ job: Job) throws(Failure) {
+  private func refuseUnlessWaiting(_ job: Job, in queue: String) throws(Failure) {
     guard job.state != .waiting else { return }
+    let option = QueueName.option(for: queue)
     throw Failure(
       "job \(job.id)", "it does not wait: it \(job.outcomeText)",
-      next: "Nothing was changed. What should run instead is added with: serialq add")
+      next: "Nothing was changed. Add what should run instead: serialq add\(option)")
   }
 
   /// What an editor makes of the text, in a file of its own.

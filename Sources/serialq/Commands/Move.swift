@@ -1,13 +1,14 @@
 extension Session {
   /// `serialq move`: reorders the jobs that wait.
   mutating func move(_ call: Invocation.Move) throws(Failure) {
+    let option = QueueName.option(for: call.queue)
     try change(call.queue) { (queue, folder) throws(Failure) -> ([Event], Void) in
       for id in [call.id] + (call.place.neighbour.map { [$0] } ?? []) {
         let job = try queue.jobs([id...id], in: call.queue)[0]
         guard job.state == .waiting else {
           throw Failure(
             "job \(id)", "it does not wait: it \(job.outcomeText)",
-            next: "serialq list --state waiting shows those that do.")
+            next: "See those that do: serialq list\(option) --state waiting")
         }
       }
       guard call.place.neighbour != call.id else {

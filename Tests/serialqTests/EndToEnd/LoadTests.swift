@@ -17,8 +17,8 @@ import Testing
     try Scene().addAtOnce(64, each: Scene.isLong ? 1_000 : 2)
   }
 
-  // Fails if anything here takes memory or descriptors in proportion to the queue's length squared,
-  // or a runner more than it may have.
+  // Fails if a job is listed, counted or called off for another, or if a runner takes more memory for
+  // those that wait than it may.
   @Test("a hundred thousand waiting jobs are listed, counted, reordered and called off")
   func waitingJobs() throws {
     let count = Scene.isLong ? 100_000 : 1_000
@@ -36,11 +36,17 @@ import Testing
     #expect(list.count == count + 2 && list[2].hasSuffix("echo last"))
     #expect(try scene.serialq("status").text.contains("\(count) waiting"))
     #expect(try scene.serialq("cancel", "2-\(count)").code == 0)
+    #if os(Linux)
+      let status = try content(Bytes("/proc/\(try scene.waitForRunner())/status".utf8)).text
+      let peak = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+      // Forty megabytes, in the unit of that file.
+      #expect(Int(peak.filter(\.isNumber)).map { $0 <= 40 << 10 } == true, "\(peak)")
+    #endif
     try gate.open()
     #expect(try scene.serialq("wait").code == 0)
     #expect(try scene.log(count + 1).text == "last\n")
-    let states = try scene.queue()
-    #expect(states.count(.succeeded) == 2 && states.count(.cancelled) == count - 1)
+    let queue = try scene.queue()
+    #expect(queue.count(.succeeded) == 2 && queue.count(.cancelled) == count - 1)
   }
 
   // Fails if output passes through anybody's memory, or is cut.
@@ -55,22 +61,24 @@ import Testing
     #expect(try scene.serialq("status").code == 0)
   }
 
-  // Fails if a line is cut, or one that the system cannot run is not told to be too long.
-  @Test("a command line at the system's limit runs; with one byte more it is said to be too long")
-  func commandLine() throws {
-    // What Linux allows a word: 32 pages, the NUL at its end included.
-    let limit = 32 * sysconf(Int32(_SC_PAGESIZE)) - 1
-    let scene = try Scene()
-    let start = "echo $((1 + 1)) #"
-    let line = start + String(repeating: "x", count: limit - start.utf8.count)
-    #expect(line.utf8.count == limit)
-    try scene.add(line, line + "x", "echo after")
-    let run = try scene.serialq("run")
-    #expect(run.text.hasPrefix("2\n") && run.text.hasSuffix("\nafter\n") && run.code == 1)
-    let shown = try scene.serialq("show", "2").text
-    #expect(shown.contains("could not be run (126)") && shown.contains("Argument list too long"))
-    #expect(try scene.queue().job(1)?.command == .shell(Bytes(line.utf8)))
-  }
+  #if os(Linux)
+    // Fails if a line is cut, or one that the system cannot run is not told to be too long.
+    @Test("a command line at the system's limit runs; with one byte more it is said to be too long")
+    func commandLine() throws {
+      // What Linux, and no other system, allows a word: 32 pages, the NUL at its end included.
+      let limit = 32 * sysconf(Int32(_SC_PAGESIZE)) - 1
+      let scene = try Scene()
+      let start = "echo $((1 + 1)) #"
+      let line = start + String(repeating: "x", count: limit - start.utf8.count)
+      #expect(line.utf8.count == limit)
+      try scene.add(line, line + "x", "echo after")
+      let run = try scene.serialq("run")
+      #expect(run.text.hasPrefix("2\n") && run.text.hasSuffix("\nafter\n") && run.code == 1)
+      let shown = try scene.serialq("show", "2").text
+      #expect(shown.contains("could not be run (126)") && shown.contains("Argument list too long"))
+      #expect(try scene.queue().job(1)?.command == .shell(Bytes(line.utf8)))
+    }
+  #endif
 
   // Fails if the environment is limited by a buffer somewhere.
   @Test("ten thousand variables reach the job")

@@ -176,3 +176,12 @@ extension Queue {
     return jobs + ["next \(nextID)", "paused \(isPaused)", settings]
   }
 }
+
+extension Trait where Self == ConditionTrait {
+  /// For tests that make calls of the program fail.
+  static var ifFaultsCanBeMade: Self {
+    .enabled(
+      if: FaultBench.isPossible, "needs cc, and a serialq that is not linked statically: LD_PRELOAD"
+    )
+  }
+}

@@ -9,9 +9,7 @@ import Testing
 #endif
 
 /// Every system call of what runs jobs, or has them run, fails in every way or is the last.
-@Suite(
-  .enabled(
-    if: FaultBench.isPossible, "needs cc, and a serialq that is not linked statically: LD_PRELOAD"))
+@Suite(.ifFaultsCanBeMade)
 struct RunnerFaultTests {
   private static let cases: [FaultCase] = [
     FaultCase("run", "run"), FaultCase("run another", "run", "-c", "echo 5 >>ran"),
