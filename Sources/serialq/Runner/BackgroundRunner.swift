@@ -77,7 +77,12 @@ extension Session {
       }
       wakeUp.drain()
     }
-    if let failure = runner.failure { throw failure }
+    if let failure = runner.failure {
+      // While it still holds its lock: who waits for that to be free reads at once what was said, and
+      // the next runner empties the log.
+      output.message(failure.description)
+      return withExtendedLifetime(runner) { failure.code }
+    }
     return signals.first.map { ExitCode(rawValue: 128 + $0) } ?? .success
   }
 
