@@ -7,6 +7,13 @@
 #endif
 
 /// A mistake in the use of the library that changed nothing but should be known.
+///
+/// ```swift
+/// let failures = Diagnostics { diagnostic in
+///   guard case .unhandledFailure(let promise, let error) = diagnostic else { return }
+///   log.warning("\(promise): \(error)")
+/// }
+/// ```
 public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   /// `then` was called a second time. Only the first call counted.
   case thenCalledAgain(StepIdentity)
@@ -84,12 +91,20 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
 /// ```
 public struct Diagnostics: Sendable {
   /// One line on standard error for each diagnostic.
+  ///
+  /// ```swift
+  /// let loud = PromiseManager(diagnostics: .standardError)
+  /// ```
   public static let standardError = Diagnostics { diagnostic in
     let line = Array("SerialPromises: \(diagnostic)\n".utf8)
     _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
 
   /// Reports nothing.
+  ///
+  /// ```swift
+  /// let careless = PromiseManager(diagnostics: .silent)
+  /// ```
   public static let silent = Diagnostics { _ in }
 
   private static let current = Locked(Diagnostics.standardError)
@@ -97,6 +112,10 @@ public struct Diagnostics: Sendable {
   /// Where diagnostics go that no manager has its own place for.
   ///
   /// Any thread may read or set it.
+  ///
+  /// ```swift
+  /// Diagnostics.shared = Diagnostics { diagnostic in log.warning("\(diagnostic)") }
+  /// ```
   public static var shared: Diagnostics {
     get { current.withLock { $0 } }
     set {
@@ -111,9 +130,23 @@ public struct Diagnostics: Sendable {
   }
 
   /// Hands a diagnostic on.
+  ///
+  /// ```swift
+  /// let both = Diagnostics { diagnostic in
+  ///   log.warning("\(diagnostic)")
+  ///   Diagnostics.silent.report(diagnostic)
+  /// }
+  /// ```
   public let report: @Sendable (Diagnostic) -> Void
 
   /// Makes a place for diagnostics.
+  ///
+  /// ```swift
+  /// let both = Diagnostics { diagnostic in
+  ///   log.warning("\(diagnostic)")
+  ///   Diagnostics.silent.report(diagnostic)
+  /// }
+  /// ```
   ///
   /// - Parameter report: Called on the thread that made the mistake, with no lock held.
   public init(_ report: @escaping @Sendable (Diagnostic) -> Void) {

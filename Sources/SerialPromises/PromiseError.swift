@@ -1,4 +1,14 @@
 /// Why a step or a promise did not end by itself, or why a request could not be met.
+///
+/// ```swift
+/// do {
+///   _ = try await manager.run { try await load(url) }
+/// } catch PromiseError.closed {
+///   show("closed: nothing was loaded")
+/// } catch PromiseError.full(let capacity) {
+///   show("\(capacity) steps wait already")
+/// }
+/// ```
 public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The last reference to the step's `then` went away and nobody had called it.
   case abandoned(StepIdentity)

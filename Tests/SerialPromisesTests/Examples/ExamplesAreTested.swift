@@ -61,6 +61,6 @@ struct ExamplesAreTested {
           "\(document.lastPathComponent): this example is in no test:\n\(lines)")
       }
     }
-    #expect(count >= 20)
+    #expect(count >= 150)
   }
 }
