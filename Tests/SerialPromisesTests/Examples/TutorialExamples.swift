@@ -30,7 +30,9 @@ private func announce(_ link: String, _ done: @escaping @Sendable ((any Error)?)
 
 // MARK: The reader's
 
-private func publish(_ file: String, _ done: @escaping @Sendable ((any Error)?) -> Void) {
+private func publish(
+  _ file: String, _ done: @escaping @Sendable ((any Error)?) -> Void
+) {
   compress(file) { data, error in
     guard let data else { return done(error) }
     upload(data) { link, error in

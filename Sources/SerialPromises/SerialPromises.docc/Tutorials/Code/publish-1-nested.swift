@@ -1,4 +1,6 @@
-func publish(_ file: String, _ done: @escaping @Sendable ((any Error)?) -> Void) {
+func publish(
+  _ file: String, _ done: @escaping @Sendable ((any Error)?) -> Void
+) {
   compress(file) { data, error in
     guard let data else { return done(error) }
     upload(data) { link, error in
