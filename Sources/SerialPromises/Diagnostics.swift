@@ -46,9 +46,15 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .thenCalledAgain(let step):
-      "\(step) called `then` again; the first call counted, this one changed nothing"
+      """
+      \(step) called `then` again; the first call counted, this one changed nothing; \
+      call it once on each path
+      """
     case .thenCalledLate(let step):
-      "\(step) called `then` after a time limit had ended it; the call changed nothing"
+      """
+      \(step) called `then` after a time limit had ended it; the call changed nothing, but what the \
+      step did may have overlapped with the next; stop it in `onCancel`, or pass `waitsForThen: true`
+      """
     case .refused(let error):
       "a step was refused and will not run: \(error)"
     case .selfWait(let step):
@@ -61,11 +67,17 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
       the promise is settled: ignored
       """
     case .settledAgain(let promise):
-      "\(promise) was settled again; the first time counted, this changed nothing"
+      """
+      \(promise) was settled again; the first time counted, this changed nothing; \
+      settle it once, or use `tryFulfil` and `tryFail` where several race
+      """
     case .unhandledFailure(let promise, let error):
       "\(promise) failed and nobody looked: \(error); end the chain with `catch`"
     case .cannotRetry(let promise):
-      "\(promise) was not made from a task that can begin again; retry the cold promise before it"
+      """
+      \(promise) is tried once only, as its work has begun already; \
+      call `retry` on a promise that is made from a task, before it is started
+      """
     }
   }
 

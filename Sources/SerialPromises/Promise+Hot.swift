@@ -63,7 +63,7 @@ extension Promise {
   /// A promise that fails after some time; cancelling it ends the wait.
   ///
   /// ```swift
-  /// let user = Promise.race([login(), .failure(TooSlow(), after: .seconds(30))])
+  /// let avatar = Promise.race([fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30))])
   /// ```
   ///
   /// - Parameters:

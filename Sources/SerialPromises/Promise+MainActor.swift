@@ -163,7 +163,7 @@ extension Promise {
   /// Calls back with the progress, on the main actor.
   ///
   /// ```swift
-  /// page.progressed { @MainActor fraction in label.text = "\(Int(fraction * 100)) %" }
+  /// page.progressed { @MainActor fraction in bar.text = "\(Int(fraction * 100)) %" }
   /// ```
   ///
   /// - Parameter handler: Is given the progress, above 0 and up to 1.

@@ -8,7 +8,7 @@ extension Promise {
   /// depends has to run there.
   ///
   /// ```swift
-  /// let text = try fetch(url).wait(timeout: .seconds(10))
+  /// let sum = try Promise.on(.global()) { checksum(file) }.wait()
   /// ```
   ///
   /// - Parameter timeout: How long to wait; nil means for ever.

@@ -60,7 +60,7 @@ extension Promise {
   /// The others go on; nobody waits for them any more, and their failures are no false alarm.
   ///
   /// ```swift
-  /// let page = Promise.race([fetch(origin), .failure(TooSlow(), after: .seconds(30))])
+  /// let avatar = Promise.race([fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30))])
   /// ```
   ///
   /// - Parameters:

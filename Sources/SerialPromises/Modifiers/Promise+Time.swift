@@ -25,7 +25,7 @@ extension Promise {
   /// Otherwise **its work may still be going on**; its outcome is ignored here.
   ///
   /// ```swift
-  /// let soon = later.timeout(.seconds(30)).recover(from: PromiseError.self) { _ in "too late" }
+  /// let avatar = fetchAvatar(of: user).timeout(.seconds(30))
   /// ```
   ///
   /// - Parameters:

@@ -13,7 +13,10 @@ extension Session {
       guard try waiting.sleep(until: deadline) else {
         throw Failure(
           "wait", "gave up after \(Humanize.duration(.seconds(call.timeout ?? 0)))",
-          next: "What was waited for goes on.", code: .timedOut)
+          next: """
+            What was waited for goes on. See how far it is: serialq \
+            status\(QueueName.option(for: call.queue))
+            """, code: .timedOut)
       }
     }
     try waiting.flush()

@@ -43,7 +43,9 @@ struct Waiting {
     damaged += news.damaged
     if news.applied > 0 { vainStarts = 0 }
     for id in ids where queue.job(id) == nil {
-      throw Failure("job \(id)", "it was cleaned away while it was waited for")
+      throw Failure(
+        "job \(id)", "it was cleaned away while it was waited for",
+        next: "It was over. Wait before somebody runs serialq clean, or set keep to more jobs.")
     }
     if !isDone, !isWatchingRunner { try findRunner() }
     defer { damaged = [] }

@@ -64,7 +64,9 @@ struct Output {
     case let error:
       throw Failure(
         "cannot write to standard output", String(cString: strerror(error)),
-        next: "What was printed is not complete."
+        next: """
+          What was printed is not complete; what was changed is changed. See it with: serialq list
+          """
       )
     }
   }

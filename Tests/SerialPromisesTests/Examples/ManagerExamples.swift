@@ -94,7 +94,7 @@ struct ManagerExamples: StandIns {
   // Fails if the thread is not blocked until the end.
   @Test("blocking until all is done")
   func blocking() throws {
-    let manager = PromiseManager(on: .global())
+    let manager = PromiseManager()
     manager.add { then in download { then() } }
     try manager.waitUntilIdle(timeout: .seconds(60))
     #expect(log.all == ["download"])

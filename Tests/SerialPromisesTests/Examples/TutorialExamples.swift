@@ -167,7 +167,7 @@ struct TutorialExamples {
       let promises = files.map { file in
         publish(file)
           .retry(2, delay: .seconds(1))
-          .timeout(.seconds(60))
+          .timeout(.seconds(600))
       }
       _ = try await manager.serially(promises).value
     }
