@@ -29,6 +29,8 @@ struct Waiting {
     self.ids = try queue.jobs(ids, in: folder.name.text).map(\.id)
   }
 
+  var queueName: String { folder.name.text }
+
   /// The id, if it is a single one that is waited for.
   var onlyID: JobID? { ids.count == 1 ? ids.first : nil }
 

@@ -33,7 +33,7 @@ struct SystemError: Error, Equatable {
     case ENOENT where "\(call)" == "getcwd":
       "The directory that you are in was removed: go to another one with cd."
     case ENOENT:
-      "Nothing is at that path. Look for it with ls; a relative one begins where you are."
+      "Something on that path is not there: look with ls. A relative one begins where you are."
     case ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: "Look at that path with ls -ld."
     case ENOSPC, EDQUOT: "Free some space on that disk, then try again: the queue is as it was."
     case EACCES, EPERM: "Look at the owner and the mode of that path with ls -ld."
