@@ -8,7 +8,7 @@ extension Session {
     for id in added.found where messageTraits.isTerminal || !call.json {
       output.message("serialq: job \(id) waits with the same command; it was not added again")
     }
-    let text = JobID.ranges(of: ids).map(\.text).joined(separator: " ")
+    let text = JobID.text(of: ids, separator: " ")
     if call.json { result(json: json(ids, folder)) } else { output.result("\(text)\n") }
     if added.isPaused, call.startsRunner { tellPaused(call.job.queue) }
     if let failure = added.failure { throw failure.adding(queued(ids)) }
@@ -21,7 +21,7 @@ extension Session {
   }
 
   private func queued(_ ids: [JobID]) -> String {
-    let text = JobID.ranges(of: ids).map(\.text).joined(separator: ", ")
+    let text = JobID.text(of: ids, separator: ", ")
     return ids.count == 1
       ? "Job \(text) is queued all the same." : "Jobs \(text) are queued all the same."
   }
