@@ -2,13 +2,14 @@ import Foundation
 
 // Measures the library and the program beside their peers, all in one run, and prints ratios.
 //
-//   Benchmarks [--short] [--json] [--svg FILE] [library] [memory] [serialq] [growth] [instructions]
+//   Benchmarks [--short] [--json] [--svg FILE] [--only TEXT]
+//              [library] [memory] [serialq] [growth] [instructions]
 //
 // --short only proves that everything works: few repetitions, few steps. --svg draws what a call costs
-// that queues a job, against how many wait.
+// that queues a job, against how many wait. --only measures what has this text in its title.
 
 let usage =
-  "usage: Benchmarks [--short] [--json] [--svg FILE] "
+  "usage: Benchmarks [--short] [--json] [--svg FILE] [--only TEXT] "
   + "[library] [memory] [serialq] [growth] [instructions]"
 
 var words = Array(CommandLine.arguments.dropFirst())
@@ -18,16 +19,21 @@ if words.count == 3, words[0] == WaitingSteps.option, let kind = WaitingSteps(ra
   print(kind.measure(n))
   exit(0)
 }
-if words.count == 2, words[0] == Instructions.option, let n = Int(words[1]) {
-  Instructions.run(steps: n)
+if words.count == 3, words[0] == Instructions.option,
+  let work = Instructions.Work(rawValue: words[1]),
+  let n = Int(words[2])
+{
+  work.run(n)
   exit(0)
 }
 
-var svg: String?
-if let place = words.firstIndex(of: "--svg"), place + 1 < words.count {
-  svg = words[place + 1]
-  words.removeSubrange(place...place + 1)
+@MainActor func takeValue(of option: String) -> String? {
+  guard let place = words.firstIndex(of: option), place + 1 < words.count else { return nil }
+  defer { words.removeSubrange(place...place + 1) }
+  return words[place + 1]
 }
+let svg = takeValue(of: "--svg")
+let only = takeValue(of: "--only")
 let known: Set = [
   "--short", "--json", "library", "memory", "serialq", "growth", "instructions",
 ]
@@ -72,6 +78,7 @@ if includes("instructions") {
 }
 if includes("serialq") || includes("growth") { missing += Queuer.missing }
 
+if let only { contests = contests.filter { $0.title.contains(only) } }
 let reports = contests.map { Report($0, repetitions: isShort ? 3 : 9) }
 queues?.remove()
 
