@@ -34,6 +34,16 @@ struct Growth {
     return Growth(
       title: "the library, so many at once", measure: "ns",
       series: [
+        // What memory itself costs, once there is more of it than the processor keeps at hand.
+        series("the floor: an array of them") { n in
+          let floor = Floor()
+          let tally = Tally()
+          return nanoseconds {
+            for number in 0..<n { floor.add { tally.add(number) } }
+            floor.runAll()
+            precondition(tally.count == n)
+          }
+        },
         series("a step, added and run") { n in
           let manager = PromiseManager()
           let tally = Tally()

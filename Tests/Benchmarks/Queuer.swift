@@ -65,9 +65,10 @@ struct Queuer: Sendable {
     call(add + gate.command, in: scratch).run()
     fill(count, in: scratch)
     let value = work(scratch)
-    if name == "serialq", discards { call(["pause"], in: scratch).run() }
+    let discards = discards && name == "serialq"
+    if discards { call(["pause"], in: scratch).run() }
     gate.open()
-    call(wait, in: scratch).run()
+    call(discards ? wait + ["1"] : wait, in: scratch).run()
     if let end { call(end, in: scratch).run() }
     return value
   }
