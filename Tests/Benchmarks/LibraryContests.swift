@@ -58,7 +58,8 @@ func onThreads(_ count: Int, _ work: @escaping @Sendable () -> Void) {
 /// All rows of the library.
 func libraryContests(_ n: Int) -> [Contest] {
   [
-    steps(n, heldBack: true), steps(n, heldBack: false), producers(2, n), producers(8, n),
+    steps(n, heldBack: true), steps(n, heldBack: false), elsewhere(n), producers(2, n),
+    producers(8, n),
   ]
 }
 
@@ -113,7 +114,116 @@ private func steps(_ n: Int, heldBack: Bool) -> Contest {
           precondition(tally.count == n)
         } / Double(n)
       },
-    ], against: "DispatchQueue")
+      Subject(name: "AsyncStream") {
+        nanoseconds { streamed(n) } / Double(n)
+      },
+    ], against: "DispatchQueue",
+    // What runs as it comes has no time to wait together, and is not what the floor does.
+    targets: heldBack
+      ? [
+        .of("PromiseManager", atMost: 1.3, times: "floor"),
+        .of("PromiseManager", atMost: 1 / 1.5, times: "DispatchQueue"),
+      ] : [])
+}
+
+/// Sends N closures through a stream to a task that calls them.
+private func streamed(_ n: Int) {
+  let tally = Tally()
+  let (stream, continuation) = AsyncStream.makeStream(of: Floor.Wrapped.self)
+  for number in 0..<n { continuation.yield(Floor.Wrapped { tally.add(number) }) }
+  continuation.finish()
+  waiting(for: { for await step in stream { step.call() } })
+  precondition(tally.count == n)
+}
+
+/// Each step is done on another thread, and so calls `then`.
+private func elsewhere(_ n: Int) -> Contest {
+  let other = DispatchQueue(label: "other")
+  return Contest(
+    title: "add \(n) steps that another thread does: each calls `then` there", unit: "step",
+    subjects: [
+      Subject(name: "each dispatches the next") {
+        let chain = DispatchChain(other)
+        let tally = Tally()
+        return nanoseconds {
+          for number in 0..<n { chain.add { tally.add(number) } }
+          chain.run()
+          precondition(tally.count == n)
+        } / Double(n)
+      },
+      Subject(name: "PromiseManager") {
+        let manager = PromiseManager()
+        let tally = Tally()
+        return nanoseconds {
+          manager.pause()
+          for number in 0..<n {
+            manager.add { then in
+              other.async {
+                tally.add(number)
+                then()
+              }
+            }
+          }
+          manager.resume()
+          try? manager.waitUntilIdle()
+          precondition(tally.count == n)
+        } / Double(n)
+      },
+      // As its blocks are mostly written: an operation has no other way to end later than its block,
+      // but for a class that tells of its own state.
+      Subject(name: "OperationQueue") {
+        let queue = serialOperations()
+        let tally = Tally()
+        return nanoseconds {
+          queue.isSuspended = true
+          for number in 0..<n {
+            queue.addOperation {
+              let done = DispatchSemaphore(value: 0)
+              other.async {
+                tally.add(number)
+                done.signal()
+              }
+              done.wait()
+            }
+          }
+          queue.isSuspended = false
+          queue.waitUntilAllOperationsAreFinished()
+          precondition(tally.count == n)
+        } / Double(n)
+      },
+    ], against: "OperationQueue",
+    targets: [
+      .of("PromiseManager", atMost: 2, times: "each dispatches the next"),
+      .of("PromiseManager", atMost: 1 / 5, times: "OperationQueue"),
+    ])
+}
+
+/// The least that does closures one after another on another queue: each dispatches the next.
+private final class DispatchChain: @unchecked Sendable {
+  // Sendable because it is filled before it runs, and one closure at a time runs.
+  private let queue: DispatchQueue
+  private var waiting: [Floor.Wrapped] = []
+  private let done = DispatchSemaphore(value: 0)
+
+  init(_ queue: DispatchQueue) { self.queue = queue }
+
+  func add(_ call: @escaping @Sendable () -> Void) { waiting.append(Floor.Wrapped(call: call)) }
+
+  func run() {
+    go(on: 0)
+    done.wait()
+  }
+
+  private func go(on index: Int) {
+    guard index < waiting.count else {
+      done.signal()
+      return
+    }
+    queue.async {
+      self.waiting[index].call()
+      self.go(on: index + 1)
+    }
+  }
 }
 
 /// Several threads add at once.
@@ -159,5 +269,6 @@ private func producers(_ threads: Int, _ n: Int) -> Contest {
           precondition(tally.count == threads * share)
         } / Double(threads * share)
       },
-    ], against: "DispatchQueue")
+    ], against: "DispatchQueue",
+    targets: [.of("PromiseManager", atMost: 1, times: "DispatchQueue")])
 }

@@ -1,7 +1,7 @@
-/// One thing that is measured: a name, and work that says how long each of its units took.
+/// One thing that is measured: a name, and work that says how much each of its units took.
 struct Subject {
   let name: String
-  /// Does the work once, and returns nanoseconds for one unit of it.
+  /// Does the work once, and returns what one unit of it took, in the contest's measure.
   let measure: () -> Double
 }
 
@@ -9,11 +9,41 @@ struct Subject {
 struct Contest {
   let title: String
   let unit: String
-  /// What is counted: nanoseconds, or bytes.
+  /// What is counted: nanoseconds, bytes, or a number.
   var measure = "ns"
   let subjects: [Subject]
   /// What the last column compares with, beside the floor.
   let against: String
+  var targets: [Target] = []
+  /// The most repetitions, where one takes long.
+  var atMost = Int.max
+}
+
+/// What a subject must reach.
+struct Target {
+  let subject: String
+  let bound: Bound
+
+  enum Bound {
+    /// At most so many times what another takes.
+    case times(Double, String)
+    /// At most so much more than what another takes.
+    case beyond(Double, String)
+    case value(Double)
+  }
+
+  /// At most `factor` times what `other` takes.
+  static func of(_ subject: String, atMost factor: Double, times other: String) -> Target {
+    Target(subject: subject, bound: .times(factor, other))
+  }
+
+  static func of(_ subject: String, atMost value: Double, over other: String) -> Target {
+    Target(subject: subject, bound: .beyond(value, other))
+  }
+
+  static func of(_ subject: String, atMost value: Double) -> Target {
+    Target(subject: subject, bound: .value(value))
+  }
 }
 
 /// What the repetitions of one subject gave.

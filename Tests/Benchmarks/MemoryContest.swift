@@ -23,7 +23,11 @@ enum WaitingSteps: String, CaseIterable {
       title: "\(n) steps that wait", unit: "step", measure: "bytes",
       subjects: allCases.map { kind in
         Subject(name: kind.rawValue) { measureElsewhere(kind, n) }
-      }, against: "DispatchQueue")
+      }, against: "DispatchQueue",
+      targets: [
+        .of(manager.rawValue, atMost: 80, over: closures.rawValue),
+        .of(promise.rawValue, atMost: 300),
+      ])
   }
 
   private static func measureElsewhere(_ kind: WaitingSteps, _ n: Int) -> Double {

@@ -1,134 +1,140 @@
 import Foundation
 
-/// All rows of the program; peers that are not installed are left out and named.
+/// What people do with the program, beside those who do it with another.
 struct ProgramContests {
-  let serialq: String
+  let serialq: Queuer
   let jobs: Int
 
-  /// The program built as the README says, or the one that SERIALQ_BINARY names.
-  init?(jobs: Int) {
-    let beside = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-    let path =
-      ProcessInfo.processInfo.environment["SERIALQ_BINARY"]
-      ?? beside.appendingPathComponent("serialq").path
-    guard access(path, X_OK) == 0 else { return nil }
-    serialq = path
-    self.jobs = jobs
-  }
-
   var all: [Contest] { [oneAdd, manyJobs] }
-
-  /// The peers that are not there.
-  static var missing: [String] { ["nq", "tsp"].filter { Program.find($0) == nil } }
 
   // MARK: One add
 
   private var oneAdd: Contest {
     let calls = 20
     var subjects = [
-      Subject(name: "/bin/true") { Self.each(calls, Program(path: "/bin/true", arguments: [])) }
+      Subject(name: "/bin/true") { Self.each(calls, Program("/bin/true")) },
+      Subject(name: "/bin/true, and a line flushed") {
+        let journal = Journal()
+        defer { journal.remove() }
+        let program = Program("/bin/true")
+        return nanoseconds {
+          for _ in 0..<calls {
+            program.run()
+            journal.append(flush: true)
+          }
+        } / Double(calls)
+      },
     ]
-    subjects.append(
-      Subject(name: "serialq add") {
-        let scratch = Scratch()
-        defer { scratch.remove() }
-        let environment = ["SERIALQ_DIR": scratch.path]
-        let gate = scratch.path + "/gate"
-        mkfifo(gate, 0o600)
-        // The first makes the folders, and starts the runner.
-        Program(path: serialq, arguments: ["add", "cat", gate], environment: environment).run()
-        let time = Self.each(
-          calls, Program(path: serialq, arguments: ["add", "true"], environment: environment))
-        Self.open(gate)
-        Program(path: serialq, arguments: ["wait"], environment: environment).run()
-        return time
-      })
-    if let nq = Program.find("nq") {
-      subjects.append(Subject(name: "nq") { Self.nq(nq, calls) })
-    }
-    if let tsp = Program.find("tsp") {
-      subjects.append(Subject(name: "tsp") { Self.tsp(tsp, calls) })
+    for queuer in Queuer.all {
+      subjects.append(
+        Subject(name: queuer.name) {
+          queuer.behindAJob {
+            Self.each(calls, queuer.call(queuer.add + ["true"], in: $0))
+          }
+        })
     }
     return Contest(
-      title: "one call that queues a job", unit: "call", subjects: subjects, against: "nq")
+      title: "one call that queues a job", unit: "call", subjects: subjects, against: "nq",
+      targets: [
+        .of("serialq", atMost: 1.4, times: "/bin/true"), .of("serialq", atMost: 1, times: "nq"),
+        .of("serialq", atMost: 1, times: "tsp"),
+      ])
   }
 
-  private static func each(_ calls: Int, _ program: Program) -> Double {
+  static func each(_ calls: Int, _ program: Program) -> Double {
     nanoseconds { for _ in 0..<calls { precondition(program.run() == 0) } } / Double(calls)
-  }
-
-  /// Behind a job that blocks, so that only the queueing is measured.
-  private static func nq(_ path: String, _ calls: Int) -> Double {
-    let scratch = Scratch()
-    defer { scratch.remove() }
-    let environment = ["NQDIR": scratch.path]
-    let gate = scratch.path + "/gate"
-    mkfifo(gate, 0o600)
-    Program(path: path, arguments: ["-q", "cat", gate], environment: environment).run()
-    let time = each(
-      calls, Program(path: path, arguments: ["-q", "true"], environment: environment))
-    open(gate)
-    Program(path: path, arguments: ["-w"], environment: environment).run()
-    return time
-  }
-
-  private static func tsp(_ path: String, _ calls: Int) -> Double {
-    let scratch = Scratch()
-    defer { scratch.remove() }
-    let environment = ["TS_SOCKET": scratch.path + "/socket", "TMPDIR": scratch.path]
-    let gate = scratch.path + "/gate"
-    mkfifo(gate, 0o600)
-    Program(path: path, arguments: ["cat", gate], environment: environment).run()
-    let time = each(calls, Program(path: path, arguments: ["true"], environment: environment))
-    open(gate)
-    Program(path: path, arguments: ["-w"], environment: environment).run()
-    Program(path: path, arguments: ["-K"], environment: environment).run()
-    return time
-  }
-
-  /// Lets whoever reads the fifo go on: opening waits for the reader.
-  private static func open(_ gate: String) {
-    let descriptor = Foundation.open(gate, O_WRONLY)
-    close(descriptor)
   }
 
   // MARK: Many jobs
 
   private var manyJobs: Contest {
     let (count, serialq) = (jobs, serialq)
+    let loop = "while read -r l; do sh -c \"$l\"; done"
+    var subjects = [
+      Subject(name: "shell loop") {
+        Self.timed(count) { Program("/bin/sh", ["-c", loop], input: $1).run() }
+      },
+      Subject(name: "spawned, logged, flushed") { Self.leastDurable(count) },
+      Subject(name: "serialq run -f") {
+        Self.timed(count) { serialq.call(["run", "-f", $1], in: $0).run() }
+      },
+    ]
+    for queuer in Queuer.all {
+      subjects.append(
+        Subject(name: "\(queuer.name), each added") {
+          Self.timed(count) { scratch, _ in
+            let add = queuer.call(queuer.add + ["true"], in: scratch)
+            for _ in 0..<count { add.run() }
+            let code = queuer.call(queuer.wait, in: scratch).run()
+            if let end = queuer.end { queuer.call(end, in: scratch).run() }
+            return code
+          }
+        })
+    }
+    if let parallel = Program.find("parallel") {
+      subjects.append(
+        Subject(name: "parallel -j1") {
+          Self.timed(count) { Program(parallel, ["-j1", "--will-cite"], input: $1).run() }
+        })
+    }
     return Contest(
       title: "\(count) jobs that do nothing, run one after another", unit: "job",
-      subjects: [
-        Subject(name: "shell loop") {
-          Self.withLines(count) { file, _ in
-            let loop = "while read -r l; do sh -c \"$l\"; done"
-            return Program(path: "/bin/sh", arguments: ["-c", loop], input: file).run()
-          }
-        },
-        Subject(name: "serialq run -f") {
-          Self.withLines(count) { file, environment in
-            Program(path: serialq, arguments: ["run", "-f", file], environment: environment).run()
-          }
-        },
-        Subject(name: "serialq add each, wait") {
-          Self.withLines(count) { _, environment in
-            let add = Program(path: serialq, arguments: ["add", "true"], environment: environment)
-            for _ in 0..<count { add.run() }
-            return Program(path: serialq, arguments: ["wait"], environment: environment).run()
-          }
-        },
-      ], against: "shell loop")
+      subjects: subjects, against: "spawned, logged, flushed",
+      targets: [
+        .of("serialq run -f", atMost: 1.3, times: "shell loop"),
+        .of("serialq, each added", atMost: 2, times: "shell loop"),
+        .of("serialq run -f", atMost: 2e6, over: "shell loop"),
+      ], atMost: 7)
   }
 
-  private static func withLines(
-    _ count: Int, _ work: (_ file: String, _ environment: [String: String]) -> Int32
-  ) -> Double {
+  private static func timed(_ count: Int, _ work: (Scratch, _ file: String) -> Int32) -> Double {
     let scratch = Scratch()
     defer { scratch.remove() }
     let file = scratch.path + "/lines"
-    try? String(repeating: "true\n", count: count).write(
-      toFile: file, atomically: true, encoding: .utf8)
-    let environment = ["SERIALQ_DIR": scratch.path + "/queue"]
-    return nanoseconds { precondition(work(file, environment) == 0) } / Double(count)
+    Scratch.lines(count, to: file)
+    return nanoseconds { precondition(work(scratch, file) == 0) } / Double(count)
+  }
+
+  /// What no program can do without that runs each job once, whatever dies, and keeps what it printed:
+  /// a log for each, a line flushed before it starts, and one when it has ended.
+  private static func leastDurable(_ count: Int) -> Double {
+    let journal = Journal()
+    defer { journal.remove() }
+    let jobs = (0..<count).map {
+      Program("/bin/sh", ["-c", "true"], output: "\(journal.scratch.path)/\($0)")
+    }
+    return nanoseconds {
+      for job in jobs {
+        journal.append(flush: true)
+        job.run()
+        journal.append(flush: false)
+      }
+    } / Double(count)
+  }
+}
+
+/// A file that lines are appended to.
+private struct Journal {
+  let scratch = Scratch()
+  private let descriptor: Int32
+  private let line = [UInt8](repeating: UInt8(ascii: "x"), count: 170)
+
+  init() {
+    descriptor = open(scratch.path + "/journal", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+  }
+
+  func append(flush: Bool) {
+    precondition(write(descriptor, line, line.count) == line.count)
+    // As the program does, and as is enough for a file of which nothing but the size changes.
+    #if canImport(Glibc)
+      if flush { precondition(fdatasync(descriptor) == 0) }
+    #else
+      if flush { precondition(fsync(descriptor) == 0) }
+    #endif
+  }
+
+  func remove() {
+    close(descriptor)
+    scratch.remove()
   }
 }

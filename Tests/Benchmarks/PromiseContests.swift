@@ -7,7 +7,7 @@ func promiseContests(_ n: Int) -> [Contest] {
 }
 
 /// Runs asynchronous work while the calling thread waits.
-private func waiting(for work: @escaping @Sendable () async -> Void) {
+func waiting(for work: @escaping @Sendable () async -> Void) {
   let done = DispatchSemaphore(value: 0)
   Task {
     await work()
@@ -51,7 +51,7 @@ private func chain(_ n: Int) -> Contest {
           gate.wait()
         } / Double(n)
       },
-    ], against: "Task")
+    ], against: "Task", targets: [.of("Promise", atMost: 500)])
 }
 
 /// A task awaits what is there.
@@ -135,5 +135,6 @@ private func running(_ n: Int) -> Contest {
           }
         } / Double(n)
       },
-    ], against: "continuation in a task")
+    ], against: "continuation in a task",
+    targets: [.of("PromiseManager", atMost: 1.5, times: "continuation in a task")])
 }

@@ -9,7 +9,7 @@ struct Report {
   init(_ contest: Contest, repetitions: Int) {
     self.contest = contest
     var samples = contest.subjects.map { _ in Sample() }
-    for _ in 0..<repetitions {
+    for _ in 0..<min(repetitions, contest.atMost) {
       for (index, subject) in contest.subjects.enumerated() {
         samples[index].add(subject.measure())
       }
@@ -17,30 +17,73 @@ struct Report {
     self.samples = samples
   }
 
-  private func ratio(_ index: Int, to name: String?) -> Double? {
-    let base = name.map { name in contest.subjects.firstIndex { $0.name == name } } ?? 0
-    return base.map { samples[index].median / samples[$0].median }
+  private func index(of name: String) -> Int? {
+    contest.subjects.firstIndex { $0.name == name }
   }
 
-  /// A row a subject: the median, its spread, and how many times the first and the peer it is.
+  private func ratio(_ index: Int, to base: Int?) -> Double? {
+    guard let base, samples[base].median != 0 else { return nil }
+    return samples[index].median / samples[base].median
+  }
+
+  /// A row a subject: the median, its spread, and how many times the first and the peer it is; then
+  /// what must be reached.
   var table: String {
     var lines = ["\(contest.title), \(contest.measure) a \(contest.unit)"]
-    let peer = contest.against
-    lines.append(row("", contest.measure, "spread", "x floor", "x \(peer)"))
+    lines.append(row("", contest.measure, "spread", "x floor", "x \(contest.against)"))
     for (index, subject) in contest.subjects.enumerated() {
       let sample = samples[index]
+      let digits = sample.median < 100 && contest.measure != "ns" ? 1 : 0
       lines.append(
         row(
-          subject.name, String(format: "%.0f", sample.median),
-          String(format: "%.0f %%", sample.spread * 100),
-          ratio(index, to: nil).map { String(format: "%.2f", $0) } ?? "",
-          ratio(index, to: peer).map { String(format: "%.2f", $0) } ?? ""))
+          subject.name, Self.number(sample.median, digits),
+          Self.number(sample.spread * 100, 0) + " %",
+          ratio(index, to: 0).map { Self.number($0, 2) } ?? "",
+          ratio(index, to: self.index(of: contest.against)).map { Self.number($0, 2) } ?? ""))
     }
+    for verdict in verdicts { lines.append("  \(verdict.isReached ? "+" : "!") \(verdict.text)") }
     return lines.joined(separator: "\n") + "\n"
   }
 
+  /// What became of a target; none where what it compares with was not measured.
+  struct Verdict {
+    let text: String
+    let isReached: Bool
+  }
+
+  var verdicts: [Verdict] {
+    contest.targets.compactMap { target in
+      guard let subject = index(of: target.subject) else { return nil }
+      let value = samples[subject].median
+      let reached: Double
+      let limit: Double
+      let what: String
+      switch target.bound {
+      case .times(let factor, let name):
+        guard let ratio = ratio(subject, to: index(of: name)) else { return nil }
+        (reached, limit, what) = (ratio, factor, "times \(name)")
+      case .beyond(let most, let name):
+        guard let other = index(of: name) else { return nil }
+        (reached, limit, what) = (
+          value - samples[other].median, most, "\(contest.measure) more than \(name)"
+        )
+      case .value(let most):
+        (reached, limit, what) = (value, most, contest.measure)
+      }
+      let digits = limit < 100 ? 2 : 0
+      let text =
+        "\(target.subject): \(Self.number(reached, digits)) \(what), at most \(Self.number(limit, digits))"
+      return Verdict(
+        text: text + (reached <= limit ? "" : ": missed"), isReached: reached <= limit)
+    }
+  }
+
+  static func number(_ value: Double, _ digits: Int) -> String {
+    String(format: "%.\(digits)f", value)
+  }
+
   private func row(_ cells: String...) -> String {
-    let widths = [24, 10, 8, 9, 18]
+    let widths = [32, 12, 8, 9, 28]
     return zip(cells, widths).enumerated().map { index, cell in
       let padding = String(repeating: " ", count: max(0, cell.1 - cell.0.count))
       return index == 0 ? "  " + cell.0 + padding : padding + cell.0
@@ -54,9 +97,10 @@ struct Report {
       "subjects": contest.subjects.indices.map { index in
         [
           "name": contest.subjects[index].name, "median": samples[index].median,
-          "spread": samples[index].spread, "timesFloor": ratio(index, to: nil) ?? 0,
+          "spread": samples[index].spread, "timesFloor": ratio(index, to: 0) ?? 0,
         ] as [String: Any]
       },
+      "targets": verdicts.map { ["text": $0.text, "reached": $0.isReached] as [String: Any] },
     ]
   }
 }

@@ -2,53 +2,105 @@ import Foundation
 
 // Measures the library and the program beside their peers, all in one run, and prints ratios.
 //
-//   Benchmarks [--short] [--json] [library] [memory] [serialq]
+//   Benchmarks [--short] [--json] [--svg FILE] [--only TEXT]
+//              [library] [memory] [serialq] [growth] [instructions]
 //
-// --short only proves that everything works: few repetitions, few steps.
+// --short only proves that everything works: few repetitions, few steps. --svg draws what a call costs
+// that queues a job, against how many wait. --only measures what has this text in its title.
 
-if CommandLine.arguments.count == 4, CommandLine.arguments[1] == WaitingSteps.option,
-  let kind = WaitingSteps(rawValue: CommandLine.arguments[2]), let n = Int(CommandLine.arguments[3])
+let usage =
+  "usage: Benchmarks [--short] [--json] [--svg FILE] [--only TEXT] "
+  + "[library] [memory] [serialq] [growth] [instructions]"
+
+var words = Array(CommandLine.arguments.dropFirst())
+if words.count == 3, words[0] == WaitingSteps.option, let kind = WaitingSteps(rawValue: words[1]),
+  let n = Int(words[2])
 {
   print(kind.measure(n))
   exit(0)
 }
+if words.count == 3, words[0] == Instructions.option,
+  let work = Instructions.Work(rawValue: words[1]),
+  let n = Int(words[2])
+{
+  work.run(n)
+  exit(0)
+}
 
-let words = Set(CommandLine.arguments.dropFirst())
-let known: Set = ["--short", "--json", "library", "memory", "serialq"]
-guard words.isSubset(of: known) else {
-  print("usage: Benchmarks [--short] [--json] [library] [memory] [serialq]")
+@MainActor func takeValue(of option: String) -> String? {
+  guard let place = words.firstIndex(of: option), place + 1 < words.count else { return nil }
+  defer { words.removeSubrange(place...place + 1) }
+  return words[place + 1]
+}
+let svg = takeValue(of: "--svg")
+let only = takeValue(of: "--only")
+let known: Set = [
+  "--short", "--json", "library", "memory", "serialq", "growth", "instructions",
+]
+guard Set(words).isSubset(of: known) else {
+  print(usage)
   exit(125)
 }
 let isShort = words.contains("--short")
-let sections = words.subtracting(["--short", "--json"])
+let sections = Set(words).subtracting(["--short", "--json"])
 func includes(_ section: String) -> Bool { sections.isEmpty || sections.contains(section) }
 
 let steps = isShort ? 1_000 : 100_000
+let serialq = Queuer.serialq
 var contests: [Contest] = []
+var growths: [Growth] = []
 var missing: [String] = []
-if includes("library") { contests += libraryContests(steps) + promiseContests(steps) }
+var queues: QueueContests?
+
+if includes("library") {
+  contests += libraryContests(steps) + promiseContests(steps)
+  // What is not in the toolchain is not a peer that can be measured in one run.
+  missing.append("PromiseKit, NIO: packages, which this one does without")
+}
 if includes("memory") {
-  if let memory = WaitingSteps.contest(max(steps, 100_000)) {
+  if let memory = WaitingSteps.contest(100_000) {
     contests.append(memory)
   } else {
     missing.append("memory: the system does not say here")
   }
 }
-if includes("serialq") {
-  if let programs = ProgramContests(jobs: isShort ? 20 : 1_000) {
-    contests += programs.all
-    missing += ProgramContests.missing.map { "\($0): not installed" }
+if includes("serialq"), let serialq {
+  let made = QueueContests(serialq, waiting: isShort ? 1_000 : 100_000)
+  contests += ProgramContests(serialq: serialq, jobs: isShort ? 20 : 1_000).all + made.all
+  queues = made
+}
+if includes("instructions") {
+  if let instructions = Instructions.contest(serialq) {
+    contests.append(instructions)
   } else {
-    missing.append("serialq: not built, or not named by SERIALQ_BINARY")
+    missing.append("instructions: valgrind is not installed")
+  }
+}
+if includes("serialq") || includes("growth") { missing += Queuer.missing }
+
+if let only { contests = contests.filter { $0.title.contains(only) } }
+let reports = contests.map { Report($0, repetitions: isShort ? 3 : 9) }
+queues?.remove()
+
+if includes("growth") {
+  let sizes = isShort ? [10, 100] : [1_000, 10_000, 100_000, 1_000_000]
+  growths.append(.library(sizes, repetitions: isShort ? 1 : 5))
+  let programs = Growth.programs(
+    isShort ? [1, 10] : [1, 10, 100, 900] + sizes, repetitions: isShort ? 1 : 3)
+  growths.append(programs)
+  if let svg {
+    try Plot(growth: programs).svg.write(toFile: svg, atomically: true, encoding: .utf8)
   }
 }
 
-let reports = contests.map { Report($0, repetitions: isShort ? 3 : 9) }
 if words.contains("--json") {
-  let all: [String: Any] = ["reports": reports.map(\.json), "missing": missing]
+  let all: [String: Any] = [
+    "reports": reports.map(\.json), "growth": growths.map(\.json), "missing": missing,
+  ]
   let data = try JSONSerialization.data(withJSONObject: all, options: [.sortedKeys])
   print(String(decoding: data, as: UTF8.self))
 } else {
   for report in reports { print(report.table) }
+  for growth in growths { print(growth.table) }
   for name in missing { print("missing: \(name)") }
 }

@@ -2,7 +2,6 @@
 extension CommandTable {
   static let list = CommandSpec(
     name: .list,
-    aliases: ["ls"],
     summary: "list the jobs",
     synopsis: ["list [options]"],
     description: [

@@ -12,10 +12,39 @@ enum CommandTable {
     127 not found, 128+n ended by signal n.
     """
 
-  static let commands: [CommandSpec] = [
-    add, run, list, status, show, log, wait, ack, cancel, retry, move, edit, pause, resume, clean,
-    set, queues, completion, help,
-  ]
+  static var commands: [CommandSpec] { CommandName.allCases.map(command) }
+
+  /// What there is to say of a command.
+  ///
+  /// One at a time: to put all of them together takes longer than what most calls are for.
+  static func command(_ name: CommandName) -> CommandSpec {
+    switch name {
+    case .add: add
+    case .run: run
+    case .list: list
+    case .status: status
+    case .show: show
+    case .log: log
+    case .wait: wait
+    case .ack: ack
+    case .cancel: cancel
+    case .retry: retry
+    case .move: move
+    case .edit: edit
+    case .pause: pause
+    case .resume: resume
+    case .clean: clean
+    case .set: set
+    case .queues: queues
+    case .completion: completion
+    case .help: help
+    }
+  }
+
+  /// The command that `word` names, by its name or an alias.
+  static func command(called word: Bytes) -> CommandSpec? {
+    CommandName(called: word).map(command)
+  }
 
   /// Understood beside the options of each command.
   static let everywhere: [OptionSpec] = [
@@ -27,20 +56,25 @@ enum CommandTable {
     Example("serialq add 'make && make test'", "a command line"),
     Example("serialq wait && echo done", "when all is done"),
   ]
-
-  static func command(_ name: CommandName) -> CommandSpec? {
-    commands.first { $0.name == name }
-  }
-
-  /// The command that `word` names, by its name or an alias.
-  static func command(called word: Bytes) -> CommandSpec? {
-    commands.first { $0.words.contains { $0.utf8.elementsEqual(word) } }
-  }
 }
 
 enum CommandName: String, CaseIterable {
   case add, run, list, status, show, log, wait, ack, cancel, retry, move, edit, pause, resume
   case clean, set, queues, completion, help
+
+  /// The command that `word` names, by its name or an alias.
+  init?(called word: Bytes) {
+    guard let name = Self.allCases.first(where: { $0.isCalled(word) }) else { return nil }
+    self = name
+  }
+
+  private func isCalled(_ word: Bytes) -> Bool {
+    rawValue.utf8.elementsEqual(word) || aliases.contains { $0.utf8.elementsEqual(word) }
+  }
+
+  var aliases: [String] { self == .list ? ["ls"] : [] }
+
+  var words: [String] { [rawValue] + aliases }
 }
 
 /// An option's long name; what it means belongs to the command.
@@ -56,7 +90,6 @@ enum OptionName: String, CaseIterable {
 
 struct CommandSpec {
   var name: CommandName
-  var aliases: [String] = []
   var summary: String
   /// What may follow `serialq`, a form a line.
   var synopsis: [String]
@@ -67,8 +100,6 @@ struct CommandSpec {
   var options: [OptionSpec]
   var operands: Operands
   var examples: [Example]
-
-  var words: [String] { [name.rawValue] + aliases }
 
   /// The command's own options and those understood everywhere.
   var allOptions: [OptionSpec] { options + CommandTable.everywhere }

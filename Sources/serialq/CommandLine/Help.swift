@@ -1,7 +1,7 @@
 /// The help texts, made from the command table; no line is wider than 80 columns.
 enum Help {
   static func text(of name: CommandName?) -> String {
-    name.flatMap(CommandTable.command).map(command) ?? overview
+    name.map { command(CommandTable.command($0)) } ?? overview
   }
 
   private static let width = 80
@@ -9,7 +9,7 @@ enum Help {
   /// One screen: what the program is, its commands, its exit codes, and examples.
   private static var overview: String {
     let commands = CommandTable.commands.map { command in
-      (command.words.joined(separator: ", "), command.summary)
+      (command.name.words.joined(separator: ", "), command.summary)
     }
     return """
       serialq - \(CommandTable.tagline)
@@ -28,7 +28,7 @@ enum Help {
   }
 
   private static func command(_ command: CommandSpec) -> String {
-    let names = command.words.joined(separator: ", ")
+    let names = command.name.words.joined(separator: ", ")
     let usage = command.synopsis.map { "  serialq \($0)" }.joined(separator: "\n")
     let paragraphs = command.description.map { wrapped($0, indent: 0) }
     // Those that are understood everywhere are in the manual: this is to fit on a screen.

@@ -46,7 +46,7 @@ extension Invocation {
       return (CommandTable.status, words[...])
     }
     if let command = CommandTable.command(called: first) { return (command, words.dropFirst()) }
-    let meant = Suggestion.closest(to: first, among: CommandTable.commands.flatMap(\.words))
+    let meant = Suggestion.closest(to: first, among: CommandName.allCases.flatMap(\.words))
     let suggestion = meant.map { "; did you mean \($0)?" } ?? ""
     throw Failure(
       Visible.text(first), "unknown command\(suggestion)",

@@ -8,7 +8,7 @@ extension Session {
     for id in added.found where messageTraits.isTerminal || !call.json {
       output.message("serialq: job \(id) waits with the same command; it was not added again")
     }
-    let text = JobID.ranges(of: ids).map(\.text).joined(separator: " ")
+    let text = JobID.text(of: ids, separator: " ")
     if call.json { result(json: json(ids, folder)) } else { output.result("\(text)\n") }
     if added.isPaused, call.startsRunner { tellPaused(call.job.queue) }
     if let failure = added.failure { throw failure.adding(queued(ids, call)) }
@@ -21,7 +21,7 @@ extension Session {
   }
 
   private func queued(_ ids: [JobID], _ call: Invocation.Add) -> String {
-    let text = JobID.ranges(of: ids).map(\.text).joined(separator: ", ")
+    let text = JobID.text(of: ids, separator: ", ")
     let jobs = ids.count == 1 ? "Job \(text) is" : "Jobs \(text) are"
     let option = QueueName.option(for: call.job.queue)
     return "\(jobs) queued all the same; do not add again. See: serialq status\(option)"

@@ -45,7 +45,8 @@ struct Adding {
       if isUnique { _ = try reader.read(into: &queue) }
       let (commands, found) = isUnique ? unknown(to: queue) : (commands, [])
       let ids = try append(commands, to: &scope)
-      var added = Added(ids: Array(Set(ids + found)).sorted(), found: found)
+      var added = Added(ids: ids, found: found)
+      if !found.isEmpty { added.ids = Set(ids + found).sorted() }
       added.isPaused = try scope.isPaused()
       guard startsRunner, !added.isPaused else { return added }
       do throws(Failure) {

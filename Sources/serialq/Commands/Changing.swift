@@ -41,7 +41,7 @@ extension Session {
   }
 
   /// Tells a person what was done; a script knows by the exit code.
-  func tell(_ text: String) {
+  mutating func tell(_ text: String) {
     if messageTraits.isTerminal { output.message(text) }
   }
 }

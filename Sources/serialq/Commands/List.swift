@@ -28,7 +28,7 @@ extension Session {
     return json.bytes
   }
 
-  private func table(_ jobs: [Job]) -> String {
+  private mutating func table(_ jobs: [Job]) -> String {
     var columns = Columns(headings: [
       .init(title: "ID", alignment: .right), .init(title: "STATE"),
       .init(title: "EXIT", alignment: .right), .init(title: "TIME", alignment: .right),

@@ -17,7 +17,7 @@ extension Session {
   }
 
   /// The job that ran last, or runs; says which on a terminal.
-  private func lastJob(in name: String) throws(Failure) -> JobID {
+  private mutating func lastJob(in name: String) throws(Failure) -> JobID {
     guard let job = try readQueue(named: name)?.1.lastStarted else {
       throw Failure(
         "log", "no job of queue \(name) has run yet",

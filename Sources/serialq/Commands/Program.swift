@@ -34,10 +34,11 @@ struct Session {
   var output = Output()
 
   /// What may be printed to standard output.
-  let traits = TerminalTraits(of: STDOUT_FILENO, variable: Machine.variable)
+  private(set) lazy var traits = TerminalTraits(of: STDOUT_FILENO, variable: Machine.variable)
 
   /// What may be printed to standard error.
-  let messageTraits = TerminalTraits(of: STDERR_FILENO, variable: Machine.variable)
+  private(set) lazy var messageTraits = TerminalTraits(
+    of: STDERR_FILENO, variable: Machine.variable)
 
   mutating func perform(_ invocation: Invocation) throws(Failure) -> ExitCode {
     switch invocation {

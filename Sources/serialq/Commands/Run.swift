@@ -25,7 +25,7 @@ extension Session {
       }, wake: { wakeUp.wake() })
     // Last of what can fail, or jobs would be queued by a call that says that it could not run.
     if let ids = try adding?.append(to: folder, startsRunner: false).ids, messageTraits.isTerminal {
-      let text = JobID.ranges(of: ids).map(\.text).joined(separator: ", ")
+      let text = JobID.text(of: ids, separator: ", ")
       output.message(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
     }
     // Obeyed here and not between two pieces of output: who takes the output may have stopped
@@ -91,7 +91,7 @@ extension Session {
     output.message("See what went wrong: serialq log\(QueueName.option(for: queue)) \(id)")
   }
 
-  private func tellResult(_ follower: Follower) -> ExitCode {
+  private mutating func tellResult(_ follower: Follower) -> ExitCode {
     let failed = follower.failed
     let isLeft = follower.queue.isPaused && follower.queue.count(.waiting) > 0
     if messageTraits.isTerminal || !failed.isEmpty {

@@ -16,7 +16,11 @@ struct Environments: Sendable {
 
   /// The key for these variables, whose file is durable on return.
   func store(_ variables: [Bytes], in scope: JournalScope) throws(Failure) -> Bytes {
-    let content = Bytes(variables.map { $0 + [0] }.joined())
+    var content = Bytes()
+    for variable in variables {
+      content += variable
+      content.append(0)
+    }
     let hash = hash(content)
     for attempts in 0... {
       let key = attempts == 0 ? hash : hash + Bytes("-\(attempts)".utf8)

@@ -84,13 +84,37 @@ extension JobID {
   /// Ascending ids as ranges.
   static func ranges(of ids: some Sequence<JobID>) -> [ClosedRange<JobID>] {
     var ranges: [ClosedRange<JobID>] = []
-    for id in ids {
-      if let last = ranges.last, last.upperBound + 1 == id {
-        ranges[ranges.count - 1] = last.lowerBound...id
-      } else {
-        ranges.append(id...id)
-      }
-    }
+    forEachRange(of: ids) { ranges.append($0...$1) }
     return ranges
+  }
+
+  /// Ascending ids as people write them: `3-7, 9`.
+  ///
+  /// Every `add` prints one, and a generic type that is used for the first time costs it as much as
+  /// everything it does before it writes: hence no array of ranges.
+  static func text(of ids: [JobID], separator: String) -> String {
+    var text = ""
+    forEachRange(of: ids) { first, last in
+      if !text.isEmpty { text += separator }
+      text += first == last ? "\(first)" : "\(first)-\(last)"
+    }
+    return text
+  }
+
+  private static func forEachRange(
+    of ids: some Sequence<JobID>, _ body: (_ first: JobID, _ last: JobID) -> Void
+  ) {
+    var range: (first: JobID, last: JobID)?
+    for id in ids {
+      if let (first, last) = range {
+        guard last + 1 != id else {
+          range = (first, id)
+          continue
+        }
+        body(first, last)
+      }
+      range = (id, id)
+    }
+    if let (first, last) = range { body(first, last) }
   }
 }

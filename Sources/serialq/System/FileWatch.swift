@@ -13,7 +13,7 @@
   /// a second.
   final class FileWatch: Sendable {
     private enum Source {
-      case events(FileDescriptor)
+      case events(FileDescriptor, watches: [Int32])
       case alarm(WakeUpPipe, Locked<any DispatchSourceTimer>)
     }
 
@@ -22,7 +22,7 @@
     /// Watches these folders, not what is in folders inside them.
     init(folders: [Bytes]) throws(SystemError) {
       do {
-        source = .events(try Self.events(folders))
+        source = try Self.events(folders)
       } catch  where error.code == EMFILE || error.code == ENOSPC {
         // A process that has no descriptor left fails here once more, and is told so.
         source = try Self.alarm()
@@ -30,13 +30,19 @@
     }
 
     deinit {
-      if case .alarm(_, let timer) = source { timer.withLock { $0.cancel() } }
+      switch source {
+      case .events(let events, let watches):
+        // Else closing takes milliseconds, and so would the end of every `wait`: with watches left, Linux
+        // has it wait until all its processors have let go of them.
+        for watch in watches { inotify_rm_watch(events.raw, watch) }
+      case .alarm(_, let timer): timer.withLock { $0.cancel() }
+      }
     }
 
     /// Has input when something happened; for ``waitForInput(on:timeoutMilliseconds:)``.
     var descriptor: Int32 {
       switch source {
-      case .events(let events): events.raw
+      case .events(let events, _): events.raw
       case .alarm(let pipe, _): pipe.descriptor
       }
     }
@@ -45,7 +51,7 @@
     /// files, so that a change made while looking wakes again.
     func drain() {
       switch source {
-      case .events(let events):
+      case .events(let events, _):
         withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
           while read(events.raw, buffer.baseAddress, buffer.count) > 0 || errno == EINTR {}
         }
@@ -53,18 +59,18 @@
       }
     }
 
-    private static func events(_ folders: [Bytes]) throws(SystemError) -> FileDescriptor {
+    private static func events(_ folders: [Bytes]) throws(SystemError) -> Source {
       let flags = Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK)
       let events = FileDescriptor(owning: try retrying("inotify_init1") { inotify_init1(flags) })
       let mask = UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE)
-      for folder in folders {
-        _ = try folder.withCPath { path in
+      let watches = try folders.map { (folder) throws(SystemError) in
+        try folder.withCPath { path in
           Result { () throws(SystemError) in
             try retrying("inotify_add_watch") { inotify_add_watch(events.raw, path, mask) }
           }
         }.get()
       }
-      return events
+      return .events(events, watches: watches)
     }
 
     private static func alarm() throws(SystemError) -> Source {

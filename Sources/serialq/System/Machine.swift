@@ -8,13 +8,8 @@
 enum Machine {
   /// The value of a variable, by `getenv(3)`.
   static func variable(_ name: StaticString) -> Bytes? {
-    name.withUTF8Buffer { name in
-      (Bytes(name) + [0]).withUnsafeBufferPointer { name in
-        name.withMemoryRebound(to: CChar.self) { name in
-          name.baseAddress.flatMap { getenv($0) }.map(bytes)
-        }
-      }
-    }
+    // A literal ends with a NUL.
+    getenv(UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)).map(bytes)
   }
 
   /// Every `NAME=VALUE` of the environment, byte for byte: `environ(7)`.

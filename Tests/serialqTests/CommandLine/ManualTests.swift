@@ -30,7 +30,7 @@ import Testing
   private static var table: [String] {
     var texts: [String] = []
     for command in CommandTable.commands {
-      texts.append("\(command.words.joined(separator: ", ")) -- \(command.summary)")
+      texts.append("\(command.name.words.joined(separator: ", ")) -- \(command.summary)")
       texts += command.synopsis.map { form in
         "serialq " + form.replacing("...", with: " ...").replacing("|", with: " | ")
       }

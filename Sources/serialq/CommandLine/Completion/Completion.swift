@@ -29,7 +29,9 @@ struct Completion: Equatable {
     let last = words.last ?? []
     let before = words.dropLast()
     let isOption = (before.first ?? last).first == UInt8(ascii: "-")
-    if let command = isOption ? CommandTable.status : before.first.flatMap(CommandTable.command) {
+    if let command = isOption
+      ? CommandTable.status : before.first.flatMap(CommandTable.command(called:))
+    {
       self.init(Scan(command, isOption ? before : before.dropFirst()), last)
     } else {
       self.init(wanted: before.isEmpty ? Completion.commands : .words([]))

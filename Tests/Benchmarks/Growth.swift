@@ -1,0 +1,157 @@
+import Foundation
+import SerialPromises
+
+/// What one unit costs at one size after the other.
+struct Growth {
+  let title: String
+  let measure: String
+  let series: [Series]
+  /// How many times what it costs at the size before it may cost at the last.
+  var atMost: (factor: Double, size: Int)?
+
+  struct Series {
+    let name: String
+    let points: [(size: Int, cost: Double)]
+
+    /// Interleaved, so that a slow moment hits all sizes.
+    init(_ name: String, sizes: [Int], repetitions: Int, _ measure: (Int) -> Double) {
+      self.name = name
+      var samples = sizes.map { _ in Sample() }
+      for _ in 0..<repetitions {
+        for (index, size) in sizes.enumerated() { samples[index].add(measure(size)) }
+      }
+      points = zip(sizes, samples).map { ($0, $1.median) }
+    }
+  }
+
+  // MARK: What is measured
+
+  /// Steps, links, cancels and deallocations.
+  static func library(_ sizes: [Int], repetitions: Int) -> Growth {
+    func series(_ name: String, _ work: (Int) -> Double) -> Series {
+      Series(name, sizes: sizes, repetitions: repetitions) { work($0) / Double($0) }
+    }
+    return Growth(
+      title: "the library, so many at once", measure: "ns",
+      series: [
+        // What memory itself costs, once there is more of it than the processor keeps at hand.
+        series("the floor: an array of them") { n in
+          let floor = Floor()
+          let tally = Tally()
+          return nanoseconds {
+            for number in 0..<n { floor.add { tally.add(number) } }
+            floor.runAll()
+            precondition(tally.count == n)
+          }
+        },
+        series("a step, added and run") { n in
+          let manager = PromiseManager()
+          let tally = Tally()
+          return nanoseconds {
+            fill(manager, n, tally)
+            manager.resume()
+            precondition(tally.count == n)
+          }
+        },
+        series("a link, made and passed") { n in
+          nanoseconds {
+            let deferred = Deferred<Int>()
+            var last = deferred.promise
+            for number in 0..<n { last = last.then { $0 &+ number } }
+            deferred.fulfil(0)
+            precondition((try? last.wait()) != nil)
+          }
+        },
+        series("a step, cancelled") { n in
+          let manager = PromiseManager()
+          manager.pause()
+          let handles = (0..<n).map { _ in manager.add { then in then() } }
+          return nanoseconds { for handle in handles { handle.cancel() } }
+        },
+        series("a step, thrown away") { n in
+          var manager: PromiseManager? = PromiseManager()
+          if let manager { fill(manager, n, Tally()) }
+          return nanoseconds { manager = nil }
+        },
+      ], atMost: (1.3, sizes.dropFirst().first ?? 0))
+  }
+
+  private static func fill(_ manager: PromiseManager, _ n: Int, _ tally: Tally) {
+    manager.pause()
+    for number in 0..<n {
+      manager.add { then in
+        tally.add(number)
+        then()
+      }
+    }
+  }
+
+  /// One call that queues a job, while so many wait.
+  static func programs(_ sizes: [Int], repetitions: Int) -> Growth {
+    Growth(
+      title: "one call that queues a job, while so many wait", measure: "ms",
+      series: Queuer.all.map { queuer in
+        let possible = sizes.filter { $0 <= queuer.most }
+        return Series(queuer.name, sizes: possible, repetitions: repetitions) { size in
+          queuer.behindAJob(waiting: size, discards: true) {
+            ProgramContests.each(20, queuer.call(queuer.add + ["true"], in: $0)) / 1e6
+          }
+        }
+      })
+  }
+
+  // MARK: How it is told
+
+  private var sizes: [Int] { Set(series.flatMap { $0.points.map(\.size) }).sorted() }
+
+  var table: String {
+    var lines = ["\(title), \(measure) each"]
+    lines.append(row([""] + sizes.map { "\($0)" }))
+    for series in series {
+      let cells = sizes.map { size in
+        series.points.first { $0.size == size }.map { Report.number($0.cost, digits($0.cost)) }
+          ?? "-"
+      }
+      lines.append(row([series.name] + cells))
+    }
+    for verdict in verdicts { lines.append("  \(verdict.isReached ? "+" : "!") \(verdict.text)") }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private var verdicts: [Report.Verdict] {
+    guard let atMost else { return [] }
+    return series.compactMap { series in
+      guard let base = series.points.first(where: { $0.size == atMost.size }),
+        let last = series.points.last
+      else { return nil }
+      let ratio = last.cost / base.cost
+      let text =
+        "\(series.name): \(Report.number(ratio, 2)) times at \(last.size) what it is at \(base.size), "
+        + "at most \(Report.number(atMost.factor, 2))"
+      let isReached = ratio <= atMost.factor
+      return Report.Verdict(text: text + (isReached ? "" : ": missed"), isReached: isReached)
+    }
+  }
+
+  private func digits(_ value: Double) -> Int { value < 10 ? 2 : 0 }
+
+  private func row(_ cells: [String]) -> String {
+    cells.enumerated().map { index, cell in
+      let padding = String(repeating: " ", count: max(0, (index == 0 ? 26 : 12) - cell.count))
+      return index == 0 ? "  " + cell + padding : padding + cell
+    }.joined()
+  }
+
+  var json: [String: Any] {
+    [
+      "title": title, "measure": measure,
+      "series": series.map { series in
+        [
+          "name": series.name,
+          "points": series.points.map { ["size": Double($0.size), "cost": $0.cost] },
+        ] as [String: Any]
+      },
+      "targets": verdicts.map { ["text": $0.text, "reached": $0.isReached] as [String: Any] },
+    ]
+  }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import SerialPromises
+
+/// How many instructions something takes, as callgrind counts them: the same in every run, so that a
+/// change of one in a hundred can be seen.
+enum Instructions {
+  /// What the program runs so many of, and nothing else.
+  enum Work: String, CaseIterable {
+    case step = "a step, added and run"
+    case link = "a link, made and passed"
+
+    func run(_ count: Int) {
+      switch self {
+      case .step: runSteps(count)
+      case .link: runLinks(count)
+      }
+    }
+  }
+
+  /// The option by which it does.
+  static let option = "--run"
+
+  static func contest(_ serialq: Queuer?) -> Contest? {
+    guard let valgrind = Program.find("valgrind") else { return nil }
+    let own = CommandLine.arguments[0]
+    var subjects = Work.allCases.map { work in
+      Subject(name: work.rawValue) {
+        let few = count(valgrind, own, [option, work.rawValue, "10000"])
+        return (count(valgrind, own, [option, work.rawValue, "20000"]) - few) / 10_000
+      }
+    }
+    if let serialq {
+      for words in [["--version"], ["add", "--no-start", "true"]] {
+        subjects.append(
+          Subject(name: "serialq " + words.joined(separator: " ")) {
+            let scratch = Scratch()
+            defer { scratch.remove() }
+            // The first makes the folders, and keeps the environment.
+            serialq.call(words, in: scratch).run()
+            return count(valgrind, serialq.path, words, serialq.environment(scratch))
+          })
+      }
+    }
+    return Contest(
+      title: "instructions, by callgrind", unit: "call", measure: "instructions",
+      subjects: subjects, against: Work.step.rawValue, atMost: 1)
+  }
+
+  private static func count(
+    _ valgrind: String, _ program: String, _ words: [String], _ environment: [String: String] = [:]
+  ) -> Double {
+    let options = ["--tool=callgrind", "--callgrind-out-file=/dev/null", program]
+    let text = Program.messages(of: valgrind, options + words, environment)
+    let line = text.split(separator: "\n").first { $0.contains("Collected :") }
+    return line?.split(separator: " ").last.flatMap { Double($0) } ?? .nan
+  }
+
+  private static func runSteps(_ count: Int) {
+    let manager = PromiseManager()
+    let tally = Tally()
+    manager.pause()
+    for number in 0..<count {
+      manager.add { then in
+        tally.add(number)
+        then()
+      }
+    }
+    manager.resume()
+    precondition(tally.count == count)
+  }
+
+  private static func runLinks(_ count: Int) {
+    let deferred = Deferred<Int>()
+    var last = deferred.promise
+    for number in 0..<count { last = last.then { $0 &+ number } }
+    deferred.fulfil(0)
+    precondition((try? last.wait()) != nil)
+  }
+}
