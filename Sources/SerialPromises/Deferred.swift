@@ -20,6 +20,12 @@ public final class Deferred<Value: Sendable>: Sendable {
 
   /// Makes a pending promise.
   ///
+  /// ```swift
+  /// let deferred = Deferred<Int>("answer")
+  /// ask { answer in deferred.fulfil(answer) }
+  /// let answer = try await deferred.promise.value
+  /// ```
+  ///
   /// - Parameters:
   ///   - name: What the promise is called in errors and diagnostics.
   ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
@@ -43,11 +49,23 @@ public final class Deferred<Value: Sendable>: Sendable {
   }
 
   /// The promise that only this can settle.
+  ///
+  /// ```swift
+  /// let deferred = Deferred<Int>("answer")
+  /// ask { answer in deferred.fulfil(answer) }
+  /// let answer = try await deferred.promise.value
+  /// ```
   public var promise: Promise<Value> { Promise(hot: core) }
 
   /// Fulfils the promise; if it is settled already, that is reported and nothing changes.
   ///
   /// A promise that was cancelled is left as it is without a report: its owner may not know yet.
+  ///
+  /// ```swift
+  /// let deferred = Deferred<Int>("answer")
+  /// ask { answer in deferred.fulfil(answer) }
+  /// let answer = try await deferred.promise.value
+  /// ```
   ///
   /// - Parameter value: The promise's value.
   public func fulfil(_ value: Value) {
@@ -56,12 +74,22 @@ public final class Deferred<Value: Sendable>: Sendable {
 
   /// Fails the promise; if it is settled already, that is reported and nothing changes.
   ///
+  /// ```swift
+  /// fetchName { name, error in
+  ///   if let name { deferred.fulfil(name) } else { deferred.fail(error ?? Missing()) }
+  /// }
+  /// ```
+  ///
   /// - Parameter error: Why there is no value.
   public func fail(_ error: any Error) {
     if !tryFail(error) { reportLate() }
   }
 
   /// Fulfils the promise unless it is settled already.
+  ///
+  /// ```swift
+  /// if !deferred.tryFulfil(43) { show("somebody was first") }
+  /// ```
   ///
   /// - Parameter value: The promise's value.
   /// - Returns: Whether this settled it.
@@ -71,6 +99,10 @@ public final class Deferred<Value: Sendable>: Sendable {
   }
 
   /// Fails the promise unless it is settled already.
+  ///
+  /// ```swift
+  /// deferred.tryFail(TooSlow())  // nothing, if there was an answer in time
+  /// ```
   ///
   /// - Parameter error: Why there is no value.
   /// - Returns: Whether this settled it.
@@ -83,6 +115,13 @@ public final class Deferred<Value: Sendable>: Sendable {
   ///
   /// A rise of no more than the smallest step of a `Float` is ignored. A fall, a value over 1, and
   /// progress of a promise that is settled change nothing and are reported.
+  ///
+  /// ```swift
+  /// let deferred = Deferred<String>()
+  /// let transfer = Transfer(file) { error in if let error { deferred.tryFail(error) } }
+  /// deferred.onCancel { transfer.stop() }
+  /// deferred.progress(0.5)
+  /// ```
   ///
   /// - Parameter fraction: From 0 to 1.
   public func progress(_ fraction: Double) {
@@ -110,6 +149,13 @@ public final class Deferred<Value: Sendable>: Sendable {
   ///
   /// The handler is called once, on the thread that cancels, and before those who wait are told;
   /// if the promise has been cancelled already, now, on this thread.
+  ///
+  /// ```swift
+  /// let deferred = Deferred<String>()
+  /// let transfer = Transfer(file) { error in if let error { deferred.tryFail(error) } }
+  /// deferred.onCancel { transfer.stop() }
+  /// deferred.progress(0.5)
+  /// ```
   ///
   /// - Parameter handler: Calls the work off.
   public func onCancel(_ handler: @escaping @Sendable () -> Void) {

@@ -7,6 +7,13 @@
 #endif
 
 /// A mistake in the use of the library that changed nothing but should be known.
+///
+/// ```swift
+/// let failures = Diagnostics { diagnostic in
+///   guard case .unhandledFailure(let promise, let error) = diagnostic else { return }
+///   log.warning("\(promise): \(error)")
+/// }
+/// ```
 public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   /// `then` was called a second time. Only the first call counted.
   case thenCalledAgain(StepIdentity)
@@ -39,9 +46,15 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .thenCalledAgain(let step):
-      "\(step) called `then` again; the first call counted, this one changed nothing"
+      """
+      \(step) called `then` again; the first call counted, this one changed nothing; \
+      call it once on each path
+      """
     case .thenCalledLate(let step):
-      "\(step) called `then` after a time limit had ended it; the call changed nothing"
+      """
+      \(step) called `then` after a time limit had ended it; the call changed nothing, but what the \
+      step did may have overlapped with the next; stop it in `onCancel`, or pass `waitsForThen: true`
+      """
     case .refused(let error):
       "a step was refused and will not run: \(error)"
     case .selfWait(let step):
@@ -54,11 +67,17 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
       the promise is settled: ignored
       """
     case .settledAgain(let promise):
-      "\(promise) was settled again; the first time counted, this changed nothing"
+      """
+      \(promise) was settled again; the first time counted, this changed nothing; \
+      settle it once, or use `tryFulfil` and `tryFail` where several race
+      """
     case .unhandledFailure(let promise, let error):
       "\(promise) failed and nobody looked: \(error); end the chain with `catch`"
     case .cannotRetry(let promise):
-      "\(promise) was not made from a task that can begin again; retry the cold promise before it"
+      """
+      \(promise) is tried once only, as its work has begun already; \
+      call `retry` on a promise that is made from a task, before it is started
+      """
     }
   }
 
@@ -84,12 +103,20 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
 /// ```
 public struct Diagnostics: Sendable {
   /// One line on standard error for each diagnostic.
+  ///
+  /// ```swift
+  /// let loud = PromiseManager(diagnostics: .standardError)
+  /// ```
   public static let standardError = Diagnostics { diagnostic in
     let line = Array("SerialPromises: \(diagnostic)\n".utf8)
     _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
 
   /// Reports nothing.
+  ///
+  /// ```swift
+  /// let careless = PromiseManager(diagnostics: .silent)
+  /// ```
   public static let silent = Diagnostics { _ in }
 
   private static let current = Locked(Diagnostics.standardError)
@@ -97,6 +124,10 @@ public struct Diagnostics: Sendable {
   /// Where diagnostics go that no manager has its own place for.
   ///
   /// Any thread may read or set it.
+  ///
+  /// ```swift
+  /// Diagnostics.shared = Diagnostics { diagnostic in log.warning("\(diagnostic)") }
+  /// ```
   public static var shared: Diagnostics {
     get { current.withLock { $0 } }
     set {
@@ -111,9 +142,23 @@ public struct Diagnostics: Sendable {
   }
 
   /// Hands a diagnostic on.
+  ///
+  /// ```swift
+  /// let both = Diagnostics { diagnostic in
+  ///   log.warning("\(diagnostic)")
+  ///   Diagnostics.silent.report(diagnostic)
+  /// }
+  /// ```
   public let report: @Sendable (Diagnostic) -> Void
 
   /// Makes a place for diagnostics.
+  ///
+  /// ```swift
+  /// let both = Diagnostics { diagnostic in
+  ///   log.warning("\(diagnostic)")
+  ///   Diagnostics.silent.report(diagnostic)
+  /// }
+  /// ```
   ///
   /// - Parameter report: Called on the thread that made the mistake, with no lock held.
   public init(_ report: @escaping @Sendable (Diagnostic) -> Void) {

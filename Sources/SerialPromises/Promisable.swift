@@ -16,9 +16,24 @@
 /// ```
 public protocol Promisable: Sendable {
   /// What a step does: start the work and call `then` when it is done.
+  ///
+  /// ```swift
+  /// let handler: Promisable.Handler = { then in download { then() } }
+  /// manager.add(handler)
+  /// ```
   typealias Handler = @Sendable (_ then: Then) -> Void
 
   /// The work of the step. Read once, by the thread that adds the step.
+  ///
+  /// ```swift
+  /// var handler: Handler {
+  ///   let handler = work.handler
+  ///   return { then in
+  ///     log.append("begins")
+  ///     handler(then)
+  ///   }
+  /// }
+  /// ```
   var handler: Handler { get }
 }
 
@@ -29,12 +44,32 @@ public protocol Promisable: Sendable {
 /// ```
 public struct Step: Promisable {
   /// What the step is called in events, errors and diagnostics.
+  ///
+  /// ```swift
+  /// let step = Step("upload") { then in
+  ///   upload(file) { error in then(error) }
+  /// }
+  /// let shown = step.name ?? "a step"  // upload
+  /// ```
   public let name: String?
 
   /// The work of the step.
+  ///
+  /// ```swift
+  /// let again = Step("upload again", step.handler)
+  /// manager.add(step)
+  /// manager.add(again)
+  /// ```
   public let handler: Handler
 
   /// Makes a step.
+  ///
+  /// ```swift
+  /// let step = Step("upload") { then in
+  ///   upload(file) { error in then(error) }
+  /// }
+  /// let shown = step.name ?? "a step"  // upload
+  /// ```
   ///
   /// - Parameters:
   ///   - name: What the step is called in events, errors and diagnostics.
@@ -46,11 +81,29 @@ public struct Step: Promisable {
 }
 
 /// Which step an event or an error speaks of.
+///
+/// ```swift
+/// func title(of step: StepIdentity) -> String {
+///   step.name ?? "No. \(step.id)"
+/// }
+/// ```
 public struct StepIdentity: Sendable, Hashable, CustomStringConvertible {
   /// The step's number in its manager, counted from 1 in the order of adding.
+  ///
+  /// ```swift
+  /// func title(of step: StepIdentity) -> String {
+  ///   step.name ?? "No. \(step.id)"
+  /// }
+  /// ```
   public let id: Int
 
   /// The name that the step was added with.
+  ///
+  /// ```swift
+  /// func title(of step: StepIdentity) -> String {
+  ///   step.name ?? "No. \(step.id)"
+  /// }
+  /// ```
   public let name: String?
 
   /// The name in quotes or, without a name, the number: `step "upload"`, `step 3`.

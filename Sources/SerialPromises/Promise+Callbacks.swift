@@ -5,6 +5,10 @@ import Dispatch
 extension Promise {
   /// Calls back with the value, if there is one.
   ///
+  /// ```swift
+  /// page.fulfilled { text in show(text) }
+  /// ```
+  ///
   /// - Parameters:
   ///   - queue: Where the handler runs; nil means on a global queue.
   ///   - handler: Is given the value.
@@ -19,6 +23,10 @@ extension Promise {
   }
 
   /// Calls back with the error, if the promise fails; the failure then counts as looked at.
+  ///
+  /// ```swift
+  /// page.failed { error in show(error) }
+  /// ```
   ///
   /// - Parameters:
   ///   - queue: Where the handler runs; nil means on a global queue.
@@ -40,6 +48,10 @@ extension Promise {
   ///
   /// An event takes time in proportion to the links between the promise and the one that is at
   /// work.
+  ///
+  /// ```swift
+  /// page.progressed { fraction in show("\(Int(fraction * 100)) %") }
+  /// ```
   ///
   /// - Parameters:
   ///   - queue: Where the handler runs; nil means on a global queue.

@@ -6,6 +6,10 @@ import Dispatch
 extension Promise {
   /// Goes on with the value.
   ///
+  /// ```swift
+  /// let greeting = login().then { user in "Hello, \(user.name)" }
+  /// ```
+  ///
   /// - Parameters:
   ///   - queue: Where the handler runs; nil means on a global queue.
   ///   - handler: Makes another value of it. Throwing fails the new promise. Not called when this
@@ -43,6 +47,10 @@ extension Promise {
   /// Turns the value into another; unlike with `then`, a promise stays a value, and nothing is
   /// counted as a step of its own in the progress.
   ///
+  /// ```swift
+  /// let name = login().map { user in user.name }
+  /// ```
+  ///
   /// - Parameters:
   ///   - queue: Where the handler runs; nil means on a global queue.
   ///   - transform: Makes the other value. Throwing fails the new promise.
@@ -55,6 +63,12 @@ extension Promise {
   }
 
   /// Has a look at the value, which goes on down the chain.
+  ///
+  /// ```swift
+  /// let avatar = login()
+  ///   .get { user in show("\(user.name) is here") }
+  ///   .then { user in fetchAvatar(of: user) }
+  /// ```
   ///
   /// - Parameters:
   ///   - queue: Where the handler runs; nil means on a global queue.
@@ -71,6 +85,10 @@ extension Promise {
 
   /// Has a look at the outcome, which goes on down the chain.
   ///
+  /// ```swift
+  /// let page = fetch(url).tap { outcome in show(outcome) }
+  /// ```
+  ///
   /// - Parameters:
   ///   - queue: Where the handler runs; nil means on a global queue.
   ///   - handler: Is given the outcome.
@@ -86,6 +104,13 @@ extension Promise {
   }
 
   /// Does something however the promise ends, and passes the outcome on.
+  ///
+  /// ```swift
+  /// let length =
+  ///   page
+  ///   .then { text in text.count }
+  ///   .finally { show("loaded") }
+  /// ```
   ///
   /// - Parameters:
   ///   - queue: Where the handler runs; nil means on a global queue.
@@ -105,6 +130,10 @@ extension Promise {
 
   /// Puts a value in the place of a failure.
   ///
+  /// ```swift
+  /// let text = fetch("missing").recover { _ in "no text" }
+  /// ```
+  ///
   /// - Parameters:
   ///   - queue: Where the handler runs; nil means on a global queue.
   ///   - handler: Makes the value from the error. Throwing fails the new promise.
@@ -119,6 +148,10 @@ extension Promise {
   }
 
   /// Puts another promise in the place of a failure.
+  ///
+  /// ```swift
+  /// let page = fetch(mirror).recover { _ in fetch(origin) }
+  /// ```
   ///
   /// - Parameters:
   ///   - queue: Where the handler runs; nil means on a global queue.
@@ -137,6 +170,12 @@ extension Promise {
 
   /// Puts a value in the place of a failure of one type; others go on down the chain.
   ///
+  /// ```swift
+  /// let length = fetch("missing")
+  ///   .then { text in try parse(text) }
+  ///   .recover(from: Missing.self) { _ in 0 }  // what `parse` throws is still a failure
+  /// ```
+  ///
   /// - Parameters:
   ///   - type: The type of error that is dealt with here.
   ///   - queue: Where the handler runs; nil means on a global queue.
@@ -153,6 +192,10 @@ extension Promise {
   }
 
   /// Puts another promise in the place of a failure of one type; others go on down the chain.
+  ///
+  /// ```swift
+  /// let copy = fetch(mirror).recover(from: Missing.self) { _ in fetch(origin) }
+  /// ```
   ///
   /// - Parameters:
   ///   - type: The type of error that is dealt with here.
@@ -172,6 +215,12 @@ extension Promise {
   }
 
   /// Ends a chain by dealing with its failure.
+  ///
+  /// ```swift
+  /// fetch("missing")
+  /// .then { text in show(text) }
+  /// .catch { error in show(error) }
+  /// ```
   ///
   /// - Parameters:
   ///   - queue: Where the handler runs; nil means on a global queue.

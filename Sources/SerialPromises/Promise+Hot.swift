@@ -3,6 +3,13 @@ import Dispatch
 extension Promise {
   /// A promise that is fulfilled.
   ///
+  /// ```swift
+  /// func page(_ url: String) -> Promise<String> {
+  ///   if let text = cache[url] { return .value(text) }
+  ///   return fetch(url)
+  /// }
+  /// ```
+  ///
   /// - Parameters:
   ///   - value: Its value.
   ///   - file: Where the promise is made, for diagnostics.
@@ -16,6 +23,12 @@ extension Promise {
 
   /// A promise that has failed.
   ///
+  /// ```swift
+  /// func find(_ url: String) -> Promise<String> {
+  ///   url.isEmpty ? .failure(Missing()) : fetch(url)
+  /// }
+  /// ```
+  ///
   /// - Parameters:
   ///   - error: Why.
   ///   - file: Where the promise is made, for diagnostics.
@@ -28,6 +41,10 @@ extension Promise {
   }
 
   /// A promise that is fulfilled after some time; cancelling it ends the wait.
+  ///
+  /// ```swift
+  /// let reminder = Promise.value("Save your work", after: .milliseconds(5))
+  /// ```
   ///
   /// - Parameters:
   ///   - value: Its value.
@@ -44,6 +61,10 @@ extension Promise {
   }
 
   /// A promise that fails after some time; cancelling it ends the wait.
+  ///
+  /// ```swift
+  /// let avatar = Promise.race([fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30))])
+  /// ```
   ///
   /// - Parameters:
   ///   - error: Why.
@@ -70,6 +91,10 @@ extension Promise {
   }
 
   /// Does some work on a dispatch queue, starting now.
+  ///
+  /// ```swift
+  /// let sum = Promise.on(.global()) { checksum(file) }
+  /// ```
   ///
   /// - Parameters:
   ///   - queue: Where the work runs.
@@ -107,6 +132,12 @@ public func firstly<Value: Sendable>(
 }
 
 /// Begins a chain with some work that is done now, on this thread.
+///
+/// ```swift
+/// firstly { try parse("text") }
+/// .then { length in show(length) }
+/// .catch { error in show(error) }
+/// ```
 ///
 /// - Parameters:
 ///   - file: Where the promise is made, for diagnostics.

@@ -5,6 +5,10 @@ import Dispatch
 extension Promise {
   /// Goes on with the value, on the main actor.
   ///
+  /// ```swift
+  /// let shown = login().then { @MainActor user in label.text = user.name }
+  /// ```
+  ///
   /// - Parameter handler: Makes another value of it. Throwing fails the new promise.
   /// - Returns: A promise of what the handler returns.
   public func then<Output: Sendable>(
@@ -14,6 +18,13 @@ extension Promise {
   }
 
   /// Goes on with the value, on the main actor, with further work.
+  ///
+  /// ```swift
+  /// let avatar = login().then { @MainActor user in
+  ///   label.text = "avatar of \(user.name)"
+  ///   return fetchAvatar(of: user)
+  /// }
+  /// ```
   ///
   /// - Parameter handler: Begins the work. Throwing fails the new promise.
   /// - Returns: A promise that ends as the one that the handler returns.
@@ -25,6 +36,10 @@ extension Promise {
 
   /// Turns the value into another, on the main actor.
   ///
+  /// ```swift
+  /// let title = login().map { @MainActor user in "\(label.text), \(user.name)" }
+  /// ```
+  ///
   /// - Parameter transform: Makes the other value. Throwing fails the new promise.
   /// - Returns: A promise of the other value.
   public func map<Output: Sendable>(
@@ -35,6 +50,10 @@ extension Promise {
 
   /// Has a look at the value, on the main actor.
   ///
+  /// ```swift
+  /// let page = fetch(url).get { @MainActor text in label.text = text }
+  /// ```
+  ///
   /// - Parameter handler: Is given the value. Throwing fails the new promise.
   /// - Returns: A promise of the same value.
   public func get(_ handler: @escaping @MainActor @Sendable (Value) throws -> Void) -> Promise {
@@ -42,6 +61,10 @@ extension Promise {
   }
 
   /// Has a look at the outcome, on the main actor.
+  ///
+  /// ```swift
+  /// let told = fetch(url).tap { @MainActor outcome in label.text = "\(outcome)" }
+  /// ```
   ///
   /// - Parameter handler: Is given the outcome.
   /// - Returns: A promise that ends in the same way.
@@ -53,6 +76,10 @@ extension Promise {
 
   /// Does something on the main actor, however the promise ends.
   ///
+  /// ```swift
+  /// fetch(url).finally { @MainActor in label.text = "loaded" }
+  /// ```
+  ///
   /// - Parameter handler: Cleans up. What it throws takes the place of the outcome.
   /// - Returns: A promise that ends in the same way.
   @discardableResult
@@ -61,6 +88,10 @@ extension Promise {
   }
 
   /// Puts a value in the place of a failure, on the main actor.
+  ///
+  /// ```swift
+  /// let text = fetch("missing").recover { @MainActor _ in label.text }
+  /// ```
   ///
   /// - Parameter handler: Makes the value from the error. Throwing fails the new promise.
   /// - Returns: A promise of the value of this one or, if this fails, of the handler.
@@ -71,6 +102,13 @@ extension Promise {
   }
 
   /// Puts another promise in the place of a failure, on the main actor.
+  ///
+  /// ```swift
+  /// let page = fetch(mirror).recover { @MainActor error in
+  ///   label.text = "\(error), trying elsewhere"
+  ///   return fetch(origin)
+  /// }
+  /// ```
   ///
   /// - Parameter handler: Begins something else. Throwing fails the new promise.
   /// - Returns: A promise of the value of this one or, if this fails, of the handler's promise.
@@ -83,6 +121,10 @@ extension Promise {
 
   /// Ends a chain by dealing with its failure, on the main actor.
   ///
+  /// ```swift
+  /// fetch("missing").catch { @MainActor error in label.text = "\(error)" }
+  /// ```
+  ///
   /// - Parameter handler: Is given the error. Throwing fails the new promise.
   /// - Returns: A promise that is fulfilled when there was nothing to deal with, or it was.
   @discardableResult
@@ -94,6 +136,10 @@ extension Promise {
 
   /// Calls back with the value, on the main actor.
   ///
+  /// ```swift
+  /// page.fulfilled { @MainActor text in label.text = text }
+  /// ```
+  ///
   /// - Parameter handler: Is given the value.
   /// - Returns: The promise itself.
   @discardableResult
@@ -103,6 +149,10 @@ extension Promise {
 
   /// Calls back with the error, on the main actor.
   ///
+  /// ```swift
+  /// page.failed { @MainActor error in label.text = "\(error)" }
+  /// ```
+  ///
   /// - Parameter handler: Is given the error.
   /// - Returns: The promise itself.
   @discardableResult
@@ -111,6 +161,10 @@ extension Promise {
   }
 
   /// Calls back with the progress, on the main actor.
+  ///
+  /// ```swift
+  /// page.progressed { @MainActor fraction in bar.text = "\(Int(fraction * 100)) %" }
+  /// ```
   ///
   /// - Parameter handler: Is given the progress, above 0 and up to 1.
   /// - Returns: The promise itself.

@@ -3,6 +3,10 @@ extension Promise {
   ///
   /// Cancelling the new promise cancels the handler's task.
   ///
+  /// ```swift
+  /// let page = login().then { user in try await load(user.name) }
+  /// ```
+  ///
   /// - Parameter handler: Makes another value of it. Throwing fails the new promise.
   /// - Returns: A promise of what the handler returns.
   public func then<Output: Sendable>(
@@ -15,6 +19,12 @@ extension Promise {
   ///
   /// Cancelling the new promise cancels the handler's task.
   ///
+  /// ```swift
+  /// let avatar = login().then { user in
+  ///   fetchAvatar(of: try await refresh(user))
+  /// }
+  /// ```
+  ///
   /// - Parameter handler: Begins further work. Throwing fails the new promise.
   /// - Returns: A promise that ends as the one that the handler returns.
   public func then<Output: Sendable>(
@@ -24,6 +34,10 @@ extension Promise {
   }
 
   /// Puts a value in the place of a failure, asynchronously.
+  ///
+  /// ```swift
+  /// let copy = fetch(mirror).recover { _ in try await load(origin) }
+  /// ```
   ///
   /// - Parameter handler: Makes the value from the error. Throwing fails the new promise.
   /// - Returns: A promise of the value of this one or, if this fails, of the handler.
@@ -38,6 +52,12 @@ extension Promise {
 
   /// Ends a chain by dealing with its failure, asynchronously.
   ///
+  /// ```swift
+  /// fetch("missing").catch { error in
+  ///   if await !isOffline() { show(error) }
+  /// }
+  /// ```
+  ///
   /// - Parameter handler: Is given the error. Throwing fails the new promise.
   /// - Returns: A promise that is fulfilled when there was nothing to deal with, or it was.
   @discardableResult
@@ -51,6 +71,12 @@ extension Promise {
   }
 
   /// Does something, asynchronously, however the promise ends, and passes the outcome on.
+  ///
+  /// ```swift
+  /// fetch(url).finally {
+  ///   if await isOffline() { show("offline") }
+  /// }
+  /// ```
   ///
   /// - Parameter handler: Cleans up. What it throws takes the place of the outcome.
   /// - Returns: A promise that ends in the same way.
@@ -70,6 +96,10 @@ extension Promise {
   ///
   /// Cancelling the task that awaits ends the wait with a `CancellationError`, and cancels the
   /// promise as ``cancel()`` does if nobody else wants its outcome.
+  ///
+  /// ```swift
+  /// let text = try await fetch(url).value
+  /// ```
   ///
   /// - Throws: Why the promise failed, or `CancellationError`.
   nonisolated(nonsending) public var value: Value {

@@ -7,6 +7,10 @@ extension Promise {
   /// a handler on which the promise depends, and on the main thread when a handler on which it
   /// depends has to run there.
   ///
+  /// ```swift
+  /// let sum = try Promise.on(.global()) { checksum(file) }.wait()
+  /// ```
+  ///
   /// - Parameter timeout: How long to wait; nil means for ever.
   /// - Returns: The value.
   /// - Throws: Why the promise failed, or ``PromiseError/timedOut(_:)``; the promise goes on then.

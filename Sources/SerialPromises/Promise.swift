@@ -58,6 +58,12 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// The task is called on the thread that demands the promise. If both closures go away uncalled,
   /// the promise fails with ``PromiseError/abandonedPromise(_:)``.
   ///
+  /// ```swift
+  /// let answer = Promise<Int>("answer") { resolve, _ in
+  ///   ask { answer in resolve(answer) }
+  /// }
+  /// ```
+  ///
   /// - Parameters:
   ///   - name: What the promise is called in errors and diagnostics.
   ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
@@ -113,6 +119,10 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   ///
   /// The work runs in a task of its own; cancelling the promise cancels that task.
   ///
+  /// ```swift
+  /// let page = Promise("page") { try await load(url) }
+  /// ```
+  ///
   /// - Parameters:
   ///   - name: What the promise is called in errors and diagnostics.
   ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
@@ -143,6 +153,10 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   ///
   /// Takes time in proportion to the links that have not been demanded before.
   ///
+  /// ```swift
+  /// page.start()  // loads now, whoever asks for the value later
+  /// ```
+  ///
   /// - Returns: The promise itself.
   @discardableResult
   public func start() -> Promise {
@@ -155,6 +169,11 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// Starts the promise, and ends the step when it is settled.
   ///
   /// The promise's progress is the step's. Cancelling the step cancels the promise, if it can be.
+  ///
+  /// ```swift
+  /// let page = Promise { try await load(url) }
+  /// manager.add(page)  // begins when its turn has come
+  /// ```
   public var handler: Handler {
     { then in
       then.onCancel { core.cancel() }
@@ -167,6 +186,14 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   // MARK: Looking
 
   /// Where a promise is on its way.
+  ///
+  /// ```swift
+  /// switch page.state {
+  /// case .pending: show("loading")
+  /// case .fulfilled(let text): show(text)
+  /// case .failed(let error): show(error)
+  /// }
+  /// ```
   public enum State: Sendable {
     /// It is not settled.
     case pending
@@ -177,6 +204,14 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   }
 
   /// Where the promise is on its way; a failure that is read here counts as looked at.
+  ///
+  /// ```swift
+  /// switch page.state {
+  /// case .pending: show("loading")
+  /// case .fulfilled(let text): show(text)
+  /// case .failed(let error): show(error)
+  /// }
+  /// ```
   public var state: State {
     switch core.look()?.result(of: Value.self) {
     case nil: .pending
@@ -188,6 +223,10 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// How far the work has come, from 0 to 1.
   ///
   /// Takes time in proportion to the links between the promise and the one that is at work.
+  ///
+  /// ```swift
+  /// let percent = Int(page.progress * 100)
+  /// ```
   public var progress: Double { core.currentProgress }
 
   /// Calls the promise off.
@@ -199,6 +238,10 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// settled promise stays as it is.
   ///
   /// Takes time in proportion to the promises that are cancelled.
+  ///
+  /// ```swift
+  /// if other.cancel() { show("called off") }  // unless it was settled already
+  /// ```
   ///
   /// - Returns: Whether this cancelled the promise.
   @discardableResult

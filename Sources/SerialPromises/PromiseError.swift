@@ -1,4 +1,14 @@
 /// Why a step or a promise did not end by itself, or why a request could not be met.
+///
+/// ```swift
+/// do {
+///   _ = try await manager.run { try await load(url) }
+/// } catch PromiseError.closed {
+///   show("closed: nothing was loaded")
+/// } catch PromiseError.full(let capacity) {
+///   show("\(capacity) steps wait already")
+/// }
+/// ```
 public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The last reference to the step's `then` went away and nobody had called it.
   case abandoned(StepIdentity)
@@ -39,7 +49,7 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
     case .noPromises:
       "there was no promise to choose from; pass at least one"
     case .cancelled(let step):
-      "\(step) was cancelled"
+      "\(step) was cancelled and ended without its `then`; its work may still be going on"
     case .full(let capacity):
       "the manager is full: \(capacity) steps wait; add later, or await `addWhenRoom`"
     case .closed:
@@ -50,7 +60,7 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
       wait after the step, or in a detached task that the step does not wait for
       """
     case .timedOut(let duration):
-      "not done within \(duration)"
+      "not done within \(duration); the work may still be going on"
     }
   }
 }

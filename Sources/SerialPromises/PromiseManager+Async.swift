@@ -37,6 +37,12 @@ extension PromiseManager {
   /// A paused manager in which steps wait is not idle. Returns early when the calling task is
   /// cancelled. Called from inside a running step, which would wait for itself, it reports
   /// ``Diagnostic/selfWait(_:)`` and returns at once.
+  ///
+  /// ```swift
+  /// manager.add { then in download { then() } }
+  /// await manager.idle()
+  /// show("all done")
+  /// ```
   nonisolated(nonsending) public func idle() async {
     if let step = RunningStep.waitingForItself(order) { return report(.selfWait(step)) }
     let ticket = Locked<Int?>(nil)
@@ -54,6 +60,11 @@ extension PromiseManager {
   /// Blocks the thread until nothing runs and nothing waits: for command-line code and tests.
   ///
   /// Do not call it on the queue that the manager runs its handlers on, nor in asynchronous code.
+  ///
+  /// ```swift
+  /// manager.add { then in download { then() } }
+  /// try manager.waitUntilIdle(timeout: .seconds(60))
+  /// ```
   ///
   /// - Parameter timeout: How long to wait; nil means for ever.
   /// - Throws: ``PromiseError/timedOut(_:)``, or ``PromiseError/selfWait(_:)`` when a handler
@@ -91,6 +102,13 @@ extension PromiseManager {
   ///
   /// The step keeps its place in the order of adding meanwhile. Without a capacity there is
   /// always room.
+  ///
+  /// ```swift
+  /// let manager = PromiseManager(capacity: 2)
+  /// for url in urls {
+  ///   try await manager.addWhenRoom { then in upload(url) { error in then(error) } }
+  /// }
+  /// ```
   ///
   /// - Parameters:
   ///   - name: What the step is called in events, errors and diagnostics.

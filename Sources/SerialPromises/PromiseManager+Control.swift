@@ -1,5 +1,11 @@
 extension PromiseManager {
   /// Lets the running step end and starts no other until `resume()`.
+  ///
+  /// ```swift
+  /// manager.pause()
+  /// manager.add { then in download { then() } }
+  /// let backlog = "\(manager.waitingCount) to go"  // 1 to go
+  /// ```
   public func pause() {
     order.withLock { $0.isPaused = true }
   }
@@ -7,6 +13,15 @@ extension PromiseManager {
   /// Goes on after `pause()` or after a failure that stopped the manager, and forgets the failure.
   ///
   /// Steps that wait run on this thread, or where `on:` says.
+  ///
+  /// ```swift
+  /// let manager = PromiseManager(onFailure: .stop)
+  /// manager.add { then in upload("missing") { error in then(error) } }
+  /// if let failure = manager.failure {
+  ///   log.warning("stopped: \(failure)")
+  ///   manager.resume()  // goes on with the step after the one that failed
+  /// }
+  /// ```
   public func resume() {
     let (claims, failure) = order.transition { order, _ in
       order.isPaused = false
@@ -17,32 +32,67 @@ extension PromiseManager {
   }
 
   /// Whether the manager starts no further step until it is resumed.
+  ///
+  /// ```swift
+  /// let button = manager.isPaused ? "Resume" : "Pause"
+  /// ```
   public var isPaused: Bool {
     order.withLock { $0.isPaused }
   }
 
   /// Why the manager stopped, under the policy ``FailurePolicy/stop``; nil once it is resumed.
+  ///
+  /// ```swift
+  /// let manager = PromiseManager(onFailure: .stop)
+  /// manager.add { then in upload("missing") { error in then(error) } }
+  /// if let failure = manager.failure {
+  ///   log.warning("stopped: \(failure)")
+  ///   manager.resume()  // goes on with the step after the one that failed
+  /// }
+  /// ```
   public var failure: (any Error)? {
     order.withLock { $0.failure }
   }
 
   /// Refuses further steps; those that are there still run.
+  ///
+  /// ```swift
+  /// manager.close()
+  /// let late = manager.add { then in download { then() } }
+  /// if case .failed(let error) = await late.outcome { show(error) }  // PromiseError.closed
+  /// ```
   public func close() {
     order.withLock { $0.isClosed = true }
   }
 
   /// Whether the manager refuses further steps.
+  ///
+  /// ```swift
+  /// if !manager.isClosed {
+  ///   manager.add { then in download { then() } }
+  /// }
+  /// ```
   public var isClosed: Bool {
     order.withLock { $0.isClosed }
   }
 
   /// How many steps wait; the running one is not counted.
+  ///
+  /// ```swift
+  /// manager.pause()
+  /// manager.add { then in download { then() } }
+  /// let backlog = "\(manager.waitingCount) to go"  // 1 to go
+  /// ```
   public var waitingCount: Int {
     order.withLock { $0.waitingCount }
   }
 
   /// How far the queue has come, from 0 to 1: the steps that are over and the progress of the
   /// running one, over all steps that were added since the manager was last idle.
+  ///
+  /// ```swift
+  /// let bar = String(repeating: "#", count: Int(manager.progress * 20))
+  /// ```
   public var progress: Double {
     order.withLock { $0.progress }
   }
@@ -50,12 +100,22 @@ extension PromiseManager {
   /// Cancels every step that waits, and tells the one that runs.
   ///
   /// Steps that are added afterwards run. Takes time in proportion to the steps that wait.
+  ///
+  /// ```swift
+  /// manager.cancelAll()
+  /// await manager.idle()  // the running step has ended
+  /// ```
   public func cancelAll() {
     order.transition { _ = $0.cancelAll(&$1) }
   }
 
   /// Cancels every step, and ends the running one without its `then` if it takes longer than a
   /// grace period.
+  ///
+  /// ```swift
+  /// manager.cancelAll(grace: .seconds(5))
+  /// await manager.idle()  // after five seconds at most, if the running handler has returned
+  /// ```
   ///
   /// - Parameters:
   ///   - grace: How long the running step may go on after it was told.

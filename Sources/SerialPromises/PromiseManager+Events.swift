@@ -1,5 +1,17 @@
 extension PromiseManager {
   /// What happens in a manager.
+  ///
+  /// ```swift
+  /// for await event in events {
+  ///   switch event {
+  ///   case .added(let step): show("\(step) waits")
+  ///   case .started(let step): show("\(step) runs")
+  ///   case .finished(let step, _, let duration): show("\(step) took \(duration ?? .zero)")
+  ///   case .cancelled(let step): show("\(step) will not run")
+  ///   case .idle: return
+  ///   }
+  /// }
+  /// ```
   public enum Event: Sendable {
     /// A step entered the queue.
     case added(StepIdentity)
@@ -17,6 +29,15 @@ extension PromiseManager {
   ///
   /// Costs nothing when nobody listens. The sequence ends when the manager goes away; listening
   /// does not keep it alive.
+  ///
+  /// ```swift
+  /// let events = manager.events()
+  /// manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+  /// for await event in events {
+  ///   if case .finished(let step, let outcome, _) = event { show("\(step) \(outcome)") }
+  ///   if case .idle = event { break }
+  /// }
+  /// ```
   ///
   /// - Parameter limit: How many events are kept for a listener that does not keep up; when there
   ///   are more, the oldest are dropped.

@@ -37,6 +37,10 @@ public final class PromiseManager: Sendable {
 
   /// Makes a manager with nothing to do.
   ///
+  /// ```swift
+  /// let manager = PromiseManager(on: .global(), onFailure: .stop, capacity: 100)
+  /// ```
+  ///
   /// - Parameters:
   ///   - queue: Where handlers run; nil means on the thread that made the step runnable. Pass
   ///     `.main` for the main actor.
@@ -63,6 +67,10 @@ public final class PromiseManager: Sendable {
   ///
   /// Takes constant time, beside the time of the steps that run on this thread because of it.
   ///
+  /// ```swift
+  /// manager.add { then in download { then() } }
+  /// ```
+  ///
   /// - Parameter handler: The work; it has to call `then`.
   /// - Returns: The step's handle. A step that was refused, because the manager is closed or
   ///   full, has failed with that error, will never run, and is reported as a ``Diagnostic``.
@@ -73,6 +81,11 @@ public final class PromiseManager: Sendable {
 
   /// Adds a named step.
   ///
+  /// ```swift
+  /// let upload = Step("upload") { then in self.upload(file) { error in then(error) } }
+  /// manager.add(upload)
+  /// ```
+  ///
   /// - Parameter step: The step.
   /// - Returns: The step's handle.
   @discardableResult
@@ -81,6 +94,11 @@ public final class PromiseManager: Sendable {
   }
 
   /// Adds a step of any type.
+  ///
+  /// ```swift
+  /// let page = Promise { try await load(url) }
+  /// manager.add(page)  // begins when its turn has come
+  /// ```
   ///
   /// - Parameter step: The step. Its `handler` is read now.
   /// - Returns: The step's handle.

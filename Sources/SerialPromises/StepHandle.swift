@@ -1,4 +1,12 @@
 /// How a step ended.
+///
+/// ```swift
+/// switch await handle.outcome {
+/// case .succeeded: show("done")
+/// case .failed(let error): show("failed: \(error)")
+/// case .cancelled: show("cancelled")
+/// }
+/// ```
 public enum StepOutcome: Sendable {
   /// `then` was called without an error.
   case succeeded
@@ -11,6 +19,10 @@ public enum StepOutcome: Sendable {
   case cancelled
 
   /// Throws why the step did not succeed.
+  ///
+  /// ```swift
+  /// try await handle.outcome.get()
+  /// ```
   ///
   /// - Throws: The step's error, or `CancellationError`.
   public func get() throws {
@@ -26,8 +38,21 @@ public enum StepOutcome: Sendable {
 ///
 /// A handle may be thrown away; the step runs all the same. It does not keep the manager alive,
 /// and the outcome can be asked for as long as the handle exists.
+///
+/// ```swift
+/// let handle = manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+/// handle.cancel()  // while it waits: `upload` is never called
+/// ```
 public struct StepHandle: Sendable {
   /// Where a step is on its way.
+  ///
+  /// ```swift
+  /// switch handle.state {
+  /// case .waiting: show("waiting")
+  /// case .running: show("running")
+  /// case .over(let outcome): show("over: \(outcome)")
+  /// }
+  /// ```
   public enum State: Sendable {
     /// It has not begun.
     case waiting
@@ -55,14 +80,32 @@ public struct StepHandle: Sendable {
 
   /// The step's number in its manager, counted from 1 in the order of adding; 0 if the step was
   /// refused.
+  ///
+  /// ```swift
+  /// let handle = manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+  /// let title = "\(handle.id): \(handle.name ?? "step")"  // 2: upload
+  /// ```
   public let id: Int
 
   /// The name that the step was added with.
+  ///
+  /// ```swift
+  /// let handle = manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+  /// let title = "\(handle.id): \(handle.name ?? "step")"  // 2: upload
+  /// ```
   public var name: String? {
     segment.lock.withLock { _ in segment.slot(id).pointee.record?.name }
   }
 
   /// Where the step is on its way; it may have moved on when you look at it.
+  ///
+  /// ```swift
+  /// switch handle.state {
+  /// case .waiting: show("waiting")
+  /// case .running: show("running")
+  /// case .over(let outcome): show("over: \(outcome)")
+  /// }
+  /// ```
   public var state: State {
     segment.lock.withLock { _ in
       switch segment.slot(id).pointee.stage {
@@ -78,6 +121,14 @@ public struct StepHandle: Sendable {
   /// Cancelling the waiting task neither cancels the step nor ends the wait. A running step
   /// that waits for a later step of its own manager is told so: it gets
   /// ``PromiseError/selfWait(_:)`` as outcome at once.
+  ///
+  /// ```swift
+  /// switch await handle.outcome {
+  /// case .succeeded: show("done")
+  /// case .failed(let error): show("failed: \(error)")
+  /// case .cancelled: show("cancelled")
+  /// }
+  /// ```
   public var outcome: StepOutcome {
     get async {
       if case .over(let outcome) = state { return outcome }
@@ -97,6 +148,11 @@ public struct StepHandle: Sendable {
   /// A step that waits will never run. A step that runs is told, through its `then`'s
   /// ``Then/onCancel(_:)`` and, if it was added with `run`, by cancelling its task; it still ends
   /// by calling `then`. A step that is over stays as it is.
+  ///
+  /// ```swift
+  /// let handle = manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+  /// handle.cancel()  // while it waits: `upload` is never called
+  /// ```
   public func cancel() {
     segment.lock.transition { order, consequences in
       _ = order.cancel(id, in: segment, &consequences)
@@ -107,6 +163,11 @@ public struct StepHandle: Sendable {
   ///
   /// What the step started may still be running afterwards, beside the next step: only the step
   /// knows how to stop it. Its handler must have returned before the next step can begin.
+  ///
+  /// ```swift
+  /// let handle = manager.add { then in upload(file) { error in then(error) } }
+  /// handle.cancel(grace: .seconds(5))  // its `then` is waited for so long at most
+  /// ```
   ///
   /// - Parameters:
   ///   - grace: How long the step may go on after it was told.

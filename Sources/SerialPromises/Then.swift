@@ -21,6 +21,14 @@ public struct Then: Sendable {
   /// If the handler has returned already, the steps that can run now run on the calling thread,
   /// or where the manager's `on:` says.
   ///
+  /// ```swift
+  /// manager.add { then in
+  ///   upload(file) { error in
+  ///     if let error { then(error) } else { then() }
+  ///   }
+  /// }
+  /// ```
+  ///
   /// - Parameter error: Why the step failed; nil if it succeeded.
   public func callAsFunction(_ error: (any Error)? = nil) {
     token.call(error)
@@ -34,6 +42,13 @@ public struct Then: Sendable {
   ///
   /// A handler that holds `then` keeps it from being noticed as dropped.
   ///
+  /// ```swift
+  /// manager.add { then in
+  ///   let transfer = Transfer(file) { error in then(error) }
+  ///   then.onCancel { transfer.stop() }
+  /// }
+  /// ```
+  ///
   /// - Parameter handler: Calls the work off.
   public func onCancel(_ handler: @escaping @Sendable () -> Void) {
     let isCancelled = token.lock.withLock { $0.onCancel(token.id, handler) }
@@ -41,6 +56,13 @@ public struct Then: Sendable {
   }
 
   /// Whether the step has been asked to stop; false when it is over.
+  ///
+  /// ```swift
+  /// manager.add { then in
+  ///   for url in urls where !then.isCancelled { show(url) }
+  ///   then(then.isCancelled ? CancellationError() : nil)
+  /// }
+  /// ```
   public var isCancelled: Bool {
     token.lock.withLock { $0.isRunning(token.id) && $0.isCancelRequested }
   }
@@ -48,6 +70,16 @@ public struct Then: Sendable {
   /// Reports how far the step has come.
   ///
   /// A fall, or a value outside 0…1, changes nothing and is reported as a ``Diagnostic``.
+  ///
+  /// ```swift
+  /// manager.add { then in
+  ///   for (index, url) in urls.enumerated() {
+  ///     show(url)
+  ///     then.progress(Double(index + 1) / Double(urls.count))
+  ///   }
+  ///   then()
+  /// }
+  /// ```
   ///
   /// - Parameter fraction: From 0 to 1.
   public func progress(_ fraction: Double) {

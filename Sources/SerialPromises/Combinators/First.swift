@@ -1,6 +1,20 @@
 /// All of the promises of which one should have been fulfilled failed.
+///
+/// ```swift
+/// Promise.any([fetch(mirror), fetch("missing")]).catch { error in
+///   guard let failure = error as? AllFailed else { throw error }
+///   for error in failure.errors { show(error) }
+/// }
+/// ```
 public struct AllFailed: Error, CustomStringConvertible {
   /// Why each failed, in the order of the promises; empty if there was none.
+  ///
+  /// ```swift
+  /// Promise.any([fetch(mirror), fetch("missing")]).catch { error in
+  ///   guard let failure = error as? AllFailed else { throw error }
+  ///   for error in failure.errors { show(error) }
+  /// }
+  /// ```
   public let errors: [any Error]
 
   /// How many failed, and why.
@@ -44,6 +58,10 @@ extension Promise {
   /// Ends as the first that ends.
   ///
   /// The others go on; nobody waits for them any more, and their failures are no false alarm.
+  ///
+  /// ```swift
+  /// let avatar = Promise.race([fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30))])
+  /// ```
   ///
   /// - Parameters:
   ///   - promises: What to wait for. Cold ones are started together when the new one is demanded.

@@ -5,6 +5,11 @@ extension Promise {
   ///
   /// Flattens one level. In the progress, each of the two counts one half.
   ///
+  /// ```swift
+  /// let nested = login().map { user in fetchAvatar(of: user) }  // a promise of a promise
+  /// let avatar = try await nested.join().value
+  /// ```
+  ///
   /// - Returns: A promise of the inner value.
   public func join<Inner: Sendable>() -> Promise<Inner> where Value == Promise<Inner> {
     link(.half, on: nil) { .promise(try $0.get(as: Value.self).erased) }
@@ -13,6 +18,12 @@ extension Promise {
   /// Settles a deferred as this promise is settled: value, error and progress.
   ///
   /// The deferred cannot be settled in any other way from now on. Demands this promise.
+  ///
+  /// ```swift
+  /// let deferred = Deferred<User>()
+  /// login().relay(to: deferred)
+  /// let user = try await deferred.promise.value
+  /// ```
   ///
   /// - Parameter deferred: Whose promise ends as this one.
   /// - Returns: The promise itself.
@@ -46,6 +57,10 @@ public func chain<Value: Sendable>(
 
 /// Passes a promise's value through steps, one after another.
 ///
+/// ```swift
+/// let image = chain(initial: fetchAvatar(of: user), [crop, sharpen])
+/// ```
+///
 /// - Parameters:
 ///   - promise: What the first step is given the value of.
 ///   - steps: Each is given what the one before made. None: the result is that value.
@@ -67,6 +82,11 @@ extension PromiseManager {
   ///
   /// What happens to the others when one fails is up to the manager's ``FailurePolicy``.
   /// Cancelling the result cancels the steps.
+  ///
+  /// ```swift
+  /// let pages = manager.serially(urls.map { url in Promise { try await load(url) } })
+  /// let texts = try await pages.value
+  /// ```
   ///
   /// - Parameters:
   ///   - promises: Cold promises; the manager starts each when it is its turn.

@@ -1,9 +1,30 @@
 /// One of the promises that were waited for together failed.
+///
+/// ```swift
+/// when(urls.map { url in fetch(url) }).catch { error in
+///   guard let failure = error as? WhenFailure<Int> else { throw error }
+///   show("\(urls[failure.position]): \(failure.underlying)")
+/// }
+/// ```
 public struct WhenFailure<Position: Hashable & Sendable>: Error, CustomStringConvertible {
   /// Which one: its index, or its key.
+  ///
+  /// ```swift
+  /// when(urls.map { url in fetch(url) }).catch { error in
+  ///   guard let failure = error as? WhenFailure<Int> else { throw error }
+  ///   show("\(urls[failure.position]): \(failure.underlying)")
+  /// }
+  /// ```
   public let position: Position
 
   /// Why it failed.
+  ///
+  /// ```swift
+  /// when(urls.map { url in fetch(url) }).catch { error in
+  ///   guard let failure = error as? WhenFailure<Int> else { throw error }
+  ///   show("\(urls[failure.position]): \(failure.underlying)")
+  /// }
+  /// ```
   public let underlying: any Error
 
   /// What happened to which one.
@@ -38,6 +59,11 @@ public func when<Value: Sendable>(
 }
 
 /// Waits until all are fulfilled.
+///
+/// ```swift
+/// let pages = try await when(["home": fetch("a"), "news": fetch("b")]).value
+/// let news = pages["news"]
+/// ```
 ///
 /// - Parameters:
 ///   - promises: What to wait for. Cold ones are started together when the new one is demanded.
@@ -94,6 +120,10 @@ public func when<each Value: Sendable>(
 
 /// Waits for promises, of whatever types, among plain values.
 ///
+/// ```swift
+/// let items = try await when([login(), 5, "x"]).value  // User(name: "Ada"), 5, "x"
+/// ```
+///
 /// - Parameters:
 ///   - items: Promises, and other values, which count as fulfilled.
 ///   - file: Where the promise is made, for diagnostics.
@@ -109,6 +139,10 @@ public func when(
 
 /// Waits for promises, of whatever types, among plain values.
 ///
+/// ```swift
+/// let parts = try await when(["user": login(), "theme": "dark"]).value
+/// ```
+///
 /// - Parameters:
 ///   - items: Promises, and other values, which count as fulfilled.
 ///   - file: Where the promise is made, for diagnostics.
@@ -123,6 +157,11 @@ public func when<Key: Hashable & Sendable>(
 }
 
 /// Waits until all are settled, and never fails.
+///
+/// ```swift
+/// let outcomes = try await when(resolved: [fetch(mirror), fetch(origin)]).value
+/// let texts = outcomes.compactMap { outcome in try? outcome.get() }  // those that came
+/// ```
 ///
 /// - Parameters:
 ///   - promises: What to wait for. Cold ones are started together when the new one is demanded.

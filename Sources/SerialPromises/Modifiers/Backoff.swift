@@ -1,4 +1,10 @@
 /// How the time before each further attempt grows.
+///
+/// ```swift
+/// let slower = page.retry(4, delay: .seconds(1), backoff: .exponential)  // after 1, 2, 4, 8 s
+/// let steady = page.retry(4, delay: .seconds(1), backoff: .linear)  // after 1, 2, 3, 4 s
+/// let stubborn = page.retry(4, delay: .seconds(1), backoff: .constant)  // after 1, 1, 1, 1 s
+/// ```
 public enum Backoff: Sendable, Hashable {
   /// The same each time.
   case constant
@@ -21,11 +27,32 @@ public enum Backoff: Sendable, Hashable {
 }
 
 /// What was tried several times failed each time.
+///
+/// ```swift
+/// fetch("missing").retry(2).catch { error in
+///   guard let failure = error as? RetryFailure else { throw error }
+///   show("\(failure.attempts) attempts: \(failure.last)")
+/// }
+/// ```
 public struct RetryFailure: Error, CustomStringConvertible {
   /// Why the last attempt failed.
+  ///
+  /// ```swift
+  /// fetch("missing").retry(2).catch { error in
+  ///   guard let failure = error as? RetryFailure else { throw error }
+  ///   show("\(failure.attempts) attempts: \(failure.last)")
+  /// }
+  /// ```
   public let last: any Error
 
   /// How many attempts there were, the first one included.
+  ///
+  /// ```swift
+  /// fetch("missing").retry(2).catch { error in
+  ///   guard let failure = error as? RetryFailure else { throw error }
+  ///   show("\(failure.attempts) attempts: \(failure.last)")
+  /// }
+  /// ```
   public let attempts: Int
 
   /// How often it was tried, and why it failed in the end.

@@ -3,6 +3,10 @@ extension Promise {
   ///
   /// Cancelling the new promise ends the wait.
   ///
+  /// ```swift
+  /// let later = fetch(url).delay(.milliseconds(5))
+  /// ```
+  ///
   /// - Parameters:
   ///   - duration: How long, from the moment that the value is there.
   ///   - clock: What measures the time.
@@ -19,6 +23,10 @@ extension Promise {
   ///
   /// The promise itself is cancelled then, if it can be and nobody else wants its outcome.
   /// Otherwise **its work may still be going on**; its outcome is ignored here.
+  ///
+  /// ```swift
+  /// let avatar = fetchAvatar(of: user).timeout(.seconds(30))
+  /// ```
   ///
   /// - Parameters:
   ///   - duration: How long it may take, from now or, if the promise is cold, from the moment that

@@ -4,6 +4,10 @@ extension Promisable {
   /// The step is one step, and keeps its turn, however many attempts it takes; each gets a `then` of
   /// its own. Cancelling it tells the attempt that runs, and ends the time between two attempts.
   ///
+  /// ```swift
+  /// manager.add(upload.retry(2, delay: .milliseconds(1), backoff: .exponential))
+  /// ```
+  ///
   /// - Parameters:
   ///   - retries: How many attempts to make after the first one.
   ///   - delay: How long to wait before the second attempt.

@@ -4,6 +4,10 @@ extension Promisable {
   /// The step takes its place in the queue meanwhile. Cancelled during that time, it ends without
   /// having begun its work.
   ///
+  /// ```swift
+  /// manager.add(download.delay(.milliseconds(5)))
+  /// ```
+  ///
   /// - Parameters:
   ///   - duration: How long, from the moment that it is the step's turn.
   ///   - clock: What measures the time.
@@ -23,6 +27,11 @@ extension Promisable {
   /// the handler has returned: **what the step started may still be running**, beside the next
   /// step, and a `then` that comes later is ignored and reported as
   /// ``Diagnostic/thenCalledLate(_:)``. Where that must not be, wait for it.
+  ///
+  /// ```swift
+  /// let handle = manager.add(download.timeout(.seconds(30)))
+  /// if case .failed(let error) = await handle.outcome { show(error) }  // after 30 seconds
+  /// ```
   ///
   /// - Parameters:
   ///   - duration: How long it may take, from the moment that it is the step's turn.

@@ -15,7 +15,7 @@ struct ChildProcess: Equatable {
   func waitUntilEnded() throws(Failure) {
     var information = siginfo_t()
     while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 {
-      try Self.failUnlessInterrupted("cannot wait for process \(pid)")
+      try Self.failUnlessInterrupted("waiting for process \(pid)")
     }
   }
 
@@ -25,7 +25,7 @@ struct ChildProcess: Equatable {
   func reap() throws(Failure) -> ExitStatus {
     var status: Int32 = 0
     while waitpid(pid, &status, 0) != pid {
-      try Self.failUnlessInterrupted("cannot reap process \(pid)")
+      try Self.failUnlessInterrupted("waiting for process \(pid)")
     }
     return ExitStatus(waitStatus: status)
   }
@@ -41,10 +41,8 @@ struct ChildProcess: Equatable {
     let error = errno
     // macOS says EPERM of a group in which all have ended and are not reaped.
     guard error != ESRCH, !(error == EPERM && Self.saysDeniedOfTheDead) else { return false }
-    throw Failure(
-      "cannot send \(SignalName.of(signal)) to process group \(pid)",
-      String(cString: strerror(error))
-    )
+    throw SystemError("kill", error).failure(
+      "sending \(SignalName.of(signal)) to process group \(pid)")
   }
 
   #if canImport(Glibc)
@@ -56,6 +54,6 @@ struct ChildProcess: Equatable {
   private static func failUnlessInterrupted(_ what: String) throws(Failure) {
     let error = errno
     guard error != EINTR else { return }
-    throw Failure(what, String(cString: strerror(error)))
+    throw SystemError("waitpid", error).failure(what)
   }
 }

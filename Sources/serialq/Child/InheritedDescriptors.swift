@@ -15,7 +15,7 @@ enum InheritedDescriptors {
       let mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY
       // The lowest free number is used, and those below are open by now.
       guard open("/dev/null", mode) == descriptor else {
-        throw Failure("cannot open /dev/null", String(cString: strerror(errno)))
+        throw SystemError("open", errno).failure("opening /dev/null")
       }
     }
   }

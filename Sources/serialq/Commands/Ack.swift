@@ -6,7 +6,10 @@ extension Session {
       if let job = jobs.first(where: { !$0.state.isFailure }) {
         throw Failure(
           "job \(job.id)", "it is not a failure: it \(job.outcomeText)",
-          next: jobs.count > 1 ? "Nothing was acknowledged." : nil)
+          next: """
+            Nothing was acknowledged. See what failed: serialq \
+            list\(QueueName.option(for: call.queue)) --failed
+            """)
       }
       let open = jobs.filter(\.isOpenFailure)
       return (open.map { .acknowledged(id: $0.id, at: Clock.now()) }, open)

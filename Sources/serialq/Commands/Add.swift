@@ -11,19 +11,20 @@ extension Session {
     let text = JobID.text(of: ids, separator: " ")
     if call.json { result(json: json(ids, folder)) } else { output.result("\(text)\n") }
     if added.isPaused, call.startsRunner { tellPaused(call.job.queue) }
-    if let failure = added.failure { throw failure.adding(queued(ids)) }
+    if let failure = added.failure { throw failure.adding(queued(ids, call)) }
     do throws(Failure) {
       try output.flush()
     } catch {
       // Who believes that it failed adds the jobs again, and they run twice.
-      throw error.adding(queued(ids))
+      throw error.adding(queued(ids, call))
     }
   }
 
-  private func queued(_ ids: [JobID]) -> String {
+  private func queued(_ ids: [JobID], _ call: Invocation.Add) -> String {
     let text = JobID.text(of: ids, separator: ", ")
-    return ids.count == 1
-      ? "Job \(text) is queued all the same." : "Jobs \(text) are queued all the same."
+    let jobs = ids.count == 1 ? "Job \(text) is" : "Jobs \(text) are"
+    let option = QueueName.option(for: call.job.queue)
+    return "\(jobs) queued all the same; do not add again. See: serialq status\(option)"
   }
 
   private func json(_ ids: [JobID], _ folder: QueueFolder) -> Bytes {

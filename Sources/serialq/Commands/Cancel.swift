@@ -44,7 +44,10 @@ extension Session {
       if let job = jobs.first(where: \.state.isOver) {
         throw Failure(
           "job \(job.id)", "it is over: it \(job.outcomeText)",
-          next: jobs.count > 1 ? "Nothing was cancelled." : nil)
+          next: """
+            Nothing was cancelled. See what still can be: serialq \
+            list\(QueueName.option(for: call.queue)) --state waiting
+            """)
       }
       return jobs
     }

@@ -25,7 +25,10 @@ extension Session {
       do throws(Failure) {
         try then(folder, queue)
       } catch {
-        throw events.isEmpty ? error : error.adding("The queue is changed all the same.")
+        let option = QueueName.option(for: name)
+        throw events.isEmpty
+          ? error
+          : error.adding("The queue is changed all the same. Have it run: serialq run\(option)")
       }
       return result
     }

@@ -15,7 +15,12 @@ extension Session {
       do throws(Failure) {
         damaged = try scope.compact()
       } catch {
-        throw ids.isEmpty ? error : error.adding("The jobs are forgotten all the same.")
+        guard !ids.isEmpty else { throw error }
+        throw error.adding(
+          """
+          The jobs are forgotten all the same. To make the journal smaller, try again: serialq \
+          clean\(QueueName.option(for: call.queue))
+          """)
       }
       let kept = call.all || call.onlyFailed ? 0 : queue.openFailureCount
       return (jobs.count, kept, damaged)

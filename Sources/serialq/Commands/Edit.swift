@@ -17,9 +17,15 @@ extension Session {
     let edited = try edited(text, beside: folder)
     guard !edited.allSatisfy(\.isSpace), !edited.contains(0) else {
       let why = edited.contains(0) ? "it holds a NUL byte" : "it is empty"
-      throw Failure("the command of job \(job.id)", why, next: "Nothing was changed.")
+      throw Failure(
+        "the command of job \(job.id)", why,
+        next: """
+          Nothing was changed. To be rid of the job: serialq \
+          cancel\(QueueName.option(for: call.queue)) \(job.id)
+          """)
     }
     let isNews = edited != text
+    let option = QueueName.option(for: call.queue)
     try change(call.queue) { (queue, folder) throws(Failure) -> ([Event], Void) in
       // That it is as it was may still have to be made durable.
       guard isNews else { return ([], ()) }
@@ -27,7 +33,8 @@ extension Session {
       try refuseUnlessWaiting(now, in: call.queue)
       guard now.command == job.command else {
         throw Failure(
-          "job \(job.id)", "somebody else has changed it meanwhile", next: "Nothing was changed.")
+          "job \(job.id)", "somebody else has changed it meanwhile",
+          next: "Nothing was changed. Look at it, then try again: serialq show\(option) \(job.id)")
       }
       return ([.edited(id: job.id, at: Clock.now(), command: .shell(edited))], ())
     }
@@ -59,7 +66,8 @@ extension Session {
     ])
     guard status == .exited(code: 0) else {
       throw Failure(
-        "the editor \(Visible.text(editor))", "it did not succeed", next: "Nothing was changed.")
+        "the editor \(Visible.text(editor))", "it did not succeed",
+        next: "Nothing was changed. Another one is taken from VISUAL or EDITOR.")
     }
     var edited = try attempt("reading \(path.text)") { () throws(SystemError) in
       // Whatever the editor has put there: some write another file and let it take the place.
@@ -94,7 +102,9 @@ private enum Editor {
         posix_spawn(&pid, "/bin/sh", nil, &attributes, words, environment)
       }
     }
-    guard error == 0 else { throw Failure("starting the editor", String(cString: strerror(error))) }
+    guard error == 0 else {
+      throw SystemError("posix_spawn", error).failure("starting the editor")
+    }
     return try ChildProcess(pid: pid).reap()
   }
 }

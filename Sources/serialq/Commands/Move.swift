@@ -8,11 +8,13 @@ extension Session {
         guard job.state == .waiting else {
           throw Failure(
             "job \(id)", "it does not wait: it \(job.outcomeText)",
-            next: "See those that do: serialq list\(option) --state waiting")
+            next: "Nothing was moved. See those that do: serialq list\(option) --state waiting")
         }
       }
       guard call.place.neighbour != call.id else {
-        throw Failure("job \(call.id)", "it cannot be put before itself")
+        throw Failure(
+          "job \(call.id)", "it cannot be put before itself",
+          next: "Nothing was moved. See those that wait: serialq list\(option) --state waiting")
       }
       return ([.moved(id: call.id, at: Clock.now(), place: call.place)], ())
     }

@@ -115,6 +115,8 @@ extension DamagedLine {
     """
     serialq: \(Visible.text(folder.journal)): line \(number) is damaged (\(reason)) and was left \
     out
+    All other lines count. See if a job is missing: serialq \
+    list\(QueueName.option(for: folder.name.text))
     """
   }
 }

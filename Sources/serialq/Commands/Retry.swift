@@ -6,9 +6,12 @@ extension Session {
       let jobs =
         call.ids.isEmpty ? queue.openFailuresAndSkipped : try queue.jobs(call.ids, in: call.queue)
       if let job = jobs.first(where: { !$0.state.isOver }) {
-        let state = job.state == .waiting ? "it waits already" : "it is running"
-        throw Failure(
-          "job \(job.id)", state, next: jobs.count > 1 ? "Nothing was queued again." : nil)
+        let option = QueueName.option(for: call.queue)
+        let (state, next) =
+          job.state == .waiting
+          ? ("it waits already", "To have it run next: serialq move\(option) \(job.id) --first")
+          : ("it is running", "Wait for its end: serialq wait\(option) \(job.id)")
+        throw Failure("job \(job.id)", state, next: "Nothing was queued again. \(next)")
       }
       return (Queue.retryEvents(jobs, first: call.isFirst, at: Clock.now()), (jobs, queue.isPaused))
     } then: { (folder, queue) throws(Failure) in

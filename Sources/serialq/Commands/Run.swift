@@ -86,6 +86,11 @@ extension Session {
     return ExitCode(rawValue: 128 + signal)
   }
 
+  /// Says where the reason of a failure is to be found.
+  func tellWhy(_ id: JobID, in queue: String) {
+    output.message("See what went wrong: serialq log\(QueueName.option(for: queue)) \(id)")
+  }
+
   private mutating func tellResult(_ follower: Follower) -> ExitCode {
     let failed = follower.failed
     let isLeft = follower.queue.isPaused && follower.queue.count(.waiting) > 0
@@ -94,8 +99,7 @@ extension Session {
       output.message("serialq: \(follower.succeeded) of \(total) succeeded")
     }
     if let id = failed.first {
-      let option = QueueName.option(for: follower.queueName)
-      output.message("See what went wrong: serialq log\(option) \(id)")
+      tellWhy(id, in: follower.queueName)
     }
     guard !isLeft else {
       tellPaused(follower.queueName)

@@ -13,7 +13,10 @@ extension Session {
       guard try waiting.sleep(until: deadline) else {
         throw Failure(
           "wait", "gave up after \(Humanize.duration(.seconds(call.timeout ?? 0)))",
-          next: "What was waited for goes on.", code: .timedOut)
+          next: """
+            What was waited for goes on. See how far it is: serialq \
+            status\(QueueName.option(for: call.queue))
+            """, code: .timedOut)
       }
     }
     try waiting.flush()
@@ -27,6 +30,7 @@ extension Session {
       output.message("serialq: job \(job.id) \(job.outcomeText): \(job.title)")
     }
     if failed.count > 5 { output.message("serialq: and \(failed.count - 5) more before these") }
+    if let job = failed.last(where: \.state.isFailure) { tellWhy(job.id, in: waiting.queueName) }
     if let id = waiting.onlyID { return failed.first { $0.id == id }?.code ?? .success }
     return failed.isEmpty ? .success : .jobFailed
   }

@@ -35,14 +35,16 @@ struct Environments: Sendable {
     preconditionFailure("the loop has no end")
   }
 
+  private static let advice = "Jobs that were added with it cannot run: add them again."
+
   /// The variables under a key; fails when they are not there or not what was stored.
   func load(_ key: Bytes) throws(Failure) -> [Bytes] {
     let path = folder.environments.appending(path: key)
     guard let content = try content(path) else {
-      throw Failure("the environment \(path.text)", "is not there")
+      throw Failure("the environment \(path.text)", "is not there", next: Self.advice)
     }
     guard content.last ?? 0 == 0, key.starts(with: hash(content)) else {
-      throw Failure("the environment \(path.text)", "is damaged")
+      throw Failure("the environment \(path.text)", "is damaged", next: Self.advice)
     }
     return content.split(separator: 0, omittingEmptySubsequences: false).dropLast().map(Bytes.init)
   }

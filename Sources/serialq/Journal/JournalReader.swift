@@ -43,7 +43,7 @@ struct JournalReader {
     }
     if try !stillHasMark(file) { startAgain(&news) }
     if news.reset { queue = Queue() }
-    var replay = Replay(from: offset, lines: lines)
+    var replay = Replay(of: path, from: offset, lines: lines)
     try replay.takeAll(of: file, path: path) { item in
       switch item {
       case .record(let record):

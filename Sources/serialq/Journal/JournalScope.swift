@@ -185,7 +185,7 @@ struct JournalScope {
   ) throws(Failure) -> Tail {
     var next: JobID = 1
     var isPaused = false
-    var replay = Replay()
+    var replay = Replay(of: folder.journal)
     try replay.takeAll(of: file, path: folder.journal) { item in
       switch item {
       case .record(let record): (next, isPaused) = (record.next, record.isPaused)

@@ -32,9 +32,12 @@ struct Replay {
   /// Everything before this offset counts: the end of the batch that is being told.
   private var confirmed: Int64 = 0
   private var reader = JournalLine.Reader()
+  /// What failures speak of.
+  private let path: Bytes?
 
   /// Begins where an earlier replay had got to.
-  init(from committed: Int64 = 0, lines: Int = 0) {
+  init(of path: Bytes? = nil, from committed: Int64 = 0, lines: Int = 0) {
+    self.path = path
     self.committed = committed
     committedLines = lines
     position = committed
@@ -70,7 +73,7 @@ struct Replay {
   /// The fault of a line that is whole and not understood.
   private func newerVersion() -> Failure {
     Failure(
-      "the journal", "line \(lines) was written by a newer serialq than this one",
+      path?.text ?? "the journal", "line \(lines) was written by a newer serialq than this one",
       next: "Use that version for this queue. Nothing was changed.")
   }
 

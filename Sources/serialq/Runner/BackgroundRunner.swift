@@ -37,7 +37,10 @@ enum BackgroundRunner {
       output: log.raw, lock: lock.raw, startsSession: true)
     let started = withExtendedLifetime((log, lock)) { process.start() }
     if case .cannotRun(_, let reason) = started {
-      throw Failure("starting a runner", reason)
+      let name = folder.name.text
+      throw Failure(
+        "queue \(name)", "no runner could be started: \(reason)",
+        next: "Its jobs wait. Run them here: serialq run\(QueueName.option(for: name))")
     }
   }
 
@@ -58,7 +61,8 @@ extension Session {
   /// Runs a queue to its end, in the background.
   func runInBackground(_ queue: String) throws(Failure) -> ExitCode {
     guard let folder = try spool().existingQueue(named: Bytes(queue.utf8)) else {
-      throw Failure("queue \(queue)", "there is no such queue")
+      throw Failure(
+        "queue \(queue)", "there is no such queue", next: "See all with: serialq queues")
     }
     // Who closes the terminal, or logs out, means no job.
     signal(SIGHUP, SIG_IGN)

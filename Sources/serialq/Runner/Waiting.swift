@@ -29,6 +29,8 @@ struct Waiting {
     self.ids = try queue.jobs(ids, in: folder.name.text).map(\.id)
   }
 
+  var queueName: String { folder.name.text }
+
   /// The id, if it is a single one that is waited for.
   var onlyID: JobID? { ids.count == 1 ? ids.first : nil }
 
@@ -43,7 +45,9 @@ struct Waiting {
     damaged += news.damaged
     if news.applied > 0 { vainStarts = 0 }
     for id in ids where queue.job(id) == nil {
-      throw Failure("job \(id)", "it was cleaned away while it was waited for")
+      throw Failure(
+        "job \(id)", "it was cleaned away while it was waited for",
+        next: "It was over. Wait before somebody runs serialq clean, or set keep to more jobs.")
     }
     if !isDone, !isWatchingRunner { try findRunner() }
     defer { damaged = [] }

@@ -1,13 +1,14 @@
 /// What serialq itself could not do: what was tried, why it did not work, and what to do next.
 ///
-/// Printed as `serialq: what: why`, then `next` on a line of its own. The process exits with `code`.
+/// Printed as `serialq: what: why`, then `next`, which says what state things are in and what to do, on
+/// lines of its own: nobody is left with a fault and no way on. The process exits with `code`.
 struct Failure: Error, Equatable, CustomStringConvertible {
   var what: String
   var why: String
-  var next: String?
+  var next: String
   var code: ExitCode
 
-  init(_ what: String, _ why: String, next: String? = nil, code: ExitCode = .cannot) {
+  init(_ what: String, _ why: String, next: String, code: ExitCode = .cannot) {
     self.what = what
     self.why = why
     self.next = next
@@ -21,7 +22,7 @@ struct Failure: Error, Equatable, CustomStringConvertible {
   var sentence: String { Visible.text(Bytes("\(what): \(why)".utf8)) }
 
   var description: String {
-    let lines = next?.split(separator: "\n").map { Visible.text(Bytes($0.utf8)) } ?? []
+    let lines = next.split(separator: "\n").map { Visible.text(Bytes($0.utf8)) }
     return (["serialq: \(sentence)"] + lines).joined(separator: "\n")
   }
 }

@@ -27,15 +27,24 @@ struct SystemError: Error, Equatable {
     Failure(what, fault?.text ?? "\(text) (\(call))", next: fault?.advice ?? advice)
   }
 
-  /// What to do about it, for the errors that a person can do something about.
-  private var advice: String? {
+  /// What to do about it.
+  private var advice: String {
     switch code {
+    case ENOENT where "\(call)" == "getcwd":
+      "The directory that you are in was removed: go to another one with cd."
+    case ENOENT:
+      "Something on that path is not there: look with ls. A relative one begins where you are."
+    case ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: "Look at that path with ls -ld."
     case ENOSPC, EDQUOT: "Free some space on that disk, then try again: the queue is as it was."
     case EACCES, EPERM: "Look at the owner and the mode of that path with ls -ld."
     case EROFS: "Make the file system writable, or set SERIALQ_DIR to a folder on one that is."
     case EMFILE, ENFILE: "Too many files are open: raise the limit with ulimit -n, then try again."
     case EIO: "The disk reports errors: look at the system log before you rely on it."
-    default: nil
+    case ENOMEM, EAGAIN:
+      "The machine has no memory or no processes left for it: end something, then try again."
+    case ENOLCK, ENOSYS, EOPNOTSUPP:
+      "That file system lacks what a queue needs: set SERIALQ_DIR to a folder on a local disk."
+    default: "Try again; if it stays so, look at the system log."
     }
   }
 }

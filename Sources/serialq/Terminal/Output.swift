@@ -64,7 +64,7 @@ struct Output {
     case let error:
       throw Failure(
         "cannot write to standard output", String(cString: strerror(error)),
-        next: "What was printed is not complete."
+        next: "What was printed is not complete. What was changed is: look before you repeat it."
       )
     }
   }

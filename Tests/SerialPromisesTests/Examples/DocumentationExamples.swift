@@ -16,10 +16,6 @@ struct Download: Promisable {
   }
 }
 
-extension Log<String> {
-  fileprivate func warning(_ text: String) { append(text) }
-}
-
 /// What the documentation comments show, with stand-ins for the work.
 struct DocumentationExamples {
 

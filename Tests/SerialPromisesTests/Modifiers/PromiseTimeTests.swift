@@ -53,7 +53,8 @@ struct PromiseTimeTests {
     let limited = deferred.promise.timeout(.seconds(5), clock: clock)
     await clock.somebodySleeps()
     clock.advance(by: .seconds(5))
-    #expect(await limited.outcome == "failed not done within 5.0 seconds")
+    #expect(
+      await limited.outcome == "failed not done within 5.0 seconds; the work may still be going on")
     #expect(await deferred.promise.outcome == "failed CancellationError()")
     #expect(log.count == 1)
   }
@@ -67,7 +68,8 @@ struct PromiseTimeTests {
     let limited = deferred.promise.timeout(.seconds(5), clock: clock)
     await clock.somebodySleeps()
     clock.advance(by: .seconds(5))
-    #expect(await limited.outcome == "failed not done within 5.0 seconds")
+    #expect(
+      await limited.outcome == "failed not done within 5.0 seconds; the work may still be going on")
     deferred.fulfil(3)
     #expect(await other.outcome == "3")
     #expect(log.all.isEmpty)

@@ -41,7 +41,8 @@ struct TestJob: ~Copyable {
   func start() throws -> ChildProcess {
     switch process.start() {
     case .running(let pid): return ChildProcess(pid: pid)
-    case .cannotRun(let code, let reason): throw Failure("cannot run", reason, code: code)
+    case .cannotRun(let code, let reason):
+      throw Failure("cannot run", reason, next: "See why with strace.", code: code)
     }
   }
 

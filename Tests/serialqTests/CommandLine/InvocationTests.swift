@@ -175,7 +175,7 @@ import Testing
       }
       #expect(failure.map { "\($0.what): \($0.why)" } == message)
       #expect(failure?.code == .cannot)
-      #expect(failure?.next?.isEmpty == false, "\(words)")
+      #expect(failure?.next.isEmpty == false, "\(words)")
     }
   }
 

@@ -193,7 +193,9 @@ private struct MovedClock {
     try write(Bytes(MovedClock.code.utf8), to: source)
     let built = try scene.script(
       "gcc -shared -fPIC -o '\(library.text)' '\(source.text)' -ldl")
-    guard built.code == 0 else { throw Failure("building the clock", built.errorText) }
+    guard built.code == 0 else {
+      throw Failure("building the clock", built.errorText, next: "Is gcc there?")
+    }
     try set(0)
   }
 

@@ -183,7 +183,7 @@ func waitUntil(
     if try condition() { return }
     let patience = Int32(Launched.patience * 1_000)
     if try waitForInput(on: [watch.descriptor], timeoutMilliseconds: patience) == [false] {
-      throw Failure("waiting for \(what)", "it did not come")
+      throw Failure("waiting for \(what)", "it did not come", next: "See what the test waits for.")
     }
   }
 }

@@ -128,7 +128,10 @@ import Testing
     #expect(try scene.serialq("add", "-q", "late", "true").code == 0)
     #expect(try scene.serialq("wait", "-q", "late").code == 0)
     try gate.open()
-    for waiter in waiting { #expect(try waiter.wait().code == 3) }
+    for waiter in waiting {
+      let outcome = try waiter.wait()
+      #expect(outcome.code == 3, "\(outcome.errorText)")
+    }
     for follower in following {
       let outcome = try follower.wait()
       #expect(outcome.code == 0 && outcome.text == "start\nend\n")

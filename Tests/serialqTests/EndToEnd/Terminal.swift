@@ -88,7 +88,8 @@ final class Terminal {
       if condition(screen) { return screen }
       let left = Int32(clamping: max(0, end - Clock.monotonic()) / 1_000_000)
       if try waitForInput(on: [watch.descriptor], timeoutMilliseconds: left) == [false] {
-        throw Failure("waiting for \(what)", screen.joined(separator: "\n"))
+        throw Failure(
+          "waiting for \(what)", screen.joined(separator: "\n"), next: "That is what was shown.")
       }
     }
   }
@@ -118,7 +119,7 @@ final class Terminal {
       $0.environment.append(Bytes("TERM=xterm-256color"))
     }.wait()
     guard outcome.code == 0 else {
-      throw Failure("tmux \(words.first ?? "")", outcome.errorText)
+      throw Failure("tmux \(words.first ?? "")", outcome.errorText, next: "Is tmux there?")
     }
     return outcome.text
   }

@@ -162,7 +162,7 @@ import Testing
   #endif
 }
 
-/// One message of the form `serialq: what: why`, perhaps a line on what to do, and nothing else.
+/// One message of the form `serialq: what: why`, a line on what to do, and nothing else.
 func expectRefusal(
   _ outcome: Outcome, _ message: String, sourceLocation: SourceLocation = #_sourceLocation
 ) {
@@ -173,6 +173,6 @@ func expectRefusal(
     outcome.errorText.hasPrefix("serialq: \(message)"), "\(outcome.errorText)",
     sourceLocation: sourceLocation)
   #expect(
-    lines.last == "" && (2...3).contains(lines.count), "\(outcome.errorText)",
+    lines.count == 3 && lines[1] != "" && lines[2] == "", "\(outcome.errorText)",
     sourceLocation: sourceLocation)
 }

@@ -113,7 +113,7 @@ enum FuzzTarget: String, CaseIterable {
       return nil
     } catch {
       guard error.code == .cannot else { return "code \(error.code)" }
-      guard !error.why.isEmpty, error.next?.isEmpty == false else { return "an empty message" }
+      guard !error.why.isEmpty, !error.next.isEmpty else { return "an empty message" }
       // What a terminal would take for a command must not get there.
       let isVisible = error.description.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A }
       return isVisible ? nil : "a control character in a message"

@@ -52,7 +52,7 @@ import Testing
     let failure = try #require(throws: Failure.self) {
       try Journal(folder, output: full).append([added(2), added(3)])
     }
-    #expect(failure.next?.contains("Free some space") == true)
+    #expect(failure.next.contains("Free some space"))
     #expect(try content(folder.journal) == before)
     try Journal(folder).append([added(2)])
     #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 2])

@@ -74,7 +74,7 @@ import Testing
     for path in [folder.path, spool.path] {
       #expect(path.withCPath { chmod($0, mode_t(mode)) } == 0)
       let failure = #expect(throws: Failure.self) { try spool.existingQueue(named: name) }
-      #expect(failure?.next?.contains("chmod go-w") == true)
+      #expect(failure?.next.contains("chmod go-w") == true)
       #expect(path.withCPath { chmod($0, 0o700) } == 0)
     }
     #expect(try spool.existingQueue(named: name) == folder)

@@ -1,0 +1,5 @@
+func publishAll(_ files: [String]) {
+  for file in files {
+    publish(file) { error in show(file, error) }
+  }
+}

@@ -1,0 +1,147 @@
+import Testing
+
+@testable import SerialPromises
+
+/// What the documentation comments of chains show.
+struct ChainExamples: StandIns {
+  let log = Log<String>()
+
+  // Fails if a value or an error does not get where it is shown to.
+  @Test("synchronous handlers")
+  func synchronous() async throws {
+    let file = file
+    let greeting = login().then { user in "Hello, \(user.name)" }
+    #expect(try await greeting.value == "Hello, Ada")
+    let name = login().map { user in user.name }
+    #expect(try await name.value == "Ada")
+    let avatar = login()
+      .get { user in show("\(user.name) is here") }
+      .then { user in fetchAvatar(of: user) }
+    #expect(try await avatar.value == "Ada.png")
+    let page = fetch(url).tap { outcome in show(outcome) }
+    let length =
+      page
+      .then { text in text.count }
+      .finally { show("loaded") }
+    #expect(try await length.value == 12)
+    #expect(log.all == ["Ada is here", "success(\"text of page\")", "loaded"])
+    #expect(file == "photo")
+  }
+
+  // Fails if a failure is not dealt with, or not by the one that is meant.
+  @Test("failures")
+  func failures() async throws {
+    let text = fetch("missing").recover { _ in "no text" }
+    #expect(try await text.value == "no text")
+    let page = fetch(mirror).recover { _ in fetch(origin) }
+    #expect(try await page.value == "text of origin")
+    let length = fetch("missing")
+      .then { text in try parse(text) }
+      .recover(from: Missing.self) { _ in 0 }  // what `parse` throws is still a failure
+    #expect(try await length.value == 0)
+    let copy = fetch(mirror).recover(from: Missing.self) { _ in fetch(origin) }
+    #expect(try await copy.value == "text of origin")
+    let end =
+      fetch("missing")
+      .then { text in show(text) }
+      .catch { error in show(error) }
+    try await end.value
+    #expect(log.all == ["Missing()"])
+  }
+
+  // Fails if an asynchronous handler is not waited for.
+  @Test("asynchronous handlers")
+  func asynchronous() async throws {
+    let page = login().then { user in try await load(user.name) }
+    #expect(try await page.value == "text of Ada")
+    let avatar = login().then { user in
+      fetchAvatar(of: try await refresh(user))
+    }
+    #expect(try await avatar.value == "Ada.png")
+    let copy = fetch(mirror).recover { _ in try await load(origin) }
+    #expect(try await copy.value == "text of origin")
+    let end =
+      fetch("missing").catch { error in
+        if await !isOffline() { show(error) }
+      }
+    try await end.value
+    let last =
+      fetch(url).finally {
+        if await isOffline() { show("offline") }
+      }
+    let text = try await fetch(url).value
+    #expect(try await last.value == text)
+    #expect(log.all == ["Missing()"])
+  }
+
+  // Fails if the thread goes on before the value is there.
+  @Test("blocking")
+  func blocking() throws {
+    let sum = try Promise.on(.global()) { checksum(file) }.wait()
+    #expect(sum == 5)
+  }
+
+  // Fails if a handler of the main actor does not run there.
+  @Test("handlers of the main actor")
+  func mainActor() async throws {
+    let label = Label()
+    let shown = login().then { @MainActor user in label.text = user.name }
+    try await shown.value
+    #expect(await label.text == "Ada")
+    let avatar = login().then { @MainActor user in
+      label.text = "avatar of \(user.name)"
+      return fetchAvatar(of: user)
+    }
+    #expect(try await avatar.value == "Ada.png")
+    let title = login().map { @MainActor user in "\(label.text), \(user.name)" }
+    #expect(try await title.value == "avatar of Ada, Ada")
+    let page = fetch(url).get { @MainActor text in label.text = text }
+    #expect(try await page.value == "text of page")
+    let told = fetch(url).tap { @MainActor outcome in label.text = "\(outcome)" }
+    _ = try await told.value
+    #expect(await label.text == "success(\"text of page\")")
+    let last =
+      fetch(url).finally { @MainActor in label.text = "loaded" }
+    _ = try await last.value
+    #expect(await label.text == "loaded")
+  }
+
+  // Fails if a handler of the main actor does not deal with the failure.
+  @Test("failures on the main actor")
+  func mainActorFailures() async throws {
+    let label = Label()
+    await MainActor.run { label.text = "cached" }
+    let text = fetch("missing").recover { @MainActor _ in label.text }
+    #expect(try await text.value == "cached")
+    let page = fetch(mirror).recover { @MainActor error in
+      label.text = "\(error), trying elsewhere"
+      return fetch(origin)
+    }
+    #expect(try await page.value == "text of origin")
+    let end =
+      fetch("missing").catch { @MainActor error in label.text = "\(error)" }
+    try await end.value
+    #expect(await label.text == "Missing()")
+  }
+
+  // Fails if a callback is not called.
+  @Test("callbacks, which make no new promise")
+  func callbacks() async {
+    let (page, label, bar) = (fetch(url), Label(), Label())
+    page.fulfilled { text in show(text) }
+    page.failed { error in show(error) }
+    page.progressed { fraction in show("\(Int(fraction * 100)) %") }
+    await page.told()
+    #expect(log.all == ["100 %", "text of page"])
+    page.fulfilled { @MainActor text in label.text = text }
+    page.failed { @MainActor error in label.text = "\(error)" }
+    page.progressed { @MainActor fraction in bar.text = "\(Int(fraction * 100)) %" }
+    // After those on the same queue.
+    let (told, toldProgress) = (Gate(), Gate())
+    page.fulfilled(on: .main) { _ in told.open() }
+    page.progressed(on: .main) { _ in toldProgress.open() }
+    await told.passed()
+    await toldProgress.passed()
+    #expect(await [label.text, bar.text] == ["text of page", "100 %"])
+  }
+}

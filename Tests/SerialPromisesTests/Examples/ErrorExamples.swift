@@ -1,0 +1,124 @@
+import Testing
+
+@testable import SerialPromises
+
+/// What the documentation comments of combinations, errors and diagnostics show.
+struct ErrorExamples: StandIns {
+  let log = Log<String>()
+
+  // Fails if a value is in another's place.
+  @Test("combinations")
+  func combinations() async throws {
+    let pages = try await when(["home": fetch("a"), "news": fetch("b")]).value
+    let news = pages["news"]
+    #expect(news == "text of b")
+    let items = try await when([login(), 5, "x"]).value  // User(name: "Ada"), 5, "x"
+    #expect(items.count == 3)
+    let parts = try await when(["user": login(), "theme": "dark"]).value
+    #expect(parts["theme"] as? String == "dark")
+    let outcomes = try await when(resolved: [fetch(mirror), fetch(origin)]).value
+    let texts = outcomes.compactMap { outcome in try? outcome.get() }  // those that came
+    #expect(texts == ["text of origin"])
+  }
+
+  // Fails if an error does not say which one it was, or why.
+  @Test("the errors of combinations and of further attempts")
+  func failures() async throws {
+    let urls = ["a", "missing"]
+    let whenEnd =
+      when(urls.map { url in fetch(url) }).catch { error in
+        guard let failure = error as? WhenFailure<Int> else { throw error }
+        show("\(urls[failure.position]): \(failure.underlying)")
+      }
+    try await whenEnd.value
+    let anyEnd =
+      Promise.any([fetch(mirror), fetch("missing")]).catch { error in
+        guard let failure = error as? AllFailed else { throw error }
+        for error in failure.errors { show(error) }
+      }
+    try await anyEnd.value
+    let retryEnd =
+      fetch("missing").retry(2).catch { error in
+        guard let failure = error as? RetryFailure else { throw error }
+        show("\(failure.attempts) attempts: \(failure.last)")
+      }
+    try await retryEnd.value
+    let missing = "Missing()"
+    #expect(log.all == ["missing: \(missing)", missing, missing, "3 attempts: \(missing)"])
+  }
+
+  // Fails if the time before an attempt is another than is said.
+  @Test("time")
+  func time() async throws {
+    let (page, user) = (fetch(url), User())
+    let slower = page.retry(4, delay: .seconds(1), backoff: .exponential)  // after 1, 2, 4, 8 s
+    let steady = page.retry(4, delay: .seconds(1), backoff: .linear)  // after 1, 2, 3, 4 s
+    let stubborn = page.retry(4, delay: .seconds(1), backoff: .constant)  // after 1, 1, 1, 1 s
+    #expect((1...4).map(Backoff.exponential.factor) == [1, 2, 4, 8])
+    #expect((1...4).map(Backoff.linear.factor) == [1, 2, 3, 4])
+    #expect((1...4).map(Backoff.constant.factor) == [1, 1, 1, 1])
+    #expect(try await when([slower, steady, stubborn]).value.count == 3)
+    let later = fetch(url).delay(.milliseconds(5))
+    let avatar = fetchAvatar(of: user).timeout(.seconds(30))
+    #expect(try await avatar.value == "Ada.png")
+    #expect(try await later.value == "text of page")
+  }
+
+  // Fails if an error is not the one that is caught here.
+  @Test("errors of the library")
+  func errors() async throws {
+    let manager = PromiseManager()
+    manager.close()
+    do {
+      _ = try await manager.run { try await load(url) }
+    } catch PromiseError.closed {
+      show("closed: nothing was loaded")
+    } catch PromiseError.full(let capacity) {
+      show("\(capacity) steps wait already")
+    }
+    #expect(log.all == ["closed: nothing was loaded"])
+  }
+
+  // Fails if a diagnostic does not get where it should.
+  @Test("places for diagnostics")
+  func diagnostics() async {
+    let failures = Diagnostics { diagnostic in
+      guard case .unhandledFailure(let promise, let error) = diagnostic else { return }
+      log.warning("\(promise): \(error)")
+    }
+    do { _ = Deferred<Int>("answer", diagnostics: failures) }
+    #expect(log.removeAll().count == 1)
+    let both = Diagnostics { diagnostic in
+      log.warning("\(diagnostic)")
+      Diagnostics.silent.report(diagnostic)
+    }
+    let careless = PromiseManager(diagnostics: .silent)
+    let loud = PromiseManager(diagnostics: .standardError)
+    for manager in [careless, loud] { await manager.idle() }
+    both.report(.refused(.closed))
+    #expect(log.count == 1)
+    let before = Diagnostics.shared
+    Diagnostics.shared = Diagnostics { diagnostic in log.warning("\(diagnostic)") }
+    Diagnostics.shared = before
+  }
+
+  // Fails if a promise cannot be told by name or by place.
+  @Test("which promise")
+  func identity() {
+    let reports = Reports()
+    func title(of promise: PromiseIdentity) -> String {
+      promise.name ?? "\(promise.file):\(promise.line)"
+    }
+    for name in ["answer", nil] {
+      let deferred = Deferred<Int>(name, diagnostics: reports.place)
+      deferred.fulfil(1)
+      deferred.fulfil(2)
+    }
+    let titles = reports.all.compactMap { diagnostic -> String? in
+      guard case .settledAgain(let promise) = diagnostic else { return nil }
+      return title(of: promise)
+    }
+    #expect(titles.first == "answer")
+    #expect(titles.last?.hasPrefix("SerialPromisesTests/ErrorExamples.swift:") == true)
+  }
+}

@@ -1,0 +1,103 @@
+import Testing
+
+@testable import SerialPromises
+
+/// What the documentation comments of promises and of those who settle them show.
+struct MakingExamples: StandIns {
+  let log = Log<String>()
+
+  // Fails if a promise does not come to what it is made of.
+  @Test("cold promises")
+  func cold() async throws {
+    let answer = Promise<Int>("answer") { resolve, _ in
+      ask { answer in resolve(answer) }
+    }
+    #expect(try await answer.value == 42)
+    let page = Promise("page") { try await load(url) }
+    page.start()  // loads now, whoever asks for the value later
+    #expect(try await page.value == "text of page")
+    switch page.state {
+    case .pending: show("loading")
+    case .fulfilled(let text): show(text)
+    case .failed(let error): show(error)
+    }
+    let percent = Int(page.progress * 100)
+    #expect(percent == 100)
+    #expect(log.all == ["text of page"])
+    let other = Promise { try await load(url) }
+    if other.cancel() { show("called off") }  // unless it was settled already
+    #expect(log.all == ["text of page", "called off"])
+  }
+
+  // Fails if a hot promise does not come to what it is made of.
+  @Test("hot promises")
+  func hot() async throws {
+    let (cache, user) = (["home": "cached"], User())
+    func page(_ url: String) -> Promise<String> {
+      if let text = cache[url] { return .value(text) }
+      return fetch(url)
+    }
+    #expect(try await page("home").value == "cached")
+    func find(_ url: String) -> Promise<String> {
+      url.isEmpty ? .failure(Missing()) : fetch(url)
+    }
+    await #expect(throws: Missing()) { try await find("").value }
+    let reminder = Promise.value("Save your work", after: .milliseconds(5))
+    #expect(try await reminder.value == "Save your work")
+    let avatar = Promise.race([fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30))])
+    #expect(try await avatar.value == "Ada.png")
+    let sum = Promise.on(.global()) { checksum(file) }
+    #expect(try await sum.value == 5)
+    let end =
+      firstly { try parse("text") }
+      .then { length in show(length) }
+      .catch { error in show(error) }
+    try await end.value
+    #expect(log.all == ["4"])
+  }
+
+  // Fails if the deferred's calls do not reach its promise.
+  @Test("the one who settles")
+  func settling() async throws {
+    let deferred = Deferred<Int>("answer")
+    ask { answer in deferred.fulfil(answer) }
+    let answer = try await deferred.promise.value
+    #expect(answer == 42)
+    do {
+      let deferred = Deferred<String>()
+      fetchName { name, error in
+        if let name { deferred.fulfil(name) } else { deferred.fail(error ?? Missing()) }
+      }
+      await #expect(throws: Missing()) { try await deferred.promise.value }
+    }
+    if !deferred.tryFulfil(43) { show("somebody was first") }
+    deferred.tryFail(TooSlow())  // nothing, if there was an answer in time
+    #expect(log.all == ["somebody was first"])
+    do {
+      let deferred = Deferred<String>()
+      let transfer = Transfer(file) { error in if let error { deferred.tryFail(error) } }
+      deferred.onCancel { transfer.stop() }
+      deferred.progress(0.5)
+      #expect(deferred.promise.progress == 0.5)
+      #expect(deferred.promise.cancel())
+    }
+  }
+
+  // Fails if a promise is not passed on as it is.
+  @Test("promises for promises")
+  func joining() async throws {
+    let nested = login().map { user in fetchAvatar(of: user) }  // a promise of a promise
+    let avatar = try await nested.join().value
+    #expect(avatar == "Ada.png")
+    let deferred = Deferred<User>()
+    login().relay(to: deferred)
+    let user = try await deferred.promise.value
+    #expect(user == User())
+    let (crop, sharpen):
+      (@Sendable (String) -> Promise<String>, @Sendable (String) -> Promise<String>) = (
+        { image in .value("cropped \(image)") }, { image in .value("sharp \(image)") }
+      )
+    let image = chain(initial: fetchAvatar(of: user), [crop, sharpen])
+    #expect(try await image.value == "sharp cropped Ada.png")
+  }
+}

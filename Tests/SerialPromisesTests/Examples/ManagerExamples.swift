@@ -1,0 +1,148 @@
+import Testing
+
+@testable import SerialPromises
+
+/// What the documentation comments of managers show.
+struct ManagerExamples: StandIns {
+  let log = Log<String>()
+
+  // Fails if something that can be added is not run, or not in its turn.
+  @Test("everything that can be added")
+  func adding() async throws {
+    let manager = PromiseManager()
+    manager.add { then in download { then() } }
+    let upload = Step("upload") { then in self.upload(file) { error in then(error) } }
+    manager.add(upload)
+    let page = Promise { try await load(url) }
+    manager.add(page)  // begins when its turn has come
+    await manager.idle()
+    #expect(log.all == ["download", "upload photo"])
+    #expect(text(page.state) == "text of page")
+  }
+
+  // Fails if what the initialiser is given has no effect.
+  @Test("a manager's settings")
+  func settings() async {
+    let manager = PromiseManager(on: .global(), onFailure: .stop, capacity: 100)
+    manager.add { then in then(Missing()) }
+    await manager.idle()
+    #expect(manager.failure is Missing)
+    let deploy = PromiseManager(onFailure: .stop)  // keeps the rest, until `resume`
+    let backup = PromiseManager(onFailure: .continue)  // runs the rest; so it does without a policy
+    let draft = PromiseManager(onFailure: .cancelRest)  // throws the rest away
+    for manager in [deploy, backup, draft] {
+      manager.pause()
+      manager.add { then in then(Missing()) }
+      manager.add { then in download { then() } }
+      manager.resume()
+    }
+    #expect([deploy, backup, draft].map(\.waitingCount) == [1, 0, 0])
+    #expect(log.count == 1)
+  }
+
+  // Fails if what waits runs, or does not go on.
+  @Test("pause and resume, by hand and after a failure")
+  func pausing() async {
+    let log = log
+    do {
+      let manager = PromiseManager()
+      manager.pause()
+      manager.add { then in download { then() } }
+      let backlog = "\(manager.waitingCount) to go"  // 1 to go
+      let button = manager.isPaused ? "Resume" : "Pause"
+      #expect([backlog, button] == ["1 to go", "Resume"])
+      #expect(log.all.isEmpty)
+    }
+    let manager = PromiseManager(onFailure: .stop)
+    manager.add { then in upload("missing") { error in then(error) } }
+    if let failure = manager.failure {
+      log.warning("stopped: \(failure)")
+      manager.resume()  // goes on with the step after the one that failed
+    }
+    #expect(log.all == ["upload missing", "stopped: Missing()"])
+  }
+
+  // Fails if a closed manager takes steps, or cancelled ones run.
+  @Test("closing and cancelling")
+  func ending() async {
+    let manager = PromiseManager(diagnostics: .silent)
+    manager.cancelAll()
+    await manager.idle()  // the running step has ended
+    manager.cancelAll(grace: .seconds(5))
+    await manager.idle()  // after five seconds at most, if the running handler has returned
+    let bar = String(repeating: "#", count: Int(manager.progress * 20))
+    #expect(bar.isEmpty || bar.count == 20)
+    manager.close()
+    let late = manager.add { then in download { then() } }
+    if case .failed(let error) = await late.outcome { show(error) }  // PromiseError.closed
+    if !manager.isClosed {
+      manager.add { then in download { then() } }
+    }
+    #expect(log.all == ["\(PromiseError.closed)"])
+  }
+
+  // Fails if idle comes before the end of what was added.
+  @Test("waiting until all is done")
+  func idle() async throws {
+    let manager = PromiseManager()
+    manager.add { then in download { then() } }
+    await manager.idle()
+    show("all done")
+    #expect(log.all == ["download", "all done"])
+  }
+
+  // Fails if the thread is not blocked until the end.
+  @Test("blocking until all is done")
+  func blocking() throws {
+    let manager = PromiseManager()
+    manager.add { then in download { then() } }
+    try manager.waitUntilIdle(timeout: .seconds(60))
+    #expect(log.all == ["download"])
+  }
+
+  // Fails if a full manager refuses what waits for room.
+  @Test("waiting for room")
+  func room() async throws {
+    let manager = PromiseManager(capacity: 2)
+    for url in urls {
+      try await manager.addWhenRoom { then in upload(url) { error in then(error) } }
+    }
+    await manager.idle()
+    #expect(log.all == ["upload a", "upload b"])
+  }
+
+  // Fails if the values are not those of the promises, in their order.
+  @Test("promises one after another")
+  func serially() async throws {
+    let manager = PromiseManager()
+    let pages = manager.serially(urls.map { url in Promise { try await load(url) } })
+    let texts = try await pages.value
+    #expect(texts == ["text of a", "text of b"])
+  }
+
+  // Fails if an event is missing.
+  @Test("listening")
+  func listening() async {
+    let manager = PromiseManager()
+    do {
+      let events = manager.events()
+      manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+      for await event in events {
+        if case .finished(let step, let outcome, _) = event { show("\(step) \(outcome)") }
+        if case .idle = event { break }
+      }
+    }
+    #expect(log.removeAll() == ["upload photo", "step \"upload\" succeeded"])
+    let events = manager.events()
+    manager.add(Step("upload") { then in then() })
+    for await event in events {
+      switch event {
+      case .added(let step): show("\(step) waits")
+      case .started(let step): show("\(step) runs")
+      case .finished(let step, _, let duration): show("\(step) took \(duration ?? .zero)")
+      case .cancelled(let step): show("\(step) will not run")
+      case .idle: return
+      }
+    }
+  }
+}

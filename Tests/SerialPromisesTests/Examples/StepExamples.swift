@@ -1,0 +1,160 @@
+import Testing
+
+@testable import SerialPromises
+
+/// What the documentation comments of steps show.
+struct StepExamples: StandIns {
+  let log = Log<String>()
+
+  // Fails if a handler on its own, or one made of another, is no step.
+  @Test("a handler is a step, and a step's handler can be wrapped")
+  func handlers() async {
+    struct Logged<Work: Promisable>: Promisable {
+      let (work, log): (Work, Log<String>)
+      var handler: Handler {
+        let handler = work.handler
+        return { then in
+          log.append("begins")
+          handler(then)
+        }
+      }
+    }
+    let manager = PromiseManager()
+    let handler: Promisable.Handler = { then in download { then() } }
+    manager.add(handler)
+    manager.add(Logged(work: Step("download", handler), log: log))
+    await manager.idle()
+    #expect(log.all == ["download", "begins", "download"])
+  }
+
+  // Fails if a step loses its name or its work.
+  @Test("a step has a name, a handler and an identity")
+  func names() async throws {
+    let manager = PromiseManager()
+    let events = manager.events()
+    let step = Step("upload") { then in
+      upload(file) { error in then(error) }
+    }
+    let shown = step.name ?? "a step"  // upload
+    let again = Step("upload again", step.handler)
+    manager.add(step)
+    manager.add(again)
+    await manager.idle()
+    #expect(shown == "upload")
+    #expect(log.all == ["upload photo", "upload photo"])
+    var titles: [String] = []
+    func title(of step: StepIdentity) -> String {
+      step.name ?? "No. \(step.id)"
+    }
+    for await event in events {
+      if case .started(let step) = event { titles.append(title(of: step)) }
+      if titles.count == 2 { break }
+    }
+    #expect(titles == ["upload", "upload again"])
+  }
+
+  // MARK: Then
+
+  // Fails if an error is not the step's, or no error is one.
+  @Test("then, with an error or without")
+  func calling() async throws {
+    let manager = PromiseManager()
+    let handle =
+      manager.add { then in
+        upload(file) { error in
+          if let error { then(error) } else { then() }
+        }
+      }
+    try await handle.outcome.get()
+  }
+
+  // Fails if a running step is not told that it is cancelled.
+  @Test("a step that is told to stop")
+  func stopping() async {
+    let manager = PromiseManager()
+    let handle =
+      manager.add { then in
+        let transfer = Transfer(file) { error in then(error) }
+        then.onCancel { transfer.stop() }
+      }
+    handle.cancel()
+    #expect(await text(handle.outcome) == "cancelled")
+  }
+
+  // Fails if a step that is not cancelled takes itself for one, or its progress is not the manager's.
+  @Test("a step that looks whether it is to stop, and says how far it is")
+  func looking() async {
+    let manager = PromiseManager()
+    let urls = urls
+    manager.add { then in
+      for url in urls where !then.isCancelled { show(url) }
+      then(then.isCancelled ? CancellationError() : nil)
+    }
+    manager.add { then in
+      for (index, url) in urls.enumerated() {
+        show(url)
+        then.progress(Double(index + 1) / Double(urls.count))
+      }
+      then()
+    }
+    await manager.idle()
+    #expect(log.all == ["a", "b", "a", "b"])
+  }
+
+  // MARK: Handles
+
+  // Fails if a handle does not know its step, or its end.
+  @Test("a handle knows its step and how that ended")
+  func handles() async throws {
+    let manager = PromiseManager()
+    manager.pause()
+    let handle = manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+    handle.cancel()  // while it waits: `upload` is never called
+    #expect(await text(handle.outcome) == "cancelled")
+    manager.resume()
+    do {
+      let handle = manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+      let title = "\(handle.id): \(handle.name ?? "step")"  // 2: upload
+      #expect(title == "2: upload")
+      try await handle.outcome.get()
+      switch await handle.outcome {
+      case .succeeded: show("done")
+      case .failed(let error): show("failed: \(error)")
+      case .cancelled: show("cancelled")
+      }
+      switch handle.state {
+      case .waiting: show("waiting")
+      case .running: show("running")
+      case .over(let outcome): show("over: \(outcome)")
+      }
+    }
+    #expect(log.all == ["upload photo", "done", "over: succeeded"])
+  }
+
+  // Fails if a step that waits runs all the same.
+  @Test("a step that need not end by itself is ended after a grace period")
+  func grace() async {
+    let manager = PromiseManager()
+    manager.pause()
+    let handle = manager.add { then in upload(file) { error in then(error) } }
+    handle.cancel(grace: .seconds(5))  // its `then` is waited for so long at most
+    manager.resume()
+    #expect(await text(handle.outcome) == "cancelled")
+  }
+
+  // MARK: Time
+
+  // Fails if a step that is changed does not run, or is not tried again.
+  @Test("steps that wait, take too long, or are tried again")
+  func time() async {
+    let manager = PromiseManager()
+    let download = Step("download") { then in self.download { then() } }
+    manager.add(download.delay(.milliseconds(5)))
+    let handle = manager.add(download.timeout(.seconds(30)))
+    if case .failed(let error) = await handle.outcome { show(error) }  // after 30 seconds
+    let upload = Step("upload") { then in self.upload("missing") { error in then(error) } }
+    manager.add(upload.retry(2, delay: .milliseconds(1), backoff: .exponential))
+    await manager.idle()
+    #expect(log.all == ["download", "download"] + Array(repeating: "upload missing", count: 3))
+  }
+}
