@@ -13,8 +13,8 @@ enum CommandTable {
     """
 
   static let commands: [CommandSpec] = [
-    add, run, list, status, show, log, wait, ack, cancel, retry, move, edit, pause, resume, clean,
-    set, queues, completion, help,
+    add, run, list, status, show, log, report, wait, ack, cancel, retry, move, edit, pause, resume,
+    clean, set, queues, completion, help,
   ]
 
   /// Understood beside the options of each command.
@@ -39,8 +39,8 @@ enum CommandTable {
 }
 
 enum CommandName: String, CaseIterable {
-  case add, run, list, status, show, log, wait, ack, cancel, retry, move, edit, pause, resume
-  case clean, set, queues, completion, help
+  case add, run, list, status, show, log, report, wait, ack, cancel, retry, move, edit, pause
+  case resume, clean, set, queues, completion, help
 }
 
 /// An option's long name; what it means belongs to the command.
@@ -49,7 +49,7 @@ enum OptionName: String, CaseIterable {
   case retryDelay = "retry-delay"
   case ifOK = "if-ok"
   case noStart = "no-start"
-  case json, state, failed, last, follow, watch, all, running, signal, before, keep
+  case html, json, state, failed, last, follow, watch, all, running, signal, before, keep
   case olderThan = "older-than"
   case man, unit, help, version
 }
