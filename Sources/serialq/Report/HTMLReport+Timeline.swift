@@ -76,10 +76,13 @@ extension HTMLReport {
   }
 
   private func bar(_ bar: Timeline.Bar) -> HTML {
-    """
-    <rect class="\(bar.attempt.state.name)" x="\(percent: bar.from)" y="4" \
-    width="\(percent: bar.to - bar.from)" height="14"><title>\(describe(bar.attempt))</title></rect>
-    """
+    // Nothing is drawn of what has no width, and of one that was interrupted nobody knows it.
+    let width: HTML =
+      bar.attempt.duration == nil ? "8" : "\(percent: max(0.000_5, bar.to - bar.from))"
+    return """
+      <rect class="\(bar.attempt.state.name)" x="\(percent: bar.from)" y="4" width="\(width)" \
+      height="14"><title>\(describe(bar.attempt))</title></rect>
+      """
   }
 
   private func describe(_ attempt: Attempt) -> String {

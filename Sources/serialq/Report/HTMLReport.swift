@@ -12,7 +12,7 @@ struct HTMLReport {
       <meta name="color-scheme" content="light dark"/>
       <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src \
       'unsafe-inline'"/>
-      <title>serialq: \(report.queue): \(headline)</title>
+      <title>serialq: \(report.queue): \(report.headline)</title>
       <style>
       \(HTMLStyle.sheet)
       </style>
@@ -39,20 +39,15 @@ struct HTMLReport {
     return [totals, timeline, durations, failures].filter { !$0.markup.isEmpty }
   }
 
-  private var headline: String {
-    if report.jobs == 0 { return "empty" }
-    let jobs = report.jobs == 1 ? "1 job" : "\(report.jobs) jobs"
-    return report.failures == 0 ? "none of \(jobs) failed" : "\(report.failures) of \(jobs) failed"
-  }
-
   private var header: HTML {
+    let period: HTML = report.periodText.map { "<p>\($0)</p>\n" } ?? ""
     let note: HTML = report.pauseText.map { "<p class=\"note\">\($0)</p>" } ?? ""
     let mood: HTML = report.failures == 0 ? "calm" : "trouble"
     return """
       <header>
       <h1><span>Queue</span> <bdi>\(report.queue)</bdi></h1>
-      <p class="lead \(mood)">\(headline.first?.uppercased() ?? "")\(String(headline.dropFirst()))</p>
-      <p class="soft">As of \(moment(report.made)), by serialq \(CommandTable.version)</p>
+      <p class="lead \(mood)">\(report.headline)</p>
+      \(period)<p class="soft">As of \(moment(report.made)), by serialq \(CommandTable.version)</p>
       \(note)</header>
       """
   }
@@ -64,19 +59,12 @@ struct HTMLReport {
       "<div><dt>\(swatch(state)) \(state.name)</dt><dd>\(count)</dd></div>"
     }
     var tiles: [HTML] = ["<div><dt>jobs</dt><dd>\(report.jobs)</dd></div>"] + states
-    if let (start, end) = report.period {
+    if let (job, duration) = report.longest {
       tiles.append("<div><dt>at work</dt><dd>\(Humanize.duration(report.work))</dd></div>")
-      if let (job, duration) = report.longest {
-        tiles.append(
-          "<div><dt>longest, job \(job)</dt><dd>\(Humanize.duration(duration))</dd></div>")
-      }
-      if report.retries > 0 {
-        tiles.append("<div><dt>retries</dt><dd>\(report.retries)</dd></div>")
-      }
-      tiles.append(
-        "<div class=\"wide\"><dt>first start</dt><dd class=\"date\">\(moment(start))</dd></div>")
-      tiles.append(
-        "<div class=\"wide\"><dt>last end</dt><dd class=\"date\">\(moment(end))</dd></div>")
+      tiles.append("<div><dt>longest, job \(job)</dt><dd>\(Humanize.duration(duration))</dd></div>")
+    }
+    if report.retries > 0 {
+      tiles.append("<div><dt>retries</dt><dd>\(report.retries)</dd></div>")
     }
     return """
       <section>
@@ -112,7 +100,11 @@ struct HTMLReport {
     let lines = HTML(trouble.tail.map { "\($0)" })
     let output: HTML =
       trouble.tail.isEmpty
-      ? "<p class=\"soft\">There is no output.</p>" : "<pre tabindex=\"0\">\(lines)</pre>"
+      ? "<p class=\"soft\">There is no output.</p>"
+      : """
+      <pre tabindex="0">\(lines)</pre>
+      <p class="soft">All of it: <code>serialq log\(report.option) \(job.id)</code></p>
+      """
     let ended: HTML = job.run?.ended.map { ", \(moment($0))" } ?? ""
     let attempt = job.run.map { $0.attempt > 1 ? ", attempt \($0.attempt)" : "" } ?? ""
     let seen = job.isAcknowledged ? ", marked as seen" : ""
@@ -121,7 +113,6 @@ struct HTMLReport {
       <h3><span class="id">\(job.id)</span> <bdi>\(cut(job.title, to: 1_000))</bdi></h3>
       <p>\(swatch(job.state)) <strong>\(job.outcomeText)</strong>\(ended)\(attempt)\(seen)</p>
       \(output)
-      <p class="soft">All of it: <code>serialq log\(report.option) \(job.id)</code></p>
       </article>
       """
   }

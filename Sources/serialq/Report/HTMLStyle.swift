@@ -46,6 +46,7 @@ enum HTMLStyle {
     h3 { font-size: 1rem; margin: 0; overflow-wrap: anywhere; }
     p { margin: .25rem 0; }
     .lead { font-size: 1.2rem; margin: .35rem 0; }
+    .lead::first-letter { text-transform: uppercase; }
     .lead.trouble { color: var(--bad); font-weight: 600; }
     .soft, figcaption p { color: var(--soft); }
     .note { border: 1px solid var(--late); border-left-width: 6px; border-radius: 4px;
@@ -57,21 +58,19 @@ enum HTMLStyle {
       gap: .6rem; margin: 0; }
     .tiles div { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
       padding: .6rem .8rem; }
-    .tiles .wide { grid-column: span 2; }
     dt { color: var(--soft); font-size: .85rem; display: flex; gap: .35rem; align-items: center; }
     dd { margin: 0; font-size: 1.35rem; font-variant-numeric: tabular-nums; }
-    dd.date { font-size: 1.05rem; line-height: 2rem; }
     .legend { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; list-style: none; margin: 0 0 .6rem;
       padding: 0; color: var(--soft); font-size: .85rem; }
     svg { display: block; overflow: visible; }
     .defs { position: absolute; }
     .swatch { display: inline-block; vertical-align: -3px; flex: none; }
     table { width: 100%; table-layout: fixed; border-collapse: collapse; background: var(--card);
-      border: 1px solid var(--line); border-radius: 8px; }
+      border: 1px solid var(--line); border-radius: 8px; margin-bottom: .5rem; }
     th { text-align: left; font-size: .8rem; font-weight: 500; color: var(--soft);
       padding: .4rem .5rem; position: sticky; top: 0; background: var(--card); z-index: 1; }
     th:nth-child(1) { width: 4.5rem; text-align: right; }
-    th:nth-child(2) { width: 24%; }
+    th:nth-child(2) { width: 26%; }
     th:nth-child(3) { width: 7.6rem; }
     th:nth-child(4) { width: 5.2rem; text-align: right; }
     td { padding: .1rem .5rem; border-top: 1px solid var(--grid); font-size: .88rem;
@@ -115,10 +114,14 @@ enum HTMLStyle {
     article .id { color: var(--soft); font-weight: 400; }
     pre { margin: .5rem 0; padding: .6rem .8rem; background: var(--page); border-radius: 6px;
       white-space: pre-wrap; overflow-wrap: anywhere; max-height: 26rem; overflow: auto; }
-    @media (max-width: 44rem) {
+    @media (max-width: 76rem), print {
+      .wide { display: none; }
+      .narrow { display: inline; }
+    }
+    @media screen and (max-width: 56rem) {
       main { padding: 1.2rem .9rem 3rem; }
       h1 { font-size: 1.6rem; }
-      .tiles { grid-template-columns: 1fr 1fr; }
+      .tiles { grid-template-columns: repeat(auto-fill, minmax(7.5rem, 1fr)); }
       table, thead, tbody { display: block; }
       thead { position: sticky; top: 0; z-index: 1; }
       tr { display: grid; grid-template-columns: auto 1fr auto auto; column-gap: .6rem;
@@ -129,17 +132,16 @@ enum HTMLStyle {
       td { border: 0; padding: 0; }
       td.id { text-align: left; color: var(--soft); }
       td.chart, th.chart { grid-column: 1 / -1; padding: 0; }
-      .wide { display: none; }
-      .tiles .wide { display: block; }
-      .narrow { display: inline; }
     }
     @media print {
-      :root { --page: #fff; --line: #bbb; }
+      :root { --page: #fff; --line: #ccc; }
+      :root { font-size: 11px; }
       body { font-size: 11px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
       main { max-width: none; padding: 0; }
       tr, figure, article, .tiles div { break-inside: avoid; }
       h2 { break-after: avoid; }
       th { position: static; }
+      .chart text { font-size: 8px; }
       pre { max-height: none; border: 1px solid var(--line); }
     }
     """

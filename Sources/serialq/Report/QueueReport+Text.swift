@@ -1,8 +1,17 @@
 // The words that the page and the terminal share.
 extension QueueReport {
-  /// How many are in which state: `4 succeeded, 1 failed`.
-  var countText: String {
-    counts.map { "\($0.count) \($0.state.name)" }.joined(separator: ", ")
+  /// How it went: `2 of 7 jobs failed`.
+  var headline: String {
+    if jobs == 0 { return "empty" }
+    let all = jobs == 1 ? "1 job" : "\(jobs) jobs"
+    return "\(failures == 0 ? "none" : "\(failures)") of \(all) failed"
+  }
+
+  /// Since when and until when jobs ran, and for how much of it; nil if none did.
+  var periodText: String? {
+    guard let (start, end) = period else { return nil }
+    let until = start.day == end.day ? "\(end.time) UTC" : Humanize.moment(end)
+    return "\(start.day) \(start.time) to \(until), \(Humanize.duration(work)) of it at work"
   }
 
   /// What is not drawn before the first row; nil if nothing is left out.

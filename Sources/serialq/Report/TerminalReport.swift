@@ -11,19 +11,14 @@ struct TerminalReport {
 
   var lines: [StyledLine] {
     guard report.jobs > 0 else { return [StyledLine("Queue \(report.queue) is empty.")] }
-    var blocks = [heading, chart]
-    blocks.append(legend)
+    let blocks = [heading, chart, legend]
     return Array(blocks.joined(separator: [StyledLine()])).map { $0.fitted(to: columns) }
   }
 
   private var heading: [StyledLine] {
-    var lines = [StyledLine("Queue \(report.queue): \(report.countText).")]
-    if let (start, end) = report.period {
-      let until = start.day == end.day ? "\(end.time) UTC" : Humanize.moment(end)
-      let from = "\(start.day) \(start.time)"
-      lines.append(
-        StyledLine("From \(from) to \(until), \(Humanize.duration(report.work)) of it at work."))
-    }
+    let mood: Colour? = report.failures > 0 ? .red : nil
+    var lines = [StyledLine("Queue \(report.queue): ") + StyledLine(report.headline, mood)]
+    if let text = report.periodText { lines.append(StyledLine(text)) }
     if let text = report.pauseText { lines.append(StyledLine(text, .yellow)) }
     if let text = report.earlierText { lines.append(StyledLine(text, .dim)) }
     return lines
@@ -112,9 +107,27 @@ struct TerminalReport {
 
   // MARK: Below it
 
+  /// What the signs mean, and how many jobs there are of each; in as many lines as it takes.
   private var legend: [StyledLine] {
-    let signs = report.timeline.states.map { "\($0.sign) \($0.name)" }.joined(separator: "   ")
-    return [StyledLine(signs)] + [report.cutText.map { StyledLine(": \($0)") }].compactMap(\.self)
+    let counts = Dictionary(uniqueKeysWithValues: report.counts.map { ($0.state, $0.count) })
+    let states = JobState.allCases.filter { state in
+      counts[state] != nil || report.timeline.states.contains(state)
+    }
+    var lines = [StyledLine()]
+    for state in states {
+      let entry =
+        StyledLine("\(state.sign) ", state.colour)
+        + StyledLine("\(counts[state] ?? 0) \(state.name)")
+      let line = lines[lines.count - 1]
+      if line.width == 0 {
+        lines[lines.count - 1] = entry
+      } else if line.width + 3 + entry.width <= columns {
+        lines[lines.count - 1] = line + StyledLine("   ") + entry
+      } else {
+        lines.append(entry)
+      }
+    }
+    return lines + [report.cutText.map { StyledLine(": \($0)") }].compactMap(\.self)
   }
 }
 

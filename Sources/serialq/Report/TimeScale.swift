@@ -23,7 +23,7 @@ struct TimeScale: Equatable {
   private static let shortestCut: Int64 = 1_000_000
   /// What all marks take together at the most, and each.
   private static let shareOfCuts = 0.25
-  private static let shareOfCut = 0.03
+  private static let shareOfCut = 0.02
 
   /// What is cut out.
   var cuts: [Stretch] { stretches.filter(\.isCut) }
