@@ -48,7 +48,7 @@ struct DurationSeries: Equatable {
       points.count > 1 ? DurationSeries(title: key.title, points) : nil
     }
     return all.sorted { one, other in
-      // The latest job decides between those that took the same time: a dictionary has no order.
+      // Jobs decide between those that took the same time: a dictionary has no order.
       (one.sum, one.points[0].job) > (other.sum, other.points[0].job)
     }
   }

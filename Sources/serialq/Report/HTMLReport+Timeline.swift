@@ -37,25 +37,30 @@ extension HTMLReport {
 
   /// The times above the bars, and what is behind every row of them: drawn once, used by each.
   private var axis: HTML {
-    let lines: [HTML] = scale.ticks(columns: 80).map { tick in
-      "<line class=\"grid\" x1=\"\(percent: tick.place)\" x2=\"\(percent: tick.place)\" y2=\"100%\"/>"
-    }
     let cuts: [HTML] = scale.cuts.map { cut in
       """
       <rect class="cut" x="\(percent: cut.from)" width="\(percent: cut.to - cut.from)" \
       height="100%"><title>\(Humanize.duration(cut.duration)) in which nothing ran</title></rect>
       """
     }
+    // As many characters as there is room for on a screen, and on a phone.
+    let (wide, narrow) = (scale.ticks(columns: 80), scale.ticks(columns: 44))
     return """
       <svg width="100%" height="24" role="img" aria-label="times in UTC">
-      <g id="behind">\(lines)\(cuts)</g>
-      <g class="wide">\(labels(columns: 80))</g><g class="narrow">\(labels(columns: 44))</g>
+      <g id="behind"><g class="wide">\(lines(wide))</g><g class="narrow">\(lines(narrow))</g>\(cuts)</g>
+      <g class="wide">\(labels(wide))</g><g class="narrow">\(labels(narrow))</g>
       </svg>
       """
   }
 
-  private func labels(columns: Int) -> [HTML] {
-    scale.ticks(columns: columns).map { tick in
+  private func lines(_ ticks: [TimeScale.Tick]) -> [HTML] {
+    ticks.map { tick in
+      "<line class=\"grid\" x1=\"\(percent: tick.place)\" x2=\"\(percent: tick.place)\" y2=\"100%\"/>"
+    }
+  }
+
+  private func labels(_ ticks: [TimeScale.Tick]) -> [HTML] {
+    ticks.map { tick in
       "<text x=\"\(percent: tick.place)\" dx=\"3\" y=\"15\">\(tick.label)</text>"
     }
   }

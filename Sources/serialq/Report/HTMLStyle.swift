@@ -59,7 +59,7 @@ enum HTMLStyle {
     .tiles div { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
       padding: .6rem .8rem; }
     dt { color: var(--soft); font-size: .85rem; display: flex; gap: .35rem; align-items: center; }
-    dd { margin: 0; font-size: 1.35rem; font-variant-numeric: tabular-nums; }
+    dd { margin: 0; white-space: nowrap; font-size: 1.35rem; font-variant-numeric: tabular-nums; }
     .legend { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; list-style: none; margin: 0 0 .6rem;
       padding: 0; color: var(--soft); font-size: .85rem; }
     svg { display: block; overflow: visible; }
@@ -71,7 +71,7 @@ enum HTMLStyle {
       padding: .4rem .5rem; position: sticky; top: 0; background: var(--card); z-index: 1; }
     th:nth-child(1) { width: 4.5rem; text-align: right; }
     th:nth-child(2) { width: 26%; }
-    th:nth-child(3) { width: 7.6rem; }
+    th:nth-child(3) { width: 8.4rem; }
     th:nth-child(4) { width: 5.2rem; text-align: right; }
     td { padding: .1rem .5rem; border-top: 1px solid var(--grid); font-size: .88rem;
       white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
@@ -121,7 +121,6 @@ enum HTMLStyle {
     @media screen and (max-width: 56rem) {
       main { padding: 1.2rem .9rem 3rem; }
       h1 { font-size: 1.6rem; }
-      .tiles { grid-template-columns: repeat(auto-fill, minmax(7.5rem, 1fr)); }
       table, thead, tbody { display: block; }
       thead { position: sticky; top: 0; z-index: 1; }
       tr { display: grid; grid-template-columns: auto 1fr auto auto; column-gap: .6rem;
@@ -132,6 +131,12 @@ enum HTMLStyle {
       td { border: 0; padding: 0; }
       td.id { text-align: left; color: var(--soft); }
       td.chart, th.chart { grid-column: 1 / -1; padding: 0; }
+    }
+    @media screen and (max-width: 34rem) {
+      .tiles { grid-template-columns: 1fr 1fr; gap: .4rem; }
+      .tiles div { display: flex; justify-content: space-between; align-items: center;
+        padding: .3rem .7rem; }
+      dd { font-size: 1.1rem; }
     }
     @media print {
       :root { --page: #fff; --line: #ccc; }

@@ -67,6 +67,7 @@ extension Invocation {
     case .status: .status
     case .show: .show
     case .log: .log
+    case .report: .report
     case .help, .manual, .systemdUnit: .help
     case .completion, .completionWords: .completion
     case .wait: .wait

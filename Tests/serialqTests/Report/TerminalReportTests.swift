@@ -1,0 +1,54 @@
+import Testing
+
+@testable import serialq
+
+@Suite struct TerminalReportTests {
+  private func text(_ history: History, columns: Int = 80, last: Int = 50) -> String {
+    let report = TerminalReport(report: history.report(last: last), columns: columns)
+    return report.lines.map { $0.rendered(colour: false) + "\n" }.joined()
+  }
+
+  // Fails if anything in it is drawn elsewhere or otherwise.
+  @Test("each state has a sign, an attempt is as long as it took, and an hour is a mark")
+  func everything() {
+    #expect(
+      text(.everything) == """
+        DRAWING
+        """)
+  }
+
+  // Fails if a line is wider than the terminal, at any width; or by what is long.
+  @Test("no line is wider than the terminal", arguments: 1...130)
+  func widths(columns: Int) {
+    var history = History.everything
+    history.run(
+      history.add("翻訳する 日本語ドキュメント.md --出力 ./結果/日本語 " + String(repeating: "x", count: 300)),
+      at: 9_100,
+      for: 3)
+    for line in TerminalReport(report: history.report(), columns: columns).lines {
+      #expect(line.width <= columns, "\(line.rendered(colour: false))")
+      #expect(line.rendered(colour: false).last != " ")
+    }
+  }
+
+  // Fails if two states have one sign: without colour they could not be told apart.
+  @Test("the signs of any two states differ, and none is that of a cut")
+  func signs() {
+    let signs = JobState.allCases.map(\.sign) + [":", " "]
+    #expect(Set(signs).count == signs.count)
+    #expect(signs.allSatisfy { $0.utf8.count == 1 })
+  }
+
+  // Fails if a word is missing for what is not drawn, or an empty queue is drawn.
+  @Test("an empty queue, a paused one and a long one say so")
+  func words() {
+    #expect(text(History()) == "Queue default: empty\n")
+    var history = History()
+    for number in 0..<60 { history.job(at: Double(number), for: 1) }
+    history.take(.paused(at: History.moment(70), because: nil))
+    let lines = text(history, last: 50).split(separator: "\n")
+    #expect(lines.contains("10 earlier jobs are not drawn; --last N draws more."))
+    #expect(lines.contains("Paused since 2027-01-15 08:01:10 UTC: no job is started."))
+    #expect(lines.count { $0.contains(" #  ") } == 50)
+  }
+}
