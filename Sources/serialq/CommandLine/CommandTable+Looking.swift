@@ -113,7 +113,7 @@ extension CommandTable {
   static let report = CommandSpec(
     name: .report,
     summary: "when the jobs ran, drawn, here or as a page to keep",
-    synopsis: ["report [--html FILE] [options]"],
+    synopsis: ["report [options]"],
     description: [
       """
       Draws a line for each job along one scale of time, each state by a sign of its own. Times in \

@@ -64,15 +64,19 @@ struct TerminalReport {
   }
 
   private func line(_ row: Timeline.Row, _ widths: Widths, _ cuts: Set<Int>) -> StyledLine {
-    let (job, colour) = (row.job, row.job.state.colour)
+    let job = row.job
     var line = StyledLine(Self.padded("\(job.id)", to: widths.id, isRight: true) + " ")
-    line.append(job.state.sign, colour)
-    line.append("  " + Self.padded(row.time, to: widths.time, isRight: true) + "  ")
+    line.append(job.state.sign, job.state.colour)
+    var words = "  " + Self.padded(row.time, to: widths.time, isRight: true) + "  "
     if widths.title > 0 {
       let title = StyledLine(job.title).fitted(to: widths.title).rendered(colour: false)
-      line.append(Self.padded(title, to: widths.title) + "  ")
+      words += Self.padded(title, to: widths.title) + "  "
     }
-    return line + bars(row, widths.chart, cuts)
+    let bars = bars(row, widths.chart, cuts)
+    // No line ends in spaces.
+    if bars.width == 0 { while words.last == " " { words.removeLast() } }
+    line.append(words)
+    return line + bars
   }
 
   /// The part of the line along the scale: the sign of its state for as long as an attempt took.

@@ -53,7 +53,7 @@ extension TimeScale {
     let drawn = stretches.filter { !$0.isCut }
     let seconds = drawn.reduce(0) { $0 + Double($1.duration.components.seconds) + 1 }
     let room = drawn.reduce(0) { $0 + $1.to - $1.from } * Double(max(1, columns))
-    let needed = seconds / max(1, room) * 16
+    let needed = seconds / max(1, room) * 12
     if let step = Self.steps.first(where: { Double($0) >= needed }) { return step }
     var step: Int64 = 86_400
     while Double(step) < needed { step *= 2 }

@@ -50,10 +50,10 @@ struct Timestamp: Equatable, Comparable, Sendable {
     return text
   }
 
-  /// `2026-11-21`
+  /// The date: `2026-11-21`.
   var day: String { String(rfc3339.text.prefix(10)) }
 
-  /// `10:00:00`
+  /// The time of day: `10:00:00`.
   var time: String { String(rfc3339.text.dropFirst(11).prefix(8)) }
 
   /// Reads what ``rfc3339`` writes, and nothing else; a date that no calendar has is refused.

@@ -13,7 +13,30 @@ import Testing
   func everything() {
     #expect(
       text(.everything) == """
-        DRAWING
+        Queue default: 4 of 17 jobs failed
+        2027-01-15 08:00:00 to 10:31:00 UTC, 3m 20s of it at work
+
+                                   08:00         08:01    09:01          10:30
+         1 #  1m 00s  build: true  ###############      :               :
+         2 !     30s  build: true                !!!!!!!!               :
+         3 K     20s  train: true                       : KKKKK         :
+         4 T     40s  train: true                       :     TTTTTTTTTTT
+         5 ?          train: true                       :               ?
+         6 c     10s  fetch: true                       :               :cccc
+         7 -          fetch: true                       :               :
+         8 #     15s  fetch: true                       :               :   !#####
+         9 >     20s  sleep 1d                          :               :          >>>>>
+        10 .          echo 1                            :               :
+        11 .          echo 2                            :               :
+        12 .          echo 3                            :               :
+        13 .          echo 4                            :               :
+        14 .          echo 5                            :               :
+        3 more wait.
+
+        . 8 waiting   > 1 running   # 2 succeeded   ! 1 failed   K 1 killed
+        T 1 timed-out   ? 1 interrupted   c 1 cancelled   - 1 skipped
+        : 2 times nothing ran, cut out: 2h 27m in all, 1h 27m the longest
+
         """)
   }
 
@@ -42,7 +65,7 @@ import Testing
   // Fails if a word is missing for what is not drawn, or an empty queue is drawn.
   @Test("an empty queue, a paused one and a long one say so")
   func words() {
-    #expect(text(History()) == "Queue default: empty\n")
+    #expect(text(History()) == "Queue default is empty.\n")
     var history = History()
     for number in 0..<60 { history.job(at: Double(number), for: 1) }
     history.take(.paused(at: History.moment(70), because: nil))
