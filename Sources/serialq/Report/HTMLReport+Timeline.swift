@@ -73,7 +73,7 @@ extension HTMLReport {
     let bars: [HTML] = row.bars.map(bar)
     let told = row.attempts.map(describe).joined(separator: "; ")
     return """
-      <tr><td class="id">\(id)</td><td class="title"><bdi>\(title)</bdi></td>\
+      <tr><td class="id">\(id)</td><td class="title" title="\(title)"><bdi>\(title)</bdi></td>\
       <td class="state">\(swatch(job.state)) \(job.state.name)</td><td class="time">\(row.time)</td>\
       <td class="chart"><svg width="100%" height="22" role="img" \
       aria-label="\(told.isEmpty ? "has not run" : told)"><use href="#behind"/>\(bars)</svg></td></tr>

@@ -137,6 +137,8 @@ enum HTMLStyle {
       .tiles div { display: flex; justify-content: space-between; align-items: center;
         padding: .3rem .7rem; }
       dd { font-size: 1.1rem; }
+      tr { grid-template-columns: auto 1fr auto; }
+      td.title { grid-row: 2; grid-column: 1 / -1; }
     }
     @media print {
       :root { --page: #fff; --line: #ccc; }

@@ -20,11 +20,14 @@ enum UserFile {
     // In the same folder: only there can it take the other's place in one step.
     let target = try old == nil ? path : FileSystem.resolved(path)
     let temporary = target + Bytes(".\(Machine.processID()).new".utf8)
+    // It takes no right to the old file to put another in its place; whoever took that right away
+    // did not want it.
+    if old != nil { _ = try FileDescriptor.open(target, .readWrite, followingLinks: true) }
     // Whatever is there may be somebody else's, or a link to anywhere: then not at all.
     let file = try FileDescriptor.open(
       temporary, [.readWrite, .create, .exclusive], followingLinks: true)
     do throws(SystemError) {
-      let mode = old?.mode ?? UInt32(0o666 & ~Machine.umask())
+      let mode = old.map { $0.mode & 0o777 } ?? UInt32(0o666 & ~Machine.umask())
       try file.setMode(mode)
       try file.writeAll(bytes)
       // Before it takes the other's place: after a crash there is the old one or the new one.
