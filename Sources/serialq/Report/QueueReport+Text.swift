@@ -1,10 +1,9 @@
 // The words that the page and the terminal share.
 extension QueueReport {
-  /// How it went: `2 of 7 jobs failed`.
+  /// How it went: `7 jobs, 2 failed`.
   var headline: String {
     if jobs == 0 { return "empty" }
-    let all = jobs == 1 ? "1 job" : "\(jobs) jobs"
-    return "\(failures == 0 ? "none" : "\(failures)") of \(all) failed"
+    return "\(jobs) job\(jobs == 1 ? "" : "s"), \(failures == 0 ? "none" : "\(failures)") failed"
   }
 
   /// Since when and until when jobs ran, and for how much of it; nil if none did.

@@ -13,8 +13,8 @@ extension TimeScale {
 
   /// As many as have room on so many columns of characters, each written to the right of its place.
   ///
-  /// Where something begins after a cut goes before round times. A date is written where another day
-  /// begins than that of the time before.
+  /// Where something begins after a cut goes before round times. The first has its date, and each of
+  /// another day than the one before it.
   func ticks(columns: Int) -> [Tick] {
     guard let first = stretches.first else { return [] }
     let step = step(columns: columns)
@@ -22,12 +22,15 @@ extension TimeScale {
     var ticks: [(start: Int, end: Int, moment: Timestamp)] = []
     func add(_ moment: Timestamp) {
       let start = Int(place(of: moment) * Double(columns))
-      // As long as the longest label can be.
-      let length = moment.day == first.start.day ? 5 : 11
-      let end = start + length + (isFine ? 3 : 0)
+      // As long as the label can be.
+      let isDated = ticks.isEmpty || moment.day != first.start.day
+      let end = start + (isDated ? 11 : 5) + (isFine ? 3 : 0)
       let isFree = ticks.allSatisfy { end + 1 < $0.start || start > $0.end + 1 }
       if end <= columns, isFree { ticks.append((start, end, moment)) }
     }
+    add(first.start)
+    // Whatever came before it would have to say the date.
+    if ticks.isEmpty { return [] }
     let drawn = stretches.filter { !$0.isCut }
     // More starts than there is room for are not looked at one by one.
     for stretch in drawn.prefix(columns) { add(stretch.start) }
@@ -39,11 +42,12 @@ extension TimeScale {
         if tick > stretch.start, tick < stretch.end { add(tick) }
       }
     }
-    var day = first.start.day
+    var day = ""
     return ticks.sorted { $0.start < $1.start }.map { tick in
-      defer { day = tick.moment.day }
-      let time = String(tick.moment.time.prefix(isFine ? 8 : 5))
-      let label = tick.moment.day == day ? time : "\(tick.moment.day.dropFirst(5)) \(time)"
+      let isDated = tick.moment.day != day
+      day = tick.moment.day
+      let time = tick.moment.time.prefix(isFine ? 8 : 5)
+      let label = isDated ? "\(day.dropFirst(5)) \(time)" : String(time)
       return Tick(place: place(of: tick.moment), label: label)
     }
   }

@@ -41,7 +41,7 @@ import Testing
     let shown = outcome.text
     #expect(shown.split(separator: "<td class=\"id\">").count == 8)
     #expect(shown.split(separator: "<article ").count == 4)
-    #expect(shown.contains("<title>serialq: default: 3 of 7 jobs failed</title>"))
+    #expect(shown.contains("<title>serialq: default: 7 jobs, 3 failed</title>"))
     #expect(!shown.contains("<script") && shown.contains("&lt;script&gt;document.title"))
   }
 

@@ -25,7 +25,7 @@ import Testing
     let outcome = try scene.serialq("report")
     #expect(outcome.code == 0 && outcome.errorText == "", "\(outcome.errorText)")
     let lines = outcome.text.split(separator: "\n")
-    #expect(lines[0] == "Queue default: 2 of 3 jobs failed")
+    #expect(lines[0] == "Queue default: 3 jobs, 2 failed")
     #expect(lines.contains { $0.contains(/^1 !  +0\.\ds  first: echo said; exit 3 +!+/) })
     #expect(lines.contains { $0.contains(/^3 \. +echo <later>$/) })
     #expect(lines.contains(". 1 waiting   ! 2 failed"))

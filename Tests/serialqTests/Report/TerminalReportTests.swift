@@ -13,10 +13,10 @@ import Testing
   func everything() {
     #expect(
       text(.everything) == """
-        Queue default: 4 of 17 jobs failed
+        Queue default: 17 jobs, 4 failed
         2027-01-15 08:00:00 to 10:31:00 UTC, 3m 20s of it at work
 
-                                   08:00         08:01    09:01          10:30
+                                   01-15 08:00   08:01    09:01          10:30
          1 #  1m 00s  build: true  ###############      :               :
          2 !     30s  build: true                !!!!!!!!               :
          3 K     20s  train: true                       : KKKKK         :

@@ -88,14 +88,14 @@ import Testing
   @Test("times are round and have their day where it changes")
   func ticks() {
     let hour = scale([(0, 3_600)])
-    #expect(hour.ticks(columns: 60).map(\.label) == ["08:00", "08:15", "08:30", "08:45"])
+    #expect(hour.ticks(columns: 60).map(\.label) == ["01-15 08:00", "08:15", "08:30", "08:45"])
     #expect(hour.ticks(columns: 60).map(\.place) == [0, 0.25, 0.5, 0.75])
     let days = scale([(0, 3_600), (86_400, 3_600)])
     #expect(
-      days.ticks(columns: 80).map(\.label) == ["08:00", "08:30", "01-16 08:00", "08:30"])
+      days.ticks(columns: 80).map(\.label) == ["01-15 08:00", "08:30", "01-16 08:00", "08:30"])
     #expect(
       scale([(1, 8)]).ticks(columns: 60).map(\.label) == [
-        "08:00:01", "08:00:04", "08:00:06", "08:00:08",
+        "01-15 08:00:01", "08:00:04", "08:00:06", "08:00:08",
       ])
   }
 }
