@@ -132,7 +132,7 @@ private final class Page: NSObject, XMLParserDelegate {
     super.init()
     let parser = XMLParser(data: Data(source.utf8))
     parser.delegate = self
-    if !parser.parse() {
+    if !parser.parse() && fault == nil {
       fault = "line \(parser.lineNumber): \(parser.parserError.debugDescription)"
     }
   }
@@ -144,6 +144,10 @@ private final class Page: NSObject, XMLParserDelegate {
     elements.append(name)
     for (name, value) in attributes { values[name, default: []].append(value) }
     if name == "svg" { drawings.append(attributes) }
+  }
+
+  func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
+    fault = fault ?? "line \(parser.lineNumber): \(error)"
   }
 
   func parser(_ parser: XMLParser, foundCharacters string: String) { text += string }
