@@ -77,7 +77,8 @@ enum HTMLStyle {
       white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
     .id, .time { text-align: right; font-variant-numeric: tabular-nums; }
     td.chart, th.chart { padding: 0 1rem; overflow: visible; }
-    .chart text { font-size: 11px; fill: var(--soft); font-variant-numeric: tabular-nums; }
+    .chart text { font-size: 11px; fill: var(--soft); font-variant-numeric: tabular-nums;
+      paint-order: stroke; stroke: var(--card); stroke-width: 4px; }
     .narrow { display: none; }
     rect { stroke-width: 1.5px; }
     .succeeded { fill: var(--good); stroke: var(--good); }

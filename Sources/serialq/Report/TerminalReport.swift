@@ -90,12 +90,16 @@ struct TerminalReport {
     }
     let last = cells.indices.last { cells[$0] != nil || cuts.contains($0) } ?? -1
     var line = StyledLine()
-    for cell in 0..<(last + 1) {
-      if let state = cells[cell] {
-        line.append(state.sign, state.colour)
-      } else {
-        line.append(cuts.contains(cell) ? ":" : " ", .dim)
-      }
+    var cell = 0
+    while cell <= last {
+      // What is alike goes out as one: colours would take ten bytes a column.
+      let (state, isCut) = (cells[cell], cuts.contains(cell))
+      var end = cell + 1
+      while end <= last, cells[end] == state, cuts.contains(end) == isCut { end += 1 }
+      let sign = state?.sign ?? (isCut ? ":" : " ")
+      line.append(
+        String(repeating: sign, count: end - cell), state?.colour ?? (isCut ? .dim : nil))
+      cell = end
     }
     return line
   }

@@ -54,6 +54,18 @@ import Testing
     }
   }
 
+  // Fails if each column has a colour of its own: a line would be ten times as long.
+  @Test("what is alike in a bar is one piece of colour")
+  func colours() throws {
+    var history = History()
+    history.job(at: 0, for: 10)
+    history.job(at: 900, for: 10, .exited(1))
+    let lines = TerminalReport(report: history.report(), columns: 60).lines
+    let bar = try #require(lines.first { $0.rendered(colour: false).hasPrefix("2 !") })
+    let pattern = /true  +\e\[2m:\e\[0m\e\[31m!+\e\[0m/
+    #expect(bar.rendered(colour: true).contains(pattern), "\(bar)")
+  }
+
   // Fails if two states have one sign: without colour they could not be told apart.
   @Test("the signs of any two states differ, and none is that of a cut")
   func signs() {
