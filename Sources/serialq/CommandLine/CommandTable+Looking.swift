@@ -1,4 +1,5 @@
-/// The commands that only look: `list`, `status`, `show`, `log`, `completion` and `help`.
+/// The commands that only look: `list`, `status`, `show`, `log`, `report`, `completion` and
+/// `help`.
 extension CommandTable {
   static let list = CommandSpec(
     name: .list,
@@ -105,6 +106,49 @@ extension CommandTable {
       Example("serialq log 12", "what job 12 said"),
       Example("serialq log", "what the last job said"),
       Example("serialq log -f", "what the queue says, as it says it"),
+    ]
+  )
+
+  static let report = CommandSpec(
+    name: .report,
+    summary: "when the jobs ran, drawn, here or as a page to keep",
+    synopsis: ["report [options]"],
+    description: [
+      """
+      Draws a line for each job along one scale of time, each state by a sign of its own. Times in \
+      which nothing ran for long are cut out and marked; all times are UTC.
+      """,
+      """
+      With --html it is a page, which needs neither a network nor a script: the timeline, how long \
+      the jobs of each label took, the latest \(Session.mostTroubles) failures with the end of \
+      their output, and totals. It shows labels, commands and output: look before you send it on.
+      """,
+    ],
+    details: [
+      """
+      What is drawn is bounded, what is counted is not. Earlier attempts at a job are drawn too, \
+      for as long as the journal holds them: it forgets them when it is written anew. How long an \
+      interrupted job ran is not known: its start is drawn. Of an output, the last \
+      \(Session.troubleLines) lines are shown, out of its last \(Session.troubleBytes) bytes.
+      """
+    ],
+    options: [
+      queue,
+      OptionSpec(
+        .html, value: OptionValue(.file, "FILE"),
+        help: "Writes a page to FILE, which is replaced; - is standard output."),
+      OptionSpec(
+        .last, value: OptionValue(.count, "N"),
+        help: """
+          Draws the last N jobs that have run, not \(Session.rowsOnTerminal), or \
+          \(Session.rowsOnPage) on a page.
+          """),
+    ],
+    operands: .none,
+    examples: [
+      Example("serialq report", "when what ran"),
+      Example("serialq report --html queue.html", "as a page"),
+      Example("serialq report -q video --last 200", "more of another queue"),
     ]
   )
 

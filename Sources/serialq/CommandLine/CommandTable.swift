@@ -25,6 +25,7 @@ enum CommandTable {
     case .status: status
     case .show: show
     case .log: log
+    case .report: report
     case .wait: wait
     case .ack: ack
     case .cancel: cancel
@@ -59,8 +60,8 @@ enum CommandTable {
 }
 
 enum CommandName: String, CaseIterable {
-  case add, run, list, status, show, log, wait, ack, cancel, retry, move, edit, pause, resume
-  case clean, set, queues, completion, help
+  case add, run, list, status, show, log, report, wait, ack, cancel, retry, move, edit, pause
+  case resume, clean, set, queues, completion, help
 
   /// The command that `word` names, by its name or an alias.
   init?(called word: Bytes) {
@@ -83,7 +84,7 @@ enum OptionName: String, CaseIterable {
   case retryDelay = "retry-delay"
   case ifOK = "if-ok"
   case noStart = "no-start"
-  case json, state, failed, last, follow, watch, all, running, signal, before, keep
+  case html, json, state, failed, last, follow, watch, all, running, signal, before, keep
   case olderThan = "older-than"
   case man, unit, help, version
 }

@@ -93,7 +93,7 @@ extension Invocation {
     case .queues:
       try refuseOperands(words)
       return .queues(json: words.has(.json))
-    case .add, .run, .list, .status, .show, .log, .completion, .help: return nil
+    case .add, .run, .list, .status, .show, .log, .report, .completion, .help: return nil
     }
   }
 

@@ -28,6 +28,10 @@ extension Invocation {
       return .status(try status(words, queue))
     case .show: return .show(try show(words, queue))
     case .log: return .log(try log(words, queue))
+    case .report:
+      try refuseOperands(words)
+      return .report(
+        Report(queue: queue, page: words.value(.html), last: words.number(.last)))
     case .help: return try help(words)
     case .completion: return try completion(words)
     case .wait, .ack, .cancel, .retry, .move, .edit, .pause, .resume, .clean, .set, .queues:

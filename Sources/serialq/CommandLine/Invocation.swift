@@ -6,6 +6,7 @@ enum Invocation: Equatable {
   case status(Status)
   case show(Show)
   case log(Log)
+  case report(Report)
   case wait(Wait)
   case ack(Ack)
   case cancel(Cancel)
@@ -71,6 +72,13 @@ enum Invocation: Equatable {
     /// `nil` means the whole queue when following, else the job that ran last.
     var id: Int?
     var follows: Bool
+  }
+
+  struct Report: Equatable {
+    var queue: String
+    /// Where the page goes, `-` for standard output; `nil` draws on the terminal.
+    var page: Bytes?
+    var last: Int?
   }
 }
 

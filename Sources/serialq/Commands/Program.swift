@@ -48,6 +48,7 @@ struct Session {
     case .status(let call): try status(call)
     case .show(let call): try show(call)
     case .log(let call): try log(call)
+    case .report(let call): try report(call)
     case .wait(let call): return try wait(call)
     case .ack(let call): try ack(call)
     case .cancel(let call): try cancel(call)
@@ -75,12 +76,15 @@ struct Session {
     try Spool(environment: Machine.variable)
   }
 
-  /// The queue and its jobs, nil when there is no such queue; says what is damaged.
-  func readQueue(named name: String) throws(Failure) -> (QueueFolder, Queue)? {
+  /// The queue and its jobs, nil when there is no such queue; says what is damaged, and tells each
+  /// event.
+  func readQueue(
+    named name: String, each: (Event) -> Void = { _ in }
+  ) throws(Failure) -> (QueueFolder, Queue)? {
     guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else { return nil }
     var queue = Queue()
     var reader = JournalReader(folder)
-    report(try reader.read(into: &queue).damaged, in: folder)
+    report(try reader.read(into: &queue, each: each).damaged, in: folder)
     return (folder, queue)
   }
 

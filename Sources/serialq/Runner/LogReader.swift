@@ -72,11 +72,13 @@ struct LogReader {
   }
 
   /// The last lines of a log, made safe for a terminal; reads no more than its end.
-  static func tail(of path: Bytes, lines: Int) throws(Failure) -> [String] {
+  static func tail(
+    of path: Bytes, lines: Int, bytes most: Int64 = tailSize
+  ) throws(Failure) -> [String] {
     let end = try attempt("reading \(path.text)") { () throws(SystemError) -> Bytes in
       guard let file = try FileDescriptor.openIfThere(path, .read) else { return [] }
       let size = try file.status().size
-      let count = min(size, tailSize)
+      let count = min(size, most)
       var bytes: Bytes = []
       try file.fill(&bytes, with: Int(count), from: size - count)
       return bytes

@@ -63,6 +63,11 @@ extension FileDescriptor {
     _ = try retrying("ftruncate") { ftruncate(raw, off_t(size)) }
   }
 
+  /// Sets the permission bits, whatever the umask, by `fchmod(2)`.
+  func setMode(_ mode: UInt32) throws(SystemError) {
+    _ = try retrying("fchmod") { fchmod(raw, mode_t(mode)) }
+  }
+
   /// Returns when the content is on the disk: `fdatasync(2)`, and where that is not enough
   /// `F_FULLFSYNC`.
   func flushData() throws(SystemError) {

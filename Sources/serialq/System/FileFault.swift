@@ -74,7 +74,7 @@ extension FileDescriptor {
     let flags = try retrying("fcntl") { fcntl(raw, F_GETFL) }
     _ = try retrying("fcntl") { fcntl(raw, F_SETFL, flags & ~O_NONBLOCK) }
     if access.contains(.create), status.mode != 0o600 {
-      _ = try retrying("fchmod") { fchmod(raw, 0o600) }
+      try setMode(0o600)
     }
   }
 }

@@ -41,6 +41,15 @@ enum FileSystem {
     try call("rename", path) { from in target.withCPath { to in renameFile(from, to) } }
   }
 
+  /// The path that a path leads to, without links in it, by `realpath(3)`.
+  static func resolved(_ path: Bytes) throws(SystemError) -> Bytes {
+    guard let resolved = path.withCPath({ realpath($0, nil) }) else {
+      throw SystemError("realpath", errno)
+    }
+    defer { free(resolved) }
+    return Bytes(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
+  }
+
   /// Removes a file by `unlink(2)`; one that is not there is no error.
   static func remove(_ path: Bytes) throws(SystemError) {
     do throws(SystemError) {

@@ -50,6 +50,12 @@ struct Timestamp: Equatable, Comparable, Sendable {
     return text
   }
 
+  /// The date: `2026-11-21`.
+  var day: String { String(rfc3339.text.prefix(10)) }
+
+  /// The time of day: `10:00:00`.
+  var time: String { String(rfc3339.text.dropFirst(11).prefix(8)) }
+
   /// Reads what ``rfc3339`` writes, and nothing else; a date that no calendar has is refused.
   init?(rfc3339 text: UnsafeBufferPointer<UInt8>) {
     guard text.count == 27 else { return nil }

@@ -31,6 +31,9 @@ enum Humanize {
     return (seconds < 3_600 ? "\(seconds / 60)m" : Self.duration(duration)) + " ago"
   }
 
+  /// Writes a moment: `2026-11-21 10:00:00 UTC`.
+  static func moment(_ moment: Timestamp) -> String { "\(moment.day) \(moment.time) UTC" }
+
   /// How long until a time that grows has as many full `seconds` as a multiple of that.
   static func rest(of seconds: Int64, after duration: Duration) -> Duration {
     let (whole, attoseconds) = max(.zero, duration).components

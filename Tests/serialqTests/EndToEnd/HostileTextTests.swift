@@ -69,7 +69,9 @@ struct HostileTextTests {
     for (line, code) in [
       ("serialq", 0), ("serialq list", 0), ("serialq show 1", 0), ("serialq show 2", 0),
       ("serialq show 3", 0), ("serialq show --env 1", 0), ("serialq set", 0), ("serialq queues", 0),
-      ("serialq wait 1", 3), ("serialq wait 2", 127), ("serialq list --json", 0),
+      ("serialq report", 0),
+      ("serialq report --html -", 0), ("serialq wait 1", 3), ("serialq wait 2", 127),
+      ("serialq list --json", 0),
       ("serialq show --json 1", 0), ("serialq status --json", 0), ("serialq queues --json", 0),
       ("serialq add --no-start -n \"$H\" -- \"$H\"", 0), ("serialq cancel 4", 0),
       ("serialq cancel 1", 125), ("serialq move 1 --first", 125), ("serialq edit 1", 125),

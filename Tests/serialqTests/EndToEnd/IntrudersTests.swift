@@ -17,7 +17,8 @@ import Testing
     "log/1", "locks/1",
   ]
   private static let commands = [
-    "list", "status", "show 1", "log 1", "queues", "set keep 9", "pause", "add --no-start true",
+    "list", "status", "show 1", "log 1", "report", "report --html page", "queues", "set keep 9",
+    "pause", "add --no-start true",
     "cancel 2", "resume", "wait --timeout 20", "run true", "retry 1", "run", "clean --all", "run",
   ]
 

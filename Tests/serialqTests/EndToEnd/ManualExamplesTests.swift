@@ -25,6 +25,9 @@ import Testing
       case let line where line.hasPrefix("serialq list --json"): #expect(outcome.text == "4\n")
       case let line where line.hasPrefix("serialq wait && "): #expect(outcome.text == "done\n")
       case let line where line.hasSuffix("|| serialq"): #expect(outcome.text.contains("Job 4: "))
+      case "serialq report": #expect(outcome.text.contains("6 #"))
+      case let line where line.contains("--html"):
+        #expect(try content(scene.path("queue.html")).text.contains("<td class=\"id\">6</td>"))
       case let line where line.contains("run -q small"): #expect(outcome.text == "one\ntwo\n")
       default: break
       }

@@ -40,7 +40,7 @@ import Testing
     _ = try scene.serialq("run", "false")
     for words in [
       ["list"], ["list", "--json"], ["status"], ["status", "--json"], ["show", "1"],
-      ["show", "--json", "1"],
+      ["show", "--json", "1"], ["report"], ["report", "--html", "-"],
     ] {
       let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
       #expect(!outcome.text.contains("hunter2") && !outcome.errorText.contains("hunter2"))

@@ -28,6 +28,8 @@ extension Manual {
       "serialq set on-finish 'echo $SERIALQ_JOB $SERIALQ_STATE >>ends.txt'",
       "Write down how every job ends:"),
     Example("serialq set on-failure stop", "Start nothing after a failure:"),
+    Example("serialq report", "See when what ran:"),
+    Example("serialq report --html queue.html", "The same as a page, with what failed and why:"),
     Example("serialq clean --older-than 7d", "Forget what was done more than a week ago:"),
     Example(
       "mkdir -p ~/.config/systemd/user && cd ~/.config/systemd/user",

@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+@testable import serialq
+
+/// The page of `serialq report`, in a real browser: Chromium, without a window.
+@Suite(.serialized) struct ReportPageTests {
+  private static let program = RealShell.path(of: "chromium")
+
+  /// Has Chromium open a page in a window of this width.
+  private func chromium(_ scene: Scene, _ words: [String], width: Int = 1_200) throws -> Outcome {
+    let program = try #require(Self.program, "chromium is not installed")
+    let fixed = [
+      program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+      "--hide-scrollbars", "--user-data-dir=\(scene.path("profile").text)",
+      "--window-size=\(width),1600",
+    ]
+    return try scene.launch((fixed + words).map { Bytes($0.utf8) }).wait()
+  }
+
+  /// A queue with what is hard to show: a script, an end of one, a long word, and every kind of end.
+  private func scene() throws -> Scene {
+    let scene = try Scene()
+    let long = String(repeating: "x", count: 300)
+    try scene.add(
+      "true", "echo '</pre><script>document.title = \"run\"</script>\(long)'; exit 3",
+      ": '<script>document.title = \"run\"</script>\(long)'", "kill -9 $$", "sleep 30")
+    #expect(try scene.serialq("cancel", "5").code == 0)
+    #expect(try scene.serialq("run", "-n", "<i>\(long)", "false").code == 1)
+    try scene.add("echo waits")
+    #expect(try scene.serialq("report", "--html", "page.html").code == 0)
+    return scene
+  }
+
+  // Fails if markup is put out of order by what is in it, or a script of a job's runs.
+  @Test("a browser shows a row for each job, and what a job says is text")
+  func rows() throws {
+    let scene = try scene()
+    let outcome = try chromium(scene, ["--dump-dom", "file://\(scene.path("page.html").text)"])
+    #expect(outcome.code == 0, "\(outcome.errorText)")
+    let shown = outcome.text
+    #expect(shown.split(separator: "<td class=\"id\">").count == 8)
+    #expect(shown.split(separator: "<article ").count == 4)
+    #expect(shown.contains("<title>serialq: default: 7 jobs, 3 failed</title>"))
+    #expect(!shown.contains("<script") && shown.contains("&lt;script&gt;document.title"))
+  }
+
+  // Fails if anything is wider than a phone: the page would have to be pushed to and fro.
+  @Test("nothing is wider than the window, on a phone as on a screen")
+  func fits() throws {
+    let scene = try scene()
+    // The page has no script, and so the one around it measures.
+    let outer = """
+      <script>
+      onload = () => {
+        for (const frame of document.querySelectorAll("iframe")) {
+          const page = frame.contentDocument;
+          const bars = page.querySelectorAll(".chart rect.failed, .chart rect.succeeded");
+          document.body.append(` ${frame.width}: ${page.documentElement.scrollWidth} ${bars.length};`);
+        }
+      };
+      </script>
+      <body>
+      """
+    let widths = [320, 390, 800, 1_200]
+    let frames = widths.map { #"<iframe src="page.html" width="\#($0)" height="800"></iframe>"# }
+    try write(Bytes((outer + frames.joined()).utf8), to: scene.path("outer.html"))
+    let page = "file://\(scene.path("outer.html").text)"
+    let outcome = try chromium(
+      scene, ["--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom", page])
+    // Two jobs succeeded and two failed.
+    let measured = widths.map { " \($0): \($0) 4;" }.joined()
+    #expect(outcome.text.contains(measured), "\(outcome.text.suffix(300))")
+  }
+
+  // Fails if nothing is drawn, or the same in the dark.
+  @Test("a browser draws it, otherwise in the dark, and prints it")
+  func pictures() throws {
+    let scene = try scene()
+    let page = "file://\(scene.path("page.html").text)"
+    var pictures: [Bytes] = []
+    for (name, words) in [
+      ("light.png", []), ("dark.png", ["--blink-settings=preferredColorScheme=0"]),
+    ] {
+      let outcome = try chromium(scene, words + ["--screenshot=\(scene.path(name).text)", page])
+      #expect(outcome.code == 0, "\(outcome.errorText)")
+      let picture = try content(scene.path(name))
+      #expect(picture.starts(with: [0x89] + Bytes("PNG")) && picture.count > 20_000)
+      pictures.append(picture)
+    }
+    #expect(pictures[0] != pictures[1])
+    let printed = try chromium(scene, ["--print-to-pdf=\(scene.path("page.pdf").text)", page])
+    #expect(printed.code == 0, "\(printed.errorText)")
+    #expect(try content(scene.path("page.pdf")).starts(with: Bytes("%PDF")))
+  }
+}

@@ -1,0 +1,130 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// `serialq report`, and the file that it writes.
+@Suite struct ReportingTests {
+  private func scene() throws -> Scene {
+    let scene = try Scene()
+    #expect(try scene.serialq("run", "-n", "first", "echo said; exit 3").code == 1)
+    #expect(try scene.serialq("run", "--retries", "1", "false").code == 1)
+    try scene.add("echo <later>")
+    return scene
+  }
+
+  // Fails if an attempt, a job or a state is left out, or if a pipe is drawn wider than 80 columns.
+  @Test("in a pipe the timeline is 80 columns wide and without colour, every attempt in it")
+  func terminal() throws {
+    let scene = try scene()
+    let outcome = try scene.serialq("report")
+    #expect(outcome.code == 0 && outcome.errorText == "", "\(outcome.errorText)")
+    let lines = outcome.text.split(separator: "\n")
+    #expect(lines[0] == "Queue default: 3 jobs, 2 failed")
+    #expect(lines.contains { $0.contains(/^1 !  +0\.\ds  first: echo said; exit 3 +!+/) })
+    #expect(lines.contains { $0.contains(/^3 \. +echo <later>$/) })
+    #expect(lines.contains(". 1 waiting   ! 2 failed"))
+    #expect(lines.allSatisfy { $0.count <= 80 } && !outcome.text.contains("\u{1B}"))
+    let narrow = try scene.serialq("report") { $0.environment.append(Bytes("COLUMNS=40")) }
+    #expect(narrow.text.split(separator: "\n").allSatisfy { $0.count <= 40 })
+    #expect(
+      try scene.serialq("report", "--last", "1").text.contains("\n1 earlier job is not drawn"))
+    let page = try scene.serialq("report", "--html", "-").text
+    // Two attempts, one of them before the retry, which nothing but the journal knows.
+    #expect(page.contains("<title>failed, ") && page.split(separator: "; failed, ").count == 2)
+  }
+
+  // Fails if there is no page where there is nothing to draw.
+  @Test("a queue that is not there is drawn as empty, and not made")
+  func empty() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("report").text == "Queue default is empty.\n")
+    #expect(
+      try scene.serialq("report", "--html", "-").text.contains("<title>serialq: default: empty"))
+    #expect(try FileSystem.status(of: scene.spool) == nil)
+  }
+
+  // Fails if what is left of an older file shows, if modes are lost, or if anything is left behind.
+  @Test("the page takes the place of the file whole; its mode stays, and a new one has the umask's")
+  func file() throws {
+    let scene = try scene()
+    let page = try scene.serialq("report", "--html", "-").text
+    func made() -> String {
+      page.split(separator: "<p class=\"soft\">As of").first.map(String.init) ?? ""
+    }
+    let umask = "umask 027; serialq report --html 'a b.html'; stat -c %a 'a b.html'"
+    #expect(try scene.script(umask).text == "640\n")
+    #expect(try content(scene.path("a b.html")).text.hasPrefix(made()))
+    let longer =
+      "yes | head -c 300000 >old; chmod 600 old; ln -s old link; serialq report --html link"
+    #expect(try scene.script("\(longer); stat -c %a old; readlink link").text == "600\nold\n")
+    let replaced = try content(scene.path("old")).text
+    #expect(replaced.hasPrefix(made()) && replaced.hasSuffix("</html>\n"))
+    #expect(
+      Set(try FileSystem.names(in: scene.work))
+        == Set(["a b.html", "old", "link"].map { Bytes($0.utf8) }))
+  }
+
+  // Fails if a device is replaced by a file: there would be no /dev/stdout any more.
+  @Test("what is no file is written to")
+  func device() throws {
+    let scene = try scene()
+    let seen = try scene.script("serialq report --html /dev/stdout | tail -n 1; ls -l /dev/stdout")
+    #expect(seen.text.hasPrefix("</html>\nl"), "\(seen.errorText)")
+    let fifo =
+      "mkfifo pipe; cat pipe >got & serialq report --html pipe; wait; tail -n 1 got; ls -l pipe"
+    #expect(try scene.script(fifo).text.hasPrefix("</html>\np"))
+  }
+
+  // Fails if it is only found out later, is not told with advice, or leaves a part behind.
+  @Test("a page that cannot be written is a failure, and leaves nothing")
+  func unwritable() throws {
+    let scene = try scene()
+    _ = try FileSystem.makeFolder(scene.path("folder"))
+    for (path, why) in [
+      ("folder", "Is a directory"), ("none/x.html", "No such file or directory"),
+    ] {
+      let outcome = try scene.serialq("report", "--html", path)
+      #expect(outcome.code == 125 && outcome.text == "")
+      #expect(
+        outcome.errorText.hasPrefix("serialq: writing \(path): \(why)"), "\(outcome.errorText)")
+      #expect(
+        outcome.errorText.hasSuffix("\nGive --html another path, or - for standard output.\n"))
+    }
+    // A limit that the page does not fit in: it fails half way.
+    let limited = "trap '' XFSZ; printf old >page; ulimit -f 1; serialq report --html page"
+    #expect(try scene.script(limited).code == 125)
+    #expect(try content(scene.path("page")).text == "old")
+    #expect(try FileSystem.names(in: scene.work).count == 2)
+  }
+
+  // Fails if a log is opened as it lies there: a fifo would be waited for, a link read.
+  @Test(
+    "a log that was planted is refused by name", arguments: ["mkfifo -m 600", "ln -s /etc/passwd"])
+  func planted(how: String) throws {
+    let scene = try scene()
+    let log = "\(scene.spool.text)/default/log/1"
+    #expect(try scene.script("rm '\(log)'; \(how) '\(log)'").code == 0)
+    let outcome = try scene.serialq("report", "--html", "page.html")
+    expectRefusal(outcome, "reading \(log): it is ")
+    #expect(try FileSystem.names(in: scene.work).isEmpty)
+    // Which reads no log.
+    #expect(try scene.serialq("report").code == 0)
+  }
+
+  // Fails if the output of a failure is missing, or all of a long one is read.
+  @Test("a failure is shown with the end of its output, and no more")
+  func tails() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("run", "seq 100000; printf '\\377\\033[2J<b>'; exit 3").code == 1)
+    let page = try scene.serialq("report", "--html", "-").text
+    #expect(page.contains("\n99999\n100000\n&lt;FF&gt;^[[2J&lt;b&gt;</pre>"))
+    #expect(!page.contains("99981\n") && page.contains("99982\n"))
+    #expect(page.contains("<strong>failed with exit code 3 after "))
+  }
+}

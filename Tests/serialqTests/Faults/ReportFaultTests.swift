@@ -1,0 +1,53 @@
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Every system call of what writes a page fails in every way, or is the last.
+@Suite(.ifFaultsCanBeMade)
+struct ReportFaultTests {
+  // Fails when the page is written in the place of the old one, when what was half written stays
+  // behind, or when success is said of what is not there: leave out the removal, or the rename.
+  @Test("whichever call fails, the page is the old one or a whole new one, as was said")
+  func everyCall() throws {
+    let bench = try FaultBench()
+    #expect(try bench.scene.serialq("run", "echo said; exit 3").code == 1)
+    let page = bench.scene.path("page")
+    func run(_ fault: Fault?) throws -> Outcome {
+      try write(Bytes("old"), to: page)
+      return try bench.run(["report", "--html", "page"], fault: fault)
+    }
+    _ = try bench.takeLog()
+    #expect(try run(nil).code == 0)
+    let calls = try bench.calls()
+    #expect(calls.contains { $0.name == "rename" } && calls.contains { $0.name == "fdatasync" })
+    var count = 0
+    for (index, fault) in calls.faults.enumerated() {
+      guard Scene.isLong || index % 7 == 3 else { continue }
+      count += 1
+      let outcome = try run(fault)
+      let place = "\(fault) (\(calls[fault.at - 1].name)): \(outcome.code) \(outcome.errorText)"
+      let text = try content(page).text
+      let isNew = text.hasPrefix("<!DOCTYPE html>\n") && text.hasSuffix("</html>\n")
+      #expect(isNew || text == "old", "\(place)")
+      let names = try FileSystem.names(in: bench.scene.work).filter { $0 != Bytes("page") }
+      if fault.kind.isDeadly {
+        #expect(outcome.code == 128 + SIGKILL, "\(place)")
+      } else {
+        #expect(isNew == (outcome.code == 0), "\(place)")
+        #expect([0, 125].contains(outcome.code), "\(place)")
+        #expect(!fault.kind.isHarmless || outcome.code == 0, "\(place)")
+        // Where every call is refused from then on, so is the removal.
+        #expect(names.isEmpty || fault.stays, "\(place)")
+      }
+      for name in names { try FileSystem.remove(bench.scene.work.appending(path: name)) }
+    }
+    #expect(count > 5)
+    Scene.note("faults: report: \(calls.count) calls, \(count) faults")
+  }
+}
