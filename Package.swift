@@ -21,14 +21,15 @@ let package = Package(
       cSettings: gnuSource,
       swiftSettings: strict
     ),
+    .target(name: "Guarantees", path: "Tests/Guarantees", swiftSettings: strict),
     .testTarget(
       name: "SerialPromisesTests",
-      dependencies: ["SerialPromises"],
+      dependencies: ["SerialPromises", "Guarantees"],
       swiftSettings: strict
     ),
     .testTarget(
       name: "serialqTests",
-      dependencies: ["serialq", "SerialPromises"],
+      dependencies: ["serialq", "SerialPromises", "Guarantees"],
       exclude: ["Snapshots", "Faults/faults.c"],
       cSettings: gnuSource,
       swiftSettings: strict

@@ -1,3 +1,4 @@
+import Guarantees
 import Testing
 
 @testable import SerialPromises
@@ -36,13 +37,27 @@ struct SerialOrderTests {
 
   // Fails if any transition of `SerialOrder` is changed: what it answers, whom it tells, the
   // phase, a stage, a count, an event. Then it prints the shortest history that shows it.
-  @Test("every event in every reachable state does what the model says", arguments: Setting.all)
+  @Test(
+    "every event in every reachable state does what the model says", .shows(Managing.storms),
+    arguments: Setting.all)
   func everyEventInEveryState(_ setting: Setting) {
     var search = Search(setting, isLong: isLong)
     search.run()
-    print("serial order, \(setting.testDescription): \(search.summary)")
+    tally(search.pairs)
     #expect(search.pairs >= (setting.isWatched ? 40_000 : 20_000))
     #expect(search.reached == [.resting, .claimed, .handling, .ended, .away])
+  }
+
+  // Fails if something comes of a history that is longer than those above: a count that drifts, or
+  // what was left behind by a step many steps ago.
+  @Test(
+    "a long storm of adds, cancels, pauses, time-outs and all else does what the model says",
+    .shows(Managing.storms), arguments: Setting.all)
+  func storms(_ setting: Setting) {
+    var search = Search(setting, isLong: isLong)
+    var random = SeededGenerator(seed: 20_261_121)
+    for _ in 0..<(isLong ? 200 : 5) { search.walk(events: 1_000, &random) }
+    tally(search.pairs)
   }
 }
 
@@ -62,8 +77,6 @@ private struct Search {
     self.isLong = isLong
   }
 
-  var summary: String { "\(seen.count) states, \(pairs) pairs of state and event" }
-
   mutating func run() {
     let start = ReferenceModel(
       policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched)
@@ -77,6 +90,24 @@ private struct Search {
         further += next.filter { isWithinBounds($0.model) && seen.insert($0.model.key).inserted }
       }
       frontier = further
+    }
+  }
+
+  /// Does one random event after another.
+  mutating func walk(events count: Int, _ random: inout some RandomNumberGenerator) {
+    var model = ReferenceModel(
+      policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched)
+    var order = replay([])
+    defer { order.dissolve() }
+    var history: [OrderEvent] = []
+    for _ in 0..<count {
+      // Nothing is added once it is closed.
+      let possible = events(in: model).filter { $0 != .close }
+      guard let event = possible.randomElement(using: &random) else { return }
+      let expected = model.apply(event)
+      pairs += 1
+      guard agrees(&order, expected, history, event) else { return }
+      history.append(event)
     }
   }
 

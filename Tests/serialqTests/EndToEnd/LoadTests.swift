@@ -1,4 +1,5 @@
 import Foundation
+import Guarantees
 import Testing
 
 @testable import serialq
@@ -12,7 +13,7 @@ import Testing
 /// More of everything than anybody has; with `SERIALQ_LONG=1`, much more.
 @Suite struct LoadTests {
   // Fails if adders that come at once are refused, or share an id.
-  @Test("sixty-four adders at once lose nothing")
+  @Test("sixty-four adders at once lose nothing", .shows(OnDisk.appends))
   func adders() throws {
     try Scene().addAtOnce(64, each: Scene.isLong ? 1_000 : 2)
   }

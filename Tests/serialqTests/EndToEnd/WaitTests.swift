@@ -1,3 +1,4 @@
+import Guarantees
 import Testing
 
 @testable import serialq

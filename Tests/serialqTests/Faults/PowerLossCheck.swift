@@ -14,7 +14,6 @@ struct PowerLossCheck {
   private var known: [Bytes: Queue] = [:]
   private var story: [Substring] = []
   private(set) var reports = 0
-  private(set) var points = 0
   private(set) var disks = 0
   /// Whether something was lost; what comes after tells nothing new.
   private(set) var hasFailed = false
@@ -73,7 +72,6 @@ struct PowerLossCheck {
   }
 
   private mutating func lose() throws {
-    points += 1
     try check(disk.tree { _ in 0 })
     try check(disk.tree { $0 - 1 })
     for _ in 0..<12 {

@@ -1,3 +1,4 @@
+import Guarantees
 import Testing
 
 @testable import serialq
@@ -15,6 +16,7 @@ struct PowerLossTests {
   // or the flush in an `append` of nothing, or that of a folder which somebody else has made.
   @Test(
     "what is said to be done is there after a power loss, wherever the command before it was killed",
+    .shows(OnDisk.successIsDurable, OnDisk.compaction),
     arguments: FaultCase.tried)
   func afterADeath(_ tried: FaultCase) throws {
     let bench = try FaultBench()
@@ -22,7 +24,6 @@ struct PowerLossTests {
     _ = try bench.takeLog()
     _ = try tried.run(bench)
     let calls = try bench.calls()
-    var (points, disks) = (0, 0)
     for call in calls {
       for kind in [Fault.Kind.kill, .torn, .flushFailed] where call.isTried(kind) {
         try bench.restore()
@@ -32,11 +33,9 @@ struct PowerLossTests {
         try step(bench, &check, tried, nil)
         try step(bench, &check, FaultCase.all[1], nil)
         #expect(check.reports > 0)
-        points += check.points
-        disks += check.disks
+        tally(check.disks)
       }
     }
-    Scene.note("power loss: \(tried): \(points) points, \(disks) disks")
   }
 
   private func step(
@@ -52,6 +51,7 @@ struct PowerLossTests {
   // leave a flush out, or `leave(.rewriteJournal)`.
   @Test(
     "whenever the power fails in a random history, what was said to be done is there",
+    .shows(OnDisk.successIsDurable),
     arguments: 1...(Scene.isLong ? 100 : 2))
   func randomHistory(seed: UInt64) throws {
     var random = SeededGenerator(state: seed)
@@ -71,7 +71,7 @@ struct PowerLossTests {
       try check.end(words.joined(separator: " ") + (isFaulty ? ", \(fault as Any)" : ""), outcome)
     }
     #expect(check.reports > 0)
-    Scene.note("power loss: seed \(seed): \(check.points) points, \(check.disks) disks")
+    tally(check.disks)
   }
 
   // Fails when a log goes before the flush: a power loss could bring back its job without it.

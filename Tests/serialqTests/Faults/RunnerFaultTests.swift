@@ -1,3 +1,4 @@
+import Guarantees
 import Testing
 
 @testable import serialq
@@ -23,6 +24,7 @@ struct RunnerFaultTests {
   // what it left is not found by the next: write `started` after the spawn.
   @Test(
     "whichever call fails, no job is lost or runs twice, and what was said is true",
+    .shows(OnDisk.startIsDurable, OnDisk.failuresChangeNothing), .shows(Running.orphans),
     arguments: Scene.isLong ? cases : Array(cases[1...2]))
   func everyCall(_ tried: FaultCase) throws {
     let bench = try FaultBench()
@@ -47,7 +49,7 @@ struct RunnerFaultTests {
       }
     }
     #expect(count > 0)
-    Scene.note("faults: \(tried): \(calls.count) calls, \(count) faults")
+    tally(count)
   }
 
   private func run(_ bench: FaultBench, _ tried: FaultCase, _ fault: Fault?) throws -> Outcome {
