@@ -56,7 +56,7 @@ struct SerialOrderTests {
   func storms(_ setting: Setting) {
     var search = Search(setting, isLong: isLong)
     var random = SeededGenerator(seed: 20_261_121)
-    for _ in 0..<(isLong ? 200 : 5) { search.walk(events: 1_000, &random) }
+    for _ in 0..<(isLong ? 200 : 5) { search.walk(events: 400, &random) }
     tally(search.pairs)
   }
 }

@@ -35,6 +35,7 @@ final class Scene {
   }
 
   deinit {
+    expectNoReport()
     for name in (try? Spool(path: spool).queueNames()) ?? [] {
       guard let queue = try? queue(name.text), let folder = try? queueFolder(name.text) else {
         continue
