@@ -1,5 +1,5 @@
 import Foundation
-import Guarantees
+import TestSupport
 import Testing
 
 /// What the library is built on.

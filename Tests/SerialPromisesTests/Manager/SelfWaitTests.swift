@@ -1,4 +1,4 @@
-import Guarantees
+import TestSupport
 import Testing
 
 @testable import SerialPromises

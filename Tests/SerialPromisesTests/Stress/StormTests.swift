@@ -1,5 +1,5 @@
 import Dispatch
-import Guarantees
+import TestSupport
 import Testing
 
 @testable import SerialPromises

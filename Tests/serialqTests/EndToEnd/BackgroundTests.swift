@@ -1,4 +1,4 @@
-import Guarantees
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -66,7 +66,7 @@ import Testing
     "hundreds of adds behind a running job have one runner, and all run in order",
     .shows(Running.oneRunner, Running.order))
   func manyAdds() throws {
-    let count = Scene.isLong ? 10_000 : 150
+    let count = isLong ? 10_000 : 150 / ease
     tally(count)
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -88,7 +88,7 @@ import Testing
   @Test("a job is never left waiting with nobody at work", .shows(Running.noLostWakeUp))
   func lostWakeUp() throws {
     let scene = try Scene()
-    let count = Scene.isLong ? 500 : 40
+    let count = isLong ? 500 : 40 / ease
     tally(count)
     for id in 1...count {
       #expect(try scene.serialq("add", "true").text == "\(id)\n")
@@ -171,8 +171,7 @@ import Testing
   #if os(Linux)
     // Fails if the runner or `wait` polls.
     @Test(
-      "a runner and a wait that have nothing to do use no time", .shows(Running.noPolling),
-      .enabled(if: Scene.isLong))
+      "a runner and a wait that have nothing to do use no time", .shows(Running.noPolling))
     func idle() throws {
       let scene = try Scene()
       let gate = try Gate(scene)
@@ -181,9 +180,9 @@ import Testing
       let runner = try scene.waitForRunner()
       _ = try scene.waitForProcess(of: 1)
       // Not to wait for something: the span is what is measured.
-      usleep(1_000_000)
+      usleep(500_000)
       let before = try [runner, waiter.pid].map(ticks)
-      usleep(10_000_000)
+      usleep(isLong ? 10_000_000 : 1_000_000)
       #expect(try [runner, waiter.pid].map(ticks) == before)
       try gate.open()
       #expect(try waiter.wait().code == 0)

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import Guarantees
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -16,7 +16,7 @@ import Testing
   /// How many kills; SERIALQ_KILLS sets it.
   private static let rounds: Int =
     ProcessInfo.processInfo.environment["SERIALQ_KILLS"].flatMap { Int($0) }
-    ?? (Scene.isLong ? 200 : 15)
+    ?? (isLong ? 200 : 15)
 
   /// Says that it begins and ends, in one write each, and takes a lock that nobody else may hold
   /// meanwhile: two at once would show.

@@ -1,4 +1,4 @@
-import Guarantees
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -21,7 +21,7 @@ import Testing
     "a runner killed at any moment loses no job, starts none twice, and never runs two at once",
     .shows(Running.orphans))
   func killedAtAnyMoment() throws {
-    let kills = Scene.isLong ? 50 : 12
+    let kills = isLong ? 50 : 12
     let count = kills + 8
     let scene = try Scene()
     tally(kills)

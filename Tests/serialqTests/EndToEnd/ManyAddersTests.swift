@@ -1,4 +1,4 @@
-import Guarantees
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -11,7 +11,7 @@ import Testing
     "jobs added by sixteen processes at once all arrive, each once, in their adder's order",
     .shows(OnDisk.appends), .shows(Running.order))
   func addersAtOnce() throws {
-    try Scene().addAtOnce(16, each: Scene.isLong ? 100 : 6)
+    try Scene().addAtOnce(16, each: isLong ? 100 : 6)
   }
 
   // Fails if the lines of a file are appended one by one.

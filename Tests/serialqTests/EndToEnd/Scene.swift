@@ -63,9 +63,6 @@ final class Scene {
     return FileManager.default.isExecutableFile(atPath: path) ? Bytes(path.utf8) : nil
   }()
 
-  /// Whether the variants that take long are wanted.
-  static var isLong: Bool { ProcessInfo.processInfo.environment["SERIALQ_LONG"] == "1" }
-
   // MARK: Starting programs
 
   /// Little, and always the same.

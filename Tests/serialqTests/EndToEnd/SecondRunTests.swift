@@ -1,4 +1,4 @@
-import Guarantees
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -147,7 +147,7 @@ import Testing
         """),
     ])
     try looking.waitForOutput("looking")
-    let rounds = Scene.isLong ? 200 : 25
+    let rounds = isLong ? 200 : 25 / ease
     tally(rounds)
     for _ in 0..<rounds {
       let run = try scene.serialq("run", "true")

@@ -1,5 +1,5 @@
 import Foundation
-import Guarantees
+import TestSupport
 import Testing
 
 @testable import serialq

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -74,11 +75,11 @@ struct PowerLossCheck {
   private mutating func lose() throws {
     try check(disk.tree { _ in 0 })
     try check(disk.tree { $0 - 1 })
-    for _ in 0..<12 {
+    for _ in 0..<12 / ease {
       let tree = disk.tree { .random(in: 0..<$0, using: &random) }
       try check(tree)
     }
-    for _ in 0..<4 {
+    for _ in 0..<(4 + ease - 1) / ease {
       let tree = disk.tree(holes: true) { .random(in: 0..<$0, using: &random) }
       try check(tree, holes: true)
     }

@@ -1,4 +1,4 @@
-import Guarantees
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -52,12 +52,12 @@ struct PowerLossTests {
   @Test(
     "whenever the power fails in a random history, what was said to be done is there",
     .shows(OnDisk.successIsDurable),
-    arguments: 1...(Scene.isLong ? 100 : 2))
+    arguments: 1...(isLong ? 100 : 2))
   func randomHistory(seed: UInt64) throws {
     var random = SeededGenerator(state: seed)
     let bench = try FaultBench()
     var check = try PowerLossCheck(root: bench.scene.folder.path, random: random)
-    for _ in 0..<(Scene.isLong ? 40 : 12) where !check.hasFailed {
+    for _ in 0..<(isLong ? 40 : 12) where !check.hasFailed {
       let words = command(&random, try bench.scene.journal().isEmpty ? nil : bench.scene.queue())
       let kinds: [Fault.Kind] = [.kill, .kill, .torn, .flushFailed, .init(number: Int(ENOSPC))]
       let fault = kinds.randomElement(using: &random).map {
@@ -118,9 +118,9 @@ extension NotedCall {
   /// Of the failures those of flushes are; in short those where most is undone.
   fileprivate func isTried(_ kind: Fault.Kind) -> Bool {
     switch kind {
-    case .kill: Scene.isLong || name == "fsync"
-    case .flushFailed: name == "fdatasync" || (Scene.isLong && name == "fsync")
-    default: Scene.isLong && kinds.contains(kind)
+    case .kill: isLong || name == "fsync"
+    case .flushFailed: name == "fdatasync" || (isLong && name == "fsync")
+    default: isLong && kinds.contains(kind)
     }
   }
 }

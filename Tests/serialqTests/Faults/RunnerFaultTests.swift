@@ -1,4 +1,4 @@
-import Guarantees
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -25,7 +25,7 @@ struct RunnerFaultTests {
   @Test(
     "whichever call fails, no job is lost or runs twice, and what was said is true",
     .shows(OnDisk.startIsDurable, OnDisk.failuresChangeNothing), .shows(Running.orphans),
-    arguments: Scene.isLong ? cases : Array(cases[1...2]))
+    arguments: isLong ? cases : Array(cases[1...2]))
   func everyCall(_ tried: FaultCase) throws {
     let bench = try FaultBench()
     try tried.prepare(bench)
@@ -37,7 +37,7 @@ struct RunnerFaultTests {
     #expect(Set(ran).count == ran.count && ran.first == 4)
     var count = 0
     for (index, fault) in calls.faults.enumerated() {
-      guard Scene.isLong || index % 61 == 11 else { continue }
+      guard isLong || index % (61 * ease) == 11 else { continue }
       count += 1
       let outcome = try run(bench, tried, fault)
       let added = try bench.scene.queue().job(5) != nil

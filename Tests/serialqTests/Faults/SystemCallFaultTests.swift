@@ -1,4 +1,4 @@
-import Guarantees
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -33,7 +33,7 @@ struct SystemCallFaultTests {
     var count = 0
     for (index, fault) in calls.faults.enumerated() {
       // In short: another few of them for every command.
-      guard Scene.isLong || index % 23 == tried.words[0].utf8.count % 23 else { continue }
+      guard isLong || index % (23 * ease) == tried.words[0].utf8.count % 23 else { continue }
       count += 1
       let outcome = try tried.run(bench, fault)
       let where_ = "\(tried), \(fault) (\(calls[fault.at - 1].name))"
