@@ -21,14 +21,15 @@ let package = Package(
       cSettings: gnuSource,
       swiftSettings: strict
     ),
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
       name: "SerialPromisesTests",
-      dependencies: ["SerialPromises"],
+      dependencies: ["SerialPromises", "TestSupport"],
       swiftSettings: strict
     ),
     .testTarget(
       name: "serialqTests",
-      dependencies: ["serialq", "SerialPromises"],
+      dependencies: ["serialq", "SerialPromises", "TestSupport"],
       exclude: ["Snapshots", "Faults/faults.c"],
       cSettings: gnuSource,
       swiftSettings: strict

@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -6,7 +7,7 @@ import Testing
 /// Many promises, and many threads, in one combination.
 struct CombinatorStressTests {
   // Fails with a stack overflow if anything here recurs, and takes for ever if it is quadratic.
-  @Test("when over 1,000,000 promises needs 512 KB of stack")
+  @Test("when over 1,000,000 promises needs 512 KB of stack", .shows(Promising.stack))
   func million() {
     let count = isLong ? 1_000_000 : 100_000
     onThread(stackSize: 512 * 1024) {
@@ -25,9 +26,10 @@ struct CombinatorStressTests {
   }
 
   // Fails if two threads decide, a value is lost, or a handler runs twice.
-  @Test("combinations that 8 threads settle end once and as they should")
+  @Test("combinations that 8 threads settle end once and as they should", .shows(Promising.when))
   func threads() {
     let rounds = isLong ? 10_000 : 500
+    tally(rounds)
     for _ in 0..<rounds {
       let deferreds = (0..<8).map { _ in Deferred<Int>(diagnostics: .silent) }
       let promises = deferreds.map(\.promise)

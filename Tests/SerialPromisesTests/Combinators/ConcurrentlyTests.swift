@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -25,7 +26,9 @@ struct ConcurrentlyTests {
   }
 
   // Fails if more are at work than allowed, or values are in the order of their ends.
-  @Test("no more than the limit are at work, and values are in the order of pulling")
+  @Test(
+    "no more than the limit are at work, and values are in the order of pulling",
+    .shows(Promising.concurrently))
   func limit() async throws {
     let crew = Crew()
     let all = when((0..<100).lazy.map { crew.work($0) }, concurrently: 3)
@@ -35,7 +38,7 @@ struct ConcurrentlyTests {
   }
 
   // Fails if an empty sequence is waited for.
-  @Test("an empty sequence gives an empty array")
+  @Test("an empty sequence gives an empty array", .shows(Promising.empty))
   func empty() async {
     #expect(await when(EmptyCollection<Promise<Int>>(), concurrently: 2).outcome == "[]")
   }
@@ -76,7 +79,7 @@ struct ConcurrentlyTests {
   }
 
   // Fails with a stack overflow if settled promises are pulled recursively.
-  @Test("100,000 settled promises need constant stack")
+  @Test("100,000 settled promises need constant stack", .shows(Promising.stack))
   func many() async throws {
     let all = when((0..<100_000).lazy.map { Promise.value($0) }, concurrently: 2)
     #expect(try await all.value.count == 100_000)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -5,7 +6,7 @@ import Testing
 /// The first of several promises.
 struct FirstTests {
   // Fails if a failure decides, or a later value replaces the first.
-  @Test("any takes the first value and passes over failures")
+  @Test("any takes the first value and passes over failures", .shows(Promising.any))
   func any() async {
     let deferreds = (0..<3).map { _ in Deferred<Int>(diagnostics: .silent) }
     let first = Promise.any(deferreds.map(\.promise))
@@ -16,7 +17,9 @@ struct FirstTests {
   }
 
   // Fails if an error is lost or in another's place, or it waits for ever.
-  @Test("any fails with all errors in the order of the promises; so it does for none")
+  @Test(
+    "any fails with all errors in the order of the promises; so it does for none",
+    .shows(Promising.any, Promising.empty))
   func allFailed() async {
     let deferreds = (0..<2).map { _ in Deferred<Int>(diagnostics: .silent) }
     let first = Promise.any(deferreds.map(\.promise))
@@ -29,7 +32,9 @@ struct FirstTests {
   }
 
   // Fails if a failure does not decide the race, or a race of none never ends.
-  @Test("race ends as the first that ends, and fails without anybody")
+  @Test(
+    "race ends as the first that ends, and fails without anybody",
+    .shows(Promising.race, Promising.empty))
   func race() async {
     let deferreds = (0..<2).map { _ in Deferred<Int>(diagnostics: .silent) }
     let first = Promise.race(deferreds.map(\.promise))
@@ -41,7 +46,7 @@ struct FirstTests {
   }
 
   // Fails if a loser's failure is reported, or it is cancelled.
-  @Test("losers go on, and their failures are no false alarm")
+  @Test("losers go on, and their failures are no false alarm", .shows(Promising.losers))
   func losers() async {
     let (reports, log) = (Reports(), Log<Int>())
     do {
@@ -74,7 +79,7 @@ struct FirstTests {
   }
 
   // Fails if the progress is not the greatest.
-  @Test("the progress is that of the one that has come furthest")
+  @Test("the progress is that of the one that has come furthest", .shows(Progressing.maximum))
   func progress() async {
     let (log, deferreds) = (Log<Double>(), (0..<2).map { _ in Deferred<Int>() })
     let first = Promise.any(deferreds.map(\.promise)).progressed { log.append($0) }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -5,7 +6,7 @@ import Testing
 /// Promises of promises, chains over a list, and promises as steps of a manager.
 struct JoiningTests {
   // Fails if the inner promise is not waited for, or more than one level goes.
-  @Test("join flattens one level")
+  @Test("join flattens one level", .shows(Promising.join))
   func join() async throws {
     let inner = Deferred<Promise<Int>>()
     let joined = Promise.value(inner.promise).join()
@@ -16,7 +17,7 @@ struct JoiningTests {
   }
 
   // Fails if the two halves are not halves.
-  @Test("in the progress of join, outer and inner count one half each")
+  @Test("in the progress of join, outer and inner count one half each", .shows(Progressing.join))
   func joinProgress() async {
     let (log, outer, inner) = (Log<Double>(), Deferred<Promise<Int>>(), Deferred<Int>())
     let joined = outer.promise.join().progressed { log.append($0) }
@@ -30,7 +31,7 @@ struct JoiningTests {
   }
 
   // Fails if steps are in another order, or run when one before them failed.
-  @Test("chain passes a value through its steps, and stops at a failure")
+  @Test("chain passes a value through its steps, and stops at a failure", .shows(Promising.chain))
   func chaining() async {
     let log = Log<String>()
     let steps: [@Sendable (Int) throws -> Promise<Int>] = [
@@ -53,7 +54,9 @@ struct JoiningTests {
   }
 
   // Fails if a plain value counts as work, or a promise's links are counted each.
-  @Test("in the progress of chain each of N steps counts 1/N, or 1/(N+1) after a promise")
+  @Test(
+    "in the progress of chain each of N steps counts 1/N, or 1/(N+1) after a promise",
+    .shows(Progressing.chain))
   func chainProgress() async {
     let deferreds = (0..<4).map { _ in Deferred<Int>() }
     let steps = deferreds[..<2].map { deferred in
@@ -79,7 +82,7 @@ struct JoiningTests {
   }
 
   // Fails if something is not forwarded, or the deferred can still be settled otherwise.
-  @Test("relay forwards value, error and progress to a deferred")
+  @Test("relay forwards value, error and progress to a deferred", .shows(Promising.relay))
   func relay() async {
     let (reports, log) = (Reports(), Log<Double>())
     let target = Deferred<Int>("target", diagnostics: reports.place)
@@ -101,7 +104,7 @@ struct JoiningTests {
   }
 
   // Fails if two are at work at a time, or in another order.
-  @Test("serially runs cold promises one after another on a manager")
+  @Test("serially runs cold promises one after another on a manager", .shows(Promising.serially))
   func serially() async {
     let (log, manager) = (Log<String>(), PromiseManager())
     let promises = (0..<3).map { index in

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -9,7 +10,7 @@ struct WhenTests {
   }
 
   // Fails if values are collected in the order in which they come.
-  @Test("the values are in the order of the promises, whichever is first")
+  @Test("the values are in the order of the promises, whichever is first", .shows(Promising.when))
   func array() async throws {
     let deferreds = pending(3)
     let all = when(deferreds.map(\.promise))
@@ -18,7 +19,7 @@ struct WhenTests {
   }
 
   // Fails if one of the empty forms waits for ever, or fails.
-  @Test("for no promises there is an empty value at once")
+  @Test("for no promises there is an empty value at once", .shows(Promising.empty))
   func empty() throws {
     #expect(try settled(when([Promise<Int>]())) == [])
     #expect(try settled(when([String: Promise<Int>]())) == [:])
@@ -27,7 +28,7 @@ struct WhenTests {
   }
 
   // Fails if another error comes out, or the position is not that of the one that failed.
-  @Test("a failure says which promise failed, by its index")
+  @Test("a failure says which promise failed, by its index", .shows(Promising.when))
   func failingIndex() async throws {
     let deferreds = pending(3)
     let all = when(deferreds.map(\.promise))
@@ -39,7 +40,7 @@ struct WhenTests {
   }
 
   // Fails if keys and values are paired wrongly, or the failing key is lost.
-  @Test("a dictionary keeps its keys, and a failure says which")
+  @Test("a dictionary keeps its keys, and a failure says which", .shows(Promising.when))
   func dictionary() async throws {
     let both = when(["one": Promise.value(1), "two": Promise { 2 }])
     #expect(try await both.value == ["one": 1, "two": 2])
@@ -49,7 +50,7 @@ struct WhenTests {
   }
 
   // Fails if types are mixed up.
-  @Test("promises of several types come together as a tuple")
+  @Test("promises of several types come together as a tuple", .shows(Promising.when))
   func tuple() async throws {
     let (number, word, flag) = try await when(
       Promise.value(1), Promise { "two" }, Promise.value(true)
@@ -61,7 +62,7 @@ struct WhenTests {
   }
 
   // Fails if a plain value is not let through, or a promise is taken for one.
-  @Test("plain values may stand among promises")
+  @Test("plain values may stand among promises", .shows(Promising.when))
   func plainValues() async throws {
     let list = try await when([Promise.value(1), "two", Promise { 3.0 }]).value
     #expect(list.map { "\($0)" } == ["1", "two", "3.0"])
@@ -73,7 +74,7 @@ struct WhenTests {
   }
 
   // Fails if a failure makes it fail, or an outcome is at another's place.
-  @Test("waiting for all to be settled never fails")
+  @Test("waiting for all to be settled never fails", .shows(Promising.collect))
   func resolved() async throws {
     let outcomes = try await when(resolved: [
       Promise.value(1), .failure(Failed(number: 2)), Promise { 3 },
@@ -129,7 +130,9 @@ struct WhenTests {
   }
 
   // Fails if progress is not the mean, or what failed does not count as settled.
-  @Test("its progress is the mean; in the form that never fails a failure counts as done")
+  @Test(
+    "its progress is the mean; in the form that never fails a failure counts as done",
+    .shows(Progressing.mean))
   func progress() async {
     let (log, deferreds) = (Log<Double>(), pending(2))
     let all = when(deferreds.map(\.promise)).progressed { log.append($0) }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -5,7 +6,7 @@ import Testing
 /// Capacity, and closing.
 struct BackpressureTests {
   // Fails if the running step counts, or a refused step is run, counted or not reported.
-  @Test("a step beyond the capacity is refused, reported and never run")
+  @Test("a step beyond the capacity is refused, reported and never run", .shows(Managing.capacity))
   func full() async {
     let (reports, taken, log) = (Reports(), Taken(), Log<Int>())
     let manager = PromiseManager(capacity: 2, diagnostics: reports.place)
@@ -30,7 +31,7 @@ struct BackpressureTests {
   }
 
   // Fails if parked adders are not told when there is room, in another order, or too early.
-  @Test("addWhenRoom waits for room and keeps the order of adding")
+  @Test("addWhenRoom waits for room and keeps the order of adding", .shows(Managing.capacity))
   func parked() async throws {
     let (manager, log, told) = (PromiseManager(capacity: 1), Log<Int>(), Log<Int>())
     let taken = (0...4).map { _ in Taken() }
@@ -62,7 +63,9 @@ struct BackpressureTests {
   }
 
   // Fails if a parked step that is cancelled runs, or gives its place to one beyond the capacity.
-  @Test("an adder that is cancelled while it is parked throws, and its step does not run")
+  @Test(
+    "an adder that is cancelled while it is parked throws, and its step does not run",
+    .shows(Managing.capacity))
   func cancelledParked() async throws {
     let (manager, taken, log) = (PromiseManager(capacity: 1), Taken(), Log<Int>())
     manager.add(taken.handler)
@@ -161,7 +164,7 @@ struct BackpressureTests {
   }
 
   // Fails if a closed manager takes steps, forgets those it has, or does not say that it is closed.
-  @Test("a closed manager refuses steps and runs those that are there")
+  @Test("a closed manager refuses steps and runs those that are there", .shows(Managing.close))
   func close() async {
     let (reports, taken) = (Reports(), Taken())
     let manager = PromiseManager(diagnostics: reports.place)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -5,7 +6,7 @@ import Testing
 /// Handles, and cancelling with and without a grace period.
 struct CancelTests {
   // Fails if a stage is not written, or the id does not count adding.
-  @Test("a handle tells id, name, state and outcome")
+  @Test("a handle tells id, name, state and outcome", .shows(Managing.handles))
   func handle() async {
     let (manager, taken) = (PromiseManager(), Taken())
     let first = manager.add(Step("one", taken.handler))
@@ -30,7 +31,9 @@ struct CancelTests {
   }
 
   // Fails if a cancelled waiting step is run, or keeps its handler.
-  @Test("a waiting step that is cancelled never runs and lets go of what it captured")
+  @Test(
+    "a waiting step that is cancelled never runs and lets go of what it captured",
+    .shows(Managing.cancelWaiting))
   func waiting() {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<Int>())
     manager.add(taken.handler)
@@ -54,7 +57,9 @@ struct CancelTests {
   }
 
   // Fails if the running step is not told, told twice, or ended without its `then`.
-  @Test("a running step that is cancelled is told once, and ends through its then")
+  @Test(
+    "a running step that is cancelled is told once, and ends through its then",
+    .shows(Managing.cancelRunning))
   func running() {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
     let handle = manager.add(taken.handler)
@@ -75,7 +80,9 @@ struct CancelTests {
   }
 
   // Fails if being asked to stop makes every end a cancellation.
-  @Test("a step that was told to stop may still succeed or fail", arguments: [nil, Failed()])
+  @Test(
+    "a step that was told to stop may still succeed or fail", .shows(Managing.cancelRunning),
+    arguments: [nil, Failed()])
   func toldAndDone(_ error: Failed?) {
     let (manager, taken) = (PromiseManager(), Taken())
     let handle = manager.add(taken.handler)
@@ -99,7 +106,9 @@ struct CancelTests {
   }
 
   // Fails if cancelAll touches what is added afterwards, or spares the running one.
-  @Test("cancelAll cancels what waits, tells what runs, and spares what is added afterwards")
+  @Test(
+    "cancelAll cancels what waits, tells what runs, and spares what is added afterwards",
+    .shows(Managing.cancelAll))
   func all() {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
     manager.add { then in
@@ -117,7 +126,9 @@ struct CancelTests {
   }
 
   // Fails if the grace period does not end the step, or its late `then` is counted.
-  @Test("a step that outlasts its grace period is ended, and its late then is reported")
+  @Test(
+    "a step that outlasts its grace period is ended, and its late then is reported",
+    .shows(Managing.grace))
   func grace() async {
     let (reports, clock, taken) = (Reports(), ManualClock(), Taken())
     let manager = PromiseManager(diagnostics: reports.place)
@@ -137,7 +148,8 @@ struct CancelTests {
   }
 
   // Fails if the end of a grace period ends whatever runs by then.
-  @Test("a step that ends within its grace period leaves the next one alone")
+  @Test(
+    "a step that ends within its grace period leaves the next one alone", .shows(Managing.grace))
   func withinGrace() async {
     let (clock, taken, next) = (ManualClock(), Taken(), Taken())
     let manager = PromiseManager()

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -23,7 +24,9 @@ struct EventTests {
   }
 
   // Fails if an event is missing, made twice, or made at another place.
-  @Test("every step's way is told in order, and the sequence ends with the manager")
+  @Test(
+    "every step's way is told in order, and the sequence ends with the manager",
+    .shows(Managing.events))
   func order() async {
     let events: AsyncStream<PromiseManager.Event>
     do {
@@ -58,7 +61,9 @@ struct EventTests {
   }
 
   // Fails if two threads hand events on at the same time.
-  @Test("steps that 8 threads add are told in the order in which they were taken")
+  @Test(
+    "steps that 8 threads add are told in the order in which they were taken",
+    .shows(Managing.events))
   func threads() async {
     let perThread = 200
     let events = { () -> AsyncStream<PromiseManager.Event> in
@@ -98,7 +103,7 @@ struct EventTests {
   }
 
   // Fails if the buffer has no bound, or drops the newest.
-  @Test("a listener that does not keep up finds the newest events")
+  @Test("a listener that does not keep up finds the newest events", .shows(Managing.events))
   func bounded() async {
     let events = { () -> AsyncStream<PromiseManager.Event> in
       let manager = PromiseManager()
@@ -126,7 +131,9 @@ struct EventTests {
   }
 
   // Fails if events are made without a listener, or the listener is not forgotten.
-  @Test("nothing is made when nobody listens, nor after the last listener has gone")
+  @Test(
+    "nothing is made when nobody listens, nor after the last listener has gone",
+    .shows(Managing.silence))
   func nobody() async {
     let manager = PromiseManager()
     manager.add { then in then() }

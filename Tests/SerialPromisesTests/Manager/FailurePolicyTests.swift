@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -18,7 +19,9 @@ struct FailurePolicyTests {
   }
 
   // Fails if a failure stops the queue without being asked to.
-  @Test("continue goes on with the next step, and is the default")
+  @Test(
+    "continue goes on with the next step, and is the default",
+    .shows(Managing.policies, Managing.thenFails))
   func continues() {
     let (manager, handles) = run(.continue)
     let expected = [
@@ -31,7 +34,7 @@ struct FailurePolicyTests {
   }
 
   // Fails if `stop` loses the rest, keeps no error, or is not undone by `resume`.
-  @Test("stop keeps the rest and the error until it is resumed")
+  @Test("stop keeps the rest and the error until it is resumed", .shows(Managing.policies))
   func stops() {
     let (manager, handles) = run(.stop)
     #expect(text(handles[2].state) == "waiting")
@@ -48,7 +51,8 @@ struct FailurePolicyTests {
   }
 
   // Fails if the rest runs, or what is added afterwards does not.
-  @Test("cancelRest cancels what waits, and runs what is added afterwards")
+  @Test(
+    "cancelRest cancels what waits, and runs what is added afterwards", .shows(Managing.policies))
   func cancelsRest() {
     let (manager, handles) = run(.cancelRest)
     let expected = ["succeeded", "failed Failed(number: 2)", "cancelled", "cancelled"]

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -5,7 +6,7 @@ import Testing
 /// How long a manager and what it was given live.
 struct LifeTests {
   // Fails if a queue that runs does not hold its manager, or holds it for ever.
-  @Test("a manager lives as long as it has steps to run")
+  @Test("a manager lives as long as it has steps to run", .shows(Managing.life))
   func keptAlive() {
     let (taken, log) = (Taken(), Log<String>())
     weak var manager: PromiseManager?
@@ -25,7 +26,8 @@ struct LifeTests {
   }
 
   // Fails if a paused manager is kept by what waits in it, or its steps are not settled.
-  @Test("a paused manager that nobody holds goes away and cancels what waits")
+  @Test(
+    "a paused manager that nobody holds goes away and cancels what waits", .shows(Managing.life))
   func pausedDropped() async {
     weak var manager: PromiseManager?
     weak var captured: Sentinel?
@@ -73,7 +75,7 @@ struct LifeTests {
 
   // Fails if any reference is left: from the lock to its segments, from a segment to a handler,
   // from a continuation to its step.
-  @Test("nothing is left of a manager that has done its work")
+  @Test("nothing is left of a manager that has done its work", .shows(Managing.life))
   func nothingLeft() async throws {
     weak var manager: PromiseManager?
     weak var order: Locked<SerialOrder>?

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -5,7 +6,7 @@ import Testing
 /// Whatever is somebody else's runs without the lock: here it uses the manager that called it.
 ///
 /// Each test hangs if its piece of code runs under the lock, which is not recursive.
-struct NoLockTests {
+@Suite(.allShow(Managing.noLock)) struct NoLockTests {
   /// Something of a user's that uses the manager when it goes away.
   private final class Reentry: Sendable {
     let manager = Locked<Weak?>(nil)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -5,7 +6,7 @@ import Testing
 /// First added, first run, and never two.
 struct OrderOfStepsTests {
   // Fails if `append` or `popFirst` takes steps from the wrong end.
-  @Test("steps run in the order of adding")
+  @Test("steps run in the order of adding", .shows(Managing.order))
   func order() {
     let (manager, log) = (PromiseManager(), Log<Int>())
     manager.pause()
@@ -22,7 +23,7 @@ struct OrderOfStepsTests {
 
   // Fails if a step that is added while another runs, or from a handler, is put in front or run
   // at once.
-  @Test("a step that a handler adds runs after everything that waits")
+  @Test("a step that a handler adds runs after everything that waits", .shows(Managing.addedInside))
   func addedFromHandler() {
     let (manager, log) = (PromiseManager(), Log<String>())
     manager.pause()
@@ -43,7 +44,9 @@ struct OrderOfStepsTests {
   }
 
   // Fails if `handlerReturned` is not waited for: the next step would start inside the handler.
-  @Test("a step that calls then before its handler ends holds the next up until it has returned")
+  @Test(
+    "a step that calls then before its handler ends holds the next up until it has returned",
+    .shows(Managing.neverTwo))
   func thenInsideHandler() {
     let (manager, log) = (PromiseManager(), Log<String>())
     manager.add { then in
@@ -58,7 +61,9 @@ struct OrderOfStepsTests {
   }
 
   // Fails if the transition for `then` in the phase `handling` hands out the claim.
-  @Test("then from another thread does not start the next step while the handler is on the stack")
+  @Test(
+    "then from another thread does not start the next step while the handler is on the stack",
+    .shows(Managing.neverTwo))
   func thenFromAnotherThread() {
     let (manager, log) = (PromiseManager(), Log<String>())
     let (adder, caller) = (Locked<UInt>(0), Locked<UInt>(0))
@@ -81,7 +86,8 @@ struct OrderOfStepsTests {
   }
 
   // Fails if the next step starts when the handler has returned, without waiting for `then`.
-  @Test("the next step waits for then when the handler has returned first")
+  @Test(
+    "the next step waits for then when the handler has returned first", .shows(Managing.neverTwo))
   func handlerReturnsFirst() {
     let (manager, taken) = (PromiseManager(), Taken())
     manager.add(taken.handler)
@@ -92,7 +98,9 @@ struct OrderOfStepsTests {
   }
 
   // Fails (under the thread sanitizer too) if a step does not see what the one before it wrote.
-  @Test("what a step wrote is seen by the next, on whichever thread it runs")
+  @Test(
+    "what a step wrote is seen by the next, on whichever thread it runs",
+    .shows(Managing.visibility))
   func visibility() async {
     final class Plain: @unchecked Sendable { var count = 0 }
     let (manager, plain) = (PromiseManager(), Plain())
@@ -107,7 +115,9 @@ struct OrderOfStepsTests {
   }
 
   // Fails if `Promisable` gets another requirement, or its handler is read late or twice.
-  @Test("any type can be a step, and its handler is read once, when it is added")
+  @Test(
+    "any type can be a step, and its handler is read once, when it is added",
+    .shows(Managing.anyTypeIsAStep))
   func anyType() {
     struct Custom: Promisable {
       let log: Log<String>

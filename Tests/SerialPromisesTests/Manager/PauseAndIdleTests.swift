@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -5,7 +6,7 @@ import Testing
 /// Pausing, resuming, and waiting until there is nothing left.
 struct PauseAndIdleTests {
   // Fails if `next` does not look at the pause, or pausing ends the running step.
-  @Test("pause lets the running step end and starts no other")
+  @Test("pause lets the running step end and starts no other", .shows(Managing.pause))
   func pause() {
     let (manager, taken) = (PromiseManager(), Taken())
     let first = manager.add(taken.handler)
@@ -55,7 +56,8 @@ struct PauseAndIdleTests {
   }
 
   // Fails if a waiter is woken with a step left, or not all waiters are woken.
-  @Test("all who wait for idle are woken after the last step, and not before")
+  @Test(
+    "all who wait for idle are woken after the last step, and not before", .shows(Managing.idle))
   func several() async {
     let (manager, first, last) = (PromiseManager(), Taken(), Taken())
     manager.add(first.handler)
@@ -77,7 +79,9 @@ struct PauseAndIdleTests {
   }
 
   // Fails if cancelling the last waiting step does not make a paused manager idle.
-  @Test("a paused manager with waiting steps is not idle until they are cancelled")
+  @Test(
+    "a paused manager with waiting steps is not idle until they are cancelled",
+    .shows(Managing.idle))
   func pausedIdle() async throws {
     let manager = PromiseManager()
     manager.pause()
@@ -111,7 +115,7 @@ struct PauseAndIdleTests {
   }
 
   // Fails if the time-out is not noticed, its waiter is left behind, or waits again.
-  @Test("waitUntilIdle gives up after its timeout and leaves nothing behind")
+  @Test("waitUntilIdle gives up after its timeout and leaves nothing behind", .shows(Managing.idle))
   func timeout() throws {
     let (manager, taken) = (PromiseManager(), Taken())
     manager.add(taken.handler)
@@ -127,7 +131,8 @@ struct PauseAndIdleTests {
   // Fails (hangs) if the last step does not wake a blocked thread; a timeout that is longer than
   // Dispatch can count must not overflow.
   @Test(
-    "waitUntilIdle blocks until the last step is over", arguments: [nil, Duration.seconds(1e12)])
+    "waitUntilIdle blocks until the last step is over", .shows(Managing.idle),
+    arguments: [nil, Duration.seconds(1e12)])
   func blocking(_ timeout: Duration?) {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
     manager.add(taken.handler)

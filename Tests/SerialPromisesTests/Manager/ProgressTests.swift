@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -5,7 +6,9 @@ import Testing
 /// How far the queue has come.
 struct ProgressTests {
   // Fails if a finished, running or waiting step is counted wrongly.
-  @Test("progress is what is over and the running step's share, of all since the last idle")
+  @Test(
+    "progress is what is over and the running step's share, of all since the last idle",
+    .shows(Progressing.manager))
   func figures() {
     let (manager, taken, next) = (PromiseManager(), Taken(), Taken())
     #expect(manager.progress == 1)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -30,7 +31,8 @@ struct RunTests {
   }
 
   // Fails if cancelling the caller does not reach the step, or the work runs all the same.
-  @Test("cancelling the task while its work waits takes the work out")
+  @Test(
+    "cancelling the task while its work waits takes the work out", .shows(Managing.cancelWaiting))
   func cancelWaiting() async {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
     manager.add(taken.handler)
@@ -44,7 +46,7 @@ struct RunTests {
   }
 
   // Fails if the running work's own task is not cancelled.
-  @Test("cancelling the task while its work runs cancels the work")
+  @Test("cancelling the task while its work runs cancels the work", .shows(Managing.cancelRunning))
   func cancelRunning() async {
     let (manager, started) = (PromiseManager(), Gate())
     let task = Task {

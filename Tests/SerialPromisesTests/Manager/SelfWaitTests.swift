@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -7,7 +8,7 @@ struct SelfWaitTests {
   private let step = StepIdentity(id: 1, name: "outer")
 
   // Fails if `run` does not look whose step the caller is in.
-  @Test("run in a step of the same manager throws")
+  @Test("run in a step of the same manager throws", .shows(Managing.selfWait))
   func run() async throws {
     let manager = PromiseManager()
     _ = try await manager.run("outer") {
@@ -18,7 +19,7 @@ struct SelfWaitTests {
   }
 
   // Fails if `idle` does not look whose step the caller is in, or reports nothing.
-  @Test("idle in a step returns at once and is reported")
+  @Test("idle in a step returns at once and is reported", .shows(Managing.selfWait))
   func idle() async throws {
     let reports = Reports()
     let manager = PromiseManager(diagnostics: reports.place)
@@ -27,7 +28,9 @@ struct SelfWaitTests {
   }
 
   // Fails if `outcome` does not look whose step the caller is in.
-  @Test("the outcome of a later step is a failure for a step that waits for it, and is reported")
+  @Test(
+    "the outcome of a later step is a failure for a step that waits for it, and is reported",
+    .shows(Managing.selfWait))
   func outcome() async throws {
     let reports = Reports()
     let manager = PromiseManager(diagnostics: reports.place)
@@ -51,7 +54,9 @@ struct SelfWaitTests {
   }
 
   // Fails if the thread of the handler is not kept, or not compared.
-  @Test("waitUntilIdle in a handler throws, before and after then")
+  @Test(
+    "waitUntilIdle in a handler throws, before and after then", .shows(Managing.selfWait),
+    .shows(Promising.typedErrors))
   func blocking() {
     let manager = PromiseManager()
     let step = step
@@ -125,7 +130,9 @@ struct SelfWaitTests {
   }
 
   // Fails if `addWhenRoom` waits for room that only the end of its own step can make.
-  @Test("addWhenRoom in a step throws when there is no room, and adds when there is")
+  @Test(
+    "addWhenRoom in a step throws when there is no room, and adds when there is",
+    .shows(Managing.selfWait))
   func room() async throws {
     let (manager, log) = (PromiseManager(capacity: 1), Log<String>())
     try await manager.run("outer") {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -5,7 +6,9 @@ import Testing
 /// What `then` counts for, and what it does not.
 struct ThenTests {
   // Fails if a second `then` is counted (it would end the step after) or not reported.
-  @Test("then counts once; a second call is reported once and changes nothing")
+  @Test(
+    "then counts once; a second call is reported once and changes nothing",
+    .shows(Managing.thenOnce))
   func twice() {
     let (reports, taken, next) = (Reports(), Taken(), Taken())
     let manager = PromiseManager(diagnostics: reports.place)
@@ -21,7 +24,8 @@ struct ThenTests {
   }
 
   // Fails if the second call inside the handler overwrites the first one's error.
-  @Test("of two calls inside a handler the first counts")
+  @Test(
+    "of two calls inside a handler the first counts", .shows(Managing.thenOnce))
   func twiceInside() {
     let reports = Reports()
     let manager = PromiseManager(diagnostics: reports.place)
@@ -35,7 +39,7 @@ struct ThenTests {
   }
 
   // Fails if a call that comes when the queue is at rest, or runs a later step, is not reported.
-  @Test("a second call is reported however late it comes")
+  @Test("a second call is reported however late it comes", .shows(Managing.thenOnce))
   func muchLater() {
     let (reports, taken) = (Reports(), Taken())
     let manager = PromiseManager(diagnostics: reports.place)
@@ -57,7 +61,9 @@ struct ThenTests {
   }
 
   // Fails if the drain does not ask whether the token was called.
-  @Test("a then that the handler ignores fails the step, and the queue goes on")
+  @Test(
+    "a then that the handler ignores fails the step, and the queue goes on",
+    .shows(Managing.droppedThen))
   func ignored() {
     let manager = PromiseManager()
     let first = manager.add(Step("careless") { _ in })
@@ -68,7 +74,9 @@ struct ThenTests {
   }
 
   // Fails if `deinit` of `then` does not tell the order, or runs the next step where it is.
-  @Test("a then that is dropped later fails the step, and the rest runs elsewhere")
+  @Test(
+    "a then that is dropped later fails the step, and the rest runs elsewhere",
+    .shows(Managing.droppedThen))
   func droppedLater() async {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<UInt>())
     let first = manager.add(taken.handler)
@@ -91,7 +99,9 @@ struct ThenTests {
   }
 
   // Fails if the drain's own reference is released before it has said that the handler returned.
-  @Test("a then that is dropped by another thread during the handler fails the step")
+  @Test(
+    "a then that is dropped by another thread during the handler fails the step",
+    .shows(Managing.droppedThen))
   func droppedDuring() {
     let manager = PromiseManager()
     let handle = manager.add { then in

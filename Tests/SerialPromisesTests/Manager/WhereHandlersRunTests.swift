@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -6,7 +7,7 @@ import Testing
 /// Threads, queues, and how long a thread is held.
 struct WhereHandlersRunTests {
   // Fails if `add` hands the first step to a queue.
-  @Test("a handler runs on the thread that adds to an idle manager")
+  @Test("a handler runs on the thread that adds to an idle manager", .shows(Managing.thread))
   func adder() {
     let (manager, log) = (PromiseManager(), Log<UInt>())
     let adder = currentThread()
@@ -18,7 +19,7 @@ struct WhereHandlersRunTests {
   }
 
   // Fails if `then` hands the next step to a queue.
-  @Test("a handler runs on the thread that calls the then before it")
+  @Test("a handler runs on the thread that calls the then before it", .shows(Managing.thread))
   func caller() {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<UInt>())
     let caller = Log<UInt>()
@@ -36,7 +37,7 @@ struct WhereHandlersRunTests {
   }
 
   // Fails if `resume` hands the waiting steps to a queue.
-  @Test("waiting handlers run on the thread that resumes")
+  @Test("waiting handlers run on the thread that resumes", .shows(Managing.thread))
   func resumer() {
     let (manager, log, resumer) = (PromiseManager(), Log<UInt>(), Log<UInt>())
     manager.pause()
@@ -54,7 +55,8 @@ struct WhereHandlersRunTests {
   }
 
   // Fails if a turn begins outside the queue: on adding, on `then`, or when a turn hands over.
-  @Test("with on:, handlers run on that queue, whoever adds or calls then")
+  @Test(
+    "with on:, handlers run on that queue, whoever adds or calls then", .shows(Managing.onQueue))
   func onQueue() async {
     let key = DispatchSpecificKey<String>()
     let queue = DispatchQueue(label: "steps")
@@ -75,7 +77,7 @@ struct WhereHandlersRunTests {
   }
 
   // Fails (traps) if `on:` is ignored: both `add` and `then` come from elsewhere.
-  @Test("with on: .main, handlers run on the main actor")
+  @Test("with on: .main, handlers run on the main actor", .shows(Managing.onQueue))
   func onMain() async {
     let (manager, log) = (PromiseManager(on: .main), Log<Int>())
     for number in 1...3 {
@@ -89,7 +91,7 @@ struct WhereHandlersRunTests {
   }
 
   // Fails (hangs) if the turn of the adding thread has no bound.
-  @Test("a step that adds itself for ever does not hold the adding thread")
+  @Test("a step that adds itself for ever does not hold the adding thread", .shows(Managing.drain))
   func endless() async {
     let (manager, log, stop) = (PromiseManager(), Log<UInt>(), Gate())
     let count = Locked(0)
@@ -117,7 +119,7 @@ struct WhereHandlersRunTests {
   }
 
   // Fails if what waits when the turn begins does not count beside the 1,024 more.
-  @Test("a thread runs what was waiting when its turn began and 1,024 more")
+  @Test("a thread runs what was waiting when its turn began and 1,024 more", .shows(Managing.drain))
   func bound() async {
     let (manager, threads) = (PromiseManager(), Log<UInt>())
     let waiting = 300

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -16,7 +17,7 @@ struct PromiseRetryTests {
   }
 
   // Fails if only the last link is tried again, or the task begins before it is wanted.
-  @Test("a whole cold chain begins again from its task on")
+  @Test("a whole cold chain begins again from its task on", .shows(Promising.retry))
   func chain() async {
     let (log, links) = (Log<Int>(), Log<Int>())
     let page = failing(until: 3, log).map { value in
@@ -40,7 +41,7 @@ struct PromiseRetryTests {
   }
 
   // Fails if a link that fails is not a reason to begin again.
-  @Test("a failing link makes the chain begin again")
+  @Test("a failing link makes the chain begin again", .shows(Promising.retry))
   func failingLink() async {
     let log = Log<Int>()
     let page = Promise<Int> { 1 }.then { value -> Int in
@@ -94,7 +95,7 @@ struct PromiseRetryTests {
   }
 
   // Fails if combined cold promises do not begin again, or hot ones among them are in the way.
-  @Test("combined cold promises begin again together")
+  @Test("combined cold promises begin again together", .shows(Promising.retry))
   func combined() async {
     let (log, hot) = (Log<Int>(), Promise.value(10))
     let both = when([failing(until: 3, log), hot]).retry(5)

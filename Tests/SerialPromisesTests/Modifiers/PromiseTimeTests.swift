@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -7,7 +8,7 @@ struct PromiseTimeTests {
   private let clock = ManualClock()
 
   // Fails if the value comes early, or never.
-  @Test("a value or an error comes after the time given")
+  @Test("a value or an error comes after the time given", .shows(Promising.time))
   func after() async {
     let value = Promise.value(1, after: .seconds(2), clock: clock)
     let error = Promise<Int>.failure(Failed(), after: .seconds(3), clock: clock)
@@ -30,7 +31,9 @@ struct PromiseTimeTests {
   }
 
   // Fails if the value does not wait, or the failure does.
-  @Test("a delayed value waits from the moment that it is there; a failure does not")
+  @Test(
+    "a delayed value waits from the moment that it is there; a failure does not",
+    .shows(Promising.time))
   func delay() async {
     let deferred = Deferred<Int>()
     let late = deferred.promise.delay(.seconds(2), clock: clock)
@@ -46,7 +49,7 @@ struct PromiseTimeTests {
   }
 
   // Fails if the promise does not fail in time, or its source is not called off.
-  @Test("a promise that takes too long fails, and calls its source off")
+  @Test("a promise that takes too long fails, and calls its source off", .shows(Promising.time))
   func timeout() async {
     let (deferred, log) = (Deferred<Int>(), Log<Int>())
     deferred.onCancel { log.append(1) }

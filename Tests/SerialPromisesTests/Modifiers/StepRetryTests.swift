@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -19,7 +20,7 @@ struct StepRetryTests {
   }
 
   // Fails if it is not tried again, or too often, or the next step comes in between.
-  @Test("a step is tried until it succeeds, in one turn")
+  @Test("a step is tried until it succeeds, in one turn", .shows(Managing.retry))
   func succeeds() async {
     let (manager, log) = (manager, Log<Int>())
     let handle = manager.add(failing(until: 3, log).retry(5))
@@ -33,7 +34,8 @@ struct StepRetryTests {
   }
 
   // Fails if another than the last error comes out, or the attempts are miscounted.
-  @Test("in the end it fails with the last error and the number of attempts")
+  @Test(
+    "in the end it fails with the last error and the number of attempts", .shows(Managing.retry))
   func fails() async throws {
     let (manager, log) = (manager, Log<Int>())
     let handle = manager.add(failing(until: .max, log).retry(2))
@@ -44,7 +46,7 @@ struct StepRetryTests {
   }
 
   // Fails if the condition is not asked, or what it refuses is tried again.
-  @Test("an error that is not worth it is not tried again")
+  @Test("an error that is not worth it is not tried again", .shows(Managing.retry))
   func condition() async throws {
     let (manager, log) = (manager, Log<Int>())
     let step = failing(until: .max, log).retry(5, if: { ($0 as? Failed)?.number == 1 })
@@ -55,7 +57,7 @@ struct StepRetryTests {
 
   // Fails if the pauses are of another length.
   @Test(
-    "the time between attempts grows as asked for",
+    "the time between attempts grows as asked for", .shows(Managing.retry),
     arguments: zip(
       [Backoff.constant, .linear, .exponential], [[10, 10, 10], [10, 20, 30], [10, 20, 40]]))
   func backoff(_ backoff: Backoff, _ pauses: [Int]) async {

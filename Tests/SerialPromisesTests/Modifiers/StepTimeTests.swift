@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -10,7 +11,9 @@ struct StepTimeTests {
   private var manager: PromiseManager { PromiseManager(diagnostics: reports.place) }
 
   // Fails if the queue waits for the step, which is not told, or its late `then` counts.
-  @Test("a step that takes too long is told, fails, and lets the queue go on")
+  @Test(
+    "a step that takes too long is told, fails, and lets the queue go on",
+    .shows(Managing.timeout, Managing.lateThen))
   func timeout() async {
     let (manager, log, taken) = (manager, Log<String>(), Taken())
     let handler = taken.handler
@@ -36,7 +39,9 @@ struct StepTimeTests {
   }
 
   // Fails if the step ends before its `then`, or as what `then` says.
-  @Test("where it is waited for, a step that took too long still ends by its then")
+  @Test(
+    "where it is waited for, a step that took too long still ends by its then",
+    .shows(Managing.lateThen))
   func waiting() async {
     let (manager, told, taken) = (manager, Gate(), Taken())
     let handler = taken.handler
@@ -79,7 +84,7 @@ struct StepTimeTests {
   }
 
   // Fails if the handler runs early, or the queue goes on meanwhile.
-  @Test("a delayed step keeps its place in the queue")
+  @Test("a delayed step keeps its place in the queue", .shows(Managing.delay))
   func delay() async {
     let (manager, log) = (manager, Log<Int>())
     manager.add(

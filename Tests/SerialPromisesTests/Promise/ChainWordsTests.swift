@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -10,7 +11,7 @@ struct ChainWordsTests {
   private let failed = Promise<Int>.failure(Failed(number: 1))
 
   // Fails if a type is not taken as it is, or the overload that adopts is chosen for `map`.
-  @Test("then flattens a promise, map does not")
+  @Test("then flattens a promise, map does not", .shows(Promising.chainWords))
   func thenAndMap() async throws {
     let flat: Promise<Int> = Promise.value(1).then { Promise.value($0 + 1) }
     #expect(await flat.outcome == "2")
@@ -20,7 +21,7 @@ struct ChainWordsTests {
   }
 
   // Fails if a look changes the value, or what it throws is lost.
-  @Test("get looks at the value and hands it on")
+  @Test("get looks at the value and hands it on", .shows(Promising.chainWords))
   func get() async {
     let log = Log<Int>()
     #expect(await Promise.value(1).get { log.append($0) }.outcome == "1")
@@ -30,7 +31,7 @@ struct ChainWordsTests {
   }
 
   // Fails if a look changes the outcome.
-  @Test("tap looks at the outcome and hands it on")
+  @Test("tap looks at the outcome and hands it on", .shows(Promising.chainWords))
   func tap() async {
     let log = Log<String>()
     #expect(await Promise.value(1).tap { log.append("\($0)") }.outcome == "1")
@@ -39,7 +40,9 @@ struct ChainWordsTests {
   }
 
   // Fails if the outcome is not passed through, or a throw does not take its place.
-  @Test("finally runs either way and passes the outcome on, unless it throws")
+  @Test(
+    "finally runs either way and passes the outcome on, unless it throws",
+    .shows(Promising.chainWords))
   func finally() async {
     let log = Log<Int>()
     #expect(await Promise.value(1).finally { log.append(1) }.outcome == "1")
@@ -50,7 +53,7 @@ struct ChainWordsTests {
   }
 
   // Fails if a value is recovered, or an error is not.
-  @Test("recover puts a value or a promise in the place of an error")
+  @Test("recover puts a value or a promise in the place of an error", .shows(Promising.chainWords))
   func recover() async {
     #expect(await failed.recover { _ in 7 }.outcome == "7")
     #expect(await failed.recover { _ in Promise.value(8) }.outcome == "8")
@@ -60,7 +63,9 @@ struct ChainWordsTests {
   }
 
   // Fails if another type's error is caught, or its own is not.
-  @Test("recover(from:) deals with errors of one type, and lets others pass")
+  @Test(
+    "recover(from:) deals with errors of one type, and lets others pass",
+    .shows(Promising.typedErrors))
   func recoverFrom() async {
     #expect(await failed.recover(from: Failed.self) { $0.number + 10 }.outcome == "11")
     let promise = failed.recover(from: Failed.self) { Promise.value($0.number + 20) }
@@ -72,7 +77,7 @@ struct ChainWordsTests {
   }
 
   // Fails if `catch` calls its handler for a value, or leaves the chain failed.
-  @Test("catch ends a chain")
+  @Test("catch ends a chain", .shows(Promising.chainWords))
   func catching() async {
     let log = Log<String>()
     #expect(await failed.catch { log.append("\($0)") }.outcome == "()")
@@ -98,7 +103,7 @@ struct ChainWordsTests {
   }
 
   // Fails if asynchronous handlers are not awaited, or their errors are lost.
-  @Test("handlers may be asynchronous")
+  @Test("handlers may be asynchronous", .shows(Promising.asyncHandlers))
   func asynchronous() async {
     let log = Log<String>()
     let pause = { @Sendable in await Task.yield() }
@@ -136,7 +141,7 @@ struct ChainWordsTests {
   }
 
   // Fails if an asynchronous handler's task begins on its own: another could begin before it.
-  @Test("asynchronous handlers begin in the order of attaching")
+  @Test("asynchronous handlers begin in the order of attaching", .shows(Promising.asyncHandlers))
   func asynchronousOrder() async {
     let (log, deferred, gate) = (Log<Int>(), Deferred<Int>(), Gate())
     for index in 0..<100 {
@@ -152,7 +157,7 @@ struct ChainWordsTests {
   }
 
   // Fails if a callback makes another promise.
-  @Test("callbacks return the promise that they were attached to")
+  @Test("callbacks return the promise that they were attached to", .shows(Promising.callbacks))
   func callbacks() {
     let deferred = Deferred<Int>("callbacks", diagnostics: .silent)
     let promise = deferred.promise

@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -27,7 +28,7 @@ struct ColdAndHotTests {
   }
 
   // Fails if making, naming, chaining or looking begins the work.
-  @Test("a cold promise does nothing until it is demanded")
+  @Test("a cold promise does nothing until it is demanded", .shows(Promising.cold))
   func cold() async {
     let log = Log<Int>()
     let promise = Promise<Int>("cold") { resolve, _ in
@@ -43,7 +44,9 @@ struct ColdAndHotTests {
   }
 
   // Fails if one of the ways does not start the task, or starts it a second time.
-  @Test("it is started by anything that wants its value, once", arguments: Demand.allCases)
+  @Test(
+    "it is started by anything that wants its value, once", .shows(Promising.cold),
+    arguments: Demand.allCases)
   func started(_ demand: Demand) async {
     let log = Log<Int>()
     let promise = Promise<Int> { resolve, _ in
@@ -58,9 +61,11 @@ struct ColdAndHotTests {
   }
 
   // Fails if two threads can both find the recipe.
-  @Test("its task runs once, however many threads demand it")
+  @Test("its task runs once, however many threads demand it", .shows(Promising.cold))
   func once() async {
-    for _ in 0..<(isLong ? 10_000 : 200) {
+    let rounds = isLong ? 10_000 : 200
+    tally(rounds)
+    for _ in 0..<rounds {
       let log = Log<Int>()
       let promise = Promise<Int> { resolve, _ in
         log.append(1)
@@ -73,7 +78,9 @@ struct ColdAndHotTests {
   }
 
   // Fails if a chain starts its source when it is made, or its last link does not when demanded.
-  @Test("a chain is cold too, and demanding its last link starts the first")
+  @Test(
+    "a chain is cold too, and demanding its last link starts the first",
+    .shows(Promising.coldChains))
   func chain() async {
     let log = Log<String>()
     let first = Promise<Int> { resolve, _ in
@@ -95,7 +102,7 @@ struct ColdAndHotTests {
   }
 
   // Fails if the asynchronous initialiser is not cold, or loses its outcome.
-  @Test("asynchronous work is cold, runs once, and settles the promise")
+  @Test("asynchronous work is cold, runs once, and settles the promise", .shows(Promising.awaiting))
   func asynchronous() async {
     let log = Log<Int>()
     let promise = Promise<Int> {
@@ -123,7 +130,7 @@ struct ColdAndHotTests {
   }
 
   // Fails if one of these waits to be demanded.
-  @Test("a hot promise's work begins when it is made")
+  @Test("a hot promise's work begins when it is made", .shows(Promising.hot))
   func hot() async {
     #expect(text(Promise.value(1).state) == "1")
     #expect(text(Promise<Int>.failure(Failed()).state) == "failed Failed(number: 0)")
@@ -143,7 +150,7 @@ struct ColdAndHotTests {
   }
 
   // Fails if the work does not run on that queue, or what it throws is lost.
-  @Test("work on a queue begins at once and settles the promise")
+  @Test("work on a queue begins at once and settles the promise", .shows(Promising.hot))
   func onQueue() async {
     let key = DispatchSpecificKey<Int>()
     let queue = DispatchQueue(label: "work")
@@ -160,7 +167,7 @@ struct ColdAndHotTests {
   }
 
   // Fails if the time is not counted from the call, or the clock is not the one given.
-  @Test("a value or an error is there after some time")
+  @Test("a value or an error is there after some time", .shows(Promising.hot))
   func after() async {
     let clock = ManualClock()
     let promise = Promise.value(1, after: .seconds(10), clock: clock)

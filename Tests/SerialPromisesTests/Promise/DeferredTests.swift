@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -7,7 +8,7 @@ struct DeferredTests {
   private let reports = Reports()
 
   // Fails if a late attempt is silent, or changes something.
-  @Test("a late fulfil or fail is reported and changes nothing")
+  @Test("a late fulfil or fail is reported and changes nothing", .shows(Promising.lateAttempts))
   func late() {
     let deferred = Deferred<Int>("late", diagnostics: reports.place)
     deferred.fulfil(1)
@@ -19,7 +20,7 @@ struct DeferredTests {
   }
 
   // Fails if an attempt does not say whether it won, or a lost one is reported.
-  @Test("tryFulfil and tryFail say who won, and report nothing")
+  @Test("tryFulfil and tryFail say who won, and report nothing", .shows(Promising.lateAttempts))
   func trying() {
     let deferred = Deferred<Int>("trying", diagnostics: reports.place)
     #expect(deferred.tryFulfil(1))
@@ -47,7 +48,7 @@ struct DeferredTests {
   }
 
   // Fails if those who wait for a promise that nobody can settle wait for ever.
-  @Test("one that goes away unsettled fails its promise")
+  @Test("one that goes away unsettled fails its promise", .shows(Promising.deferred))
   func abandoned() async {
     let promise = { Deferred<Int>("left", diagnostics: reports.place).promise }()
     let error = PromiseError.abandonedPromise(promise.core.origin.identity)

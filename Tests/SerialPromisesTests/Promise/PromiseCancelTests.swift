@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -12,7 +13,7 @@ struct PromiseCancelTests {
   }
 
   // Fails if a promise can be cancelled that nobody can stop.
-  @Test("without a cancel handler, it goes on")
+  @Test("without a cancel handler, it goes on", .shows(Promising.cancellable))
   func withoutHandler() async {
     let deferred = Deferred<Int>()
     #expect(!deferred.promise.cancel())
@@ -22,7 +23,9 @@ struct PromiseCancelTests {
   }
 
   // Fails if the order is another, or the cancel handlers do not see a cancelled promise.
-  @Test("it fails, then its cancel handlers are called, then its failure handlers")
+  @Test(
+    "it fails, then its cancel handlers are called, then its failure handlers",
+    .shows(Promising.cancellable))
   func order() async {
     let (log, deferred) = (Log<String>(), Deferred<Int>())
     let promise = deferred.promise
@@ -62,7 +65,8 @@ struct PromiseCancelTests {
   }
 
   // Fails if something settled can be cancelled.
-  @Test("a settled promise stays as it is", arguments: [false, true])
+  @Test(
+    "a settled promise stays as it is", .shows(Promising.settledStays), arguments: [false, true])
   func settled(fails: Bool) {
     let log = Log<Int>()
     let deferred = cancellable { log.append(1) }
@@ -86,7 +90,9 @@ struct PromiseCancelTests {
   }
 
   // Fails if cancelling the end of a chain does not reach its beginning.
-  @Test("cancelling a derived promise cancels its source when nobody else wants it")
+  @Test(
+    "cancelling a derived promise cancels its source when nobody else wants it",
+    .shows(Promising.derived))
   func derived() async {
     let log = Log<String>()
     let deferred = cancellable { log.append("stop") }
@@ -98,7 +104,9 @@ struct PromiseCancelTests {
   }
 
   // Fails if somebody's wish is overlooked, or a wish that was taken back still counts.
-  @Test("it leaves a source alone that somebody else wants, until they do not")
+  @Test(
+    "it leaves a source alone that somebody else wants, until they do not",
+    .shows(Promising.derived))
   func shared() async {
     let log = Log<String>()
     let deferred = cancellable { log.append("stop") }
@@ -185,7 +193,9 @@ struct PromiseCancelTests {
   }
 
   // Fails if the wait goes on, or the work does though nobody wants it.
-  @Test("cancelling the task that awaits ends the wait, and the promise if nobody else wants it")
+  @Test(
+    "cancelling the task that awaits ends the wait, and the promise if nobody else wants it",
+    .shows(Promising.awaiting))
   func awaiting() async {
     for isShared in [false, true] {
       let log = Log<String>()

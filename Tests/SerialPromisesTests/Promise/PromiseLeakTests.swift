@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -43,7 +44,7 @@ struct PromiseLeakTests {
   // or `Lifeline` for one that was never started, does not withdraw from those that go on; or if a
   // time limit that is over keeps its timer.
   @Test(
-    "captures go when a promise ends, and the rest when nobody holds it",
+    "captures go when a promise ends, and the rest when nobody holds it", .shows(Promising.noLeaks),
     .timeLimit(.minutes(1)), arguments: Word.allCases, Ending.allCases)
   func letsGo(_ word: Word, _ ending: Ending) async {
     let never = Deferred<Int>(diagnostics: .silent)

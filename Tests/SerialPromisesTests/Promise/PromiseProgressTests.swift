@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -24,7 +25,9 @@ struct PromiseProgressTests {
   }
 
   // Fails if it does not start at 0, or a promise that has its value is not done.
-  @Test("it starts at 0, and is 1 when fulfilled; a failure leaves it where it was")
+  @Test(
+    "it starts at 0, and is 1 when fulfilled; a failure leaves it where it was",
+    .shows(Progressing.range, Progressing.end))
   func ends() {
     let (good, bad) = (deferred(), deferred())
     #expect(good.promise.progress == 0)
@@ -38,7 +41,7 @@ struct PromiseProgressTests {
   }
 
   // Fails if a rise is told twice or not at all, or 1 is told after the value.
-  @Test("each rise is told once, and 1 before the value")
+  @Test("each rise is told once, and 1 before the value", .shows(Progressing.end))
   func rises() async {
     let (log, deferred) = (Log<String>(), deferred())
     deferred.promise.fulfilled { log.append("value \($0)") }.progressed { log.append("\($0)") }
@@ -61,7 +64,7 @@ struct PromiseProgressTests {
   }
 
   // Fails if failing tells a progress.
-  @Test("failing tells no progress")
+  @Test("failing tells no progress", .shows(Progressing.end))
   func failing() async {
     let deferred = deferred()
     let log = heard(deferred.promise)
@@ -72,7 +75,7 @@ struct PromiseProgressTests {
   }
 
   // Fails if a late listener is not told, or is told 0.
-  @Test("a late listener is told what was reached, if that is above 0")
+  @Test("a late listener is told what was reached, if that is above 0", .shows(Progressing.late))
   func late() async {
     let (some, none, done, failed) = (deferred(), deferred(), deferred(), deferred())
     some.progress(0.5)
@@ -90,7 +93,9 @@ struct PromiseProgressTests {
   }
 
   // Fails if a misuse is silent, or changes something.
-  @Test("a fall, a value over 1 and no number are reported and change nothing")
+  @Test(
+    "a fall, a value over 1 and no number are reported and change nothing",
+    .shows(Progressing.range))
   func misuse() {
     let deferred = deferred()
     deferred.progress(0.5)
@@ -106,7 +111,9 @@ struct PromiseProgressTests {
   }
 
   // Fails if noise is told, or reported as a misuse, or more than 1 reaches a listener.
-  @Test("less than the smallest step of a Float is ignored, and values are clamped")
+  @Test(
+    "less than the smallest step of a Float is ignored, and values are clamped",
+    .shows(Progressing.range))
   func smallestStep() async {
     let deferred = deferred()
     let (log, step) = (heard(deferred.promise), Double(Float.ulpOfOne))
@@ -121,7 +128,7 @@ struct PromiseProgressTests {
   }
 
   // Fails if a link does not count p·d/(d+1), or the inner promise not the rest: 1/2 each.
-  @Test("then: one half for the outer promise, one half for the inner")
+  @Test("then: one half for the outer promise, one half for the inner", .shows(Progressing.then))
   func then() async {
     let (outer, inner) = (deferred(), deferred())
     let promise = outer.promise.then { _ in inner.promise }
@@ -137,7 +144,7 @@ struct PromiseProgressTests {
   }
 
   // Fails if depth is not counted: a third of the work is a third, however it is chained.
-  @Test("a chain of three counts a third each")
+  @Test("a chain of three counts a third each", .shows(Progressing.then))
   func chain() async {
     let parts = [deferred(), deferred(), deferred()]
     let promise = parts[0].promise.then { _ in parts[1].promise }.then { _ in parts[2].promise }
@@ -199,7 +206,8 @@ struct PromiseProgressTests {
   }
 
   // Fails if the recovery does not fill what is left: bias = progress so far, fraction = 1 − bias.
-  @Test("recover: passed through, and the recovery fills what is left")
+  @Test(
+    "recover: passed through, and the recovery fills what is left", .shows(Progressing.recovery))
   func recover() async {
     let (outer, recovery) = (deferred(), deferred())
     let promise = outer.promise.recover { _ in recovery.promise }
@@ -258,7 +266,7 @@ struct PromiseProgressTests {
   }
 
   // Fails if join does not count one half each.
-  @Test("join: one half for each of the two", arguments: [false, true])
+  @Test("join: one half for each of the two", .shows(Progressing.join), arguments: [false, true])
   func join(fails: Bool) async {
     let (outer, inner) = (Deferred<Promise<Int>>(), deferred())
     let promise = outer.promise.join()

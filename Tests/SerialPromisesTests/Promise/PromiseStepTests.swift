@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -5,7 +6,9 @@ import Testing
 /// Promises as a manager's steps.
 struct PromiseStepTests {
   // Fails if a promise is started before its turn, or the next step before it is settled.
-  @Test("promises run one after another, each started when its turn has come")
+  @Test(
+    "promises run one after another, each started when its turn has come",
+    .shows(Managing.anyTypeIsAStep))
   func order() async {
     let (log, manager) = (Log<String>(), PromiseManager())
     let deferreds = (0..<3).map { _ in Locked<Deferred<Int>?>(nil) }

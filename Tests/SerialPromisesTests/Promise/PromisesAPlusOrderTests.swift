@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
 
 /// Promises/A+ 2.2.6 and 2.2.7, clause by clause: several handlers, and what `then` returns.
-struct PromisesAPlusOrderTests {
+@Suite(.allShow(Promising.then)) struct PromisesAPlusOrderTests {
   // Fails if handlers of one promise are called in another order, or one keeps others from it.
   @Test("2.2.6.1 all fulfilment handlers are called, in order", arguments: Moment.allCases)
   func fulfilmentOrder(_ moment: Moment) async {

@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -8,7 +9,7 @@ import Testing
 /// Without meaning in Swift, because a value's type says whether it is a promise: 2.3.3.1, 2.3.3.2
 /// and 2.3.3.4, which look for a `then` in any object. What 2.3.3.3 says of the two functions that a
 /// foreign `then` is given is tested with those that a cold promise's task is given.
-struct PromisesAPlusResolutionTests {
+@Suite(.allShow(Promising.resolution)) struct PromisesAPlusResolutionTests {
   /// What is returned, from a handler for values or for errors.
   private func returned(
     _ fails: Bool, _ make: @escaping @Sendable () throws -> Promise<Int>
@@ -166,7 +167,8 @@ struct PromisesAPlusResolutionTests {
 
   // Fails if the first call does not count when it was with a promise that is not settled yet.
   @Test(
-    "2.3.3.3.3 also when the first was with a promise", arguments: Moment.allCases, [false, true])
+    "2.3.3.3.3 also when the first was with a promise",
+    arguments: Moment.allCases, [false, true])
   func firstWithPromise(_ moment: Moment, fails: Bool) async {
     let result: Result<Int, any Error> = fails ? .failure(Failed(number: 1)) : .success(1)
     let promise = Promise<Int>("task", diagnostics: .silent) { deferred in

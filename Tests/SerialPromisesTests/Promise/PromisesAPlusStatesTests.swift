@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
 
 /// Promises/A+ 2.1, clause by clause: what a promise's states are.
-struct PromisesAPlusStatesTests {
+@Suite(.allShow(Promising.states)) struct PromisesAPlusStatesTests {
   // Fails if a fulfilled promise can still be failed, or calls a failure handler.
   @Test("2.1.2.1 fulfilled, it calls no failure handler", arguments: Moment.allCases)
   func fulfilled(_ moment: Moment) async {

@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -9,7 +10,7 @@ import Testing
 /// `failed` have the one for errors. Without meaning in Swift, because the types exclude it:
 /// handlers that are no functions (the value part of 2.2.1.1 and 2.2.1.2, 2.2.7.3 and 2.2.7.4: what
 /// is meant, a missing handler, is tested), and the `this` that 2.2.5 forbids.
-struct PromisesAPlusThenTests {
+@Suite(.allShow(Promising.then)) struct PromisesAPlusThenTests {
   // Fails if `then` without a handler for errors swallows the error.
   @Test("2.2.1.1 without a fulfilment handler, a failure handler is called all the same")
   func noFulfilmentHandler() async {
@@ -138,7 +139,8 @@ struct PromisesAPlusThenTests {
 
   // Fails if `then`, or settling, calls the handler itself.
   @Test(
-    "2.2.4 it is not called before the code that settles has returned", arguments: [false, true])
+    "2.2.4 it is not called before the code that settles has returned",
+    arguments: [false, true])
   func afterSettling(fails: Bool) async {
     let (log, deferred, gate) = (Log<String>(), Deferred<Int>(), Gate())
     let queue = DispatchQueue(label: "settling")
@@ -179,7 +181,8 @@ struct PromisesAPlusThenTests {
 
   // Fails if a handler that is attached in another runs before that one has returned.
   @Test(
-    "2.2.4 attached in a handler, it is called after that has returned", arguments: [false, true])
+    "2.2.4 attached in a handler, it is called after that has returned",
+    arguments: [false, true])
   func nested(fails: Bool) async {
     let (log, done) = (Log<String>(), Gate())
     let promise = Promise.value(1)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -20,7 +21,7 @@ struct UnhandledFailureTests {
   }
 
   // Fails if it is not reported, or not in these words.
-  @Test("it is reported when the promise goes away, with its name")
+  @Test("it is reported when the promise goes away, with its name", .shows(Promising.unhandled))
   func named() {
     _ = failing()
     let description = "promise \"failing\" failed and nobody looked: Failed(number: 0)"
@@ -28,7 +29,8 @@ struct UnhandledFailureTests {
   }
 
   // Fails if the place where it was made is not there in the place of a name.
-  @Test("without a name, it is reported with the place where it was made")
+  @Test(
+    "without a name, it is reported with the place where it was made", .shows(Promising.unhandled))
   func place() {
     _ = failing(nil)
     #expect(
@@ -36,7 +38,7 @@ struct UnhandledFailureTests {
   }
 
   // Fails if a promise reports while somebody may still look, or more than once.
-  @Test("it is reported once, and not while somebody can look")
+  @Test("it is reported once, and not while somebody can look", .shows(Promising.unhandled))
   func once() {
     do {
       let (promise, copy) = (failing(), failing())
@@ -47,7 +49,7 @@ struct UnhandledFailureTests {
   }
 
   // Fails if each link of a chain reports, or none.
-  @Test("a chain reports once, under the name of its beginning")
+  @Test("a chain reports once, under the name of its beginning", .shows(Promising.unhandled))
   func chain() async {
     let gone = Gate()
     do {
@@ -115,7 +117,7 @@ struct UnhandledFailureTests {
   }
 
   // Fails if the loser of a race reports what nobody can care for any more.
-  @Test("losers of a race are no false alarm")
+  @Test("losers of a race are no false alarm", .shows(Promising.losers))
   func losers() async {
     do {
       let (winner, loser) = (Deferred<Int>(), Deferred<Int>("loser", diagnostics: reports.place))
@@ -127,6 +129,23 @@ struct UnhandledFailureTests {
       loser.fail(Failed())
     }
     #expect(reports.all.count == 0)
+  }
+
+  // Fails if a place that was given, or silence, is passed over for the shared one.
+  @Test("reports go where they were sent, or nowhere", .shows(Promising.redirected))
+  func places() async throws {
+    let ends = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      Deferred<Int>("quiet", diagnostics: .silent).fail(Failed())
+      Deferred<Int>("told", diagnostics: Diagnostics { print("own: \($0)") }).fail(Failed())
+      Diagnostics.shared = .silent
+      Deferred<Int>("quiet").fail(Failed())
+      Diagnostics.shared = .standardError
+      Deferred<Int>("loud").fail(Failed())
+    }
+    let lines = try #require(ends).standardErrorContent.split(separator: UInt8(ascii: "\n"))
+    let told = lines.map { String(decoding: $0, as: UTF8.self) }
+    #expect(told.count { $0.contains("loud") } == 1 && told.allSatisfy { !$0.contains("quiet") })
+    #expect(told.allSatisfy { !$0.contains("told") })
   }
 
   // Fails if a chain forgets where its beginning reports to.

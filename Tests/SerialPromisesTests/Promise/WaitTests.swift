@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -17,7 +18,8 @@ struct WaitTests {
   }
 
   // Fails if the thread is not woken, or the error is lost.
-  @Test("it returns the value, or throws the error", arguments: Moment.allCases)
+  @Test(
+    "it returns the value, or throws the error", .shows(Promising.wait), arguments: Moment.allCases)
   func outcomes(_ moment: Moment) async {
     let value = await blocking { try moment.settling(.success(1)) { $0 }.wait() }
     #expect(value == "1")
@@ -92,7 +94,9 @@ struct WaitTests {
   }
 
   // Fails if it waits for ever: the handler that has to end first is the one that waits.
-  @Test("in a handler on which the promise depends, it stops the program and says why")
+  @Test(
+    "in a handler on which the promise depends, it stops the program and says why",
+    .shows(Promising.wait))
   func ownHandler() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       endWithoutBacktrace()
@@ -109,7 +113,9 @@ struct WaitTests {
   }
 
   // Fails if a handler that comes after the one that waits is waited for.
-  @Test("in a handler, for one that comes after it, it stops the program and says why")
+  @Test(
+    "in a handler, for one that comes after it, it stops the program and says why",
+    .shows(Promising.wait))
   func laterHandler() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       endWithoutBacktrace()
@@ -120,7 +126,9 @@ struct WaitTests {
   }
 
   // Fails if a handler on a queue is not known to run.
-  @Test("in a handler on a queue on which the promise depends, it stops the program")
+  @Test(
+    "in a handler on a queue on which the promise depends, it stops the program",
+    .shows(Promising.wait))
   func ownHandlerOnQueue() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       endWithoutBacktrace()
@@ -137,7 +145,9 @@ struct WaitTests {
   }
 
   // Fails if the main thread waits for what has to run on it.
-  @Test("on the main thread, for a handler that runs there, it stops the program and says why")
+  @Test(
+    "on the main thread, for a handler that runs there, it stops the program and says why",
+    .shows(Promising.wait))
   func mainThread() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       endWithoutBacktrace()

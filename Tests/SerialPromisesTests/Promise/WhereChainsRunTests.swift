@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -24,7 +25,9 @@ struct WhereChainsRunTests {
   private func place() -> String { DispatchQueue.getSpecific(key: key) ?? "elsewhere" }
 
   // Fails if a word ignores its queue, or one without a queue runs on it.
-  @Test("on: names the queue, for that handler only", arguments: Moment.allCases)
+  @Test(
+    "on: names the queue, for that handler only", .shows(Promising.whereHandlersRun),
+    arguments: Moment.allCases)
   func queues(_ moment: Moment) async {
     let log = Log<String>()
     let here = { @Sendable [self] (name: String) in log.append("\(name) \(place())") }
@@ -95,7 +98,7 @@ struct WhereChainsRunTests {
   }
 
   // Fails if a closure of the main actor runs elsewhere (it would trap), or a plain one there.
-  @Test("closures of the main actor run there, others do not")
+  @Test("closures of the main actor run there, others do not", .shows(Promising.whereHandlersRun))
   func mainActor() async {
     let log = Log<String>()
     let here = { @Sendable (name: String) in
@@ -128,7 +131,7 @@ struct WhereChainsRunTests {
   }
 
   // Fails if an asynchronous handler of the main actor begins, or goes on, elsewhere.
-  @Test("asynchronous handlers of the main actor run there")
+  @Test("asynchronous handlers of the main actor run there", .shows(Promising.whereHandlersRun))
   func asynchronousOnMain() async {
     let promise = Promise.value(1).then { @MainActor _ in
       let before = onMainActor()

@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -8,7 +9,9 @@ struct PromiseRaceTests {
   private let rounds = isLong ? 10_000 : 1_000
 
   // Fails if two threads win, none does, or a loser is not told.
-  @Test("of 8 threads that settle one promise one wins, and the others are told")
+  @Test(
+    "of 8 threads that settle one promise one wins, and the others are told",
+    .shows(Promising.settledOnce, Promising.lateAttempts))
   func settling() {
     for _ in 0..<rounds {
       let (deferred, won) = (Deferred<Int>(diagnostics: .silent), Log<Int>())
@@ -52,7 +55,7 @@ struct PromiseRaceTests {
   }
 
   // Fails if both win, or the outcome is not the winner's.
-  @Test("of a cancellation and a settlement one wins")
+  @Test("of a cancellation and a settlement one wins", .shows(Promising.settledOnce))
   func cancelling() {
     for _ in 0..<rounds {
       let (deferred, log) = (Deferred<Int>(), Log<String>())
@@ -73,7 +76,9 @@ struct PromiseRaceTests {
   }
 
   // Fails if an awaiting task is resumed twice, or never.
-  @Test("a task that is cancelled while its promise is settled is resumed once")
+  @Test(
+    "a task that is cancelled while its promise is settled is resumed once",
+    .shows(Promising.awaiting))
   func awaiting() async {
     for _ in 0..<rounds {
       let deferred = Deferred<Int>()
@@ -104,7 +109,9 @@ struct PromiseRaceTests {
   }
 
   // Fails if something keeps a promise, a handler or what it captured.
-  @Test("nothing is left of promises that were settled, cancelled, timed out or never started")
+  @Test(
+    "nothing is left of promises that were settled, cancelled, timed out or never started",
+    .shows(Promising.noLeaks))
   func leaks() async {
     let clock = ManualClock()
     for kind in 0..<6 {

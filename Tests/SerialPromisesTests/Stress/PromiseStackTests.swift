@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -6,7 +7,7 @@ import Testing
 /// Long chains and deep nests of promises on a stack of 512 KB.
 ///
 /// Each overflows the stack, and ends the whole run, if anything about it recurs.
-struct PromiseStackTests {
+@Suite(.allShow(Promising.stack)) struct PromiseStackTests {
   private let count = isLong ? 1_000_000 : 100_000
 
   private func onSmallStack(_ body: @escaping @Sendable (_ count: Int) -> Void) {
@@ -67,7 +68,9 @@ struct PromiseStackTests {
   }
 
   // Fails if a handler that returns a promise whose handler returns a promise recurs.
-  @Test("a loop of very many handlers that each return the promise of the rest")
+  @Test(
+    "a loop of very many handlers that each return the promise of the rest"
+  )
   func loop() {
     onSmallStack { count in
       #expect((try? Self.countDown(count).wait()) == 0)

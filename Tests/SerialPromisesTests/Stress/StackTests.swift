@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -5,7 +6,7 @@ import Testing
 /// A million steps on a thread with a 512 KB stack.
 ///
 /// Each fails, by a crash, if its way through the steps is a recursion.
-struct StackTests {
+@Suite(.allShow(Managing.stack)) struct StackTests {
   private static let count = 1_000_000
   private static let smallStack = 512 * 1024
 

@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -35,54 +36,77 @@ struct StormTests {
     deinit { ran.deallocate() }
   }
 
+  /// What a storm's steps share.
+  private struct Weather: Sendable {
+    let books: Books
+    let clock = ManualClock()
+    /// Those who are never called, but for the end, when it is too late.
+    let kept = Locked<[Then]>([])
+    private let later = DispatchQueue(label: "later", attributes: .concurrent)
+
+    init(_ books: Books) { self.books = books }
+
+    func step(_ number: Int, _ way: Int) -> Step {
+      let step = Step { [books, kept, later] then in
+        books.inside += 1
+        if books.inside != 1 { books.overlaps += 1 }
+        books.ran[number] += 1
+        books.inside -= 1
+        switch way {
+        case 0..<65: then()
+        case 65..<80, 90..<97: later.async { then() }
+        case 80..<85: break
+        case 85..<90: later.async { then(CancellationError()) }
+        default: kept.withLock { $0.append(then) }
+        }
+      }
+      guard way >= 90 else { return step }
+      return step.timeout(.seconds(1), waitsForThen: way < 92, clock: clock)
+    }
+  }
+
   private let threads = 8
 
-  // Fails if any two of add, cancel, pause, resume, cancelAll, then and a dropped then disturb
-  // each other: a step is lost, run twice, run although it was cancelled, or never over.
-  @Test("a storm of 8 threads leaves every step over, run at most once", arguments: Setting.all)
+  // Fails if any two of add, cancel, pause, resume, cancelAll, a time-out, then and a dropped then
+  // disturb each other: a step is lost, run twice, run although it was cancelled, or never over.
+  @Test(
+    "a storm of 8 threads leaves every step over, run at most once", .shows(Managing.storms),
+    arguments: Setting.all)
   func storm(_ setting: Setting) async {
     let perThread = isLong ? 50_000 : 2_000
+    tally(threads * perThread)
     let manager = PromiseManager(
       on: setting.isOnQueue ? DispatchQueue(label: "storm") : nil, onFailure: setting.policy,
       diagnostics: .silent)
     let events = setting.isWatched ? manager.events(bufferingNewest: .max) : nil
     let books = Books(threads * perThread)
+    let weather = Weather(books)
     let handles = Locked<[(number: Int, handle: StepHandle)]>([])
-    let later = DispatchQueue(label: "later", attributes: .concurrent)
     onThreads(threads) { thread in
       var random = SeededGenerator(seed: UInt64(thread + 1))
       var mine: [(number: Int, handle: StepHandle)] = []
       for index in 0..<perThread {
         let number = thread * perThread + index
-        let way = Int.random(in: 0..<100, using: &random)
-        let handle = manager.add { then in
-          books.inside += 1
-          if books.inside != 1 { books.overlaps += 1 }
-          books.ran[number] += 1
-          books.inside -= 1
-          switch way {
-          case 0..<70: then()
-          case 70..<90: later.async { then() }
-          case 90..<95: break
-          default: later.async { then(CancellationError()) }
-          }
-        }
+        let handle = manager.add(weather.step(number, .random(in: 0..<100, using: &random)))
         mine.append((number, handle))
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<15: mine.randomElement(using: &random)?.handle.cancel()
         case 15..<20: manager.pause()
         case 20..<30: manager.resume()
         case 30..<31: manager.cancelAll()
+        case 31..<40: weather.clock.advance(by: .milliseconds(500))
         default: break
         }
       }
       handles.withLock { [mine] in $0 += mine }
     }
-    // A failure may stop the manager once more.
+    // A failure may stop the manager once more, and a step may wait for its time to be over.
     while !manager.order.withLock({ $0.isIdle }) {
       manager.resume()
+      weather.clock.advance(by: .seconds(1))
       await Task.yield()
     }
+    for then in weather.kept.withLock({ $0 }) { then() }
     balance(books, handles.withLock { $0 })
     if let events { await expectAccounts(events, of: manager, steps: books.count) }
   }

@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -57,9 +58,11 @@ struct ThreadsTests {
   // or reorders a producer's steps.
   @Test(
     "many producers, and thens called from 4 other threads: no overlap, none lost, in order",
+    .shows(Managing.order, Managing.neverTwo),
     arguments: isLong ? [(8, 100_000), (64, 156_250)] : [(8, 4_000), (64, 500)])
   func producers(_ producers: Int, _ perProducer: Int) async {
     let callers = 4
+    tally(producers * perProducer)
     let (manager, witness, pool) = (PromiseManager(), Witness(), Callers())
     let done = Gate()
     onOwnThread {
@@ -87,9 +90,11 @@ struct ThreadsTests {
   }
 
   // Fails if two calls from different threads can both count, or neither.
-  @Test("of thens called from several threads at once exactly one counts")
+  @Test(
+    "of thens called from several threads at once exactly one counts", .shows(Managing.thenOnce))
   func racingThens() async {
     let steps = isLong ? 50_000 : 1_000
+    tally(steps)
     let (reports, pool, witness) = (Reports(), Callers(), Witness())
     let manager = PromiseManager(diagnostics: reports.place)
     let done = Gate()
@@ -113,9 +118,12 @@ struct ThreadsTests {
   }
 
   // Fails if a drop that races with the end of the handler is missed: the queue would stand still.
-  @Test("a then that is dropped by another thread at any moment fails its step")
+  @Test(
+    "a then that is dropped by another thread at any moment fails its step",
+    .shows(Managing.droppedThen))
   func racingDrops() async {
     let steps = isLong ? 50_000 : 2_000
+    tally(steps)
     let manager = PromiseManager()
     let queue = DispatchQueue(label: "dropper")
     var handles: [StepHandle] = []

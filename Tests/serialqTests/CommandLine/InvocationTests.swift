@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -195,7 +196,7 @@ import Testing
   }
 
   // Fails if a bound is off by one, or another alphabet's letters are let in.
-  @Test("queue names are what can name a folder anywhere")
+  @Test("queue names are what can name a folder anywhere", .shows(OnDisk.names))
   func queueNames() {
     for good in ["a", "A.b_c-9", String(repeating: "x", count: 64)] {
       #expect(QueueName.fault(in: Bytes(good.utf8)) == nil)

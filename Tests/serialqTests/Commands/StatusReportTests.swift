@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -114,7 +115,7 @@ import Testing
   }
 
   // Fails if advice names what does not help: a runner that waits is no runner that is missing.
-  @Test("an orphan is named with its process, and how to end it")
+  @Test("an orphan is named with its process, and how to end it", .shows(Running.orphansAreNamed))
   func orphan() {
     var report = busy
     report.troubles = []

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -22,7 +23,9 @@ import Testing
 
   // Fails if the runner keeps a descriptor of the caller (the pipe never ends), its terminal, or
   // dies with it. The job blocks, so only `add` itself can end.
-  @Test("add returns at once from wherever it is called, and the job runs", arguments: callers)
+  @Test(
+    "add returns at once from wherever it is called, and the job runs", .shows(Running.addReturns),
+    arguments: callers)
   func returnsAtOnce(line: String) throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -36,7 +39,9 @@ import Testing
 
   // Fails if the runner shares a session, a group or a standard descriptor with whoever started it,
   // or takes its environment along.
-  @Test("a runner has a session of its own, and nothing of its caller's")
+  @Test(
+    "a runner has a session of its own, and nothing of its caller's",
+    .shows(Running.background, Running.hangup))
   func detached() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -57,9 +62,12 @@ import Testing
   }
 
   // Fails if every add starts a runner, or one of them gives up between two adds: a lost wake-up.
-  @Test("hundreds of adds behind a running job have one runner, and all run in order")
+  @Test(
+    "hundreds of adds behind a running job have one runner, and all run in order",
+    .shows(Running.oneRunner, Running.order))
   func manyAdds() throws {
-    let count = Scene.isLong ? 10_000 : 150
+    let count = isLong ? 10_000 : 150 / ease
+    tally(count)
     let scene = try Scene()
     let gate = try Gate(scene)
     #expect(try scene.serialq("add", "read x <gate").code == 0)
@@ -77,10 +85,12 @@ import Testing
 
   // Fails if an add that finds a runner and a runner that finds nothing can miss each other: here
   // every add meets a runner that is about to leave.
-  @Test("a job is never left waiting with nobody at work")
+  @Test("a job is never left waiting with nobody at work", .shows(Running.noLostWakeUp))
   func lostWakeUp() throws {
     let scene = try Scene()
-    for id in 1...(Scene.isLong ? 500 : 40) {
+    let count = isLong ? 500 : 40 / ease
+    tally(count)
+    for id in 1...count {
       #expect(try scene.serialq("add", "true").text == "\(id)\n")
       if id % 3 == 0 { try scene.waitForJob(id) { $0.state == .succeeded } }
     }
@@ -127,7 +137,9 @@ import Testing
   }
 
   // Fails if what ran when the machine went down is run again in silence, or holds up the rest.
-  @Test("after a reboot, resume --all reports what was running and runs the rest")
+  @Test(
+    "after a reboot, resume --all reports what was running and runs the rest",
+    .shows(Running.reboot))
   func reboot() throws {
     let scene = try Scene()
     try scene.add("echo 1 >>rec", "echo 2 >>rec")
@@ -158,7 +170,8 @@ import Testing
 
   #if os(Linux)
     // Fails if the runner or `wait` polls.
-    @Test("a runner and a wait that have nothing to do use no time", .enabled(if: Scene.isLong))
+    @Test(
+      "a runner and a wait that have nothing to do use no time", .shows(Running.noPolling))
     func idle() throws {
       let scene = try Scene()
       let gate = try Gate(scene)
@@ -167,9 +180,9 @@ import Testing
       let runner = try scene.waitForRunner()
       _ = try scene.waitForProcess(of: 1)
       // Not to wait for something: the span is what is measured.
-      usleep(1_000_000)
+      usleep(500_000)
       let before = try [runner, waiter.pid].map(ticks)
-      usleep(10_000_000)
+      usleep(isLong ? 10_000_000 : 1_000_000)
       #expect(try [runner, waiter.pid].map(ticks) == before)
       try gate.open()
       #expect(try waiter.wait().code == 0)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -127,7 +128,8 @@ import Testing
 
   // Fails if the lock file, or the number of the process, is taken for the job itself.
   @Test(
-    "a job that ran when the machine went down is interrupted at once, and its number left alone")
+    "a job that ran when the machine went down is interrupted at once, and its number left alone",
+    .shows(Running.reboot))
   func reboot() throws {
     let scene = try Scene()
     let stranger = try scene.launch([Bytes("/bin/sleep"), Bytes("1000")])

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -29,6 +30,7 @@ import Testing
   // written to, or a fifo is waited for; or if the message does not say which file is in the way.
   @Test(
     "what is planted in the place of a queue's file is refused by name, and its target untouched",
+    .shows(OnDisk.plantsAreRefused),
     arguments: files, ["ln -s", "ln", "mkfifo -m 600", "mkdir -m 700"])
   func planted(file: String, how: String) throws {
     let scene = try Scene()
@@ -57,6 +59,7 @@ import Testing
   // Fails if only the queue's folder is looked at, and not those in it.
   @Test(
     "a folder of a queue that is a link, or open to others, is refused by every command",
+    .shows(OnDisk.plantsAreRefused, OnDisk.strangersAreRefused),
     arguments: ["log", "locks", "env"])
   func folders(name: String) throws {
     let scene = try Scene()
@@ -76,7 +79,9 @@ import Testing
   }
 
   // Fails if a file is believed because its folder is the user's: it says what runs.
-  @Test("a file that others can write to, or that belongs to somebody else, is refused by name")
+  @Test(
+    "a file that others can write to, or that belongs to somebody else, is refused by name",
+    .shows(OnDisk.strangersAreRefused))
   func strangers() throws {
     let scene = try Scene()
     try scene.add("echo one")
@@ -115,6 +120,7 @@ import Testing
   // environments, one that takes everything leaves a queue that its owner cannot open.
   @Test(
     "an ordinary user's queue is 0700 and 0600 whatever the umask, and is nobody else's business",
+    .shows(OnDisk.forItsUserAlone),
     .enabled(if: Stranger.isThere, "there is no setpriv, or a second user cannot reach the binary"),
     arguments: ["000", "022", "777"])
   func modes(umask: String) throws {
@@ -155,7 +161,9 @@ import Testing
 
   #if os(Linux)
     // Fails if anything of the environment is handed on as a word, or the runner keeps the caller's.
-    @Test("no command line of a runner or a job, and no runner's environment, holds a secret")
+    @Test(
+      "no command line of a runner or a job, and no runner's environment, holds a secret",
+      .shows(OnDisk.environmentsSecret))
     func processes() throws {
       let scene = try Scene()
       let gate = try Gate(scene)

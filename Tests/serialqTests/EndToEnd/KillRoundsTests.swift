@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -15,7 +16,7 @@ import Testing
   /// How many kills; SERIALQ_KILLS sets it.
   private static let rounds: Int =
     ProcessInfo.processInfo.environment["SERIALQ_KILLS"].flatMap { Int($0) }
-    ?? (Scene.isLong ? 200 : 15)
+    ?? (isLong ? 200 : 15)
 
   /// Says that it begins and ends, in one write each, and takes a lock that nobody else may hold
   /// meanwhile: two at once would show.
@@ -38,7 +39,9 @@ import Testing
 
   // Fails if `started` is written after the spawn, an orphan is not waited for, a wake-up is lost,
   // or a `wait` ends before the jobs have, or with another code than theirs.
-  @Test("nothing is lost, run twice unreported, or run at once with another, whatever is killed")
+  @Test(
+    "nothing is lost, run twice unreported, or run at once with another, whatever is killed",
+    .shows(Running.orphans, Running.order))
   func rounds() throws {
     let scene = try Scene()
     let add = { () throws -> Launched in
@@ -51,6 +54,7 @@ import Testing
     var random = SeededGenerator(state: 20_261_121)
     var killedJobs: Set<JobID> = []
     var witnesses: [Witness] = []
+    tally(Self.rounds)
     for round in 0..<Self.rounds {
       witnesses.append(try witness(of: round, scene))
       let waiter = try scene.start("wait")

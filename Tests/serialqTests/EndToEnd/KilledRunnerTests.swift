@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -16,11 +17,14 @@ import Testing
 
   // Fails if `started` is written after the spawn (a job runs twice), if recovery does not wait for
   // the lock of an orphan (two at once), or if it forgets a job.
-  @Test("a runner killed at any moment loses no job, starts none twice, and never runs two at once")
+  @Test(
+    "a runner killed at any moment loses no job, starts none twice, and never runs two at once",
+    .shows(Running.orphans))
   func killedAtAnyMoment() throws {
-    let kills = Scene.isLong ? 50 : 12
+    let kills = isLong ? 50 : 12
     let count = kills + 8
     let scene = try Scene()
+    tally(kills)
     for _ in 0..<count { try scene.add(Self.job) }
     var random = FixedRandom(seed: 20_240_229)
     var reported: [JobID] = []
@@ -74,7 +78,9 @@ import Testing
   }
 
   // Fails if a job that was started is taken for one that waits, as long as it has no process.
-  @Test("a job written down as started and never spawned is interrupted, not run")
+  @Test(
+    "a job written down as started and never spawned is interrupted, not run",
+    .shows(OnDisk.startIsDurable))
   func startedAndNotSpawned() throws {
     let scene = try Scene()
     try scene.add("echo first >>rec", "echo second >>rec")

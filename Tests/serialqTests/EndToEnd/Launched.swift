@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import TestSupport
 
 @testable import serialq
 
@@ -42,7 +43,7 @@ final class Launched: Sendable {
   private let hasEnded = Flag()
 
   /// Longer than anything here takes, however busy the machine.
-  static let patience = Scene.isLong ? 600 : 40
+  static let patience = isLong || isSanitized ? 600 : 40
 
   /// Starts `words`, whose first is the program's path.
   ///

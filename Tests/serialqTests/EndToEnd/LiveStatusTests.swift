@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -153,7 +154,9 @@ struct LiveStatusTests {
   }
 
   // Fails if a runner that waits for an orphan is taken for one at work.
-  @Test("a runner that waits for an orphan is told, with the process and how to end it")
+  @Test(
+    "a runner that waits for an orphan is told, with the process and how to end it",
+    .shows(Running.orphansAreNamed))
   func orphan() throws {
     let scene = try Scene()
     let gate = try Gate(scene)

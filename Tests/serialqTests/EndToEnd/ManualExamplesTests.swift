@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -42,7 +43,9 @@ import Testing
   }
 
   // Fails if the line for the crontab, or that of the unit, is not a call that goes on with all queues.
-  @Test("the lines for crontab and systemd start what waits in every queue")
+  @Test(
+    "the lines for crontab and systemd start what waits in every queue", .shows(Running.bootEntries)
+  )
   func reboot() throws {
     let scene = try Scene()
     try scene.add("echo up >here")

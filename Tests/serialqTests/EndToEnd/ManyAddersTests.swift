@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -6,13 +7,15 @@ import Testing
 @Suite struct ManyAddersTests {
   // Fails if an id is taken outside of the journal's lock (two jobs share it), or if a batch can be
   // torn apart by another adder.
-  @Test("jobs added by sixteen processes at once all arrive, each once, in their adder's order")
+  @Test(
+    "jobs added by sixteen processes at once all arrive, each once, in their adder's order",
+    .shows(OnDisk.appends), .shows(Running.order))
   func addersAtOnce() throws {
-    try Scene().addAtOnce(16, each: Scene.isLong ? 100 : 6)
+    try Scene().addAtOnce(16, each: isLong ? 100 : 6)
   }
 
   // Fails if the lines of a file are appended one by one.
-  @Test("files added at once stay together")
+  @Test("files added at once stay together", .shows(OnDisk.appends))
   func filesAtOnce() throws {
     let scene = try Scene()
     let running = try (0..<8).map { adder in
@@ -20,6 +23,7 @@ import Testing
         $0.input = Bytes((1...50).map { "echo \($0)\n" }.joined().utf8)
       }
     }
+    tally(running.count)
     for process in running { #expect(try process.wait().code == 0) }
     let labels = try scene.queue().jobs.map { $0.label ?? [] }
     let runs = labels.enumerated().filter { $0 == 0 || labels[$0 - 1] != $1 }
@@ -58,6 +62,7 @@ extension Scene {
         Bytes("/bin/sh"), Bytes("-c"), Bytes(script.utf8), Bytes("\(adder)".utf8),
       ])
     }
+    tally(adders * each)
     var printed: [Int] = []
     for (index, process) in running.enumerated() {
       let outcome = try process.wait()

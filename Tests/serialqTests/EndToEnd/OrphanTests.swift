@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -12,7 +13,9 @@ import Testing
 @Suite struct OrphanTests {
   // Fails if the job's lock is not inherited, or recovery does not wait for it: job 2 would run
   // while job 1 still does.
-  @Test("a job whose runner was killed holds up the next one until it has ended")
+  @Test(
+    "a job whose runner was killed holds up the next one until it has ended",
+    .shows(Running.orphans))
   func holdsUp() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -41,7 +44,7 @@ import Testing
   }
 
   // Fails if what `status` tells people to type does not end the job with all its processes.
-  @Test("an orphan is ended by the command that status names")
+  @Test("an orphan is ended by the command that status names", .shows(Running.orphansAreNamed))
   func ended() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -62,7 +65,7 @@ import Testing
 
   // Fails if the runner waits for the lock after a job that ended by itself, or for its output to
   // be closed.
-  @Test("a process that a job left behind does not hold up the queue")
+  @Test("a process that a job left behind does not hold up the queue", .shows(Running.leftovers))
   func leftBehind() throws {
     let scene = try Scene()
     let gate = try Gate(scene)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -19,7 +20,7 @@ import Testing
       let scene = try Scene()
       let gate = try Gate(scene)
       let blocked = try block(scene)
-      for hundred in 0..<(Scene.isLong ? 50 : 10) {
+      for hundred in 0..<(isLong ? 50 : 10 / ease) {
         let adds = try scene.script("for i in $(seq 100); do serialq add true || exit; done")
         #expect(adds.code == 0 && adds.errors.isEmpty, "\(adds.errorText)")
         #expect(adds.text == (1...100).map { "\(hundred * 100 + $0 + 1)\n" }.joined())
@@ -40,7 +41,7 @@ import Testing
       }
       #expect(added.text == "2-9001\n" && added.code == 0)
       try checkIsFlat(scene, blocked)
-      if Scene.isLong {
+      if isLong {
         try gate.open()
         #expect(try scene.serialq("wait").code == 0)
         #expect(try scene.queue().count(.succeeded) == 9_001)

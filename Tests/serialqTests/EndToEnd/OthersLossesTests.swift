@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -33,7 +34,9 @@ import Testing
 
   // tsp: server killed, 15 queued jobs and all history gone, and the next call says nothing.
   // Fails if anything of the queue is kept in a process, or `status` does not look at the locks.
-  @Test("every serialq is killed with 15 jobs queued: the next call tells, and all run once")
+  @Test(
+    "every serialq is killed with 15 jobs queued: the next call tells, and all run once",
+    .shows(Running.orphans))
   func serverKilled() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -65,7 +68,9 @@ import Testing
 
   // tsp: the running job's helper killed, the next job starts while the orphan still runs.
   // Fails if the job does not hold a lock of its own, or the new runner does not wait for it.
-  @Test("the runner is killed under a job: the next one starts when the orphan has ended")
+  @Test(
+    "the runner is killed under a job: the next one starts when the orphan has ended",
+    .shows(Running.orphans))
   func helperKilled() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -152,7 +157,9 @@ import Testing
 
   // pueue: every add rewrites the whole state.
   // Fails if an add writes anything but its own line.
-  @Test("an add appends its line to the journal, and leaves all before it alone")
+  @Test(
+    "an add appends its line to the journal, and leaves all before it alone", .shows(OnDisk.appends)
+  )
   func appendsOnly() throws {
     let scene = try Scene()
     try scene.add("true")
@@ -169,7 +176,9 @@ import Testing
 
   // pueue: a damaged state file is replaced by a clean one.
   // Fails if damage is passed over in silence, costs more than its line, or the line is thrown away.
-  @Test("a damaged journal is told, costs only the damaged line, and that line is kept")
+  @Test(
+    "a damaged journal is told, costs only the damaged line, and that line is kept",
+    .shows(OnDisk.damage))
   func damaged() throws {
     let scene = try Scene()
     try scene.add("echo $SERIALQ_JOB >>rec", "echo lost >>rec", "echo $SERIALQ_JOB >>rec")

@@ -35,6 +35,7 @@ final class Scene {
   }
 
   deinit {
+    expectNoReport()
     for name in (try? Spool(path: spool).queueNames()) ?? [] {
       guard let queue = try? queue(name.text), let folder = try? queueFolder(name.text) else {
         continue
@@ -61,9 +62,6 @@ final class Scene {
     let path = products.appendingPathComponent("serialq").path
     return FileManager.default.isExecutableFile(atPath: path) ? Bytes(path.utf8) : nil
   }()
-
-  /// Whether the variants that take long are wanted.
-  static var isLong: Bool { ProcessInfo.processInfo.environment["SERIALQ_LONG"] == "1" }
 
   // MARK: Starting programs
 

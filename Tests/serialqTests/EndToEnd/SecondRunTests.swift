@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -11,7 +12,9 @@ import Testing
 /// Two runs of the same queue.
 @Suite struct SecondRunTests {
   // Fails if the second run works on the queue too, prints nothing, or looks only at its own jobs.
-  @Test("a second run follows the first, prints what it runs, and exits as it does")
+  @Test(
+    "a second run follows the first, prints what it runs, and exits as it does",
+    .shows(Running.oneRunner))
   func follows() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -92,7 +95,7 @@ import Testing
   }
 
   // Fails if the lock is looked for and taken in two steps.
-  @Test("of many runs started at once one works, and each job runs once")
+  @Test("of many runs started at once one works, and each job runs once", .shows(Running.oneRunner))
   func manyAtOnce() throws {
     let scene = try Scene()
     for id in 1...10 { try scene.add("echo \(id) >>rec") }
@@ -131,7 +134,7 @@ import Testing
   }
 
   // As above, in earnest.
-  @Test("looking at a queue is never taken for a runner or for a job")
+  @Test("looking at a queue is never taken for a runner or for a job", .shows(Running.kernelLock))
   func lookers() throws {
     let scene = try Scene()
     let looking = try scene.launch([
@@ -144,7 +147,9 @@ import Testing
         """),
     ])
     try looking.waitForOutput("looking")
-    for _ in 0..<(Scene.isLong ? 200 : 25) {
+    let rounds = isLong ? 200 : 25 / ease
+    tally(rounds)
+    for _ in 0..<rounds {
       let run = try scene.serialq("run", "true")
       #expect(run.errors.isEmpty && run.code == 0, "\(run.errorText)")
     }

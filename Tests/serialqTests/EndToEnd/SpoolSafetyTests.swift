@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -56,7 +57,7 @@ import Testing
   }
 
   // Fails if the link is followed: it could be turned to another queue between two looks.
-  @Test("a spool or a queue that is a symbolic link is refused")
+  @Test("a spool or a queue that is a symbolic link is refused", .shows(OnDisk.plantsAreRefused))
   func links() throws {
     let scene = try Scene()
     try scene.add("true")
@@ -78,7 +79,9 @@ import Testing
   }
 
   // Fails if the mode is looked at for the spool only, or for writing commands only.
-  @Test("a spool or a queue that others can write to is refused", arguments: ["", "/default"])
+  @Test(
+    "a spool or a queue that others can write to is refused", .shows(OnDisk.strangersAreRefused),
+    arguments: ["", "/default"])
   func writableByOthers(part: String) throws {
     let scene = try Scene()
     try scene.add("true")
@@ -111,7 +114,9 @@ import Testing
   }
 
   // Fails if the owner is not looked at: somebody else's commands would run.
-  @Test("a spool of another user is refused", .enabled(if: isRoot, "only root can give it away"))
+  @Test(
+    "a spool of another user is refused", .shows(OnDisk.strangersAreRefused),
+    .enabled(if: isRoot, "only root can give it away"))
   func owner() throws {
     let scene = try Scene()
     try scene.add("true")
@@ -127,6 +132,7 @@ import Testing
   // Fails if what is forbidden ends in a crash, or in success.
   @Test(
     "a spool that cannot be written to is told, and can still be looked at",
+    .shows(OnDisk.failuresChangeNothing),
     .enabled(if: canBeSomebody, "there is no setpriv, or a second user cannot reach the binary"))
   func notWritable() throws {
     let scene = try Scene()
@@ -147,6 +153,7 @@ import Testing
   // Fails if half a batch stays in the journal, or the queue cannot be used once there is room.
   @Test(
     "on a full disk an add is refused whole, and works again when there is room",
+    .shows(OnDisk.failuresChangeNothing),
     .enabled(if: canMount, "mounting a tmpfs needs root and a mount namespace"))
   func fullDisk() throws {
     let scene = try Scene()
@@ -176,6 +183,7 @@ import Testing
   // Fails if looking needs to write.
   @Test(
     "a read-only file system refuses an add, and shows what is there",
+    .shows(OnDisk.failuresChangeNothing),
     .enabled(if: canMount, "mounting a tmpfs needs root and a mount namespace"))
   func readOnly() throws {
     let scene = try Scene()

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -12,7 +13,9 @@ import Testing
 @Suite struct StopTests {
   // Fails if the signal goes to the job's shell alone (the grandchild lives on), if the job counts
   // as killed, or if the rest of the queue is given up or run.
-  @Test("the first signal ends the running job and keeps the rest", arguments: [SIGINT, SIGTERM])
+  @Test(
+    "the first signal ends the running job and keeps the rest", .shows(Running.stopsInOrder),
+    arguments: [SIGINT, SIGTERM])
   func first(signal: Int32) throws {
     let scene = try Scene()
     let gate = try Gate(scene)

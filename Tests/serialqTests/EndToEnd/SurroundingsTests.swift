@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -33,7 +34,8 @@ import Testing
   }
 
   // Fails if a command other than `show --env` lets the environment out.
-  @Test("what may be secret is printed by nothing but show --env")
+  @Test(
+    "what may be secret is printed by nothing but show --env", .shows(OnDisk.environmentsSecret))
   func secrets() throws {
     let scene = try Scene()
     _ = try scene.serialq("add", "--no-start", "-e", "TOKEN=hunter2", "true")

@@ -157,11 +157,6 @@ final class FaultBench {
   }
 }
 
-extension Scene {
-  /// Prints how much a variant that takes long has tried.
-  static func note(_ text: String) { if isLong { print(text) } }
-}
-
 extension Queue {
   /// All that people can tell of it, without the times: those differ from one try to the next.
   var gist: [String] {

@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import serialq
 
 /// A command that writes, and the queue that it finds.
@@ -50,7 +52,7 @@ struct FaultCase: CustomStringConvertible, Sendable {
   ]
 
   /// In short a few of them, one of each kind.
-  static let tried = Scene.isLong ? all : [0, 2, 6, 16].map { all[$0] }
+  static let tried = isLong ? all : [0, 2, 6, 16].map { all[$0] }
 
   /// One that finds a queue in which job 4 alone waits.
   init(_ description: String, _ words: String...) {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -14,7 +15,6 @@ struct PowerLossCheck {
   private var known: [Bytes: Queue] = [:]
   private var story: [Substring] = []
   private(set) var reports = 0
-  private(set) var points = 0
   private(set) var disks = 0
   /// Whether something was lost; what comes after tells nothing new.
   private(set) var hasFailed = false
@@ -73,14 +73,13 @@ struct PowerLossCheck {
   }
 
   private mutating func lose() throws {
-    points += 1
     try check(disk.tree { _ in 0 })
     try check(disk.tree { $0 - 1 })
-    for _ in 0..<12 {
+    for _ in 0..<12 / ease {
       let tree = disk.tree { .random(in: 0..<$0, using: &random) }
       try check(tree)
     }
-    for _ in 0..<4 {
+    for _ in 0..<(4 + ease - 1) / ease {
       let tree = disk.tree(holes: true) { .random(in: 0..<$0, using: &random) }
       try check(tree, holes: true)
     }

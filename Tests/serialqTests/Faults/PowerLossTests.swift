@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -15,6 +16,7 @@ struct PowerLossTests {
   // or the flush in an `append` of nothing, or that of a folder which somebody else has made.
   @Test(
     "what is said to be done is there after a power loss, wherever the command before it was killed",
+    .shows(OnDisk.successIsDurable, OnDisk.compaction),
     arguments: FaultCase.tried)
   func afterADeath(_ tried: FaultCase) throws {
     let bench = try FaultBench()
@@ -22,7 +24,6 @@ struct PowerLossTests {
     _ = try bench.takeLog()
     _ = try tried.run(bench)
     let calls = try bench.calls()
-    var (points, disks) = (0, 0)
     for call in calls {
       for kind in [Fault.Kind.kill, .torn, .flushFailed] where call.isTried(kind) {
         try bench.restore()
@@ -32,11 +33,9 @@ struct PowerLossTests {
         try step(bench, &check, tried, nil)
         try step(bench, &check, FaultCase.all[1], nil)
         #expect(check.reports > 0)
-        points += check.points
-        disks += check.disks
+        tally(check.disks)
       }
     }
-    Scene.note("power loss: \(tried): \(points) points, \(disks) disks")
   }
 
   private func step(
@@ -52,12 +51,13 @@ struct PowerLossTests {
   // leave a flush out, or `leave(.rewriteJournal)`.
   @Test(
     "whenever the power fails in a random history, what was said to be done is there",
-    arguments: 1...(Scene.isLong ? 100 : 2))
+    .shows(OnDisk.successIsDurable),
+    arguments: 1...(isLong ? 100 : 2))
   func randomHistory(seed: UInt64) throws {
     var random = SeededGenerator(state: seed)
     let bench = try FaultBench()
     var check = try PowerLossCheck(root: bench.scene.folder.path, random: random)
-    for _ in 0..<(Scene.isLong ? 40 : 12) where !check.hasFailed {
+    for _ in 0..<(isLong ? 40 : 12) where !check.hasFailed {
       let words = command(&random, try bench.scene.journal().isEmpty ? nil : bench.scene.queue())
       let kinds: [Fault.Kind] = [.kill, .kill, .torn, .flushFailed, .init(number: Int(ENOSPC))]
       let fault = kinds.randomElement(using: &random).map {
@@ -71,7 +71,7 @@ struct PowerLossTests {
       try check.end(words.joined(separator: " ") + (isFaulty ? ", \(fault as Any)" : ""), outcome)
     }
     #expect(check.reports > 0)
-    Scene.note("power loss: seed \(seed): \(check.points) points, \(check.disks) disks")
+    tally(check.disks)
   }
 
   // Fails when a log goes before the flush: a power loss could bring back its job without it.
@@ -118,9 +118,9 @@ extension NotedCall {
   /// Of the failures those of flushes are; in short those where most is undone.
   fileprivate func isTried(_ kind: Fault.Kind) -> Bool {
     switch kind {
-    case .kill: Scene.isLong || name == "fsync"
-    case .flushFailed: name == "fdatasync" || (Scene.isLong && name == "fsync")
-    default: Scene.isLong && kinds.contains(kind)
+    case .kill: isLong || name == "fsync"
+    case .flushFailed: name == "fdatasync" || (isLong && name == "fsync")
+    default: isLong && kinds.contains(kind)
     }
   }
 }

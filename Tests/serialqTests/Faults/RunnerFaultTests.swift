@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -23,7 +24,8 @@ struct RunnerFaultTests {
   // what it left is not found by the next: write `started` after the spawn.
   @Test(
     "whichever call fails, no job is lost or runs twice, and what was said is true",
-    arguments: Scene.isLong ? cases : Array(cases[1...2]))
+    .shows(OnDisk.startIsDurable, OnDisk.failuresChangeNothing), .shows(Running.orphans),
+    arguments: isLong ? cases : Array(cases[1...2]))
   func everyCall(_ tried: FaultCase) throws {
     let bench = try FaultBench()
     try tried.prepare(bench)
@@ -35,7 +37,7 @@ struct RunnerFaultTests {
     #expect(Set(ran).count == ran.count && ran.first == 4)
     var count = 0
     for (index, fault) in calls.faults.enumerated() {
-      guard Scene.isLong || index % 61 == 11 else { continue }
+      guard isLong || index % (61 * ease) == 11 else { continue }
       count += 1
       let outcome = try run(bench, tried, fault)
       let added = try bench.scene.queue().job(5) != nil
@@ -47,7 +49,7 @@ struct RunnerFaultTests {
       }
     }
     #expect(count > 0)
-    Scene.note("faults: \(tried): \(calls.count) calls, \(count) faults")
+    tally(count)
   }
 
   private func run(_ bench: FaultBench, _ tried: FaultCase, _ fault: Fault?) throws -> Outcome {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -16,6 +17,7 @@ struct SystemCallFaultTests {
   // truncation in `JournalScope.append`, or `retrying` around a call.
   @Test(
     "whichever call fails, the queue is valid and what was said of it is true",
+    .shows(OnDisk.failuresChangeNothing, OnDisk.prefixes),
     arguments: FaultCase.tried)
   func everyCall(_ tried: FaultCase) throws {
     let bench = try FaultBench()
@@ -31,7 +33,7 @@ struct SystemCallFaultTests {
     var count = 0
     for (index, fault) in calls.faults.enumerated() {
       // In short: another few of them for every command.
-      guard Scene.isLong || index % 23 == tried.words[0].utf8.count % 23 else { continue }
+      guard isLong || index % (23 * ease) == tried.words[0].utf8.count % 23 else { continue }
       count += 1
       let outcome = try tried.run(bench, fault)
       let where_ = "\(tried), \(fault) (\(calls[fault.at - 1].name))"
@@ -39,19 +41,21 @@ struct SystemCallFaultTests {
       try checkNext(where_, bench)
     }
     #expect(count > 0)
-    Scene.note("faults: \(tried): \(calls.count) calls, \(count) faults")
+    tally(count)
   }
 
   // Fails when a call that a signal interrupts, or that does a part of what it is to do, is an error
   // or taken for the whole: leave `retrying` out, or the loop in `writeAll`.
   @Test(
     "signals at every call, and every read and write in two parts, change nothing",
+    .shows(OnDisk.failuresChangeNothing),
     arguments: FaultCase.tried)
   func everyCallInParts(_ tried: FaultCase) throws {
     let bench = try FaultBench()
     try tried.prepare(bench)
     let clean = try tried.run(bench)
     let after = try bench.scene.queue().gist
+    tally(4)
     for kind in [Fault.Kind.interrupted, .short] {
       for first in [1, 2] {
         let outcome = try tried.run(bench, Fault(at: first, kind: kind, stays: true))

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -18,7 +19,7 @@ import Testing
   }
 
   // Fails when each store writes a file of its own, or the variables come back in another form.
-  @Test("Equal environments are stored once and come back exactly")
+  @Test("Equal environments are stored once and come back exactly", .shows(OnDisk.environmentsOnce))
   func once() throws {
     let environments = Environments(folder)
     let variables: [Bytes] = [Bytes("A=1"), Bytes("EMPTY="), [0x42, 0x3D, 0xFF, 0x0A], []]
@@ -33,7 +34,7 @@ import Testing
   }
 
   // Fails when a key is trusted without comparing what is stored under it.
-  @Test("Two environments of the same hash are kept apart")
+  @Test("Two environments of the same hash are kept apart", .shows(OnDisk.environmentsOnce))
   func collision() throws {
     var environments = Environments(folder)
     environments.hash = { _ in Bytes("0000000000000000") }

@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -19,7 +20,7 @@ import Testing
   }
 
   // Fails when the id is read before the lock is taken: move `nextID` out of `locked`.
-  @Test("Ids are unique when eight threads add")
+  @Test("Ids are unique when eight threads add", .shows(OnDisk.appends))
   func uniqueIDs() throws {
     let folder = folder
     DispatchQueue.concurrentPerform(iterations: 8) { thread in
@@ -40,7 +41,9 @@ import Testing
   }
 
   // Fails when a failed write is not taken back: leave the truncation out.
-  @Test("A full disk leaves the journal as it was", arguments: [0, 1, 50, 400])
+  @Test(
+    "A full disk leaves the journal as it was", .shows(OnDisk.failuresChangeNothing),
+    arguments: [0, 1, 50, 400])
   func fullDisk(room: Int) throws {
     try Journal(folder).append([added(1)])
     let before = try content(folder.journal)
@@ -80,7 +83,9 @@ import Testing
 
   // Fails when only the write is undone: a line that could not be flushed may be gone after a
   // crash.
-  @Test("What cannot be flushed is taken back, and a reader that had seen it starts again")
+  @Test(
+    "What cannot be flushed is taken back, and a reader that had seen it starts again",
+    .shows(OnDisk.failuresChangeNothing))
   func failedFlush() throws {
     try Journal(folder).append([added(1)])
     var reader = JournalReader(folder)
@@ -188,7 +193,9 @@ import Testing
   }
 
   // Fails when the reader keeps its offset inside a batch, or tells an event twice.
-  @Test("A reader is told each event once, and a batch only when it is whole")
+  @Test(
+    "A reader is told each event once, and a batch only when it is whole",
+    .shows(OnDisk.onlyWhatIsNew))
   func follows() throws {
     var reader = JournalReader(folder)
     var queue = Queue()
@@ -229,7 +236,9 @@ import Testing
   }
 
   // Fails when the open file is read on after another took its place: do not compare the inodes.
-  @Test("Compaction gives the same queue, and a follower sees the reset", arguments: 1...20)
+  @Test(
+    "Compaction gives the same queue, and a follower sees the reset",
+    .shows(OnDisk.compaction, OnDisk.readersGoOn), arguments: 1...20)
   func compaction(seed: UInt64) throws {
     var generator = SeededGenerator(state: seed)
     for batch in randomHistory(&generator, batches: 80) {
@@ -261,7 +270,8 @@ import Testing
   }
 
   // Fails when compaction throws damaged lines away, or environments that a job still needs.
-  @Test("Compaction puts damaged lines aside and deletes environments of nobody")
+  @Test(
+    "Compaction puts damaged lines aside and deletes environments of nobody", .shows(OnDisk.damage))
   func compactionKeeps() throws {
     let key = try Journal(folder).locked { (scope) throws(Failure) in
       _ = try scope.storeEnvironment([Bytes("UNUSED=1")])
@@ -289,7 +299,7 @@ import Testing
   }
 
   // Fails when a failed compaction has touched the journal: rename before the flush.
-  @Test("A compaction that fails leaves the journal as it was")
+  @Test("A compaction that fails leaves the journal as it was", .shows(OnDisk.compaction))
   func failedCompaction() throws {
     try Journal(folder).append([added(1)])
     let before = try content(folder.journal)

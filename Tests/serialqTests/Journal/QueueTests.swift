@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -67,7 +68,9 @@ import Testing
 
   // Fails when a count, the order or the acknowledgements are not kept up to date in one of the
   // moves.
-  @Test("Counts and order follow from the jobs, whatever happens", arguments: 1...40)
+  @Test(
+    "Counts and order follow from the jobs, whatever happens", .shows(OnDisk.replay),
+    arguments: 1...40)
   func invariants(seed: UInt64) {
     var generator = SeededGenerator(state: seed)
     var queue = Queue()

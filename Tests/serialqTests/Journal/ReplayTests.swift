@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -26,11 +27,14 @@ import Testing
 
   // Fails when a line counts before its line end, or a batch before its last line: commit in every
   // `take`.
-  @Test("Every prefix of a journal is the queue of its whole batches", arguments: 1...6)
+  @Test(
+    "Every prefix of a journal is the queue of its whole batches", .shows(OnDisk.prefixes),
+    arguments: 1...6)
   func prefixes(seed: UInt64) throws {
     var generator = SeededGenerator(state: seed)
     let written = Written(randomHistory(&generator, batches: 16))
-    for cut in 0...written.text.count {
+    for cut in stride(from: 0, through: written.text.count, by: ease) {
+      tally(1)
       let replayed = try Replayed(Bytes(written.text[..<cut]))
       let expected = written.state(at: cut)
       let isSame = replayed.queue == expected.queue
@@ -44,13 +48,16 @@ import Testing
 
   // Fails when the appender does not cut a torn end off: the new line would be part of the torn
   // one.
-  @Test("An append after any cut goes on from the last whole batch", arguments: 1...3)
+  @Test(
+    "An append after any cut goes on from the last whole batch", .shows(OnDisk.tornLines),
+    arguments: 1...3)
   func appendsAfterCut(seed: UInt64) throws {
     let temporary = try TemporaryFolder()
     let folder = try temporary.queue()
     var generator = SeededGenerator(state: seed)
     let written = Written(randomHistory(&generator, batches: 10))
-    for cut in stride(from: Int(seed), through: written.text.count, by: 17) {
+    for cut in stride(from: Int(seed), through: written.text.count, by: 17 * ease) {
+      tally(1)
       try write(Bytes(written.text[..<cut]), to: folder.journal)
       var queue = written.state(at: cut).queue
       try Journal(folder).locked { (scope) throws(Failure) in
@@ -65,7 +72,9 @@ import Testing
   }
 
   // Fails when damage to a line end costs the line after it: do not look for a second opening.
-  @Test("A damaged byte costs only its own line", arguments: [UInt8(0), 0x0A, 0x22, 0xFF])
+  @Test(
+    "A damaged byte costs only its own line", .shows(OnDisk.damage),
+    arguments: [UInt8(0), 0x0A, 0x22, 0xFF])
   func damage(byte: UInt8) throws {
     let batches: [[Event]] = [
       [added(1)], [added(2), added(3), added(4)],
@@ -87,7 +96,8 @@ import Testing
         lineStart = index
         line += 1
       }
-      guard text[index] != byte else { continue }
+      guard text[index] != byte, index % ease == 0 else { continue }
+      tally(1)
       var damaged = text
       damaged[index] = byte
       let replayed = try Replayed(damaged)
@@ -99,6 +109,24 @@ import Testing
       #expect(replayed.damaged.first?.number == line + 1)
       #expect(replayed.committed == text.count)
     }
+  }
+
+  // Fails when what was read is read again: here it is damaged meanwhile, all but its end.
+  @Test("What was read is not read again", .shows(OnDisk.onlyWhatIsNew))
+  func readsOnce() throws {
+    let temporary = try TemporaryFolder()
+    let folder = try temporary.queue()
+    try Journal(folder).append((1...50).map { added($0) })
+    var reader = JournalReader(folder)
+    var queue = Queue()
+    #expect(try reader.read(into: &queue).applied == 50)
+    var text = try content(folder.journal)
+    for index in 0..<text.count / 2 { text[index] = 0 }
+    let file = try FileDescriptor.open(folder.journal, .readWrite)
+    try file.writeAll(text)
+    try file.writeAll(Bytes(lines([added(51)], next: 52).joined()))
+    #expect(try reader.read(into: &queue) == JournalReader.News(applied: 1))
+    #expect(queue.jobs.count == 51)
   }
 
   // Fails when the id of a lost line is given out again: do not skip one.
@@ -124,6 +152,7 @@ import Testing
   // passed over.
   @Test(
     "A line that a newer version wrote is refused, and nothing changes",
+    .shows(OnDisk.newerVersions),
     arguments: [
       #"{"v":2,"e":"added","id":1,"next":2"#,
       #"{"v":1,"e":"teleported","id":1,"next":2"#,
@@ -164,7 +193,7 @@ import Testing
   }
 
   // Fails when encoding and decoding differ in a member's name or in a limit.
-  @Test("Every event reads back as it was", arguments: 1...20)
+  @Test("Every event reads back as it was", .shows(OnDisk.replay), arguments: 1...20)
   func roundTrip(seed: UInt64) throws {
     var generator = SeededGenerator(state: seed)
     let history = randomHistory(&generator, batches: 40)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -19,7 +20,7 @@ import Testing
   }
 
   // Fails when the variables are looked at in another order, or an empty one counts.
-  @Test("The spool is where the environment says")
+  @Test("The spool is where the environment says", .shows(OnDisk.place))
   func places() throws {
     let home = ["HOME": "/h"]
     #expect(try spool(home).path == Bytes("/h/.local/state/serialq"))
@@ -32,7 +33,9 @@ import Testing
   }
 
   // Fails when looking makes something: have `existingQueue` make the folder.
-  @Test("Looking for a queue makes nothing; making one makes all of it, for its user alone")
+  @Test(
+    "Looking for a queue makes nothing; making one makes all of it, for its user alone",
+    .shows(OnDisk.forItsUserAlone))
   func makes() throws {
     let spool = Spool(path: temporary.path("a/b/spool"))
     #expect(try spool.existingQueue(named: name) == nil)
@@ -53,7 +56,8 @@ import Testing
 
   // Fails when a link is followed: use stat in the place of lstat.
   @Test(
-    "A link in the place of a spool or a queue is refused", arguments: ["spool", "spool/", "q"])
+    "A link in the place of a spool or a queue is refused", .shows(OnDisk.plantsAreRefused),
+    arguments: ["spool", "spool/", "q"])
   func links(kind: String) throws {
     let real = temporary.path("real")
     #expect(try FileSystem.makeFolder(real))
@@ -67,7 +71,9 @@ import Testing
   }
 
   // Fails when the mode is not looked at, or only that of the spool.
-  @Test("A folder that others can write to is refused", arguments: [0o770, 0o702])
+  @Test(
+    "A folder that others can write to is refused", .shows(OnDisk.strangersAreRefused),
+    arguments: [0o770, 0o702])
   func looseMode(mode: Int) throws {
     let spool = Spool(path: temporary.path("spool"))
     let folder = try spool.makeQueue(named: name)
@@ -90,7 +96,7 @@ import Testing
   }
 
   // Fails when a name could be a path, an option or a hidden file.
-  @Test("Names of queues are letters, digits, dots, underscores and hyphens")
+  @Test("Names of queues are letters, digits, dots, underscores and hyphens", .shows(OnDisk.names))
   func names() {
     for good in ["a", "9", "_", "a.b-c_D", String(repeating: "x", count: 64)] {
       #expect(QueueFolder.isName(Bytes(good.utf8)))

@@ -1,0 +1,81 @@
+import TestSupport
+import Testing
+
+@testable import serialq
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The files of a queue, as others and other programs find them.
+@Suite struct JournalFileTests {
+  // Fails if a line is not JSON whatever bytes are in it, or does not say its version.
+  @Test(
+    "every line of a journal is read by jq, and says its version", .shows(OnDisk.readable),
+    .enabled(if: RealShell.path(of: "jq") != nil, "jq is not installed"))
+  func lines() throws {
+    let scene = try Scene()
+    try scene.add("true", "exit 3", "echo 3", "echo 4")
+    let odd = [Bytes("add"), Bytes("--no-start"), Bytes("printf"), [0xFF, 0x0A, 0x22, 0x5C, 0x01]]
+    #expect(try scene.serialq(odd).code == 0)
+    let commands = """
+      serialq set keep 9; serialq set on-finish 'exit 1'; serialq move 4 --first; serialq cancel 3
+      EDITOR='echo echo 40 >' serialq edit 4; serialq run; serialq ack 2; serialq retry 2
+      serialq pause; serialq resume; serialq wait; serialq clean
+      """
+    let outcome = try scene.script(commands)
+    #expect(outcome.code == 0, "\(outcome.errorText)")
+    let versions = try scene.script("jq .v '\(scene.queueFolder().journal.text)'")
+    #expect(versions.code == 0, "\(versions.errorText)")
+    let lines = try scene.journal().count { $0 == UInt8(ascii: "\n") }
+    #expect(lines > 0 && versions.text == String(repeating: "1\n", count: lines))
+  }
+
+  // Fails if only `clean` makes a journal short that is mostly history.
+  @Test(
+    "a journal that is mostly history is written anew by a run", .shows(OnDisk.compactsByItself))
+  func compacts() throws {
+    let scene = try Scene()
+    try scene.add("exit 3", "true")
+    let journal = Journal(try scene.queueFolder())
+    for _ in 0..<600 {
+      try journal.locked { (scope) throws(Failure) in
+        let time = Timestamp(microseconds: 0)
+        try scope.append([.paused(at: time, because: nil), .resumed(at: time)], flush: false)
+      }
+    }
+    #expect(try scene.serialq("run").code == 1)
+    #expect(try scene.journal().count { $0 == UInt8(ascii: "\n") } < 30)
+    #expect(try scene.states() == [.failed, .succeeded])
+  }
+
+  // Fails if a job is taken for over when its process is, and its end is recorded meanwhile.
+  @Test("a job finds the end of the one before it recorded", .shows(Running.endIsRecorded))
+  func ends() throws {
+    let scene = try Scene()
+    let count = 20
+    tally(count)
+    for id in 1...count {
+      try scene.add("serialq show \(id - 1) --json >>seen; serialq show \(id) >>own; exit \(id)")
+    }
+    #expect(try scene.serialq("run").code == 1)
+    let seen = try content(scene.path("seen")).text.split(separator: "\n")
+    #expect(seen.count == count - 1)
+    for (index, line) in seen.enumerated() {
+      #expect(line.contains("\"state\":\"failed\"") && line.contains("\"exitCode\":\(index + 1),"))
+    }
+  }
+
+  // Fails if the number in the file is believed: here it is that of a process which is alive.
+  @Test("the number of a living process in runner.lock is no runner", .shows(Running.kernelLock))
+  func number() throws {
+    let scene = try Scene()
+    try scene.add("echo ran >>rec")
+    try write(Bytes("\(getpid())\n".utf8), to: scene.queueFolder().runnerLock)
+    #expect(try scene.serialq("status").text.contains("No runner is at work."))
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try content(scene.path("rec")).text == "ran\n")
+  }
+}
