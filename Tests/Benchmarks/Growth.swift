@@ -35,33 +35,18 @@ struct Growth {
       title: "the library, so many at once", measure: "ns",
       series: [
         // What memory itself costs, once there is more of it than the processor keeps at hand.
-        series("the floor: an array of them") { n in
-          let floor = Floor()
-          let tally = Tally()
-          return nanoseconds {
-            for number in 0..<n { floor.add { tally.add(number) } }
-            floor.runAll()
-            precondition(tally.count == n)
-          }
-        },
+        series("the floor: an array of them") { Floor.time($0) },
         series("a step, added and run") { n in
           let manager = PromiseManager()
           let tally = Tally()
           return nanoseconds {
-            fill(manager, n, tally)
+            manager.pause()
+            manager.add(n, counting: tally)
             manager.resume()
             precondition(tally.count == n)
           }
         },
-        series("a link, made and passed") { n in
-          nanoseconds {
-            let deferred = Deferred<Int>()
-            var last = deferred.promise
-            for number in 0..<n { last = last.then { $0 &+ number } }
-            deferred.fulfil(0)
-            precondition((try? last.wait()) != nil)
-          }
-        },
+        series("a link, made and passed") { n in nanoseconds { passThroughChain(n) } },
         series("a step, cancelled") { n in
           let manager = PromiseManager()
           manager.pause()
@@ -70,20 +55,11 @@ struct Growth {
         },
         series("a step, thrown away") { n in
           var manager: PromiseManager? = PromiseManager()
-          if let manager { fill(manager, n, Tally()) }
+          manager?.pause()
+          manager?.add(n, counting: Tally())
           return nanoseconds { manager = nil }
         },
       ], atMost: (1.3, sizes.dropFirst().first ?? 0))
-  }
-
-  private static func fill(_ manager: PromiseManager, _ n: Int, _ tally: Tally) {
-    manager.pause()
-    for number in 0..<n {
-      manager.add { then in
-        tally.add(number)
-        then()
-      }
-    }
   }
 
   /// One call that queues a job, while so many wait.

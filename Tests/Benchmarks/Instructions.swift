@@ -11,8 +11,14 @@ enum Instructions {
 
     func run(_ count: Int) {
       switch self {
-      case .step: runSteps(count)
-      case .link: runLinks(count)
+      case .step:
+        let manager = PromiseManager()
+        let tally = Tally()
+        manager.pause()
+        manager.add(count, counting: tally)
+        manager.resume()
+        precondition(tally.count == count)
+      case .link: passThroughChain(count)
       }
     }
   }
@@ -53,27 +59,5 @@ enum Instructions {
     let text = Program.messages(of: valgrind, options + words, environment)
     let line = text.split(separator: "\n").first { $0.contains("Collected :") }
     return line?.split(separator: " ").last.flatMap { Double($0) } ?? .nan
-  }
-
-  private static func runSteps(_ count: Int) {
-    let manager = PromiseManager()
-    let tally = Tally()
-    manager.pause()
-    for number in 0..<count {
-      manager.add { then in
-        tally.add(number)
-        then()
-      }
-    }
-    manager.resume()
-    precondition(tally.count == count)
-  }
-
-  private static func runLinks(_ count: Int) {
-    let deferred = Deferred<Int>()
-    var last = deferred.promise
-    for number in 0..<count { last = last.then { $0 &+ number } }
-    deferred.fulfil(0)
-    precondition((try? last.wait()) != nil)
   }
 }

@@ -2,59 +2,6 @@ import Dispatch
 import Foundation
 import SerialPromises
 
-/// Counts what ran.
-final class Tally: @unchecked Sendable {
-  // Sendable because only one step at a time touches it, which is what is measured.
-  private(set) var count = 0
-  private(set) var sum = 0
-
-  /// Given a number of its own, a closure has a context of its own, as closures in earnest have.
-  func add(_ number: Int) {
-    count += 1
-    sum &+= number
-  }
-}
-
-/// The least that holds closures for later: an array under a lock, and a loop.
-final class Floor: @unchecked Sendable {
-  struct Wrapped { let call: @Sendable () -> Void }
-
-  private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  private var waiting: [Wrapped] = []
-
-  init() {
-    lock.initialize(to: pthread_mutex_t())
-    pthread_mutex_init(lock, nil)
-  }
-
-  deinit {
-    pthread_mutex_destroy(lock)
-    lock.deallocate()
-  }
-
-  func add(_ call: @escaping @Sendable () -> Void) {
-    pthread_mutex_lock(lock)
-    waiting.append(Wrapped(call: call))
-    pthread_mutex_unlock(lock)
-  }
-
-  func runAll() {
-    for wrapped in waiting { wrapped.call() }
-    waiting = []
-  }
-}
-
-func serialOperations() -> OperationQueue {
-  let queue = OperationQueue()
-  queue.maxConcurrentOperationCount = 1
-  return queue
-}
-
-/// Runs `work` on this many threads at once and returns when all are done.
-func onThreads(_ count: Int, _ work: @escaping @Sendable () -> Void) {
-  DispatchQueue.concurrentPerform(iterations: count) { _ in work() }
-}
-
 /// All rows of the library.
 func libraryContests(_ n: Int) -> [Contest] {
   [
@@ -69,26 +16,13 @@ private func steps(_ n: Int, heldBack: Bool) -> Contest {
   return Contest(
     title: "add \(n) steps, \(way)", unit: "step",
     subjects: [
-      Subject(name: "floor") {
-        let floor = Floor()
-        let tally = Tally()
-        return nanoseconds {
-          for number in 0..<n { floor.add { tally.add(number) } }
-          floor.runAll()
-          precondition(tally.count == n)
-        } / Double(n)
-      },
+      Subject(name: "floor") { Floor.time(n) / Double(n) },
       Subject(name: "PromiseManager") {
         let manager = PromiseManager()
         let tally = Tally()
         return nanoseconds {
           if heldBack { manager.pause() }
-          for number in 0..<n {
-            manager.add { then in
-              tally.add(number)
-              then()
-            }
-          }
+          manager.add(n, counting: tally)
           if heldBack { manager.resume() }
           precondition(tally.count == n)
         } / Double(n)
@@ -98,17 +32,17 @@ private func steps(_ n: Int, heldBack: Bool) -> Contest {
         let tally = Tally()
         return nanoseconds {
           if heldBack { queue.suspend() }
-          for number in 0..<n { queue.async { tally.add(number) } }
+          queue.add(n, counting: tally)
           if heldBack { queue.resume() }
           queue.sync { precondition(tally.count == n) }
         } / Double(n)
       },
       Subject(name: "OperationQueue") {
-        let queue = serialOperations()
+        let queue = OperationQueue.serial()
         let tally = Tally()
         return nanoseconds {
           queue.isSuspended = heldBack
-          for number in 0..<n { queue.addOperation { tally.add(number) } }
+          queue.add(n, counting: tally)
           queue.isSuspended = false
           queue.waitUntilAllOperationsAreFinished()
           precondition(tally.count == n)
@@ -172,7 +106,7 @@ private func elsewhere(_ n: Int) -> Contest {
       // As its blocks are mostly written: an operation has no other way to end later than its block,
       // but for a class that tells of its own state.
       Subject(name: "OperationQueue") {
-        let queue = serialOperations()
+        let queue = OperationQueue.serial()
         let tally = Tally()
         return nanoseconds {
           queue.isSuspended = true
@@ -237,12 +171,7 @@ private func producers(_ threads: Int, _ n: Int) -> Contest {
         let tally = Tally()
         return nanoseconds {
           onThreads(threads) {
-            for number in 0..<share {
-              manager.add { then in
-                tally.add(number)
-                then()
-              }
-            }
+            manager.add(share, counting: tally)
           }
           try? manager.waitUntilIdle()
           precondition(tally.count == threads * share)
@@ -253,17 +182,17 @@ private func producers(_ threads: Int, _ n: Int) -> Contest {
         let tally = Tally()
         return nanoseconds {
           onThreads(threads) {
-            for number in 0..<share { queue.async { tally.add(number) } }
+            queue.add(share, counting: tally)
           }
           queue.sync { precondition(tally.count == threads * share) }
         } / Double(threads * share)
       },
       Subject(name: "OperationQueue") {
-        let queue = serialOperations()
+        let queue = OperationQueue.serial()
         let tally = Tally()
         return nanoseconds {
           onThreads(threads) {
-            for number in 0..<share { queue.addOperation { tally.add(number) } }
+            queue.add(share, counting: tally)
           }
           queue.waitUntilAllOperationsAreFinished()
           precondition(tally.count == threads * share)

@@ -62,22 +62,17 @@ enum WaitingSteps: String, CaseIterable {
       return tally
     case .floor:
       let floor = Floor()
-      for number in 0..<n { floor.add { tally.add(number) } }
+      floor.add(n, counting: tally)
       return floor
     case .manager:
       let manager = PromiseManager()
       manager.pause()
-      for number in 0..<n {
-        manager.add { then in
-          tally.add(number)
-          then()
-        }
-      }
+      manager.add(n, counting: tally)
       return manager
     case .dispatchQueue:
       let queue = DispatchQueue(label: "serial")
       queue.suspend()
-      for number in 0..<n { queue.async { tally.add(number) } }
+      queue.add(n, counting: tally)
       return queue
     case .promise:
       let deferred = Deferred<Int>()
@@ -90,9 +85,9 @@ enum WaitingSteps: String, CaseIterable {
       }
       return deferred
     case .operationQueue:
-      let queue = serialOperations()
+      let queue = OperationQueue.serial()
       queue.isSuspended = true
-      for number in 0..<n { queue.addOperation { tally.add(number) } }
+      queue.add(n, counting: tally)
       return queue
     }
   }

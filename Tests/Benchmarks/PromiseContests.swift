@@ -6,39 +6,13 @@ func promiseContests(_ n: Int) -> [Contest] {
   [chain(n), awaitingSettled(n), awaitingOthers(n / 10), running(n / 10)]
 }
 
-/// Runs asynchronous work while the calling thread waits.
-func waiting(for work: @escaping @Sendable () async -> Void) {
-  let done = DispatchSemaphore(value: 0)
-  Task {
-    await work()
-    done.signal()
-  }
-  done.wait()
-}
-
 /// A chain of N links is made, and passes a value.
 private func chain(_ n: Int) -> Contest {
   Contest(
     title: "a chain of \(n) `then`s: made, and passed through", unit: "link",
     subjects: [
-      Subject(name: "floor") {
-        let floor = Floor()
-        let tally = Tally()
-        return nanoseconds {
-          for number in 0..<n { floor.add { tally.add(number) } }
-          floor.runAll()
-          precondition(tally.count == n)
-        } / Double(n)
-      },
-      Subject(name: "Promise") {
-        nanoseconds {
-          let deferred = Deferred<Int>()
-          var last = deferred.promise
-          for number in 0..<n { last = last.then { $0 &+ number } }
-          deferred.fulfil(0)
-          precondition((try? last.wait()) != nil)
-        } / Double(n)
-      },
+      Subject(name: "floor") { Floor.time(n) / Double(n) },
+      Subject(name: "Promise") { nanoseconds { passThroughChain(n) } / Double(n) },
       Subject(name: "Task") {
         nanoseconds {
           let gate = DispatchSemaphore(value: 0)

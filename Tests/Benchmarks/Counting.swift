@@ -1,0 +1,118 @@
+import Dispatch
+import Foundation
+import SerialPromises
+
+/// Counts what ran.
+final class Tally: @unchecked Sendable {
+  // Sendable because only one step at a time touches it, which is what is measured.
+  private(set) var count = 0
+  private(set) var sum = 0
+
+  /// Given a number of its own, a closure has a context of its own, as closures in earnest have.
+  func add(_ number: Int) {
+    count += 1
+    sum &+= number
+  }
+}
+
+/// The least that holds closures for later: an array under a lock, and a loop.
+final class Floor: @unchecked Sendable {
+  // Sendable because of the lock, and because it runs when it has been filled.
+  struct Wrapped { let call: @Sendable () -> Void }
+
+  private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private var waiting: [Wrapped] = []
+
+  init() {
+    lock.initialize(to: pthread_mutex_t())
+    pthread_mutex_init(lock, nil)
+  }
+
+  deinit {
+    pthread_mutex_destroy(lock)
+    lock.deallocate()
+  }
+
+  func add(_ call: @escaping @Sendable () -> Void) {
+    pthread_mutex_lock(lock)
+    waiting.append(Wrapped(call: call))
+    pthread_mutex_unlock(lock)
+  }
+
+  func runAll() {
+    for wrapped in waiting { wrapped.call() }
+    waiting = []
+  }
+
+  /// How long it takes to add and run so many closures.
+  static func time(_ n: Int) -> Double {
+    let floor = Floor()
+    let tally = Tally()
+    return nanoseconds {
+      floor.add(n, counting: tally)
+      floor.runAll()
+      precondition(tally.count == n)
+    }
+  }
+}
+
+// So many pieces of work, of which each counts: the same for all that are compared.
+
+extension Floor {
+  func add(_ n: Int, counting tally: Tally) {
+    for number in 0..<n { add { tally.add(number) } }
+  }
+}
+
+extension PromiseManager {
+  func add(_ n: Int, counting tally: Tally) {
+    for number in 0..<n {
+      add { then in
+        tally.add(number)
+        then()
+      }
+    }
+  }
+}
+
+extension DispatchQueue {
+  func add(_ n: Int, counting tally: Tally) {
+    for number in 0..<n { async { tally.add(number) } }
+  }
+}
+
+extension OperationQueue {
+  static func serial() -> OperationQueue {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    return queue
+  }
+
+  func add(_ n: Int, counting tally: Tally) {
+    for number in 0..<n { addOperation { tally.add(number) } }
+  }
+}
+
+/// A chain of so many links is made, and passes a value.
+func passThroughChain(_ n: Int) {
+  let deferred = Deferred<Int>()
+  var last = deferred.promise
+  for number in 0..<n { last = last.then { $0 &+ number } }
+  deferred.fulfil(0)
+  precondition((try? last.wait()) != nil)
+}
+
+/// Runs `work` on this many threads at once and returns when all are done.
+func onThreads(_ count: Int, _ work: @escaping @Sendable () -> Void) {
+  DispatchQueue.concurrentPerform(iterations: count) { _ in work() }
+}
+
+/// Runs asynchronous work while the calling thread waits.
+func waiting(for work: @escaping @Sendable () async -> Void) {
+  let done = DispatchSemaphore(value: 0)
+  Task {
+    await work()
+    done.signal()
+  }
+  done.wait()
+}
