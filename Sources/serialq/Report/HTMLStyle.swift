@@ -10,8 +10,6 @@ enum HTMLStyle {
     \(pattern("interrupted", "M2 1v2M6 5v2"))
     \(pattern("running", "M0 0l4 4l-4 4"))
     \(pattern("cancelled", "M0 2h8M0 6h8"))
-    <pattern id="cut" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 0l3 3l-3 3"/>\
-    </pattern>
     </defs></svg>
     """
 
@@ -26,13 +24,13 @@ enum HTMLStyle {
     :root {
       color-scheme: light dark;
       --page: #f6f5f2; --card: #fff; --ink: #1c1e21; --soft: #5a606b; --line: #dedbd4;
-      --grid: #eceae5; --cut: #b9b4a9; --good: #2f7d52; --bad: #bf3227; --late: #a35a05;
+      --grid: #eceae5; --cut: #ebe8e1; --good: #2f7d52; --bad: #bf3227; --late: #a35a05;
       --lost: #7d3fa6; --busy: #1f5fb5; --off: #6d737e;
     }
     @media (prefers-color-scheme: dark) {
       :root {
         --page: #131518; --card: #1b1e22; --ink: #e9e7e2; --soft: #a3a9b4; --line: #32363d;
-        --grid: #262a2f; --cut: #5b606a; --good: #58b983; --bad: #f2766a; --late: #e3a14c;
+        --grid: #262a2f; --cut: #2c3137; --good: #58b983; --bad: #f2766a; --late: #e3a14c;
         --lost: #c792ea; --busy: #75adf8; --off: #969daa;
       }
     }
@@ -98,8 +96,9 @@ enum HTMLStyle {
     .in-interrupted { stroke: var(--lost); }
     .in-running { stroke: var(--busy); }
     .in-cancelled { stroke: var(--off); }
-    .cut { fill: url(#cut); stroke: none; }
-    #cut path { stroke: var(--cut); stroke-width: 1px; }
+    .cut { fill: var(--cut); stroke: var(--line); stroke-width: 1px; stroke-dasharray: 2 3;
+      vector-effect: non-scaling-stroke; }
+    .told { fill: transparent; }
     .grid { stroke: var(--line); }
     .median { stroke: var(--ink); stroke-dasharray: 4 3; }
     .mark { font-size: 13px; text-anchor: middle; fill: var(--bad); font-weight: 700; }
