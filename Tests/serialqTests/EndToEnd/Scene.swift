@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -71,7 +72,7 @@ final class Scene {
       environment: [
         Bytes("PATH=") + programs + Bytes(":/usr/local/bin:/usr/bin:/bin"),
         Bytes("HOME=") + work, Bytes("SERIALQ_DIR=") + spool,
-      ], directory: work)
+      ] + (isSanitized ? [Self.noLeaks] : []), directory: work)
   }
 
   /// Starts `serialq` with these words and goes on.
