@@ -55,7 +55,8 @@ extension StatusReport {
     }
     // Whoever had them put aside, a runner in the background mostly, was heard by nobody.
     let isDamaged = try attempt("looking at \(folder.damaged.text)") { () throws(SystemError) in
-      try FileSystem.status(of: folder.damaged) != nil
+      // Opened, and so refused where it is a fifo: who then takes the advice would wait for ever.
+      try FileDescriptor.openIfThere(folder.damaged, .read) != nil
     }
     if isDamaged {
       notes.append(

@@ -52,6 +52,10 @@ import Testing
         expectRefusal(outcome, "")
         #expect(outcome.errorText.contains(path), "\(seen)")
       }
+      // What it advises to look at is looked at first: whoever prints a fifo waits for ever.
+      if file == "damaged", how != "ln", command == "status" {
+        #expect(outcome.code == 125 && outcome.errorText.contains("\(path): "), "\(seen)")
+      }
       #expect(try content(scene.path("precious")) == Bytes("precious\n"), "\(seen)")
     }
   }
