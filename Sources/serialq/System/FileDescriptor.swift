@@ -74,12 +74,14 @@ final class FileDescriptor: Sendable {
     static let exclusive = Access(rawValue: 8)
     static let truncate = Access(rawValue: 16)
     static let folder = Access(rawValue: 32)
+    /// To write alone: whoever opens a fifo so waits for its reader.
+    static let write = Access(rawValue: 64)
 
     /// Whether what is in the file can be changed.
-    var isWriting: Bool { !isDisjoint(with: [.readWrite, .append, .truncate]) }
+    var isWriting: Bool { !isDisjoint(with: [.readWrite, .append, .truncate, .write]) }
 
     fileprivate var flags: Int32 {
-      (contains(.readWrite) || contains(.append) ? O_RDWR : O_RDONLY)
+      (contains(.readWrite) || contains(.append) ? O_RDWR : contains(.write) ? O_WRONLY : O_RDONLY)
         | (contains(.append) ? O_APPEND : 0) | (contains(.create) ? O_CREAT : 0)
         | (contains(.exclusive) ? O_EXCL : 0) | (contains(.truncate) ? O_TRUNC : 0)
         | (contains(.folder) ? O_DIRECTORY : 0)

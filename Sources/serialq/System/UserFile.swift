@@ -14,7 +14,7 @@ enum UserFile {
     let old = try FileSystem.status(of: path, followingLinks: true)
     if let old, old.kind != .file {
       // A folder is refused by the system. Were it replaced, there would be no /dev/null any more.
-      let device = try FileDescriptor.open(path, .append, followingLinks: true)
+      let device = try FileDescriptor.open(path, .write, followingLinks: true)
       return try device.writeAll(bytes)
     }
     // In the same folder: only there can it take the other's place in one step.
