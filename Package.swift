@@ -38,6 +38,7 @@ let package = Package(
       name: "Benchmarks",
       dependencies: ["SerialPromises"],
       path: "Tests/Benchmarks",
+      exclude: ["growth.svg"],
       cSettings: gnuSource,
       swiftSettings: strict
     ),
