@@ -7,7 +7,7 @@ import Testing
 ///
 /// Each fails, by a crash, if its way through the steps is a recursion.
 @Suite(.allShow(Managing.stack)) struct StackTests {
-  private static let count = 1_000_000
+  private static let count = 1_000_000 / ease
   private static let smallStack = 512 * 1024
 
   /// Counts without a lock: the order itself has to keep two from counting at the same time.

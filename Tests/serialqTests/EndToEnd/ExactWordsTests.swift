@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -73,7 +74,7 @@ import Testing
     #expect(
       try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("--")] + Self.print + Self.words)
         .code == 0)
-    for word in Self.words where !word.isEmpty {
+    for word in Self.words.eased() where !word.isEmpty {
       #expect(
         try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("--")] + Self.print + [word])
           .code == 0)

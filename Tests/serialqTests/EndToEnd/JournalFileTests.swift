@@ -55,7 +55,7 @@ import Testing
   @Test("a job finds the end of the one before it recorded", .shows(Running.endIsRecorded))
   func ends() throws {
     let scene = try Scene()
-    let count = 20
+    let count = 20 / ease
     tally(count)
     for id in 1...count {
       try scene.add("serialq show \(id - 1) --json >>seen; serialq show \(id) >>own; exit \(id)")
