@@ -4,7 +4,7 @@ extension Session {
     let found = try readQueue(named: call.queue)
     if call.json {
       let queue = found?.1 ?? Queue()
-      return result(json: json(queue, try spool().folder(named: call.queue)))
+      return result(json: try json(queue, try spool().folder(named: call.queue)))
     }
     if call.watches { return try watchStatus(of: call.queue) }
     let report = try report(found, named: call.queue)
@@ -26,12 +26,16 @@ extension Session {
     return try StatusReport(folder, queue, QueueProgress(queue))
   }
 
-  private func json(_ queue: Queue, _ folder: QueueFolder) -> Bytes {
+  private func json(_ queue: Queue, _ folder: QueueFolder) throws(Failure) -> Bytes {
+    let hasRunner = try RunnerLock.isHeld(folder)
+    let damaged = try folder.hasDamagedLines() ? folder.damaged : nil
     var json = JSONWriter()
     json.object { json in
       json.member("version", 1)
       json.member("queue", folder.name)
       json.member("paused", queue.isPaused)
+      json.member("runner", hasRunner)
+      json.member("damaged", damaged)
       json.member("openFailures", queue.openFailureCount)
       json.key("counts")
       queue.writeCounts(to: &json)

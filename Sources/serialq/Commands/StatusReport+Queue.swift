@@ -54,11 +54,7 @@ extension StatusReport {
           adviceName: "What it said", advice: "cat \(ShellQuote.word(folder.hookLog))"))
     }
     // Whoever had them put aside, a runner in the background mostly, was heard by nobody.
-    let isDamaged = try attempt("looking at \(folder.damaged.text)") { () throws(SystemError) in
-      // Opened, and so refused where it is a fifo: who then takes the advice would wait for ever.
-      try FileDescriptor.openIfThere(folder.damaged, .read) != nil
-    }
-    if isDamaged {
+    if try folder.hasDamagedLines() {
       notes.append(
         Note(
           text: "The journal was damaged; the lines that could not be read are kept.",

@@ -65,3 +65,14 @@ extension JournalScope {
     }
   }
 }
+
+extension QueueFolder {
+  /// Whether damaged lines are kept in ``damaged``.
+  ///
+  /// That is opened, and so refused where it is a fifo: whoever then prints it would wait for ever.
+  func hasDamagedLines() throws(Failure) -> Bool {
+    try attempt("looking at \(damaged.text)") { () throws(SystemError) in
+      try FileDescriptor.openIfThere(damaged, .read) != nil
+    }
+  }
+}

@@ -61,7 +61,12 @@ import Testing
     let run = try scene.start("run")
     try run.waitForOutput("up")
     let busy = try object(scene.serialq("--json"))
-    #expect(Set(busy.keys) == ["version", "queue", "paused", "openFailures", "counts", "running"])
+    let members: Set = [
+      "version", "queue", "paused", "runner", "damaged", "openFailures", "counts", "running",
+    ]
+    #expect(Set(busy.keys) == members && Set(none.keys) == members)
+    #expect(none["runner"] as? Bool == false && busy["runner"] as? Bool == true)
+    #expect(busy["damaged"] is NSNull)
     let counts = try #require(busy["counts"] as? [String: Int])
     #expect(Set(counts.keys) == Set(CommandTable.states))
     #expect(

@@ -208,6 +208,8 @@ import Testing
     let told = try scene.serialq().text
     #expect(told.contains("The journal was damaged; the lines that could not be read are kept.\n"))
     #expect(told.contains("Damaged lines:  cat -v \(kept.text)\n"), "\(told)")
+    let scripted = try scene.serialq("status", "--json").text
+    #expect(scripted.contains("\"damaged\":\"\(kept.text)\""), "\(scripted)")
   }
 
   // pueue: the paused group after a crash does nothing and does not say so.

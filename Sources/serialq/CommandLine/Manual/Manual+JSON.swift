@@ -34,6 +34,10 @@ extension Manual {
     .Va version ,
     .Va queue ,
     .Va paused ,
+    .Va runner
+    .Pq whether one is at work ,
+    .Va damaged
+    .Pq the file in which damaged lines of the journal are kept, or null ,
     .Va openFailures
     .Pq how many failures nobody has taken note of ,
     .Va counts
