@@ -66,7 +66,8 @@ extension Event {
     }
   }
 
-  /// Takes the members that make an event; nil when this version does not know its name.
+  /// Takes the members that make an event, in the order in which they are written; nil when this
+  /// version does not know its name.
   init?(
     from object: inout FlatObject,
     sharing shared: inout SharedBytes
@@ -75,9 +76,10 @@ extension Event {
     if name.spells("added") {
       self = .added(try NewJob(from: &object, sharing: &shared))
     } else if name.spells("started") {
+      let (id, at) = (try object.id(), try object.time())
       self = .started(
-        id: try object.id(), attempt: try object.number("attempt", 1...Int(Int32.max)),
-        at: try object.time(), boot: try object.bytes("boot", sharedIn: &shared),
+        id: id, attempt: try object.number("attempt", 1...Int(Int32.max)), at: at,
+        boot: try object.bytes("boot", sharedIn: &shared),
         uptime: object.has("uptime") ? Int64(try object.number("uptime", 0...Int.max)) : nil)
     } else if name.spells("spawned") {
       self = .spawned(

@@ -6,8 +6,9 @@ enum FlatObjectError: Error {
 /// Reads the part of JSON that journal lines use: one object without spaces, whose values are
 /// strings, whole numbers, true, false, or arrays of strings.
 ///
-/// Strict: anything else is an error, a name that occurs twice included (it is never taken).
-/// Nothing is copied until a value is taken. Used again for the next line, it allocates nothing.
+/// Strict: anything else is an error. Members are taken in the order in which they stand, which is that
+/// in which they are written, so none is ever searched for. Nothing is copied until a value is taken. Used
+/// again for the next line, it allocates nothing.
 struct FlatObject {
   private enum Value {
     case string(Text)
@@ -32,16 +33,14 @@ struct FlatObject {
   private var position = 0
   private var members: [Member] = []
   private var elements: [Text] = []
+  /// How many members were taken: the first ones.
   private var taken = 0
-  /// Members are nearly always taken in the order in which they stand.
-  private var cursor = 0
 
   /// Reads a line; the values can be taken until its storage goes.
   mutating func parse(_ text: UnsafeBufferPointer<UInt8>) throws(FlatObjectError) {
     line = text
     position = 0
     taken = 0
-    cursor = 0
     members.removeAll(keepingCapacity: true)
     elements.removeAll(keepingCapacity: true)
     try expect("{")
@@ -107,22 +106,16 @@ struct FlatObject {
     return UnsafeBufferPointer(rebasing: line[text.range])
   }
 
-  func has(_ name: StaticString) -> Bool { find(name) != nil }
+  /// Whether this is the next member.
+  func has(_ name: StaticString) -> Bool {
+    guard taken < members.count else { return false }
+    return UnsafeBufferPointer(rebasing: line[members[taken].name]).spells(name)
+  }
 
   private mutating func take(_ name: StaticString) -> Value? {
-    guard let index = find(name) else { return nil }
+    guard has(name) else { return nil }
     taken += 1
-    cursor = index + 1
-    return members[index].value
-  }
-
-  private func find(_ name: StaticString) -> Int? {
-    if cursor < members.count, isNamed(cursor, name) { return cursor }
-    return members.indices.first { isNamed($0, name) }
-  }
-
-  private func isNamed(_ index: Int, _ name: StaticString) -> Bool {
-    UnsafeBufferPointer(rebasing: line[members[index].name]).spells(name)
+    return members[taken - 1].value
   }
 
   private func decoded(_ text: Text) -> Bytes {

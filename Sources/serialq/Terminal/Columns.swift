@@ -30,40 +30,41 @@ struct Columns {
 
   /// The lines of the table, the headings first, each ended by a newline; empty without rows.
   func rendered(colour: Bool) -> String {
-    let used = headings.indices.filter { column in
-      rows.contains { !cell($0, column).text.isEmpty }
-    }
-    let titles = headings.map { Cell($0.title, .dim) }
-    let lines = used.isEmpty ? [] : [titles] + rows
-    let widths = used.map { column in
-      lines.map { DisplayWidth.of(cell($0, column).text) }.max() ?? 0
-    }
-    return lines.map { row in
-      // Nothing is printed after a line's last content, so that no line ends in spaces.
-      let last = used.last { !cell(row, $0).text.isEmpty } ?? 0
-      let cells = zip(used, widths).prefix { $0.0 <= last }.map { column, width in
-        padded(
-          cell(row, column), to: width, headings[column].alignment, isLast: column == last,
-          colour: colour
-        )
+    var widths = headings.map { DisplayWidth.of($0.title) }
+    var isUsed = headings.map { _ in false }
+    for row in rows {
+      for (column, cell) in zip(headings.indices, row) where !cell.text.isEmpty {
+        isUsed[column] = true
+        widths[column] = max(widths[column], DisplayWidth.of(cell.text))
       }
-      return cells.joined(separator: "  ") + "\n"
-    }.joined()
-  }
-
-  private func cell(_ row: [Cell], _ column: Int) -> Cell {
-    column < row.count ? row[column] : ""
-  }
-
-  private func padded(
-    _ cell: Cell, to width: Int, _ alignment: Alignment, isLast: Bool, colour: Bool
-  ) -> String {
-    let padding = String(repeating: " ", count: width - DisplayWidth.of(cell.text))
-    let text = colour ? cell.colour?.applied(to: cell.text) ?? cell.text : cell.text
-    switch alignment {
-    case .right: return padding + text
-    case .left: return isLast ? text : text + padding
     }
+    let used = headings.indices.filter { isUsed[$0] }
+    guard !used.isEmpty else { return "" }
+    var text = ""
+    write(headings.map { Cell($0.title, .dim) }, used, widths, colour: colour, to: &text)
+    for row in rows { write(row, used, widths, colour: colour, to: &text) }
+    return text
+  }
+
+  private func write(
+    _ row: [Cell], _ used: [Int], _ widths: [Int], colour: Bool, to text: inout String
+  ) {
+    // Written only before more content, so that no line ends in spaces.
+    var gap = 0
+    for column in used {
+      let cell = column < row.count ? row[column] : ""
+      let room = widths[column] - DisplayWidth.of(cell.text)
+      if cell.text.isEmpty {
+        gap += room
+      } else {
+        let isRight = headings[column].alignment == .right
+        text += String(repeating: " ", count: isRight ? gap + room : gap)
+        text += colour ? cell.colour?.applied(to: cell.text) ?? cell.text : cell.text
+        gap = isRight ? 0 : room
+      }
+      gap += 2
+    }
+    text += "\n"
   }
 }
 

@@ -4,7 +4,9 @@
 /// above ASCII in the C locale.
 enum DisplayWidth {
   static func of(_ text: String) -> Int {
-    text.unicodeScalars.reduce(0) { $0 + of($1) }
+    // ASCII, as nearly always: a column a byte.
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
+    return text.unicodeScalars.reduce(0) { $0 + of($1) }
   }
 
   /// 0 for marks upon other characters, 2 for wide ones, else 1.

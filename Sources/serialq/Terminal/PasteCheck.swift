@@ -4,10 +4,7 @@
 /// complete. In doubt the answer is no: then the line is shown as an argument of `sh -c`.
 enum PasteCheck {
   static func isSafe(_ line: Bytes) -> Bool {
-    let isPrintable = TextPiece.pieces(of: line).allSatisfy {
-      if case .printable = $0 { true } else { false }
-    }
-    guard isPrintable, line.first != UInt8(ascii: "^") else { return false }
+    guard TextPiece.arePrintable(line), line.first != UInt8(ascii: "^") else { return false }
     var scan = Scan(line)
     return scan.isSafe()
   }

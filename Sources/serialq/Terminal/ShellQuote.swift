@@ -49,11 +49,8 @@ enum ShellQuote {
   ]
 
   private static func quoted(_ bytes: Bytes) -> String {
-    let pieces = TextPiece.pieces(of: bytes)
-    let isOrdinary = pieces.allSatisfy {
-      if case .printable = $0 { true } else { false }
-    }
-    return isOrdinary ? singleQuoted(bytes) : dollarQuoted(pieces)
+    TextPiece.arePrintable(bytes)
+      ? singleQuoted(bytes) : dollarQuoted(TextPiece.pieces(of: bytes))
   }
 
   private static func singleQuoted(_ bytes: Bytes) -> String {

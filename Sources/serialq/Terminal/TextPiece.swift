@@ -36,6 +36,13 @@ enum TextPiece: Equatable {
     return pieces
   }
 
+  /// Whether all of `bytes` is printable.
+  static func arePrintable(_ bytes: Bytes) -> Bool {
+    // Plain ASCII, as nearly always, without a look at each piece.
+    bytes.allSatisfy { isPrintable(ascii: $0) }
+      || pieces(of: bytes).allSatisfy { if case .printable = $0 { true } else { false } }
+  }
+
   /// The bytes that it was made from.
   var bytes: Bytes {
     switch self {
@@ -54,8 +61,10 @@ enum TextPiece: Equatable {
     }
   }
 
+  private static func isPrintable(ascii byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) }
+
   private static func isPrintable(_ scalar: UnicodeScalar) -> Bool {
-    if scalar.isASCII { return (0x20...0x7E).contains(scalar.value) }
+    if scalar.isASCII { return isPrintable(ascii: UInt8(scalar.value)) }
     switch scalar.properties.generalCategory {
     // Format characters turn text around (U+202E) or are not to be seen (U+200B).
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse,
