@@ -11,7 +11,7 @@ package let isSanitized: Bool = {
 
 /// By how much less is tried of what is tried many times when a sanitizer watches, unless all is
 /// wanted: it sees in what a program does what could go wrong, and everything takes ten times as long.
-package let ease = isSanitized && !isLong ? 5 : 1
+package let ease = isSanitized && !isLong ? 10 : 1
 
 extension Collection {
   /// Every `ease`-th element, from the one on that `offset` chooses: all where no sanitizer watches.

@@ -59,7 +59,7 @@ struct SerialOrderTests {
   func storms(_ setting: Setting) {
     var search = Search(setting)
     var random = SeededGenerator(seed: 20_261_121)
-    for _ in 0..<(isLong ? 200 : 5 / ease) { search.walk(events: 400, &random) }
+    for _ in 0..<(isLong ? 200 : max(5 / ease, 1)) { search.walk(events: 400, &random) }
     tally(search.pairs)
   }
 }
