@@ -58,8 +58,7 @@ struct TestJob: ~Copyable {
     try FileManager.default.createDirectory(
       at: file.deletingLastPathComponent(), withIntermediateDirectories: true
     )
-    try Data(text.utf8).write(to: file)
-    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+    try writeProgram(Bytes(text.utf8), to: Bytes(file.path.utf8), mode: mode)
   }
 }
 

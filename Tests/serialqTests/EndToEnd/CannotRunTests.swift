@@ -79,8 +79,7 @@ import Testing
   @Test("a script without a first line that names its shell is run by sh")
   func scriptWithoutShell() throws {
     let scene = try Scene()
-    try write(Bytes("echo \"$1\"\n"), to: scene.path("script"))
-    #expect(try scene.script("chmod +x script").code == 0)
+    try writeProgram(Bytes("echo \"$1\"\n"), to: scene.path("script"))
     #expect(try scene.serialq("run", "--", "./script", "a  b").text == "a  b\n")
   }
 }

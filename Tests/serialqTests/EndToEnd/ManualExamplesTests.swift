@@ -16,8 +16,7 @@ import Testing
     let scene = try Scene()
     let program = Bytes("#!/bin/sh\nprintf '%s|' \"$0\" \"$@\"\n")
     for name in ["upload", "fetch"] + Self.programs.map({ "../bin/\($0)" }) {
-      try write(program, to: scene.path(name))
-      #expect(try scene.script("chmod +x \(name)").code == 0)
+      try writeProgram(program, to: scene.path(name))
     }
     for example in Manual.examples {
       let outcome = try scene.script(example.line)

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import serialq
@@ -60,6 +61,21 @@ struct SeededGenerator: RandomNumberGenerator {
 
 func write(_ bytes: Bytes, to path: Bytes) throws {
   try FileDescriptor.open(path, [.readWrite, .create, .truncate]).writeAll(bytes)
+}
+
+/// Writes a file that can be run.
+///
+/// Another process does it: whatever a test starts meanwhile has, until it becomes its program, a copy of every
+/// descriptor that is open here, and a file that is open for writing somewhere cannot be run (ETXTBSY).
+func writeProgram(_ text: Bytes, to path: Bytes, mode: Int = 0o755) throws {
+  let source = path + Bytes(".text")
+  try write(text, to: source)
+  let install = try Process.run(
+    URL(fileURLWithPath: "/usr/bin/install"),
+    arguments: ["-m", String(mode, radix: 8), source.text, path.text])
+  install.waitUntilExit()
+  guard install.terminationStatus == 0 else { throw CocoaError(.fileWriteUnknown) }
+  try FileSystem.remove(source)
 }
 
 /// Whoever it belongs to.

@@ -27,9 +27,12 @@ import Testing
   @Test("a reader that has gone ends the output quietly")
   func readerGone() throws {
     Output.ignoreBrokenPipes()
-    let pipe = Pipe()
-    try pipe.fileHandleForReading.close()
-    var output = Output(results: pipe.fileHandleForWriting.fileDescriptor)
+    // Sockets, which can be shut down: a pipe's other end may be open for a moment longer, in what
+    // another test starts meanwhile.
+    let ends = try socketPair()
+    defer { for end in ends { close(end) } }
+    #expect(shutdown(ends[0], Int32(SHUT_RDWR)) == 0)
+    var output = Output(results: ends[1])
     output.result("a\n")
     #expect(!output.readerIsGone)
     try output.flush()
@@ -66,6 +69,17 @@ import Testing
     #expect(results.fileHandleForReading.readDataToEndOfFile().isEmpty)
     #expect(messages.fileHandleForReading.readDataToEndOfFile() == Data("serialq: a: b\n".utf8))
   }
+}
+
+private func socketPair() throws -> [Int32] {
+  #if canImport(Glibc)
+    let kind = Int32(SOCK_STREAM.rawValue)
+  #else
+    let kind = SOCK_STREAM
+  #endif
+  var ends: [Int32] = [-1, -1]
+  try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
+  return ends
 }
 
 @Suite struct TerminalTraitsTests {
