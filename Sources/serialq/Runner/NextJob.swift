@@ -93,13 +93,14 @@ struct NextJob: Promisable {
     let duration = Clock.monotonic() - begun
     let hook = runner.view.withLock { $0.queue.settings.onFinish }
     let now = Clock.now()
-    if termination.isStopped, runner.kind == .background {
-      try runner.record(
-        .interrupted(id: job.id, at: now), of: job, as: .interrupted, flush: hook != nil)
-    } else {
-      let cause = termination.cause
+    let isInterrupted = runner.kind == .background && termination.isStopped
+    try runner.record(of: job, flush: hook != nil) { isAsked in
+      // Somebody was told that the job is being ended: it is not to be tried again, even if it had
+      // ended, or its time was over, by then.
+      let cause = isAsked ? .cancelled : termination.cause
+      if isInterrupted, !isAsked { return (.interrupted(id: job.id, at: now), .interrupted) }
       let end = Event.ended(id: job.id, at: now, duration: duration, how: ending, cause: cause)
-      try runner.record(end, of: job, as: ending.state(because: cause), flush: hook != nil)
+      return (end, ending.state(because: cause))
     }
     if let hook { try runner.run(hook, for: job.id) }
   }

@@ -11,17 +11,16 @@ extension Runner {
     }
     for job in lost {
       let termination = try waitForOrphan(job)
-      let (end, state) = end(of: job, termination, asked: try requests(of: job.id))
-      try record(end, of: job, as: state, flush: true)
+      try record(of: job, flush: true) { isAsked in end(of: job, termination, isAsked: isAsked) }
     }
   }
 
   /// What is known of the end of a job whose end nobody saw.
   private func end(
-    of job: Job, _ termination: Termination, asked: [Int32]
+    of job: Job, _ termination: Termination, isAsked: Bool
   ) -> (Event, JobState) {
     let now = Clock.now()
-    guard asked.isEmpty else { return (.cancelled(id: job.id, at: now), .cancelled) }
+    guard !isAsked else { return (.cancelled(id: job.id, at: now), .cancelled) }
     guard termination.cause == .timedOut, let duration = job.sinceStart(Clock.reading()) else {
       return (.interrupted(id: job.id, at: now), .interrupted)
     }

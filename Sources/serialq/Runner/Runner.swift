@@ -112,6 +112,9 @@ final class Runner: Sendable {
 
   /// There will be no further step, because nothing waits or because this failed.
   func finish(_ failure: Failure?) {
+    // Not only when the process ends: it may be held up by who reads its output, and jobs that are
+    // added meanwhile would rely on this runner.
+    if failure != nil { release() }
     let isFirst = state.withLock { state in
       defer {
         state.isDone = true
@@ -122,8 +125,8 @@ final class Runner: Sendable {
     if isFirst { wake() }
   }
 
-  /// Gives up being the queue's runner; under the journal's lock, so that no job is added in
-  /// between by somebody who still sees a runner at work.
+  /// Gives up being the queue's runner; unless it has failed, under the journal's lock, so that no
+  /// job is added in between by somebody who still sees a runner at work.
   func release() {
     lock.unlock()
   }
@@ -202,9 +205,15 @@ extension Runner {
   }
 
   /// Writes down the end of a job, and what follows from it.
-  func record(_ end: Event, of job: Job, as state: JobState, flush: Bool) throws(Failure) {
+  ///
+  /// `end` gives it, told whether somebody has asked for it: decided under the journal's lock, or a
+  /// request that came after the end was seen would be lost, and the job perhaps tried again.
+  func record(
+    of job: Job, flush: Bool, as end: (_ isAsked: Bool) -> (Event, JobState)
+  ) throws(Failure) {
     try decide { (view, scope) throws(Failure) in
       let current = view.queue.job(job.id) ?? job
+      let (end, state) = end(current.run?.requests.isEmpty == false)
       let events = [end] + view.queue.consequences(of: current, ending: state, at: Clock.now())
       let forgotten = events.flatMap { event in
         if case .forgotten(let ids, _) = event { ids } else { [] as [ClosedRange<JobID>] }

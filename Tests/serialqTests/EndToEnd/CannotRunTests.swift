@@ -75,6 +75,28 @@ import Testing
     #expect(try scene.serialq().text.contains(told))
   }
 
+  // Fails if a run that has failed is the queue's runner for as long as it prints: what is added
+  // meanwhile would be left to it.
+  @Test("a run that has failed leaves the queue to others, also while its reader is slow")
+  func failedRun() throws {
+    let scene = try Scene()
+    let pipe = try Gate(scene, "pipe")
+    try scene.add("yes | head -c 300000", "echo two")
+    let folder = try scene.queueFolder()
+    #expect(try FileSystem.makeFolder(folder.log(2)))
+    let run = try scene.launch([Bytes("/bin/sh"), Bytes("-c"), Bytes("exec serialq run >pipe")])
+    try scene.waitForJob(1, .succeeded)
+    let lock = try RunnerLock.open(folder)
+    try lock.lock()
+    lock.unlock()
+    #expect(try scene.script("rmdir '\(folder.log(2).text)'; serialq add 'echo three'").code == 0)
+    try scene.waitForJob(3, .succeeded)
+    #expect(try scene.states() == [.succeeded, .succeeded, .succeeded])
+    #expect(try scene.script("head -c 300000 <pipe").output.count == 300_000)
+    #expect(try run.wait().code == 125)
+    withExtendedLifetime(pipe) {}
+  }
+
   // Fails if a file without `#!` is given up: every shell runs it.
   @Test("a script without a first line that names its shell is run by sh")
   func scriptWithoutShell() throws {

@@ -57,6 +57,30 @@ import Testing
     withExtendedLifetime(gate) {}
   }
 
+  // Fails if requests are read before the end is written down and not under the same lock: whoever was
+  // told that the job is being ended would see it start again.
+  @Test("a cancel that comes when the job has just ended keeps it from being tried again")
+  func cancelAtTheEnd() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    _ = try scene.serialq("add", "--retries", "3", "echo x >>rec; read x <gate; exit 1")
+    _ = try scene.waitForProcess(of: 1)
+    let folder = try scene.queueFolder()
+    let lock = try #require(try JobLock.existing(1, folder))
+    // While the runner, which has seen the end, waits to write it down.
+    try Journal(folder).locked { (scope) throws(Failure) in
+      try attempt("ending the job") { () throws(SystemError) in
+        try gate.open()
+        try lock.lock()
+      }
+      lock.unlock()
+      try scope.append([.cancelling(id: 1, at: Clock.now(), signal: SIGTERM)])
+    }
+    #expect(try scene.serialq("wait", "1").code == 1)
+    #expect(try scene.states() == [.cancelled])
+    #expect(try content(scene.path("rec")).text == "x\n")
+  }
+
   // Fails if the deadline is not kept, or only the leader is ended.
   @Test("a job that takes too long is ended with its grandchildren")
   func timeOut() throws {

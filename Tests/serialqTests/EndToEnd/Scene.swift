@@ -241,5 +241,5 @@ final class Gate {
   }
 
   /// Lets one job go on.
-  func open() throws { try file.writeAll(Bytes("go\n")) }
+  func open() throws(SystemError) { try file.writeAll(Bytes("go\n")) }
 }
