@@ -68,7 +68,7 @@ extension StatusReport {
   ) throws(Failure) -> Running {
     var running = Running(
       id: job.id, title: job.title, elapsed: job.elapsed, expected: progress.expected(job),
-      process: job.run?.pid, signal: job.run?.requests.last.map(SignalName.of),
+      signal: job.run?.requests.last.map(SignalName.of),
       tail: try tail(of: job, folder))
     if hasRunner {
       let isWaitedFor = try RunnerLock.orphan(folder) == job.id
@@ -76,6 +76,7 @@ extension StatusReport {
     } else {
       running.guardian = try JobLock.isHeld(job.id, folder) ? .nobody : .gone
     }
+    if running.guardian != .runner { running.process = JobLock.groups(of: job, folder).first }
     return running
   }
 

@@ -24,7 +24,7 @@ extension StatusReport {
       }
     }
     if let signal = job.signal { words += ", told to end by \(signal)" }
-    if job.guardian == .nobody || job.guardian == .waitingRunner, let process = job.process {
+    if let process = job.process {
       words += ", process \(process)"
     }
     var lines = [heading(job.id, job.title, .bold), StyledLine("  \(words)")]

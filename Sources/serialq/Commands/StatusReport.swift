@@ -31,6 +31,7 @@ struct StatusReport: Equatable {
     var elapsed: Duration?
     /// How long it took when it ran before.
     var expected: Duration?
+    /// The process group of one whose runner died.
     var process: Int32?
     var guardian = Guardian.runner
     /// The signal with which it was asked to end.

@@ -62,16 +62,29 @@ enum JobLock {
     try isLocked(folder.jobLock(id))
   }
 
-  /// Sends a signal to the process group of a job whose runner died.
+  /// The process group of a job whose runner died; if that died before it wrote the number down,
+  /// every group that has the job's lock.
   ///
-  /// Only to processes that have the job's lock: when its leader has ended, the number of the group
-  /// may be a stranger's by now.
+  /// None if nobody in it has that lock: when its leader has ended, the number may be a stranger's
+  /// by now.
+  static func groups(of job: Job, _ folder: QueueFolder) -> [Int32] {
+    guard let lock = try? FileSystem.status(of: folder.jobLock(job.id))?.identity else { return [] }
+    let holding = Machine.groups(holding: lock, as: JobProcess.lockDescriptor)
+    guard let pid = job.run?.pid else { return holding?.sorted() ?? [] }
+    return holding?.contains(pid) ?? true ? [pid] : []
+  }
+
+  /// Sends a signal to the processes of a job whose runner died.
   static func signal(_ job: Job, _ folder: QueueFolder, _ signal: Int32) {
-    guard let pid = job.run?.pid,
-      let lock = try? FileSystem.status(of: folder.jobLock(job.id))?.identity,
-      Machine.isGroup(pid, holding: lock, as: JobProcess.lockDescriptor)
-    else { return }
-    _ = try? ChildProcess(pid: pid).signalGroup(signal)
+    for group in groups(of: job, folder) { _ = try? ChildProcess(pid: group).signalGroup(signal) }
+  }
+
+  /// Whether the job's lock is held by nobody, or only by processes that have left its process group.
+  ///
+  /// May overlook one that is started this moment by one that ends, but never the job's own: that is
+  /// no worse than after a job whose end was seen, which is the end of its first process.
+  static func isGone(_ job: Job, _ folder: QueueFolder) -> Bool {
+    job.run?.pid != nil && groups(of: job, folder).isEmpty
   }
 
   /// Removes the lock file of a job that has ended; one that is left behind does no harm.

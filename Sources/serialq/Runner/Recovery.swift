@@ -30,7 +30,9 @@ extension Runner {
     )
   }
 
-  /// Returns when no process of the job lives any more; ends them when that is asked for.
+  /// Returns when no process of the job lives any more, but for those that have left its process
+  /// group: they hold up the queue no more than after a job whose end was seen. Ends the others when
+  /// that is asked for.
   private func waitForOrphan(_ job: Job) throws(Failure) -> Termination {
     var termination = Termination(timeLimit: timeLimit(of: job))
     guard let lock = try JobLock.existing(job.id, folder), try !tried(lock) else {
@@ -43,7 +45,8 @@ extension Runner {
     let free = try supervision.end { try? lock.lock() }
     try whileWaiting { () throws(Failure) in
       try supervision.wait(
-        for: free, &termination, heedsStop: kind == .background,
+        for: free, &termination, heedsStop: kind == .background, canGiveUp: true,
+        isGone: { JobLock.isGone(job, folder) },
         requests: { () throws(Failure) in try requests(of: job.id) },
         send: { signal in JobLock.signal(job, folder, signal) })
     }
@@ -51,13 +54,14 @@ extension Runner {
   }
 
   private func tell(of job: Job) {
-    let process = job.run?.pid.map { " (process group \($0))" } ?? ""
+    let group = JobLock.groups(of: job, folder).first
+    let process = group.map { " (process group \($0))" } ?? ""
     let option = QueueName.option(for: folder.name.text)
     say(
       """
       serialq: job \(job.id)\(process) of a runner that died is still running; waiting for its \
       end
-      To end it: serialq cancel\(option) \(job.id)\(job.run?.pid.map { ", or kill -- -\($0)" } ?? "")
+      To end it: serialq cancel\(option) \(job.id)\(group.map { ", or kill -- -\($0)" } ?? "")
       """)
   }
 

@@ -30,20 +30,24 @@ final class Supervision: Sendable {
   /// What becomes ready when something has ended, whose end a thread of its own waits for.
   func end(of wait: @escaping @Sendable () -> Void) throws(Failure) -> WakeUpPipe {
     let ended = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
-    DispatchQueue.global().async {
+    // A queue of its own has a thread at once: in the global one it would wait behind those that
+    // block there for as long as a process that a cancelled job left behind lives.
+    DispatchQueue(label: "serialq.end").async {
       wait()
       ended.wake()
     }
     return ended
   }
 
-  /// Returns when the end has come; or, if it `canGiveUp`, when nothing more can be done about it.
+  /// Returns when the end has come, or nobody is left to be waited for (`isGone`); or, if it
+  /// `canGiveUp`, when nothing more can be done about it.
   ///
   /// A stop of the runner is one of the job if it `heedsStop`; `requests` reads the signals that the
   /// job was asked to end with.
   func wait(
     for ended: WakeUpPipe, _ termination: inout Termination, heedsStop: Bool = true,
-    canGiveUp: Bool = false, requests: () throws(Failure) -> [Int32], send: (Int32) -> Void
+    canGiveUp: Bool = false, isGone: () -> Bool = { false },
+    requests: () throws(Failure) -> [Int32], send: (Int32) -> Void
   ) throws(Failure) {
     while true {
       // Before looking, so that what comes while looking wakes again.
@@ -54,8 +58,9 @@ final class Supervision: Sendable {
       for signal in termination.signals(requests: try requests(), stop: stop, now: now) {
         send(signal)
       }
-      if canGiveUp, termination.isGivenUp(now: now) { return }
-      let ready = try sleep(until: termination.nextDue, orFor: [ended.descriptor])
+      if isGone() || (canGiveUp && termination.isGivenUp(now: now)) { return }
+      let due = termination.nextDue(canGiveUp: canGiveUp)
+      let ready = try sleep(until: due, orFor: [ended.descriptor])
       if ready[0] { return }
     }
   }

@@ -66,9 +66,11 @@ struct Termination {
     return signals
   }
 
-  /// When there is something to do again though nothing happens.
-  var nextDue: Int64? {
-    [cause == .itself ? timeLimit : nil, killAt, giveUpAt].compactMap { $0 }.min()
+  /// When there is something to do again though nothing happens; a time to give up is one only for
+  /// who can: it stays in the past, and who slept until then would never sleep again.
+  func nextDue(canGiveUp: Bool) -> Int64? {
+    [cause == .itself ? timeLimit : nil, killAt, canGiveUp ? giveUpAt : nil]
+      .compactMap { $0 }.min()
   }
 
   /// Whether nothing more can be done.

@@ -81,21 +81,26 @@ enum Machine {
     #endif
   }
 
-  /// Whether a process of this group has the file open under this number.
+  /// The process groups, but for this one's own, in which a process has the file open under this
+  /// number.
   ///
-  /// Looked up in `proc(5)`; where there is none, taken for granted.
-  static func isGroup(
-    _ group: Int32, holding file: FileStatus.Identity, as descriptor: Int32
-  ) -> Bool {
+  /// Looked up in `proc(5)`; nil where there is none.
+  static func groups(
+    holding file: FileStatus.Identity, as descriptor: Int32
+  ) -> Set<Int32>? {
     #if os(Linux)
-      let names = (try? FileSystem.names(in: Bytes("/proc"))) ?? []
-      return names.contains { name in
-        guard let pid = Int32(name.text), getpgid(pid) == group else { return false }
+      var groups: Set<Int32> = []
+      for name in (try? FileSystem.names(in: Bytes("/proc"))) ?? [] {
+        guard let pid = Int32(name.text) else { continue }
         let path = Bytes("/proc/\(pid)/fd/\(descriptor)".utf8)
-        return (try? FileSystem.status(of: path, followingLinks: true))?.identity == file
+        let status = try? FileSystem.status(of: path, followingLinks: true)
+        guard status?.identity == file, case let group = getpgid(pid), group > 1 else { continue }
+        groups.insert(group)
       }
+      groups.remove(getpgrp())
+      return groups
     #else
-      return true
+      return nil
     #endif
   }
 

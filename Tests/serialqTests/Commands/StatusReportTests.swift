@@ -16,7 +16,7 @@ import Testing
     report.running = [
       .init(
         id: 7, title: "翻訳する 日本語ドキュメント.md --verbose --output ./results/日本語", elapsed: .seconds(65),
-        expected: .seconds(180), process: 4711, tail: ["one", "two", "three"])
+        expected: .seconds(180), tail: ["one", "two", "three"])
     ]
     report.waiting = .init(count: 14, next: 8, title: "rsync -a \"My Files\" backup:/srv")
     report.hasRunner = true
@@ -132,6 +132,7 @@ import Testing
     ]
     for (guardian, hasRunner, said, advised) in cases {
       report.running[0].guardian = guardian
+      report.running[0].process = guardian == .runner ? nil : 4711
       report.hasRunner = hasRunner
       let lines = text(report.lines())
       #expect(said.allSatisfy(lines.contains), "\(lines)")

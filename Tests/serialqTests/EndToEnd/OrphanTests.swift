@@ -99,4 +99,76 @@ import Testing
     #expect(try scene.serialq("run").code == 1)
     #expect(try scene.states() == [.interrupted, .succeeded])
   }
+
+  #if os(Linux)
+    // Fails if a runner waits for the job's lock alone: what has left the job's process group does not
+    // hold up the queue after a job whose end was seen, either.
+    @Test("what an orphan left behind does not hold up the queue")
+    func leftByOrphan() throws {
+      let scene = try Scene()
+      let (first, gate, daemonGate) = try orphanWithDaemon(scene)
+      try gate.open()
+      try waitForEnd(scene)
+      #expect(try scene.serialq("status").text.contains("kill --") == false)
+      let outcome = try scene.serialq("run")
+      #expect(outcome.text == "begun\nnext\n" && outcome.code == 1)
+      #expect(try scene.states() == [.interrupted, .succeeded])
+      withExtendedLifetime((first, daemonGate)) {}
+    }
+
+    // Fails if a runner does not give up after SIGKILL: what is left never gets it.
+    @Test("a cancelled orphan is over, whatever it has left behind")
+    func cancelledDaemon() throws {
+      let scene = try Scene()
+      let (first, gate, daemonGate) = try orphanWithDaemon(scene)
+      let second = try scene.start("run")
+      try scene.waitForWait(for: 1)
+      #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
+      #expect(try second.wait().text == "begun\nnext\n")
+      #expect(try scene.states() == [.cancelled, .succeeded])
+      withExtendedLifetime((first, gate, daemonGate)) {}
+    }
+
+    // Fails if only the number that its runner wrote down leads to a job: this one's died before.
+    @Test("an orphan whose process was not written down can be ended")
+    func withoutNumber() throws {
+      let scene = try Scene()
+      let gate = try Gate(scene)
+      try scene.add("echo begun; read x <gate", "echo next")
+      let first = try scene.start("run")
+      let job = try scene.waitForProcess(of: 1)
+      first.send(SIGKILL)
+      _ = try first.wait()
+      let journal = try scene.queueFolder().journal.text
+      #expect(try scene.script("sed -i '/spawned/d' '\(journal)'").code == 0)
+      #expect(try scene.queue().job(1)?.run?.pid == nil)
+      #expect(try scene.serialq("status").text.contains("kill -- -\(job)"))
+      #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
+      #expect(try scene.serialq("wait", "2").code == 0)
+      #expect(try scene.states() == [.cancelled, .succeeded])
+      withExtendedLifetime(gate) {}
+    }
+
+    /// A runner that is dead, a job that ends when the first gate opens, and a process that it has left
+    /// behind in a session of its own, until the second opens; another job waits.
+    private func orphanWithDaemon(_ scene: Scene) throws -> (Launched, Gate, Gate) {
+      let gates = (try Gate(scene), try Gate(scene, "daemon-gate"))
+      let daemon = "exec 9>&-; exec setsid sh -c 'read x <daemon-gate'"
+      try scene.add(
+        "exec 9>alive; flock 9; (\(daemon)) & echo begun; read x <gate", "echo next")
+      let first = try scene.start("run")
+      _ = try scene.waitForProcess(of: 1)
+      try first.waitForOutput("begun")
+      first.send(SIGKILL)
+      _ = try first.wait()
+      return (first, gates.0, gates.1)
+    }
+
+    /// Waits until the job's first process has ended: it has a lock of its own.
+    private func waitForEnd(_ scene: Scene) throws {
+      let alive = try FileDescriptor.open(scene.path("alive"), .readWrite)
+      try alive.lock()
+      alive.unlock()
+    }
+  #endif
 }

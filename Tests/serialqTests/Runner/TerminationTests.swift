@@ -17,15 +17,18 @@ import Testing
   func cancel() {
     var termination = Termination()
     #expect(termination.signals(requests: [], stop: .no, now: 0) == [])
-    #expect(termination.nextDue == nil && termination.cause == .itself)
+    #expect(termination.nextDue(canGiveUp: true) == nil && termination.cause == .itself)
     #expect(termination.signals(requests: [SIGINT], stop: .no, now: 1) == [SIGINT])
     #expect(termination.signals(requests: [SIGINT], stop: .no, now: 2) == [])
     #expect(termination.signals(requests: [SIGINT, SIGTERM], stop: .no, now: 9) == [SIGTERM])
-    #expect(termination.nextDue == 1 + grace && termination.cause == .cancelled)
+    #expect(termination.nextDue(canGiveUp: true) == 1 + grace && termination.cause == .cancelled)
     #expect(
       termination.signals(requests: [SIGINT, SIGTERM], stop: .no, now: 1 + grace) == [SIGKILL])
     #expect(termination.signals(requests: [SIGINT, SIGTERM], stop: .no, now: 2 + grace) == [])
     #expect(!termination.isGivenUp(now: 2 + grace))
+    // In the past for ever: who could not give up would not sleep again.
+    #expect(termination.nextDue(canGiveUp: true) == 1 + grace + Termination.patience)
+    #expect(termination.nextDue(canGiveUp: false) == nil)
     #expect(termination.isGivenUp(now: 1 + grace + Termination.patience))
   }
 
@@ -42,14 +45,14 @@ import Testing
   @Test("a time limit ends the job, and says so unless it was cancelled before")
   func timeLimit() {
     var termination = Termination(timeLimit: 100)
-    #expect(termination.nextDue == 100)
+    #expect(termination.nextDue(canGiveUp: true) == 100)
     #expect(termination.signals(requests: [], stop: .no, now: 99) == [])
     #expect(termination.signals(requests: [], stop: .no, now: 100) == [SIGTERM])
-    #expect(termination.cause == .timedOut && termination.nextDue == 100 + grace)
+    #expect(termination.cause == .timedOut && termination.nextDue(canGiveUp: true) == 100 + grace)
     var cancelled = Termination(timeLimit: 100)
     _ = cancelled.signals(requests: [SIGTERM], stop: .no, now: 50)
     #expect(cancelled.signals(requests: [SIGTERM], stop: .no, now: 100) == [])
-    #expect(cancelled.cause == .cancelled && cancelled.nextDue == 50 + grace)
+    #expect(cancelled.cause == .cancelled && cancelled.nextDue(canGiveUp: true) == 50 + grace)
   }
 
   // Fails if a stop of the runner is taken for a person's wish, or the second for the first.

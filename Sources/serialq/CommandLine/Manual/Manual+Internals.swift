@@ -66,7 +66,8 @@ extension Manual {
     .Cm status
     says which job that is and how to end it.
     A process that a job left behind and that lives on after the job ended
-    normally does not hold up the queue.
+    normally does not hold up the queue; nor does one that has left the process
+    group of a job whose runner died.
     .Pp
     An
     .Cm add
