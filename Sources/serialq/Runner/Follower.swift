@@ -176,7 +176,7 @@ struct Follower {
     // What comes next on the terminal is not a part of the job's last line.
     if toEnd, manner.isTalkative, manner.sharesTerminal {
       output.endLine()
-      try output.flush()
+      output.emit()
     }
   }
 

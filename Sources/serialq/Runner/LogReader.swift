@@ -24,7 +24,7 @@ struct LogReader {
       if let ended {
         try printLine(upTo: seen, &output)
         output.result(Bytes(piece[..<ended]))
-        try output.flush()
+        output.emit()
         printed = seen + Int64(ended)
       }
       seen += Int64(piece.count)
@@ -47,7 +47,7 @@ struct LogReader {
       output.result(piece)
       // Not flushed when it is short: then the line goes out in one write with its end.
       printed += Int64(piece.count)
-      if printed < end { try output.flush() }
+      if printed < end { output.emit() }
     }
   }
 

@@ -133,6 +133,27 @@ import Testing
     #expect(try scene.states() == [.succeeded, .failed, .succeeded])
   }
 
+  #if os(Linux)
+    // Fails if the run ends with its output: the job goes on with nobody to see its end, and what
+    // waits, waits.
+    @Test("a run that cannot write its output runs every job, and then says so")
+    func runIntoFullDisk() throws {
+      let scene = try Scene()
+      let gate = try Gate(scene)
+      try scene.add("echo a; read x <gate", "echo b; exit 2", "echo c >>rec")
+      let run = try scene.start("run") { $0.prelude = "exec >/dev/full" }
+      try scene.waitForLog(1, "a")
+      try gate.open()
+      let outcome = try run.wait()
+      #expect(outcome.code == 125)
+      #expect(try scene.states() == [.succeeded, .failed, .succeeded])
+      let lines = outcome.errorText.split(separator: "\n")
+      #expect(lines.first?.hasPrefix("serialq: job 2 failed with exit code 2") == true)
+      let last = "serialq: cannot write to standard output: No space left on device"
+      #expect(lines.dropLast().last.map(String.init) == last, "\(outcome.errorText)")
+    }
+  #endif
+
   // Fails if a job that has printed nothing, or has not run, is not told apart.
   @Test("a job that has not run has no log, and the message says what to do")
   func notRun() throws {
