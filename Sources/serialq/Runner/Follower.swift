@@ -99,7 +99,11 @@ struct Follower {
     // Every event was told again, so those of old jobs too.
     if news.reset { changed = queue.jobs.map(\.id) }
     for id in changed { try follow(id, &output) }
-    try follow(queue.running.first, &output)
+    switch subject {
+    case .queue: try follow(queue.running.first, &output)
+    // Even if nothing tells of it: it may have ended just before this began to look.
+    case .job(let id): try follow(id, &output)
+    }
     try printLog(&output)
   }
 

@@ -37,6 +37,19 @@ import Testing
     #expect(try scene.serialq("log", "-f", "2").text == "second\nover\n")
   }
 
+  // Fails if a job that ends after it was seen to run, and before the follower looks, is not looked
+  // at, as no event of it comes any more: `log -f` printed nothing, and said that all is well.
+  @Test("following a job that has just ended prints all of it, once")
+  func followEnded() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("run", "echo all").code == 0)
+    var follower = try Follower(scene.queueFolder(), .job(1), Follower.Manner())
+    let file = try FileDescriptor.open(scene.path("printed"), [.readWrite, .append, .create])
+    var output = Output(results: file.raw)
+    for _ in 0..<2 { try follower.advance(&output) }
+    #expect(try follower.isAtEnd && content(scene.path("printed")).text == "all\n")
+  }
+
   // Fails if the follower stops between two jobs, or at the end of the first.
   @Test("following the queue goes on from job to job")
   func followQueue() throws {
