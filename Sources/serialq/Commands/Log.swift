@@ -13,7 +13,7 @@ extension Session {
         next: "Wait for it: serialq log\(QueueName.option(for: call.queue)) -f \(id)")
     }
     var log = LogReader(folder.log(id))
-    try log.print(to: &output)
+    try log.printOnce(to: &output)
   }
 
   /// The job that ran last, or runs; says which on a terminal.

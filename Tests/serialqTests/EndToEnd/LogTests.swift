@@ -97,6 +97,15 @@ import Testing
     #expect(piped.text.hasSuffix("\(count - 1) \(words)\n"))
   }
 
+  // Fails if the log is printed for as long as it grows: such a job feeds itself, here until it may
+  // not write any more.
+  @Test("a job that prints its own log prints what was there, and ends")
+  func own() throws {
+    let scene = try Scene()
+    let run = try scene.serialq("run", "ulimit -f 200; echo so far; exec serialq log")
+    #expect(run.code == 0 && run.text == "so far\nso far\n", "\(run.errorText)")
+  }
+
   // Fails if bytes are taken for text on the way.
   @Test("a log of any bytes is printed as it is")
   func binary() throws {
