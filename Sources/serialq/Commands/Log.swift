@@ -48,6 +48,9 @@ extension Session {
     let manner = Follower.Manner(
       isTalkative: subject == .queue && messageTraits.isTerminal, sharesTerminal: traits.isTerminal)
     var follower = try Follower(folder, subject, manner)
+    if !follower.isAtEnd {
+      try refuseOwnQueue("log -f", follower.queue, named: follower.queueName)
+    }
     let hasRunner = try RunnerLock.isHeld(folder)
     if !follower.isAtEnd && !hasRunner {
       let name = folder.name.text

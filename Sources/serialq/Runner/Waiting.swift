@@ -13,7 +13,7 @@ struct Waiting {
   /// How many runners were looked for since the queue last changed.
   private var vainStarts = 0
   private var reader: JournalReader
-  private var queue = Queue()
+  private(set) var queue = Queue()
   /// Found, and not yet told.
   private var damaged: [DamagedLine] = []
 

@@ -56,6 +56,10 @@ extension Manual {
     .Pa $HOME/.local/state/serialq .
     .It Ev SERIALQ_QUEUE
     The queue that is meant when no option names one.
+    .It Ev SERIALQ_JOB
+    The job that makes the call, in that queue;
+    set for jobs, see
+    .Sx JOBS .
     .It Ev VISUAL , EDITOR
     The editor for
     .Cm edit ;

@@ -73,6 +73,16 @@ extension Manual {
     the name of its queue, so that
     .Nm
     called by a job means the queue that the job is in.
+    .Pp
+    Nothing in that queue begins or ends before the job has ended, so the job cannot
+    wait for it:
+    .Cm run ,
+    and
+    .Cm wait
+    and
+    .Cm log -f
+    for what is not over yet, exit with 125 at once when a process of the job's
+    group calls them.
     .Ss States
     .Bl -tag -width interrupted
     .It Li waiting
