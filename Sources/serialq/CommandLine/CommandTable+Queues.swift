@@ -6,9 +6,10 @@ extension CommandTable {
     synopsis: ["wait [options] [ID...]"],
     description: [
       """
-      With one id it exits as that job did: with its exit code, with 128 and the number of the \
-      signal that killed it, with 124 if it timed out, and with 1 if it was interrupted, cancelled \
-      or skipped. With several, it exits with 1 if any did not succeed.
+      With one id it exits as that job did, cancelled or not: with its exit code, with 128 and the \
+      number of the signal that killed it, with 124 if it timed out. It exits with 1 if \
+      the job has no code, as one that was interrupted, skipped, or cancelled before it ran, or if \
+      it exited with 0 when it was cancelled. With several, it exits with 1 if any did not succeed.
       """,
       """
       Without ids it waits for the whole queue, and exits with 0 if everything in it is done and \

@@ -121,8 +121,9 @@ extension Manual {
     .It 1
     A job failed.
     .Cm wait
-    with one id exits with 1 also if that job was interrupted, cancelled or
-    skipped.
+    with one id exits with 1 also if that job has no code, as one that was
+    interrupted, skipped, or cancelled before it ran, or if it exited with 0 when it
+    was cancelled.
     .It 124
     .Cm wait --timeout
     gave up, or the job that was waited for timed out.
