@@ -17,7 +17,7 @@ extension CommandTable {
       """,
       """
       Starts a runner if none is at work. In a paused queue what waits cannot be waited for: then \
-      it fails at once.
+      it fails at once, or, if the pause comes later, when the running job has ended.
       """,
     ],
     options: [

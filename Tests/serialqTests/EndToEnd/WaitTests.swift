@@ -109,6 +109,25 @@ import Testing
     #expect(try content(scene.path("rec")).text == "1\n2\n")
   }
 
+  // Fails if it waits for the running job first, which ends only after both have told; or if that
+  // one cannot be waited for.
+  @Test("wait in a paused queue fails at once for what has yet to run, and waits for what runs")
+  func paused() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    _ = try scene.serialq("add", "read x <gate; exit 3")
+    try scene.add("true")
+    _ = try scene.waitForProcess(of: 1)
+    #expect(try scene.serialq("pause").code == 0)
+    for words in [["wait"], ["wait", "1", "2"]] {
+      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      expectRefusal(outcome, "queue default: it is paused, and 1 of its jobs wait")
+    }
+    let waiter = try scene.start("wait", "1")
+    try gate.open()
+    #expect(try waiter.wait().code == 3)
+  }
+
   // Fails if one of them waits: the job would never end, or print its own log until it may not write
   // any more; or if another queue, or what is over, is refused too.
   @Test("a job that would wait for its own queue is refused, and may wait for another")
