@@ -79,7 +79,8 @@ extension CommandTable {
       """,
       """
       keep N forgets all but the N jobs that were over last, and their logs, but no open failure; \
-      keep all keeps all.
+      keep all keeps all. Whoever follows the queue, and whose reader is too slow, is told of \
+      which jobs the output was gone.
       """,
     ],
     options: [queue],

@@ -50,6 +50,36 @@ import Testing
     #expect(try follower.isAtEnd && content(scene.path("printed")).text == "all\n")
   }
 
+  // Fails if jobs that are forgotten between two looks are neither told nor counted, or one whose log
+  // is open loses the end of it.
+  @Test("whoever looks too seldom is told of which jobs the output was gone")
+  func followForgotten() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("set", "keep", "1").code == 0)
+    try scene.add("echo 1; read x <gate; echo end", "echo 2", "echo 3", "echo 4")
+    var follower = try Follower(scene.queueFolder(), .queue, Follower.Manner())
+    let (printed, told) = (scene.path("printed"), scene.path("told"))
+    let access: FileDescriptor.Access = [.readWrite, .append, .create]
+    let files = try [printed, told].map { try FileDescriptor.open($0, access) }
+    var output = Output(results: files[0].raw, messages: files[1].raw)
+    let run = try scene.start("run")
+    try scene.waitForLog(1, "1")
+    try follower.advance(&output)
+    try gate.open()
+    #expect(try run.wait().code == 0)
+    try follower.advance(&output)
+    #expect(try content(printed).text == "1\nend\n4\n")
+    #expect(
+      try content(told).text == """
+        serialq: jobs 2-3: forgotten before the output could be printed
+        To keep more jobs: serialq set keep N
+
+        """)
+    #expect(follower.succeeded == 4 && follower.isAtEnd)
+    withExtendedLifetime(files) {}
+  }
+
   // Fails if the follower stops between two jobs, or at the end of the first.
   @Test("following the queue goes on from job to job")
   func followQueue() throws {
