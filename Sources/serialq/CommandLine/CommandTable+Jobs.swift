@@ -58,6 +58,12 @@ extension CommandTable {
       """,
       "Exits with 1 if a job failed, else with 0.",
     ],
+    details: [
+      """
+      The jobs run to their end even if nobody reads the output any more, or it cannot be written. \
+      In the second case it says so at the end, and exits with 125.
+      """
+    ],
     options: jobOptions,
     operands: .jobCommand,
     examples: [

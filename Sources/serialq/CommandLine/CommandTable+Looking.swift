@@ -90,7 +90,8 @@ extension CommandTable {
     description: [
       """
       Prints what the job wrote to its standard output and standard error, merged in order. \
-      Without an id it is the job that runs or, if none does, the one that ran last.
+      Without an id it is the job that runs or, if none does, the one that ran last. Of a job that \
+      runs it is what there is by now.
       """,
       """
       With -f it waits for a queued job to start, prints as the job writes, and ends with the \

@@ -6,9 +6,10 @@ extension CommandTable {
     synopsis: ["wait [options] [ID...]"],
     description: [
       """
-      With one id it exits as that job did: with its exit code, with 128 and the number of the \
-      signal that killed it, with 124 if it timed out, and with 1 if it was interrupted, cancelled \
-      or skipped. With several, it exits with 1 if any did not succeed.
+      With one id it exits as that job did, cancelled or not: with its exit code, with 128 and the \
+      number of the signal that killed it, with 124 if it timed out. It exits with 1 if \
+      the job has no code, as one that was interrupted, skipped, or cancelled before it ran, or if \
+      it exited with 0 when it was cancelled. With several, it exits with 1 if any did not succeed.
       """,
       """
       Without ids it waits for the whole queue, and exits with 0 if everything in it is done and \
@@ -16,7 +17,7 @@ extension CommandTable {
       """,
       """
       Starts a runner if none is at work. In a paused queue what waits cannot be waited for: then \
-      it fails at once.
+      it fails at once, or, if the pause comes later, when the running job has ended.
       """,
     ],
     options: [
@@ -78,7 +79,8 @@ extension CommandTable {
       """,
       """
       keep N forgets all but the N jobs that were over last, and their logs, but no open failure; \
-      keep all keeps all.
+      keep all keeps all. Whoever follows the queue, and whose reader is too slow, is told of \
+      which jobs the output was gone.
       """,
     ],
     options: [queue],

@@ -13,7 +13,7 @@ extension Session {
         next: "Wait for it: serialq log\(QueueName.option(for: call.queue)) -f \(id)")
     }
     var log = LogReader(folder.log(id))
-    try log.print(to: &output)
+    try log.printOnce(to: &output)
   }
 
   /// The job that ran last, or runs; says which on a terminal.
@@ -48,6 +48,9 @@ extension Session {
     let manner = Follower.Manner(
       isTalkative: subject == .queue && messageTraits.isTerminal, sharesTerminal: traits.isTerminal)
     var follower = try Follower(folder, subject, manner)
+    if !follower.isAtEnd {
+      try refuseOwnQueue("log -f", follower.queue, named: follower.queueName)
+    }
     let hasRunner = try RunnerLock.isHeld(folder)
     if !follower.isAtEnd && !hasRunner {
       let name = folder.name.text

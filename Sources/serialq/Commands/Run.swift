@@ -11,6 +11,7 @@ extension Session {
       isTalkative: messageTraits.isTerminal, sharesTerminal: traits.isTerminal,
       isAboveDisplay: traits.isLive)
     var follower = try Follower(folder, .queue, manner)
+    try refuseOwnQueue("run", follower.queue, named: follower.queueName)
     let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
     let messages = output
     let said = Locked<[String]>([])

@@ -6,6 +6,7 @@ extension Session {
       throw Queue().missing(id, in: call.queue)
     }
     var waiting = try Waiting(folder, ids: call.ids)
+    if !waiting.isDone { try refuseOwnQueue("wait", waiting.queue, named: waiting.queueName) }
     let deadline = call.timeout.map { Clock.monotonic() + Int64($0) * 1_000_000_000 }
     while true {
       report(try waiting.look(), in: folder)

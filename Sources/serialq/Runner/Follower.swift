@@ -90,16 +90,29 @@ struct Follower {
   mutating func advance(_ output: inout Output) throws(Failure) {
     watch.drain()
     var changed: [JobID] = []
+    var ended: [JobID: JobState] = [:]
+    var lost: [JobID] = []
     let news = try reader.read(into: &queue) { event in
       // In the order in which they ran. Being added comes before that of others, and tells nothing.
-      if case .added = event { return }
+      switch event {
+      case .added: return
+      case .ended(let id, _, _, let how, let cause): ended[id] = how.state(because: cause)
+      case .retried(let retry): ended[retry.id] = nil
+      case .forgotten(let ids, _): lost += ids.joined().filter { ended[$0] != nil }
+      default: break
+      }
       if let id = event.job, changed.last != id { changed.append(id) }
     }
     if news.reset || news.applied > 0 { changes += 1 }
     // Every event was told again, so those of old jobs too.
-    if news.reset { changed = queue.jobs.map(\.id) }
+    if news.reset { (changed, lost) = (queue.jobs.map(\.id), []) }
+    try tell(of: lost.filter(isWanted), ended, &output)
     for id in changed { try follow(id, &output) }
-    try follow(queue.running.first, &output)
+    switch subject {
+    case .queue: try follow(queue.running.first, &output)
+    // Even if nothing tells of it: it may have ended just before this began to look.
+    case .job(let id): try follow(id, &output)
+    }
     try printLog(&output)
   }
 
@@ -156,10 +169,40 @@ struct Follower {
     }
   }
 
+  /// Tells of jobs that have ended since the last look and are forgotten already, with their logs:
+  /// whose reader is slow looks too seldom to see them all.
+  private mutating func tell(
+    of lost: [JobID], _ ended: [JobID: JobState], _ output: inout Output
+  ) throws(Failure) {
+    var unseen: [JobID] = []
+    for id in lost {
+      if current?.attempt.id == id {
+        // Open, so it is still there.
+        try printLog(&output, toEnd: true)
+        current = nil
+      } else {
+        unseen.append(id)
+      }
+      count(id, ended[id])
+    }
+    guard !unseen.isEmpty else { return }
+    let jobs = unseen.count == 1 ? "job" : "jobs"
+    output.message(
+      """
+      serialq: \(jobs) \(JobID.text(of: unseen, separator: ", ")): forgotten before the output \
+      could be printed
+      To keep more jobs: serialq set\(QueueName.option(for: queueName)) keep N
+      """)
+  }
+
+  private mutating func count(_ id: JobID, _ state: JobState?) {
+    if state == .succeeded { succeeded += 1 }
+    if state?.isFailure == true { failed.append(id) }
+  }
+
   private mutating func tellEnd(of job: Job, _ output: inout Output) {
     told.insert(Attempt(job))
-    if job.state == .succeeded { succeeded += 1 }
-    if job.state.isFailure { failed.append(job.id) }
+    count(job.id, job.state)
     if manner.isTalkative {
       output.message("[\(job.id)] \(job.outcomeText)")
     } else if job.state.isFailure {
@@ -176,7 +219,7 @@ struct Follower {
     // What comes next on the terminal is not a part of the job's last line.
     if toEnd, manner.isTalkative, manner.sharesTerminal {
       output.endLine()
-      try output.flush()
+      output.emit()
     }
   }
 

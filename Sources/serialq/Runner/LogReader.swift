@@ -22,13 +22,23 @@ struct LogReader {
       if piece.isEmpty { return }
       let ended = wholeLines ? piece.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } : piece.count
       if let ended {
-        try printLine(upTo: seen, &output)
+        try printPart(upTo: seen, &output)
         output.result(Bytes(piece[..<ended]))
-        try output.flush()
+        output.emit()
         printed = seen + Int64(ended)
       }
       seen += Int64(piece.count)
     }
+  }
+
+  /// Prints all that there is, and nothing that comes meanwhile: what a job prints that prints its
+  /// own log would have no end.
+  mutating func printOnce(to output: inout Output) throws(Failure) {
+    guard let file = try opened() else { return }
+    let size = try attempt("reading \(path.text)") { () throws(SystemError) in
+      try file.status().size
+    }
+    try printPart(upTo: size, &output)
   }
 
   /// The state of the line that has no end yet, such as a progress bar, made safe for a terminal.
@@ -38,8 +48,8 @@ struct LogReader {
     return Visible.lastLines(1, of: try piece(from: seen - count, Int(count))).last
   }
 
-  /// Prints the beginning of a line that was kept back; read again, as it can be of any length.
-  private mutating func printLine(upTo end: Int64, _ output: inout Output) throws(Failure) {
+  /// Prints up to `end`, such as a line that was kept back; read again, as it can be of any length.
+  private mutating func printPart(upTo end: Int64, _ output: inout Output) throws(Failure) {
     while printed < end, !output.readerIsGone {
       let piece = try piece(from: printed, Int(min(end - printed, LogReader.pieceSize)))
       // Cut short by somebody meanwhile.
@@ -47,7 +57,7 @@ struct LogReader {
       output.result(piece)
       // Not flushed when it is short: then the line goes out in one write with its end.
       printed += Int64(piece.count)
-      if printed < end { try output.flush() }
+      if printed < end { output.emit() }
     }
   }
 
@@ -57,18 +67,22 @@ struct LogReader {
   private mutating func piece(
     from offset: Int64, _ count: Int = Int(pieceSize)
   ) throws(Failure) -> Bytes {
-    let (path, known) = (path, file)
-    let (opened, piece) = try attempt("reading \(path.text)") {
-      () throws(SystemError) -> (FileDescriptor?, Bytes) in
-      var file = known
-      if file == nil { file = try FileDescriptor.openIfThere(path, .read) }
-      guard let file else { return (nil, []) }
+    guard let file = try opened() else { return [] }
+    return try attempt("reading \(path.text)") { () throws(SystemError) in
       var piece: Bytes = []
       try file.fill(&piece, with: count, from: offset)
-      return (file, piece)
+      return piece
     }
-    file = opened
-    return piece
+  }
+
+  /// The log, as soon as there is one; opened once.
+  private mutating func opened() throws(Failure) -> FileDescriptor? {
+    if let file { return file }
+    let path = path
+    file = try attempt("reading \(path.text)") { () throws(SystemError) in
+      try FileDescriptor.openIfThere(path, .read)
+    }
+    return file
   }
 
   /// The last lines of a log, made safe for a terminal; reads no more than its end.

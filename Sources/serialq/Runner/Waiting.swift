@@ -13,7 +13,7 @@ struct Waiting {
   /// How many runners were looked for since the queue last changed.
   private var vainStarts = 0
   private var reader: JournalReader
-  private var queue = Queue()
+  private(set) var queue = Queue()
   /// Found, and not yet told.
   private var damaged: [DamagedLine] = []
 
@@ -59,6 +59,12 @@ struct Waiting {
     return ids.allSatisfy { queue.job($0)?.state.isOver == true }
   }
 
+  /// Whether it is for a job that is yet to run, which none does in a paused queue.
+  private var isForWaiting: Bool {
+    guard !ids.isEmpty else { return queue.count(.waiting) > 0 }
+    return ids.contains { queue.job($0)?.state == .waiting }
+  }
+
   /// What was waited for and is no success; for the whole queue the open failures.
   var unsuccessful: [Job] {
     ids.isEmpty
@@ -91,9 +97,7 @@ struct Waiting {
     try journal.locked { (scope) throws(Failure) in
       damaged += try reader.read(into: &queue).damaged
       if isDone { return }
-      if queue.isPaused, queue.running.isEmpty {
-        throw paused()
-      }
+      if queue.isPaused, isForWaiting { throw paused() }
       try BackgroundRunner.ensure(folder)
       isWatchingRunner = true
     }

@@ -59,6 +59,9 @@ enum Machine {
   /// The number of this process, by `getpid(2)`.
   static func processID() -> Int32 { getpid() }
 
+  /// The process group of this process, by `getpgrp(2)`: a job's processes are in that of the job.
+  static func processGroup() -> Int32 { getpgrp() }
+
   /// The file that this process executes, for starting another of the same program.
   static func program() -> Bytes {
     #if os(Linux)

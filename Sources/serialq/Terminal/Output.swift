@@ -17,10 +17,14 @@ struct Output {
   /// Whether the results so far end in the middle of a line.
   private var isInLine = false
 
-  /// Whether nobody reads the results any more (`serialq list | head -1`).
+  /// Whether results go nowhere any more: nobody reads them (`serialq list | head -1`), or they
+  /// could not be written.
   ///
-  /// No failure: whoever reads has seen enough. A command that goes on printing should end.
+  /// A command that goes on printing should end. That nobody reads is no failure: whoever reads has
+  /// seen enough.
   private(set) var readerIsGone = false
+  /// Why results could not be written.
+  private var failure: Failure?
 
   init(results: Int32 = STDOUT_FILENO, messages: Int32 = STDERR_FILENO) {
     self.results = results
@@ -43,8 +47,18 @@ struct Output {
     pending += bytes
   }
 
-  /// Writes what is pending; fails if it cannot all be written (a full disk).
+  /// Writes what is pending; fails if it, or what ``emit()`` wrote before, could not all be written
+  /// (a full disk).
   mutating func flush() throws(Failure) {
+    emit()
+    if let failure { throw failure }
+  }
+
+  /// Writes what is pending, and leaves it to the next ``flush()`` to fail.
+  ///
+  /// For what is printed while jobs run: who failed at once would leave a job with nobody to see its
+  /// end.
+  mutating func emit() {
     guard !pending.isEmpty else { return }
     var bytes = pending
     pending.removeAll(keepingCapacity: true)
@@ -58,15 +72,18 @@ struct Output {
         ? Bytes(region.erase(columns: columns).utf8) + bytes
         : region.above(bytes, columns: columns)
     }
-    switch Self.writeAll(bytes, to: results) {
-    case 0: return
-    case EPIPE: readerIsGone = true
-    case let error:
-      throw Failure(
-        "cannot write to standard output", String(cString: strerror(error)),
-        next: "What was printed is not complete. What was changed is: look before you repeat it."
-      )
-    }
+    let error = Self.writeAll(bytes, to: results)
+    readerIsGone = error != 0
+    if error == 0 || error == EPIPE || error == EIO && Self.isTerminal(results) { return }
+    failure = Failure(
+      "cannot write to standard output", String(cString: strerror(error)),
+      next: "What was printed is not complete. What was changed is: look before you repeat it."
+    )
+  }
+
+  /// Whether it is a terminal, or was: `isatty(3)` says ENOTTY of no terminal that was closed.
+  private static func isTerminal(_ descriptor: Int32) -> Bool {
+    isatty(descriptor) == 1 || errno != ENOTTY
   }
 
   /// Prints a line to standard error; `text` has to be visible text already.

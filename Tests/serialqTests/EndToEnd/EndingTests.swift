@@ -81,6 +81,19 @@ import Testing
     #expect(try content(scene.path("rec")).text == "x\n")
   }
 
+  // Fails if all that are cancelled have one code, or one that exits with 0 passes for a success.
+  @Test(
+    "wait for a job that is cancelled while it runs exits as the job did, but never with 0",
+    arguments: [("", 128 + SIGTERM), ("trap 'exit 0' TERM;", 1)])
+  func cancelledCode(trap: String, code: Int32) throws {
+    let scene = try Scene()
+    _ = try scene.serialq("add", "\(trap) echo up; sleep 1000")
+    try scene.waitForLog(1, "up")
+    #expect(try scene.serialq("cancel", "1").code == 0)
+    #expect(try scene.serialq("wait", "1").code == code)
+    #expect(try scene.states() == [.cancelled])
+  }
+
   // Fails if the deadline is not kept, or only the leader is ended.
   @Test("a job that takes too long is ended with its grandchildren")
   func timeOut() throws {

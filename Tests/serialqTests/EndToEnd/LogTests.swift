@@ -37,6 +37,49 @@ import Testing
     #expect(try scene.serialq("log", "-f", "2").text == "second\nover\n")
   }
 
+  // Fails if a job that ends after it was seen to run, and before the follower looks, is not looked
+  // at, as no event of it comes any more: `log -f` printed nothing, and said that all is well.
+  @Test("following a job that has just ended prints all of it, once")
+  func followEnded() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("run", "echo all").code == 0)
+    var follower = try Follower(scene.queueFolder(), .job(1), Follower.Manner())
+    let file = try FileDescriptor.open(scene.path("printed"), [.readWrite, .append, .create])
+    var output = Output(results: file.raw)
+    for _ in 0..<2 { try follower.advance(&output) }
+    #expect(try follower.isAtEnd && content(scene.path("printed")).text == "all\n")
+  }
+
+  // Fails if jobs that are forgotten between two looks are neither told nor counted, or one whose log
+  // is open loses the end of it.
+  @Test("whoever looks too seldom is told of which jobs the output was gone")
+  func followForgotten() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("set", "keep", "1").code == 0)
+    try scene.add("echo 1; read x <gate; echo end", "echo 2", "echo 3", "echo 4")
+    var follower = try Follower(scene.queueFolder(), .queue, Follower.Manner())
+    let (printed, told) = (scene.path("printed"), scene.path("told"))
+    let access: FileDescriptor.Access = [.readWrite, .append, .create]
+    let files = try [printed, told].map { try FileDescriptor.open($0, access) }
+    var output = Output(results: files[0].raw, messages: files[1].raw)
+    let run = try scene.start("run")
+    try scene.waitForLog(1, "1")
+    try follower.advance(&output)
+    try gate.open()
+    #expect(try run.wait().code == 0)
+    try follower.advance(&output)
+    #expect(try content(printed).text == "1\nend\n4\n")
+    #expect(
+      try content(told).text == """
+        serialq: jobs 2-3: forgotten before the output could be printed
+        To keep more jobs: serialq set keep N
+
+        """)
+    #expect(follower.succeeded == 4 && follower.isAtEnd)
+    withExtendedLifetime(files) {}
+  }
+
   // Fails if the follower stops between two jobs, or at the end of the first.
   @Test("following the queue goes on from job to job")
   func followQueue() throws {
@@ -82,6 +125,15 @@ import Testing
     #expect(try scene.serialq("log", "1").output == expected)
     let piped = try scene.script("serialq log 1 | cksum; serialq log 1 | cat | tail -n 1")
     #expect(piped.text.hasSuffix("\(count - 1) \(words)\n"))
+  }
+
+  // Fails if the log is printed for as long as it grows: such a job feeds itself, here until it may
+  // not write any more.
+  @Test("a job that prints its own log prints what was there, and ends")
+  func own() throws {
+    let scene = try Scene()
+    let run = try scene.serialq("run", "ulimit -f 200; echo so far; exec serialq log")
+    #expect(run.code == 0 && run.text == "so far\nso far\n", "\(run.errorText)")
   }
 
   // Fails if bytes are taken for text on the way.
@@ -132,6 +184,27 @@ import Testing
     #expect(try content(scene.path("code")).text == "1\n")
     #expect(try scene.states() == [.succeeded, .failed, .succeeded])
   }
+
+  #if os(Linux)
+    // Fails if the run ends with its output: the job goes on with nobody to see its end, and what
+    // waits, waits.
+    @Test("a run that cannot write its output runs every job, and then says so")
+    func runIntoFullDisk() throws {
+      let scene = try Scene()
+      let gate = try Gate(scene)
+      try scene.add("echo a; read x <gate", "echo b; exit 2", "echo c >>rec")
+      let run = try scene.start("run") { $0.prelude = "exec >/dev/full" }
+      try scene.waitForLog(1, "a")
+      try gate.open()
+      let outcome = try run.wait()
+      #expect(outcome.code == 125)
+      #expect(try scene.states() == [.succeeded, .failed, .succeeded])
+      let lines = outcome.errorText.split(separator: "\n")
+      #expect(lines.first?.hasPrefix("serialq: job 2 failed with exit code 2") == true)
+      let last = "serialq: cannot write to standard output: No space left on device"
+      #expect(lines.dropLast().last.map(String.init) == last, "\(outcome.errorText)")
+    }
+  #endif
 
   // Fails if a job that has printed nothing, or has not run, is not told apart.
   @Test("a job that has not run has no log, and the message says what to do")

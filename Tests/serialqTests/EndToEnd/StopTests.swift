@@ -85,6 +85,29 @@ import Testing
     withExtendedLifetime(gate) {}
   }
 
+  // Fails if output that the closed terminal refuses (EIO) ends the run, or is told as a failure: the
+  // job, which is still busy with its end, would have nobody to see it.
+  @Test("a terminal that is closed stops a run in order")
+  func closedTerminal() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    // Not to be inherited by what other tests start: only its last descriptor closes a terminal.
+    let raw = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
+    var window: FileDescriptor? = FileDescriptor(owning: raw)
+    try #require(window != nil && grantpt(raw) == 0 && unlockpt(raw) == 0)
+    let name = try #require(ptsname(raw).map { String(cString: $0) })
+    try scene.add("trap 'echo ending; read x <gate; exit 3' TERM; echo up; read x <gate", "true")
+    let run = try scene.start("run") { $0.prelude = "exec >\(name) 2>&1" }
+    try scene.waitForLog(1, "up")
+    window = nil
+    run.send(SIGHUP)
+    try scene.waitForLog(1, "ending")
+    try gate.open()
+    #expect(try run.wait().code == 128 + SIGHUP)
+    #expect(try scene.states() == [.cancelled, .waiting])
+    #expect(try scene.queue().job(1)?.run?.how == .exited(3))
+  }
+
   // Fails if an ignored signal is handed on: the job could not be interrupted by its own means.
   @Test("jobs have the default for every signal")
   func defaults() throws {

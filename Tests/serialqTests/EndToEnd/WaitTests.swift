@@ -109,6 +109,63 @@ import Testing
     #expect(try content(scene.path("rec")).text == "1\n2\n")
   }
 
+  // Fails if it waits for the running job first, which ends only after both have told; or if that
+  // one cannot be waited for.
+  @Test("wait in a paused queue fails at once for what has yet to run, and waits for what runs")
+  func paused() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    _ = try scene.serialq("add", "read x <gate; exit 3")
+    try scene.add("true")
+    _ = try scene.waitForProcess(of: 1)
+    #expect(try scene.serialq("pause").code == 0)
+    for words in [["wait"], ["wait", "1", "2"]] {
+      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      expectRefusal(outcome, "queue default: it is paused, and 1 of its jobs wait")
+    }
+    let waiter = try scene.start("wait", "1")
+    try gate.open()
+    #expect(try waiter.wait().code == 3)
+  }
+
+  // Fails if one of them waits: the job would never end, or print its own log until it may not write
+  // any more; or if another queue, or what is over, is refused too.
+  @Test("a job that would wait for its own queue is refused, and may wait for another")
+  func ownQueue() throws {
+    let scene = try Scene()
+    let line = """
+      ulimit -f 200; \
+      for call in 'run true' wait 'wait 3' 'log -f 2' 'wait 1'; do serialq $call; echo $?; done; \
+      serialq run -q other echo other; echo $?
+      """
+    try scene.add("true", line, "true")
+    let run = try scene.serialq("run")
+    let refusals = ["run", "wait", "wait", "log -f"].map { call in
+      """
+      serialq: \(call): job 2 of queue default calls it, and would wait for itself
+      Queue what is to come after the job: serialq add; or use another queue: -q NAME
+      125
+
+      """
+    }
+    #expect(run.code == 0 && run.text == refusals.joined() + "0\nother\n0\n", "\(run.text)")
+    #expect(try scene.states() == [.succeeded, .succeeded, .succeeded])
+  }
+
+  // Fails if the variables alone are believed: they go on to all that a job has left running.
+  @Test("who has a job's variables, but is not of the job, can wait for it")
+  func strangersVariables() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    _ = try scene.serialq("add", "read x <gate")
+    _ = try scene.waitForProcess(of: 1)
+    let waited = try scene.serialq("wait", "--timeout", "1", "1") {
+      $0.environment += [Bytes("SERIALQ_JOB=1"), Bytes("SERIALQ_QUEUE=default")]
+    }
+    #expect(waited.code == 124)
+    withExtendedLifetime(gate) {}
+  }
+
   // Fails if a job that is cleaned away is waited for for ever.
   @Test("what is not there is said")
   func missing() throws {

@@ -52,6 +52,19 @@ import Testing
       #expect(failure?.code == .cannot)
       #expect(failure?.why == "No space left on device")
     }
+
+    // Fails if `emit` forgets that it failed, or a later piece hides it.
+    @Test("what is printed while jobs run fails at the end")
+    func fullDiskMeanwhile() throws {
+      let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+      var output = Output(results: full.fileDescriptor)
+      for _ in 0..<2 {
+        output.result("a\n")
+        output.emit()
+        #expect(output.readerIsGone)
+      }
+      #expect(throws: Failure.self) { try output.flush() }
+    }
   #endif
 
   // Fails if `result` writes at once.

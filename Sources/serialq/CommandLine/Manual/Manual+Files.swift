@@ -56,6 +56,10 @@ extension Manual {
     .Pa $HOME/.local/state/serialq .
     .It Ev SERIALQ_QUEUE
     The queue that is meant when no option names one.
+    .It Ev SERIALQ_JOB
+    The job that makes the call, in that queue;
+    set for jobs, see
+    .Sx JOBS .
     .It Ev VISUAL , EDITOR
     The editor for
     .Cm edit ;
@@ -117,8 +121,9 @@ extension Manual {
     .It 1
     A job failed.
     .Cm wait
-    with one id exits with 1 also if that job was interrupted, cancelled or
-    skipped.
+    with one id exits with 1 also if that job has no code, as one that was
+    interrupted, skipped, or cancelled before it ran, or if it exited with 0 when it
+    was cancelled.
     .It 124
     .Cm wait --timeout
     gave up, or the job that was waited for timed out.

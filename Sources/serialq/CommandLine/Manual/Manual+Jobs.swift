@@ -73,6 +73,16 @@ extension Manual {
     the name of its queue, so that
     .Nm
     called by a job means the queue that the job is in.
+    .Pp
+    Nothing in that queue begins or ends before the job has ended, so the job cannot
+    wait for it:
+    .Cm run ,
+    and
+    .Cm wait
+    and
+    .Cm log -f
+    for what is not over yet, exit with 125 at once when a process of the job's
+    group calls them.
     .Ss States
     .Bl -tag -width interrupted
     .It Li waiting
@@ -148,9 +158,10 @@ extension Manual {
     Without ids it speaks of the whole queue:
     0 means that everything in it is done and no failure is open.
     It returns as soon as it happens, and starts a runner if none is at work.
-    If the queue is paused and something is left to wait for, it fails at once
-    with 125;
-    with 1 if a failure has paused the queue.
+    If the queue is paused and what it waits for has yet to run, it fails with 125,
+    or with 1 if a failure has paused the queue:
+    at once, or, if the queue is paused while it waits, when the running job has
+    ended.
     What it has told is on the disk.
     .Ss The command that follows each job
     .Cm set on-finish
