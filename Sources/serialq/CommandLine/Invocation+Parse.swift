@@ -136,7 +136,7 @@ extension Invocation {
   static func id(_ words: ParsedWords) throws(Failure) -> Int? {
     guard let word = words.operands.first else { return nil }
     try refuseOperands(words, after: 1)
-    guard let id = ParsedWords.number(word) else {
+    guard let id = ParsedWords.jobID(word) else {
       throw notAnID(word)
     }
     return id
