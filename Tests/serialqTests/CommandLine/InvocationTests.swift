@@ -248,4 +248,21 @@ import Testing
       #expect(QueueName.fault(in: Bytes(bad.utf8)) != nil)
     }
   }
+
+  // Fails if advice leaves the queue out where a command without it would mean another one: ask only for the
+  // standard name in `option(for:variable:)`.
+  @Test("advice for the standard queue names it where SERIALQ_QUEUE means another")
+  func advisedQueue() throws {
+    for variable in [nil, "", "default", "video", "no good"] {
+      for name in ["default", "video"] {
+        let option = QueueName.option(for: name, variable: variable.map { Bytes($0.utf8) })
+        let words = ["status"] + option.split(separator: " ").map(String.init)
+        let meant = try Invocation.parse(
+          words.map { Bytes($0.utf8) }, queueVariable: variable.map { Bytes($0.utf8) })
+        #expect(meant == .status(.init(queue: name, json: false)), "\(words), \(variable ?? "nil")")
+        let isLeftOut = name == "default" && [nil, "", "default"].contains(variable)
+        #expect(option.isEmpty == isLeftOut)
+      }
+    }
+  }
 }
