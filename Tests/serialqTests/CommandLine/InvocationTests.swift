@@ -203,9 +203,9 @@ import Testing
         guard case .add(let add) = try? parse("add", option, number, "c") else { continue }
         var job = newJob(1)
         job.limits = add.job.limits
-        // Every retry is used up, then a person asks, and every one is used up again.
-        let attempts = 2 * (1 + job.limits.retries)
         expectRead(.added(job), number)
+        // Every retry is used up, then a person asks, and every one is used up again.
+        let attempts = 2 * (1 + min(job.limits.retries, Int(UInt32.max)))
         expectRead(
           .retried(Retry(id: 1, at: at, attempts: attempts, used: job.limits.retries)), number)
       }
