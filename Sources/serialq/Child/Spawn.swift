@@ -7,7 +7,7 @@
 extension JobProcess {
   /// Starts the job, by `posix_spawn`; when it returns, the program is already executing.
   ///
-  /// The child leads its own process group, has every signal unblocked and at its default, reads
+  /// The child leads its own session and process group, has every signal unblocked and at its default, reads
   /// `/dev/null`, and has no other descriptor than 0, 1, 2 and the lock.
   ///
   /// Sets the umask of the whole process for a moment, as `posix_spawn` has no other way to hand

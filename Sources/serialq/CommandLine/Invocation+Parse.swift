@@ -1,8 +1,8 @@
 extension Invocation {
   /// What `words`, the arguments after the program's name, ask for.
   ///
-  /// `queueVariable` is the value of SERIALQ_QUEUE, which an option overrules; empty is as good as
-  /// unset. Pure: reads no file, variable or clock.
+  /// `queueVariable` is the value of SERIALQ_QUEUE, which an option overrules. Pure: reads no file,
+  /// variable or clock.
   static func parse(
     _ words: [Bytes], queueVariable: Bytes? = nil
   ) throws(Failure) -> Invocation {
@@ -60,13 +60,13 @@ extension Invocation {
 
   private static func queue(_ words: ParsedWords, _ variable: Bytes?) throws(Failure) -> String {
     if let option = words.value(.queue) { return option.text }
-    guard let variable, !variable.isEmpty else { return QueueName.standard }
-    if let fault = QueueName.fault(in: variable) {
+    let name = QueueName.unnamed(variable: variable)
+    if let fault = QueueName.fault(in: name) {
       throw Failure(
-        "SERIALQ_QUEUE=\(Visible.text(variable))", fault, next: "Set another name, or unset it."
+        "SERIALQ_QUEUE=\(Visible.text(name))", fault, next: "Set another name, or unset it."
       )
     }
-    return variable.text
+    return name.text
   }
 
   private static func list(_ words: ParsedWords, _ queue: String) throws(Failure) -> List {
@@ -136,7 +136,7 @@ extension Invocation {
   static func id(_ words: ParsedWords) throws(Failure) -> Int? {
     guard let word = words.operands.first else { return nil }
     try refuseOperands(words, after: 1)
-    guard let id = ParsedWords.number(word) else {
+    guard let id = ParsedWords.jobID(word) else {
       throw notAnID(word)
     }
     return id

@@ -33,7 +33,10 @@ extension ParsedWords {
     case .directory: return value.isEmpty ? "a directory's name cannot be empty" : nil
     case .queue: return QueueName.fault(in: value)
     case .commandLine: return value.allSatisfy(\.isSpace) ? "the command is empty" : nil
-    case .count, .jobID: return number(value) == nil ? "not a number above 0" : nil
+    case .count:
+      guard let number = number(value) else { return "not a number above 0" }
+      return number > mostCounted ? "more than \(mostCounted)" : nil
+    case .jobID: return jobID(value) == nil ? "not a number above 0" : nil
     case .duration:
       return Humanize.parseDuration(value) == nil
         ? "not a duration, such as 90, 90s, 30m, 2h or 7d" : nil
@@ -50,6 +53,15 @@ extension ParsedWords {
       return "not one of \(choices.joined(separator: ", "))\(meant ?? "")"
     }
   }
+
+  /// A number that a job can have.
+  static func jobID(_ digits: Bytes) -> JobID? {
+    number(digits).flatMap { FlatObject.ids ~= $0 ? $0 : nil }
+  }
+
+  /// The highest count that can be given: the journal is read up to 2^31 attempts at a job, and whoever
+  /// retries it by hand may have it tried as often once more.
+  static let mostCounted = 1_000_000_000
 
   /// A decimal number above 0: digits only, so that `+1`, ` 1` and `0x1` are not taken for one.
   static func number(_ digits: Bytes) -> Int? {

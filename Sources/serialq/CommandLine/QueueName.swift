@@ -3,9 +3,21 @@ enum QueueName {
   static let standard = "default"
   static let longest = 64
 
+  /// The queue that is meant where no option names one; `variable` is the value of SERIALQ_QUEUE, and
+  /// empty is as good as unset.
+  static func unnamed(variable: Bytes?) -> Bytes {
+    guard let variable, !variable.isEmpty else { return Bytes(standard.utf8) }
+    return variable
+  }
+
   /// What a command that is advised to somebody needs to mean this queue: ` -q video`.
-  static func option(for name: String) -> String {
-    name == standard ? "" : " -q \(name)"
+  ///
+  /// None only if it means the standard queue without one, too: a job has SERIALQ_QUEUE set, and so may
+  /// whoever reads this. Another queue is always named, because advice is read in other shells, too.
+  static func option(
+    for name: String, variable: Bytes? = Machine.variable("SERIALQ_QUEUE")
+  ) -> String {
+    name == standard && unnamed(variable: variable) == Bytes(standard.utf8) ? "" : " -q \(name)"
   }
 
   /// Why `name` cannot name a queue, or `nil` if it can.

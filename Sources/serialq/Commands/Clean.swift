@@ -7,7 +7,7 @@ extension Session {
       var reader = JournalReader(folder)
       _ = try reader.read(into: &queue)
       let jobs = wanted(call, in: queue)
-      let ids = JobID.ranges(of: jobs.map(\.id))
+      let ids = JobID.ranges(of: jobs)
       if !ids.isEmpty { try scope.append([.forgotten(ids: ids, at: Clock.now())]) }
       // The logs after the jobs: one that stays behind does no harm.
       folder.removeLogs(ids)
@@ -37,19 +37,14 @@ extension Session {
     }
   }
 
-  private func wanted(_ call: Invocation.Clean, in queue: Queue) -> [Job] {
+  private func wanted(_ call: Invocation.Clean, in queue: Queue) -> [JobID] {
     let limit = call.olderThan.map { Clock.now().microseconds - Int64($0) * 1_000_000 }
     var jobs = queue.jobs.filter { job in
       guard job.state.isOver else { return false }
       if call.onlyFailed { return job.state.isFailure }
       return call.all || !job.isOpenFailure
     }
-    func end(_ job: Job) -> Timestamp { job.run?.ended ?? job.added }
-    if let limit { jobs = jobs.filter { end($0).microseconds < limit } }
-    if let keep = call.keep {
-      let last = jobs.sorted { end($0) < end($1) }.dropLast(keep)
-      jobs = last.sorted { $0.id < $1.id }
-    }
-    return jobs
+    if let limit { jobs = jobs.filter { $0.overSince.microseconds < limit } }
+    return jobs.ids(butOverLast: call.keep ?? 0)
   }
 }

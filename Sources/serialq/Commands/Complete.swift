@@ -13,9 +13,9 @@ extension Session {
       let names = (try? spool().queueNames()) ?? []
       offer(names.map { .init(word: $0.text) }, after: completion.kept)
     case .jobs(let command, let first):
-      let given = completion.queue ?? Machine.variable("SERIALQ_QUEUE") ?? []
+      let given = completion.queue ?? Machine.variable("SERIALQ_QUEUE")
       let typed = (words.last ?? []).dropFirst(completion.kept.count)
-      let jobs = jobs(of: given.isEmpty ? Bytes(QueueName.standard.utf8) : given).filter { job in
+      let jobs = jobs(of: QueueName.unnamed(variable: given)).filter { job in
         job.id >= first && command.takes(job) && "\(job.id)".utf8.starts(with: typed)
       }
       offer(Completion.candidates(jobs), after: completion.kept)

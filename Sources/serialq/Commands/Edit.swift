@@ -12,7 +12,7 @@ extension Session {
     let text =
       switch job.command {
       case .shell(let line): line
-      case .arguments: Bytes(ShellQuote.command(job.command).utf8)
+      case .arguments(let words): ShellQuote.script(words)
       }
     let edited = try edited(text, beside: folder)
     guard !edited.allSatisfy(\.isSpace), !edited.contains(0) else {

@@ -159,10 +159,9 @@ extension ClosedRange<JobID> {
   /// Reads what ``text`` writes, and nothing else.
   init?(_ text: Bytes) {
     let parts = text.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-    let ends = parts.compactMap { ParsedWords.number(Bytes($0)) }
+    let ends = parts.compactMap { ParsedWords.jobID(Bytes($0)) }
     guard ends.count == parts.count, let first = ends.first, let last = ends.last,
-      FlatObject.ids ~= first, FlatObject.ids ~= last, first < last || parts.count == 1,
-      parts.count <= 2
+      first < last || parts.count == 1, parts.count <= 2
     else { return nil }
     self = first...last
   }

@@ -76,6 +76,9 @@ struct Job: Equatable, Sendable {
     return max(0, now.date.microseconds - started.microseconds) * 1_000
   }
 
+  /// When a job that is over was over, as far as that is known.
+  var overSince: Timestamp { run?.ended ?? added }
+
   /// Whether it failed and nobody has taken note of it.
   var isOpenFailure: Bool { state.isFailure && !isAcknowledged }
 

@@ -47,14 +47,16 @@ extension Queue {
     return stop + keepEvents(at: now)
   }
 
-  /// Forgets the oldest jobs that are too many, but no failure that nobody has taken note of.
+  /// Forgets the jobs that are too many, those that were over first, but no failure that nobody has taken
+  /// note of.
   ///
-  /// `ending` is how many jobs are about to be over as well.
+  /// `ending` is how many jobs are about to be over as well. O(jobs), as ``forget(_:)`` is then.
   func keepEvents(at now: Timestamp, ending: Int = 0) -> [Event] {
     guard let keep = settings.keep else { return [] }
-    let excess = overCount + ending - openFailureCount - keep
-    guard excess > 0 else { return [] }
-    let ids = jobs.lazy.filter { $0.state.isOver && !$0.isOpenFailure }.prefix(excess).map(\.id)
+    let count = overCount - openFailureCount
+    guard count + ending > keep else { return [] }
+    let over = jobs.lazy.filter { $0.state.isOver && !$0.isOpenFailure }.prefix(count)
+    let ids = over.ids(butOverLast: keep - ending)
     return [.forgotten(ids: JobID.ranges(of: ids), at: now)]
   }
 
@@ -78,6 +80,19 @@ extension Queue {
 
   /// The job for which a job was skipped, or it itself.
   private func root(of id: JobID) -> JobID { job(id)?.run?.because ?? id }
+}
+
+extension Sequence<Job> {
+  /// The ids, ascending, of all but the `count` jobs that were over last; O(n log n), O(n) if they were over
+  /// in their order.
+  ///
+  /// An id says when a job was added: one that was moved, or retried, is over after others.
+  func ids(butOverLast count: Int) -> [JobID] {
+    let ends = map { (date: $0.overSince, id: $0.id) }.sorted {
+      ($0.date, $0.id) < ($1.date, $1.id)
+    }
+    return ends.dropLast(count).map(\.id).sorted()
+  }
 }
 
 extension JobID {

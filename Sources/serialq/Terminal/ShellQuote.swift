@@ -13,15 +13,35 @@ enum ShellQuote {
   /// A program and its arguments.
   static func arguments(_ words: [Bytes]) -> String {
     let line = words.enumerated().map { index, bytes in
-      index == 0 && isTakenForSyntax(bytes) ? quoted(bytes) : word(bytes)
+      isBare(bytes, at: index) ? bytes.text : quoted(bytes)
     }.joined(separator: " ")
-    // bash takes even a quoted `%1` for one of its own jobs.
-    return words.first?.first == UInt8(ascii: "%") ? "env \(line)" : line
+    return (isTakenForJob(words) ? "env " : "") + line
+  }
+
+  /// A program and its arguments as a command line for every `/bin/sh`.
+  ///
+  /// Not to be shown: `$'…'`, which writes what would steer a terminal, is not known to all of them
+  /// (dash), so each byte stands there as it is.
+  static func script(_ words: [Bytes]) -> Bytes {
+    let line = words.enumerated().map { index, bytes in
+      isBare(bytes, at: index) ? bytes : singleQuoted(bytes)
+    }.joined(separator: [UInt8(ascii: " ")])
+    return Bytes(isTakenForJob(words) ? "env " : "") + line
   }
 
   /// One argument.
   static func word(_ bytes: Bytes) -> String {
     isBare(bytes) ? bytes.text : quoted(bytes)
+  }
+
+  /// Whether it can stand there as it is, as this word of a command.
+  private static func isBare(_ bytes: Bytes, at index: Int) -> Bool {
+    isBare(bytes) && !(index == 0 && isTakenForSyntax(bytes))
+  }
+
+  /// Whether bash takes the program's name, even a quoted `%1`, for one of its own jobs.
+  private static func isTakenForJob(_ words: [Bytes]) -> Bool {
+    words.first?.first == UInt8(ascii: "%")
   }
 
   /// Whether no shell sees anything but itself in `bytes`.
@@ -50,12 +70,12 @@ enum ShellQuote {
 
   private static func quoted(_ bytes: Bytes) -> String {
     TextPiece.arePrintable(bytes)
-      ? singleQuoted(bytes) : dollarQuoted(TextPiece.pieces(of: bytes))
+      ? singleQuoted(bytes).text : dollarQuoted(TextPiece.pieces(of: bytes))
   }
 
-  private static func singleQuoted(_ bytes: Bytes) -> String {
+  private static func singleQuoted(_ bytes: Bytes) -> Bytes {
     let parts = bytes.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
-    return "'" + parts.map { Bytes($0).text }.joined(separator: #"'\''"#) + "'"
+    return Bytes("'") + parts.joined(separator: Bytes(#"'\''"#)) + Bytes("'")
   }
 
   private static func dollarQuoted(_ pieces: [TextPiece]) -> String {

@@ -109,13 +109,13 @@ import Testing
     }
   #endif
 
-  // Fails if SETPGROUP is dropped, or the signal goes to the process alone: the grandchild then
+  // Fails if SETSID is dropped, or the signal goes to the process alone: the grandchild then
   // keeps the lock, and this test waits for it.
-  @Test("a job leads its own group, which holds the lock until all of it is killed")
+  @Test("a job leads its own session and group, which holds the lock until all of it is killed")
   func group() throws {
     var job = try TestJob("sleep 1000 & echo started; wait")
     let child = try job.start()
-    #expect(getpgid(child.pid) == child.pid)
+    #expect(getpgid(child.pid) == child.pid && getsid(child.pid) == child.pid)
     // From here on only the job's processes have the lock.
     close(try #require(job.process.lock))
     let lock = try job.openLock()

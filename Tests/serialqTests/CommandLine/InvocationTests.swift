@@ -3,6 +3,12 @@ import Testing
 
 @testable import serialq
 
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
 @Suite struct InvocationTests {
   private func parse(_ words: String..., queue: String? = nil) throws(Failure) -> Invocation {
     try Invocation.parse(words.map { Bytes($0.utf8) }, queueVariable: queue.map { Bytes($0.utf8) })
@@ -153,6 +159,7 @@ import Testing
       (["add", "a\0b"], "add: an argument cannot hold a NUL byte"),
       (["add", "-na\0b", "c"], "--name a^@b: a value cannot hold a NUL byte"),
       (["list", "--last", "-1"], "--last -1: not a number above 0"),
+      (["add", "--retries", "1000000001", "c"], "--retries 1000000001: more than 1000000000"),
       (["list", "a"], "a: list takes no argument"),
       (["-qa", "add", "b"], "add: a command comes before its options"),
       (["show"], "show: no job id is given"),
@@ -180,6 +187,42 @@ import Testing
     }
   }
 
+  // Fails if a number is taken from a command line that the journal's reader does not take: every command on
+  // that queue would be refused. Take the bound out of `fault(in:_:)`.
+  @Test("no number on a command line is more than the journal can hold")
+  func numbers() throws {
+    let at = newJob(1).at
+    var taken = 0
+    func expectRead(_ event: Event, _ number: String) {
+      taken += 1
+      #expect(isReadBack(event), "\(number)")
+    }
+    let powers = (0...18).map { "1" + String(repeating: "0", count: $0) }
+    for number in powers + ["36500d", "64", "4294967296", "9007199254740992", "\(Int.max)"] {
+      for option in ["--retries", "--timeout", "--retry-delay"] {
+        guard case .add(let add) = try? parse("add", option, number, "c") else { continue }
+        var job = newJob(1)
+        job.limits = add.job.limits
+        expectRead(.added(job), number)
+        // Every retry is used up, then a person asks, and every one is used up again.
+        let attempts = 2 * (1 + min(job.limits.retries, Int(UInt32.max)))
+        expectRead(
+          .retried(Retry(id: 1, at: at, attempts: attempts, used: job.limits.retries)), number)
+      }
+      if case .set(let set) = try? parse("set", "keep", number), case .keep(let count) = set.change
+      {
+        expectRead(.set(.keep(count), at: at), number)
+      }
+      if case .cancel(let cancel) = try? parse("cancel", "1", "--signal", number) {
+        expectRead(.cancelling(id: 1, at: at, signal: cancel.signal ?? SIGTERM), number)
+      }
+      if case .move(let move) = try? parse("move", number, "--before", number) {
+        expectRead(.moved(id: move.id, at: at, place: move.place), number)
+      }
+    }
+    #expect(taken > 80)
+  }
+
   // Fails if the states in a message, or the suggestion, go missing.
   @Test("an unknown state is answered with the known ones")
   func states() throws {
@@ -203,6 +246,23 @@ import Testing
     }
     for bad in ["", ".", "..", "-a", "a b", "a/b", "é", String(repeating: "x", count: 65)] {
       #expect(QueueName.fault(in: Bytes(bad.utf8)) != nil)
+    }
+  }
+
+  // Fails if advice leaves the queue out where a command without it would mean another one: ask only for the
+  // standard name in `option(for:variable:)`.
+  @Test("advice for the standard queue names it where SERIALQ_QUEUE means another")
+  func advisedQueue() throws {
+    for variable in [nil, "", "default", "video", "no good"] {
+      for name in ["default", "video"] {
+        let option = QueueName.option(for: name, variable: variable.map { Bytes($0.utf8) })
+        let words = ["status"] + option.split(separator: " ").map(String.init)
+        let meant = try Invocation.parse(
+          words.map { Bytes($0.utf8) }, queueVariable: variable.map { Bytes($0.utf8) })
+        #expect(meant == .status(.init(queue: name, json: false)), "\(words), \(variable ?? "nil")")
+        let isLeftOut = name == "default" && [nil, "", "default"].contains(variable)
+        #expect(option.isEmpty == isLeftOut)
+      }
     }
   }
 }

@@ -66,7 +66,7 @@ import Testing
   // Fails if what else went wrong is not told, or not what shows it.
   @Test("what else went wrong stands below the failures, and how to see it")
   func notes() {
-    var report = StatusReport(empty: "default", hasOthers: false)
+    var report = StatusReport(empty: "video", hasOthers: false)
     report.counts = ["1 failed"]
     report.troubles = [.init(id: 1, title: "make", outcome: "was killed by SIGTERM")]
     report.notes = [.init(text: "More of it.", adviceName: "See it", advice: "cat more")]
@@ -79,9 +79,9 @@ import Testing
 
         Nothing runs, nothing waits: 1 failed.
 
-        Look why:      serialq log 1
-        Run again:     serialq retry 1
-        Mark as seen:  serialq ack 1
+        Look why:      serialq log -q video 1
+        Run again:     serialq retry -q video 1
+        Mark as seen:  serialq ack -q video 1
         See it:        cat more
         """)
   }
@@ -145,7 +145,7 @@ import Testing
   // Fails if a queue that does not go on gives no reason, or no way on.
   @Test("a queue that stands still says why, and how it goes on")
   func pauses() {
-    var report = StatusReport(empty: "default", hasOthers: false)
+    var report = StatusReport(empty: "video", hasOthers: false)
     report.counts = ["1 waiting"]
     report.waiting = .init(count: 1, next: 2, title: "make", delay: .seconds(12))
     report.bar.waiting = 1
@@ -155,8 +155,8 @@ import Testing
         No runner is at work.
         0 of 1 done
 
-        Run them here:  serialq run
-        In background:  serialq resume
+        Run them here:  serialq run -q video
+        In background:  serialq resume -q video
         """)
     report.pause = .init(age: .seconds(7_380), because: nil)
     #expect(
@@ -165,7 +165,7 @@ import Testing
         1 waiting, next is job 2 in 12s: make
         0 of 1 done
 
-        Go on:  serialq resume
+        Go on:  serialq resume -q video
         """)
     report.pause = .init(age: nil, because: 1)
     #expect(text(report.lines()).hasPrefix("Stopped by the failure of job 1: no job is started.\n"))

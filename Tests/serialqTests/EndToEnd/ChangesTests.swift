@@ -62,6 +62,26 @@ import Testing
       })
   }
 
+  // Fails if arguments are handed to the editor in a way that not every sh reads back: write the text by
+  // `ShellQuote.command`.
+  @Test("edit gives back every byte of the arguments that it leaves alone")
+  func editedArguments() throws {
+    let scene = try Scene()
+    let words: [Bytes] = [
+      Bytes("a\tb\u{1}c"), Bytes("x\ny\n"), [0xFF, 0x27, 0x81], [], Bytes("$'a' \\"),
+    ]
+    let command = [Bytes("printf"), Bytes("%s|")] + words
+    _ = try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("--")] + command)
+    func edit(_ editor: String) throws -> Outcome {
+      try scene.serialq("edit", "1") { $0.environment.append(Bytes("EDITOR=\(editor)".utf8)) }
+    }
+    #expect(try edit("true").errorText == "serialq: job 1 is unchanged\n")
+    #expect(try scene.queue().job(1)?.command == .arguments(command))
+    #expect(try edit("sed -i '$s/$/ end/'").code == 0)
+    _ = try scene.serialq("run")
+    #expect(try scene.log(1) == Bytes((words + [Bytes("end")]).map { $0 + Bytes("|") }.joined()))
+  }
+
   // Fails if clean takes what waits, what runs or what nobody has seen; or leaves a log.
   @Test("clean forgets what is over and deletes its logs, but no open failure unless told")
   func clean() throws {

@@ -96,6 +96,11 @@ import Testing
     run.send(15)
     let stopped = try run.wait()
     #expect(stopped.errorText.contains("serialq run -q other\n"), "\(stopped)")
+    // As in a job of that queue.
+    let elsewhere = try scene.serialq("status", "-q", "default") {
+      $0.environment.append(Bytes("SERIALQ_QUEUE=other"))
+    }
+    #expect(elsewhere.text.contains("serialq add -q default 'make test'"), "\(elsewhere)")
     withExtendedLifetime(gate) {}
   }
 

@@ -225,6 +225,20 @@ struct LiveRunTests {
     #expect(try scene.states() == [.succeeded])
   }
 
+  // Fails if the job is in the terminal's session: what asks there is stopped by SIGTTIN, and nothing goes on.
+  // Let `startsSession` be false.
+  @Test("a job that asks at the terminal is told that there is none, and the queue goes on")
+  func asking() throws {
+    let scene = try Scene()
+    let terminal = try Terminal(scene)
+    try scene.add("cat /dev/tty; echo left with $?", "echo next")
+    try terminal.type("clear; serialq run")
+    let screen = try terminal.waitFor("the end") { $0.last == "$" && $0.count > 1 }
+    #expect(screen.contains("left with 1") && screen.contains("next"), "\(screen)")
+    #expect(screen.contains { $0.hasPrefix("cat: /dev/tty: ") })
+    #expect(try scene.states() == [.succeeded, .succeeded])
+  }
+
   // Fails if the cursor is left in the middle of the display, or something has to be restored.
   @Test("after a kill -9 the prompt comes below the display, on a line of its own")
   func killed() throws {

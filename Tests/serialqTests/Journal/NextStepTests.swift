@@ -98,4 +98,29 @@ import Testing
     queue.keepEvents(at: now).forEach { queue.apply($0) }
     #expect(queue.jobs.map(\.id) == [4, 5, 6])
   }
+
+  // Fails when the ids decide which jobs are too many: leave the dates out of `ids(butOverLast:)`.
+  @Test("The jobs that are kept are those that were over last, also after a retry")
+  func keepsLast() throws {
+    var queue = queue([.set(.keep(2), at: now)] + (1...5).map { added($0) })
+    func end(_ id: JobID, attempt: Int, second: Int64) throws {
+      let at = Timestamp(microseconds: now.microseconds + second * 1_000_000)
+      queue.apply(.started(id: id, attempt: attempt, at: at, boot: []))
+      let job = try #require(queue.job(id))
+      // As a runner does: what follows is found out before the end, and written behind it.
+      let events = queue.consequences(of: job, ending: .succeeded, at: at)
+      queue.apply(.ended(id: id, at: at, duration: 1, how: .exited(0), cause: .itself))
+      events.forEach { queue.apply($0) }
+    }
+    for id in 1...3 { try end(id, attempt: 1, second: Int64(id)) }
+    #expect(queue.jobs.map(\.id) == [2, 3, 4, 5])
+    queue.apply(.retried(Retry(id: 2, at: now, attempts: 1, place: .first)))
+    try end(2, attempt: 2, second: 4)
+    #expect(queue.jobs.map(\.id) == [2, 3, 4, 5])
+    try end(4, attempt: 1, second: 5)
+    #expect(queue.jobs.map(\.id) == [2, 4, 5])
+    queue.apply(.set(.keep(1), at: now))
+    try end(5, attempt: 1, second: 6)
+    #expect(queue.jobs.map(\.id) == [5] && queue.isConsistent)
+  }
 }

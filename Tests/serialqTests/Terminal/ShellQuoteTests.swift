@@ -96,6 +96,21 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     #expect(try shell.arguments(of: lines) == names.map { _ in Bytes("127") })
   }
 
+  // Fails if `script` writes what only some shells know: quote it like `arguments`, where sh is dash.
+  @Test("every byte arrives in sh by the line that is edited, and a name stays a name")
+  func scripts() throws {
+    let words: [Bytes] =
+      (1...255).map { [0x61, UInt8($0), 0x37] } + [
+        [], Bytes("'"), Bytes("a\n'b'\n"), Array(1...255), Bytes("plain"), [0xC3], Bytes("\\n"),
+      ]
+    let line = ShellQuote.script([Bytes("printf"), Bytes("%s\\0")] + words)
+    let output = try RealShell.output(of: line, in: "/bin/sh")
+    let arrived = output.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+    #expect(arrived.map { Bytes($0) } == words)
+    #expect(ShellQuote.script([Bytes("A=b"), Bytes("x")]) == Bytes("'A=b' x"))
+    #expect(ShellQuote.script([Bytes("%1"), Bytes("it's")]) == Bytes(#"env %1 'it'\''s'"#))
+  }
+
   // Fails if a word is quoted that every shell takes as it is: lists would be hard to read.
   @Test("ordinary words are left bare, and quoting is as plain as it can be")
   func plainness() {

@@ -132,9 +132,13 @@ extension Manual {
     .Cm set keep
     deletes them.
     .Pp
-    The times of day that are shown, and the age that
+    The times of day that are shown, the age that
     .Cm clean --older-than
-    looks at, are those of the machine's clock: who sets it changes them.
+    looks at, and which jobs
+    .Cm clean --keep
+    and
+    .Cm set keep
+    take for the last, are those of the machine's clock: who sets it changes them.
     How long a job ran, time limits and delays do not go by it.
     .Pp
     On macOS it has never been tried.

@@ -64,8 +64,11 @@ extension Manual {
     its standard output and standard error both go into its log, in the order in
     which they are written, and not through the runner:
     the log goes on when the runner dies.
-    It leads a process group, has every signal at its default, and has no other
-    descriptor but one that holds its lock.
+    It leads a process group and a session of its own, which has no terminal:
+    what asks there for a password, as sudo and ssh do, says that there is none and
+    fails.
+    It has every signal at its default, and no other descriptor but one that holds
+    its lock.
     Its environment holds
     .Ev SERIALQ_JOB ,
     its id, and
