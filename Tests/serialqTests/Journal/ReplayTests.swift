@@ -196,59 +196,58 @@ import Testing
   // from then on. Lower a limit in `Event(from:sharing:)` or its parts.
   @Test("The least and the greatest that an event can hold read back")
   func extremes() {
-    let id = FlatObject.ids.upperBound
-    let times = [Int64.zero, 253_402_300_799_999_999, -62_167_219_200_000_000].map {
-      Timestamp(microseconds: $0)
-    }
-    let most = ParsedWords.mostCounted
-    let century = 100 * 365 * 86_400
-    // All that a byte can be, no byte at all, and a word that looks like a line's end.
+    // All that a byte can be, no byte at all, what looks like a line's end, and half of an escape.
     let texts: [Bytes] = [
       Array(0...255), [], Bytes("\",\"sum\":\"00000000\"}"), [0xEF, 0x9E, 0x80],
     ]
-    var events: [Event] = []
-    for at in times {
-      let signals = (1...64).map { Event.cancelling(id: id, at: at, signal: $0) }
-      let endings = [Int32(0), 255].map { Ending.exited($0) } + [.killed(1), .killed(127)]
-      let ended: [Event] = endings.flatMap { how in
-        [EndCause.itself, .cancelled, .timedOut].map {
-          .ended(id: id, at: at, duration: .max, how: how, cause: $0)
-        } + [.hookFailed(id: id, at: at, how: how)]
+    for moment in [Int64.zero, 253_402_300_799_999_999, -62_167_219_200_000_000] {
+      let at = Timestamp(microseconds: moment)
+      for event in extremes(at) + texts.flatMap({ extremes(at, $0) }) {
+        #expect(isReadBack(event, next: JournalLine.lastNext), "\(event)")
       }
-      let places = [Place.first, .last, .before(id), .after(1)]
-      let moved = places.map { Event.moved(id: id, at: at, place: $0) }
-      events += signals + ended + moved
-      events += [
+    }
+  }
+
+  /// Of numbers.
+  private func extremes(_ at: Timestamp) -> [Event] {
+    let id = FlatObject.ids.upperBound
+    let most = ParsedWords.mostCounted
+    let endings = [Ending.exited(0), .exited(255), .killed(1), .killed(127)]
+    let ended: [Event] = endings.flatMap { how in
+      [EndCause.itself, .cancelled, .timedOut].map {
+        .ended(id: id, at: at, duration: .max, how: how, cause: $0)
+      } + [.hookFailed(id: id, at: at, how: how)]
+    }
+    let places = [Place.first, .last, .before(id), .after(1)]
+    let retry = Retry(
+      id: id, at: at, attempts: 2 * (most + 1), used: most, place: .before(id), due: at,
+      isFree: true)
+    return (1...64).map { .cancelling(id: id, at: at, signal: $0) } + ended
+      + places.map { .moved(id: id, at: at, place: $0) } + [
         .interrupted(id: id, at: at), .cancelled(id: id, at: at), .acknowledged(id: id, at: at),
         .skipped(id: 1, at: at, because: id), .paused(at: at, because: id),
-        .paused(at: at, because: nil), .resumed(at: at), .compacted(at: at),
+        .paused(at: at, because: nil), .resumed(at: at), .compacted(at: at), .retried(retry),
         .forgotten(ids: [1...1, 3...id], at: at), .previous(id: id, succeeded: true),
-        .set(.keep(most), at: at), .set(.keep(nil), at: at), .set(.onFinish(nil), at: at),
-        .retried(
-          Retry(
-            id: id, at: at, attempts: 2 * (most + 1), used: most, place: .before(id), due: at,
-            isFree: true)),
+        .spawned(id: id, pid: .max), .set(.keep(Int(UInt32.max)), at: at), .set(.keep(nil), at: at),
       ]
-      for text in texts {
-        var job = newJob(id)
-        (job.command, job.directory, job.label, job.at) = (
-          .arguments([text, text]), text, text, at
-        )
-        (job.umask, job.environment) = (0o777, text)
-        job.limits = Limits(timeout: century, retries: most, retryDelay: century, ifOK: true)
-        let line = text.isEmpty ? Bytes("x") : text
-        let hook = Hook(line: line, directory: text, environment: text, umask: 0o777)
-        events += [
-          .added(job), .edited(id: id, at: at, command: .shell(text)),
-          .set(.onFinish(hook), at: at), .spawned(id: id, pid: .max),
-          .started(id: id, attempt: 2 * (most + 1), at: at, boot: text, uptime: .max),
-          .hookFailed(id: id, at: at, how: .cannotRun(127, reason: text)),
-        ]
-      }
-    }
-    for event in events {
-      #expect(isReadBack(event, next: JournalLine.lastNext), "\(event)")
-    }
+  }
+
+  /// Of texts, and of the numbers that stand beside them.
+  private func extremes(_ at: Timestamp, _ text: Bytes) -> [Event] {
+    let id = FlatObject.ids.upperBound
+    let most = ParsedWords.mostCounted
+    let century = 100 * 365 * 86_400
+    let job = NewJob(
+      id: id, command: .arguments([text, text]), directory: text, environment: text, umask: 0o777,
+      label: text,
+      limits: Limits(timeout: century, retries: most, retryDelay: century, ifOK: true), at: at)
+    let hook = Hook(line: text, directory: text, environment: text, umask: 0o777)
+    return [
+      .added(job), .edited(id: id, at: at, command: .shell(text)),
+      .set(.onFinish(text.isEmpty ? nil : hook), at: at),
+      .started(id: id, attempt: 2 * (most + 1), at: at, boot: text, uptime: .max),
+      .hookFailed(id: id, at: at, how: .cannotRun(127, reason: text)),
+    ]
   }
 
   // Fails when encoding and decoding differ in a member's name or in a limit.
