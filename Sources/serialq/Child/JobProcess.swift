@@ -11,11 +11,6 @@ struct JobProcess {
   ///
   /// Has to be 3 or above; nil for none.
   var lock: Int32?
-  /// Whether it leads a session of its own, without a terminal, and not only a process group.
-  ///
-  /// In the session of a terminal whoever asks there, such as sudo or ssh, would be stopped by SIGTTIN, as
-  /// its group is not in the foreground, and would hold up the queue for ever without a word.
-  var startsSession = true
 
   /// Where a child finds the lock: high, so that a script which opens descriptors by number does
   /// not happen upon it.

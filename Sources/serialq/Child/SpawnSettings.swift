@@ -47,7 +47,7 @@ struct SpawnSettings: ~Copyable {
 
   /// Gives the first error number, or 0.
   private mutating func prepare(_ job: JobProcess) -> Int32 {
-    var errors = prepareAttributes(job)
+    var errors = prepareAttributes()
     // The directory first: every path after it may be relative, and is meant from there.
     errors.append(
       CStrings.with(job.directory) { posix_spawn_file_actions_addchdir_np(&actions, $0) }
@@ -56,7 +56,7 @@ struct SpawnSettings: ~Copyable {
     return errors.first { $0 != 0 } ?? 0
   }
 
-  private mutating func prepareAttributes(_ job: JobProcess) -> [Int32] {
+  private mutating func prepareAttributes() -> [Int32] {
     var all = sigset_t()
     sigfillset(&all)
     // These two cannot be set, and some systems refuse the whole set because of them.
@@ -73,12 +73,13 @@ struct SpawnSettings: ~Copyable {
       var flags = Int32(
         POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_CLOEXEC_DEFAULT)
     #endif
-    // Who leads a session leads a process group.
-    flags |= job.startsSession ? session : Int32(POSIX_SPAWN_SETPGROUP)
+    // Who leads a session leads a process group. In the session of a terminal whoever asks there, such
+    // as sudo or ssh, would be stopped by SIGTTIN, as its group is not in the foreground, and would hold
+    // up the queue for ever without a word.
+    flags |= session
     return [
       posix_spawnattr_setsigdefault(&attributes, &all),
       posix_spawnattr_setsigmask(&attributes, &none),
-      posix_spawnattr_setpgroup(&attributes, 0),
       posix_spawnattr_setflags(&attributes, Int16(flags)),
     ]
   }

@@ -34,7 +34,7 @@ enum BackgroundRunner {
     let process = JobProcess(
       command: .arguments([Machine.program(), word, folder.name]),
       environment: [Bytes("SERIALQ_DIR=") + spool], directory: Bytes("/"), umask: 0o077,
-      output: log.raw, lock: lock.raw, startsSession: true)
+      output: log.raw, lock: lock.raw)
     let started = withExtendedLifetime((log, lock)) { process.start() }
     if case .cannotRun(_, let reason) = started {
       let name = folder.name.text

@@ -112,9 +112,10 @@ final class Runner: Sendable {
 
   /// There will be no further step, because nothing waits or because this failed.
   func finish(_ failure: Failure?) {
-    // Not only when the process ends: it may be held up by who reads its output, and jobs that are
-    // added meanwhile would rely on this runner.
-    if failure != nil { release() }
+    // Not only when the process ends: that may be held up by who reads its output, and jobs that are
+    // added meanwhile would rely on this runner. One in the background ends by itself, and first writes
+    // down why for who finds no runner.
+    if failure != nil, kind == .foreground { release() }
     let isFirst = state.withLock { state in
       defer {
         state.isDone = true

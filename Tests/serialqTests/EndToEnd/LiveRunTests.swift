@@ -226,7 +226,6 @@ struct LiveRunTests {
   }
 
   // Fails if the job is in the terminal's session: what asks there is stopped by SIGTTIN, and nothing goes on.
-  // Let `startsSession` be false.
   @Test("a job that asks at the terminal is told that there is none, and the queue goes on")
   func asking() throws {
     let scene = try Scene()
