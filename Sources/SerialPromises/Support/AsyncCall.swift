@@ -28,7 +28,7 @@ final class AsyncCall: @unchecked Sendable {
     named name: String?, on manager: PromiseManager,
     _ finish: @escaping @Sendable (Outcome) -> Void
   ) {
-    let handle = manager.add(Step(name) { then in self.run(then) })
+    let handle = manager.addSilently(Step(name) { then in self.run(then) })
     if case .over(let outcome) = handle.state { return finish(self.outcome(outcome)) }
     let isCancelled = withLock {
       self.handle = handle

@@ -116,15 +116,17 @@ struct RunTests {
     #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: nil))])
   }
 
-  // Fails if a refused run waits for ever, or hides why.
-  @Test("run throws why it was refused")
+  // Fails if a refused run waits for ever, hides why, or says it twice.
+  @Test("run throws why it was refused, and reports nothing")
   func refused() async {
-    let (manager, taken) = (PromiseManager(capacity: 1, diagnostics: .silent), Taken())
+    let (reports, taken) = (Reports(), Taken())
+    let manager = PromiseManager(capacity: 1, diagnostics: reports.place)
     manager.add(taken.handler)
     manager.add { then in then() }
     await #expect(throws: PromiseError.full(capacity: 1)) { try await manager.run {} }
     manager.close()
     await #expect(throws: PromiseError.closed) { try await manager.run {} }
+    #expect(reports.all.isEmpty)
     taken.call()
   }
 }
