@@ -49,8 +49,11 @@ final class Combination: Sendable {
   ) -> AnyPromise {
     let lifelines = promises.compactMap(\.lifeline)
     let needsMainQueue = promises.contains { $0.core.needsMainQueue }
+    let areDemanded = promises.allSatisfy { promise in
+      promise.lifeline == nil || promise.core.withLock { $0.isDemanded }
+    }
     let result = Core(
-      Core.Traits(origin: origin, needsMainQueue: needsMainQueue), isDemanded: lifelines.isEmpty)
+      Core.Traits(origin: origin, needsMainQueue: needsMainQueue), isDemanded: areDemanded)
     let combination = Combination(rule, result, count: promises.count, finish)
     let members = promises.indices.map { Member(of: combination, $0) }
     let junction = Members(promises.map(\.core), members, combination)

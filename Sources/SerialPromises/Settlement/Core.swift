@@ -124,8 +124,28 @@ class Core: Reaction, @unchecked Sendable {
     agenda.run()
   }
 
+  /// Attaches a promise that nobody has seen yet; it is wanted if this one is.
+  ///
+  /// Or a time limit on it would take it for one that has still to be started.
+  final func attach(link: Core) {
+    let attachment = withLock { settlement in
+      link.settlement.inheritDemand(from: settlement)
+      return settlement.attach(link)
+    }
+    var agenda = Agenda()
+    follow(attachment, link, &agenda)
+    agenda.run()
+  }
+
   final func attach(_ reaction: Reaction, _ agenda: inout Agenda) {
-    switch withLock({ $0.attach(reaction) }) {
+    follow(withLock { $0.attach(reaction) }, reaction, &agenda)
+  }
+
+  @inline(__always)
+  private final func follow(
+    _ attachment: Settlement.Attachment, _ reaction: Reaction, _ agenda: inout Agenda
+  ) {
+    switch attachment {
     case .listed: break
     case .schedules: Turn.schedule(self)
     case .due:

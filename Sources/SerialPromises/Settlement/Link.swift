@@ -67,9 +67,9 @@ class HandlerLink: Link, @unchecked Sendable {
   // took this out of the source's list, and read by others only while this is in there.
   fileprivate var handler: LinkHandler?
 
-  init(_ traits: Traits, isDemanded: Bool, _ handler: @escaping LinkHandler) {
+  init(_ traits: Traits, _ handler: @escaping LinkHandler) {
     self.handler = handler
-    super.init(traits, isDemanded: isDemanded)
+    super.init(traits, isDemanded: false)
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
@@ -95,11 +95,9 @@ final class QueueLink: HandlerLink, @unchecked Sendable {
   // Sendable as its superclass is: it adds a constant only.
   private let queue: DispatchQueue
 
-  init(
-    _ traits: Traits, isDemanded: Bool, on queue: DispatchQueue, _ handler: @escaping LinkHandler
-  ) {
+  init(_ traits: Traits, on queue: DispatchQueue, _ handler: @escaping LinkHandler) {
     self.queue = queue
-    super.init(traits, isDemanded: isDemanded, handler)
+    super.init(traits, handler)
   }
 
   override var blockedQueue: DispatchQueue? { queue }
@@ -129,9 +127,9 @@ final class TaskLink: Link, @unchecked Sendable {
 
   private var handler: Handler?
 
-  init(_ traits: Traits, isDemanded: Bool, _ handler: @escaping Handler) {
+  init(_ traits: Traits, _ handler: @escaping Handler) {
     self.handler = handler
-    super.init(traits, isDemanded: isDemanded)
+    super.init(traits, isDemanded: false)
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
@@ -174,16 +172,14 @@ extension AnyPromise {
   func link(
     _ kind: LinkKind, on queue: DispatchQueue?, _ handler: consuming @escaping LinkHandler
   ) -> AnyPromise {
-    let (traits, isDemanded) = (traits(kind, on: queue), lifeline == nil)
-    guard let queue else {
-      return attach(HandlerLink(traits, isDemanded: isDemanded, handler))
-    }
-    return attach(QueueLink(traits, isDemanded: isDemanded, on: queue, handler))
+    let traits = traits(kind, on: queue)
+    guard let queue else { return attach(HandlerLink(traits, handler)) }
+    return attach(QueueLink(traits, on: queue, handler))
   }
 
   /// Makes a promise of what an asynchronous handler makes of this one's outcome.
   func link(_ kind: LinkKind, _ handler: @escaping TaskLink.Handler) -> AnyPromise {
-    attach(TaskLink(traits(kind), isDemanded: lifeline == nil, handler))
+    attach(TaskLink(traits(kind), handler))
   }
 
   /// What a promise is made with that is made from this one.
@@ -195,7 +191,7 @@ extension AnyPromise {
 
   func attach(_ link: Link) -> AnyPromise {
     link.hang(on: Upstream(core))
-    core.attach(link)
+    core.attach(link: link)
     return AnyPromise(core: link, lifeline: lifeline)
   }
 }
