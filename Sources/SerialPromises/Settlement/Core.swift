@@ -256,6 +256,8 @@ class Core: Reaction, @unchecked Sendable {
   /// Runs what waits, one after another; only for the drain that this promise was scheduled with.
   final func drain(in turn: Turn) {
     while let reaction = withLock({ $0.next() }) {
+      // Not kept waiting by what follows, which may take its time, or wait for the next step.
+      if turn.manager != nil { turn.manager.take()?.continueElsewhere() }
       turn.runningReaction = reaction
       var agenda = Agenda()
       reaction.react(to: self, &agenda)
