@@ -179,7 +179,9 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
       then.onCancel { core.cancel() }
       core.attach(StepEnd(then))
       core.watch()
-      start()
+      // Marked, because work that waits for the manager would wait for itself. Who added the step
+      // need not be waiting for it.
+      RunningStep.$current.withValue(then.runningStep(in: nil)) { core.demand() }
     }
   }
 

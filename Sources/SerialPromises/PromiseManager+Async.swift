@@ -4,7 +4,9 @@ extension PromiseManager {
   /// Runs asynchronous work when its turn has come, and returns its value.
   ///
   /// The work runs in a task of its own. When the calling task is cancelled, the step is: if it
-  /// still waits it will never run, if it runs its task is cancelled.
+  /// still waits it will never run, if it runs its task is cancelled. In a task that is cancelled
+  /// already, no step is added. The work sees the caller's task-local values only if its turn comes
+  /// at once, and never those of another step: hand it what it needs.
   ///
   /// ```swift
   /// let user = try await manager.run { try await fetchUser() }
@@ -22,6 +24,7 @@ extension PromiseManager {
     _ name: String? = nil, _ operation: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     if let step = RunningStep.waitingForItself(order) { throw PromiseError.selfWait(step) }
+    try Task.checkCancellation()
     let call = AsyncCall { try await operation() }
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in

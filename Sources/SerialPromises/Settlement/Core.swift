@@ -248,6 +248,9 @@ class Core: Reaction, @unchecked Sendable {
     }
   }
 
+  /// The promise is cancelled: whatever is at work for it is told, without any lock.
+  func stopWork() {}
+
   /// Registers what to do when the promise is cancelled; does it now if it has been.
   final func onCancel(_ handler: @escaping @Sendable () -> Void) {
     if withLock({ $0.onCancel(handler) }) { handler() }

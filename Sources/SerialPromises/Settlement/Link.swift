@@ -122,10 +122,12 @@ final class QueueLink: HandlerLink, @unchecked Sendable {
 
 /// A link with an asynchronous handler, which runs in a task of its own.
 final class TaskLink: Link, @unchecked Sendable {
-  // Sendable as its superclass is: for the handler, see `HandlerLink`.
+  // Sendable as its superclass is: for the handler, see `HandlerLink`; the task is reached under the
+  // lock of this promise.
   typealias Handler = @Sendable (Outcome) async throws -> Decision
 
   private var handler: Handler?
+  private var task = TaskInReach()
 
   init(_ traits: Traits, _ handler: @escaping Handler) {
     self.handler = handler
@@ -135,14 +137,33 @@ final class TaskLink: Link, @unchecked Sendable {
   override func react(to source: Core, _ agenda: inout Agenda) {
     guard let handler = handler.take() else { return }
     let outcome = source.settledOutcome
-    let task = Task.startingHere { [self] in
-      let decision: Result<Decision, any Error>
-      do { decision = .success(try await handler(outcome)) } catch { decision = .failure(error) }
-      var agenda = Agenda()
-      settle(after: source, outcome, &agenda) { _ in try decision.get() }
-      agenda.run()
+    Task.startingHere { [self] in
+      await withUnsafeCurrentTask { current in
+        // Before the handler begins, which may be cancelled before it is suspended for the first time.
+        let wasCancelled = withLock { settlement in
+          task.enter(current)
+          return settlement.wasCancelled
+        }
+        // Cancelled in between, this promise found no task to cancel.
+        if wasCancelled { stopWork() }
+        let decision: Result<Decision, any Error>
+        do { decision = .success(try await handler(outcome)) } catch { decision = .failure(error) }
+        let mayEnd = withLock { _ in task.leave() }
+        var agenda = Agenda()
+        settle(after: source, outcome, &agenda) { _ in try decision.get() }
+        agenda.run()
+        guard !mayEnd else { return }
+        await withUnsafeContinuation { continuation in
+          if withLock({ _ in task.leave(continuation) }) { continuation.resume() }
+        }
+      }
     }
-    onCancel { task.cancel() }
+  }
+
+  override func stopWork() {
+    guard let current = withLock({ _ in task.beginCancel() }) else { return }
+    current.cancel()
+    withLock { _ in task.endCancel() }?.resume()
   }
 
   override func letGo() {
@@ -153,16 +174,6 @@ final class TaskLink: Link, @unchecked Sendable {
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
     guard let handler else { return nil }
     return { [kind] in $0.link(kind, handler) }
-  }
-}
-
-extension Task where Failure == Never, Success == Void {
-  /// Starts a task on the calling thread if the system can: so tasks begin in the order of calling.
-  static func startingHere(_ operation: @escaping @Sendable () async -> Void) -> Self {
-    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-      return Task.immediate(operation: operation)
-    }
-    return Task(operation: operation)
   }
 }
 

@@ -84,6 +84,7 @@ extension Core {
         if isUnwanted { frontier.append(source) }
       }
     }
+    for core in cancelled { core.stopWork() }
     for handler in handlers { handler() }
     for reaction in withdrawn { reaction.letGo() }
     var agenda = Agenda()

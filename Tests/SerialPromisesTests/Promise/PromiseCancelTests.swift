@@ -236,4 +236,20 @@ struct PromiseCancelTests {
     #expect(await promise.outcome == "failed CancellationError()")
     #expect(log.count == 0)
   }
+
+  // Fails if the way to cancel the task is there only when the handler has been suspended.
+  @Test("cancelling a promise reaches its handler's task before that is suspended")
+  func unsuspended() async {
+    let (log, source, place) = (Log<Bool>(), Deferred<Int>(), Locked<Promise<Int>?>(nil))
+    let promise = source.promise.then { value async in
+      place.withLock { $0 }?.cancel()
+      log.append(Task.isCancelled)
+      return value
+    }
+    place.withLock { $0 = promise }
+    source.fulfil(1)
+    await source.promise.told()
+    #expect(log.all == [true])
+    place.withLock { $0 = nil }
+  }
 }
