@@ -43,7 +43,10 @@ class Link: Core, @unchecked Sendable {
         _ = fulfil(value, by: .adopted, &agenda)
       case .promise(let promise):
         let done = progress(after: source, outcome)
-        adopt(promise, share: share.rest(from: done), &agenda)
+        if !adopt(promise, share: share.rest(from: done), &agenda) {
+          // Cancelled while the handler made it: nobody else would ever call that work off.
+          promise.core.disown(cancelling: true)
+        }
       }
     } catch {
       let reached = progress(after: source, outcome)

@@ -101,6 +101,14 @@ extension Core {
     if isUnwanted && cancelling { cancel() }
     return wasThere
   }
+
+  /// Nobody is going to ask for the outcome: a failure is no false alarm, and if the promise is to be
+  /// cancelled, it is unless somebody else wants it.
+  func disown(cancelling: Bool) {
+    let nobody = Reaction()
+    attach(nobody)
+    _ = withdraw(nobody, cancelling: cancelling)
+  }
 }
 
 /// The promises behind a combined one, until that is settled.
