@@ -61,6 +61,9 @@ final class Combination: Sendable {
     var agenda = Agenda()
     for (promise, member) in zip(promises, members) { promise.core.attach(member, &agenda) }
     agenda.run()
+    // Decided meanwhile by one of them, on another thread, that found the later ones without a member
+    // to take back.
+    if result.withLock({ $0.isSettled }) { junction.withdraw() }
     return AnyPromise(core: result, lifeline: Lifeline.joining(lifelines))
   }
 
@@ -95,8 +98,7 @@ final class Combination: Sendable {
     let outcome = Outcome(Result { try finish(verdict, junction.sources) })
     let reached = if case .failure = outcome { junction.progress } else { 1.0 }
     guard result.settle(outcome, by: .adopted, reached: reached, &agenda) else { return }
-    // Or what never ends would collect whatever it was ever combined in. They are not cancelled.
-    junction.forEachSource { _ = $0.withdraw($1, cancelling: false) }
+    junction.withdraw()
   }
 
   // MARK: Progress

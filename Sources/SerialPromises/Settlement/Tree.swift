@@ -125,6 +125,13 @@ class Junction: @unchecked Sendable {
   /// Calls `body` for each promise that is waited for.
   func forEachSource(_ body: (Core, Reaction) -> Void) {}
 
+  /// Waits for none of them any more; they are not cancelled.
+  ///
+  /// Or what never ends would collect whatever it was ever combined in.
+  final func withdraw() {
+    forEachSource { _ = $0.withdraw($1, cancelling: false) }
+  }
+
   /// How far all of them together have come.
   var progress: Double { 0 }
 
