@@ -79,6 +79,8 @@ extension PromiseManager {
     let ticket = Locked<Int?>(nil)
     let semaphore = DispatchSemaphore(value: 0)
     whenIdle(ticket) { semaphore.signal() }
+    // What waits for this thread may be what the running step waits for.
+    Turn.current?.handOver()
     guard let timeout else { return semaphore.wait() }
     if semaphore.wait(timeout: .after(timeout)) == .timedOut {
       withdraw(ticket)
