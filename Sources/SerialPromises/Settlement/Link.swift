@@ -9,6 +9,10 @@ enum LinkKind: UInt8, Sendable {
   case passage
   /// As much work as everything before.
   case half
+  /// No work of its own, and done even if the promise is cancelled.
+  case cleanup
+
+  fileprivate var countsNothing: Bool { self == .passage || self == .cleanup }
 }
 
 /// A promise that is made from the outcome of another.
@@ -23,7 +27,7 @@ class Link: Core, @unchecked Sendable {
     switch kind {
     // The source's depth of the target's.
     case .step: ProgressShare(fraction: Double(depth - 1) / Double(depth))
-    case .passage: ProgressShare()
+    case .passage, .cleanup: ProgressShare()
     case .half: ProgressShare(fraction: 0.5)
     }
   }
@@ -84,7 +88,9 @@ class HandlerLink: Link, @unchecked Sendable {
 
   override func letGo() {
     // A promise that was cancelled, and is kept, must not keep what its handler holds.
-    _ = handler.take()
+    guard let handler = handler.take(), kind == .cleanup else { return }
+    // Told as those are who wait for this promise, which is about to fail.
+    attach(Callback(on: blockedQueue, seesFailures: false) { _ = try? handler($0) })
   }
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
@@ -171,7 +177,12 @@ final class TaskLink: Link, @unchecked Sendable {
 
   override func letGo() {
     // A promise that was cancelled, and is kept, must not keep what its handler holds.
-    _ = handler.take()
+    guard let handler = handler.take(), kind == .cleanup else { return }
+    // Told as those are who wait for this promise, which is about to fail.
+    attach(
+      Callback(on: nil, seesFailures: false) { outcome in
+        Task.startingHere { _ = try? await handler(outcome) }
+      })
   }
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
@@ -199,7 +210,7 @@ extension AnyPromise {
   /// What a promise is made with that is made from this one.
   func traits(_ kind: LinkKind, on queue: DispatchQueue? = nil) -> Core.Traits {
     Core.Traits(
-      origin: core.origin, depth: kind == .passage ? core.depth : core.depth + 1, kind: kind,
+      origin: core.origin, depth: kind.countsNothing ? core.depth : core.depth + 1, kind: kind,
       needsMainQueue: core.needsMainQueue || MainQueue.is(queue))
   }
 
