@@ -105,6 +105,8 @@ extension Promise {
 
   /// Does something however the promise ends, and passes the outcome on.
   ///
+  /// If the new promise is cancelled, it is done as well, once; what it throws is then ignored.
+  ///
   /// ```swift
   /// let length =
   ///   page
@@ -120,7 +122,7 @@ extension Promise {
   public func finally(
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable () throws -> Void
   ) -> Promise {
-    link(.passage, on: queue) {
+    link(.cleanup, on: queue) {
       try handler()
       return try .passOn($0)
     }

@@ -76,6 +76,8 @@ extension Promise {
 
   /// Does something on the main actor, however the promise ends.
   ///
+  /// If the new promise is cancelled, it is done as well, once; what it throws is then ignored.
+  ///
   /// ```swift
   /// fetch(url).finally { @MainActor in label.text = "loaded" }
   /// ```

@@ -72,6 +72,8 @@ extension Promise {
 
   /// Does something, asynchronously, however the promise ends, and passes the outcome on.
   ///
+  /// If the new promise is cancelled, it is done as well, once; what it throws is then ignored.
+  ///
   /// ```swift
   /// fetch(url).finally {
   ///   if await isOffline() { show("offline") }
@@ -84,7 +86,7 @@ extension Promise {
   public func finally(
     _ handler: @escaping @isolated(any) @Sendable () async throws -> Void
   ) -> Promise {
-    link(.passage) { outcome in
+    link(.cleanup) { outcome in
       try await handler()
       return try .passOn(outcome)
     }

@@ -179,7 +179,9 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
       then.onCancel { core.cancel() }
       core.attach(StepEnd(then))
       core.watch()
-      start()
+      // Marked, because work that waits for the manager would wait for itself. Who added the step
+      // need not be waiting for it.
+      RunningStep.$current.withValue(then.runningStep(in: nil)) { core.demand() }
     }
   }
 
@@ -272,11 +274,18 @@ private final class StepEnd: Reaction, @unchecked Sendable {
     self.then = then
   }
 
-  // Ending a step runs the handlers of the next ones.
+  // After the handlers that were attached before.
   override var isImmediate: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    then(source.failure)
+    guard let manager = then.token.callLocked(source.failure) else { return }
+    // Here, the next handler would run inside the turn: what it settles, and the rest that waits at
+    // this promise, would come after it, and it would wait for that in vain.
+    if manager.queue == nil, let turn = Turn.current {
+      turn.manager = manager
+    } else {
+      manager.startTurn()
+    }
   }
 
   override func progressed(_ fraction: Double, _ front: inout ProgressFront) {

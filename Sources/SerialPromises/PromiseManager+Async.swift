@@ -4,7 +4,9 @@ extension PromiseManager {
   /// Runs asynchronous work when its turn has come, and returns its value.
   ///
   /// The work runs in a task of its own. When the calling task is cancelled, the step is: if it
-  /// still waits it will never run, if it runs its task is cancelled.
+  /// still waits it will never run, if it runs its task is cancelled. In a task that is cancelled
+  /// already, no step is added. The work sees the caller's task-local values only if its turn comes
+  /// at once, and never those of another step: hand it what it needs.
   ///
   /// ```swift
   /// let user = try await manager.run { try await fetchUser() }
@@ -22,6 +24,7 @@ extension PromiseManager {
     _ name: String? = nil, _ operation: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     if let step = RunningStep.waitingForItself(order) { throw PromiseError.selfWait(step) }
+    try Task.checkCancellation()
     let call = AsyncCall { try await operation() }
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
@@ -76,6 +79,8 @@ extension PromiseManager {
     let ticket = Locked<Int?>(nil)
     let semaphore = DispatchSemaphore(value: 0)
     whenIdle(ticket) { semaphore.signal() }
+    // What waits for this thread may be what the running step waits for.
+    Turn.current?.handOver()
     guard let timeout else { return semaphore.wait() }
     if semaphore.wait(timeout: .after(timeout)) == .timedOut {
       withdraw(ticket)
@@ -115,23 +120,36 @@ extension PromiseManager {
   ///   - handler: The work; it has to call `then`.
   /// - Returns: The step's handle.
   /// - Throws: ``PromiseError/closed``; `CancellationError` when the task or the step was cancelled
-  ///   before there was room: the step will not run; ``PromiseError/selfWait(_:)`` when there is no
-  ///   room and a running step of this manager asks, which would have to end first.
+  ///   before there was room: the step will not run, as it will if the task is cancelled later;
+  ///   ``PromiseError/selfWait(_:)`` when there is no room and a running step of this manager asks,
+  ///   which would have to end first.
   @discardableResult
   nonisolated(nonsending) public func addWhenRoom(
     _ name: String? = nil, _ handler: @escaping Promisable.Handler
   ) async throws -> StepHandle {
+    try Task.checkCancellation()
     let handle = Locked<StepHandle?>(nil)
     let hasRoom = try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         park(name, handler, handle) { continuation.resume(with: $0) }
-        if Task.isCancelled { handle.withLock { $0 }?.cancel() }
+        // The task may have been cancelled before there was a handle to cancel with.
+        if Task.isCancelled { unpark(handle) }
       }
     } onCancel: {
-      handle.withLock { $0 }?.cancel()
+      unpark(handle)
     }
     guard hasRoom, let handle = handle.withLock({ $0 }) else { throw CancellationError() }
     return handle
+  }
+
+  /// The adder was cancelled: takes its step out, unless there was room for it already.
+  private func unpark(_ handle: Locked<StepHandle?>) {
+    guard let handle = handle.withLock({ $0 }) else { return }
+    order.transition { order, consequences in
+      // Once it has room, the step is the queue's: the adder is told that it will run.
+      guard handle.segment.slot(handle.id).pointee.record?.admitted != nil else { return }
+      _ = order.cancel(handle.id, in: handle.segment, &consequences)
+    }
   }
 
   private func park(

@@ -76,7 +76,7 @@ public final class PromiseManager: Sendable {
   ///   full, has failed with that error, will never run, and is reported as a ``Diagnostic``.
   @discardableResult
   public func add(_ handler: consuming @escaping Promisable.Handler) -> StepHandle {
-    add(handler, nil)
+    accept(enter(handler, nil), name: nil)
   }
 
   /// Adds a named step.
@@ -90,7 +90,12 @@ public final class PromiseManager: Sendable {
   /// - Returns: The step's handle.
   @discardableResult
   public func add(_ step: Step) -> StepHandle {
-    add(step.handler, step.name.map(StepRecord.init(name:)))
+    accept(enter(step), name: step.name)
+  }
+
+  /// Adds a step for somebody who is told in any case when it is refused.
+  func addSilently(_ step: Step) -> StepHandle {
+    accept(enter(step), name: step.name, reportsRefusal: false)
   }
 
   /// Adds a step of any type.
@@ -105,28 +110,34 @@ public final class PromiseManager: Sendable {
   @discardableResult
   public func add(_ step: some Promisable) -> StepHandle {
     if let step = step as? Step { return add(step) }
-    return add(step.handler, nil)
+    return accept(enter(step.handler, nil), name: nil)
   }
 
   @inline(__always)
-  private func add(
-    _ handler: consuming @escaping Promisable.Handler, _ record: StepRecord?
-  ) -> StepHandle {
-    // Moved into the queue, which spares the closure a retain and a release.
-    var work: Work? = Work(call: consume handler)
-    let admission = order.transition { order, _ in
-      order.add(&work, record, lock: self.order, owner: self)
-    }
-    return accept(admission, name: record?.name)
+  private func enter(_ step: Step) -> SerialOrder.Admission {
+    enter(step.handler, step.name.map(StepRecord.init(name:)))
   }
 
-  func accept(_ admission: SerialOrder.Admission, name: String?) -> StepHandle {
+  @inline(__always)
+  private func enter(
+    _ handler: consuming @escaping Promisable.Handler, _ record: StepRecord?
+  ) -> SerialOrder.Admission {
+    // Moved into the queue, which spares the closure a retain and a release.
+    var work: Work? = Work(call: consume handler)
+    return order.transition { order, _ in
+      order.add(&work, record, lock: self.order, owner: self)
+    }
+  }
+
+  private func accept(
+    _ admission: SerialOrder.Admission, name: String?, reportsRefusal: Bool = true
+  ) -> StepHandle {
     switch admission {
     case .entered(let segment, let id, let claims):
       if claims { startTurn() }
       return StepHandle(segment: segment, id: id)
     case .refused(let error):
-      report(.refused(error))
+      if reportsRefusal { report(.refused(error)) }
       return StepHandle(refused: error, name: name, lock: order)
     }
   }

@@ -100,8 +100,10 @@ public struct Then: Sendable {
     }
   }
 
-  /// For marking the task that does the step's work.
-  var runningStep: RunningStep { RunningStep(lock: token.lock, id: token.id) }
+  /// For marking the task that does the step's work; `outer` are the steps that wait for this one.
+  func runningStep(in outer: RunningStep?) -> RunningStep {
+    RunningStep(lock: token.lock, id: token.id, outer: outer)
+  }
 }
 
 /// Marks a task as belonging to a step, so that a step which waits for itself can be told.
@@ -110,11 +112,33 @@ final class RunningStep: Sendable {
 
   private let lock: Locked<SerialOrder>
   private let id: Int
-  private let outer = RunningStep.current
+  private let outer: RunningStep?
 
-  init(lock: Locked<SerialOrder>, id: Int) {
+  init(lock: Locked<SerialOrder>, id: Int, outer: RunningStep?) {
     self.lock = lock
     self.id = id
+    self.outer = outer
+  }
+
+  /// The steps in which the caller is; without those that are over, which would pile up.
+  static var thoseOfCaller: RunningStep? {
+    var link = current
+    guard link != nil else { return nil }
+    var running: [RunningStep] = []
+    while let step = link {
+      if step.isRunning { running.append(step) }
+      link = step.outer
+    }
+    return running.reversed().reduce(nil) { RunningStep(lock: $1.lock, id: $1.id, outer: $0) }
+  }
+
+  private var isRunning: Bool { lock.withLock { $0.isRunning(id) } }
+
+  /// Tells the step to stop, unless it is over.
+  func cancel() {
+    lock.transition { order, consequences in
+      if order.isRunning(id) { order.requestCancel(&consequences) }
+    }
   }
 
   /// The step of this manager in which the caller is, if it is still running.

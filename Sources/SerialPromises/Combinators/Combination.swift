@@ -49,8 +49,11 @@ final class Combination: Sendable {
   ) -> AnyPromise {
     let lifelines = promises.compactMap(\.lifeline)
     let needsMainQueue = promises.contains { $0.core.needsMainQueue }
+    let areDemanded = promises.allSatisfy { promise in
+      promise.lifeline == nil || promise.core.withLock { $0.isDemanded }
+    }
     let result = Core(
-      Core.Traits(origin: origin, needsMainQueue: needsMainQueue), isDemanded: lifelines.isEmpty)
+      Core.Traits(origin: origin, needsMainQueue: needsMainQueue), isDemanded: areDemanded)
     let combination = Combination(rule, result, count: promises.count, finish)
     let members = promises.indices.map { Member(of: combination, $0) }
     let junction = Members(promises.map(\.core), members, combination)
@@ -58,6 +61,9 @@ final class Combination: Sendable {
     var agenda = Agenda()
     for (promise, member) in zip(promises, members) { promise.core.attach(member, &agenda) }
     agenda.run()
+    // Decided meanwhile by one of them, on another thread, that found the later ones without a member
+    // to take back.
+    if result.withLock({ $0.isSettled }) { junction.withdraw() }
     return AnyPromise(core: result, lifeline: Lifeline.joining(lifelines))
   }
 
@@ -92,8 +98,7 @@ final class Combination: Sendable {
     let outcome = Outcome(Result { try finish(verdict, junction.sources) })
     let reached = if case .failure = outcome { junction.progress } else { 1.0 }
     guard result.settle(outcome, by: .adopted, reached: reached, &agenda) else { return }
-    // Or what never ends would collect whatever it was ever combined in. They are not cancelled.
-    junction.forEachSource { _ = $0.withdraw($1, cancelling: false) }
+    junction.withdraw()
   }
 
   // MARK: Progress

@@ -71,20 +71,29 @@ private final class Pull<Value: Sendable>: @unchecked Sendable {
         state.withLock { $0.isExhausted = true }
         continue
       }
-      let reaction = state.withLock { state in
-        let reaction = Pulled(self, state.values.count)
-        state.begin(promise, reaction)
-        return reaction
-      }
-      promise.core.attach(reaction)
-      promise.start()
+      begin(promise)
     }
     if let values = state.withLock({ $0.takeValues() }) { deferred.tryFulfil(values) }
   }
 
+  private func begin(_ promise: Promise<Value>) {
+    let reaction = state.withLock { state in
+      let reaction = Pulled(self, state.values.count)
+      state.begin(promise, reaction)
+      return reaction
+    }
+    promise.core.attach(reaction)
+    // Stopped while the sequence made the promise, or before it was attached: it never begins.
+    if state.withLock({ $0.stopped == nil }) { promise.start() }
+    // Whoever stopped could take back only what was attached, and cancel only what had begun.
+    guard let stopped = state.withLock({ $0.stopped }) else { return }
+    _ = promise.core.withdraw(reaction, cancelling: false)
+    promise.core.disown(cancelling: stopped.cancelling)
+  }
+
   /// Pulls no more, and waits for none of those at work.
   func stop(cancelling: Bool) {
-    for (promise, reaction) in state.withLock({ $0.stop() }) {
+    for (promise, reaction) in state.withLock({ $0.stop(cancelling: cancelling) }) {
       _ = promise.core.withdraw(reaction, cancelling: cancelling)
     }
   }
@@ -123,6 +132,11 @@ private final class Pull<Value: Sendable>: @unchecked Sendable {
 
 /// Decides when to pull, and knows what has come of it.
 private struct PullState<Value: Sendable> {
+  struct Stop {
+    /// Whether those at work are called off, and not only no longer waited for.
+    let cancelling: Bool
+  }
+
   let limit: Int
 
   /// Whether the sequence has no more.
@@ -134,6 +148,9 @@ private struct PullState<Value: Sendable> {
   private var atWork: [Int: (Promise<Value>, Reaction)] = [:]
   private var isPulling = false
   private var isOver = false
+
+  /// How it was stopped before its end.
+  private(set) var stopped: Stop?
 
   init(limit: Int) {
     self.limit = limit
@@ -173,8 +190,9 @@ private struct PullState<Value: Sendable> {
   }
 
   /// - Returns: What was at work.
-  mutating func stop() -> [(Promise<Value>, Reaction)] {
+  mutating func stop(cancelling: Bool) -> [(Promise<Value>, Reaction)] {
     isOver = true
+    if stopped?.cancelling != true { stopped = Stop(cancelling: cancelling) }
     defer { atWork = [:] }
     return Array(atWork.values)
   }

@@ -72,8 +72,7 @@ public func chain<Value: Sendable>(
   // One part of the work, however many links it has: of depth 1.
   let first = Core.Traits(
     origin: promise.core.origin, kind: .passage, needsMainQueue: promise.core.needsMainQueue)
-  let start = promise.erased.attach(
-    HandlerLink(first, isDemanded: promise.erased.lifeline == nil) { try .passOn($0) })
+  let start = promise.erased.attach(HandlerLink(first) { try .passOn($0) })
   return steps.reduce(Promise(start)) { $0.then($1) }
 }
 

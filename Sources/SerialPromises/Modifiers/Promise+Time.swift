@@ -29,8 +29,8 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - duration: How long it may take, from now or, if the promise is cold, from the moment that
-  ///     the new one is demanded.
+  ///   - duration: How long it may take, from now or, if the promise is cold and has not been
+  ///     started, from the moment that the new one is demanded.
   ///   - clock: What measures the time.
   /// - Returns: A promise that ends as this one, or fails with ``PromiseError/timedOut(_:)``.
   public func timeout(
@@ -42,15 +42,13 @@ extension Promise {
 
 extension AnyPromise {
   func timeout(_ duration: Duration, _ clock: some Clock<Duration>) -> AnyPromise {
-    let link = TimeoutLink(traits(.passage), isDemanded: lifeline == nil, duration, clock)
-    let timeout = TimeoutRecipe(link: link, source: core)
-    if lifeline == nil {
-      let promise = attach(link)
-      timeout.start(link)
-      return promise
-    }
-    link.withLock { $0.recipe = timeout }
-    return attach(link)
+    let link = TimeoutLink(traits(.passage), duration, clock)
+    link.withLock { $0.recipe = TimeoutRecipe(link: link, source: core) }
+    link.hang(on: Upstream(core))
+    // Not as a link that is wanted if its source is: being wanted is what starts the time.
+    core.attach(link)
+    if core.withLock({ $0.isDemanded }) { link.demand() }
+    return AnyPromise(core: link, lifeline: lifeline)
   }
 }
 
@@ -60,10 +58,10 @@ private final class TimeoutLink<C: Clock<Duration>>: Link, @unchecked Sendable {
   let duration: Duration
   let clock: C
 
-  init(_ traits: Traits, isDemanded: Bool, _ duration: Duration, _ clock: C) {
+  init(_ traits: Traits, _ duration: Duration, _ clock: C) {
     self.duration = duration
     self.clock = clock
-    super.init(traits, isDemanded: isDemanded)
+    super.init(traits, isDemanded: false)
   }
 
   override var isImmediate: Bool { true }

@@ -65,11 +65,14 @@ final class Token: @unchecked Sendable {
     {
       return
     }
-    callLocked(error)
+    callLocked(error)?.startTurn()
   }
 
+  /// As `call`, but leaves it to the caller to go on with the queue.
+  ///
+  /// - Returns: The manager on whose behalf the caller holds the claim now, if it does.
   @inline(never)
-  private func callLocked(_ error: (any Error)?) {
+  func callLocked(_ error: (any Error)?) -> PromiseManager? {
     var isFirst = false
     let result = lock.transition { order, consequences in
       // Under the lock, so that the drain finds the error when it finds the call.
@@ -77,12 +80,13 @@ final class Token: @unchecked Sendable {
       return isFirst ? order.then(id: id, error: error, &consequences) : .late
     }
     switch result {
-    case .counted, .claimed(nil):
-      break
-    case .claimed(let manager?):
-      manager.startTurn()
+    case .counted:
+      return nil
+    case .claimed(let manager):
+      return manager
     case .late:
       reportLate(isFirst: isFirst)
+      return nil
     }
   }
 

@@ -124,8 +124,28 @@ class Core: Reaction, @unchecked Sendable {
     agenda.run()
   }
 
+  /// Attaches a promise that nobody has seen yet; it is wanted if this one is.
+  ///
+  /// Or a time limit on it would take it for one that has still to be started.
+  final func attach(link: Core) {
+    let attachment = withLock { settlement in
+      link.settlement.inheritDemand(from: settlement)
+      return settlement.attach(link)
+    }
+    var agenda = Agenda()
+    follow(attachment, link, &agenda)
+    agenda.run()
+  }
+
   final func attach(_ reaction: Reaction, _ agenda: inout Agenda) {
-    switch withLock({ $0.attach(reaction) }) {
+    follow(withLock { $0.attach(reaction) }, reaction, &agenda)
+  }
+
+  @inline(__always)
+  private final func follow(
+    _ attachment: Settlement.Attachment, _ reaction: Reaction, _ agenda: inout Agenda
+  ) {
+    switch attachment {
     case .listed: break
     case .schedules: Turn.schedule(self)
     case .due:
@@ -228,6 +248,9 @@ class Core: Reaction, @unchecked Sendable {
     }
   }
 
+  /// The promise is cancelled: whatever is at work for it is told, without any lock.
+  func stopWork() {}
+
   /// Registers what to do when the promise is cancelled; does it now if it has been.
   final func onCancel(_ handler: @escaping @Sendable () -> Void) {
     if withLock({ $0.onCancel(handler) }) { handler() }
@@ -236,6 +259,8 @@ class Core: Reaction, @unchecked Sendable {
   /// Runs what waits, one after another; only for the drain that this promise was scheduled with.
   final func drain(in turn: Turn) {
     while let reaction = withLock({ $0.next() }) {
+      // Not kept waiting by what follows, which may take its time, or wait for the next step.
+      if turn.manager != nil { turn.manager.take()?.continueElsewhere() }
       turn.runningReaction = reaction
       var agenda = Agenda()
       reaction.react(to: self, &agenda)

@@ -9,6 +9,10 @@ enum LinkKind: UInt8, Sendable {
   case passage
   /// As much work as everything before.
   case half
+  /// No work of its own, and done even if the promise is cancelled.
+  case cleanup
+
+  fileprivate var countsNothing: Bool { self == .passage || self == .cleanup }
 }
 
 /// A promise that is made from the outcome of another.
@@ -23,7 +27,7 @@ class Link: Core, @unchecked Sendable {
     switch kind {
     // The source's depth of the target's.
     case .step: ProgressShare(fraction: Double(depth - 1) / Double(depth))
-    case .passage: ProgressShare()
+    case .passage, .cleanup: ProgressShare()
     case .half: ProgressShare(fraction: 0.5)
     }
   }
@@ -43,7 +47,10 @@ class Link: Core, @unchecked Sendable {
         _ = fulfil(value, by: .adopted, &agenda)
       case .promise(let promise):
         let done = progress(after: source, outcome)
-        adopt(promise, share: share.rest(from: done), &agenda)
+        if !adopt(promise, share: share.rest(from: done), &agenda) {
+          // Cancelled while the handler made it: nobody else would ever call that work off.
+          promise.core.disown(cancelling: true)
+        }
       }
     } catch {
       let reached = progress(after: source, outcome)
@@ -67,9 +74,9 @@ class HandlerLink: Link, @unchecked Sendable {
   // took this out of the source's list, and read by others only while this is in there.
   fileprivate var handler: LinkHandler?
 
-  init(_ traits: Traits, isDemanded: Bool, _ handler: @escaping LinkHandler) {
+  init(_ traits: Traits, _ handler: @escaping LinkHandler) {
     self.handler = handler
-    super.init(traits, isDemanded: isDemanded)
+    super.init(traits, isDemanded: false)
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
@@ -81,7 +88,9 @@ class HandlerLink: Link, @unchecked Sendable {
 
   override func letGo() {
     // A promise that was cancelled, and is kept, must not keep what its handler holds.
-    _ = handler.take()
+    guard let handler = handler.take(), kind == .cleanup else { return }
+    // Told as those are who wait for this promise, which is about to fail.
+    attach(Callback(on: blockedQueue, seesFailures: false) { _ = try? handler($0) })
   }
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
@@ -95,11 +104,9 @@ final class QueueLink: HandlerLink, @unchecked Sendable {
   // Sendable as its superclass is: it adds a constant only.
   private let queue: DispatchQueue
 
-  init(
-    _ traits: Traits, isDemanded: Bool, on queue: DispatchQueue, _ handler: @escaping LinkHandler
-  ) {
+  init(_ traits: Traits, on queue: DispatchQueue, _ handler: @escaping LinkHandler) {
     self.queue = queue
-    super.init(traits, isDemanded: isDemanded, handler)
+    super.init(traits, handler)
   }
 
   override var blockedQueue: DispatchQueue? { queue }
@@ -124,47 +131,63 @@ final class QueueLink: HandlerLink, @unchecked Sendable {
 
 /// A link with an asynchronous handler, which runs in a task of its own.
 final class TaskLink: Link, @unchecked Sendable {
-  // Sendable as its superclass is: for the handler, see `HandlerLink`.
+  // Sendable as its superclass is: for the handler, see `HandlerLink`; the task is reached under the
+  // lock of this promise.
   typealias Handler = @Sendable (Outcome) async throws -> Decision
 
   private var handler: Handler?
+  private var task = TaskInReach()
 
-  init(_ traits: Traits, isDemanded: Bool, _ handler: @escaping Handler) {
+  init(_ traits: Traits, _ handler: @escaping Handler) {
     self.handler = handler
-    super.init(traits, isDemanded: isDemanded)
+    super.init(traits, isDemanded: false)
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     guard let handler = handler.take() else { return }
     let outcome = source.settledOutcome
-    let task = Task.startingHere { [self] in
-      let decision: Result<Decision, any Error>
-      do { decision = .success(try await handler(outcome)) } catch { decision = .failure(error) }
-      var agenda = Agenda()
-      settle(after: source, outcome, &agenda) { _ in try decision.get() }
-      agenda.run()
+    Task.startingHere { [self] in
+      await withUnsafeCurrentTask { current in
+        // Before the handler begins, which may be cancelled before it is suspended for the first time.
+        let wasCancelled = withLock { settlement in
+          task.enter(current)
+          return settlement.wasCancelled
+        }
+        // Cancelled in between, this promise found no task to cancel.
+        if wasCancelled { stopWork() }
+        let decision: Result<Decision, any Error>
+        do { decision = .success(try await handler(outcome)) } catch { decision = .failure(error) }
+        let mayEnd = withLock { _ in task.leave() }
+        var agenda = Agenda()
+        settle(after: source, outcome, &agenda) { _ in try decision.get() }
+        agenda.run()
+        guard !mayEnd else { return }
+        await withUnsafeContinuation { continuation in
+          if withLock({ _ in task.leave(continuation) }) { continuation.resume() }
+        }
+      }
     }
-    onCancel { task.cancel() }
+  }
+
+  override func stopWork() {
+    guard let current = withLock({ _ in task.beginCancel() }) else { return }
+    current.cancel()
+    withLock { _ in task.endCancel() }?.resume()
   }
 
   override func letGo() {
     // A promise that was cancelled, and is kept, must not keep what its handler holds.
-    _ = handler.take()
+    guard let handler = handler.take(), kind == .cleanup else { return }
+    // Told as those are who wait for this promise, which is about to fail.
+    attach(
+      Callback(on: nil, seesFailures: false) { outcome in
+        Task.startingHere { _ = try? await handler(outcome) }
+      })
   }
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
     guard let handler else { return nil }
     return { [kind] in $0.link(kind, handler) }
-  }
-}
-
-extension Task where Failure == Never, Success == Void {
-  /// Starts a task on the calling thread if the system can: so tasks begin in the order of calling.
-  static func startingHere(_ operation: @escaping @Sendable () async -> Void) -> Self {
-    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-      return Task.immediate(operation: operation)
-    }
-    return Task(operation: operation)
   }
 }
 
@@ -174,28 +197,26 @@ extension AnyPromise {
   func link(
     _ kind: LinkKind, on queue: DispatchQueue?, _ handler: consuming @escaping LinkHandler
   ) -> AnyPromise {
-    let (traits, isDemanded) = (traits(kind, on: queue), lifeline == nil)
-    guard let queue else {
-      return attach(HandlerLink(traits, isDemanded: isDemanded, handler))
-    }
-    return attach(QueueLink(traits, isDemanded: isDemanded, on: queue, handler))
+    let traits = traits(kind, on: queue)
+    guard let queue else { return attach(HandlerLink(traits, handler)) }
+    return attach(QueueLink(traits, on: queue, handler))
   }
 
   /// Makes a promise of what an asynchronous handler makes of this one's outcome.
   func link(_ kind: LinkKind, _ handler: @escaping TaskLink.Handler) -> AnyPromise {
-    attach(TaskLink(traits(kind), isDemanded: lifeline == nil, handler))
+    attach(TaskLink(traits(kind), handler))
   }
 
   /// What a promise is made with that is made from this one.
   func traits(_ kind: LinkKind, on queue: DispatchQueue? = nil) -> Core.Traits {
     Core.Traits(
-      origin: core.origin, depth: kind == .passage ? core.depth : core.depth + 1, kind: kind,
+      origin: core.origin, depth: kind.countsNothing ? core.depth : core.depth + 1, kind: kind,
       needsMainQueue: core.needsMainQueue || MainQueue.is(queue))
   }
 
   func attach(_ link: Link) -> AnyPromise {
     link.hang(on: Upstream(core))
-    core.attach(link)
+    core.attach(link: link)
     return AnyPromise(core: link, lifeline: lifeline)
   }
 }

@@ -142,6 +142,11 @@ struct Settlement {
     return (upstream, recipe)
   }
 
+  /// This promise is made from another, and wanted if that one is.
+  mutating func inheritDemand(from source: borrowing Settlement) {
+    isDemanded = source.isDemanded
+  }
+
   /// How to begin, while nobody has wanted the value.
   var recipe: (any Recipe)? {
     get { extras?.recipe }

@@ -84,6 +84,7 @@ extension Core {
         if isUnwanted { frontier.append(source) }
       }
     }
+    for core in cancelled { core.stopWork() }
     for handler in handlers { handler() }
     for reaction in withdrawn { reaction.letGo() }
     var agenda = Agenda()
@@ -100,6 +101,14 @@ extension Core {
     if isUnwanted && cancelling { cancel() }
     return wasThere
   }
+
+  /// Nobody is going to ask for the outcome: a failure is no false alarm, and if the promise is to be
+  /// cancelled, it is unless somebody else wants it.
+  func disown(cancelling: Bool) {
+    let nobody = Reaction()
+    attach(nobody)
+    _ = withdraw(nobody, cancelling: cancelling)
+  }
 }
 
 /// The promises behind a combined one, until that is settled.
@@ -115,6 +124,13 @@ class Junction: @unchecked Sendable {
 
   /// Calls `body` for each promise that is waited for.
   func forEachSource(_ body: (Core, Reaction) -> Void) {}
+
+  /// Waits for none of them any more; they are not cancelled.
+  ///
+  /// Or what never ends would collect whatever it was ever combined in.
+  final func withdraw() {
+    forEachSource { _ = $0.withdraw($1, cancelling: false) }
+  }
 
   /// How far all of them together have come.
   var progress: Double { 0 }

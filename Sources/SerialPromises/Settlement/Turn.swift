@@ -27,6 +27,9 @@ final class Turn {
   @exclusivity(unchecked) private var first: Core?
   @exclusivity(unchecked) private var later = Fifo<Core>()
 
+  /// Whose next step runs after this turn, on its thread: the claim is this turn's to pass on.
+  @exclusivity(unchecked) var manager: PromiseManager?
+
   /// Has a promise looked at; only for whoever claimed that.
   static func schedule(_ core: Core) {
     if let current {
@@ -42,6 +45,7 @@ final class Turn {
       turn.first = first
       turn.later = later
       slot.with(turn) { turn.run() }
+      turn.manager.take()?.startTurn()
     }
   }
 

@@ -5,7 +5,16 @@
 final class AsyncCall: @unchecked Sendable {
   private let operation: @Sendable () async throws -> any Sendable
 
+  /// The steps that wait for this one: known here, not where the work will be started from.
+  private let waiting = RunningStep.thoseOfCaller
+
+  /// The thread that adds the step, while it does.
+  private var adder: ThreadIdentity?
   private var handle: StepHandle?
+
+  /// The step, once it runs.
+  private var step: RunningStep?
+  private var task = TaskInReach()
   private var isCancelled = false
   private var isDone = false
   private var result = Outcome.value(())
@@ -28,9 +37,12 @@ final class AsyncCall: @unchecked Sendable {
     named name: String?, on manager: PromiseManager,
     _ finish: @escaping @Sendable (Outcome) -> Void
   ) {
-    let handle = manager.add(Step(name) { then in self.run(then) })
+    // Without the lock: nobody else has this before it is added.
+    adder = ThreadIdentity()
+    let handle = manager.addSilently(Step(name) { then in self.run(then) })
     if case .over(let outcome) = handle.state { return finish(self.outcome(outcome)) }
     let isCancelled = withLock {
+      adder = nil
       self.handle = handle
       return self.isCancelled
     }
@@ -41,28 +53,67 @@ final class AsyncCall: @unchecked Sendable {
 
   /// The waiting task was cancelled: a step that waits never runs, one that runs is told.
   func cancel() {
-    let handle = withLock {
+    let (handle, step) = withLock {
       isCancelled = true
-      return self.handle
+      return (self.handle, self.step)
     }
-    handle?.cancel()
+    // On an idle manager the step runs before there is a handle.
+    if let step { step.cancel() } else { handle?.cancel() }
   }
 
   private func run(_ then: Then) {
-    let task = Task.startingHere { [self] in
-      await RunningStep.$current.withValue(then.runningStep) {
-        do { end(.value(try await operation()), then) } catch { end(.failure(error), then) }
+    let step = then.runningStep(in: waiting)
+    let (isCancelled, isCallersTurn) = withLock {
+      self.step = step
+      return (self.isCancelled, adder == ThreadIdentity())
+    }
+    if isCancelled {
+      // Told to the step too, or the failure policy would take this for a failure.
+      step.cancel()
+      return end(.failure(CancellationError()), then)
+    }
+    if isCallersTurn {
+      Task.startingHere { await self.work(in: step, then) }
+    } else {
+      // This thread may be in the task of another step, whose task-local values are not for this one.
+      Task.startingHereDetached { await self.work(in: step, then) }
+    }
+  }
+
+  private func work(in step: RunningStep, _ then: Then) async {
+    await withUnsafeCurrentTask { current in
+      // Before the work begins, which may be cancelled before it is suspended for the first time.
+      // Without the lock: nobody looks before the handler is registered.
+      task.enter(current)
+      then.onCancel { self.cancelTask() }
+      let outcome = await RunningStep.$current.withValue(step) {
+        do { return Outcome.value(try await operation()) } catch { return .failure(error) }
+      }
+      let mayEnd = withLock {
+        result = outcome
+        isDone = true
+        return task.leave()
+      }
+      if RunningStep.current == nil {
+        end(outcome, then)
+      } else {
+        // The caller may go on now: what runs here from now on is not what it waits for.
+        RunningStep.$current.withValue(nil) { end(outcome, then) }
+      }
+      guard !mayEnd else { return }
+      await withUnsafeContinuation { continuation in
+        if withLock({ task.leave(continuation) }) { continuation.resume() }
       }
     }
-    // Work that needed no wait is over, and so is the need to cancel it.
-    if withLock({ !isDone }) { then.onCancel { task.cancel() } }
+  }
+
+  private func cancelTask() {
+    guard let current = withLock({ task.beginCancel() }) else { return }
+    current.cancel()
+    withLock { task.endCancel() }?.resume()
   }
 
   private func end(_ outcome: Outcome, _ then: Then) {
-    withLock {
-      result = outcome
-      isDone = true
-    }
     if case .failure(let error) = outcome { then(error) } else { then() }
   }
 
@@ -71,5 +122,25 @@ final class AsyncCall: @unchecked Sendable {
     // Without a result the step was refused, cancelled, or ended by a grace period.
     if case .failed(let error) = outcome { return .failure(error) }
     return .failure(CancellationError())
+  }
+}
+
+extension Task where Failure == Never, Success == Void {
+  /// Starts a task on the calling thread if the system can: so tasks begin in the order of calling.
+  @discardableResult
+  static func startingHere(_ operation: @escaping @Sendable () async -> Void) -> Self {
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+      return Task.immediate(operation: operation)
+    }
+    return Task(operation: operation)
+  }
+
+  /// As `startingHere`, but the task has nothing of the one that the caller may be in.
+  static func startingHereDetached(_ operation: @escaping @Sendable () async -> Void) {
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+      _ = Task.immediateDetached(operation: operation)
+    } else {
+      _ = Task.detached(operation: operation)
+    }
   }
 }

@@ -84,4 +84,30 @@ struct ConcurrentlyTests {
     let all = when((0..<100_000).lazy.map { Promise.value($0) }, concurrently: 2)
     #expect(try await all.value.count == 100_000)
   }
+
+  // Fails if what the sequence was just making when it was stopped begins all the same, or is left
+  // to itself.
+  @Test("a promise that is pulled while all are cancelled never begins, and is cancelled")
+  func cancelWhilePulling() async {
+    let (log, all) = (Log<Int>(), Locked<Promise<[Int]>?>(nil))
+    let (made, held) = (Locked<[Promise<Int>]>([]), Locked<[Deferred<Int>]>([]))
+    let promises = (0..<10).lazy.map { index in
+      if index == 1 { all.withLock { $0 }?.cancel() }
+      let promise = Promise<Int> { deferred in
+        log.append(index)
+        held.withLock { $0.append(deferred) }
+        deferred.onCancel {}
+      }
+      made.withLock { $0.append(promise) }
+      return promise
+    }
+    let promise = when(promises, concurrently: 2)
+    all.withLock { $0 = promise }
+    promise.start()
+    #expect(log.all == [0])
+    let cancelled = "failed CancellationError()"
+    #expect(made.withLock { $0 }.map { text($0.state) } == [cancelled, cancelled])
+    all.withLock { $0 = nil }
+    held.withLock { $0.removeAll() }
+  }
 }

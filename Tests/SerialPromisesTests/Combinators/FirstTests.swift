@@ -92,4 +92,23 @@ struct FirstTests {
     #expect(log.all == [0.25, 0.5, 1])
     deferreds[1].fulfil(2)
   }
+
+  // Fails if what was decided while it was made waits at the others for ever.
+  @Test("a race that is decided while it is made leaves nothing at its losers")
+  func decidedWhileMade() {
+    let never = (0..<5_000).map { _ in Deferred<Int>() }
+    for _ in 0..<10 {
+      let (first, place) = (Deferred<Int>(), Locked<Watched?>(nil))
+      onThreads(2) { index in
+        if index == 0 {
+          // The race waits at the first, and not yet at most of the others.
+          while first.promise.core.withLock({ !$0.isLookedAt }) {}
+          return first.fulfil(1)
+        }
+        let race = Promise.race([first.promise] + never.map(\.promise))
+        place.withLock { $0 = Watched(race.core) }
+      }
+      #expect(place.withLock { $0?.isGone } == true)
+    }
+  }
 }

@@ -182,4 +182,41 @@ struct BackpressureTests {
     taken.call()
     #expect(text(waiting.state) == "succeeded")
   }
+
+  // Fails if `addWhenRoom` does not look whether its task is cancelled when there is room at once.
+  @Test("addWhenRoom in a cancelled task throws although there is room, and its step does not run")
+  func cancelledBeforeWithRoom() async {
+    let (manager, log, gate) = (PromiseManager(capacity: 1), Log<Int>(), Gate())
+    let adder = Task {
+      await gate.passed()
+      try await manager.addWhenRoom { then in
+        log.append(1)
+        then()
+      }
+    }
+    adder.cancel()
+    gate.open()
+    await #expect(throws: CancellationError.self) { try await adder.value }
+    #expect(log.count == 0)
+  }
+
+  // Fails if cancelling the adder reaches a step for which there was room: it would be given the
+  // handle of a step that was called off.
+  @Test("an adder that is cancelled when there is room has added its step")
+  func cancelledWithRoom() async throws {
+    let (manager, log, ready) = (PromiseManager(capacity: 1), Log<Bool>(), Gate())
+    let adder = Locked<Task<StepHandle, any Error>?>(nil)
+    let task = Task {
+      await ready.passed()
+      return try await manager.addWhenRoom { then in
+        adder.withLock { $0 }?.cancel()
+        log.append(then.isCancelled)
+        then()
+      }
+    }
+    adder.withLock { $0 = task }
+    ready.open()
+    #expect(text(await (try task.value).outcome) == "succeeded")
+    #expect(log.all == [false])
+  }
 }

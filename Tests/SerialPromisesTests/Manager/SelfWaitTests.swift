@@ -147,4 +147,62 @@ struct SelfWaitTests {
     await manager.idle()
     #expect(log.all == ["added"])
   }
+
+  // Fails if the mark is that of whoever runs the step, and not that of whoever asked for it.
+  @Test("a step is not taken to be in the step that ran before it")
+  func notWaiting() async throws {
+    let (first, second) = (PromiseManager(), PromiseManager())
+    let (began, goOn, end, done) = (Gate(), Gate(), Gate(), Gate())
+    let holder = Task {
+      try await second.run {
+        try await first.run {
+          began.open()
+          await goOn.passed()
+        }
+        await end.passed()
+      }
+    }
+    await began.passed()
+    let stranger = Task {
+      defer { done.open() }
+      return try await first.run { try await second.run { 42 } }
+    }
+    await first.waiting(1)
+    goOn.open()
+    while second.waitingCount == 0 && !done.isOpen { await Task.yield() }
+    end.open()
+    #expect(try await stranger.value == 42)
+    try await holder.value
+  }
+
+  // Fails, without an end, if the mark is lost when the step has to wait for its turn.
+  @Test("a step of a busy manager inside a step is known to be in both", .shows(Managing.selfWait))
+  func nestedRunOfBusy() async throws {
+    let (outer, inner, taken) = (PromiseManager(), PromiseManager(), Taken())
+    inner.add(taken.handler)
+    let task = Task {
+      try await outer.run("outer") {
+        try await inner.run {
+          _ = await #expect(throws: PromiseError.selfWait(step)) { try await outer.run {} }
+        }
+      }
+    }
+    await inner.waiting(1)
+    taken.call()
+    try await task.value
+  }
+
+  // Fails, without an end, if the work of a promise is not marked as its step's.
+  @Test("idle in the work of a promise that is a step is reported", .shows(Managing.selfWait))
+  func promise() async {
+    let reports = Reports()
+    let manager = PromiseManager(diagnostics: reports.place)
+    let handle = manager.add(
+      Promise {
+        await manager.idle()
+        return 1
+      })
+    #expect(text(await handle.outcome) == "succeeded")
+    #expect(reports.all == [.selfWait(StepIdentity(id: 1, name: nil))])
+  }
 }

@@ -96,4 +96,27 @@ struct PromiseTimeTests {
     #expect(await limited.outcome == "4")
     while clock.sleepers > 0 { await Task.yield() }
   }
+
+  // Fails, without an end, if a cold promise that was started, or what is made of it, is taken for one
+  // that has still to be started.
+  @Test(
+    "the time of a cold promise that was started begins at once", .shows(Promising.time),
+    arguments: 0..<5)
+  func started(way: Int) async {
+    let (begun, gate) = (Locked<[Deferred<Int>]>([]), Gate())
+    let cold = Promise<Int> { deferred in begun.withLock { $0.append(deferred) } }
+    let source =
+      switch way {
+      case 0: cold.start()
+      case 1: firstly { cold }
+      case 2: cold.start().then { $0 }.map { $0 }
+      case 3: when([cold.start()]).map { $0[0] }
+      default: cold.start().timeout(.seconds(60), clock: clock)
+      }
+    source.timeout(.seconds(5), clock: clock).catch { _ in gate.open() }
+    while clock.sleepers < (way == 4 ? 2 : 1) { await Task.yield() }
+    clock.advance(by: .seconds(5))
+    await gate.passed()
+    begun.withLock { $0.removeAll() }
+  }
 }

@@ -177,4 +177,33 @@ struct ChainWordsTests {
       #expect(await promise.then { $0 + index }.outcome == "\(1 + index)")
     }
   }
+
+  // Fails if a chain that is called off does not clean up, or does so again when its source ends.
+  @Test("cancelling a chain runs its finally, once", arguments: 0..<4)
+  func cleansUp(way: Int) async {
+    let (log, gate, source, clock) = (Log<Int>(), Gate(), Deferred<Int>(), ManualClock())
+    let cleanUp = { @Sendable in
+      log.append(way)
+      gate.open()
+      throw Failed()
+    }
+    let chain =
+      switch way {
+      case 0: source.promise.finally(cleanUp)
+      case 1: source.promise.finally(on: DispatchQueue(label: "clean up"), cleanUp)
+      case 2: source.promise.finally { () async throws in try cleanUp() }
+      default: source.promise.finally(cleanUp).map { $0 }.timeout(.seconds(1), clock: clock)
+      }
+    if way == 3 {
+      await clock.somebodySleeps()
+      clock.advance(by: .seconds(1))
+    } else {
+      #expect(chain.map { $0 }.cancel())
+      #expect(await chain.outcome == "failed CancellationError()")
+    }
+    await gate.passed()
+    source.fulfil(1)
+    await source.promise.told()
+    #expect(log.all == [way])
+  }
 }

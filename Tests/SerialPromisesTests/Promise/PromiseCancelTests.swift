@@ -236,4 +236,44 @@ struct PromiseCancelTests {
     #expect(await promise.outcome == "failed CancellationError()")
     #expect(log.count == 0)
   }
+
+  // Fails if the promise that a handler returns is left to itself when nobody waits for it any more.
+  @Test(
+    "cancelling a promise whose handler runs cancels the one that the handler returns",
+    arguments: [false, true])
+  func returnedTooLate(isShared: Bool) async {
+    let (reports, log, source) = (Reports(), Log<String>(), Deferred<Int>())
+    let inner = Deferred<Int>("inner", diagnostics: reports.place)
+    inner.onCancel { log.append("stop") }
+    let other = isShared ? inner.promise.map { $0 } : nil
+    let place = Locked<Promise<Int>?>(nil)
+    let outer = source.promise.then { _ in
+      place.withLock { $0 }?.cancel()
+      return inner.promise
+    }
+    place.withLock { $0 = outer }
+    source.fulfil(1)
+    await source.promise.told()
+    #expect(text(inner.promise.state) == (isShared ? "pending" : "failed CancellationError()"))
+    #expect(log.all == (isShared ? [] : ["stop"]))
+    if inner.tryFail(Failed()) { #expect(await other?.outcome == "failed Failed(number: 0)") }
+    #expect(reports.all.isEmpty)
+    place.withLock { $0 = nil }
+  }
+
+  // Fails if the way to cancel the task is there only when the handler has been suspended.
+  @Test("cancelling a promise reaches its handler's task before that is suspended")
+  func unsuspended() async {
+    let (log, source, place) = (Log<Bool>(), Deferred<Int>(), Locked<Promise<Int>?>(nil))
+    let promise = source.promise.then { value async in
+      place.withLock { $0 }?.cancel()
+      log.append(Task.isCancelled)
+      return value
+    }
+    place.withLock { $0 = promise }
+    source.fulfil(1)
+    await source.promise.told()
+    #expect(log.all == [true])
+    place.withLock { $0 = nil }
+  }
 }

@@ -139,4 +139,54 @@ struct PromiseStepTests {
     #expect(reports.all.count == 0)
     withExtendedLifetime(taken) {}
   }
+
+  // Fails, by stopping the program, if the next step runs while the end of the one before is being
+  // told: what it attaches to that promise then comes after it.
+  @Test("the step after a promise may wait for what it makes of that promise")
+  func waitInNextStep() async {
+    let (manager, log, deferred) = (PromiseManager(), Log<Int>(), Deferred<Int>())
+    manager.add(deferred.promise)
+    let next = manager.add { then in
+      do {
+        log.append(try deferred.promise.map { $0 + 1 }.wait())
+        then()
+      } catch { then(error) }
+    }
+    deferred.fulfil(1)
+    #expect(text(await next.outcome) == "succeeded")
+    #expect(log.all == [2])
+  }
+
+  // Fails, without an end, if the next step runs in the turn of the promise's handlers, which then
+  // have to wait for it: those that it makes runnable, or those that were attached after the step.
+  @Test("the step after a promise holds up no promise's handlers", arguments: [false, true])
+  func blockInNextStep(attachesBefore: Bool) async {
+    let (manager, deferred, told) = (PromiseManager(), Deferred<Int>(), Gate())
+    manager.add(deferred.promise)
+    let next = manager.add { then in
+      if !attachesBefore { Promise.value(5).fulfilled { _ in told.open() } }
+      told.block()
+      then()
+    }
+    if attachesBefore { deferred.promise.fulfilled { _ in told.open() } }
+    deferred.fulfil(1)
+    #expect(text(await next.outcome) == "succeeded")
+  }
+
+  // Fails with a stack overflow if the end of a promise's step runs the next one on its stack.
+  @Test("many promises, settled at once, are steps with constant stack")
+  func many() async {
+    let (manager, log) = (PromiseManager(), Log<Int>())
+    manager.pause()
+    for number in 0..<(isLong ? 100_000 : 5_000) {
+      manager.add(
+        Promise<Int> { resolve, _ in
+          log.append(number)
+          resolve(number)
+        })
+    }
+    manager.resume()
+    await manager.idle()
+    #expect(log.all == Array(0..<log.count) && log.count >= 5_000)
+  }
 }

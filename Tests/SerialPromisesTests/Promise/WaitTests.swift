@@ -162,4 +162,17 @@ struct WaitTests {
   private func message(_ result: ExitTest.Result?) -> String {
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
   }
+
+  // Fails, by the time limit, if `waitUntilIdle` does not pass on what waits for its thread.
+  @Test("waitUntilIdle in a promise's handler lets the handlers behind it run")
+  func untilIdle() async {
+    let (manager, taken) = (PromiseManager(), Taken())
+    manager.add(taken.handler)
+    let promise = Promise.value(1).then { value in
+      Promise.value(0).fulfilled { _ in taken.call() }
+      try manager.waitUntilIdle(timeout: .seconds(60))
+      return value
+    }
+    #expect(await promise.outcome == "1")
+  }
 }
