@@ -2,7 +2,8 @@ extension Promisable {
   /// Runs the step's handler again when it fails.
   ///
   /// The step is one step, and keeps its turn, however many attempts it takes; each gets a `then` of
-  /// its own. Cancelling it tells the attempt that runs, and ends the time between two attempts.
+  /// its own. Cancelling it tells the attempt that runs, and ends the time between two attempts. When
+  /// the step is over, by a time-out for instance, no further attempt is made.
   ///
   /// ```swift
   /// manager.add(upload.retry(2, delay: .milliseconds(1), backoff: .exponential))
@@ -59,8 +60,8 @@ private final class StepAttempts<C: Clock<Duration>>: Sendable {
     manager.pause()
     let handle = manager.add(attempt)
     handle.observe { outcome in self.ended(number, outcome) }
-    // The step may have been cancelled before there was anything to cancel here.
-    if then.isCancelled { handle.cancel() }
+    // The step may have been cancelled, or ended, before there was anything to cancel here.
+    if !then.isWanted { handle.cancel() }
     manager.resume()
   }
 
@@ -69,7 +70,8 @@ private final class StepAttempts<C: Clock<Duration>>: Sendable {
     case .succeeded: then()
     case .cancelled: then(CancellationError())
     case .failed(let error):
-      guard let pause = policy.pause(after: number, error), !then.isCancelled else {
+      // A step that is over is not cancelled any more: its work would go on beside the next steps.
+      guard then.isWanted, let pause = policy.pause(after: number, error) else {
         return then(policy.failure(after: number, error))
       }
       guard pause > .zero else { return begin(number + 1) }

@@ -105,6 +105,33 @@ struct StepRetryTests {
     #expect(log.count == 1)
   }
 
+  // Fails if the retry asks whether the step is cancelled, which it no longer is when it is over.
+  @Test(
+    "a step that was ended while an attempt ran makes no further one",
+    .shows(Managing.retry, Managing.neverTwo), arguments: [true, false])
+  func endedMeanwhile(_ isTimedOut: Bool) async {
+    let (queue, taken, log) = (DispatchQueue(label: "steps"), Taken(), Log<Int>())
+    let manager = PromiseManager(on: queue, diagnostics: reports.place)
+    let handler = taken.handler
+    let step = Step { then in
+      log.append(1)
+      handler(then)
+    }.retry(3)
+    let handle =
+      if isTimedOut { manager.add(step.timeout(.seconds(5), clock: clock)) } else {
+        manager.add(step)
+      }
+    await taken.gate.passed()
+    if !isTimedOut { handle.cancel(grace: .seconds(5), clock: clock) }
+    await clock.somebodySleeps()
+    clock.advance(by: .seconds(5))
+    _ = await handle.outcome
+    taken.call(Failed())
+    queue.sync {}
+    #expect(log.count == 1)
+    #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: nil))])
+  }
+
   // Fails if a dropped `then` hangs the step instead of failing the attempt.
   @Test("an attempt that drops its then has failed, and a second call is reported")
   func dropped() async {
