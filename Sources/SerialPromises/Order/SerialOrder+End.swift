@@ -19,8 +19,13 @@ extension SerialOrder {
   private mutating func endWatched(
     _ error: (any Error)?, _ consequences: inout Consequences?
   ) {
+    var error = error
     // A step that timed out has failed, whatever it says when it ends at last.
-    let error = timeOutError.take() ?? error
+    if let timeOutError = timeOutError.take() {
+      // What it says may hold somebody's objects, whose release may run their code.
+      if let error { consequences.needed.release(error) }
+      error = timeOutError
+    }
     let id = queue.first
     let slot = queue.firstSlot
     let segment = queue.firstSegment
