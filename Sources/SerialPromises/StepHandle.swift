@@ -195,7 +195,7 @@ extension Locked where State == SerialOrder {
   /// Ends a step without its `then` unless it is over within the time given.
   func endCancelled(_ id: Int, after grace: Duration, on clock: some Clock<Duration>) {
     Task {
-      try? await clock.sleep(for: grace)
+      try? await clock.sleep(for: grace.countable)
       let result = transition { $0.endCancelled(id: id, &$1) }
       if case .claimed(let manager?) = result { manager.continueElsewhere() }
     }

@@ -75,6 +75,14 @@ struct StepRetryTests {
     #expect(text(await handle.outcome) == "succeeded")
   }
 
+  // Fails if the delay is multiplied before it is compared: that overflows, and traps.
+  @Test("no delay and no backoff make a time that is too long to be counted")
+  func longest() {
+    let policy = RetryPolicy(
+      retries: 100, delay: .seconds(Int64.max), backoff: .exponential, condition: { _ in true })
+    #expect(policy.pause(after: 60, Failed()) == policy.pause(after: 1, Failed()))
+  }
+
   // Fails if the attempt is not told, or another one follows.
   @Test("cancelling tells the attempt that runs, and no other follows")
   func cancelRunning() async {

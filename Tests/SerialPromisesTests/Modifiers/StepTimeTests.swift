@@ -131,6 +131,38 @@ struct StepTimeTests {
     #expect(text(await handle.outcome).contains("dropped its `then`"))
   }
 
+  /// The system's clock, which tells when somebody sleeps and when nobody does.
+  private struct WatchedClock: Clock {
+    let began = Gate()
+    let ended = Gate()
+
+    var now: ContinuousClock.Instant { .now }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+      began.open()
+      defer { ended.open() }
+      try await ContinuousClock().sleep(until: deadline, tolerance: tolerance)
+    }
+  }
+
+  // Fails if the time reaches the clock as it is: the system's clock cannot count so far, and traps.
+  @Test("a time that is too long for any clock is for ever", arguments: [true, false])
+  func longest(_ isTimeOut: Bool) async {
+    let (manager, clock, taken) = (manager, WatchedClock(), Taken())
+    let step = Step(nil, taken.handler)
+    let longest = Duration.seconds(Int64.max)
+    if isTimeOut {
+      manager.add(step.timeout(longest, clock: clock))
+    } else {
+      manager.add(step.delay(longest, clock: clock)).cancel()
+    }
+    await clock.began.passed()
+    if isTimeOut { taken.call() }
+    await clock.ended.passed()
+    await manager.idle()
+  }
+
   // Fails if modifiers do not nest.
   @Test("modifiers may be put on top of one another, on any step")
   func nested() async {
