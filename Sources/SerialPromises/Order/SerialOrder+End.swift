@@ -42,8 +42,14 @@ extension SerialOrder {
       consequences.needed.release(cancelHandlers)
       cancelHandlers = []
     }
-    if let record = slot.pointee.record, !record.observers.isEmpty {
-      consequences.needed.tell(record.takeObservers(), outcome)
+    if let record = slot.pointee.record {
+      if !record.resumptions.isEmpty {
+        drop(record.resumptions, &consequences)
+        record.resumptions = []
+      }
+      if !record.observers.isEmpty {
+        consequences.needed.tell(record.takeObservers(), outcome)
+      }
     }
     if let feed, feed.isWatched { feed.ended(segment.identity(of: id), outcome) }
     queue.popFirst()

@@ -1,5 +1,3 @@
-import Dispatch
-
 /// Decides which step runs: the serial order as a pure state machine.
 ///
 /// It starts no thread, calls no handler and takes no lock; the manager locks, asks, unlocks and
@@ -18,8 +16,11 @@ struct SerialOrder {
     ///
     /// The next step has to wait for the rest of the handler too, or the two would overlap.
     case ended
-    /// The handler returned, and `then` is awaited. → claimed
+    /// The handler returned, and `then` is awaited. → resuming, claimed
     case away
+    /// The handler returned, another one of the same step is to run, and somebody has promised to
+    /// call `begin`. → handling, claimed
+    case resuming
   }
 
   /// What the thread that holds the claim does next.
@@ -27,6 +28,8 @@ struct SerialOrder {
     enum Move {
       /// Runs the handler, and reports `handlerReturned`.
       case run
+      /// Likewise, with a further handler of the step that runs.
+      case resume
       /// Asks `next` again, after releasing `spent`.
       case again
       /// Has done its share: has `next` asked elsewhere.
@@ -39,13 +42,16 @@ struct SerialOrder {
     var work: Work?
     var id = 0
 
+    /// What the step goes on with.
+    var resumption: Resumption?
+
     /// What is to be released after the lock: it may be the last reference to a manager, or to
     /// the error of a step.
     var spent: AnyObject?
   }
 
   enum ThenResult {
-    /// The handler has still to return.
+    /// Somebody else holds the claim, or will when the handler has returned.
     case counted
     /// The step is over; whoever called `then` holds the claim now, on behalf of the manager.
     case claimed(PromiseManager?)
@@ -57,7 +63,7 @@ struct SerialOrder {
   var queue = StepQueue()
 
   /// Keeps the manager alive as long as the queue is not at rest.
-  private var owner: PromiseManager?
+  private(set) var owner: PromiseManager?
 
   /// How many steps wait, without those that were cancelled.
   var waitingCount = 0
@@ -83,7 +89,7 @@ struct SerialOrder {
   private var turnThread: ThreadIdentity?
 
   /// How many handlers the claim's holder may still run before it hands over.
-  private var allowance = 0
+  var allowance = 0
 
   /// The first number that was given out since the queue was last idle.
   var idleMark = 1
@@ -104,7 +110,7 @@ struct SerialOrder {
   }
 
   /// Whether a step has begun and is not over.
-  var isRunning: Bool { phase == .handling || phase == .ended || phase == .away }
+  var isRunning: Bool { phase != .resting && phase != .claimed }
 
   /// Whether the running step's handler is on the stack of this thread.
   func isHandling(on thread: ThreadIdentity) -> Bool {
@@ -115,9 +121,6 @@ struct SerialOrder {
   var isIdle: Bool { !isRunning && waitingCount == 0 }
 
   var runningStep: StepIdentity? { isRunning ? firstStep : nil }
-
-  /// Where work of the running step goes on that comes back from elsewhere.
-  var handlerQueue: DispatchQueue { owner?.queue ?? .global() }
 
   /// The name of a step whose segment is still in the queue.
   func name(of id: Int) -> String? {
@@ -181,6 +184,11 @@ struct SerialOrder {
     allowance = extra + (includingWaiting ? waitingCount : 0)
   }
 
+  /// The first look of a turn: what the running step goes on with or, if none runs, the next one.
+  mutating func begin(_ consequences: inout Consequences?) -> Turn {
+    phase == .resuming ? resume() : next(&consequences)
+  }
+
   mutating func next(_ consequences: inout Consequences?) -> Turn {
     if let spent = skipCancelled() { return Turn(move: .again, spent: spent) }
     guard !isPaused, !queue.isEmpty else {
@@ -223,6 +231,10 @@ struct SerialOrder {
     case .away:
       end(error, &consequences)
       return .claimed(owner)
+    case .resuming:
+      end(error, &consequences)
+      // Whoever was to run the other handler has the claim.
+      return .counted
     case .resting, .claimed, .ended:
       isEndedByGrace = false
       return .late
@@ -284,6 +296,8 @@ struct SerialOrder {
       end(thenError.take(), &consequences)
     } else if continuation == .dropped {
       end(PromiseError.abandoned(firstStep), &consequences)
+    } else if isResumable {
+      return resume()
     } else {
       phase = .away
       return Turn(move: .leave)

@@ -38,7 +38,7 @@ final class Token: @unchecked Sendable {
     stage.store(Stage.onStack, ordering: .relaxed)
   }
 
-  /// The handler has returned: from now on a call goes on with the queue itself.
+  /// The first handler has returned: from now on a call goes on with the queue itself.
   ///
   /// - Returns: Whether `then` was called before.
   func handlerReturned() -> Bool {

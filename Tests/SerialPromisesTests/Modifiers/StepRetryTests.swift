@@ -75,6 +75,39 @@ struct StepRetryTests {
     #expect(text(await handle.outcome) == "succeeded")
   }
 
+  // Fails if the attempt runs all the same, or is kept, with what the step captured, by the turn that
+  // it never had, or is reported to have called `then` late.
+  @Test(
+    "nothing is left of a step that was ended as its next attempt was to begin",
+    .shows(Managing.retry), arguments: [true, false])
+  func endedAsAttemptBegins(_ isTimedOut: Bool) async {
+    let (queue, goOn, log) = (DispatchQueue(label: "steps"), Gate(), Log<Int>())
+    let (taken, gone) = (Taken(), Gate())
+    let manager = PromiseManager(on: queue, diagnostics: reports.place)
+    func add() -> StepHandle {
+      let (handler, sentinel) = (taken.handler, Sentinel { gone.open() })
+      let step = Step { then in
+        sentinel.touch()
+        log.append(1)
+        handler(then)
+      }
+      return manager.add(step.retry(3).timeout(.seconds(5), clock: clock))
+    }
+    let handle = add()
+    await taken.gate.passed()
+    await clock.somebodySleeps()
+    queue.async { goOn.block() }
+    taken.call(Failed())
+    taken.drop()
+    #expect(manager.order.withLock { $0.phase } == .resuming)
+    if isTimedOut { clock.advance(by: .seconds(5)) } else { handle.cancel() }
+    #expect(text(await handle.outcome).hasPrefix(isTimedOut ? "failed not done" : "cancelled"))
+    goOn.open()
+    await manager.idle()
+    await gone.passed()
+    #expect(log.count == 1 && reports.all.isEmpty)
+  }
+
   // Fails if the delay is multiplied before it is compared: that overflows, and traps.
   @Test("no delay and no backoff make a time that is too long to be counted")
   func longest() {

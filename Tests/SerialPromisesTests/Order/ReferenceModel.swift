@@ -7,6 +7,7 @@ enum OrderEvent: Hashable {
   case add, addWhenRoom
   case next(allowance: Int)
   case then(Int, Ending)
+  case goOn(Int)
   case returned(SerialOrder.Continuation, allowance: Int)
   case abandon(Int), cancel(Int), endCancelled(Int), timeOut(Int, waitsForThen: Bool)
   case cancelAll, pause, resume, close
@@ -58,6 +59,8 @@ struct ReferenceModel {
   /// The step's time was over, and its `then` is waited for.
   var isTimedOut = false
   var cancelHandlers = 0
+  /// How many further handlers the running step has.
+  var resumptions = 0
   var progress = 0.0
   var idleWaiters = 0
   /// The number of steps when the queue was last idle.
@@ -98,6 +101,7 @@ struct ReferenceModel {
     var line: [UInt8]
     var phase: SerialOrder.Phase
     var flags: [Bool]
+    var resumptions: Int
     var ending: OrderEvent.Ending?
     var progress: Double
   }
@@ -110,7 +114,7 @@ struct ReferenceModel {
         isPaused, isClosed, hasFailure, isAskedToStop, isEndedByGrace, isTimedOut,
         cancelHandlers > 0, idleWaiters > 0,
       ],
-      ending: ending, progress: progress)
+      resumptions: resumptions, ending: ending, progress: progress)
   }
 
   func isUnchanged(since before: Self) -> Bool {
