@@ -162,7 +162,8 @@ public struct StepHandle: Sendable {
   /// Cancels the step, and ends it without its `then` if it takes longer than a grace period.
   ///
   /// What the step started may still be running afterwards, beside the next step: only the step
-  /// knows how to stop it. Its handler must have returned before the next step can begin.
+  /// knows how to stop it. Its handler must have returned before the next step can begin, and a `then`
+  /// that is called before that still counts.
   ///
   /// ```swift
   /// let handle = manager.add { then in upload(file) { error in then(error) } }

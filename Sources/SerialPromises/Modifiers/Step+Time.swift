@@ -27,7 +27,8 @@ extension Promisable {
 
   /// Fails the step when it takes too long.
   ///
-  /// The step is told to cancel then. Without waiting for its `then`, the queue goes on as soon as
+  /// A `then` that is called in time counts, even if the handler returns later. Otherwise the step is
+  /// told to cancel when the time is over. Without waiting for its `then`, the queue goes on as soon as
   /// the handler has returned: **what the step started may still be running**, beside the next
   /// step, and a `then` that comes later is ignored and reported as
   /// ``Diagnostic/thenCalledLate(_:)``. Where that must not be, wait for it.
@@ -48,6 +49,7 @@ extension Promisable {
   ) -> Step {
     let handler = handler
     return Step(name) { then in
+      then.token.callUnderLock()
       // Holds no `then`, or a dropped one would not be noticed before the time is over.
       let timer = Timer(after: duration, on: clock) {
         [lock = then.token.lock, id = then.token.id] in

@@ -38,6 +38,7 @@ extension SerialOrder {
     let outcome = segment.outcome(of: id)
     if isCancelRequested || !cancelHandlers.isEmpty {
       isCancelRequested = false
+      isGraceOver = false
       // Their release may run somebody's code.
       consequences.needed.release(cancelHandlers)
       cancelHandlers = []

@@ -42,6 +42,11 @@ extension SerialOrder {
   /// Whether the running step has another handler to run.
   var isResumable: Bool { queue.firstSlot.pointee.record?.resumptions.isEmpty == false }
 
+  /// The first look of a turn: what the running step goes on with or, if none runs, the next one.
+  mutating func begin(_ consequences: inout Consequences?) -> Turn {
+    phase == .resuming ? resume() : next(&consequences)
+  }
+
   /// Runs the next handler of the running step, of which none is on the stack.
   mutating func resume() -> Turn {
     // Or a step that goes on with itself for ever would hold the thread.

@@ -85,7 +85,9 @@ struct SerialOrder {
   /// What the running step fails with, however it ends: its time was over.
   var timeOutError: PromiseError?
 
-  private var isEndedByGrace = false
+  /// Whether the running step is to end when its handler returns, unless `then` was called before.
+  var isGraceOver = false
+
   private var turnThread: ThreadIdentity?
 
   /// How many handlers the claim's holder may still run before it hands over.
@@ -184,11 +186,6 @@ struct SerialOrder {
     allowance = extra + (includingWaiting ? waitingCount : 0)
   }
 
-  /// The first look of a turn: what the running step goes on with or, if none runs, the next one.
-  mutating func begin(_ consequences: inout Consequences?) -> Turn {
-    phase == .resuming ? resume() : next(&consequences)
-  }
-
   mutating func next(_ consequences: inout Consequences?) -> Turn {
     if let spent = skipCancelled() { return Turn(move: .again, spent: spent) }
     guard !isPaused, !queue.isEmpty else {
@@ -236,7 +233,6 @@ struct SerialOrder {
       // Whoever was to run the other handler has the claim.
       return .counted
     case .resting, .claimed, .ended:
-      isEndedByGrace = false
       return .late
     }
   }
@@ -248,31 +244,30 @@ struct SerialOrder {
     return then(id: id, error: PromiseError.abandoned(firstStep), &consequences)
   }
 
-  /// Ends step `id` without its `then`, which will be late.
+  /// The grace period of step `id`, which was cancelled, is over: ends it without its `then`.
   mutating func endCancelled(id: Int, _ consequences: inout Consequences?) -> ThenResult {
-    guard isRunning(id) else { return .late }
-    return endForcibly(id: id, error: .cancelled(firstStep), &consequences)
+    guard isRunning(id), phase != .ended, isCancelRequested else { return .late }
+    if phase == .handling {
+      // A `then` that was called on the handler's stack has not taken the lock: whether it came is
+      // known when the handler returns, and until then nothing could end anyway.
+      isGraceOver = true
+      return .counted
+    }
+    return then(id: id, error: PromiseError.cancelled(firstStep), &consequences)
   }
 
   /// The time of step `id` is over: it is told to cancel, and fails.
   ///
-  /// With `waitsForThen`, it fails only when its `then` is called.
+  /// Only for a step whose `then` is called under the lock: what came first is decided here. With
+  /// `waitsForThen`, it fails only when its `then` is called.
   mutating func timeOut(
     id: Int, error: PromiseError, waitsForThen: Bool, _ consequences: inout Consequences?
   ) -> ThenResult {
     guard isRunning(id), phase != .ended else { return .late }
     requestCancel(&consequences)
-    guard waitsForThen else { return endForcibly(id: id, error: error, &consequences) }
+    guard waitsForThen else { return then(id: id, error: error, &consequences) }
     timeOutError = error
     return .counted
-  }
-
-  private mutating func endForcibly(
-    id: Int, error: PromiseError, _ consequences: inout Consequences?
-  ) -> ThenResult {
-    guard phase != .ended else { return .late }
-    isEndedByGrace = phase == .handling
-    return then(id: id, error: error, &consequences)
   }
 
   /// What is known of `then` when its handler returns.
@@ -287,13 +282,11 @@ struct SerialOrder {
   mutating func handlerReturned(
     _ continuation: Continuation, _ consequences: inout Consequences?
   ) -> Turn {
-    if isEndedByGrace {
-      isEndedByGrace = false
-      if continuation == .called { reportLate(&consequences) }
-    }
-    // Ended by a grace period, or called on another thread between the look at `then` and here.
+    // Timed out, or called on another thread between the look at `then` and here.
     if phase == .ended || continuation == .called {
       end(thenError.take(), &consequences)
+    } else if isGraceOver {
+      end(PromiseError.cancelled(firstStep), &consequences)
     } else if continuation == .dropped {
       end(PromiseError.abandoned(firstStep), &consequences)
     } else if isResumable {
@@ -303,11 +296,5 @@ struct SerialOrder {
       return Turn(move: .leave)
     }
     return next(&consequences)
-  }
-
-  private func reportLate(_ consequences: inout Consequences?) {
-    let place = diagnostics ?? .shared
-    let step = firstStep
-    consequences.needed.call { place.report(.thenCalledLate(step)) }
   }
 }

@@ -72,8 +72,8 @@ struct SelfWaitTests {
   // Fails if the handler is called anywhere but where the order knows of it.
   @Test(
     "waitUntilIdle in the handler of a delayed or retried step throws", .shows(Managing.selfWait),
-    arguments: StepTimeTests.Later.allCases)
-  func later(_ later: StepTimeTests.Later) async {
+    arguments: LaterHandlerTests.Later.allCases)
+  func later(_ later: LaterHandlerTests.Later) async {
     let (manager, clock, log) = (PromiseManager(), ManualClock(), Log<PromiseError?>())
     let step = Step("outer") { then in
       do throws(PromiseError) {

@@ -10,11 +10,7 @@ struct OrderUnderTest {
   private let lock: Locked<SerialOrder>
 
   init(policy: FailurePolicy, capacity: Int?, isWatched: Bool, lock: Locked<SerialOrder>) {
-    let place = Diagnostics { [told] diagnostic in
-      guard case .thenCalledLate(let step) = diagnostic else { return }
-      told.withLock { $0.append("late \(step.id)") }
-    }
-    order = SerialOrder(policy: policy, capacity: capacity, diagnostics: place)
+    order = SerialOrder(policy: policy, capacity: capacity)
     self.isWatched = isWatched
     self.lock = lock
     if isWatched { _ = order.listen(AsyncStream.makeStream(of: PromiseManager.Event.self).1) }

@@ -30,9 +30,10 @@ extension ReferenceModel {
     case .abandon(let id):
       return id == running && phase == .away ? then(id, .failure) : "late"
     case .endCancelled(let id):
-      guard id == running, phase != .ended else { return "late" }
-      isEndedByGrace = phase == .handling
-      return then(id, .cancellation)
+      guard id == running, phase != .ended, isAskedToStop else { return "late" }
+      guard phase == .handling else { return then(id, .cancellation) }
+      isGraceOver = true
+      return "counted"
     case .timeOut(let id, let waitsForThen):
       guard id == running, phase != .ended else { return "late" }
       askToStop()
@@ -40,7 +41,6 @@ extension ReferenceModel {
         isTimedOut = true
         return "counted"
       }
-      isEndedByGrace = phase == .handling
       return then(id, .failure)
     case .cancel(let id): return cancel(id)
     case .cancelAll: return cancelAll()
@@ -119,7 +119,6 @@ extension ReferenceModel {
 
   private mutating func then(_ id: Int, _ ending: OrderEvent.Ending) -> String {
     guard id == running, phase != .ended else {
-      if id == running { isEndedByGrace = false }
       return "late"
     }
     if phase == .away {
@@ -139,11 +138,10 @@ extension ReferenceModel {
     _ continuation: SerialOrder.Continuation, _ allowance: Int
   ) -> String {
     guard let id = running else { return "impossible" }
-    if isEndedByGrace, continuation == .called { told.append("late \(id)") }
-    isEndedByGrace = false
     switch (ending, continuation) {
     case (let ending?, _): end(id, ending)
     case (nil, .called): end(id, .success)
+    case _ where isGraceOver: end(id, .cancellation)
     case (nil, .dropped): end(id, .failure)
     case (nil, .awaited) where resumptions > 0: return resume(allowance)
     case (nil, .awaited):
@@ -166,7 +164,7 @@ extension ReferenceModel {
     if isWatched { told.append("\(id) \(stage)") }
     publish("finished \(id) \(stage)")
     (running, phase, progress, isAskedToStop, cancelHandlers) = (nil, .claimed, 0, false, 0)
-    isTimedOut = false
+    (isTimedOut, isGraceOver) = (false, false)
     told += Array(repeating: "dropped", count: resumptions)
     resumptions = 0
     guard stage == .failed else { return }

@@ -54,8 +54,8 @@ struct ReferenceModel {
   var hasFailure = false
   var ending: OrderEvent.Ending?
   var isAskedToStop = false
-  /// A grace period ended the step while its handler ran, and its `then` was not late yet.
-  var isEndedByGrace = false
+  /// A grace period was over while the step's handler ran.
+  var isGraceOver = false
   /// The step's time was over, and its `then` is waited for.
   var isTimedOut = false
   var cancelHandlers = 0
@@ -111,7 +111,7 @@ struct ReferenceModel {
     return Key(
       line: line, phase: phase,
       flags: [
-        isPaused, isClosed, hasFailure, isAskedToStop, isEndedByGrace, isTimedOut,
+        isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isTimedOut,
         cancelHandlers > 0, idleWaiters > 0,
       ],
       resumptions: resumptions, ending: ending, progress: progress)
