@@ -281,7 +281,7 @@ private final class StepEnd: Reaction, @unchecked Sendable {
     guard let manager = then.token.callLocked(source.failure) else { return }
     // Here, the next handler would run inside the turn: what it settles, and the rest that waits at
     // this promise, would come after it, and it would wait for that in vain.
-    if manager.queue == nil, let turn = Turn.current {
+    if manager.runsOnThisThread, let turn = Turn.current {
       turn.manager = manager
     } else {
       manager.startTurn()

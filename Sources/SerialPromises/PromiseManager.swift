@@ -32,8 +32,11 @@ import Dispatch
 /// `deinit` of anything that was handed in run.
 public final class PromiseManager: Sendable {
   let order: Locked<SerialOrder>
-  let queue: DispatchQueue?
+  private let queue: DispatchQueue?
   private let diagnostics: Diagnostics?
+
+  /// The step within which all handlers run, and which holds up another manager meanwhile.
+  private let host: Then?
 
   /// Makes a manager with nothing to do.
   ///
@@ -55,6 +58,17 @@ public final class PromiseManager: Sendable {
     order = Locked(SerialOrder(policy: policy, capacity: capacity, diagnostics: diagnostics))
     self.queue = queue
     self.diagnostics = diagnostics
+    host = nil
+  }
+
+  /// Makes a manager whose handlers are those of a step of another manager: they run where its
+  /// handlers do, and none begins when the step is over.
+  init(within host: Then) {
+    let diagnostics = host.token.lock.withLock { $0.diagnostics }
+    order = Locked(SerialOrder(diagnostics: diagnostics))
+    queue = nil
+    self.diagnostics = diagnostics
+    self.host = host
   }
 
   deinit {
@@ -150,16 +164,31 @@ public final class PromiseManager: Sendable {
 
   /// Does what the claim obliges to: runs what can run, here or where `on:` says.
   func startTurn() {
-    if let queue {
-      queue.async { self.drain() }
-    } else {
-      drain()
-    }
+    if runsOnThisThread { drain() } else { continueElsewhere() }
   }
+
+  /// Whether `startTurn` runs handlers before it returns.
+  var runsOnThisThread: Bool { queue == nil && host == nil }
 
   /// As `startTurn`, but not on this thread.
   func continueElsewhere() {
-    (queue ?? .global()).async { self.drain() }
+    if let host {
+      host.goOn(
+        { then in
+          // Asked here, because who cancels the host may not yet have come to tell this manager.
+          if then.isCancelled { self.dropTurn() } else { self.drain() }
+        }, orElse: { self.dropTurn() })
+    } else {
+      (queue ?? .global()).async { self.drain() }
+    }
+  }
+
+  /// The step within which this manager runs is cancelled or over: begins no work, and gives the claim
+  /// up.
+  private func dropTurn() {
+    // First, so that the turn finds nothing to run but what sees that it is cancelled.
+    cancelAll()
+    drain()
   }
 
   /// Runs one handler after another as long as each is over when it returns.
@@ -173,12 +202,14 @@ public final class PromiseManager: Sendable {
       } else {
         order.beginTurn(extra: 128, includingWaiting: false)
       }
-      return order.next(&consequences)
+      return order.begin(&consequences)
     }
     while true {
       switch turn.move {
       case .run:
         turn = run(turn, &token)
+      case .resume:
+        turn = resume(turn)
       case .again:
         turn = order.transition { $0.next(&$1) }
       case .handOver:
@@ -211,5 +242,17 @@ public final class PromiseManager: Sendable {
     // its `deinit` finds the step waiting for `then` and fails it.
     token = nil
     return turn
+  }
+
+  /// Runs a further handler of the step that runs.
+  @inline(never)
+  private func resume(_ turn: SerialOrder.Turn) -> SerialOrder.Turn {
+    guard let resumption = turn.resumption else { preconditionFailure("there is a handler to run") }
+    resumption.handler(resumption.then)
+    // Held until here, as a `then` that goes away while a handler is on the stack is not noticed.
+    return withExtendedLifetime(resumption) {
+      // Called it has been under the lock, since the first handler had returned: the order knows.
+      order.transition { $0.handlerReturned(.awaited, &$1) }
+    }
   }
 }

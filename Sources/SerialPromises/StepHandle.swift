@@ -162,7 +162,8 @@ public struct StepHandle: Sendable {
   /// Cancels the step, and ends it without its `then` if it takes longer than a grace period.
   ///
   /// What the step started may still be running afterwards, beside the next step: only the step
-  /// knows how to stop it. Its handler must have returned before the next step can begin.
+  /// knows how to stop it. Its handler must have returned before the next step can begin, and a `then`
+  /// that is called before that still counts.
   ///
   /// ```swift
   /// let handle = manager.add { then in upload(file) { error in then(error) } }
@@ -195,7 +196,7 @@ extension Locked where State == SerialOrder {
   /// Ends a step without its `then` unless it is over within the time given.
   func endCancelled(_ id: Int, after grace: Duration, on clock: some Clock<Duration>) {
     Task {
-      try? await clock.sleep(for: grace)
+      try? await clock.sleep(for: grace.countable)
       let result = transition { $0.endCancelled(id: id, &$1) }
       if case .claimed(let manager?) = result { manager.continueElsewhere() }
     }

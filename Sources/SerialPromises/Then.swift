@@ -67,6 +67,11 @@ public struct Then: Sendable {
     token.lock.withLock { $0.isRunning(token.id) && $0.isCancelRequested }
   }
 
+  /// Whether the step runs and has not been asked to stop.
+  var isWanted: Bool {
+    token.lock.withLock { $0.isRunning(token.id) && !$0.isCancelRequested }
+  }
+
   /// Reports how far the step has come.
   ///
   /// A fall, or a value outside 0…1, changes nothing and is reported as a ``Diagnostic``.

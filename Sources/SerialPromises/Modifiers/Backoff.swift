@@ -72,7 +72,7 @@ struct RetryPolicy: Sendable {
   func pause(after attempts: Int, _ error: any Error) -> Duration? {
     // Who calls the work off does not want it again.
     guard attempts <= retries, !(error is CancellationError), condition(error) else { return nil }
-    return delay * backoff.factor(after: attempts)
+    return delay.countable(times: backoff.factor(after: attempts))
   }
 
   /// The error to end with.

@@ -2,7 +2,9 @@ extension Promisable {
   /// Runs the step's handler again when it fails.
   ///
   /// The step is one step, and keeps its turn, however many attempts it takes; each gets a `then` of
-  /// its own. Cancelling it tells the attempt that runs, and ends the time between two attempts.
+  /// its own. Cancelling it tells the attempt that runs, and ends the time between two attempts. When
+  /// the step is over, by a time-out for instance, no further attempt is made. Each attempt's handler
+  /// is called where handlers run, and holds up the next step until it has returned.
   ///
   /// ```swift
   /// manager.add(upload.retry(2, delay: .milliseconds(1), backoff: .exponential))
@@ -41,14 +43,17 @@ private final class StepAttempts<C: Clock<Duration>>: Sendable {
   private let then: Then
   private let manager: PromiseManager
 
+  /// The last attempt whose handler was called.
+  private let begun = Locked(0)
+
   init(_ attempt: Step, _ policy: RetryPolicy, _ clock: C, _ then: Then) {
     self.attempt = attempt
     self.policy = policy
     self.clock = clock
     self.then = then
-    let (queue, diagnostics) = then.token.lock.withLock { ($0.handlerQueue, $0.diagnostics) }
-    // On a queue, so that an attempt never runs on the stack of the one before.
-    manager = PromiseManager(on: queue, diagnostics: diagnostics)
+    // Within the step, which is not over while an attempt's handler is on the stack, and begins
+    // each when that of the one before has returned.
+    manager = PromiseManager(within: then)
     // A further attempt counts when it has come further than those before.
     manager.order.withLock { $0.onProgress = { then.advance(to: $0) } }
     then.onCancel { [manager] in manager.cancelAll() }
@@ -57,23 +62,31 @@ private final class StepAttempts<C: Clock<Duration>>: Sendable {
   func begin(_ number: Int) {
     // Paused, so that its end is told on its own stack, and not here if it is over already.
     manager.pause()
-    let handle = manager.add(attempt)
+    let handle = manager.add(
+      Step(attempt.name) { [attempt, begun] then in
+        begun.withLock { $0 = number }
+        attempt.handler(then)
+      })
     handle.observe { outcome in self.ended(number, outcome) }
-    // The step may have been cancelled before there was anything to cancel here.
-    if then.isCancelled { handle.cancel() }
+    // The step may have been cancelled, or ended, before there was anything to cancel here.
+    if !then.isWanted { handle.cancel() }
     manager.resume()
   }
 
   private func ended(_ number: Int, _ outcome: StepOutcome) {
     switch outcome {
     case .succeeded: then()
+    case .cancelled where begun.withLock({ $0 < number }):
+      // Not by `then`: a step that is over has no attempt that could have called it late.
+      then.token.lock.endUnbegun(then.token.id)
     case .cancelled: then(CancellationError())
     case .failed(let error):
-      guard let pause = policy.pause(after: number, error), !then.isCancelled else {
+      // A step that is over is not cancelled any more: its work would go on beside the next steps.
+      guard then.isWanted, let pause = policy.pause(after: number, error) else {
         return then(policy.failure(after: number, error))
       }
       guard pause > .zero else { return begin(number + 1) }
-      then.pause(pause, clock) { self.begin(number + 1) }
+      then.pause(pause, clock) { _ in self.begin(number + 1) }
     }
   }
 }

@@ -2,7 +2,8 @@ extension Promisable {
   /// Lets some time pass before the step's work begins.
   ///
   /// The step takes its place in the queue meanwhile. Cancelled during that time, it ends without
-  /// having begun its work.
+  /// having begun its work. When the time is over, its handler is called where handlers run, and
+  /// holds up the next step until it has returned.
   ///
   /// ```swift
   /// manager.add(download.delay(.milliseconds(5)))
@@ -17,13 +18,17 @@ extension Promisable {
   ) -> Step {
     let handler = handler
     return Step(name) { then in
-      then.pause(duration, clock) { handler(then) }
+      then.pause(duration, clock) { then in
+        // It may have been cancelled when the time was over, and the work had not begun.
+        if then.isCancelled { then(CancellationError()) } else { handler(then) }
+      }
     }
   }
 
   /// Fails the step when it takes too long.
   ///
-  /// The step is told to cancel then. Without waiting for its `then`, the queue goes on as soon as
+  /// A `then` that is called in time counts, even if the handler returns later. Otherwise the step is
+  /// told to cancel when the time is over. Without waiting for its `then`, the queue goes on as soon as
   /// the handler has returned: **what the step started may still be running**, beside the next
   /// step, and a `then` that comes later is ignored and reported as
   /// ``Diagnostic/thenCalledLate(_:)``. Where that must not be, wait for it.
@@ -44,6 +49,7 @@ extension Promisable {
   ) -> Step {
     let handler = handler
     return Step(name) { then in
+      then.token.callUnderLock()
       // Holds no `then`, or a dropped one would not be noticed before the time is over.
       let timer = Timer(after: duration, on: clock) {
         [lock = then.token.lock, id = then.token.id] in
@@ -59,9 +65,9 @@ extension Promisable {
 }
 
 extension Then {
-  /// Goes on after some time, where handlers run, unless the step is cancelled before: then it ends.
+  /// Goes on after some time, unless the step is cancelled before: then it ends.
   func pause(
-    _ duration: Duration, _ clock: some Clock<Duration>, _ goOn: @escaping @Sendable () -> Void
+    _ duration: Duration, _ clock: some Clock<Duration>, _ handler: @escaping Promisable.Handler
   ) {
     let isClaimed = Locked(false)
     let claim = { @Sendable in
@@ -70,14 +76,26 @@ extension Then {
         return !isClaimed
       }
     }
-    let queue = token.lock.withLock { $0.handlerQueue }
-    let timer = Timer(after: duration, on: clock) { if claim() { queue.async(execute: goOn) } }
+    let timer = Timer(after: duration, on: clock) { if claim() { goOn(handler) } }
     // Holds no `then`, or one that is dropped after the pause would not be noticed.
     onCancel { [lock = token.lock, id = token.id] in
       guard claim() else { return }
       timer.cancel()
-      lock.endPaused(id)
+      lock.endUnbegun(id)
     }
+  }
+
+  /// Goes on with another handler when none of the step is on the stack, where handlers run.
+  ///
+  /// - Parameters:
+  ///   - handler: Runs as the step's own: the next step waits for it to return.
+  ///   - drop: Called instead when the step is over before.
+  func goOn(
+    _ handler: @escaping Promisable.Handler, orElse drop: @escaping @Sendable () -> Void = {}
+  ) {
+    let resumption = Resumption(handler, self, orElse: drop)
+    let result = token.lock.transition { $0.goOn(id: token.id, resumption, &$1) }
+    if case .claimed(let manager?) = result { manager.continueElsewhere() }
   }
 
   /// Keeps an object until the step is over.
@@ -93,15 +111,15 @@ extension Then {
 
 extension Locked where State == SerialOrder {
   /// The time of a running step is over.
-  fileprivate func timeOut(_ id: Int, _ error: PromiseError, waitsForThen: Bool) {
+  func timeOut(_ id: Int, _ error: PromiseError, waitsForThen: Bool) {
     let result = transition {
       $0.timeOut(id: id, error: error, waitsForThen: waitsForThen, &$1)
     }
     if case .claimed(let manager?) = result { manager.continueElsewhere() }
   }
 
-  /// A step was cancelled before it had begun its work.
-  fileprivate func endPaused(_ id: Int) {
+  /// A step was cancelled before it had begun its work, or began it again.
+  func endUnbegun(_ id: Int) {
     let result = transition { $0.then(id: id, error: CancellationError(), &$1) }
     if case .claimed(let manager?) = result { manager.continueElsewhere() }
   }

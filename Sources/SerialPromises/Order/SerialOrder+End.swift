@@ -19,8 +19,13 @@ extension SerialOrder {
   private mutating func endWatched(
     _ error: (any Error)?, _ consequences: inout Consequences?
   ) {
+    var error = error
     // A step that timed out has failed, whatever it says when it ends at last.
-    let error = timeOutError.take() ?? error
+    if let timeOutError = timeOutError.take() {
+      // What it says may hold somebody's objects, whose release may run their code.
+      if let error { consequences.needed.release(error) }
+      error = timeOutError
+    }
     let id = queue.first
     let slot = queue.firstSlot
     let segment = queue.firstSegment
@@ -33,12 +38,19 @@ extension SerialOrder {
     let outcome = segment.outcome(of: id)
     if isCancelRequested || !cancelHandlers.isEmpty {
       isCancelRequested = false
+      isGraceOver = false
       // Their release may run somebody's code.
       consequences.needed.release(cancelHandlers)
       cancelHandlers = []
     }
-    if let record = slot.pointee.record, !record.observers.isEmpty {
-      consequences.needed.tell(record.takeObservers(), outcome)
+    if let record = slot.pointee.record {
+      if !record.resumptions.isEmpty {
+        drop(record.resumptions, &consequences)
+        record.resumptions = []
+      }
+      if !record.observers.isEmpty {
+        consequences.needed.tell(record.takeObservers(), outcome)
+      }
     }
     if let feed, feed.isWatched { feed.ended(segment.identity(of: id), outcome) }
     queue.popFirst()

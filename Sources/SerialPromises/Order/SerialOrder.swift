@@ -1,5 +1,3 @@
-import Dispatch
-
 /// Decides which step runs: the serial order as a pure state machine.
 ///
 /// It starts no thread, calls no handler and takes no lock; the manager locks, asks, unlocks and
@@ -18,8 +16,11 @@ struct SerialOrder {
     ///
     /// The next step has to wait for the rest of the handler too, or the two would overlap.
     case ended
-    /// The handler returned, and `then` is awaited. → claimed
+    /// The handler returned, and `then` is awaited. → resuming, claimed
     case away
+    /// The handler returned, another one of the same step is to run, and somebody has promised to
+    /// call `begin`. → handling, claimed
+    case resuming
   }
 
   /// What the thread that holds the claim does next.
@@ -27,6 +28,8 @@ struct SerialOrder {
     enum Move {
       /// Runs the handler, and reports `handlerReturned`.
       case run
+      /// Likewise, with a further handler of the step that runs.
+      case resume
       /// Asks `next` again, after releasing `spent`.
       case again
       /// Has done its share: has `next` asked elsewhere.
@@ -39,13 +42,16 @@ struct SerialOrder {
     var work: Work?
     var id = 0
 
+    /// What the step goes on with.
+    var resumption: Resumption?
+
     /// What is to be released after the lock: it may be the last reference to a manager, or to
     /// the error of a step.
     var spent: AnyObject?
   }
 
   enum ThenResult {
-    /// The handler has still to return.
+    /// Somebody else holds the claim, or will when the handler has returned.
     case counted
     /// The step is over; whoever called `then` holds the claim now, on behalf of the manager.
     case claimed(PromiseManager?)
@@ -57,7 +63,7 @@ struct SerialOrder {
   var queue = StepQueue()
 
   /// Keeps the manager alive as long as the queue is not at rest.
-  private var owner: PromiseManager?
+  private(set) var owner: PromiseManager?
 
   /// How many steps wait, without those that were cancelled.
   var waitingCount = 0
@@ -79,11 +85,13 @@ struct SerialOrder {
   /// What the running step fails with, however it ends: its time was over.
   var timeOutError: PromiseError?
 
-  private var isEndedByGrace = false
+  /// Whether the running step is to end when its handler returns, unless `then` was called before.
+  var isGraceOver = false
+
   private var turnThread: ThreadIdentity?
 
   /// How many handlers the claim's holder may still run before it hands over.
-  private var allowance = 0
+  var allowance = 0
 
   /// The first number that was given out since the queue was last idle.
   var idleMark = 1
@@ -104,7 +112,7 @@ struct SerialOrder {
   }
 
   /// Whether a step has begun and is not over.
-  var isRunning: Bool { phase == .handling || phase == .ended || phase == .away }
+  var isRunning: Bool { phase != .resting && phase != .claimed }
 
   /// Whether the running step's handler is on the stack of this thread.
   func isHandling(on thread: ThreadIdentity) -> Bool {
@@ -115,9 +123,6 @@ struct SerialOrder {
   var isIdle: Bool { !isRunning && waitingCount == 0 }
 
   var runningStep: StepIdentity? { isRunning ? firstStep : nil }
-
-  /// Where work of the running step goes on that comes back from elsewhere.
-  var handlerQueue: DispatchQueue { owner?.queue ?? .global() }
 
   /// The name of a step whose segment is still in the queue.
   func name(of id: Int) -> String? {
@@ -223,8 +228,11 @@ struct SerialOrder {
     case .away:
       end(error, &consequences)
       return .claimed(owner)
+    case .resuming:
+      end(error, &consequences)
+      // Whoever was to run the other handler has the claim.
+      return .counted
     case .resting, .claimed, .ended:
-      isEndedByGrace = false
       return .late
     }
   }
@@ -236,31 +244,30 @@ struct SerialOrder {
     return then(id: id, error: PromiseError.abandoned(firstStep), &consequences)
   }
 
-  /// Ends step `id` without its `then`, which will be late.
+  /// The grace period of step `id`, which was cancelled, is over: ends it without its `then`.
   mutating func endCancelled(id: Int, _ consequences: inout Consequences?) -> ThenResult {
-    guard isRunning(id) else { return .late }
-    return endForcibly(id: id, error: .cancelled(firstStep), &consequences)
+    guard isRunning(id), phase != .ended, isCancelRequested else { return .late }
+    if phase == .handling {
+      // A `then` that was called on the handler's stack has not taken the lock: whether it came is
+      // known when the handler returns, and until then nothing could end anyway.
+      isGraceOver = true
+      return .counted
+    }
+    return then(id: id, error: PromiseError.cancelled(firstStep), &consequences)
   }
 
   /// The time of step `id` is over: it is told to cancel, and fails.
   ///
-  /// With `waitsForThen`, it fails only when its `then` is called.
+  /// Only for a step whose `then` is called under the lock: what came first is decided here. With
+  /// `waitsForThen`, it fails only when its `then` is called.
   mutating func timeOut(
     id: Int, error: PromiseError, waitsForThen: Bool, _ consequences: inout Consequences?
   ) -> ThenResult {
     guard isRunning(id), phase != .ended else { return .late }
     requestCancel(&consequences)
-    guard waitsForThen else { return endForcibly(id: id, error: error, &consequences) }
+    guard waitsForThen else { return then(id: id, error: error, &consequences) }
     timeOutError = error
     return .counted
-  }
-
-  private mutating func endForcibly(
-    id: Int, error: PromiseError, _ consequences: inout Consequences?
-  ) -> ThenResult {
-    guard phase != .ended else { return .late }
-    isEndedByGrace = phase == .handling
-    return then(id: id, error: error, &consequences)
   }
 
   /// What is known of `then` when its handler returns.
@@ -275,25 +282,19 @@ struct SerialOrder {
   mutating func handlerReturned(
     _ continuation: Continuation, _ consequences: inout Consequences?
   ) -> Turn {
-    if isEndedByGrace {
-      isEndedByGrace = false
-      if continuation == .called { reportLate(&consequences) }
-    }
-    // Ended by a grace period, or called on another thread between the look at `then` and here.
+    // Timed out, or called on another thread between the look at `then` and here.
     if phase == .ended || continuation == .called {
       end(thenError.take(), &consequences)
+    } else if isGraceOver {
+      end(PromiseError.cancelled(firstStep), &consequences)
     } else if continuation == .dropped {
       end(PromiseError.abandoned(firstStep), &consequences)
+    } else if isResumable {
+      return resume()
     } else {
       phase = .away
       return Turn(move: .leave)
     }
     return next(&consequences)
-  }
-
-  private func reportLate(_ consequences: inout Consequences?) {
-    let place = diagnostics ?? .shared
-    let step = firstStep
-    consequences.needed.call { place.report(.thenCalledLate(step)) }
   }
 }

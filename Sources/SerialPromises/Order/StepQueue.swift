@@ -25,11 +25,14 @@ struct Slot {
   }
 }
 
-/// What only named, watched, failed or parked steps have.
+/// What only named, watched, failed, parked or resumed steps have.
 final class StepRecord {
   var name: String?
   var error: (any Error)?
   var observers: [@Sendable (StepOutcome) -> Void] = []
+
+  /// What the running step goes on with, one after another.
+  var resumptions: [Resumption] = []
 
   /// Tells an adder that waits for room: true when there is some, false when it is not needed.
   var admitted: (@Sendable (_ hasRoom: Bool) -> Void)?

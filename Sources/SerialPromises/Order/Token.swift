@@ -11,7 +11,7 @@ final class Token: @unchecked Sendable {
   private enum Stage {
     /// By the drain, which looks when the handler returns. → called, away
     static let onStack: UInt8 = 0
-    /// By nobody: the handler has returned, and the call has to go on with the queue. → called
+    /// By nobody: the call has to tell the order, and to go on with the queue. → called
     static let away: UInt8 = 1
     /// No more.
     static let called: UInt8 = 2
@@ -38,13 +38,22 @@ final class Token: @unchecked Sendable {
     stage.store(Stage.onStack, ordering: .relaxed)
   }
 
-  /// The handler has returned: from now on a call goes on with the queue itself.
+  /// The first handler has returned: from now on a call goes on with the queue itself.
   ///
   /// - Returns: Whether `then` was called before.
   func handlerReturned() -> Bool {
     let (_, found) = stage.compareExchange(
       expected: Stage.onStack, desired: Stage.away, ordering: .acquiringAndReleasing)
     return found == Stage.called
+  }
+
+  /// Has the order know of a call when it comes, and not when the handler returns.
+  ///
+  /// For a step with a time limit: or a call in time would be overruled by the limit if that ends
+  /// while the handler is still on the stack.
+  func callUnderLock() {
+    _ = stage.compareExchange(
+      expected: Stage.onStack, desired: Stage.away, ordering: .acquiringAndReleasing)
   }
 
   /// Whether `then` was called; only when nobody else holds the token any more.

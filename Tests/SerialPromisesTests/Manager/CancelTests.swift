@@ -179,7 +179,7 @@ struct CancelTests {
       for handle in steps.all { handle.cancel(grace: .seconds(1), clock: clock) }
       await clock.slept.passed()
       clock.advance(by: .seconds(1))
-      while manager.order.withLock({ $0.phase }) != .ended { await Task.yield() }
+      while !manager.order.withLock({ $0.isGraceOver }) { await Task.yield() }
       #expect(log.count == 0)
       goOn.open()
       done.open()

@@ -132,6 +132,27 @@ import Testing
     #expect(reentry.log.count == 2, "that of the first call, with its segment")
   }
 
+  // Fails if the error is replaced by the time-out's inside the transition, with nobody to keep it.
+  @Test("an error that comes after the time is over may use the manager when it goes away")
+  func replacedError() async {
+    let (manager, clock, told) = (PromiseManager(), ManualClock(), Gate())
+    let reentry = Reentry(manager)
+    let step = Step { [reentry] then in
+      then.onCancel { told.open() }
+      clock.slept.block()
+      clock.advance(by: .seconds(5))
+      told.block()
+      then(reentry.sentinel.asError)
+    }
+    await withCheckedContinuation { continuation in
+      onOwnThread {
+        manager.add(step.timeout(.seconds(5), waitsForThen: true, clock: clock))
+        continuation.resume()
+      }
+    }
+    #expect(reentry.log.count == 1)
+  }
+
   // Fails if the failure that stopped the manager is released inside `resume`'s transition, or
   // inside the one that puts another in its place.
   @Test("the failure that stopped the manager may use it when it is forgotten")

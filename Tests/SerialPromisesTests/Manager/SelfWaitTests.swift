@@ -69,6 +69,28 @@ struct SelfWaitTests {
     #expect(throws: Never.self) { try manager.waitUntilIdle() }
   }
 
+  // Fails if the handler is called anywhere but where the order knows of it.
+  @Test(
+    "waitUntilIdle in the handler of a delayed or retried step throws", .shows(Managing.selfWait),
+    arguments: LaterHandlerTests.Later.allCases)
+  func later(_ later: LaterHandlerTests.Later) async {
+    let (manager, clock, log) = (PromiseManager(), ManualClock(), Log<PromiseError?>())
+    let step = Step("outer") { then in
+      do throws(PromiseError) {
+        try manager.waitUntilIdle()
+        log.append(nil)
+      } catch { log.append(error) }
+      then()
+    }
+    manager.add(later.applied(to: step, clock))
+    if later != .retried {
+      await clock.somebodySleeps()
+      clock.advance(by: .seconds(3))
+    }
+    await manager.idle()
+    #expect(log.all == [.selfWait(self.step)])
+  }
+
   // Fails if only the innermost handler of a thread is known.
   @Test("waitUntilIdle throws in a handler of another manager that runs inside a handler")
   func nested() {

@@ -75,6 +75,47 @@ struct StepRetryTests {
     #expect(text(await handle.outcome) == "succeeded")
   }
 
+  // Fails if the attempt runs all the same, or is kept, with what the step captured, by the turn that
+  // it never had, or is reported to have called `then` late.
+  @Test(
+    "nothing is left of a step that was ended as its next attempt was to begin",
+    .shows(Managing.retry), arguments: [true, false])
+  func endedAsAttemptBegins(_ isTimedOut: Bool) async {
+    let (queue, goOn, log) = (DispatchQueue(label: "steps"), Gate(), Log<Int>())
+    let (taken, gone) = (Taken(), Gate())
+    let manager = PromiseManager(on: queue, diagnostics: reports.place)
+    func add() -> StepHandle {
+      let (handler, sentinel) = (taken.handler, Sentinel { gone.open() })
+      let step = Step { then in
+        sentinel.touch()
+        log.append(1)
+        handler(then)
+      }
+      return manager.add(step.retry(3).timeout(.seconds(5), clock: clock))
+    }
+    let handle = add()
+    await taken.gate.passed()
+    await clock.somebodySleeps()
+    queue.async { goOn.block() }
+    taken.call(Failed())
+    taken.drop()
+    #expect(manager.order.withLock { $0.phase } == .resuming)
+    if isTimedOut { clock.advance(by: .seconds(5)) } else { handle.cancel() }
+    #expect(text(await handle.outcome).hasPrefix(isTimedOut ? "failed not done" : "cancelled"))
+    goOn.open()
+    await manager.idle()
+    await gone.passed()
+    #expect(log.count == 1 && reports.all.isEmpty)
+  }
+
+  // Fails if the delay is multiplied before it is compared: that overflows, and traps.
+  @Test("no delay and no backoff make a time that is too long to be counted")
+  func longest() {
+    let policy = RetryPolicy(
+      retries: 100, delay: .seconds(Int64.max), backoff: .exponential, condition: { _ in true })
+    #expect(policy.pause(after: 60, Failed()) == policy.pause(after: 1, Failed()))
+  }
+
   // Fails if the attempt is not told, or another one follows.
   @Test("cancelling tells the attempt that runs, and no other follows")
   func cancelRunning() async {
@@ -103,6 +144,33 @@ struct StepRetryTests {
     handle.cancel()
     #expect(text(await handle.outcome) == "cancelled")
     #expect(log.count == 1)
+  }
+
+  // Fails if the retry asks whether the step is cancelled, which it no longer is when it is over.
+  @Test(
+    "a step that was ended while an attempt ran makes no further one",
+    .shows(Managing.retry, Managing.neverTwo), arguments: [true, false])
+  func endedMeanwhile(_ isTimedOut: Bool) async {
+    let (queue, taken, log) = (DispatchQueue(label: "steps"), Taken(), Log<Int>())
+    let manager = PromiseManager(on: queue, diagnostics: reports.place)
+    let handler = taken.handler
+    let step = Step { then in
+      log.append(1)
+      handler(then)
+    }.retry(3)
+    let handle =
+      if isTimedOut { manager.add(step.timeout(.seconds(5), clock: clock)) } else {
+        manager.add(step)
+      }
+    await taken.gate.passed()
+    if !isTimedOut { handle.cancel(grace: .seconds(5), clock: clock) }
+    await clock.somebodySleeps()
+    clock.advance(by: .seconds(5))
+    _ = await handle.outcome
+    taken.call(Failed())
+    queue.sync {}
+    #expect(log.count == 1)
+    #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: nil))])
   }
 
   // Fails if a dropped `then` hangs the step instead of failing the attempt.

@@ -131,6 +131,81 @@ struct StepTimeTests {
     #expect(text(await handle.outcome).contains("dropped its `then`"))
   }
 
+  // Fails if the time limit's `then` does not take the lock, or a grace period that is over decides
+  // before the handler has returned.
+  @Test(
+    "a then that is called in time counts, although its handler takes longer",
+    .shows(Managing.timeout, Managing.grace), arguments: [nil, Failed()], [true, false])
+  func inTimeOnStack(_ error: Failed?, _ isTimeOut: Bool) {
+    let manager = manager
+    let step = Step { then in
+      then(error)
+      // What the timer does when the time is over.
+      if isTimeOut {
+        manager.order.timeOut(1, .timedOut(.seconds(5)), waitsForThen: false)
+      } else {
+        manager.cancelAll()
+        _ = manager.order.transition { $0.endCancelled(id: 1, &$1) }
+      }
+    }
+    let handle = manager.add(isTimeOut ? step.timeout(.seconds(5), clock: clock) : step)
+    #expect(text(handle.state) == (error == nil ? "succeeded" : "failed Failed(number: 0)"))
+    #expect(reports.all.isEmpty)
+  }
+
+  // Fails if a call on the stack counts after the time is over, or does not after a grace period.
+  @Test(
+    "a then on the stack is late after a time limit, and counts after a grace period",
+    .shows(Managing.lateThen, Managing.grace), arguments: [true, false])
+  func lateOnStack(_ isTimeOut: Bool) {
+    let manager = manager
+    let step = Step { then in
+      if isTimeOut {
+        manager.order.timeOut(1, .timedOut(.seconds(5)), waitsForThen: false)
+      } else {
+        manager.cancelAll()
+        _ = manager.order.transition { $0.endCancelled(id: 1, &$1) }
+      }
+      then()
+    }
+    let handle = manager.add(isTimeOut ? step.timeout(.seconds(5), clock: clock) : step)
+    #expect(text(handle.state).hasPrefix(isTimeOut ? "failed not done" : "succeeded"))
+    #expect(
+      reports.all == (isTimeOut ? [.thenCalledLate(StepIdentity(id: 1, name: nil))] : []))
+  }
+
+  /// The system's clock, which tells when somebody sleeps and when nobody does.
+  private struct WatchedClock: Clock {
+    let began = Gate()
+    let ended = Gate()
+
+    var now: ContinuousClock.Instant { .now }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+      began.open()
+      defer { ended.open() }
+      try await ContinuousClock().sleep(until: deadline, tolerance: tolerance)
+    }
+  }
+
+  // Fails if the time reaches the clock as it is: the system's clock cannot count so far, and traps.
+  @Test("a time that is too long for any clock is for ever", arguments: [true, false])
+  func longest(_ isTimeOut: Bool) async {
+    let (manager, clock, taken) = (manager, WatchedClock(), Taken())
+    let step = Step(nil, taken.handler)
+    let longest = Duration.seconds(Int64.max)
+    if isTimeOut {
+      manager.add(step.timeout(longest, clock: clock))
+    } else {
+      manager.add(step.delay(longest, clock: clock)).cancel()
+    }
+    await clock.began.passed()
+    if isTimeOut { taken.call() }
+    await clock.ended.passed()
+    await manager.idle()
+  }
+
   // Fails if modifiers do not nest.
   @Test("modifiers may be put on top of one another, on any step")
   func nested() async {

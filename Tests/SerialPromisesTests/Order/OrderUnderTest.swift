@@ -10,11 +10,7 @@ struct OrderUnderTest {
   private let lock: Locked<SerialOrder>
 
   init(policy: FailurePolicy, capacity: Int?, isWatched: Bool, lock: Locked<SerialOrder>) {
-    let place = Diagnostics { [told] diagnostic in
-      guard case .thenCalledLate(let step) = diagnostic else { return }
-      told.withLock { $0.append("late \(step.id)") }
-    }
-    order = SerialOrder(policy: policy, capacity: capacity, diagnostics: place)
+    order = SerialOrder(policy: policy, capacity: capacity)
     self.isWatched = isWatched
     self.lock = lock
     if isWatched { _ = order.listen(AsyncStream.makeStream(of: PromiseManager.Event.self).1) }
@@ -56,7 +52,13 @@ struct OrderUnderTest {
       return entered(admission)
     case .next(let allowance):
       order.beginTurn(extra: allowance, includingWaiting: false)
-      return text(order.next(&news), &news)
+      return text(order.begin(&news), &news)
+    case .goOn(let id):
+      let then = Then(token: Token(lock: lock, id: -1))
+      let resumption = Resumption({ _ in }, then) { [told] in
+        told.withLock { $0.append("dropped") }
+      }
+      return text(order.goOn(id: id, resumption, &news))
     case .then(let id, let ending):
       return text(order.then(id: id, error: ending.error, &news))
     case .returned(let continuation, let allowance):
@@ -108,6 +110,7 @@ struct OrderUnderTest {
   private mutating func text(_ turn: SerialOrder.Turn, _ news: inout Consequences?) -> String {
     switch turn.move {
     case .run: turn.work == nil ? "run without a handler" : "run \(turn.id)"
+    case .resume: turn.resumption == nil ? "resume without a handler" : "resume \(turn.id)"
     case .again: text(order.next(&news), &news)
     case .handOver: "handOver"
     case .leave: "leave"

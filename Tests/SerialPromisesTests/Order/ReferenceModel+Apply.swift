@@ -23,15 +23,17 @@ extension ReferenceModel {
     switch event {
     case .add: return add(parks: false)
     case .addWhenRoom: return add(parks: true)
-    case .next(let allowance): return next(allowance)
+    case .next(let allowance): return begin(allowance)
     case .then(let id, let ending): return then(id, ending)
+    case .goOn(let id): return goOn(id)
     case .returned(let continuation, let allowance): return returned(continuation, allowance)
     case .abandon(let id):
       return id == running && phase == .away ? then(id, .failure) : "late"
     case .endCancelled(let id):
-      guard id == running, phase != .ended else { return "late" }
-      isEndedByGrace = phase == .handling
-      return then(id, .cancellation)
+      guard id == running, phase != .ended, isAskedToStop else { return "late" }
+      guard phase == .handling else { return then(id, .cancellation) }
+      isGraceOver = true
+      return "counted"
     case .timeOut(let id, let waitsForThen):
       guard id == running, phase != .ended else { return "late" }
       askToStop()
@@ -39,7 +41,6 @@ extension ReferenceModel {
         isTimedOut = true
         return "counted"
       }
-      isEndedByGrace = phase == .handling
       return then(id, .failure)
     case .cancel(let id): return cancel(id)
     case .cancelAll: return cancelAll()
@@ -77,6 +78,31 @@ extension ReferenceModel {
     return true
   }
 
+  private mutating func begin(_ allowance: Int) -> String {
+    phase == .resuming ? resume(allowance) : next(allowance)
+  }
+
+  private mutating func resume(_ allowance: Int) -> String {
+    guard allowance > 0 else {
+      phase = .resuming
+      return "handOver"
+    }
+    phase = .handling
+    resumptions -= 1
+    return "resume \(running ?? 0)"
+  }
+
+  private mutating func goOn(_ id: Int) -> String {
+    guard id == running, phase != .ended else {
+      told.append("dropped")
+      return "late"
+    }
+    resumptions += 1
+    guard phase == .away else { return "counted" }
+    phase = .resuming
+    return "claimed"
+  }
+
   private mutating func next(_ allowance: Int) -> String {
     while looked < steps.count, steps[looked].stage.isOver { looked += 1 }
     guard let id = waiting.first, !isPaused else {
@@ -92,13 +118,16 @@ extension ReferenceModel {
   }
 
   private mutating func then(_ id: Int, _ ending: OrderEvent.Ending) -> String {
-    guard id == running, phase == .handling || phase == .away else {
-      if id == running { isEndedByGrace = false }
+    guard id == running, phase != .ended else {
       return "late"
     }
     if phase == .away {
       end(id, ending)
       return "claimed"
+    }
+    if phase == .resuming {
+      end(id, ending)
+      return "counted"
     }
     phase = .ended
     self.ending = ending
@@ -109,12 +138,12 @@ extension ReferenceModel {
     _ continuation: SerialOrder.Continuation, _ allowance: Int
   ) -> String {
     guard let id = running else { return "impossible" }
-    if isEndedByGrace, continuation == .called { told.append("late \(id)") }
-    isEndedByGrace = false
     switch (ending, continuation) {
     case (let ending?, _): end(id, ending)
     case (nil, .called): end(id, .success)
+    case _ where isGraceOver: end(id, .cancellation)
     case (nil, .dropped): end(id, .failure)
+    case (nil, .awaited) where resumptions > 0: return resume(allowance)
     case (nil, .awaited):
       phase = .away
       return "leave"
@@ -135,7 +164,9 @@ extension ReferenceModel {
     if isWatched { told.append("\(id) \(stage)") }
     publish("finished \(id) \(stage)")
     (running, phase, progress, isAskedToStop, cancelHandlers) = (nil, .claimed, 0, false, 0)
-    isTimedOut = false
+    (isTimedOut, isGraceOver) = (false, false)
+    told += Array(repeating: "dropped", count: resumptions)
+    resumptions = 0
     guard stage == .failed else { return }
     switch policy {
     case .continue: break

@@ -7,6 +7,7 @@ enum OrderEvent: Hashable {
   case add, addWhenRoom
   case next(allowance: Int)
   case then(Int, Ending)
+  case goOn(Int)
   case returned(SerialOrder.Continuation, allowance: Int)
   case abandon(Int), cancel(Int), endCancelled(Int), timeOut(Int, waitsForThen: Bool)
   case cancelAll, pause, resume, close
@@ -53,11 +54,13 @@ struct ReferenceModel {
   var hasFailure = false
   var ending: OrderEvent.Ending?
   var isAskedToStop = false
-  /// A grace period ended the step while its handler ran, and its `then` was not late yet.
-  var isEndedByGrace = false
+  /// A grace period was over while the step's handler ran.
+  var isGraceOver = false
   /// The step's time was over, and its `then` is waited for.
   var isTimedOut = false
   var cancelHandlers = 0
+  /// How many further handlers the running step has.
+  var resumptions = 0
   var progress = 0.0
   var idleWaiters = 0
   /// The number of steps when the queue was last idle.
@@ -98,6 +101,7 @@ struct ReferenceModel {
     var line: [UInt8]
     var phase: SerialOrder.Phase
     var flags: [Bool]
+    var resumptions: Int
     var ending: OrderEvent.Ending?
     var progress: Double
   }
@@ -107,10 +111,10 @@ struct ReferenceModel {
     return Key(
       line: line, phase: phase,
       flags: [
-        isPaused, isClosed, hasFailure, isAskedToStop, isEndedByGrace, isTimedOut,
+        isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isTimedOut,
         cancelHandlers > 0, idleWaiters > 0,
       ],
-      ending: ending, progress: progress)
+      resumptions: resumptions, ending: ending, progress: progress)
   }
 
   func isUnchanged(since before: Self) -> Bool {

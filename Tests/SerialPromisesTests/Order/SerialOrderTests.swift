@@ -48,7 +48,7 @@ struct SerialOrderTests {
     search.run()
     tally(search.pairs)
     #expect(search.pairs >= (setting.isWatched ? 40_000 : 20_000))
-    #expect(search.reached == [.resting, .claimed, .handling, .ended, .away])
+    #expect(search.reached == [.resting, .claimed, .handling, .ended, .away, .resuming])
   }
 
   // Fails if something comes of a history that is longer than those above: a count that drifts, or
@@ -165,7 +165,7 @@ private struct Search {
     if model.capacity != nil { events.append(.addWhenRoom) }
     if setting.isWatched, model.idleWaiters == 0 { events.append(.waitUntilIdle) }
     switch model.phase {
-    case .claimed:
+    case .claimed, .resuming:
       events += [.next(allowance: 0), .next(allowance: 1)]
     case .handling, .ended:
       for allowance in 0...1 {
@@ -182,6 +182,7 @@ private struct Search {
       events += [.cancel(id), .abandon(id), .endCancelled(id), .onCancel(id)]
       events += [.timeOut(id, waitsForThen: false), .timeOut(id, waitsForThen: true)]
       events += [.then(id, .success), .then(id, .failure), .then(id, .cancellation)]
+      if model.resumptions < 2 { events.append(.goOn(id)) }
       events += [.progress(id, 0.5), .progress(id, 0.25), .progress(id, 2)]
     }
     return events

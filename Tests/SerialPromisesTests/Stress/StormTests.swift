@@ -60,15 +60,22 @@ struct StormTests {
         default: kept.withLock { $0.append(then) }
         }
       }
-      guard way >= 90 else { return step }
-      return step.timeout(.seconds(1), waitsForThen: way < 92, clock: clock)
+      return switch way {
+      // None that would be tried again: each is to run once.
+      case 60..<65, 76..<80: step.retry(2)
+      case 83..<88: step.delay(.milliseconds(500), clock: clock)
+      case 90..<97: step.timeout(.seconds(1), waitsForThen: way < 92, clock: clock)
+      case 97...: step.retry(2).timeout(.seconds(1), clock: clock)
+      default: step
+      }
     }
   }
 
   private let threads = 8
 
-  // Fails if any two of add, cancel, pause, resume, cancelAll, a time-out, then and a dropped then
-  // disturb each other: a step is lost, run twice, run although it was cancelled, or never over.
+  // Fails if any two of add, cancel, pause, resume, cancelAll, a time-out, a delay, a retry, then and
+  // a dropped then disturb each other: a step is lost, run twice, run although it was cancelled, or
+  // never over.
   @Test(
     "a storm of 8 threads leaves every step over, run at most once", .shows(Managing.storms),
     arguments: Setting.all)
