@@ -143,6 +143,7 @@ public final class PromiseManager: Sendable {
     }
   }
 
+  @inline(__always)
   private func accept(
     _ admission: SerialOrder.Admission, name: String?, reportsRefusal: Bool = true
   ) -> StepHandle {
@@ -163,6 +164,7 @@ public final class PromiseManager: Sendable {
   // MARK: Running
 
   /// Does what the claim obliges to: runs what can run, here or where `on:` says.
+  @inline(never)
   func startTurn() {
     if runsOnThisThread { drain() } else { continueElsewhere() }
   }
@@ -247,7 +249,9 @@ public final class PromiseManager: Sendable {
   /// Runs a further handler of the step that runs.
   @inline(never)
   private func resume(_ turn: SerialOrder.Turn) -> SerialOrder.Turn {
-    guard let resumption = turn.resumption else { preconditionFailure("there is a handler to run") }
+    guard let resumption = turn.spent as? Resumption else {
+      preconditionFailure("there is a handler to run")
+    }
     resumption.handler(resumption.then)
     // Held until here, as a `then` that goes away while a handler is on the stack is not noticed.
     return withExtendedLifetime(resumption) {

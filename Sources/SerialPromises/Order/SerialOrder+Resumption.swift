@@ -48,6 +48,7 @@ extension SerialOrder {
   }
 
   /// Runs the next handler of the running step, of which none is on the stack.
+  @inline(never)
   mutating func resume() -> Turn {
     // Or a step that goes on with itself for ever would hold the thread.
     guard allowance > 0 else {
@@ -59,7 +60,7 @@ extension SerialOrder {
     }
     allowance -= 1
     phase = .handling
-    return Turn(move: .resume, id: queue.first, resumption: record.resumptions.removeFirst())
+    return Turn(move: .resume, id: queue.first, spent: record.resumptions.removeFirst())
   }
 
   /// Lets go of handlers that will not run, after the lock: what they hold is somebody's.

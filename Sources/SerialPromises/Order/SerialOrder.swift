@@ -42,11 +42,10 @@ struct SerialOrder {
     var work: Work?
     var id = 0
 
-    /// What the step goes on with.
-    var resumption: Resumption?
-
-    /// What is to be released after the lock: it may be the last reference to a manager, or to
-    /// the error of a step.
+    /// What is to be released after the lock, or the `Resumption` of `resume`.
+    ///
+    /// It may be the last reference to a manager, or to the error of a step. One for both, because
+    /// each further field costs every step.
     var spent: AnyObject?
   }
 

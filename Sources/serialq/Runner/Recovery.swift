@@ -30,9 +30,9 @@ extension Runner {
     )
   }
 
-  /// Returns when no process of the job lives any more, but for those that have left its process
-  /// group: they hold up the queue no more than after a job whose end was seen. Ends the others when
-  /// that is asked for.
+  /// Returns when no process of the job's group lives any more; ends them when that is asked for.
+  ///
+  /// Those that have left the group hold up the queue no more than after a job whose end was seen.
   private func waitForOrphan(_ job: Job) throws(Failure) -> Termination {
     var termination = Termination(timeLimit: timeLimit(of: job))
     guard let lock = try JobLock.existing(job.id, folder), try !tried(lock) else {

@@ -110,7 +110,7 @@ struct OrderUnderTest {
   private mutating func text(_ turn: SerialOrder.Turn, _ news: inout Consequences?) -> String {
     switch turn.move {
     case .run: turn.work == nil ? "run without a handler" : "run \(turn.id)"
-    case .resume: turn.resumption == nil ? "resume without a handler" : "resume \(turn.id)"
+    case .resume: !(turn.spent is Resumption) ? "resume without a handler" : "resume \(turn.id)"
     case .again: text(order.next(&news), &news)
     case .handOver: "handOver"
     case .leave: "leave"
