@@ -104,3 +104,13 @@ func lines(_ events: [Event], next: JobID, isPaused: Bool = false) -> [Bytes] {
     return json.bytes
   }
 }
+
+/// Whether the line that an event is written as reads back as the same.
+func isReadBack(_ event: Event, next: JobID = 2) -> Bool {
+  var reader = JournalLine.Reader()
+  return lines([event], next: next).allSatisfy { line in
+    let reading = line.dropLast().withUnsafeBufferPointer { reader.read($0) }
+    if case .record(let record) = reading { return record.event == event }
+    return false
+  }
+}

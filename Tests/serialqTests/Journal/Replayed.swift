@@ -32,16 +32,6 @@ struct Replayed {
   }
 }
 
-/// Whether the line that an event is written as reads back as the same.
-func isReadBack(_ event: Event, next: JobID = 2) -> Bool {
-  var reader = JournalLine.Reader()
-  return lines([event], next: next).allSatisfy { line in
-    let reading = line.dropLast().withUnsafeBufferPointer { reader.read($0) }
-    if case .record(let record) = reading { return record.event == event }
-    return false
-  }
-}
-
 extension Queue {
   /// Whether all that follows from the jobs is as it follows from them.
   var isConsistent: Bool {
