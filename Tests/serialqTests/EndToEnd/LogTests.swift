@@ -132,7 +132,7 @@ import Testing
   @Test("a job that prints its own log prints what was there, and ends")
   func own() throws {
     let scene = try Scene()
-    let run = try scene.serialq("run", "ulimit -f 200; echo so far; exec serialq log")
+    let run = try scene.serialq("run", "\(Scene.smallFiles) echo so far; exec serialq log")
     #expect(run.code == 0 && run.text == "so far\nso far\n", "\(run.errorText)")
   }
 

@@ -28,4 +28,7 @@ extension Scene {
       if let start { Issue.record("\(name): \(text[start...].prefix(4_000))") }
     }
   }
+
+  /// Keeps a script that is wrong from filling the disk; not with a sanitizer, which does not start then.
+  static let smallFiles = isSanitized ? "" : "ulimit -f 200;"
 }

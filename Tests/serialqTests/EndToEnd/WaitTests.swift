@@ -134,7 +134,7 @@ import Testing
   func ownQueue() throws {
     let scene = try Scene()
     let line = """
-      ulimit -f 200; \
+      \(Scene.smallFiles) \
       for call in 'run true' wait 'wait 3' 'log -f 2' 'wait 1'; do serialq $call; echo $?; done; \
       serialq run -q other echo other; echo $?
       """
