@@ -100,7 +100,7 @@ enum Machine {
         guard status?.identity == file, case let group = getpgid(pid), group > 1 else { continue }
         groups.insert(group)
       }
-      groups.remove(getpgrp())
+      groups.remove(processGroup())
       return groups
     #else
       return nil
