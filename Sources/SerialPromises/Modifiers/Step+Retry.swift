@@ -2,9 +2,9 @@ extension Promisable {
   /// Runs the step's handler again when it fails.
   ///
   /// The step is one step, and keeps its turn, however many attempts it takes; each gets a `then` of
-  /// its own. Cancelling it tells the attempt that runs, and ends the time between two attempts. When
-  /// the step is over, by a time-out for instance, no further attempt is made. Each attempt's handler
-  /// is called where handlers run, and holds up the next step until it has returned.
+  /// its own. Cancelling it tells the attempt that runs, and ends the time between two attempts. Once
+  /// the step's time is over, or the step is, no attempt begins any more, not even the first. Each
+  /// attempt's handler is called where handlers run, and holds up the next step until it has returned.
   ///
   /// ```swift
   /// manager.add(upload.retry(2, delay: .milliseconds(1), backoff: .exponential))
@@ -68,8 +68,6 @@ private final class StepAttempts<C: Clock<Duration>>: Sendable {
         attempt.handler(then)
       })
     handle.observe { outcome in self.ended(number, outcome) }
-    // The step may have been cancelled, or ended, before there was anything to cancel here.
-    if !then.isWanted { handle.cancel() }
     manager.resume()
   }
 

@@ -108,6 +108,31 @@ struct StepRetryTests {
     #expect(log.count == 1 && reports.all.isEmpty)
   }
 
+  // Fails if work begins whose time is over.
+  @Test(
+    "a step whose time is over before its first attempt begins, does not begin it",
+    .shows(Managing.retry), arguments: [true, false])
+  func timedOutBeforeFirstAttempt(_ waitsForThen: Bool) async {
+    let manager = PromiseManager(on: DispatchQueue(label: "steps"), diagnostics: reports.place)
+    let (begun, told, goOn, log) = (Gate(), Gate(), Gate(), Log<Int>())
+    let retried = failing(until: 1, log).retry(3).handler
+    let handle = manager.add(
+      Step { then in
+        then.onCancel { told.open() }
+        begun.open()
+        goOn.block()
+        retried(then)
+      }.timeout(.seconds(5), waitsForThen: waitsForThen, clock: clock))
+    await begun.passed()
+    await clock.somebodySleeps()
+    clock.advance(by: .seconds(5))
+    await told.passed()
+    goOn.open()
+    #expect(text(await handle.outcome).hasPrefix("failed not done"))
+    await manager.idle()
+    #expect(log.count == 0 && reports.all.isEmpty)
+  }
+
   // Fails if the delay is multiplied before it is compared: that overflows, and traps.
   @Test("no delay and no backoff make a time that is too long to be counted")
   func longest() {
