@@ -156,7 +156,7 @@ private struct Search {
 
   private func isWithinBounds(_ model: ReferenceModel) -> Bool {
     let line = model.steps.count - model.looked
-    return model.waiting.count <= 3 && line <= (isLong ? 6 : 3) && (isLong || !model.isClosed)
+    return model.waiting.count <= 3 && line <= (isLong ? 6 : 2) && (isLong || !model.isClosed)
   }
 
   private func events(in model: ReferenceModel) -> [OrderEvent] {

@@ -7,10 +7,10 @@ import Testing
 struct SettlementTests {
   // Fails if any transition of `Settlement` is changed: what it answers, whom it tells, its phase;
   // or if something is settled or handed out twice, early, late or in another order. Then it
-  // prints the shortest history that shows it.
+  // prints the shortest history that shows it. No threads are in it: a sanitizer needs to see one.
   @Test(
     "every event in every reachable state does what the model says", .shows(Promising.settledOnce),
-    arguments: [false, true])
+    arguments: [true, false].eased())
   func everyEventInEveryState(hasUpstream: Bool) {
     var search = Search(hasUpstream: hasUpstream)
     search.run()

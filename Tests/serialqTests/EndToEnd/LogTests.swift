@@ -150,7 +150,8 @@ import Testing
   @Test("a reader that has seen enough ends it quietly")
   func readerGone() throws {
     let scene = try Scene()
-    try scene.add("yes | head -c 1000000")
+    // More than a pipe holds.
+    try scene.add("yes | head -c \(1_000_000 / ease)")
     #expect(try scene.serialq("run").code == 0)
     for command in ["log 1", "log -f 1"] {
       let script = "{ serialq \(command); echo $? >code; } | head -n 1"

@@ -72,7 +72,7 @@ final class Scene {
       environment: [
         Bytes("PATH=") + programs + Bytes(":/usr/local/bin:/usr/bin:/bin"),
         Bytes("HOME=") + work, Bytes("SERIALQ_DIR=") + spool,
-      ] + (isSanitized ? [Self.noLeaks] : []), directory: work)
+      ] + Self.sanitizerOptions, directory: work)
   }
 
   /// Starts `serialq` with these words and goes on.
