@@ -80,8 +80,10 @@ extension Then {
     // Holds no `then`, or one that is dropped after the pause would not be noticed.
     onCancel { [lock = token.lock, id = token.id] in
       guard claim() else { return }
-      timer.cancel()
+      // Before the wait is called off: its task lets go of a `then`, which may be the last, and a step
+      // that is not over would have dropped it.
       lock.endUnbegun(id)
+      timer.cancel()
     }
   }
 

@@ -121,6 +121,21 @@ struct StepTimeTests {
     #expect(log.all.isEmpty && clock.sleepers == 0)
   }
 
+  // Fails if the wait is called off first: its end may let go of the last `then` before the step is
+  // over, which has failed then, as one that dropped it.
+  @Test(
+    "a step that is cancelled during its delay is over before its wait is called off",
+    .shows(Managing.delay))
+  func cancelledBeforeCalledOff() async {
+    let (manager, log) = (manager, Log<String>())
+    let clock = ManualClock { log.append("called off") }
+    let handle = manager.add(Step { then in then() }.delay(.seconds(3), clock: clock))
+    handle.observe { log.append(text($0)) }
+    await clock.somebodySleeps()
+    handle.cancel()
+    #expect(log.all == ["cancelled", "called off"])
+  }
+
   // Fails if a drop after the delay is hidden by what ended the delay.
   @Test("a then that is dropped after the delay is noticed")
   func droppedAfterDelay() async {

@@ -20,6 +20,13 @@ final class ManualClock: Clock, Sendable {
   /// Opens when somebody sleeps.
   let slept = Gate()
 
+  /// Called by whoever cancels a sleep, when the sleeper has been woken.
+  private let cancelled: @Sendable () -> Void
+
+  init(cancelled: @escaping @Sendable () -> Void = {}) {
+    self.cancelled = cancelled
+  }
+
   var now: Instant { state.withLock { $0.now } }
   var minimumResolution: Duration { .zero }
 
@@ -43,6 +50,7 @@ final class ManualClock: Clock, Sendable {
       }
     } onCancel: {
       state.withLock { $0.sleepers.removeValue(forKey: number) }?.continuation.resume()
+      cancelled()
     }
     try Task.checkCancellation()
   }
