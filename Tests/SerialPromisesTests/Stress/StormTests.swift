@@ -126,7 +126,7 @@ struct StormTests {
     #expect(handles.count == books.count)
     #expect(books.overlaps == 0)
     #expect(Set(handles.map(\.handle.id)).count == books.count)
-    var wrong = 0
+    var wrong: [String] = []
     for (number, way, handle) in handles {
       switch (handle.state, books.ran[number]) {
       case (.over(.succeeded), 1), (.over(.failed), 1): break
@@ -134,10 +134,10 @@ struct StormTests {
       case (.over(.cancelled), 0...1): break
       // Its time may be over before its first attempt begins, and then none does.
       case (.over(.failed(PromiseError.timedOut)), 0) where Weather.isLimitedRetry(way): break
-      default: wrong += 1
+      case (let state, let times): wrong.append("way \(way) ran \(times) times and is \(state)")
       }
     }
-    #expect(wrong == 0)
+    #expect(wrong.isEmpty, "\(wrong.count): \(wrong.prefix(3))")
   }
 
   /// Every step that was added is cancelled, or started and finished; never two at a time.
