@@ -36,7 +36,7 @@ public final class Deferred<Value: Sendable>: Sendable {
     _ name: String? = nil, diagnostics: Diagnostics? = nil,
     file: StaticString = #fileID, line: UInt = #line
   ) {
-    self.init(settling: Core(origin: Origin(name, file, line, diagnostics)))
+    self.init(settling: Core(origin: Origin(name, file, line, diagnostics), hasMaker: true))
   }
 
   init(settling core: Core) {
@@ -162,15 +162,24 @@ public final class Deferred<Value: Sendable>: Sendable {
     core.onCancel(handler)
   }
 
+  /// Whether the promise was canceled.
+  var wasCancelled: Bool { core.withLock { $0.wasCancelled } }
+
+  /// What the work is done for that settles the promise.
+  var scopes: [WorkScope] { core.withLock { $0.scopes } }
+
   /// Resolves the promise with another, which alone settles it from now on.
   func adopt(_ promise: Promise<Value>) {
     var agenda = Agenda()
-    if !core.adopt(promise.erased, share: ProgressShare(), &agenda) { reportLate() }
+    if !core.adopt(promise.erased, share: ProgressShare(), &agenda) {
+      core.endMaking()
+      reportLate()
+    }
     agenda.run()
   }
 
   private func reportLate() {
-    guard !core.withLock({ $0.wasCancelled }) else { return }
+    guard !wasCancelled else { return }
     core.origin.report(.settledAgain(core.origin.identity))
   }
 }

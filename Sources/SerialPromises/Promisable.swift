@@ -62,6 +62,9 @@ public struct Step: Promisable {
   /// ```
   public let handler: Handler
 
+  /// The promise that the handler begins, if it is one.
+  let promise: AnyPromise?
+
   /// Makes a step.
   ///
   /// ```swift
@@ -77,6 +80,21 @@ public struct Step: Promisable {
   public init(_ name: String? = nil, _ handler: @escaping Handler) {
     self.name = name
     self.handler = handler
+    promise = nil
+  }
+
+  /// Makes a step that does what another does in another way.
+  init(_ step: some Promisable, _ handler: @escaping Handler) {
+    name = (step as? Step)?.name
+    self.handler = handler
+    promise = step.promise
+  }
+}
+
+extension Promisable {
+  /// The promise that is this step, or that this step is made from.
+  var promise: AnyPromise? {
+    (self as? Step)?.promise ?? (self as? any PromiseOfAnyType)?.erased
   }
 }
 

@@ -106,7 +106,7 @@ extension Promise {
     _ queue: DispatchQueue, file: StaticString = #fileID, line: UInt = #line,
     _ work: @escaping @Sendable () throws -> Value
   ) -> Promise {
-    let core = Core(origin: Origin(nil, file, line))
+    let core = Core(origin: Origin(nil, file, line), hasMaker: true)
     queue.async { core.settle(Outcome(Result(catching: work)), by: .owner) }
     return Promise(hot: core)
   }

@@ -103,12 +103,16 @@ extension Promise {
   /// let text = try await fetch(url).value
   /// ```
   ///
-  /// - Throws: Why the promise failed, or `CancellationError`.
+  /// - Throws: Why the promise failed, or `CancellationError`; ``PromiseError/selfWait(_:)`` in a
+  ///   step that would wait for itself, because the promise waits for its turn in that step's manager.
   nonisolated(nonsending) public var value: Value {
     get async throws {
       if erased.lifeline != nil { core.demand() }
       // On its own, because what follows needs room that a settled promise can do without.
       if let outcome = core.look() { return try outcome.get() }
+      if RunningStep.current != nil, let step = core.deadlock(RunningStep.waitingForItself) {
+        throw PromiseError.selfWait(step)
+      }
       return try await settledValue()
     }
   }

@@ -14,10 +14,18 @@ extension Promise {
   /// - Parameter timeout: How long to wait; nil means for ever.
   /// - Returns: The value.
   /// - Throws: Why the promise failed, or ``PromiseError/timedOut(_:)``; the promise goes on then.
+  ///   ``PromiseError/selfWait(_:)`` in a step that would wait for itself, because the promise waits
+  ///   for its turn in that step's manager.
   @available(*, noasync, message: "await `value` instead")
   public func wait(timeout: Duration? = nil) throws -> Value {
     core.demand()
     if let outcome = core.look() { return try outcome.get() }
+    let thread = ThreadIdentity()
+    let deadlock = core.deadlock { order in
+      let step = order.withLock { $0.isHandling(on: thread) ? $0.runningStep : nil }
+      return step ?? RunningStep.waitingForItself(order)
+    }
+    if let deadlock { throw PromiseError.selfWait(deadlock) }
     if let reason = core.whyWaitingIsInVain() {
       preconditionFailure("\(core.origin.identity) was waited for \(reason)")
     }

@@ -136,10 +136,15 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
   ) {
     self.init(cold: Origin(name, file, line, diagnostics)) { deferred in
+      // Registered before the work begins, or a promise could not be canceled by what that starts.
+      let running = Locked<Task<Void, Never>?>(nil)
+      deferred.onCancel { running.withLock { $0 }?.cancel() }
       let task = Task {
         do { deferred.tryFulfil(try await operation()) } catch { deferred.tryFail(error) }
       }
-      deferred.onCancel { task.cancel() }
+      running.withLock { $0 = task }
+      // Canceled in between, it found no task.
+      if deferred.wasCancelled { task.cancel() }
     }
   }
 
@@ -162,27 +167,6 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   public func start() -> Promise {
     core.demand()
     return self
-  }
-
-  // MARK: As a step
-
-  /// Starts the promise, and ends the step when it is settled.
-  ///
-  /// The promise's progress is the step's. Cancelling the step cancels the promise, if it can be.
-  ///
-  /// ```swift
-  /// let page = Promise { try await load(url) }
-  /// manager.add(page)  // begins when its turn has come
-  /// ```
-  public var handler: Handler {
-    { then in
-      then.onCancel { core.cancel() }
-      core.attach(StepEnd(then))
-      core.watch()
-      // Marked, because work that waits for the manager would wait for itself. Who added the step
-      // need not be waiting for it.
-      RunningStep.$current.withValue(then.runningStep(in: nil)) { core.demand() }
-    }
   }
 
   // MARK: Looking
@@ -256,8 +240,12 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 private struct TaskRecipe<Value: Sendable>: Recipe {
   let begin: @Sendable (Deferred<Value>) -> Void
 
+  var settles: Bool { true }
+
   func start(_ core: Core) {
-    begin(Deferred(settling: core))
+    let deferred = Deferred<Value>(settling: core)
+    // Called off in between: the work never begins, and this was the only one to settle it.
+    if !core.withLock({ $0.wasCancelled }) { begin(deferred) }
   }
 
   func again(_ origin: Origin) -> AnyPromise {
@@ -265,31 +253,4 @@ private struct TaskRecipe<Value: Sendable>: Recipe {
   }
 }
 
-/// Ends a manager's step when a promise is settled.
-private final class StepEnd: Reaction, @unchecked Sendable {
-  // Sendable as its superclass is: it adds constants only.
-  private let then: Then
-
-  init(_ then: Then) {
-    self.then = then
-  }
-
-  // After the handlers that were attached before.
-  override var isImmediate: Bool { false }
-
-  override func react(to source: Core, _ agenda: inout Agenda) {
-    guard let manager = then.token.callLocked(source.failure) else { return }
-    // Here, the next handler would run inside the turn: what it settles, and the rest that waits at
-    // this promise, would come after it, and it would wait for that in vain.
-    if manager.runsOnThisThread, let turn = Turn.current {
-      turn.manager = manager
-    } else {
-      manager.startTurn()
-    }
-  }
-
-  override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
-    // Two threads may pass on what two promises reported, in any order.
-    then.advance(to: fraction)
-  }
-}
+extension Promise: PromiseOfAnyType {}

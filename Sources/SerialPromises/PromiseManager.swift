@@ -104,7 +104,8 @@ public final class PromiseManager: Sendable {
   /// - Returns: The step's handle.
   @discardableResult
   public func add(_ step: Step) -> StepHandle {
-    accept(enter(step), name: step.name)
+    if let promise = step.promise { return add(promise, step.handler, name: step.name) }
+    return accept(enter(step), name: step.name)
   }
 
   /// Adds a step for somebody who is told in any case when it is refused.
@@ -124,6 +125,7 @@ public final class PromiseManager: Sendable {
   @discardableResult
   public func add(_ step: some Promisable) -> StepHandle {
     if let step = step as? Step { return add(step) }
+    if let promise = step.promise { return add(promise, step.handler, name: nil) }
     return accept(enter(step.handler, nil), name: nil)
   }
 
@@ -144,7 +146,7 @@ public final class PromiseManager: Sendable {
   }
 
   @inline(__always)
-  private func accept(
+  func accept(
     _ admission: SerialOrder.Admission, name: String?, reportsRefusal: Bool = true
   ) -> StepHandle {
     switch admission {

@@ -6,6 +6,10 @@ package enum Managing: String, Guarantee {
   case order = "First added, first run, as each adding thread sees it"
   case addedInside = "What a handler adds runs after everything that waits"
   case neverTwo = "No step's handler starts before the step before it is over"
+  case turns = "A promise that waits in a manager begins in its turn, however it is wanted"
+  case workEnds = "A step that is a promise is over when the promise's work has ended"
+  case cancelledPromise =
+    "A promise that is cancelled while it waits never begins, tells its listeners, and is no failure"
   case visibility = "What a step wrote is seen by the next"
   case thenOnce = "then counts once; a second call is reported and changes nothing"
   case thenFails = "then with an error fails the step"

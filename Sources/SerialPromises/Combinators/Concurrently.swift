@@ -84,7 +84,7 @@ private final class Pull<Value: Sendable>: @unchecked Sendable {
     }
     promise.core.attach(reaction)
     // Stopped while the sequence made the promise, or before it was attached: it never begins.
-    if state.withLock({ $0.stopped == nil }) { promise.start() }
+    if state.withLock({ $0.stopped == nil }) { promise.core.demand(in: deferred.scopes) }
     // Whoever stopped could take back only what was attached, and cancel only what had begun.
     guard let stopped = state.withLock({ $0.stopped }) else { return }
     _ = promise.core.withdraw(reaction, cancelling: false)

@@ -82,12 +82,16 @@ private struct TimeoutRecipe<C: Clock<Duration>>: Recipe {
   let link: TimeoutLink<C>
   let source: Core
 
+  var settles: Bool { false }
+
   func start(_ core: Core) {
     let duration = link.duration
     let timer = Timer(after: duration, on: link.clock) { [link, source] in
       let error = PromiseError.timedOut(duration)
+      // Before it is settled, after which it is at work for nothing.
+      let scopes = link.withLock { $0.scopes }
       guard link.settle(.failure(error), by: .adopted) else { return }
-      _ = source.withdraw(link, cancelling: true)
+      _ = source.withdraw(link, cancelling: true, for: scopes)
     }
     // Released, and with it the timer, when the promise is settled.
     core.onCancel { timer.cancel() }

@@ -23,10 +23,10 @@ extension Promisable {
     if condition: @escaping @Sendable (any Error) -> Bool = { _ in true },
     clock: some Clock<Duration> = ContinuousClock()
   ) -> Step {
-    let attempt = Step(name, handler)
+    let attempt = Step(self, handler)
     let policy = RetryPolicy(
       retries: retries, delay: delay, backoff: backoff, condition: condition)
-    return Step(name) { then in
+    return Step(self) { then in
       StepAttempts(attempt, policy, clock, then).begin(1)
     }
   }
@@ -77,7 +77,7 @@ private final class StepAttempts<C: Clock<Duration>>: Sendable {
     case .cancelled where begun.withLock({ $0 < number }):
       // Not by `then`: a step that is over has no attempt that could have called it late.
       then.token.lock.endUnbegun(then.token.id)
-    case .cancelled: then(CancellationError())
+    case .cancelled: then.endCancelled()
     case .failed(let error):
       // A step that is over is not cancelled any more: its work would go on beside the next steps.
       guard then.isWanted, let pause = policy.pause(after: number, error) else {

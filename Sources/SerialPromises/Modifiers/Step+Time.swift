@@ -17,7 +17,7 @@ extension Promisable {
     _ duration: Duration, clock: some Clock<Duration> = ContinuousClock()
   ) -> Step {
     let handler = handler
-    return Step(name) { then in
+    return Step(self) { then in
       then.pause(duration, clock) { then in
         // It may have been cancelled when the time was over, and the work had not begun.
         if then.isCancelled { then(CancellationError()) } else { handler(then) }
@@ -48,7 +48,7 @@ extension Promisable {
     clock: some Clock<Duration> = ContinuousClock()
   ) -> Step {
     let handler = handler
-    return Step(name) { then in
+    return Step(self) { then in
       then.token.callUnderLock()
       // Holds no `then`, or a dropped one would not be noticed before the time is over.
       let timer = Timer(after: duration, on: clock) {
@@ -59,9 +59,6 @@ extension Promisable {
       handler(then)
     }
   }
-
-  /// What the step was called, if it is a plain step.
-  var name: String? { (self as? Step)?.name }
 }
 
 extension Then {
@@ -98,6 +95,11 @@ extension Then {
     let resumption = Resumption(handler, self, orElse: drop)
     let result = token.lock.transition { $0.goOn(id: token.id, resumption, &$1) }
     if case .claimed(let manager?) = result { manager.continueElsewhere() }
+  }
+
+  /// Ends the step as one whose work was called off.
+  func endCancelled() {
+    token.callLocked(CancellationError(), isCancellation: true)?.continueElsewhere()
   }
 
   /// Keeps an object until the step is over.

@@ -62,6 +62,8 @@ extension SerialOrder {
         if backpressure.parked == 0 { backpressure.cursor = nil }
         consequences.needed.call { admitted(false) }
       }
+      // Before those who ask for the outcome: they may look at what it was.
+      if let cancel = record.whenCancelled.take() { consequences.needed.call(cancel) }
       if !record.observers.isEmpty {
         consequences.needed.tell(record.takeObservers(), .cancelled)
       }

@@ -44,6 +44,7 @@ extension SerialOrder {
       cancelHandlers = []
     }
     if let record = slot.pointee.record {
+      if let unused = record.whenCancelled.take() { consequences.needed.release(unused) }
       if !record.resumptions.isEmpty {
         drop(record.resumptions, &consequences)
         record.resumptions = []

@@ -34,6 +34,9 @@ final class StepRecord {
   /// What the running step goes on with, one after another.
   var resumptions: [Resumption] = []
 
+  /// Called when the step is cancelled while it waits.
+  var whenCancelled: (@Sendable () -> Void)?
+
   /// Tells an adder that waits for room: true when there is some, false when it is not needed.
   var admitted: (@Sendable (_ hasRoom: Bool) -> Void)?
 

@@ -79,11 +79,16 @@ final class Token: @unchecked Sendable {
 
   /// As `call`, but leaves it to the caller to go on with the queue.
   ///
+  /// - Parameters:
+  ///   - error: Why the step failed; nil if it succeeded.
+  ///   - isCancellation: Whether it ends because its work was called off.
   /// - Returns: The manager on whose behalf the caller holds the claim now, if it does.
   @inline(never)
-  func callLocked(_ error: (any Error)?) -> PromiseManager? {
+  func callLocked(_ error: (any Error)?, isCancellation: Bool = false) -> PromiseManager? {
     var isFirst = false
     let result = lock.transition { order, consequences in
+      // A cancellation is no failure, whichever side it comes from.
+      if isCancellation, order.isRunning(id) { order.requestCancel(&consequences) }
       // Under the lock, so that the drain finds the error when it finds the call.
       isFirst = stage.exchange(Stage.called, ordering: .acquiringAndReleasing) != Stage.called
       return isFirst ? order.then(id: id, error: error, &consequences) : .late

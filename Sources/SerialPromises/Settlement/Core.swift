@@ -30,14 +30,14 @@ class Core: Reaction, @unchecked Sendable {
   // Not optional, which would be handled by way of its metadata.
   @exclusivity(unchecked) private var value: any Sendable = ()
 
-  init(_ traits: Traits, isDemanded: Bool) {
+  init(_ traits: Traits, isDemanded: Bool, hasMaker: Bool = false) {
     self.traits = traits
-    settlement = Settlement(isDemanded: isDemanded)
+    settlement = Settlement(isDemanded: isDemanded, hasMaker: hasMaker)
   }
 
   /// The root of a chain.
-  convenience init(origin: Origin, isDemanded: Bool = true) {
-    self.init(Traits(origin: origin), isDemanded: isDemanded)
+  convenience init(origin: Origin, isDemanded: Bool = true, hasMaker: Bool = false) {
+    self.init(Traits(origin: origin), isDemanded: isDemanded, hasMaker: hasMaker)
   }
 
   /// A promise that is settled from the start.
@@ -214,11 +214,15 @@ class Core: Reaction, @unchecked Sendable {
       return settle(.failure(error), by: .owner, &agenda)
     }
     let adoption = Adoption(target: self, share: share)
-    guard let bound = withLock({ $0.bind(to: Upstream(other, adoption)) }) else { return false }
-    other.demand()
+    let (bound, scopes) = withLock { ($0.bind(to: Upstream(other, adoption)), $0.scopes) }
+    guard let bound else { return false }
+    other.demand(in: scopes)
+    if !scopes.isEmpty { other.join(scopes) }
     other.attach(adoption, &agenda)
     // Cancelled in between, this promise found nothing to withdraw there.
-    if withLock({ $0.wasCancelled }) { _ = other.withdraw(adoption, cancelling: true) }
+    if withLock({ $0.wasCancelled }) {
+      _ = other.withdraw(adoption, cancelling: true, for: scopes)
+    }
     if bound.isWatched {
       other.watch()
       rise(to: share.of(other.currentProgress), &agenda)
@@ -250,6 +254,12 @@ class Core: Reaction, @unchecked Sendable {
 
   /// The promise is cancelled: whatever is at work for it is told, without any lock.
   func stopWork() {}
+
+  /// The work of this promise has ended, without an outcome of its own.
+  ///
+  /// - Returns: What it was done for.
+  @discardableResult
+  final func endMaking() -> [WorkScope] { withLock { $0.endMaking() } }
 
   /// Registers what to do when the promise is cancelled; does it now if it has been.
   final func onCancel(_ handler: @escaping @Sendable () -> Void) {

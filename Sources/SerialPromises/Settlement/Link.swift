@@ -49,7 +49,7 @@ class Link: Core, @unchecked Sendable {
         let done = progress(after: source, outcome)
         if !adopt(promise, share: share.rest(from: done), &agenda) {
           // Cancelled while the handler made it: nobody else would ever call that work off.
-          promise.core.disown(cancelling: true)
+          promise.core.disown(cancelling: true, for: endMaking())
         }
       }
     } catch {
@@ -76,7 +76,7 @@ class HandlerLink: Link, @unchecked Sendable {
 
   init(_ traits: Traits, _ handler: @escaping LinkHandler) {
     self.handler = handler
-    super.init(traits, isDemanded: false)
+    super.init(traits, isDemanded: false, hasMaker: true)
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
@@ -87,10 +87,16 @@ class HandlerLink: Link, @unchecked Sendable {
   }
 
   override func letGo() {
+    // The handler is not going to settle this.
+    defer { endMaking() }
     // A promise that was cancelled, and is kept, must not keep what its handler holds.
     guard let handler = handler.take(), kind == .cleanup else { return }
-    // Told as those are who wait for this promise, which is about to fail.
-    attach(Callback(on: blockedQueue, seesFailures: false) { _ = try? handler($0) })
+    // Told as those are who wait for this promise, which is about to fail. Cleaning up is work too.
+    let scopes = withLock { $0.scopes }
+    attach(
+      Callback(on: blockedQueue, seesFailures: false) { outcome in
+        withExtendedLifetime(scopes) { _ = try? handler(outcome) }
+      })
   }
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
@@ -140,7 +146,7 @@ final class TaskLink: Link, @unchecked Sendable {
 
   init(_ traits: Traits, _ handler: @escaping Handler) {
     self.handler = handler
-    super.init(traits, isDemanded: false)
+    super.init(traits, isDemanded: false, hasMaker: true)
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
@@ -176,12 +182,18 @@ final class TaskLink: Link, @unchecked Sendable {
   }
 
   override func letGo() {
+    // The handler is not going to settle this.
+    defer { endMaking() }
     // A promise that was cancelled, and is kept, must not keep what its handler holds.
     guard let handler = handler.take(), kind == .cleanup else { return }
-    // Told as those are who wait for this promise, which is about to fail.
+    // Told as those are who wait for this promise, which is about to fail. Cleaning up is work too.
+    let scopes = withLock { $0.scopes }
     attach(
       Callback(on: nil, seesFailures: false) { outcome in
-        Task.startingHere { _ = try? await handler(outcome) }
+        Task.startingHere {
+          _ = try? await handler(outcome)
+          withExtendedLifetime(scopes) {}
+        }
       })
   }
 

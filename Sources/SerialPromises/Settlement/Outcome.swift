@@ -82,3 +82,8 @@ struct AnyPromise: Sendable {
   /// Nil for a promise whose work has begun.
   let lifeline: Lifeline?
 }
+
+/// A promise, whatever its type.
+protocol PromiseOfAnyType {
+  var erased: AnyPromise { get }
+}

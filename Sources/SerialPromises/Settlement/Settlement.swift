@@ -49,19 +49,25 @@ struct Settlement {
   /// Whether a drain has this promise, or is about to: it alone calls `next`.
   private(set) var isScheduled = false
 
+  /// Whether the one that settles the promise has still to do so: its work may go on although the
+  /// promise is settled, because it was canceled.
+  private(set) var hasMaker: Bool
+
   /// Whether a reaction that the settling thread runs was attached.
   private var hasImmediateReactions = false
 
   /// Whether somebody listens to the progress of this or of something that hangs on it.
   private(set) var isWatched = false
 
-  init(isDemanded: Bool = true) {
+  init(isDemanded: Bool = true, hasMaker: Bool = false) {
     self.isDemanded = isDemanded
+    self.hasMaker = hasMaker
   }
 
   /// Settled from the start.
   init(failure: (any Error)?) {
     isDemanded = true
+    hasMaker = false
     phase = failure == nil ? .fulfilled : .failed
     if failure != nil { neededExtras.failure = failure }
   }
@@ -70,6 +76,9 @@ struct Settlement {
 
   /// Why the promise failed.
   var failure: (any Error)? { extras?.failure }
+
+  /// Whether the promise was called off, or failed because what it waited for was.
+  var isCancellation: Bool { wasCancelled || failure is CancellationError }
 
   // MARK: Attaching
 
@@ -127,19 +136,64 @@ struct Settlement {
   mutating func bind(to adoption: Upstream) -> (spent: Upstream?, isWatched: Bool)? {
     guard phase == .pending, !isBound else { return nil }
     isBound = true
+    // What the owner does from now on is not the work of this promise.
+    hasMaker = false
     defer { upstream = adoption }
     return (upstream, isWatched)
   }
 
-  /// Somebody wants the value.
+  /// The value is wanted.
   ///
-  /// - Returns: What has to be demanded for that, and what to start; nil if that was known.
-  mutating func demand() -> (upstream: Upstream?, recipe: (any Recipe)?)? {
-    guard !isDemanded else { return nil }
+  /// - Parameter scopes: What the work is done for.
+  /// - Returns: What has to be demanded for that, and what to start; nil if that was known, or if the
+  ///   promise waits for its turn in a manager and these scopes are not that manager's.
+  mutating func demand(
+    in scopes: [WorkScope] = []
+  ) -> (upstream: Upstream?, recipe: (any Recipe)?, spent: [Locked<SerialOrder>])? {
+    guard !isDemanded, isTurn(of: scopes) else { return nil }
     isDemanded = true
-    let recipe = extras?.recipe
+    let (recipe, spent) = (extras?.recipe, turns)
     extras?.recipe = nil
-    return (upstream, recipe)
+    extras?.turns = []
+    // With the recipe: canceled from now on, the promise still has work that is about to begin.
+    if recipe?.settles == true { hasMaker = true }
+    join(scopes)
+    return (upstream, recipe, spent)
+  }
+
+  // MARK: Managers
+
+  /// A manager has taken the promise as a step: until the turn comes, no demand begins it.
+  mutating func reserve(for turn: Locked<SerialOrder>) {
+    guard !isDemanded, phase == .pending else { return }
+    neededExtras.turns.append(turn)
+  }
+
+  /// The managers whose turn the promise waits for.
+  var turns: [Locked<SerialOrder>] { extras?.turns ?? [] }
+
+  private func isTurn(of scopes: [WorkScope]) -> Bool {
+    guard let turns = extras?.turns, !turns.isEmpty else { return true }
+    return turns.contains { turn in scopes.contains { $0.turn === turn } }
+  }
+
+  /// What the work of this promise is done for.
+  var scopes: [WorkScope] { extras?.scopes ?? [] }
+
+  /// The work of this promise is done for these, too, until it has ended.
+  mutating func join(_ scopes: [WorkScope]) {
+    guard !scopes.isEmpty, !isSettled || hasMaker else { return }
+    neededExtras.scopes += scopes
+  }
+
+  /// The work of this promise has ended.
+  ///
+  /// - Returns: What it was done for, to be released.
+  mutating func endMaking() -> [WorkScope] {
+    hasMaker = false
+    guard isSettled, let extras else { return [] }
+    defer { extras.scopes = [] }
+    return extras.scopes
   }
 
   /// This promise is made from another, and wanted if that one is.
@@ -165,6 +219,8 @@ struct Settlement {
     var schedules = false
     /// To be released.
     var spent: (upstream: Upstream?, extras: Extras?) = (nil, nil)
+    /// What work was done for that has ended, to be released.
+    var scopes: [WorkScope] = []
   }
 
   /// Settles the promise, unless that is too late.
@@ -179,6 +235,8 @@ struct Settlement {
     _ failure: (any Error)?, by settler: Settler, reached: Double,
     _ consequences: inout Consequences
   ) -> Bool {
+    // Only the one that makes the promise comes here, in time or not; a cancellation does not.
+    if hasMaker { consequences.scopes = endMaking() }
     guard phase == .pending, settler == .adopted || !isBound else { return false }
     // Progress is told before the outcome.
     if isWatched, case .risen(let fraction) = neededExtras.progress.rise(to: reached) {
@@ -192,15 +250,19 @@ struct Settlement {
 
   /// Begins to cancel the promise: nobody can settle it any more, and nobody is told yet.
   ///
+  /// - Parameter scopes: What waits for the end of the work that is called off.
   /// - Returns: The cancel handlers and what the promise waited for, or nil if it cannot be
   ///   cancelled: it is settled, or it is a root whose owner registered no handler.
-  mutating func beginCancel() -> (handlers: [@Sendable () -> Void], upstream: Upstream?)? {
+  mutating func beginCancel(
+    for scopes: [WorkScope] = []
+  ) -> (handlers: [@Sendable () -> Void], upstream: Upstream?, scopes: [WorkScope])? {
     guard phase == .pending else { return nil }
     let handlers = extras?.cancelHandlers ?? []
     guard upstream != nil || extras?.recipe != nil || !handlers.isEmpty else { return nil }
     phase = .cancelling
     wasCancelled = true
-    return (handlers, upstream)
+    join(scopes)
+    return (handlers, upstream, self.scopes)
   }
 
   /// The cancel handlers have run: those who wait are told.
@@ -231,6 +293,8 @@ struct Settlement {
       if let old { neededExtras.progress = old.progress }
     }
     if let old, !old.deliveries.isEmpty { neededExtras.deliveries = old.deliveries }
+    // Canceled, and its work goes on.
+    if hasMaker, let old, !old.scopes.isEmpty { neededExtras.scopes = old.scopes }
   }
 
   /// Registers what to do when the promise is cancelled.
@@ -330,6 +394,10 @@ final class Extras {
   var listeners: [ProgressListener] = []
   /// Progress on its way to listeners.
   var deliveries = ReactionList()
+  /// The managers whose turn this waits for before it begins.
+  var turns: [Locked<SerialOrder>] = []
+  /// What the work is done for.
+  var scopes: [WorkScope] = []
 
   func deliver(_ fraction: Double, to listener: ProgressListener) {
     deliveries.append(ProgressDelivery(listener: listener, fraction: fraction))

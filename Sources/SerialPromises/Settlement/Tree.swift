@@ -3,11 +3,15 @@
 
 extension Core {
   /// Starts what is cold among the promises that this one waits for, and this one.
-  func demand() {
+  ///
+  /// What waits for its turn in a manager begins then, and not now.
+  ///
+  /// - Parameter scopes: What the work is done for, from its beginning to its end.
+  func demand(in scopes: [WorkScope] = []) {
     var recipes: [(any Recipe, Core)] = []
     var frontier = [self]
     while let core = frontier.popLast() {
-      guard let found = core.withLock({ $0.demand() }) else { continue }
+      guard let found = core.withLock({ $0.demand(in: scopes) }) else { continue }
       if let recipe = found.recipe { recipes.append((recipe, core)) }
       var sources: [Core] = []
       found.upstream?.sources(of: core).forEach { source, _ in sources.append(source) }
@@ -15,6 +19,22 @@ extension Core {
       frontier.append(contentsOf: sources.reversed())
     }
     for (recipe, core) in recipes { recipe.start(core) }
+  }
+
+  /// A handler made this promise, and what it is made from, for these: the work has begun already.
+  ///
+  /// What is combined in it may have been made for others, and is left out.
+  func join(_ scopes: [WorkScope]) {
+    var next: Core? = self
+    while let core = next {
+      let upstream = core.withLock { settlement -> Upstream? in
+        // What is cold begins when its own turn comes.
+        guard settlement.isDemanded, settlement.scopes.first !== scopes.first else { return nil }
+        settlement.join(scopes)
+        return settlement.upstream
+      }
+      next = if case .one(let source, _) = upstream?.sources(of: core) { source } else { nil }
+    }
   }
 
   /// Has progress passed on to this promise from all that it waits for.
@@ -67,21 +87,22 @@ extension Core {
 
   /// Calls this promise off, and what it waits for if nobody else wants that.
   ///
+  /// - Parameter scopes: What waits for the end of the work that is called off.
   /// - Returns: Whether it could be cancelled.
   @discardableResult
-  func cancel() -> Bool {
+  func cancel(for scopes: [WorkScope] = []) -> Bool {
     var cancelled: [Core] = []
     var handlers: [@Sendable () -> Void] = []
     var withdrawn: [Reaction] = []
-    var frontier = [self]
-    while let core = frontier.popLast() {
-      guard let begun = core.withLock({ $0.beginCancel() }) else { continue }
+    var frontier = [(self, scopes)]
+    while let (core, scopes) = frontier.popLast() {
+      guard let begun = core.withLock({ $0.beginCancel(for: scopes) }) else { continue }
       cancelled.append(core)
       handlers += begun.handlers
       begun.upstream?.sources(of: core).forEach { source, reaction in
         let (wasThere, isUnwanted) = source.withLock { $0.withdraw(reaction) }
         if wasThere { withdrawn.append(reaction) }
-        if isUnwanted { frontier.append(source) }
+        if isUnwanted { frontier.append((source, begun.scopes)) }
       }
     }
     for core in cancelled { core.stopWork() }
@@ -96,18 +117,18 @@ extension Core {
   /// Takes back the wish for this promise's outcome.
   ///
   /// - Returns: Whether the reaction had not been taken to be run.
-  func withdraw(_ reaction: Reaction, cancelling: Bool) -> Bool {
+  func withdraw(_ reaction: Reaction, cancelling: Bool, for scopes: [WorkScope] = []) -> Bool {
     let (wasThere, isUnwanted) = withLock { $0.withdraw(reaction) }
-    if isUnwanted && cancelling { cancel() }
+    if isUnwanted && cancelling { cancel(for: scopes) }
     return wasThere
   }
 
   /// Nobody is going to ask for the outcome: a failure is no false alarm, and if the promise is to be
   /// cancelled, it is unless somebody else wants it.
-  func disown(cancelling: Bool) {
+  func disown(cancelling: Bool, for scopes: [WorkScope] = []) {
     let nobody = Reaction()
     attach(nobody)
-    _ = withdraw(nobody, cancelling: cancelling)
+    _ = withdraw(nobody, cancelling: cancelling, for: scopes)
   }
 }
 
@@ -171,6 +192,9 @@ extension Core {
 
 /// How a cold promise begins.
 protocol Recipe: Sendable {
+  /// Whether what begins here settles the promise.
+  var settles: Bool { get }
+
   /// Begins the work of a promise that is wanted now.
   func start(_ core: Core)
 

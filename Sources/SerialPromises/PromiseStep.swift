@@ -1,0 +1,207 @@
+// Where a promise and a manager meet: a turn is kept, a cancellation is the same on both sides, and a
+// step is over when the work of its promise is.
+
+extension PromiseManager {
+  /// Adds a promise as a step.
+  ///
+  /// - Parameters:
+  ///   - promise: The promise. If its work has not begun, it begins when the turn comes.
+  ///   - handler: What the step does, which begins the promise.
+  ///   - name: What the step is called.
+  func add(
+    _ promise: AnyPromise, _ handler: @escaping Promisable.Handler, name: String?
+  ) -> StepHandle {
+    let place = StepPlace(order)
+    // Listed first: a promise that is canceled from now on finds the step, if it is there.
+    promise.core.attach(place)
+    let record = StepRecord(name: name)
+    record.whenCancelled = { promise.core.leaveQueue(place) }
+    var work: Work? = Work(call: handler)
+    let admission = order.transition { order, _ in
+      let admission = order.add(&work, record, lock: self.order, owner: self)
+      if case .entered(let segment, let id, _) = admission { place.enter(segment, id) }
+      return admission
+    }
+    if case .entered(let segment, let id, _) = admission {
+      promise.core.withLock { $0.reserve(for: order) }
+      // Canceled before the step had a place, it found none.
+      if promise.core.withLock({ $0.isCancellation }) {
+        StepHandle(segment: segment, id: id).cancel()
+      }
+    } else {
+      _ = promise.core.withdraw(place, cancelling: false)
+    }
+    return accept(admission, name: name)
+  }
+}
+
+extension Promise {
+  /// Starts the promise, and ends the step when it is settled and its work has ended.
+  ///
+  /// The promise's progress is the step's. Canceling the step cancels the promise, if it can be.
+  ///
+  /// ```swift
+  /// let page = Promise { try await load(url) }
+  /// manager.add(page)  // begins when its turn has come
+  /// ```
+  public var handler: Handler {
+    { [erased] then in erased.core.work(for: then) }
+  }
+}
+
+extension Core {
+  /// Does what a step of a manager does whose turn has come.
+  fileprivate func work(for then: Then) {
+    // Held until the end of this call: a task that has settled its promise may have more to do.
+    let work = StepWork(then)
+    withExtendedLifetime(work) {
+      then.onCancel { self.cancel() }
+      // Also if it is hot: its work is not called off beside the next step.
+      withLock { $0.join([work]) }
+      attach(StepEnd(work))
+      watch()
+      // Marked, because work that waits for the manager would wait for itself. Who added the step
+      // need not be waiting for it.
+      RunningStep.$current.withValue(then.runningStep(in: nil)) { demand(in: [work]) }
+    }
+  }
+
+  /// The step was canceled while it waited: the work never begins.
+  fileprivate func leaveQueue(_ place: StepPlace) {
+    cancel()
+    _ = withdraw(place, cancelling: false)
+  }
+
+  /// The step of the caller that has to end before this promise, or one that it waits for, can begin.
+  ///
+  /// Takes time in proportion to the links between the promise and those that are at work.
+  ///
+  /// - Parameter runningStep: The step of a manager, if it runs, in which the caller is.
+  func deadlock(_ runningStep: (Locked<SerialOrder>) -> StepIdentity?) -> StepIdentity? {
+    var seen: Set<ObjectIdentifier> = []
+    var frontier = [self]
+    while let core = frontier.popLast() {
+      guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
+      let (turns, upstream) = core.withLock { ($0.turns, $0.upstream) }
+      // It begins when the first of its turns comes.
+      let steps = turns.compactMap(runningStep)
+      if let step = steps.first, steps.count == turns.count { return step }
+      upstream?.sources(of: core).forEach { source, reaction in
+        if reaction.isOnlyWay { frontier.append(source) }
+      }
+    }
+    return nil
+  }
+}
+
+/// The place of a promise's step in a manager's queue.
+///
+/// Waits in the promise's list: when the promise is canceled, so is the step.
+private final class StepPlace: Reaction, @unchecked Sendable {
+  // Sendable as its superclass is; `place` is touched only under the lock of the order.
+  private let lock: Locked<SerialOrder>
+  private var place: (segment: Segment, id: Int)?
+
+  init(_ lock: Locked<SerialOrder>) {
+    self.lock = lock
+  }
+
+  /// The step has a place; only under the lock of the order.
+  func enter(_ segment: Segment, _ id: Int) {
+    place = (segment, id)
+  }
+
+  override func react(to source: Core, _ agenda: inout Agenda) {
+    guard source.withLock({ $0.isCancellation }) else { return }
+    lock.transition { order, consequences in
+      if let place { _ = order.cancel(place.id, in: place.segment, &consequences) }
+    }
+  }
+}
+
+/// What a promise is at work for as a step; the step is over when all of that work has ended.
+private final class StepWork: WorkScope, @unchecked Sendable {
+  // Sendable because `ending` is touched only under one of the shared locks.
+  private enum Ending {
+    case succeeded, failed(any Error), cancelled
+  }
+
+  private let then: Then
+  private var ending: Ending?
+
+  init(_ then: Then) {
+    self.then = then
+    super.init(turn: then.token.lock)
+  }
+
+  deinit {
+    let manager: PromiseManager?
+    switch withLock({ ending }) {
+    // The promise went away unsettled: the step has dropped its `then`.
+    case nil: return
+    case .succeeded: manager = then.token.callLocked(nil)
+    case .failed(let error): manager = then.token.callLocked(error)
+    case .cancelled: manager = then.token.callLocked(CancellationError(), isCancellation: true)
+    }
+    guard let manager else { return }
+    // After the turn, and not inside it: what the next step settles, and the rest that waits at this
+    // promise, would come after that step, and it would wait for that without end. Elsewhere, if the
+    // work ended on a thread that is doing something else, which may hold locks or belong to a task.
+    if let turn = Turn.current, turn.runningReaction is StepEnd, turn.manager == nil,
+      manager.runsOnThisThread
+    {
+      turn.manager = manager
+    } else {
+      manager.continueElsewhere()
+    }
+  }
+
+  private func withLock<Result>(_ body: () -> Result) -> Result {
+    SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in lock.withLock { _ in body() } }
+  }
+
+  /// The promise is settled.
+  func settled(_ source: Core) {
+    let isCancellation = source.withLock { $0.isCancellation }
+    let ending: Ending =
+      switch source.settledOutcome {
+      case .value: .succeeded
+      case .failure where isCancellation: .cancelled
+      case .failure(let error): .failed(error)
+      }
+    withLock { self.ending = ending }
+  }
+
+  func advance(to fraction: Double) {
+    then.advance(to: fraction)
+  }
+}
+
+/// Notes how a step ends when its promise is settled.
+private final class StepEnd: Reaction, @unchecked Sendable {
+  // Sendable as its superclass is; `work` is touched only under one of the shared locks, because
+  // progress may be passed on while this runs.
+  private var work: StepWork?
+
+  init(_ work: StepWork) {
+    self.work = work
+  }
+
+  // After the handlers that were attached before.
+  override var isImmediate: Bool { false }
+
+  override func react(to source: Core, _ agenda: inout Agenda) {
+    // Given up here, where the turn knows that no code of the user is on the stack.
+    guard let work = withLock({ work.take() }) else { return }
+    work.settled(source)
+  }
+
+  override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
+    // Two threads may pass on what two promises reported, in any order.
+    withLock { work }?.advance(to: fraction)
+  }
+
+  private func withLock<Result>(_ body: () -> Result) -> Result {
+    SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in lock.withLock { _ in body() } }
+  }
+}

@@ -1,0 +1,270 @@
+import Dispatch
+import TestSupport
+import Testing
+
+@testable import SerialPromises
+
+/// A promise that waits in a manager belongs to its turn.
+struct PromiseTurnTests {
+  /// Ways to want a promise's value.
+  enum Wish: String, CaseIterable, Sendable {
+    case start, await, wait, chain, when, race, relay, anotherManager
+
+    func make(_ promise: Promise<Int>) {
+      switch self {
+      case .start: promise.start()
+      case .await: Task { try await promise.value }
+      case .wait: DispatchQueue.global().async { _ = try? promise.wait() }
+      case .chain: promise.map { $0 + 1 }.start()
+      case .when: SerialPromises.when([promise, .value(1)]).start()
+      case .race: Promise.race([promise, promise]).start()
+      case .relay: promise.relay(to: Deferred<Int>())
+      case .anotherManager: PromiseManager().add(promise.map { $0 })
+      }
+    }
+  }
+
+  // Fails if a demand begins a promise that waits in a manager: then 2 comes before 1.
+  @Test(
+    "a promise that waits in a manager begins in its turn, however it is wanted",
+    .shows(Managing.turns), arguments: Wish.allCases)
+  func wanted(_ wish: Wish) async {
+    let (manager, log, taken) = (PromiseManager(), Log<Int>(), Taken())
+    manager.add(taken.handler)
+    let promise = Promise<Int> {
+      log.append(2)
+      return 2
+    }
+    let handle = manager.add(promise)
+    wish.make(promise)
+    // What the wish would have begun has begun by now.
+    await promise.settles(after: taken, log)
+    #expect(log.all == [1, 2])
+    #expect(text(await handle.outcome) == "succeeded")
+  }
+
+  // Fails if `serially` leaves its promises to those who want their values.
+  @Test("a member of serially begins in its turn, however it is wanted", .shows(Managing.turns))
+  func members() async throws {
+    let (manager, log) = (PromiseManager(), Log<Int>())
+    let promises = (0..<10).map { number in
+      Promise<Int> {
+        log.append(number)
+        await Task.yield()
+        log.append(number)
+        return number
+      }
+    }
+    let all = manager.serially(promises)
+    #expect(try await promises[9].value == 9)
+    #expect(try await when(promises).value == Array(0..<10))
+    #expect(log.all == (0..<10).flatMap { [$0, $0] })
+    #expect(try await all.value == Array(0..<10))
+  }
+
+  // Fails if a promise that had begun is begun again, or its step ends before it is settled.
+  @Test("a promise that had begun before it was added is only waited for", .shows(Managing.turns))
+  func begun() async {
+    let (manager, log, begun, gate) = (PromiseManager(), Log<Int>(), Gate(), Gate())
+    let promise = Promise<Int> {
+      log.append(1)
+      begun.open()
+      await gate.passed()
+      return 1
+    }.start()
+    await begun.passed()
+    let taken = Taken()
+    manager.add(taken.handler)
+    let handle = manager.add(promise)
+    taken.call()
+    #expect(text(handle.state) == "running")
+    gate.open()
+    #expect(text(await handle.outcome) == "succeeded")
+    #expect(log.all == [1])
+  }
+
+  // Fails, without an end, if a chain waits for a promise whose turn comes after its own.
+  @Test(
+    "a chain begins what it is made from in its own turn, also if that waits in the same manager",
+    .shows(Managing.turns))
+  func sourceBehind() async {
+    let (manager, log) = (PromiseManager(), Log<String>())
+    manager.pause()
+    let source = Promise<Int> {
+      log.append("source")
+      return 1
+    }
+    let chain = manager.add(
+      source.map { number in
+        log.append("chain")
+        return number
+      })
+    let handle = manager.add(source)
+    manager.resume()
+    #expect(text(await chain.outcome) == "succeeded")
+    #expect(text(await handle.outcome) == "succeeded")
+    #expect(log.all == ["source", "chain"])
+  }
+
+  // Fails if the promise belongs to the turn that it was given first, and not to the first that comes.
+  @Test("a promise in two managers begins in whichever turn comes first", .shows(Managing.turns))
+  func twoManagers() async {
+    let (first, second, log) = (PromiseManager(), PromiseManager(), Log<Int>())
+    first.pause()
+    let promise = Promise<Int> {
+      log.append(1)
+      return 1
+    }
+    let handle = first.add(promise)
+    #expect(text(await second.add(promise).outcome) == "succeeded")
+    first.resume()
+    #expect(text(await handle.outcome) == "succeeded")
+    #expect(log.all == [1])
+  }
+
+  // Fails if a promise that a manager refused waits for a turn that never comes.
+  @Test("a promise that a manager refuses begins when it is wanted", .shows(Managing.turns))
+  func refused() async throws {
+    let manager = PromiseManager(diagnostics: .silent)
+    manager.close()
+    let promise = Promise<Int> { 1 }
+    manager.add(promise)
+    #expect(try await promise.value == 1)
+  }
+
+  // Fails, without an end, if the wait for oneself is not noticed.
+  @Test(
+    "a step that waits for a promise behind it in its own manager gets an error",
+    .shows(Managing.selfWait))
+  func selfWait() async throws {
+    let (manager, log) = (PromiseManager(), Log<String>())
+    let promise = Promise<Int> { 1 }
+    let chain = promise.map { $0 + 1 }
+    manager.add { then in
+      manager.add(promise)
+      for promise in [promise, chain] {
+        do { _ = try promise.wait() } catch { log.append("\(error)") }
+      }
+      then()
+    }
+    #expect(try await promise.value == 1)
+    let later = Promise<Int> { 1 }
+    let error = await #expect(throws: PromiseError.self) {
+      try await manager.run {
+        manager.add(later)
+        return try await when([later.map { $0 }, .value(1)]).value
+      }
+    }
+    #expect("\(error, default: "none")".contains("waits for its own manager"))
+    #expect(log.count == 2)
+    #expect(log.all.allSatisfy { $0.contains("waits for its own manager") })
+    #expect(try await later.value == 1)
+  }
+}
+
+extension Promise {
+  /// Lets the manager's first step end, and waits for the promise.
+  fileprivate func settles(after taken: Taken, _ log: Log<Int>) async {
+    // A task and a thread for each way of wanting it: both have to have come and gone.
+    await Task { await Task.yield() }.value
+    let gate = Gate()
+    DispatchQueue.global().async { gate.open() }
+    await gate.passed()
+    log.append(1)
+    taken.call()
+    await told()
+  }
+}
+
+/// Promises that are cancelled while their steps wait.
+struct CancelledPromiseTurnTests {
+  /// Ways to cancel it.
+  enum Way: String, CaseIterable, Sendable {
+    case handle, promise, derived, cancelAll, grace, policy, dissolve
+  }
+
+  // Fails if the promise stays pending, begins, keeps its place in the queue, or is a failure for the
+  // policy.
+  @Test(
+    "cancelled while it waits, a promise never begins, tells its listeners, and is no failure",
+    .shows(Managing.cancelledPromise), arguments: Way.allCases)
+  func waiting(_ way: Way) async {
+    let (log, taken, told) = (Log<String>(), Taken(), Gate())
+    var manager: PromiseManager? = PromiseManager(
+      onFailure: way == .policy ? .cancelRest : .stop, diagnostics: .silent)
+    if way == .dissolve { manager?.pause() } else { manager?.add(taken.handler) }
+    let promise = Promise<Int> {
+      log.append("begun")
+      return 1
+    }
+    let step = way == .derived ? promise.map { $0 } : promise
+    step.failed { error in
+      log.append("\(error)")
+      told.open()
+    }
+    let handle = manager?.add(step)
+    let awaiting = Task { try await step.value }
+    switch way {
+    case .handle: handle?.cancel()
+    case .promise, .derived: step.cancel()
+    case .cancelAll: manager?.cancelAll()
+    case .grace: handle?.cancel(grace: .seconds(3600))
+    case .policy: taken.call(Failed())
+    case .dissolve: manager = nil
+    }
+    // At once, and not when its turn comes.
+    #expect(handle.map { text($0.state) } == "cancelled")
+    #expect(manager?.waitingCount ?? 0 == 0)
+    #expect(text(step.state) == "failed CancellationError()")
+    await told.passed()
+    await #expect(throws: CancellationError.self) { try await awaiting.value }
+    taken.call()
+    await manager?.idle()
+    #expect(manager?.failure == nil)
+    #expect(log.all == ["CancellationError()"])
+  }
+
+  // Fails if a promise that has been cancelled is a step that waits, or a failure.
+  @Test("a promise that was cancelled before it is added is a cancelled step")
+  func before() async {
+    let manager = PromiseManager(onFailure: .stop)
+    let promise = Promise<Int> { 1 }
+    promise.cancel()
+    #expect(text(await manager.add(promise).outcome) == "cancelled")
+    #expect(manager.failure == nil)
+  }
+
+  // Fails if the cancelled step keeps the promise, or the promise the step.
+  @Test("nothing is left of a promise that was cancelled while it waited, or that ran")
+  func leaks() async throws {
+    let taken = Taken()
+    var manager: PromiseManager? = PromiseManager()
+    manager?.add(taken.handler)
+    let gone = (0..<3).map { _ in Gate() }
+    var handles: [StepHandle?] = gone.prefix(2).map { gate in
+      let sentinel = Sentinel { gate.open() }
+      return manager?.add(
+        Promise<Int> {
+          sentinel.touch()
+          return 1
+        })
+    }
+    handles[0]?.cancel()
+    await gone[0].passed()
+    taken.call()
+    await gone[1].passed()
+    manager?.pause()
+    do {
+      let sentinel = Sentinel { gone[2].open() }
+      handles.append(
+        manager?.add(
+          Promise<Int> {
+            sentinel.touch()
+            return 1
+          }))
+    }
+    manager = nil
+    await gone[2].passed()
+    #expect(handles.compactMap { $0 }.count == 3)
+  }
+}

@@ -1,0 +1,255 @@
+import Dispatch
+import TestSupport
+import Testing
+
+@testable import SerialPromises
+
+/// A step that is a promise is over when its work is.
+@Suite(.serialized)
+struct PromiseWorkTests {
+  /// What may be at work; each notes its end when it is allowed to end.
+  enum Kind: String, CaseIterable, Sendable {
+    case task, mainActorTask, deferred, droppedDeferred, hotDeferred, callbacks
+    case asyncLink, link, queueLink, linkOnHot, adopted, adoptedChain, adoptedQueue
+    case finally, asyncFinally, nested, whenAll, whenConcurrently, loser, retry, body
+    case timedOutPromise
+  }
+
+  /// Ways to call it off.
+  enum Way: String, CaseIterable, Sendable {
+    case handle, promise, cancelAll, timeout
+  }
+
+  /// Work that goes on, although it was called off, until it is released.
+  final class LateWork: Sendable {
+    let log = Log<String>()
+    let begun = Gate()
+    let released = Gate()
+
+    /// Blocks, as code does that was written without a thought of cancellation.
+    func block() {
+      begun.open()
+      released.block()
+      log.append("work ends")
+    }
+
+    func suspend() async {
+      begun.open()
+      await released.passed()
+      // Also what comes after the last suspension is work.
+      for _ in 0..<100 { await Task.yield() }
+      log.append("work ends")
+    }
+
+    /// Calls back from another thread.
+    func later(_ callback: @escaping @Sendable () -> Void) {
+      DispatchQueue.global().async {
+        self.block()
+        callback()
+      }
+    }
+  }
+
+  private let queue = DispatchQueue(label: "links")
+
+  private func promise(_ kind: Kind, _ work: LateWork, _ clock: ManualClock) -> Promise<Int> {
+    let ready = Promise<Int> { resolve, _ in resolve(1) }
+    let task = Promise<Int> {
+      await work.suspend()
+      return 1
+    }
+    let inner = { @Sendable in
+      let deferred = Deferred<Int>()
+      deferred.onCancel {}
+      work.later { deferred.tryFulfil(1) }
+      return deferred.promise
+    }
+    switch kind {
+    case .task: return task
+    case .mainActorTask:
+      return Promise { @MainActor in
+        await work.suspend()
+        return 1
+      }
+    case .deferred:
+      return Promise<Int> { deferred in
+        deferred.onCancel {}
+        work.later { deferred.fulfil(1) }
+      }
+    case .droppedDeferred:
+      return Promise<Int> { deferred in
+        deferred.onCancel {}
+        work.later { withExtendedLifetime(deferred) {} }
+      }
+    case .hotDeferred: return inner()
+    case .callbacks:
+      return Promise<Int> { resolve, _ in work.later { resolve(1) } }.map { $0 }
+    case .asyncLink:
+      return ready.then { number async in
+        await work.suspend()
+        return number
+      }
+    case .link:
+      return ready.map { number in
+        work.block()
+        return number
+      }
+    case .queueLink:
+      return ready.map(on: queue) { number in
+        work.block()
+        return number
+      }
+    case .linkOnHot:
+      return Promise.value(1).map { number in
+        work.block()
+        return number
+      }.map { $0 + 1 }
+    case .adopted: return ready.then { _ in inner() }
+    case .adoptedChain: return ready.then { _ in inner().map { $0 + 1 } }.map { $0 }
+    case .adoptedQueue:
+      return ready.then { _ in
+        Promise.on(.global()) {
+          work.block()
+          return 1
+        }
+      }
+    case .finally: return task.finally { work.log.append("cleaned up") }.map { $0 }
+    case .asyncFinally: return task.finally { () async in work.log.append("cleaned up") }
+    case .nested: return ready.then { _ in ready.then { _ in task } }
+    case .whenAll: return when(ready, task).map { $0 + $1 }
+    case .whenConcurrently: return when([ready, task].lazy, concurrently: 2).map { $0[0] }
+    case .loser: return Promise.race([Promise<Int> { throw Failed() }, task])
+    case .retry: return task.retry(2)
+    case .body:
+      return Promise<Int> { resolve, _ in
+        resolve(1)
+        work.block()
+      }
+    case .timedOutPromise: return task.timeout(.seconds(1), clock: clock)
+    }
+  }
+
+  // Fails if the next step begins when the promise is settled, and its work has not ended.
+  @Test(
+    "the step after a promise that was called off begins when the promise's work has ended",
+    .shows(Managing.workEnds), arguments: Kind.allCases)
+  func workEndsLate(_ kind: Kind) async {
+    for way in Way.allCases {
+      let (work, clock) = (LateWork(), ManualClock())
+      let manager = PromiseManager(on: DispatchQueue(label: "steps"), onFailure: .stop)
+      let promise = promise(kind, work, clock)
+      let events = manager.events()
+      let handle =
+        way == .timeout
+        ? manager.add(promise.timeout(.seconds(1), waitsForThen: true, clock: clock))
+        : manager.add(promise)
+      manager.add { then in
+        work.log.append("next")
+        then()
+      }
+      await work.begun.passed()
+      // Work that is hot begins before the turn of its step.
+      for await event in events { if case .started = event { break } }
+      switch way {
+      case .handle: handle.cancel()
+      case .promise: promise.cancel()
+      case .cancelAll: manager.cancelAll()
+      case .timeout: clock.advance(by: .seconds(1))
+      }
+      if kind == .timedOutPromise { clock.advance(by: .seconds(1)) }
+      // Those who listen to the promise do not wait for the end of its work.
+      if kind != .callbacks, kind != .body { await promise.told() }
+      #expect(text(handle.state) == "running", "\(kind) \(way)")
+      work.released.open()
+      let outcome = await handle.outcome
+      manager.resume()
+      await manager.idle()
+      var expected = ["work ends"]
+      if kind == .finally || kind == .asyncFinally { expected.insert("cleaned up", at: 0) }
+      if way != .cancelAll { expected.append("next") }
+      #expect(Set(work.log.all) == Set(expected), "\(kind) \(way)")
+      #expect(way == .cancelAll || work.log.last == "next", "\(kind) \(way)")
+      guard kind != .callbacks, kind != .body, kind != .loser else { continue }
+      let isTimeOut = way == .timeout && kind != .timedOutPromise
+      #expect(
+        text(outcome) == (isTimeOut ? "failed \(PromiseError.timedOut(.seconds(1)))" : "cancelled")
+          || kind == .timedOutPromise,
+        "\(kind) \(way)")
+    }
+  }
+
+  // Fails if the end of the grace period is not the end of the step.
+  @Test("only a grace period, or a time limit that says so, ends a step before its promise's work")
+  func grace() async {
+    for usesGrace in [true, false] {
+      let (work, clock, late) = (LateWork(), ManualClock(), Reports())
+      let manager = PromiseManager(diagnostics: late.place)
+      let promise = promise(.task, work, clock)
+      let handle =
+        usesGrace
+        ? manager.add(promise) : manager.add(Step(promise).timeout(.seconds(1), clock: clock))
+      let next = manager.add { then in
+        work.log.append("next")
+        then()
+      }
+      await work.begun.passed()
+      if usesGrace { handle.cancel(grace: .seconds(1), clock: clock) }
+      await clock.somebodySleeps()
+      clock.advance(by: .seconds(1))
+      #expect(text(await next.outcome) == "succeeded")
+      #expect(work.log.all == ["next"])
+      work.released.open()
+      await promise.told()
+    }
+  }
+
+  // Fails if a hot promise that nothing is known of is the work of the step that combined it.
+  @Test("what was hot before, and only combined, does not hold up the next step")
+  func hotLoser() async {
+    let (manager, stop) = (PromiseManager(), Deferred<Int>())
+    let handle = manager.add(Promise.race([Promise<Int> { 1 }, stop.promise]))
+    #expect(text(await handle.outcome) == "succeeded")
+    stop.fulfil(2)
+  }
+
+  // Fails if a timer that lost a race is work that the next step waits for.
+  @Test("a timer that lost a race does not hold up the next step")
+  func timer() async {
+    let (manager, clock) = (PromiseManager(), ManualClock())
+    let handle = manager.add(
+      Promise.race([
+        Promise<Int> { 1 }, Promise<Int>.failure(Failed(), after: .seconds(30), clock: clock),
+      ]))
+    #expect(text(await handle.outcome) == "succeeded")
+  }
+
+  // Fails if the step of a promise that was called off has failed.
+  @Test("a cancellation through the promise is the step's, and tells it once")
+  func once() async {
+    let (manager, log) = (PromiseManager(onFailure: .stop), Log<String>())
+    let (begun, released) = (Gate(), Gate())
+    let promise = Promise<Int> { deferred in
+      deferred.onCancel { log.append("cancel handler") }
+      begun.open()
+      DispatchQueue.global().async {
+        released.block()
+        deferred.fulfil(1)
+      }
+    }
+    let handle = manager.add(promise.retry(1))
+    await begun.passed()
+    #expect(promise.cancel())
+    handle.cancel()
+    released.open()
+    #expect(text(await handle.outcome) == "cancelled")
+    #expect(manager.failure == nil)
+    #expect(log.all == ["cancel handler"])
+  }
+}
+
+extension Step {
+  /// A step that a promise is wrapped in.
+  fileprivate init(_ promise: Promise<Int>) {
+    self.init(promise, promise.handler)
+  }
+}
