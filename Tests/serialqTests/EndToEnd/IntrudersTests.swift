@@ -126,7 +126,8 @@ import Testing
   @Test(
     "an ordinary user's queue is 0700 and 0600 whatever the umask, and is nobody else's business",
     .shows(OnDisk.forItsUserAlone),
-    .needs(.setpriv), .enabled(if: Stranger.isThere, "a second user cannot reach the binary"),
+    .needs(.setpriv),
+    .enabled(if: Stranger.isThere, "needs root, and a binary that other users can execute"),
     arguments: ["000", "022", "777"])
   func modes(umask: String) throws {
     let scene = try Scene()
