@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -10,13 +11,15 @@ import Testing
   }
 
   // Fails if a macro is misspelt or misplaced, a line too long, or a sentence does not begin a line.
-  @Test("mandoc finds nothing to complain about, at any level")
+  @Test("mandoc finds nothing to complain about, at any level", .needs(.mandoc))
   func lint() throws {
     #expect(try mandoc("-Tlint -Wall").isEmpty)
   }
 
   // Fails if the table has what the manual has not; or a macro hides a word, so that it is not shown.
-  @Test("the manual shows every command, option, form and paragraph of the table")
+  @Test(
+    "the manual shows every command, option, form and paragraph of the table",
+    .needs(.mandoc, .col))
   func everything() throws {
     let shown = try mandoc("-Tascii -Owidth=1000 | col -b")
       .split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -66,7 +69,6 @@ import Testing
 
   /// What mandoc(1) makes of the manual.
   private func mandoc(_ words: String) throws -> String {
-    try #require(RealShell.path(of: "mandoc") != nil, "mandoc is not installed")
     let script = "{ mandoc \(words); } 2>&1 <<'END'\n\(Manual.text)END\n"
     return try RealShell.output(of: Bytes(script.utf8), in: "/bin/sh").text
   }

@@ -16,7 +16,7 @@ import Testing
   // hour, be shown as running for an hour, or have used up a time limit of half an hour.
   @Test(
     "a clock that is set while a job runs changes neither its duration nor its time limit",
-    .enabled(if: MovedClock.isThere, MovedClock.needs), arguments: [-3_600, 3_600])
+    .needs(.cc), .enabled(if: MovedClock.isThere, MovedClock.needs), arguments: [-3_600, 3_600])
   func running(shift: Int) throws {
     let scene = try Scene()
     let clock = try MovedClock(scene)
@@ -42,7 +42,7 @@ import Testing
   // and say that it was too slow.
   @Test(
     "a clock set forward costs the job of a runner that died none of its time",
-    .enabled(if: MovedClock.isThere, MovedClock.needs))
+    .needs(.cc), .enabled(if: MovedClock.isThere, MovedClock.needs))
   func orphan() throws {
     let scene = try Scene()
     let clock = try MovedClock(scene)
@@ -64,7 +64,7 @@ import Testing
   // hour late, and this test be killed.
   @Test(
     "a clock set back while a job waits for its next attempt does not make it wait longer",
-    .enabled(if: MovedClock.isThere, MovedClock.needs))
+    .needs(.cc), .enabled(if: MovedClock.isThere, MovedClock.needs))
   func retry() throws {
     let scene = try Scene()
     let clock = try MovedClock(scene)
@@ -85,7 +85,7 @@ import Testing
   // order of the events is taken from their dates.
   @Test(
     "a queue from the future is shown, cleaned and run in its order",
-    .enabled(if: MovedClock.isThere, MovedClock.needs))
+    .needs(.cc), .enabled(if: MovedClock.isThere, MovedClock.needs))
   func future() throws {
     let scene = try Scene()
     let clock = try MovedClock(scene)
@@ -151,7 +151,9 @@ import Testing
   }
 
   // Fails if a signal goes to the number that the journal has, and not to who holds the job's lock.
-  @Test("cancelling a job whose process number is a stranger's by now signals nobody")
+  @Test(
+    "cancelling a job whose process number is a stranger's by now signals nobody",
+    .needs(.bash, .flock))
   func reused() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -185,7 +187,7 @@ private struct MovedClock {
   private let library: Bytes
   private let offset: Bytes
 
-  static let needs: Comment = "needs gcc, and a serialq that is not linked statically"
+  static let needs: Comment = "needs a serialq that is not linked statically: LD_PRELOAD"
 
   init(_ scene: Scene) throws {
     let source = scene.folder.path("clock.c")
@@ -193,9 +195,9 @@ private struct MovedClock {
     offset = scene.folder.path("offset")
     try write(Bytes(MovedClock.code.utf8), to: source)
     let built = try scene.script(
-      "gcc -shared -fPIC -o '\(library.text)' '\(source.text)' -ldl")
+      "cc -shared -fPIC -o '\(library.text)' '\(source.text)' -ldl")
     guard built.code == 0 else {
-      throw Failure("building the clock", built.errorText, next: "Is gcc there?")
+      throw Failure("building the clock", built.errorText, next: "Is cc there?")
     }
     try set(0)
   }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -24,7 +25,8 @@ import Testing
 
   // Fails if only the shell is signalled (its children live on), or the queue goes on before the
   // last of them is gone. One of them has to be killed, which takes as long as the grace.
-  @Test("cancel ends a job with its grandchildren, also those that do not heed it")
+  @Test(
+    "cancel ends a job with its grandchildren, also those that do not heed it", .needs(.ps))
   func cancelFamily() throws {
     let scene = try Scene()
     _ = try scene.serialq("add", Self.family)
@@ -95,7 +97,7 @@ import Testing
   }
 
   // Fails if the deadline is not kept, or only the leader is ended.
-  @Test("a job that takes too long is ended with its grandchildren")
+  @Test("a job that takes too long is ended with its grandchildren", .needs(.ps))
   func timeOut() throws {
     let scene = try Scene()
     _ = try scene.serialq("add", "--timeout", "1", "sleep 1000 & sleep 1000 & wait")

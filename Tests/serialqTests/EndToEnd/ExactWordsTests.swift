@@ -56,17 +56,17 @@ import Testing
   // Fails if `list` shows a command that is not the one that runs.
   @Test(
     "a command pasted from the list into bash does the same",
-    .enabled(if: RealShell.path(of: "bash") != nil, "bash is not installed"))
+    .needs(.bash))
   func pastedIntoBash() throws {
-    try paste(into: #require(RealShell.path(of: "bash")))
+    try paste(into: #require(Tool.bash.path()))
   }
 
   // As above.
   @Test(
     "a command pasted from the list into zsh does the same",
-    .enabled(if: RealShell.path(of: "zsh") != nil, "zsh is not installed"))
+    .needs(.zsh))
   func pastedIntoZsh() throws {
-    try paste(into: #require(RealShell.path(of: "zsh")))
+    try paste(into: #require(Tool.zsh.path()))
   }
 
   private func paste(into shell: String) throws {
@@ -90,7 +90,8 @@ import Testing
   }
 
   // Fails if `show` writes the command or the directory in another way than `list`.
-  @Test("a directory of any bytes is entered, and shown so that it can be pasted")
+  @Test(
+    "a directory of any bytes is entered, and shown so that it can be pasted", .needs(.bash))
   func directory() throws {
     let scene = try Scene()
     let name = Bytes("it's $a\n") + [0xE9] + Bytes(" dir")

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -11,7 +12,7 @@ import Testing
 
 /// Text that would steer the terminal of whoever looks at a queue, on a real terminal; `script(1)`
 /// makes it, and hands on what it gets.
-@Suite(.enabled(if: RealShell.path(of: "script") != nil, "script is not installed"))
+@Suite(.needs(.script))
 struct HostileTextTests {
   /// Titles, colours, cleared screens, C1 in both forms, going back, turned and invisible text.
   private static let hostile =

@@ -14,7 +14,7 @@ import Testing
   // Fails if a line is not JSON whatever bytes are in it, or does not say its version.
   @Test(
     "every line of a journal is read by jq, and says its version", .shows(OnDisk.readable),
-    .enabled(if: RealShell.path(of: "jq") != nil, "jq is not installed"))
+    .needs(.jq))
   func lines() throws {
     let scene = try Scene()
     try scene.add("true", "exit 3", "echo 3", "echo 4")

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -9,7 +10,7 @@ import Testing
 #endif
 
 /// What `run` draws on a terminal, as captured from one.
-@Suite(.enabled(if: Terminal.isThere, "tmux is not installed"))
+@Suite(.needs(.tmux, .bash))
 struct LiveRunTests {
   // Fails if the display is not below the output, does not go on with the queue, or is left behind.
   @Test("run shows the running job and the progress below the output, and takes them away")

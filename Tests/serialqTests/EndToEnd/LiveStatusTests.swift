@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// `status -w`, as captured from a terminal, and elsewhere.
-@Suite(.enabled(if: Terminal.isThere, "tmux is not installed"))
+@Suite(.needs(.tmux, .bash))
 struct LiveStatusTests {
   // Fails if it does not see an event, shows an old state, or ends by itself.
   @Test("status -w goes on with the queue, and ends with Ctrl-C and 0")

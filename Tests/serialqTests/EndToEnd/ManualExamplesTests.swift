@@ -10,9 +10,8 @@ import Testing
   private static let programs = ["make", "rsync"]
 
   // Fails if an example is wrong: if it does not do what is said in it, one after it fails.
-  @Test("the manual's examples work, one after another")
+  @Test("the manual's examples work, one after another", .needs(.jq))
   func examples() throws {
-    try #require(RealShell.path(of: "jq") != nil, "jq is not installed")
     let scene = try Scene()
     let program = Bytes("#!/bin/sh\nprintf '%s|' \"$0\" \"$@\"\n")
     for name in ["upload", "fetch"] + Self.programs.map({ "../bin/\($0)" }) {

@@ -44,7 +44,9 @@ import Testing
   }
 
   // Fails if what `status` tells people to type does not end the job with all its processes.
-  @Test("an orphan is ended by the command that status names", .shows(Running.orphansAreNamed))
+  @Test(
+    "an orphan is ended by the command that status names", .shows(Running.orphansAreNamed),
+    .needs(.bash))
   func ended() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -103,7 +105,7 @@ import Testing
   #if os(Linux)
     // Fails if a runner waits for the job's lock alone: what has left the job's process group does not
     // hold up the queue after a job whose end was seen, either.
-    @Test("what an orphan left behind does not hold up the queue")
+    @Test("what an orphan left behind does not hold up the queue", .needs(.flock, .setsid))
     func leftByOrphan() throws {
       let scene = try Scene()
       let (first, gate, daemonGate) = try orphanWithDaemon(scene)
@@ -117,7 +119,7 @@ import Testing
     }
 
     // Fails if a runner does not give up after SIGKILL: what is left never gets it.
-    @Test("a cancelled orphan is over, whatever it has left behind")
+    @Test("a cancelled orphan is over, whatever it has left behind", .needs(.flock, .setsid))
     func cancelledDaemon() throws {
       let scene = try Scene()
       let (first, gate, daemonGate) = try orphanWithDaemon(scene)

@@ -123,7 +123,7 @@ import Testing
   // Fails if `list` quotes for the eye and not for the shell.
   @Test(
     "a saved list, read by a shell, queues the very same arguments, whatever bytes they hold",
-    .enabled(if: RealShell.path(of: "bash") != nil, "bash is not installed"))
+    .needs(.bash))
   func savedList() throws {
     let scene = try Scene()
     try addWords(scene)

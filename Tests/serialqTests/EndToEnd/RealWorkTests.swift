@@ -1,19 +1,16 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import serialq
 
 /// A queue as somebody would really fill it.
 @Suite struct RealWorkTests {
-  private static let hasTools = ["git", "cc", "tar"].allSatisfy {
-    RealShell.path(of: $0) != nil
-  }
-
   // Fails if jobs overlap or change places, if a code or a log goes to the wrong job, or if times
   // are taken from a clock that starts anew.
   @Test(
     "clone, build, try, fail, pack and check: codes, logs and times are as they should be",
-    .enabled(if: Self.hasTools, "git, cc or tar is not installed"))
+    .needs(.git, .cc, .tar))
   func realWork() throws {
     let scene = try Scene()
     let source = try repository(scene)

@@ -1,15 +1,14 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import serialq
 
 /// The page of `serialq report`, in a real browser: Chromium, without a window.
-@Suite(.serialized) struct ReportPageTests {
-  private static let program = RealShell.path(of: "chromium")
-
+@Suite(.serialized, .needs(.chromium)) struct ReportPageTests {
   /// Has Chromium open a page in a window of this width.
   private func chromium(_ scene: Scene, _ words: [String], width: Int = 1_200) throws -> Outcome {
-    let program = try #require(Self.program, "chromium is not installed")
+    let program = try #require(Tool.chromium.path())
     let fixed = [
       program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
       "--hide-scrollbars", "--user-data-dir=\(scene.path("profile").text)",

@@ -70,7 +70,7 @@ final class Scene {
   var surroundings: Surroundings {
     Surroundings(
       environment: [
-        Bytes("PATH=") + programs + Bytes(":/usr/local/bin:/usr/bin:/bin"),
+        Bytes("PATH=") + programs + Bytes((":" + Tool.folders.joined(separator: ":")).utf8),
         Bytes("HOME=") + work, Bytes("SERIALQ_DIR=") + spool,
       ] + Self.sanitizerOptions, directory: work)
   }

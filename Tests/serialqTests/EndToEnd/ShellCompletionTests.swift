@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import serialq
@@ -23,11 +24,23 @@ import Testing
 
   // Fails if a script does not work in its shell, or what jobs run is run or sent to the terminal.
   @Test(
-    "Tab completes commands, options, queues, ids, files and programs",
-    arguments: CompletionScript.allCases)
-  func tab(_ shell: CompletionScript) throws {
-    try #require(Terminal.isThere, "tmux is not installed")
-    try #require(RealShell.path(of: shell.rawValue) != nil, "\(shell.rawValue) is not installed")
+    "Tab in bash completes commands, options, queues, ids, files and programs",
+    .needs(.tmux, .bash))
+  func tabInBash() throws { try checkTab(in: .bash) }
+
+  // As above.
+  @Test(
+    "Tab in zsh completes commands, options, queues, ids, files and programs",
+    .needs(.tmux, .bash, .zsh))
+  func tabInZsh() throws { try checkTab(in: .zsh) }
+
+  // As above.
+  @Test(
+    "Tab in fish completes commands, options, queues, ids, files and programs",
+    .needs(.tmux, .bash, .fish))
+  func tabInFish() throws { try checkTab(in: .fish) }
+
+  private func checkTab(in shell: CompletionScript) throws {
     let scene = try scene()
     let terminal = try Terminal(scene, columns: 120, rows: 50)
     for (line, prompt) in shell.setUp {
@@ -52,11 +65,10 @@ import Testing
   }
 
   // Fails if the script goes on where the words of another command begin; `true` has no options.
-  @Test("bash completes a job's command as bash-completion does it")
+  @Test(
+    "bash completes a job's command as bash-completion does it", .needs(.bash, .bashCompletion))
   func bashCompletion() throws {
-    let script = "/usr/share/bash-completion/bash_completion"
-    try #require(
-      try FileSystem.status(of: Bytes(script.utf8)) != nil, "bash-completion is not installed")
+    let script = try #require(Tool.bashCompletion.path())
     let outcome = try scene().script(
       """
       . \(script)

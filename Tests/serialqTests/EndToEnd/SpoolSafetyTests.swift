@@ -18,15 +18,13 @@ import Testing
   /// Root may do anything, so what is forbidden has to be tried as somebody else.
   private static let canBeSomebody: Bool = {
     guard isRoot else { return true }
-    guard let scene = try? Scene(), RealShell.path(of: "setpriv") != nil else { return false }
+    guard let scene = try? Scene() else { return false }
     return (try? asSomebody(scene, "--version").code) == 0
   }()
 
   /// Whether a file system of its own can be mounted, unseen by all others.
   private static let canMount: Bool = {
-    guard isRoot, RealShell.path(of: "unshare") != nil, let scene = try? Scene() else {
-      return false
-    }
+    guard isRoot, let scene = try? Scene() else { return false }
     return (try? scene.script("unshare -m mount -t tmpfs tmpfs .").code) == 0
   }()
 
@@ -133,7 +131,7 @@ import Testing
   @Test(
     "a spool that cannot be written to is told, and can still be looked at",
     .shows(OnDisk.failuresChangeNothing),
-    .enabled(if: canBeSomebody, "there is no setpriv, or a second user cannot reach the binary"))
+    .needs(.setpriv), .enabled(if: canBeSomebody, "a second user cannot reach the binary"))
   func notWritable() throws {
     let scene = try Scene()
     #expect(try Self.asSomebody(scene, "add", "--no-start", "echo text").code == 0)
@@ -154,6 +152,7 @@ import Testing
   @Test(
     "on a full disk an add is refused whole, and works again when there is room",
     .shows(OnDisk.failuresChangeNothing),
+    .needs(.unshare, .mount),
     .enabled(if: canMount, "mounting a tmpfs needs root and a mount namespace"))
   func fullDisk() throws {
     let scene = try Scene()
@@ -184,6 +183,7 @@ import Testing
   @Test(
     "a read-only file system refuses an add, and shows what is there",
     .shows(OnDisk.failuresChangeNothing),
+    .needs(.unshare, .mount),
     .enabled(if: canMount, "mounting a tmpfs needs root and a mount namespace"))
   func readOnly() throws {
     let scene = try Scene()

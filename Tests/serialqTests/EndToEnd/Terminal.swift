@@ -38,13 +38,6 @@ final class Terminal {
 
   deinit { _ = try? tmux(["kill-server"]) }
 
-  /// Whether there is a tmux; the test that needs it names it when there is none.
-  static var isThere: Bool {
-    ["/usr/bin/tmux", "/usr/local/bin/tmux", "/opt/homebrew/bin/tmux"].contains {
-      FileManager.default.isExecutableFile(atPath: $0)
-    }
-  }
-
   /// Types a line, and Enter.
   func type(_ line: String) throws {
     try tmux(["send-keys", "-l", line])

@@ -176,7 +176,6 @@ extension Trait where Self == ConditionTrait {
   /// For tests that make calls of the program fail.
   static var ifFaultsCanBeMade: Self {
     .enabled(
-      if: FaultBench.isPossible, "needs cc, and a serialq that is not linked statically: LD_PRELOAD"
-    )
+      if: FaultBench.isPossible, "needs a serialq that is not linked statically: LD_PRELOAD")
   }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import serialq
 
 /// What a command does that is not to depend on what is in the queue.
-@Suite(.ifFaultsCanBeMade) struct FlatCostTests {
+@Suite(.needs(.cc), .ifFaultsCanBeMade) struct FlatCostTests {
   // Fails when an add looks at more than the journal's end, or at a job's environment or log.
   @Test(
     "an add makes the very same calls for two jobs and for thousands", .shows(OnDisk.addIsFlat),

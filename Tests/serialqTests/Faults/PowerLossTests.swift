@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// The power fails at every point of what commands do, after others were killed or could not go on.
-@Suite(.ifFaultsCanBeMade)
+@Suite(.needs(.cc), .ifFaultsCanBeMade)
 struct PowerLossTests {
   // Fails when a command relies on what another one wrote and could not flush: leave `finishWork` out,
   // or the flush in an `append` of nothing, or that of a folder which somebody else has made.

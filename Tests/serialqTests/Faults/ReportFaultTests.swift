@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// Every system call of what writes a page fails in every way, or is the last.
-@Suite(.ifFaultsCanBeMade)
+@Suite(.needs(.cc), .ifFaultsCanBeMade)
 struct ReportFaultTests {
   // Fails when the page is written in the place of the old one, when what was half written stays
   // behind, or when success is said of what is not there: leave out the removal, or the rename.

@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// Every system call of what runs jobs, or has them run, fails in every way or is the last.
-@Suite(.ifFaultsCanBeMade)
+@Suite(.needs(.cc), .ifFaultsCanBeMade)
 struct RunnerFaultTests {
   private static let cases: [FaultCase] = [
     FaultCase("run", "run"), FaultCase("run another", "run", "-c", "echo 5 >>ran"),

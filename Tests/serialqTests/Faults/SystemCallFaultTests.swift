@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// Every system call of every command that writes fails in every way, or is the last of its process.
-@Suite(.ifFaultsCanBeMade)
+@Suite(.needs(.cc), .ifFaultsCanBeMade)
 struct SystemCallFaultTests {
   // Fails when half of what could not be done stays behind, an error is passed over, a signal that
   // interrupts is taken for one, or success is said of what is not durable: leave out the

@@ -4,11 +4,6 @@ import Foundation
 
 /// Runs scripts in a real shell and collects what they print.
 enum RealShell {
-  static func path(of name: String) -> String? {
-    ["/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"].map { $0 + name }
-      .first { FileManager.default.isExecutableFile(atPath: $0) }
-  }
-
   /// What `script` prints, read by `shell` as a file: no length limit, and any bytes.
   static func output(of script: Bytes, in shell: String, _ options: [String] = []) throws -> Bytes {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
