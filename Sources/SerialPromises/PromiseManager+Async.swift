@@ -169,7 +169,7 @@ extension PromiseManager {
       return admission
     }
     switch admission {
-    case .entered(_, _, let claims): if claims { startTurn() }
+    case .entered(_, let id, let claims): if claims { startTurn(.added(id)) }
     case .refused(let error): resume(.failure(error))
     }
   }

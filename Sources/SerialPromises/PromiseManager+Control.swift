@@ -28,7 +28,7 @@ extension PromiseManager {
       return (order.claim(for: self), order.failure.take())
     }
     withExtendedLifetime(failure) {}
-    if claims { startTurn() }
+    if claims { startTurn(.resumed) }
   }
 
   /// Whether the manager starts no further step until it is resumed.

@@ -19,9 +19,11 @@ import Dispatch
 ///
 /// **Where handlers run.** Without `on:`, on the thread that made the step runnable: the one that
 /// added it to an idle manager, that called the previous step's `then`, or that resumed the
-/// manager. Such a thread runs the steps that were waiting when it began and 1,024 more; what is
-/// left then goes on on a global queue, so nobody is held for ever. With `on:`, handlers run on
-/// that dispatch queue; `.main` is the main actor's. A turn there is at most 128 handlers.
+/// manager. After a few milliseconds, when a handler has returned, the rest runs on a global queue,
+/// so that no thread is held for long. In a task, `then` and what a step's own work adds or resumes
+/// run no handler; those run on a global queue, too: a handler sees no other step's task, and blocks no
+/// thread that tasks need. With `on:`, handlers run on that dispatch queue, a few milliseconds at a time; `.main` is the
+/// main actor's.
 ///
 /// **Stack.** Constant, however many steps call `then` at once.
 ///
@@ -108,9 +110,9 @@ public final class PromiseManager: Sendable {
     return accept(enter(step), name: step.name)
   }
 
-  /// Adds a step for somebody who is told in any case when it is refused.
-  func addSilently(_ step: Step) -> StepHandle {
-    accept(enter(step), name: step.name, reportsRefusal: false)
+  /// Adds a step for a caller that waits for it, and gets the error if it is refused.
+  func addCall(_ step: Step) -> StepHandle {
+    accept(enter(step), name: step.name, isCall: true)
   }
 
   /// Adds a step of any type.
@@ -147,14 +149,14 @@ public final class PromiseManager: Sendable {
 
   @inline(__always)
   func accept(
-    _ admission: SerialOrder.Admission, name: String?, reportsRefusal: Bool = true
+    _ admission: SerialOrder.Admission, name: String?, isCall: Bool = false
   ) -> StepHandle {
     switch admission {
     case .entered(let segment, let id, let claims):
-      if claims { startTurn() }
+      if claims { startTurn(isCall ? .called(id) : .added(id)) }
       return StepHandle(segment: segment, id: id)
     case .refused(let error):
-      if reportsRefusal { report(.refused(error)) }
+      if !isCall { report(.refused(error)) }
       return StepHandle(refused: error, name: name, lock: order)
     }
   }
@@ -165,10 +167,32 @@ public final class PromiseManager: Sendable {
 
   // MARK: Running
 
+  /// What made a step runnable.
+  enum Cause {
+    /// This step was added, and runs at once.
+    case added(Int)
+    /// The same, for work of the adder, which waits for it.
+    case called(Int)
+    /// The manager was resumed.
+    case resumed
+    /// The step before is over.
+    case ended
+  }
+
   /// Does what the claim obliges to: runs what can run, here or where `on:` says.
   @inline(never)
-  func startTurn() {
-    if runsOnThisThread { drain() } else { continueElsewhere() }
+  func startTurn(_ cause: Cause) {
+    guard runsOnThisThread else { return continueElsewhere() }
+    guard withUnsafeCurrentTask(body: { $0 != nil }) else { return drain() }
+    // A handler would see the task-local values, the priority and the cancellation of the task, and
+    // hold a thread of the cooperative pool. The task may be that of the step before, or of another
+    // manager's step.
+    switch cause {
+    case .called(let id): drain(only: id)
+    case .added(let id) where RunningStep.current == nil: drain(only: id)
+    case .resumed where RunningStep.current == nil: drain()
+    case .added, .resumed, .ended: continueElsewhere()
+    }
   }
 
   /// Whether `startTurn` runs handlers before it returns.
@@ -195,27 +219,32 @@ public final class PromiseManager: Sendable {
     drain()
   }
 
-  /// Runs one handler after another as long as each is over when it returns.
+  /// Runs one handler after another as long as each is over when it returns, and time allows.
   ///
   /// Only the holder of the claim may call this.
-  private func drain() {
+  ///
+  /// - Parameter id: The only step that may run here; nil for all.
+  private func drain(only id: Int? = nil) {
     var token: Token?
+    var clock = TurnClock()
     var turn = order.transition { order, consequences in
-      if queue == nil {
-        order.beginTurn(extra: 1024, includingWaiting: true)
-      } else {
-        order.beginTurn(extra: 128, includingWaiting: false)
-      }
+      order.beginTurn(allowance: id == nil ? .max : 1)
       return order.begin(&consequences)
     }
     while true {
       switch turn.move {
       case .run:
-        turn = run(turn, &token)
+        clock.handlerBegins(now: Self.now)
+        turn = run(turn, &token, &clock)
       case .resume:
-        turn = resume(turn)
+        clock.handlerBegins(now: Self.now)
+        turn = resume(turn, &clock)
       case .again:
-        turn = order.transition { $0.next(&$1) }
+        // The only one was canceled; what comes next is for others to run.
+        turn = order.transition { order, consequences in
+          if let id, order.queue.first != id { order.allowance = 0 }
+          return order.next(&consequences)
+        }
       case .handOver:
         return continueElsewhere()
       case .leave:
@@ -224,23 +253,30 @@ public final class PromiseManager: Sendable {
     }
   }
 
+  private static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds }
+
   @inline(__always)
-  private func run(_ turn: SerialOrder.Turn, _ token: inout Token?) -> SerialOrder.Turn {
+  private func run(
+    _ turn: SerialOrder.Turn, _ token: inout Token?, _ clock: inout TurnClock
+  ) -> SerialOrder.Turn {
     // One token serves many steps, as long as each lets go of it.
     let then = Then(token: token.take() ?? Token(lock: order, id: turn.id))
     then.token.reuse(for: turn.id)
     turn.work?.call(then)
     token = (consume then).token
+    let isOver = clock.handlerReturned(now: Self.now)
     if isKnownUniquelyReferenced(&token) {
       // Nobody is left who could call it: what has not been called never will be.
       let wasCalled = token?.wasCalled ?? false
       return order.transition { order, consequences in
-        order.handlerReturned(wasCalled ? .called : .dropped, &consequences)
+        if isOver { order.allowance = 0 }
+        return order.handlerReturned(wasCalled ? .called : .dropped, &consequences)
       }
     }
     let wasCalled = token?.handlerReturned() ?? false
     let turn = order.transition { order, consequences in
-      order.handlerReturned(wasCalled ? .called : .awaited, &consequences)
+      if isOver { order.allowance = 0 }
+      return order.handlerReturned(wasCalled ? .called : .awaited, &consequences)
     }
     // Released after the transition: if this is the last reference, and `then` was not called,
     // its `deinit` finds the step waiting for `then` and fails it.
@@ -250,15 +286,19 @@ public final class PromiseManager: Sendable {
 
   /// Runs a further handler of the step that runs.
   @inline(never)
-  private func resume(_ turn: SerialOrder.Turn) -> SerialOrder.Turn {
+  private func resume(_ turn: SerialOrder.Turn, _ clock: inout TurnClock) -> SerialOrder.Turn {
     guard let resumption = turn.spent as? Resumption else {
       preconditionFailure("there is a handler to run")
     }
     resumption.handler(resumption.then)
+    let isOver = clock.handlerReturned(now: Self.now)
     // Held until here, as a `then` that goes away while a handler is on the stack is not noticed.
     return withExtendedLifetime(resumption) {
       // Called it has been under the lock, since the first handler had returned: the order knows.
-      order.transition { $0.handlerReturned(.awaited, &$1) }
+      order.transition { order, consequences in
+        if isOver { order.allowance = 0 }
+        return order.handlerReturned(.awaited, &consequences)
+      }
     }
   }
 }

@@ -8,6 +8,7 @@ extension PromiseManager {
   ///   - promise: The promise. If its work has not begun, it begins when the turn comes.
   ///   - handler: What the step does, which begins the promise.
   ///   - name: What the step is called.
+  /// - Returns: The step's handle.
   func add(
     _ promise: AnyPromise, _ handler: @escaping Promisable.Handler, name: String?
   ) -> StepHandle {
@@ -77,6 +78,7 @@ extension Core {
   /// Takes time in proportion to the links between the promise and those that are at work.
   ///
   /// - Parameter runningStep: The step of a manager, if it runs, in which the caller is.
+  /// - Returns: That step; nil if there is none.
   func deadlock(_ runningStep: (Locked<SerialOrder>) -> StepIdentity?) -> StepIdentity? {
     var seen: Set<ObjectIdentifier> = []
     var frontier = [self]

@@ -89,7 +89,7 @@ struct SerialOrder {
 
   private var turnThread: ThreadIdentity?
 
-  /// How many handlers the claim's holder may still run before it hands over.
+  /// How many handlers the claim's holder may still run before it hands over; 0 when its time is over.
   var allowance = 0
 
   /// The first number that was given out since the queue was last idle.
@@ -179,10 +179,10 @@ struct SerialOrder {
 
   // MARK: Running
 
-  /// Sets how many handlers the claim's holder may run: what waits now, and some more.
-  mutating func beginTurn(extra: Int, includingWaiting: Bool) {
+  /// Sets how many handlers the claim's holder may run.
+  mutating func beginTurn(allowance: Int) {
     turnThread = ThreadIdentity()
-    allowance = extra + (includingWaiting ? waitingCount : 0)
+    self.allowance = allowance
   }
 
   mutating func next(_ consequences: inout Consequences?) -> Turn {

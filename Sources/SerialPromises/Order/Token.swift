@@ -74,7 +74,7 @@ final class Token: @unchecked Sendable {
     {
       return
     }
-    callLocked(error)?.startTurn()
+    callLocked(error)?.startTurn(.ended)
   }
 
   /// As `call`, but leaves it to the caller to go on with the queue.

@@ -45,7 +45,7 @@ final class Turn {
       turn.first = first
       turn.later = later
       slot.with(turn) { turn.run() }
-      turn.manager.take()?.startTurn()
+      turn.manager.take()?.startTurn(.ended)
     }
   }
 

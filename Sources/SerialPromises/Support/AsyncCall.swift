@@ -39,7 +39,7 @@ final class AsyncCall: @unchecked Sendable {
   ) {
     // Without the lock: nobody else has this before it is added.
     adder = ThreadIdentity()
-    let handle = manager.addSilently(Step(name) { then in self.run(then) })
+    let handle = manager.addCall(Step(name) { then in self.run(then) })
     if case .over(let outcome) = handle.state { return finish(self.outcome(outcome)) }
     let isCancelled = withLock {
       adder = nil
@@ -75,7 +75,7 @@ final class AsyncCall: @unchecked Sendable {
     if isCallersTurn {
       Task.startingHere { await self.work(in: step, then) }
     } else {
-      // This thread may be in the task of another step, whose task-local values are not for this one.
+      // This thread runs no task, or that of another step, whose values are not for this one.
       Task.startingHereDetached { await self.work(in: step, then) }
     }
   }

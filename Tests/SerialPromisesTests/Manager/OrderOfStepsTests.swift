@@ -47,7 +47,7 @@ struct OrderOfStepsTests {
   @Test(
     "a step that calls then before its handler ends holds the next up until it has returned",
     .shows(Managing.neverTwo))
-  func thenInsideHandler() {
+  func thenInsideHandler() throws {
     let (manager, log) = (PromiseManager(), Log<String>())
     manager.add { then in
       manager.add { then in
@@ -57,6 +57,7 @@ struct OrderOfStepsTests {
       then()
       log.append("after then")
     }
+    try manager.waitUntilIdle()
     #expect(log.all == ["after then", "second"])
   }
 
@@ -67,18 +68,20 @@ struct OrderOfStepsTests {
   func thenFromAnotherThread() {
     let (manager, log) = (PromiseManager(), Log<String>())
     let (adder, caller) = (Locked<UInt>(0), Locked<UInt>(0))
-    adder.withLock { $0 = currentThread() }
-    manager.add { then in
+    onThread {
+      adder.withLock { $0 = currentThread() }
       manager.add { then in
-        log.append("second on the adder's thread: \(adder.withLock { $0 } == currentThread())")
-        then()
+        manager.add { then in
+          log.append("second on the adder's thread: \(adder.withLock { $0 } == currentThread())")
+          then()
+        }
+        onThread {
+          caller.withLock { $0 = currentThread() }
+          then()
+          log.append("then has returned")
+        }
+        log.append("handler returns")
       }
-      onThread {
-        caller.withLock { $0 = currentThread() }
-        then()
-        log.append("then has returned")
-      }
-      log.append("handler returns")
     }
     #expect(
       log.all == ["then has returned", "handler returns", "second on the adder's thread: true"])

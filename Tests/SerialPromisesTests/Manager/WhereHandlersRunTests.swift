@@ -30,7 +30,7 @@ struct WhereHandlersRunTests {
     }
     onThread {
       caller.append(currentThread())
-      taken.call()
+      taken.with { $0() }
     }
     #expect(log.all == caller.all)
     #expect(log.all != [currentThread()])
@@ -93,64 +93,160 @@ struct WhereHandlersRunTests {
   // Fails (hangs) if the turn of the adding thread has no bound.
   @Test("a step that adds itself for ever does not hold the adding thread", .shows(Managing.drain))
   func endless() async {
-    let (manager, log, stop) = (PromiseManager(), Log<UInt>(), Gate())
-    let count = Locked(0)
+    let (manager, stop) = (PromiseManager(), Gate())
     @Sendable func step(_ then: Then) {
-      let number = count.withLock { count in
-        count += 1
-        return count
-      }
-      if number == 1 || number.isMultiple(of: 1000) { log.append(currentThread()) }
       if !stop.isOpen { manager.add(step) }
       then()
     }
-    let adder = Log<UInt>()
-    onThread {
-      adder.append(currentThread())
-      manager.add(step)
-    }
+    onThread { manager.add(step) }
     // `add` has returned, and the steps go on.
     #expect(!stop.isOpen)
-    let before = count.withLock { $0 }
-    #expect(before >= 1025)
     stop.open()
     await manager.idle()
-    #expect(log.all.first == adder.last)
   }
 
-  // Fails if what waits when the turn begins does not count beside the 1,024 more.
-  @Test("a thread runs what was waiting when its turn began and 1,024 more", .shows(Managing.drain))
-  func bound() async {
-    let (manager, threads) = (PromiseManager(), Log<UInt>())
-    let waiting = 300
-    let more = Locked(2000)
-    @Sendable func extra(_ then: Then) {
-      threads.append(currentThread())
-      let goesOn = more.withLock { more in
-        more -= 1
-        return more > 0
+  /// What begins a turn.
+  enum Beginning: String, CaseIterable, Sendable { case add, resume, then }
+
+  // Fails (hangs) if a turn goes on although the handlers take long: the third waits for its end.
+  @Test(
+    "a thread that runs slow handlers is free again after a few milliseconds",
+    .shows(Managing.drain), arguments: Beginning.allCases)
+  func slow(_ beginning: Beginning) async {
+    let (manager, taken, returned) = (PromiseManager(), Taken(), Gate())
+    if beginning == .resume { manager.pause() }
+    if beginning == .then { manager.add(taken.handler) }
+    let rest = { @Sendable in
+      for number in 1...4 {
+        manager.add { then in
+          let start = DispatchTime.now().uptimeNanoseconds
+          if number < 3 {
+            while DispatchTime.now().uptimeNanoseconds < start + 2 * TurnClock.limit {}
+          } else {
+            returned.block()
+          }
+          then()
+        }
       }
-      if goesOn { manager.add(extra) }
-      then()
     }
-    manager.pause()
-    for _ in 1..<waiting {
-      manager.add { then in
-        threads.append(currentThread())
-        then()
-      }
-    }
-    manager.add(extra)
-    let resumer = Log<UInt>()
+    if beginning != .add { rest() }
     onThread {
-      resumer.append(currentThread())
-      manager.resume()
+      switch beginning {
+      case .add:
+        manager.add { then in
+          rest()
+          then()
+        }
+      case .resume: manager.resume()
+      case .then: taken.with { $0() }
+      }
+      returned.open()
     }
     await manager.idle()
-    let held = threads.all.prefix { $0 == resumer.last }.count
-    #expect(held >= waiting + 1024)
-    #expect(threads.all.count == waiting - 1 + 2000)
-    // A thread's number may be given to another after its end, so only the first stretch counts.
-    #expect(held < threads.all.count)
+  }
+
+  // Fails if the clock is read for every handler, for none, or too late.
+  @Test("a turn ends by time, and fast handlers are not timed one by one", .shows(Managing.drain))
+  func clock() {
+    for (nanoseconds, most) in [(100, 40_020), (10_000, 410), (1_000_000, 6), (5_000_000, 2)] {
+      var (clock, now, looks, handlers) = (TurnClock(), UInt64(1_000), 0, 0)
+      let read = { () -> UInt64 in
+        looks += 1
+        return now
+      }
+      var isOver = false
+      while !isOver {
+        clock.handlerBegins(now: read)
+        now += UInt64(nanoseconds)
+        handlers += 1
+        isOver = clock.handlerReturned(now: read)
+      }
+      // The first handler is not timed.
+      let least = Int(TurnClock.limit) / nanoseconds
+      #expect(handlers >= least && handlers <= most, "\(nanoseconds) ns")
+      #expect(looks <= handlers / (nanoseconds < 10_000 ? 15 : 1) + 3, "\(nanoseconds) ns")
+    }
+    var clock = TurnClock()
+    clock.handlerBegins { 1 }
+    // A turn of one handler reads no clock.
+    #expect(!clock.handlerReturned { preconditionFailure("the clock is read") })
+  }
+
+  /// Seen by a task, and by what it starts.
+  @TaskLocal static var task = "none"
+
+  // Fails if what ends in a task runs the next handlers in it.
+  @Test(
+    "a handler sees no other step's task, and runs on no thread of the cooperative pool",
+    .shows(Managing.context))
+  func context() async throws {
+    let (manager, log, added, begun) = (PromiseManager(), Log<String>(), Gate(), Gate())
+    let look = { @Sendable in
+      let isInTask = withUnsafeCurrentTask { $0 != nil }
+      log.append("\(Self.task) \(isInTask) \(Task.isCancelled)")
+    }
+    let closure: Promisable.Handler = { then in
+      look()
+      then()
+    }
+    let other = PromiseManager()
+    let task = Self.$task.withValue("A") {
+      Task<Void, any Error> {
+        try await manager.run {
+          // Adds to another manager, too: what it adds there is not its own work.
+          other.add(closure)
+          begun.open()
+          await added.passed()
+          await Task.yield()
+        }
+      }
+    }
+    await begun.passed()
+    Self.$task.withValue("B") {
+      manager.add(closure)
+      manager.add(Promise<Void> { () async in look() })
+      // Ends in a task of the step, which the next one must not see.
+      manager.add { then in
+        Self.$task.withValue("C") { _ = Task<Void, Never> { then() } }
+      }
+      manager.add(closure)
+    }
+    await other.idle()
+    task.cancel()
+    added.open()
+    _ = try? await task.value
+    await manager.idle()
+    #expect(log.all == ["none false false", "none false false", "none true false", "none false false"])
+  }
+
+  // Fails, without an end, if the end of a `run` calls handlers on a thread of the cooperative pool.
+  @Test("handlers that block do not hold the threads that tasks run on", .shows(Managing.context))
+  func blocking() async {
+    let (managers, gate) = ((0..<8).map { _ in PromiseManager() }, Gate())
+    await withTaskGroup(of: Void.self) { group in
+      for manager in managers {
+        let (begun, added) = (Gate(), Gate())
+        group.addTask {
+          try? await manager.run {
+            begun.open()
+            await added.passed()
+          }
+        }
+        group.addTask {
+          await begun.passed()
+          manager.add { then in
+            gate.block()
+            then()
+          }
+          added.open()
+        }
+      }
+      // Reached only if tasks still run.
+      group.addTask {
+        for _ in 0..<100 { await Task.yield() }
+        gate.open()
+      }
+    }
+    for manager in managers { await manager.idle() }
   }
 }

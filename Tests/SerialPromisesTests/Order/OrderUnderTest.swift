@@ -51,7 +51,7 @@ struct OrderUnderTest {
         admitted: { [told] has in told.withLock { $0.append("admitted \(has)") } }, &news)
       return entered(admission)
     case .next(let allowance):
-      order.beginTurn(extra: allowance, includingWaiting: false)
+      order.beginTurn(allowance: allowance)
       return text(order.begin(&news), &news)
     case .goOn(let id):
       let then = Then(token: Token(lock: lock, id: -1))
@@ -62,7 +62,7 @@ struct OrderUnderTest {
     case .then(let id, let ending):
       return text(order.then(id: id, error: ending.error, &news))
     case .returned(let continuation, let allowance):
-      order.beginTurn(extra: allowance, includingWaiting: false)
+      order.beginTurn(allowance: allowance)
       return text(order.handlerReturned(continuation, &news), &news)
     case .abandon(let id): return text(order.abandon(id: id, &news))
     case .endCancelled(let id): return text(order.endCancelled(id: id, &news))

@@ -26,6 +26,7 @@ import Testing
         }
       }
       manager.resume()
+      #expect(throws: Never.self) { try manager.waitUntilIdle() }
       #expect(counter.value == Self.count)
     }
   }
@@ -52,6 +53,7 @@ import Testing
       manager.pause()
       for _ in 0..<Self.count { manager.add { _ in counter.value += 1 } }
       manager.resume()
+      #expect(throws: Never.self) { try manager.waitUntilIdle() }
       #expect(counter.value == Self.count)
     }
   }

@@ -98,8 +98,11 @@ final class Taken: Sendable {
     }
   }
 
+  /// Calls it on a thread of its own, which runs the next steps: a test is a task, and in a task they
+  /// would run elsewhere.
   func call(_ error: (any Error)? = nil) {
-    then.withLock { $0 }?(error)
+    guard let then = then.withLock({ $0 }) else { return }
+    onThread { then(error) }
   }
 
   /// Lets go of it, called or not.
