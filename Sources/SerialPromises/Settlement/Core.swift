@@ -217,7 +217,7 @@ class Core: Reaction, @unchecked Sendable {
     let (bound, scopes) = withLock { ($0.bind(to: Upstream(other, adoption)), $0.scopes) }
     guard let bound else { return false }
     other.demand(in: scopes)
-    if !scopes.isEmpty { other.join(scopes) }
+    other.join(scopes)
     other.attach(adoption, &agenda)
     // Cancelled in between, this promise found nothing to withdraw there.
     if withLock({ $0.wasCancelled }) {

@@ -48,8 +48,12 @@ class Link: Core, @unchecked Sendable {
       case .promise(let promise):
         let done = progress(after: source, outcome)
         if !adopt(promise, share: share.rest(from: done), &agenda) {
-          // Cancelled while the handler made it: nobody else would ever call that work off.
-          promise.core.disown(cancelling: true, for: endMaking())
+          // Canceled while the handler made it: nothing else would ever call that work off. It is
+          // joined, and not only called off, because that may be impossible.
+          let scopes = withLock { $0.scopes }
+          promise.core.join(scopes)
+          promise.core.disown(cancelling: true, for: scopes)
+          endMaking()
         }
       }
     } catch {

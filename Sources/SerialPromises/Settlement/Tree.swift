@@ -25,6 +25,7 @@ extension Core {
   ///
   /// What is combined in it may have been made for others, and is left out.
   func join(_ scopes: [WorkScope]) {
+    guard !scopes.isEmpty else { return }
     var next: Core? = self
     while let core = next {
       let upstream = core.withLock { settlement -> Upstream? in
