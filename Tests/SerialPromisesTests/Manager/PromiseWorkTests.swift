@@ -138,18 +138,23 @@ struct PromiseWorkTests {
       let (work, clock) = (LateWork(), ManualClock())
       let manager = PromiseManager(on: DispatchQueue(label: "steps"), onFailure: .stop)
       let promise = promise(kind, work, clock)
-      let events = manager.events()
-      let handle =
+      let entered = Gate()
+      let step =
         way == .timeout
-        ? manager.add(promise.timeout(.seconds(1), waitsForThen: true, clock: clock))
-        : manager.add(promise)
+        ? promise.timeout(.seconds(1), waitsForThen: true, clock: clock)
+        : Step(promise, promise.handler)
+      let handle = manager.add(
+        Step(step) { then in
+          step.handler(then)
+          entered.open()
+        })
       manager.add { then in
         work.log.append("next")
         then()
       }
       await work.begun.passed()
       // Work that is hot begins before the turn of its step.
-      for await event in events { if case .started = event { break } }
+      if kind == .hotDeferred || kind == .linkOnHot { await entered.passed() }
       switch way {
       case .handle: handle.cancel()
       case .promise: promise.cancel()
