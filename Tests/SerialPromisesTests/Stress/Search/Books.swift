@@ -1,4 +1,4 @@
-/// What the library did wrong, as far as the oracle can tell.
+/// A rule of the library that was broken.
 struct Violation: Sendable {
   enum Kind: String, CaseIterable, Sendable {
     case overlap = "work of two steps of one manager at the same time"
@@ -8,8 +8,8 @@ struct Violation: Sendable {
     case lost = "work of a step that ended well, or that nothing could cancel, did not run"
     case uncaused = "a step was cancelled though nothing cancelled it"
     case mismatch = "the step and its promise ended differently"
-    case toldAgain = "a listener was called again"
-    case disagreement = "two listeners of one promise were told different outcomes"
+    case notifiedAgain = "a listener was called again"
+    case disagreement = "two listeners of one promise received different outcomes"
     case hang = "something did not end"
     case leak = "something was left behind"
     case policy = "a cancellation counted as a failure for the policy"
@@ -21,16 +21,16 @@ struct Violation: Sendable {
   let text: String
 }
 
-/// How a step or a promise ended, as far as the oracle tells endings apart.
+/// How a step or a promise ended, as far as the oracle distinguishes endings.
 enum Ending: String, Sendable, Equatable {
   case succeeded, cancelled, timedOut, failed
 }
 
-/// The oracle: is told what happens in a scenario, and says what must not.
+/// The oracle: records the events of a scenario, and reports the rules that they break.
 ///
-/// Pure: takes no lock, calls nothing and knows no time. The world that acts the scenario out keeps
-/// it behind a lock, so that it hears of one event at a time; an event is told before its consequences
-/// can be seen by others, so what looks like an overlap here was one.
+/// Pure: it takes no lock, calls nothing and has no clock. `World` keeps it behind a lock and records
+/// the end of work before it calls `then`, settles the promise or drops what could. So what looks like
+/// an overlap here was one.
 struct Books {
   private struct Listener {
     let step: Int
@@ -40,7 +40,7 @@ struct Books {
 
   /// For messages: the latest events.
   enum Event: Sendable {
-    case entered(Int), left(Int), told(Int), acted(lane: Int, index: Int)
+    case entered(Int), left(Int), notified(Int), acted(lane: Int, index: Int)
   }
 
   let scenario: Scenario
@@ -49,13 +49,13 @@ struct Books {
   private(set) var violations: [Violation] = []
   private(set) var events: [Event] = []
 
-  /// How many listeners have still to be called.
-  private(set) var untold = 0
+  /// How many listeners have not been called.
+  private(set) var uncalled = 0
 
-  /// How many pieces of work are going on, counted or not.
+  /// How many pieces of work have begun and not ended, counted or not.
   private(set) var active = 0
 
-  /// The counted pieces that are going on, for each manager: one that does so twice is there twice.
+  /// The counted pieces that have begun and not ended, for each manager.
   private var inside: [[Int]]
   private var runs: [Int]
   private var hasBegun: [Bool]
@@ -74,7 +74,7 @@ struct Books {
   }
 
   mutating func report(_ kind: Violation.Kind, _ text: String) {
-    // One of a kind says enough, and what follows from it may be endless.
+    // One of each kind is enough: the first may cause any number of others.
     guard !violations.contains(where: { $0.kind == kind }) else { return }
     violations.append(Violation(kind: kind, text: text))
   }
@@ -128,7 +128,7 @@ struct Books {
     lastRank[plan.lane][plan.manager] = max(rank, lastRank[plan.lane][plan.manager])
   }
 
-  /// A piece of work that has begun is also going on in another way.
+  /// A piece of work that has begun ends only after another `leave`.
   mutating func join(_ piece: Int) {
     active += 1
     let manager = scenario.steps[scenario.pieces[piece].step].manager
@@ -141,7 +141,7 @@ struct Books {
     let step = scenario.pieces[piece].step
     let manager = scenario.steps[step].manager
     active -= 1
-    // Also if the step was found to be refused meanwhile.
+    // Also if the step was found to be refused in between.
     if let index = inside[manager].firstIndex(of: piece) { inside[manager].remove(at: index) }
     if isOver, facts.isCounted[piece], !isRefused, !facts.isExempt[step] {
       report(.late, "\(name(piece)) was at work when its step was over")
@@ -150,20 +150,22 @@ struct Books {
 
   // MARK: Listeners
 
-  /// Somebody waits to be told how a step's promise, or something made from it, ends.
+  /// A listener was attached to a step, to its promise, or to a promise made from that.
   mutating func expect(_ step: Int, _ name: String) -> Int {
     listeners.append(Listener(step: step, name: name))
-    untold += 1
+    uncalled += 1
     return listeners.count - 1
   }
 
-  /// A listener was called; `ending` if it was told how the step's own promise ended.
-  mutating func told(_ listener: Int, _ ending: Ending?) {
-    events.append(.told(listener))
+  /// A listener was called; `ending` is how the step's own promise ended, if the listener knows.
+  mutating func notified(_ listener: Int, _ ending: Ending?) {
+    events.append(.notified(listener))
     let step = listeners[listener].step
     listeners[listener].count += 1
-    if listeners[listener].count == 1 { untold -= 1 } else {
-      report(.toldAgain, "\(listeners[listener].name) of step \(step)")
+    if listeners[listener].count == 1 {
+      uncalled -= 1
+    } else {
+      report(.notifiedAgain, "\(listeners[listener].name) of step \(step)")
     }
     guard let ending else { return }
     if let known = known[step], known != ending {
@@ -180,14 +182,18 @@ struct Books {
 
   // MARK: The end
 
-  /// Everything has ended: a step was added and ended in this way, and so did its promise, if that is
-  /// known.
+  /// Judges a step when everything has ended.
+  ///
+  /// - Parameters:
+  ///   - step: A step that the manager accepted.
+  ///   - outcome: How it ended, if that is known.
+  ///   - promise: How its promise ended, if that is known.
   mutating func audit(_ step: Int, _ outcome: Ending?, promise: Ending?) {
     let plan = scenario.steps[step]
     if let known = known[step], let promise, known != promise {
       report(.disagreement, "a listener of step \(step): \(known), its state: \(promise)")
     }
-    // Its members are audited one by one.
+    // Its members are audited each for itself.
     if case .serially = plan.form { return }
     if outcome == .cancelled, !facts.mayBeCancelled[step] {
       report(.uncaused, end(of: step, outcome))

@@ -3,11 +3,11 @@ import Synchronization
 
 @testable import SerialPromises
 
-/// Acts a scenario out, once, and judges what happened.
+/// Executes a scenario once and judges it.
 ///
 /// Blocks: not for the threads that tasks run on.
 struct Performance {
-  /// What was seen.
+  /// What came of it.
   struct Verdict: Sendable {
     let violations: [Violation]
     let events: [Books.Event]
@@ -18,8 +18,9 @@ struct Performance {
   private let patience: Duration
 
   /// - Parameters:
-  ///   - scenario: What is done.
-  ///   - patience: After how long something that has not ended is taken for something that never will.
+  ///   - scenario: What is executed.
+  ///   - patience: How long to wait for an end before reporting a hang.
+  /// - Returns: The rules that were broken.
   static func verdict(on scenario: Scenario, patience: Duration) -> Verdict {
     let performance = Performance(scenario, patience)
     performance.act()
@@ -43,7 +44,7 @@ struct Performance {
       let text = "\(world.population.count) objects, managers gone: \(gone)"
       return world.books.withLock { $0.report(.leak, text) }
     }
-    // Only now: what had begun without anybody waiting for it has ended as well.
+    // Only now has all work ended, including what nothing waits for.
     world.books.withLock { books in
       for (step, outcome, promise) in endings { books.audit(step, outcome, promise: promise) }
     }
@@ -86,9 +87,9 @@ struct Performance {
 
   // MARK: The end
 
-  /// Has everything end that can: nothing is paused, no time is left, and nothing is held.
+  /// Resumes managers, advances the clock and releases held work until everything has ended.
   ///
-  /// Again and again, because each end may begin something that has to be let go on in its turn.
+  /// Repeatedly, because the end of a step may begin another that needs all of this as well.
   ///
   /// - Returns: Whether everything has ended.
   private func end() -> Bool {
@@ -102,21 +103,20 @@ struct Performance {
     return true
   }
 
-  /// Waits until what the pools had to do a moment ago has had its turn.
+  /// Waits for one empty job on each of the two thread pools.
   ///
-  /// There is no one event to wait for here: what is left may be on a thread of Dispatch that has done
-  /// its last work and still holds a reference. A round costs as little as two empty jobs, and the
-  /// deadline says how many there are.
+  /// No single event marks the end: a thread of Dispatch may have done its last work and still hold a
+  /// reference. A deadline bounds the number of rounds.
   private func passRound() {
     let passed = DispatchSemaphore(value: 0)
     DispatchQueue.global().async { passed.signal() }
     Task.detached { passed.signal() }
-    // Not for ever, because the pools are what may be stuck.
+    // With a timeout, because a defect may block the pools.
     for _ in 1...2 { _ = passed.wait(timeout: .now() + patience.dispatchInterval) }
   }
 
   private var isOver: Bool {
-    let isQuiet = world.books.withLock { $0.untold == 0 && $0.active == 0 }
+    let isQuiet = world.books.withLock { $0.uncalled == 0 && $0.active == 0 }
     guard isQuiet, !world.isHolding else { return false }
     for step in world.scenario.steps.indices {
       guard let handle = world.entry(step).handle else { continue }
@@ -138,12 +138,12 @@ struct Performance {
       handles.append("step \(step) is \(text(handle.state))")
     }
     return """
-      untold: \(waiting.joined(separator: ", ")); at work: \(goingOn.joined(separator: ", ")); \
+      not called: \(waiting.joined(separator: ", ")); at work: \(goingOn.joined(separator: ", ")); \
       not over: \(handles.joined(separator: ", "))
       """
   }
 
-  /// How the steps ended that the manager took.
+  /// How the steps ended that a manager accepted.
   private func endings() -> [(step: Int, outcome: Ending?, promise: Ending?)] {
     world.scenario.steps.indices.compactMap { step in
       let entry = world.entry(step)
@@ -156,11 +156,13 @@ struct Performance {
 
   /// - Returns: Whether all that the scenario has made is gone.
   private func disappear(_ managers: [Watched]) -> Bool {
-    // Afresh, so that a slow end does not look like a leak.
+    // A new deadline, or a slow end would look like a leak.
     let deadline = ContinuousClock.now + patience
     while world.population.count > 0 || !managers.allSatisfy(\.isGone) {
       guard ContinuousClock.now < deadline else { return false }
       world.clock.advance(by: .seconds(3600))
+      // Work may still begin that nothing waits for, such as that of the loser of a race.
+      world.releaseAll()
       passRound()
     }
     return true
@@ -169,6 +171,7 @@ struct Performance {
 
 extension Duration {
   fileprivate var dispatchInterval: DispatchTimeInterval {
-    .milliseconds(Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000))
+    let (seconds, attoseconds) = components
+    return .milliseconds(Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
   }
 }

@@ -1,9 +1,10 @@
 import SerialPromises
 
-/// A program for one or two managers, as a value: made from a seed, acted out by `World`.
+/// A program for one or two managers, as a value: `ScenarioGenerator` makes it from a seed, `World`
+/// executes it.
 ///
-/// What does the same in any order of the threads is decided here, so that a seed replays the whole
-/// scenario; only the interleaving of the lanes differs from run to run.
+/// Everything random is decided here, so that a seed replays the whole scenario. Only the
+/// interleaving of the lanes differs from run to run.
 struct Scenario: Sendable {
   /// The operations of one thread or task, in their order.
   struct Lane: Sendable {
@@ -26,27 +27,27 @@ struct Scenario: Sendable {
   var size: Int { lanes.reduce(0) { $0 + $1.actions.count } }
 }
 
-/// A piece of work: a closure that brackets what it does, so that the oracle can see it.
+/// A piece of work: a closure that reports its beginning and its end to the oracle.
 struct PiecePlan: Sendable {
   let step: Int
 
   /// How many times it may run: more than once if it is retried.
   let limit: Int
 
-  /// Whether the manager answers for it: not for a promise that was hot, or begun before it was added.
+  /// Whether it belongs to the step's turn: not if the promise was hot, or started before it was added.
   let isCounted: Bool
 
   /// Whether it runs if the step succeeds.
   let isMandatory: Bool
 
-  /// Whether it cleans up. After a cancellation that is a listener, and not work.
+  /// Whether it cleans up: after a cancellation it runs as a listener, not as work.
   let isCleanup: Bool
 
   /// What it is, for messages.
   let kind: String
 }
 
-/// A step, and what the manager can be expected to do with it.
+/// A step, and what the oracle has to know of it.
 struct StepPlan: Sendable {
   let manager: Int
   let lane: Int
@@ -55,13 +56,16 @@ struct StepPlan: Sendable {
   /// Whether its work may fail by itself.
   var canFail = false
 
-  /// Whether a step's time limit may end it, or fail it.
+  /// Whether a time limit of the step may fail it.
   var hasTimeLimit = false
 
-  /// Whether that limit may end the step before its work.
+  /// Whether a promise in it has a time limit, and so may cancel what it was made from.
+  var cancelsInside = false
+
+  /// Whether a step's limit may end the step before its work.
   var mayEndEarly = false
 
-  /// Whether it waits for something that had begun before.
+  /// Whether a part of it may begin before its turn.
   var isHot = false
 }
 
@@ -113,7 +117,7 @@ struct AsyncPlan: Sendable {
   let yields: Int
   /// Whether it is suspended until it is released.
   let isHeld: Bool
-  /// Whether it ends when it is cancelled; if not, it goes on as if nothing had happened.
+  /// Whether it ends when it is cancelled; otherwise it ignores that.
   let heedsCancel: Bool
   let fails: Bool
 }
@@ -127,9 +131,9 @@ enum Settling: String, CaseIterable, Sendable {
 enum Reply: String, CaseIterable, Sendable {
   /// It has registered no handler: the promise cannot be cancelled while it runs.
   case none
-  /// Settles as if nothing had happened, and late.
+  /// It settles the promise later, as without the cancellation.
   case ignores
-  /// Settles at once.
+  /// It settles the promise at once.
   case ends
 }
 
@@ -173,7 +177,9 @@ enum LinkPlan: Sendable {
   case retry(Int)
 }
 
-/// An operation. One that is about a step which has not been added, or was dropped, does nothing.
+/// An operation.
+///
+/// It does nothing if its step has not been added, or its target was dropped.
 enum Action: Sendable {
   case add(Int, isWatched: Bool)
   case cancel(Int)
@@ -201,18 +207,18 @@ enum Action: Sendable {
 
 // MARK: Facts
 
-/// What can be said of a scenario before it is acted out.
+/// What follows from a scenario before it is executed.
 struct Facts: Sendable {
-  /// Whether the step may be over before its work is, because it was asked for.
+  /// Whether the step may end before its work, because the scenario asks for that.
   private(set) var isExempt: [Bool]
 
   /// Whether something may cancel the step.
   private(set) var mayBeCancelled: [Bool]
 
-  /// Whether the piece has to keep the turn of its step.
+  /// Whether the piece has to run within the turn of its step.
   private(set) var isCounted: [Bool]
 
-  /// The place of a step in the order in which its lane adds steps; nil if a task adds it.
+  /// The position of a step among those that its lane adds; nil if a task of its own adds it.
   private(set) var rank: [Int?]
 
   /// The step of `serially` that a step is a member of.
@@ -245,7 +251,8 @@ struct Facts: Sendable {
     for (member, group) in groups where mayBeCancelled[group] { mayBeCancelled[member] = true }
     for (number, piece) in scenario.pieces.enumerated() where piece.isCleanup {
       let step = piece.step
-      if mayBeCancelled[step] || isExempt[step] || steps[step].hasTimeLimit {
+      let plan = steps[step]
+      if mayBeCancelled[step] || isExempt[step] || plan.hasTimeLimit || plan.cancelsInside {
         isCounted[number] = false
       }
     }
@@ -293,7 +300,7 @@ struct Facts: Sendable {
       let failing = own.filter {
         scenario.steps[$0].canFail || scenario.steps[$0].hasTimeLimit
       }
-      // A step does not cancel itself by failing, but two cancel one another.
+      // A step that fails cancels the others, not itself.
       for step in own where failing.contains(where: { $0 != step }) { mayBeCancelled[step] = true }
     }
   }

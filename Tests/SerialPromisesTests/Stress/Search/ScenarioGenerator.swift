@@ -2,8 +2,10 @@ import SerialPromises
 
 /// Makes a scenario from a seed: nothing else goes into it.
 struct ScenarioGenerator {
-  /// What a scenario is about. Each has a few of the features only, because many at once hide one
-  /// another: an early end by a grace period excuses an overlap, for instance.
+  /// What a scenario uses.
+  ///
+  /// Each uses some features only, because many at once hide one another: a grace period excuses an
+  /// overlap, for instance.
   private struct Features {
     let cancels, cancelsAll, graces, limits, promises, closures, combinators, chains: Bool
     let wants, drops, pauses, serially: Bool
@@ -48,8 +50,8 @@ struct ScenarioGenerator {
       scenario.managers.append(.init(policy: policy, isOnQueue: chance(25)))
     }
     for _ in 0..<number(1...4) { scenario.lanes.append(.init(isTask: chance(30), actions: [])) }
-    // Turn by turn, so that each lane knows of the others' steps.
-    for _ in 0..<number(4...40) { act(on: number(0...scenario.lanes.count - 1)) }
+    // Lane by lane at random, so that each lane can use the steps of the others.
+    for _ in 0..<number(6...90) { act(on: number(0...scenario.lanes.count - 1)) }
   }
 
   // MARK: Chance
@@ -64,7 +66,7 @@ struct ScenarioGenerator {
     elements[number(0...elements.count - 1)]
   }
 
-  /// A step that there is, one of the latest as a rule: old ones are over.
+  /// One of the steps so far, mostly a recent one: old ones are over.
   private mutating func anyStep() -> Int {
     let count = scenario.steps.count
     return chance(70) ? number(max(0, count - 6)...count - 1) : number(0...count - 1)
@@ -108,7 +110,7 @@ struct ScenarioGenerator {
   private mutating func add(on lane: Int, to manager: Int) {
     let step = scenario.steps.count
     if features.serially, chance(15) { return addSerially(on: lane, to: manager) }
-    // Known before its pieces, which tell which step they belong to.
+    // Before its pieces, which refer to it by its number.
     scenario.steps.append(StepPlan(manager: manager, lane: lane, form: .serially(members: [])))
     if features.promises, !features.closures || chance(60) {
       scenario.steps[step].form = promiseStep(step)
@@ -168,14 +170,16 @@ struct ScenarioGenerator {
     return .promise(promise(step, facts, depth: 2).plan, handing)
   }
 
-  /// What is known of a piece from where it is.
+  /// The properties of a piece that follow from its place.
   private struct PieceFacts {
-    /// What it is in, for messages.
+    /// The enclosing words, for messages.
     var path = ""
     var limit = 1
     var isCounted = true
     var isMandatory = true
     var isCleanup = false
+    /// Whether it may never be pulled: then the failure of a hot promise is rightly reported.
+    var isPulled = false
 
     func within(_ name: String) -> PieceFacts {
       var facts = self
@@ -218,7 +222,7 @@ struct ScenarioGenerator {
     let recovery = words.lastIndex { 60..<68 ~= $0 } ?? -1
     var rootFacts = facts
     rootFacts.limit *= 1 << retries
-    // What a failure leaves out is not missed if the chain recovers from it.
+    // A chain that recovers may succeed without what the failure skipped.
     if recovery >= 0 { rootFacts.isMandatory = false }
     var made =
       features.combinators && depth > 0 && chance(30)
@@ -228,7 +232,7 @@ struct ScenarioGenerator {
       if word >= 92 { left -= 1 }
       var linkFacts = facts
       linkFacts.limit *= 1 << left
-      // A chain on something hot runs when that is settled, whatever the manager does.
+      // A chain on a hot promise runs when that is settled, independently of the manager.
       if made.hasHot { linkFacts.isCounted = false }
       if made.canFail || made.hasHot || index < recovery { linkFacts.isMandatory = false }
       if let link = link(word, step, linkFacts, made, depth: depth - 1) { made = link }
@@ -239,7 +243,8 @@ struct ScenarioGenerator {
   private mutating func root(_ step: Int, _ facts: PieceFacts) -> Made {
     switch number(0...99) {
     case 0..<12:
-      let hot = pick(HotPlan.allCases)
+      var hot = pick(HotPlan.allCases)
+      if facts.isPulled, hot == .failure || hot == .heldFailure { hot = .held }
       let fails = hot == .failure || hot == .heldFailure
       return Made(plan: .hot(hot), hasHot: true, canFail: fails)
     case 12..<45:
@@ -267,6 +272,7 @@ struct ScenarioGenerator {
   private mutating func combined(_ step: Int, _ facts: PieceFacts, depth: Int) -> Made {
     let combinator = pick(Combinator.allCases)
     var memberFacts = facts
+    if combinator == .concurrently { memberFacts.isPulled = true }
     if combinator != .all && combinator != .concurrently { memberFacts.isMandatory = false }
     var members: [Made] = []
     for _ in 0..<number(1...3) {
@@ -305,6 +311,7 @@ struct ScenarioGenerator {
       let piece = piece(step, "finally", facts)
       return made(.finally(piece, isAsynchronous: chance(40)), canFail: source.canFail)
     case 80..<86 where features.limits:
+      scenario.steps[step].cancelsInside = true
       return made(.timeout(pick([50, 500])), canFail: true)
     case 86..<92 where features.limits:
       return made(.delay(pick([50, 500])), canFail: source.canFail)

@@ -1,15 +1,17 @@
 import Foundation
 import TestSupport
 
-/// Tries scenarios one after another, makes a failing one smaller, and says how to replay it.
+/// Executes scenarios one after another, and reports a failing one with its seed, made smaller.
 struct Search {
-  /// How much is tried, and for how long something is waited for; said by the environment.
+  /// The size of the search, from the environment.
   struct Settings: Sendable {
     var seed: UInt64?
     var operations: Int
     var patience: Duration
-    /// Whether to go on after a failure, and count the kinds.
+    /// Whether to continue after a failure, and to count the kinds of violations.
     var isCensus: Bool
+    /// The kind of violation to look for, by the name of its case; nil for any.
+    var kind: String?
 
     static let current: Settings = {
       let environment = ProcessInfo.processInfo.environment
@@ -18,7 +20,8 @@ struct Search {
       return Settings(
         seed: environment["SERIALQ_SEED"].flatMap(number),
         operations: operations ?? (isLong ? 1_000_000 : 20_000 / ease),
-        patience: .seconds(patience ?? 60), isCensus: environment["SERIALQ_CENSUS"] == "1")
+        patience: .seconds(patience ?? 60), isCensus: environment["SERIALQ_CENSUS"] == "1",
+        kind: environment["SERIALQ_KIND"])
     }()
 
     private static func number(_ text: String) -> UInt64? {
@@ -26,17 +29,16 @@ struct Search {
     }
   }
 
-  /// A scenario in which something went wrong.
-  struct Failure: Sendable {
+  /// A scenario that broke a rule.
+  struct Failure: Sendable, CustomStringConvertible {
     let seed: UInt64
-    let number: Int
     let violations: [Violation]
-    let text: String
+    let description: String
   }
 
   let settings: Settings
 
-  /// How often a scenario is repeated that is to be replayed: the threads interleave differently.
+  /// How many times a scenario is replayed: the threads interleave differently each time.
   private static let repetitions = 200
 
   private(set) var operations = 0
@@ -45,7 +47,7 @@ struct Search {
 
   init(_ settings: Settings) { self.settings = settings }
 
-  /// Blocks until as much has been tried as the settings say, or something has failed.
+  /// Blocks until all operations have been executed, or a scenario has failed.
   mutating func run() {
     if let seed = settings.seed { return replay(seed) }
     let first = UInt64.random(in: .min ... .max)
@@ -65,8 +67,15 @@ struct Search {
     scenarios += 1
     operations += scenario.size
     let verdict = Performance.verdict(on: scenario, patience: settings.patience)
-    guard let violation = verdict.violations.first else { return }
-    var lines = ["seed \(text(scenario.seed)) scenario \(scenarios)"]
+    let violation = verdict.violations.first {
+      settings.kind == nil || settings.kind == "\($0.kind)"
+    }
+    guard let violation else { return }
+    let seed = text(scenario.seed)
+    var lines = [
+      "seed \(seed) scenario \(scenarios)",
+      "replay it with: SERIALQ_SEED=\(seed) swift test --filter SearchTests",
+    ]
     lines += verdict.violations.map { "  \($0.kind.rawValue): \($0.text)" }
     if !settings.isCensus {
       let small = Shrinker(violation.kind, settings.patience).shrunk(scenario)
@@ -76,13 +85,13 @@ struct Search {
     }
     failures.append(
       Failure(
-        seed: scenario.seed, number: scenarios, violations: verdict.violations,
-        text: lines.joined(separator: "\n")))
+        seed: scenario.seed, violations: verdict.violations,
+        description: lines.joined(separator: "\n")))
   }
 
   private func text(_ seed: UInt64) -> String { "0x" + String(seed, radix: 16) }
 
-  /// How many scenarios violated what, with an example of each.
+  /// The number of scenarios for each kind of violation, with examples.
   var census: String {
     let kinds = Violation.Kind.allCases.compactMap { kind -> String? in
       let examples = failures.compactMap { failure in

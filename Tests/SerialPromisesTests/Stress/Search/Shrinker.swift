@@ -1,21 +1,21 @@
 import SerialPromises
 
-/// Makes a failing scenario smaller: leaves out operations as long as it still fails in the same way.
+/// Makes a failing scenario smaller: removes operations as long as it fails in the same way.
 struct Shrinker {
   private let kind: Violation.Kind
   private let patience: Duration
 
-  /// How often a smaller scenario is tried before it is taken to be right.
+  /// How many times a smaller scenario has to pass before it counts as correct.
   private let repetitions = 40
 
   init(_ kind: Violation.Kind, _ patience: Duration) {
     self.kind = kind
-    // What hangs is waited for at each success.
+    // Each scenario that still hangs costs this much.
     self.patience = min(patience, .seconds(1))
   }
 
   func shrunk(_ scenario: Scenario) -> Scenario {
-    // A time limit, because a rare failure takes many repetitions and may be left as it is.
+    // A time limit, because a rare failure needs too many repetitions to be made small.
     let deadline = ContinuousClock.now + .seconds(60)
     var smallest = scenario
     var size = 0
@@ -63,13 +63,13 @@ extension Scenario: CustomStringConvertible {
     return line + members.map { "\n    \($0): \(steps[$0].form)" }.joined()
   }
 
-  /// For messages: what happened in which order.
+  /// A list of events, for messages.
   func describe(_ events: some Sequence<Books.Event>) -> String {
     events.map { event in
       switch event {
       case .entered(let piece): "step \(pieces[piece].step) enters (\(piece))"
       case .left(let piece): "step \(pieces[piece].step) leaves (\(piece))"
-      case .told(let listener): "listener \(listener) is called"
+      case .notified(let listener): "listener \(listener) is called"
       case .acted(let lane, let index): "\(lane): \(lanes[lane].actions[index])"
       }
     }.joined(separator: "; ")

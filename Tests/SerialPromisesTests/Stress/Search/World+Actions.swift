@@ -2,7 +2,7 @@ import Dispatch
 
 @testable import SerialPromises
 
-// What the lanes do.
+// The operations of the lanes.
 
 extension World {
   func act(_ action: Action) {
@@ -32,7 +32,9 @@ extension World {
     }
   }
 
-  /// Resumes a manager, which must not have been stopped by a cancellation.
+  /// Resumes a manager.
+  ///
+  /// Reports it if a cancellation had stopped it.
   func resume(_ number: Int) {
     guard let manager = manager(number) else { return }
     if let failure = manager.failure, Ending(failure) == .cancelled {
@@ -43,7 +45,7 @@ extension World {
 
   // MARK: Wanting
 
-  /// What wants the outcome of a promise or a step.
+  /// Asks for the outcome of a promise or a step, in one of several ways.
   private func want(_ action: Action) {
     switch action {
     case .start(let step): entry(step).promise?.start()
@@ -61,7 +63,7 @@ extension World {
       let listener = expect(step, "an awaited outcome")
       Task { [self] in
         _ = await handle.outcome
-        told(listener, nil)
+        notify(listener, nil)
       }
     default: break
     }
@@ -71,8 +73,8 @@ extension World {
     books.withLock { $0.expect(step, name) }
   }
 
-  private func told(_ listener: Int, _ ending: Ending?) {
-    books.withLock { $0.told(listener, ending) }
+  private func notify(_ listener: Int, _ ending: Ending?) {
+    books.withLock { $0.notified(listener, ending) }
   }
 
   @discardableResult
@@ -82,8 +84,8 @@ extension World {
     let listener = expect(step, name)
     return
       promise
-      .fulfilled { [self] _ in told(listener, .succeeded) }
-      .failed { [self] error in told(listener, Ending(error)) }
+      .fulfilled { [self] _ in notify(listener, .succeeded) }
+      .failed { [self] error in notify(listener, Ending(error)) }
   }
 
   private func awaitValue(_ step: Int) {
@@ -92,10 +94,10 @@ extension World {
     let task = Task { [self] in
       do {
         _ = try await promise.value
-        told(listener, .succeeded)
+        notify(listener, .succeeded)
       } catch {
-        // It may be the task that was cancelled.
-        told(listener, error is CancellationError ? nil : Ending(error))
+        // The cancellation may be the task's, not the promise's.
+        notify(listener, error is CancellationError ? nil : Ending(error))
       }
     }
     change(step) { $0.tasks.append(task) }
@@ -108,7 +110,7 @@ extension World {
     let all = when(promises)
     Task { [self] in
       _ = try? await all.value
-      told(listener, nil)
+      notify(listener, nil)
     }
   }
 
@@ -118,9 +120,9 @@ extension World {
     onOwnThread { [self] in
       do {
         _ = try promise.wait(timeout: isLimited ? .milliseconds(1) : nil)
-        told(listener, .succeeded)
+        notify(listener, .succeeded)
       } catch {
-        told(listener, isLimited ? nil : Ending(error))
+        notify(listener, isLimited ? nil : Ending(error))
       }
     }
   }
@@ -137,8 +139,8 @@ extension World {
     case .promise(let promisePlan, let handing):
       let promise = promise(promisePlan, of: number)
       if handing == .limited {
-        // The manager sees a step that is made from the promise, and not the promise: neither is that
-        // told if the step is cancelled while it waits, nor are others kept from starting it.
+        // The manager gets a step made from the promise, and cannot know of the promise itself. So
+        // no listener is attached, and nothing else may start it.
         let step = promise.timeout(.milliseconds(200), waitsForThen: true, clock: clock)
         return added(number, manager.add(step), nil)
       }
@@ -161,7 +163,7 @@ extension World {
       entry.handle = isRefused ? nil : handle
       entry.promise = promise
     }
-    // Or those who listen would never be told.
+    // Otherwise its listeners would never be called.
     if isRefused { promise?.failed { _ in }.start() }
   }
 
@@ -172,10 +174,10 @@ extension World {
       await Caller.$step.withValue(number) {
         do {
           _ = try await manager.run { try await work.perform(plan) }
-          told(listener, .succeeded)
+          notify(listener, .succeeded)
         } catch {
           if case PromiseError.closed = error { change(number) { $0.isRefused = true } }
-          told(listener, Ending(error))
+          notify(listener, Ending(error))
         }
       }
     }
@@ -196,7 +198,7 @@ extension World {
     let first: @Sendable ([Parcel]) -> Parcel = { $0[0] }
     let all = manager.serially(promises).map(first)
     listen(number, "a callback of serially", all)
-    // Perhaps only now: then too few are refused here, and the oracle is the milder for it.
+    // If it was closed after adding, steps that were accepted count as refused: the oracle is lenient.
     let isClosed = manager.isClosed
     for (member, promise) in zip(members, promises) {
       change(member) { entry in
@@ -250,7 +252,7 @@ extension Modifiers {
 extension Work {
   /// The handler of a closure step.
   fileprivate func handle(_ then: Then, _ ending: ClosureEnding) {
-    // The step is not over while its handler is on the stack, whoever has called `then`.
+    // The step is not over while its handler is on the stack, even if `then` was called.
     let body = enter()
     defer { body.leave() }
     let visit = enterAgain()

@@ -2,10 +2,10 @@ import Dispatch
 
 @testable import SerialPromises
 
-// The work of promises: what a plan says, done.
+// Promises, and their work, made from plans.
 
 extension World {
-  /// Makes a promise as a step's plan says.
+  /// Makes a promise from its plan.
   func promise(_ plan: PromisePlan, of step: Int) -> Promise<Parcel> {
     switch plan {
     case .task(let plan): promise(plan)
@@ -147,7 +147,7 @@ extension Work {
   /// The body of an asynchronous promise, or of `run`.
   func perform(_ plan: AsyncPlan) async throws -> Parcel {
     let visit = enter()
-    // Before the caller can know that the body has returned.
+    // Recorded before the caller can observe that the body has returned.
     defer { visit.leave() }
     for _ in 0..<plan.yields { await Task.yield() }
     if plan.isHeld {
@@ -171,7 +171,7 @@ extension Work {
     case .none: break
     case .ignores: deferred.onCancel { [self] in spin() }
     case .ends:
-      // Not holding the deferred, which is to be let go by the one who settles it only.
+      // Weak, so that dropping the deferred elsewhere still abandons the promise.
       deferred.onCancel { [weak deferred] in
         visit.leave()
         deferred?.tryFail(CancellationError())
@@ -179,7 +179,9 @@ extension Work {
     }
   }
 
-  /// Settles a promise, or lets go of what could; either way its work is over before.
+  /// Settles a promise, or drops what could settle it.
+  ///
+  /// The end of the work is recorded before.
   fileprivate func settle(
     _ settling: Settling, _ visit: Visit, _ fulfil: @escaping @Sendable () -> Void,
     _ fail: @escaping @Sendable () -> Void
@@ -204,7 +206,7 @@ extension Work {
 }
 
 extension World {
-  /// Leaves before what ends the work: whoever begins next may do so at once.
+  /// Records the end of the work before the call that ends it: the next step may begin inside the call.
   func end(_ visit: Work.Visit, _ settle: () -> Void) {
     visit.leave()
     settle()

@@ -19,7 +19,7 @@ final class Population: Sendable {
   func leave() { live.subtract(1, ordering: .acquiringAndReleasing) }
 }
 
-/// The value of all promises of a scenario, and what their errors hold: noticed if it is left behind.
+/// The value of each promise of a scenario, and a part of each error: counted, to find leaks.
 final class Parcel: Sendable {
   private let population: Population
 
@@ -36,14 +36,14 @@ struct Broken: Error {
   let parcel: Parcel
 }
 
-/// Set for the task that awaits `run`: the work of other steps must not see it.
+/// A task-local value of the task that awaits `run`: the work of other steps must not see it.
 enum Caller {
   @TaskLocal static var step: Int?
 }
 
-/// Where a scenario is acted out: its managers, what was handed to them, and the oracle.
+/// Where a scenario is executed: its managers, their steps, and the oracle.
 final class World: Sendable {
-  /// What is known of a step that was added; parts may have been dropped.
+  /// What is kept of a step; the scenario may drop parts of it.
   struct Entry: Sendable {
     var isAdded = false
     var isRefused = false
@@ -58,13 +58,13 @@ final class World: Sendable {
   let population = Population()
   let diagnostics: Diagnostics
 
-  /// Where the work of others goes on.
+  /// Where callbacks are called from.
   let elsewhere = DispatchQueue(label: "elsewhere", attributes: .concurrent)
 
   private let managers: Locked<[PromiseManager?]>
   private let entries: Locked<[Entry]>
 
-  /// What waits for somebody to release it, by the number of its step.
+  /// What waits for `release`, by the number of its step.
   private let held = Locked<[Int: [@Sendable () -> Void]]>([:])
 
   init(_ scenario: Scenario) {
@@ -92,7 +92,9 @@ final class World: Sendable {
 
   func manager(_ number: Int) -> PromiseManager? { managers.withLock { $0[number] } }
 
-  /// Changes an entry; what is taken out of it is to be returned, so that it is released after the lock.
+  /// Changes an entry.
+  ///
+  /// The body returns what it takes out, so that it is released after unlocking.
   func change<Result>(_ step: Int, _ body: (inout Entry) -> Result) -> Result {
     entries.withLock { body(&$0[step]) }
   }
@@ -102,7 +104,9 @@ final class World: Sendable {
     withExtendedLifetime(last) {}
   }
 
-  /// Drops everything that the scenario has made, and says which managers there were.
+  /// Drops everything that the scenario has made.
+  ///
+  /// - Returns: The managers there were.
   func clear() -> [Watched] {
     let (managers, entries) = (
       self.managers.withLock { managers in
@@ -119,7 +123,7 @@ final class World: Sendable {
 
   // MARK: Held work
 
-  /// Has an action wait until the step is released, or the scenario ends.
+  /// Keeps an action until the step is released, or the scenario ends.
   func hold(_ step: Int, _ action: @escaping @Sendable () -> Void) {
     held.withLock { $0[step, default: []].append(action) }
   }
@@ -184,9 +188,9 @@ extension Facts {
   }
 }
 
-/// A piece of work: brackets what it does, so that the oracle sees it.
+/// A piece of work, which reports its beginning and its end to the oracle.
 ///
-/// Captured by the closure that does it, and so counted as long as that is kept.
+/// The closure that does the work captures it, so that a closure that is left behind is found.
 final class Work: Sendable {
   let piece: Int
   let step: Int
@@ -201,7 +205,7 @@ final class Work: Sendable {
 
   deinit { world.population.leave() }
 
-  /// A visit to the place where only one step may be.
+  /// The time from the beginning of some work to its end, in which no other step may be at work.
   final class Visit: Sendable {
     private let work: Work
     private let isOver = Atomic(false)
@@ -231,20 +235,22 @@ final class Work: Sendable {
     return Visit(self)
   }
 
-  /// The same visit once more, for what ends at another time.
+  /// A second visit of work that has begun, with an end of its own.
   func enterAgain() -> Visit {
     world.books.withLock { $0.join(piece) }
     return Visit(self)
   }
 
-  /// Whether the step is over, or was refused: asked before the oracle is told, as neither ends again.
+  /// Whether the step is over, or was refused.
+  ///
+  /// Read before the oracle's lock is taken: both stay true once they are.
   private var standing: (isOver: Bool, isRefused: Bool) {
     let entry = world.entry(step)
     guard case .over = entry.handle?.state else { return (false, entry.isRefused) }
     return (true, entry.isRefused)
   }
 
-  /// Takes some time, and not always the same.
+  /// Lets other threads run, more or less often.
   func spin() {
     for _ in 0..<(piece & 3) { sched_yield() }
   }
