@@ -166,7 +166,7 @@ struct ScenarioGenerator {
       chance(8) ? .begun : features.limits && chance(25) ? .limited : .added
     if handing == .limited { scenario.steps[step].hasTimeLimit = true }
     if handing == .begun { scenario.steps[step].isHot = true }
-    let facts = PieceFacts(isCounted: handing != .begun)
+    let facts = PieceFacts(isCounted: handing != .begun, mayBeIgnored: handing == .limited)
     return .promise(promise(step, facts, depth: 2).plan, handing)
   }
 
@@ -178,8 +178,8 @@ struct ScenarioGenerator {
     var isCounted = true
     var isMandatory = true
     var isCleanup = false
-    /// Whether it may never be pulled: then the failure of a hot promise is rightly reported.
-    var isPulled = false
+    /// Whether nothing may ever look at it: then the failure of a hot promise is rightly reported.
+    var mayBeIgnored = false
 
     func within(_ name: String) -> PieceFacts {
       var facts = self
@@ -244,7 +244,7 @@ struct ScenarioGenerator {
     switch number(0...99) {
     case 0..<12:
       var hot = pick(HotPlan.allCases)
-      if facts.isPulled, hot == .failure || hot == .heldFailure { hot = .held }
+      if facts.mayBeIgnored, hot == .failure || hot == .heldFailure { hot = .held }
       let fails = hot == .failure || hot == .heldFailure
       return Made(plan: .hot(hot), hasHot: true, canFail: fails)
     case 12..<45:
@@ -272,7 +272,7 @@ struct ScenarioGenerator {
   private mutating func combined(_ step: Int, _ facts: PieceFacts, depth: Int) -> Made {
     let combinator = pick(Combinator.allCases)
     var memberFacts = facts
-    if combinator == .concurrently { memberFacts.isPulled = true }
+    if combinator == .concurrently { memberFacts.mayBeIgnored = true }
     if combinator != .all && combinator != .concurrently { memberFacts.isMandatory = false }
     var members: [Made] = []
     for _ in 0..<number(1...3) {

@@ -36,7 +36,7 @@ extension World {
   ///
   /// Reports it if a cancellation had stopped it.
   func resume(_ number: Int) {
-    guard let manager = manager(number) else { return }
+    guard let manager = manager(number) ?? droppedManager(number) else { return }
     if let failure = manager.failure, Ending(failure) == .cancelled {
       books.withLock { $0.report(.policy, "manager \(number) was stopped by \(failure)") }
     }

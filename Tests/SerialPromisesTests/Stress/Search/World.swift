@@ -41,6 +41,12 @@ enum Caller {
   @TaskLocal static var step: Int?
 }
 
+private final class WeakManager: Sendable {
+  weak let manager: PromiseManager?
+
+  init(_ manager: PromiseManager) { self.manager = manager }
+}
+
 /// Where a scenario is executed: its managers, their steps, and the oracle.
 final class World: Sendable {
   /// What is kept of a step; the scenario may drop parts of it.
@@ -62,6 +68,9 @@ final class World: Sendable {
   let elsewhere = DispatchQueue(label: "elsewhere", attributes: .concurrent)
 
   private let managers: Locked<[PromiseManager?]>
+
+  /// Managers that the scenario dropped, and that a task or a step may keep alive.
+  private let dropped = Locked<[Int: WeakManager]>([:])
   private let entries: Locked<[Entry]>
 
   /// What waits for `release`, by the number of its step.
@@ -100,8 +109,15 @@ final class World: Sendable {
   }
 
   func dropManager(_ number: Int) {
-    let last = managers.withLock { $0[number].take() }
-    withExtendedLifetime(last) {}
+    guard let last = managers.withLock({ $0[number].take() }) else { return }
+    dropped.withLock { $0[number] = WeakManager(last) }
+  }
+
+  /// A manager that was dropped and still exists.
+  ///
+  /// A task that awaits `run` keeps its manager alive, which is never resumed if it is paused.
+  func droppedManager(_ number: Int) -> PromiseManager? {
+    dropped.withLock { $0[number] }?.manager
   }
 
   /// Drops everything that the scenario has made.
