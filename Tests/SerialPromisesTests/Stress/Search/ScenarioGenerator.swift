@@ -178,7 +178,7 @@ struct ScenarioGenerator {
     var isCounted = true
     var isMandatory = true
     var isCleanup = false
-    /// Whether nothing may ever look at it: then the failure of a hot promise is rightly reported.
+    /// Whether nothing may ever look at it: then the failure of what is hot is rightly reported.
     var mayBeIgnored = false
 
     func within(_ name: String) -> PieceFacts {
@@ -242,9 +242,8 @@ struct ScenarioGenerator {
 
   private mutating func root(_ step: Int, _ facts: PieceFacts) -> Made {
     switch number(0...99) {
-    case 0..<12:
-      var hot = pick(HotPlan.allCases)
-      if facts.mayBeIgnored, hot == .failure || hot == .heldFailure { hot = .held }
+    case 0..<12 where !facts.mayBeIgnored:
+      let hot = pick(HotPlan.allCases)
       let fails = hot == .failure || hot == .heldFailure
       return Made(plan: .hot(hot), hasHot: true, canFail: fails)
     case 12..<45:
