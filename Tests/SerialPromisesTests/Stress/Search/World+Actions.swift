@@ -145,11 +145,19 @@ extension World {
         return added(number, manager.add(step), nil)
       }
       if isWatched { listen(number, "a callback attached before", promise) }
+      expectFailure(promise, plan)
       if handing == .begun { promise.start() }
       added(number, manager.add(promise), promise)
     case .serially(let members): addSerially(number, members, to: manager)
     case .member: break
     }
+  }
+
+  /// Looks at the failure of a hot promise.
+  ///
+  /// If its step is cancelled while it waits, nothing else does, and the report would be right.
+  private func expectFailure(_ promise: Promise<Parcel>, _ plan: StepPlan) {
+    if plan.isHot { promise.failed { _ in } }
   }
 
   private func added(
@@ -193,6 +201,7 @@ extension World {
         preconditionFailure("a member has a promise")
       }
       let promise = promise(plan, of: member)
+      expectFailure(promise, scenario.steps[member])
       return listen(member, "a callback attached before", promise)
     }
     let first: @Sendable ([Parcel]) -> Parcel = { $0[0] }

@@ -52,12 +52,10 @@ extension World {
   private func promise(_ plan: HotPlan, of step: Int) -> Promise<Parcel> {
     switch plan {
     case .value: return .value(parcel())
-    case .failure: return .failure(broken()).failed { _ in }
+    case .failure: return .failure(broken())
     case .elsewhere, .held, .heldFailure: break
     }
     let deferred = Deferred<Parcel>(diagnostics: diagnostics)
-    // Its step may be cancelled before it looks at the failure, which is then rightly reported.
-    deferred.promise.failed { _ in }
     let settle: @Sendable () -> Void = { [self] in
       if plan == .heldFailure { deferred.fail(broken()) } else { deferred.fulfil(parcel()) }
     }
