@@ -16,11 +16,11 @@ struct SearchTests {
     "random scenarios of steps, promises, cancellations and drops break no rule",
     .shows(Managing.neverTwo, Managing.order, Managing.cancelWaiting, Managing.storms))
   func search() async {
-    let result = Locked<Search?>(nil)
+    let result = Locked<ScenarioSearch?>(nil)
     let done = Gate()
     // On a thread of its own, because it blocks.
     onOwnThread {
-      var search = Search(.current)
+      var search = ScenarioSearch(.current)
       search.run()
       result.withLock { [search] in $0 = search }
       done.open()

@@ -177,7 +177,7 @@ extension World {
 
   private func run(_ number: Int, _ plan: AsyncPlan, on manager: PromiseManager) {
     let listener = expect(number, "a task that awaits run")
-    let work = Work(plan.piece, self)
+    let work = WorkPiece(plan.piece, self)
     let task = Task { [self] in
       await Caller.$step.withValue(number) {
         do {
@@ -229,7 +229,7 @@ extension PromiseManager {
   fileprivate func add(
     _ plan: ClosurePlan, _ modifiers: Modifiers, in world: World
   ) -> StepHandle {
-    let work = Work(plan.piece, world)
+    let work = WorkPiece(plan.piece, world)
     let attempt = Locked(0)
     let failures = modifiers.retry?.failures ?? 0
     let handler: Promisable.Handler = { then in
@@ -258,7 +258,7 @@ extension Modifiers {
   fileprivate var isModified: Bool { retry != nil || delay != nil || timeout != nil }
 }
 
-extension Work {
+extension WorkPiece {
   /// The handler of a closure step.
   fileprivate func handle(_ then: Then, _ ending: ClosureEnding) {
     // The step is not over while its handler is on the stack, even if `then` was called.

@@ -18,7 +18,7 @@ extension World {
   }
 
   private func promise(_ plan: TaskPlan) -> Promise<Parcel> {
-    let work = Work(plan.piece, self)
+    let work = WorkPiece(plan.piece, self)
     guard plan.isCallback else {
       return Promise(diagnostics: diagnostics) { (deferred: Deferred<Parcel>) throws in
         let visit = work.enter()
@@ -43,7 +43,7 @@ extension World {
   }
 
   private func promise(_ plan: AsyncPlan) -> Promise<Parcel> {
-    let work = Work(plan.piece, self)
+    let work = WorkPiece(plan.piece, self)
     return Promise(diagnostics: diagnostics) { () async throws -> Parcel in
       try await work.perform(plan)
     }
@@ -83,9 +83,9 @@ extension World {
   ) -> Promise<Parcel> {
     switch plan {
     case .map(let piece, let place, let fails):
-      return map(Work(piece, self), place, fails, source)
+      return map(WorkPiece(piece, self), place, fails, source)
     case .flat(let piece, let inner):
-      let work = Work(piece, self)
+      let work = WorkPiece(piece, self)
       let next: @Sendable (Parcel) throws -> Promise<Parcel> = { _ in
         let visit = work.enter()
         defer { visit.leave() }
@@ -93,14 +93,14 @@ extension World {
       }
       return source.then(next)
     case .recover(let piece):
-      let work = Work(piece, self)
+      let work = WorkPiece(piece, self)
       let value: @Sendable (any Error) throws -> Parcel = { _ in
         work.once()
         return work.world.parcel()
       }
       return source.recover(value)
     case .finally(let piece, let isAsynchronous):
-      let work = Work(piece, self)
+      let work = WorkPiece(piece, self)
       guard isAsynchronous else { return source.finally { () throws -> Void in work.once() } }
       return source.finally { () async throws -> Void in
         let visit = work.enter()
@@ -114,7 +114,7 @@ extension World {
   }
 
   private func map(
-    _ work: Work, _ place: LinkPlan.Place, _ fails: Bool, _ source: Promise<Parcel>
+    _ work: WorkPiece, _ place: LinkPlan.Place, _ fails: Bool, _ source: Promise<Parcel>
   ) -> Promise<Parcel> {
     let value: @Sendable (Parcel) throws -> Parcel = { _ in
       work.once()
@@ -136,7 +136,7 @@ extension World {
   }
 }
 
-extension Work {
+extension WorkPiece {
   /// Work that is over when its closure returns.
   func once() {
     let visit = enter()
@@ -207,7 +207,7 @@ extension Work {
 
 extension World {
   /// Records the end of the work before the call that ends it: the next step may begin inside the call.
-  func end(_ visit: Work.Visit, _ settle: () -> Void) {
+  func end(_ visit: WorkPiece.Visit, _ settle: () -> Void) {
     visit.leave()
     settle()
   }

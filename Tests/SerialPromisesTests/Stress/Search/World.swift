@@ -207,7 +207,7 @@ extension Facts {
 /// A piece of work, which reports its beginning and its end to the oracle.
 ///
 /// The closure that does the work captures it, so that a closure that is left behind is found.
-final class Work: Sendable {
+final class WorkPiece: Sendable {
   let piece: Int
   let step: Int
   let world: World
@@ -223,10 +223,10 @@ final class Work: Sendable {
 
   /// The time from the beginning of some work to its end, in which no other step may be at work.
   final class Visit: Sendable {
-    private let work: Work
+    private let work: WorkPiece
     private let isOver = Atomic(false)
 
-    fileprivate init(_ work: Work) { self.work = work }
+    fileprivate init(_ work: WorkPiece) { self.work = work }
 
     /// Ends the visit.
     ///

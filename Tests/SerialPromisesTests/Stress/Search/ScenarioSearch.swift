@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 /// Executes scenarios one after another, and reports a failing one with its seed, made smaller.
-struct Search {
+struct ScenarioSearch {
   /// The size of the search, from the environment.
   struct Settings: Sendable {
     var seed: UInt64?
