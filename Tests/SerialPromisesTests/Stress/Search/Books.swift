@@ -1,0 +1,237 @@
+/// A rule of the library that was broken.
+struct Violation: Sendable {
+  enum Kind: String, CaseIterable, Sendable {
+    case overlap = "work of two steps of one manager at the same time"
+    case order = "a step's work began before that of one added earlier by the same thread"
+    case again = "work ran again"
+    case late = "work began, or went on, after its step was over"
+    case lost = "work of a step that ended well, or that nothing could cancel, did not run"
+    case uncaused = "a step was cancelled though nothing cancelled it"
+    case mismatch = "the step and its promise ended differently"
+    case notifiedAgain = "a listener was called again"
+    case disagreement = "two listeners of one promise received different outcomes"
+    case hang = "something did not end"
+    case leak = "something was left behind"
+    case policy = "a cancellation counted as a failure for the policy"
+    case diagnostic = "an unexpected diagnostic"
+    case context = "work saw task-local values of another step's caller"
+  }
+
+  let kind: Kind
+  let text: String
+}
+
+/// How a step or a promise ended, as far as the oracle distinguishes endings.
+enum Ending: String, Sendable, Equatable {
+  case succeeded, cancelled, timedOut, failed
+}
+
+/// The oracle: records the events of a scenario, and reports the rules that they break.
+///
+/// Pure: it takes no lock, calls nothing and has no clock. `World` keeps it behind a lock and records
+/// the end of work before it calls `then`, settles the promise or drops what could. So what looks like
+/// an overlap here was one.
+struct Books {
+  private struct Listener {
+    let step: Int
+    let name: String
+    var count = 0
+  }
+
+  /// For messages: the latest events.
+  enum Event: Sendable {
+    case entered(Int), left(Int), notified(Int), acted(lane: Int, index: Int)
+  }
+
+  let scenario: Scenario
+  let facts: Facts
+
+  private(set) var violations: [Violation] = []
+  private(set) var events: [Event] = []
+
+  /// How many listeners have not been called.
+  private(set) var uncalled = 0
+
+  /// How many pieces of work have begun and not ended, counted or not.
+  private(set) var active = 0
+
+  /// The counted pieces that have begun and not ended, for each manager.
+  private var inside: [[Int]]
+  private var runs: [Int]
+  private var hasBegun: [Bool]
+  private var lastRank: [[Int]]
+  private var listeners: [Listener] = []
+  private var known: [Ending?]
+
+  init(_ scenario: Scenario, _ facts: Facts) {
+    self.scenario = scenario
+    self.facts = facts
+    inside = scenario.managers.map { _ in [] }
+    runs = scenario.pieces.map { _ in 0 }
+    hasBegun = scenario.steps.map { _ in false }
+    known = scenario.steps.map { _ in nil }
+    lastRank = scenario.lanes.map { _ in scenario.managers.map { _ in 0 } }
+  }
+
+  mutating func report(_ kind: Violation.Kind, _ text: String) {
+    // One of each kind is enough: the first may cause any number of others.
+    guard !violations.contains(where: { $0.kind == kind }) else { return }
+    violations.append(Violation(kind: kind, text: text))
+  }
+
+  mutating func acts(lane: Int, index: Int) {
+    events.append(.acted(lane: lane, index: index))
+  }
+
+  // MARK: Work
+
+  /// A piece of work begins.
+  ///
+  /// - Parameters:
+  ///   - piece: Which one.
+  ///   - isOver: Whether its step was over before.
+  ///   - isRefused: Whether its step was refused: the manager does not answer for it.
+  ///   - caller: The step whose caller's task-local values the work sees.
+  mutating func enter(_ piece: Int, isOver: Bool, isRefused: Bool, caller: Int?) {
+    events.append(.entered(piece))
+    let plan = scenario.pieces[piece]
+    let step = plan.step
+    active += 1
+    runs[piece] += 1
+    if runs[piece] > plan.limit {
+      report(.again, "\(name(piece)) ran \(runs[piece]) times, \(plan.limit) at most")
+    }
+    guard facts.isCounted[piece], !isRefused else { return }
+    if let caller, caller != step {
+      report(.context, "\(name(piece)) saw the values of the caller of step \(caller)")
+    }
+    let manager = scenario.steps[step].manager
+    if !facts.isExempt[step] {
+      if isOver { report(.late, "\(name(piece)) began when its step was over") }
+      let other = inside[manager].first { other in
+        let otherStep = scenario.pieces[other].step
+        return otherStep != step && !facts.isExempt[otherStep]
+      }
+      if let other { report(.overlap, "\(name(piece)) began beside \(name(other))") }
+      noteOrder(of: step, by: piece)
+    }
+    hasBegun[step] = true
+    inside[manager].append(piece)
+  }
+
+  private mutating func noteOrder(of step: Int, by piece: Int) {
+    guard !hasBegun[step], let rank = facts.rank[step] else { return }
+    let plan = scenario.steps[step]
+    if rank < lastRank[plan.lane][plan.manager] {
+      report(.order, "\(name(piece)) began after the work of a step that lane added later")
+    }
+    lastRank[plan.lane][plan.manager] = max(rank, lastRank[plan.lane][plan.manager])
+  }
+
+  /// A piece of work that has begun ends only after another `leave`.
+  mutating func join(_ piece: Int) {
+    active += 1
+    let manager = scenario.steps[scenario.pieces[piece].step].manager
+    if inside[manager].contains(piece) { inside[manager].append(piece) }
+  }
+
+  /// A piece of work ends; `isOver` if its step was over before.
+  mutating func leave(_ piece: Int, isOver: Bool, isRefused: Bool) {
+    events.append(.left(piece))
+    let step = scenario.pieces[piece].step
+    let manager = scenario.steps[step].manager
+    active -= 1
+    // Also if the step was found to be refused in between.
+    if let index = inside[manager].firstIndex(of: piece) { inside[manager].remove(at: index) }
+    if isOver, facts.isCounted[piece], !isRefused, !facts.isExempt[step] {
+      report(.late, "\(name(piece)) was at work when its step was over")
+    }
+  }
+
+  // MARK: Listeners
+
+  /// A listener was attached to a step, to its promise, or to a promise made from that.
+  mutating func expect(_ step: Int, _ name: String) -> Int {
+    listeners.append(Listener(step: step, name: name))
+    uncalled += 1
+    return listeners.count - 1
+  }
+
+  /// A listener was called; `ending` is how the step's own promise ended, if the listener knows.
+  mutating func notified(_ listener: Int, _ ending: Ending?) {
+    events.append(.notified(listener))
+    let step = listeners[listener].step
+    listeners[listener].count += 1
+    if listeners[listener].count == 1 {
+      uncalled -= 1
+    } else {
+      report(.notifiedAgain, "\(listeners[listener].name) of step \(step)")
+    }
+    guard let ending else { return }
+    if let known = known[step], known != ending {
+      let name = listeners[listener].name
+      report(.disagreement, "\(name) of step \(step): \(ending), another: \(known)")
+    }
+    known[step] = ending
+  }
+
+  /// The listeners that have not been called, for a message.
+  var waiting: [String] {
+    listeners.filter { $0.count == 0 }.map { "\($0.name) of step \($0.step)" }
+  }
+
+  // MARK: The end
+
+  /// Judges a step when everything has ended.
+  ///
+  /// - Parameters:
+  ///   - step: A step that the manager accepted.
+  ///   - outcome: How it ended, if that is known.
+  ///   - promise: How its promise ended, if that is known.
+  mutating func audit(_ step: Int, _ outcome: Ending?, promise: Ending?) {
+    let plan = scenario.steps[step]
+    if let known = known[step], let promise, known != promise {
+      report(.disagreement, "a listener of step \(step): \(known), its state: \(promise)")
+    }
+    // Its members are audited each for itself.
+    if case .serially = plan.form { return }
+    if outcome == .cancelled, !facts.mayBeCancelled[step] {
+      report(.uncaused, end(of: step, outcome))
+    }
+    auditRuns(step, plan, outcome)
+    guard let outcome, let promise = promise ?? known[step], !facts.isExempt[step] else { return }
+    if promise == .cancelled, outcome != .cancelled, !plan.hasTimeLimit {
+      report(.mismatch, "\(end(of: step, outcome)), its promise was cancelled")
+    }
+    if outcome == .cancelled, promise != .cancelled, !plan.isHot {
+      report(.mismatch, "\(end(of: step, outcome)), its promise \(promise)")
+    }
+  }
+
+  private func end(of step: Int, _ outcome: Ending?) -> String {
+    "step \(step) ended: \(outcome.map(\.rawValue) ?? "unknown")"
+  }
+
+  private mutating func auditRuns(_ step: Int, _ plan: StepPlan, _ outcome: Ending?) {
+    let own = scenario.pieces.indices.filter { scenario.pieces[$0].step == step }
+    let mandatory = own.filter { scenario.pieces[$0].isMandatory }
+    if outcome == .succeeded {
+      if let lost = mandatory.first(where: { runs[$0] == 0 }) {
+        report(.lost, "\(name(lost)) did not run, and \(end(of: step, outcome))")
+      }
+    } else if !facts.mayBeCancelled[step], !plan.hasTimeLimit, !plan.isHot, let first = own.first,
+      own.allSatisfy({ runs[$0] == 0 })
+    {
+      report(.lost, "\(name(first)) did not run, and \(end(of: step, outcome))")
+    }
+  }
+
+  /// The pieces that have begun and not ended, for a message.
+  var goingOn: [String] { inside.joined().map(name) }
+
+  /// The name of a piece, for messages.
+  func name(_ piece: Int) -> String {
+    let plan = scenario.pieces[piece]
+    return "\(plan.kind) (piece \(piece), step \(plan.step))"
+  }
+}

@@ -1,0 +1,177 @@
+import Dispatch
+import Synchronization
+
+@testable import SerialPromises
+
+/// Executes a scenario once and judges it.
+///
+/// Blocks: not for the threads that tasks run on.
+struct Performance {
+  /// What came of it.
+  struct Verdict: Sendable {
+    let violations: [Violation]
+    let events: [Books.Event]
+  }
+
+  private let world: World
+  private let deadline: ContinuousClock.Instant
+  private let patience: Duration
+
+  /// - Parameters:
+  ///   - scenario: What is executed.
+  ///   - patience: How long to wait for an end before reporting a hang.
+  /// - Returns: The rules that were broken.
+  static func verdict(on scenario: Scenario, patience: Duration) -> Verdict {
+    let performance = Performance(scenario, patience)
+    performance.act()
+    let books = performance.world.books.withLock { $0 }
+    return Verdict(violations: books.violations, events: books.events)
+  }
+
+  private init(_ scenario: Scenario, _ patience: Duration) {
+    world = World(scenario)
+    self.patience = patience
+    deadline = ContinuousClock.now + patience
+  }
+
+  private func act() {
+    guard playLanes() else { return hangs("a lane") }
+    guard end() else { return hangs(unfinished()) }
+    let endings = endings()
+    let managers = world.clear()
+    guard disappear(managers) else {
+      let gone = managers.allSatisfy(\.isGone)
+      let text = "\(world.population.count) objects, managers gone: \(gone)"
+      return world.books.withLock { $0.report(.leak, text) }
+    }
+    // Only now has all work ended, including what nothing waits for.
+    world.books.withLock { books in
+      for (step, outcome, promise) in endings { books.audit(step, outcome, promise: promise) }
+    }
+  }
+
+  private func hangs(_ text: String) {
+    world.books.withLock { $0.report(.hang, text) }
+  }
+
+  // MARK: Lanes
+
+  /// - Returns: Whether all lanes came to their end.
+  private func playLanes() -> Bool {
+    let (start, finished) = (Gate(), DispatchSemaphore(value: 0))
+    for (number, lane) in world.scenario.lanes.enumerated() {
+      let play = { @Sendable [world] in
+        for (index, action) in lane.actions.enumerated() {
+          world.books.withLock { $0.acts(lane: number, index: index) }
+          world.act(action)
+        }
+        finished.signal()
+      }
+      if lane.isTask {
+        Task.detached {
+          await start.passed()
+          play()
+        }
+      } else {
+        onOwnThread {
+          start.block()
+          play()
+        }
+      }
+    }
+    start.open()
+    return world.scenario.lanes.allSatisfy { _ in
+      finished.wait(timeout: .now() + patience.dispatchInterval) == .success
+    }
+  }
+
+  // MARK: The end
+
+  /// Resumes managers, advances the clock and releases held work until everything has ended.
+  ///
+  /// Repeatedly, because the end of a step may begin another that needs all of this as well.
+  ///
+  /// - Returns: Whether everything has ended.
+  private func end() -> Bool {
+    while !isOver {
+      guard ContinuousClock.now < deadline else { return false }
+      for number in world.scenario.managers.indices { world.resume(number) }
+      world.clock.advance(by: .seconds(3600))
+      world.releaseAll()
+      passRound()
+    }
+    return true
+  }
+
+  /// Waits for one empty job on each of the two thread pools.
+  ///
+  /// No single event marks the end: a thread of Dispatch may have done its last work and still hold a
+  /// reference. A deadline bounds the number of rounds.
+  private func passRound() {
+    let passed = DispatchSemaphore(value: 0)
+    DispatchQueue.global().async { passed.signal() }
+    Task.detached { passed.signal() }
+    // With a timeout, because a defect may block the pools.
+    for _ in 1...2 { _ = passed.wait(timeout: .now() + patience.dispatchInterval) }
+  }
+
+  private var isOver: Bool {
+    let isQuiet = world.books.withLock { $0.uncalled == 0 && $0.active == 0 }
+    guard isQuiet, !world.isHolding else { return false }
+    for step in world.scenario.steps.indices {
+      guard let handle = world.entry(step).handle else { continue }
+      guard case .over = handle.state else { return false }
+    }
+    for number in world.scenario.managers.indices {
+      guard let manager = world.manager(number) else { continue }
+      do { try manager.waitUntilIdle(timeout: .zero) } catch { return false }
+    }
+    return true
+  }
+
+  private func unfinished() -> String {
+    let (waiting, goingOn) = world.books.withLock { ($0.waiting, $0.goingOn) }
+    var handles: [String] = []
+    for step in world.scenario.steps.indices {
+      guard let handle = world.entry(step).handle else { continue }
+      if case .over = handle.state { continue }
+      handles.append("step \(step) is \(text(handle.state))")
+    }
+    return """
+      not called: \(waiting.joined(separator: ", ")); at work: \(goingOn.joined(separator: ", ")); \
+      not over: \(handles.joined(separator: ", "))
+      """
+  }
+
+  /// How the steps ended that a manager accepted.
+  private func endings() -> [(step: Int, outcome: Ending?, promise: Ending?)] {
+    world.scenario.steps.indices.compactMap { step in
+      let entry = world.entry(step)
+      guard entry.isAdded, !entry.isRefused else { return nil }
+      var outcome: Ending?
+      if case .over(let how) = entry.handle?.state { outcome = Ending(how) }
+      return (step, outcome, entry.promise.flatMap { Ending($0.state) })
+    }
+  }
+
+  /// - Returns: Whether all that the scenario has made is gone.
+  private func disappear(_ managers: [Watched]) -> Bool {
+    // A new deadline, or a slow end would look like a leak.
+    let deadline = ContinuousClock.now + patience
+    while world.population.count > 0 || !managers.allSatisfy(\.isGone) {
+      guard ContinuousClock.now < deadline else { return false }
+      world.clock.advance(by: .seconds(3600))
+      // Work may still begin that nothing waits for, such as that of the loser of a race.
+      world.releaseAll()
+      passRound()
+    }
+    return true
+  }
+}
+
+extension Duration {
+  fileprivate var dispatchInterval: DispatchTimeInterval {
+    let (seconds, attoseconds) = components
+    return .milliseconds(Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
+  }
+}

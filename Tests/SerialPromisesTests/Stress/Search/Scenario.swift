@@ -1,0 +1,325 @@
+import SerialPromises
+
+/// A program for one or two managers, as a value: `ScenarioGenerator` makes it from a seed, `World`
+/// executes it.
+///
+/// Everything random is decided here, so that a seed replays the whole scenario. Only the
+/// interleaving of the lanes differs from run to run.
+struct Scenario: Sendable {
+  /// The operations of one thread or task, in their order.
+  struct Lane: Sendable {
+    let isTask: Bool
+    var actions: [Action]
+  }
+
+  struct ManagerPlan: Sendable {
+    let policy: FailurePolicy
+    let isOnQueue: Bool
+  }
+
+  let seed: UInt64
+  var managers: [ManagerPlan]
+  var steps: [StepPlan]
+  var pieces: [PiecePlan]
+  var lanes: [Lane]
+
+  /// How many operations it has.
+  var size: Int { lanes.reduce(0) { $0 + $1.actions.count } }
+}
+
+/// A piece of work: a closure that reports its beginning and its end to the oracle.
+struct PiecePlan: Sendable {
+  let step: Int
+
+  /// How many times it may run: more than once if it is retried.
+  let limit: Int
+
+  /// Whether it belongs to the step's turn: not if the promise was hot, or started before it was added.
+  let isCounted: Bool
+
+  /// Whether it runs if the step succeeds.
+  let isMandatory: Bool
+
+  /// Whether it cleans up: after a cancellation it runs as a listener, not as work.
+  let isCleanup: Bool
+
+  /// What it is, for messages.
+  let kind: String
+}
+
+/// A step, and what the oracle has to know of it.
+struct StepPlan: Sendable {
+  let manager: Int
+  let lane: Int
+  var form: Form
+
+  /// Whether its work may fail by itself.
+  var canFail = false
+
+  /// Whether a time limit of the step may fail it.
+  var hasTimeLimit = false
+
+  /// Whether a promise in it has a time limit, and so may cancel what it was made from.
+  var cancelsInside = false
+
+  /// Whether a step's limit may end the step before its work.
+  var mayEndEarly = false
+
+  /// Whether a part of it may begin before its turn.
+  var isHot = false
+}
+
+/// How the work of a step is made.
+enum Form: Sendable {
+  case closure(ClosurePlan, Modifiers)
+  /// `run`, awaited by a task of its own.
+  case run(AsyncPlan)
+  case promise(PromisePlan, Handing)
+  /// The members are steps of their own.
+  case serially(members: [Int])
+  /// A member of `serially`.
+  case member(PromisePlan)
+}
+
+/// How a promise gets into the manager.
+enum Handing: String, Sendable {
+  case added
+  /// It was started before it was added.
+  case begun
+  /// As a step with a time limit that waits for `then`.
+  case limited
+}
+
+/// How a closure ends its step.
+enum ClosureEnding: String, CaseIterable, Sendable {
+  case now, elsewhere, held, twice, dropped, droppedLater, fails, failsElsewhere
+  /// Calls `then` late, or as soon as it is cancelled.
+  case heedsCancel
+}
+
+struct ClosurePlan: Sendable {
+  let piece: Int
+  let ending: ClosureEnding
+}
+
+/// The modifiers of a step, with times in milliseconds of the manual clock.
+struct Modifiers: Sendable {
+  var isNamed = false
+  var delay: Int?
+  /// How many times it is tried again, and how many attempts fail in any case.
+  var retry: (times: Int, failures: Int)?
+  var timeout: (milliseconds: Int, waitsForThen: Bool)?
+}
+
+/// How an asynchronous body ends.
+struct AsyncPlan: Sendable {
+  let piece: Int
+  let yields: Int
+  /// Whether it is suspended until it is released.
+  let isHeld: Bool
+  /// Whether it ends when it is cancelled; otherwise it ignores that.
+  let heedsCancel: Bool
+  let fails: Bool
+}
+
+/// How a promise is settled by its owner.
+enum Settling: String, CaseIterable, Sendable {
+  case now, elsewhere, held, fails, failsElsewhere, throwing, dropped, droppedLater, twice
+}
+
+/// What the owner of a promise does when it is cancelled.
+enum Reply: String, CaseIterable, Sendable {
+  /// It has registered no handler: the promise cannot be cancelled while it runs.
+  case none
+  /// It settles the promise later, as without the cancellation.
+  case ignores
+  /// It settles the promise at once.
+  case ends
+}
+
+struct TaskPlan: Sendable {
+  let piece: Int
+  let settling: Settling
+  let reply: Reply
+  /// Whether it is made with `resolve` and `reject`, and not with a deferred.
+  let isCallback: Bool
+}
+
+/// A promise that is hot when it is made.
+enum HotPlan: String, CaseIterable, Sendable {
+  case value, failure, elsewhere, held, heldFailure
+}
+
+enum Combinator: String, CaseIterable, Sendable {
+  case all, any, race, concurrently, resolved
+}
+
+/// How a promise is made.
+indirect enum PromisePlan: Sendable {
+  case task(TaskPlan)
+  case asynchronous(AsyncPlan)
+  case hot(HotPlan)
+  case link(PromisePlan, LinkPlan)
+  case combined(Combinator, [PromisePlan])
+}
+
+/// How a promise is made from another.
+enum LinkPlan: Sendable {
+  enum Place: String, CaseIterable, Sendable { case here, queue, asynchronous }
+
+  case map(Int, Place, fails: Bool)
+  /// Goes on with another promise, which is cold or hot.
+  case flat(Int, PromisePlan)
+  case recover(Int)
+  case finally(Int, isAsynchronous: Bool)
+  case timeout(Int)
+  case delay(Int)
+  case retry(Int)
+}
+
+/// An operation.
+///
+/// It does nothing if its step has not been added, or its target was dropped.
+enum Action: Sendable {
+  case add(Int, isWatched: Bool)
+  case cancel(Int)
+  case cancelPromise(Int)
+  case cancelGrace(Int)
+  case cancelAll(Int)
+  case cancelAllGrace(Int)
+  case start(Int)
+  case startLink(Int)
+  case listen(Int)
+  case await(Int)
+  case awaitAll([Int])
+  case cancelTasks(Int)
+  case wait(Int, isLimited: Bool)
+  case awaitOutcome(Int)
+  case dropHandle(Int)
+  case dropPromise(Int)
+  case dropManager(Int)
+  case pause(Int)
+  case resume(Int)
+  case close(Int)
+  case release(Int)
+  case advance(Int)
+}
+
+// MARK: Facts
+
+/// What follows from a scenario before it is executed.
+struct Facts: Sendable {
+  /// Whether the step may end before its work, because the scenario asks for that.
+  private(set) var isExempt: [Bool]
+
+  /// Whether something may cancel the step.
+  private(set) var mayBeCancelled: [Bool]
+
+  /// Whether the piece has to run within the turn of its step.
+  private(set) var isCounted: [Bool]
+
+  /// The position of a step among those that its lane adds; nil if a task of its own adds it.
+  private(set) var rank: [Int?]
+
+  /// The step of `serially` that a step is a member of.
+  private(set) var groups: [Int: Int] = [:]
+
+  /// Whether some closure calls `then` twice, or some task settles twice.
+  private(set) var hasSecondCalls = false
+  private(set) var hasClosing = false
+
+  init(_ scenario: Scenario) {
+    let steps = scenario.steps
+    isExempt = steps.map(\.mayEndEarly)
+    mayBeCancelled = steps.map { _ in false }
+    isCounted = scenario.pieces.map(\.isCounted)
+    rank = steps.map { _ in nil }
+    for (number, step) in steps.enumerated() {
+      if case .serially(let members) = step.form {
+        for member in members { groups[member] = number }
+      }
+      if Self.hasSecondCalls(step.form) { hasSecondCalls = true }
+    }
+    for lane in scenario.lanes {
+      var last = 0
+      for action in lane.actions {
+        note(action, steps)
+        if case .add(let step, _) = action { noteRanks(step, steps, &last) }
+      }
+    }
+    notePolicies(scenario)
+    for (member, group) in groups where mayBeCancelled[group] { mayBeCancelled[member] = true }
+    for (number, piece) in scenario.pieces.enumerated() where piece.isCleanup {
+      let step = piece.step
+      let plan = steps[step]
+      if mayBeCancelled[step] || isExempt[step] || plan.hasTimeLimit || plan.cancelsInside {
+        isCounted[number] = false
+      }
+    }
+  }
+
+  private mutating func noteRanks(_ step: Int, _ steps: [StepPlan], _ last: inout Int) {
+    switch steps[step].form {
+    case .run: break
+    case .serially(let members):
+      for member in members {
+        last += 1
+        rank[member] = last
+      }
+    case .closure, .promise, .member:
+      last += 1
+      rank[step] = last
+    }
+  }
+
+  private mutating func note(_ action: Action, _ steps: [StepPlan]) {
+    switch action {
+    case .cancel(let step), .cancelPromise(let step), .cancelTasks(let step):
+      mayBeCancelled[step] = true
+    case .cancelGrace(let step):
+      mayBeCancelled[step] = true
+      isExempt[step] = true
+    case .cancelAll(let manager), .dropManager(let manager):
+      for (number, step) in steps.enumerated() where step.manager == manager {
+        mayBeCancelled[number] = true
+      }
+    case .cancelAllGrace(let manager):
+      for (number, step) in steps.enumerated() where step.manager == manager {
+        mayBeCancelled[number] = true
+        isExempt[number] = true
+      }
+    case .close: hasClosing = true
+    default: break
+    }
+  }
+
+  private mutating func notePolicies(_ scenario: Scenario) {
+    for (number, manager) in scenario.managers.enumerated() {
+      guard case .cancelRest = manager.policy else { continue }
+      let own = scenario.steps.indices.filter { scenario.steps[$0].manager == number }
+      let failing = own.filter {
+        scenario.steps[$0].canFail || scenario.steps[$0].hasTimeLimit
+      }
+      // A step that fails cancels the others, not itself.
+      for step in own where failing.contains(where: { $0 != step }) { mayBeCancelled[step] = true }
+    }
+  }
+
+  private static func hasSecondCalls(_ form: Form) -> Bool {
+    switch form {
+    case .closure(let plan, _): plan.ending == .twice
+    case .promise(let plan, _), .member(let plan): hasSecondCalls(plan)
+    case .run, .serially: false
+    }
+  }
+
+  private static func hasSecondCalls(_ plan: PromisePlan) -> Bool {
+    switch plan {
+    case .task(let task): task.settling == .twice
+    case .asynchronous, .hot: false
+    case .link(let source, .flat(_, let inner)): hasSecondCalls(source) || hasSecondCalls(inner)
+    case .link(let source, _): hasSecondCalls(source)
+    case .combined(_, let members): members.contains(where: hasSecondCalls)
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import TestSupport
+import Testing
+
+@testable import SerialPromises
+
+/// A randomized search for violations of the rules for managers, steps and promises together.
+///
+/// `SERIALQ_SEARCH=10000000 swift test --filter SearchTests` executes so many operations.
+/// `SERIALQ_SEED=0x… swift test --filter SearchTests` replays the scenario that a failure names, 200
+/// times. `SERIALQ_CENSUS=1` continues after failures and counts them; `SERIALQ_KIND=leak` looks for
+/// one kind of violation only; `SERIALQ_PATIENCE=2` reports a hang after two seconds instead of sixty.
+struct SearchTests {
+  // To see it fail, end a promise's step as soon as the promise is settled: in `StepEnd.react`, without
+  // waiting for the work. Then a cancelled promise's work overlaps with the next step.
+  @Test(
+    "random scenarios of steps, promises, cancellations and drops break no rule",
+    .shows(Managing.neverTwo, Managing.order, Managing.cancelWaiting, Managing.storms))
+  func search() async {
+    let result = Locked<ScenarioSearch?>(nil)
+    let done = Gate()
+    // On a thread of its own, because it blocks.
+    onOwnThread {
+      var search = ScenarioSearch(.current)
+      search.run()
+      result.withLock { [search] in $0 = search }
+      done.open()
+    }
+    await done.passed()
+    guard let search = result.withLock({ $0 }) else { return }
+    tally(search.operations)
+    if let failure = search.failures.first { Issue.record("\(failure)") }
+    if search.settings.isCensus { print(search.census) }
+  }
+
+  // To see it fail, draw anything in `ScenarioGenerator` from the system's generator.
+  @Test("a seed makes the same scenario each time", .shows(Managing.storms))
+  func seeds() {
+    for seed in 0..<200 as Range<UInt64> {
+      let (one, other) = (
+        ScenarioGenerator.scenario(seed: seed), ScenarioGenerator.scenario(seed: seed)
+      )
+      #expect("\(one)" == "\(other)")
+      #expect(one.size > 0)
+    }
+  }
+
+  // MARK: The oracle
+
+  /// What two closure steps of one manager, both added by one thread, do.
+  struct Case: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let kinds: Set<Violation.Kind>
+    var actions: [Action] = []
+    let events: @Sendable (inout Books) -> Void
+
+    init(
+      _ description: String, _ kinds: Set<Violation.Kind>, _ actions: [Action] = [],
+      _ events: @escaping @Sendable (inout Books) -> Void
+    ) {
+      testDescription = description
+      self.kinds = kinds
+      self.actions = actions
+      self.events = events
+    }
+
+    static let all = [
+      Case("in turn", []) { $0.work(0, 1) },
+      Case("at the same time", [.overlap]) {
+        $0.begin(0)
+        $0.begin(1)
+      },
+      Case("at the same time after a grace period", [], [.cancelGrace(0)]) {
+        $0.begin(0)
+        $0.begin(1)
+      },
+      Case("at the same time in a step of a second visit", [.overlap]) {
+        $0.begin(0)
+        $0.join(0)
+        $0.leave(0, isOver: false, isRefused: false)
+        $0.begin(1)
+      },
+      Case("in the wrong order", [.order]) { $0.work(1, 0) },
+      Case("twice", [.again]) { $0.work(0, 0) },
+      Case("begun when over", [.late]) {
+        $0.enter(0, isOver: true, isRefused: false, caller: nil)
+      },
+      Case("ended when over", [.late]) {
+        $0.begin(0)
+        $0.leave(0, isOver: true, isRefused: false)
+      },
+      Case("with the values of another caller", [.context]) {
+        $0.enter(0, isOver: false, isRefused: false, caller: 1)
+      },
+      Case("not at all", [.lost]) { $0.audit(0, .succeeded, promise: nil) },
+      Case("not at all though nothing cancelled it", [.lost]) {
+        $0.audit(0, .failed, promise: nil)
+      },
+      Case("cancelled by nothing", [.uncaused, .lost]) {
+        $0.audit(0, .cancelled, promise: .cancelled)
+      },
+      Case("cancelled", [], [.cancel(0)]) { $0.audit(0, .cancelled, promise: .cancelled) },
+      Case("cancelled, its promise not", [.mismatch], [.cancel(0)]) {
+        $0.audit(0, .cancelled, promise: .succeeded)
+      },
+      Case("failed, its promise cancelled", [.mismatch], [.cancel(0)]) {
+        $0.audit(0, .failed, promise: .cancelled)
+      },
+      Case("two calls of one listener", [.notifiedAgain]) {
+        let listener = $0.expect(0, "a listener")
+        $0.notified(listener, .succeeded)
+        $0.notified(listener, .succeeded)
+      },
+      Case("two listeners that disagree", [.disagreement]) {
+        $0.notified($0.expect(0, "one"), .succeeded)
+        $0.notified($0.expect(0, "another"), .cancelled)
+      },
+    ]
+  }
+
+  // To see it fail, have any rule in `Books` report nothing, or report more than it should.
+  @Test("the oracle reports each violation, and nothing else", arguments: Case.all)
+  func oracle(_ example: Case) {
+    let piece = { step in
+      PiecePlan(
+        step: step, limit: 1, isCounted: true, isMandatory: true, isCleanup: false, kind: "closure")
+    }
+    let plan = { piece in
+      StepPlan(
+        manager: 0, lane: 0, form: .closure(.init(piece: piece, ending: .now), Modifiers()))
+    }
+    let actions = [Action.add(0, isWatched: false), .add(1, isWatched: false)] + example.actions
+    let scenario = Scenario(
+      seed: 0, managers: [.init(policy: .continue, isOnQueue: false)],
+      steps: [plan(0), plan(1)], pieces: [piece(0), piece(1)],
+      lanes: [.init(isTask: false, actions: actions)])
+    var books = Books(scenario, Facts(scenario))
+    example.events(&books)
+    #expect(Set(books.violations.map(\.kind)) == example.kinds)
+  }
+}
+
+extension Books {
+  fileprivate mutating func begin(_ piece: Int) {
+    enter(piece, isOver: false, isRefused: false, caller: nil)
+  }
+
+  fileprivate mutating func work(_ pieces: Int...) {
+    for piece in pieces {
+      begin(piece)
+      leave(piece, isOver: false, isRefused: false)
+    }
+  }
+}

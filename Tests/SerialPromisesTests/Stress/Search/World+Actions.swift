@@ -1,0 +1,286 @@
+import Dispatch
+
+@testable import SerialPromises
+
+// The operations of the lanes.
+
+extension World {
+  func act(_ action: Action) {
+    switch action {
+    case .add(let step, let isWatched): add(step, isWatched: isWatched)
+    case .cancel(let step): entry(step).handle?.cancel()
+    case .cancelPromise(let step): entry(step).promise?.cancel()
+    case .cancelGrace(let step):
+      entry(step).handle?.cancel(grace: .milliseconds(100), clock: clock)
+    case .cancelAll(let number): manager(number)?.cancelAll()
+    case .cancelAllGrace(let number):
+      manager(number)?.cancelAll(grace: .milliseconds(100), clock: clock)
+    case .pause(let number): manager(number)?.pause()
+    case .resume(let number): resume(number)
+    case .close(let number): manager(number)?.close()
+    case .dropManager(let number): dropManager(number)
+    case .dropHandle(let step):
+      let last = change(step) { $0.handle.take() }
+      withExtendedLifetime(last) {}
+    case .dropPromise(let step):
+      let last = change(step) { $0.promise.take() }
+      withExtendedLifetime(last) {}
+    case .cancelTasks(let step): for task in entry(step).tasks { task.cancel() }
+    case .release(let step): release(step)
+    case .advance(let time): clock.advance(by: .milliseconds(time))
+    case .start, .startLink, .listen, .await, .awaitAll, .wait, .awaitOutcome: want(action)
+    }
+  }
+
+  /// Resumes a manager.
+  ///
+  /// Reports it if a cancellation had stopped it.
+  func resume(_ number: Int) {
+    guard let manager = manager(number) ?? droppedManager(number) else { return }
+    if let failure = manager.failure, Ending(failure) == .cancelled {
+      books.withLock { $0.report(.policy, "manager \(number) was stopped by \(failure)") }
+    }
+    manager.resume()
+  }
+
+  // MARK: Wanting
+
+  /// Asks for the outcome of a promise or a step, in one of several ways.
+  private func want(_ action: Action) {
+    switch action {
+    case .start(let step): entry(step).promise?.start()
+    case .startLink(let step):
+      guard let promise = entry(step).promise else { return }
+      let pass: @Sendable (Parcel) -> Parcel = { $0 }
+      listen(step, "a link that was started", promise.map(pass)).start()
+    case .listen(let step):
+      if let promise = entry(step).promise { listen(step, "a callback", promise) }
+    case .await(let step): awaitValue(step)
+    case .awaitAll(let steps): awaitAll(steps)
+    case .wait(let step, let isLimited): wait(step, isLimited)
+    case .awaitOutcome(let step):
+      guard let handle = entry(step).handle else { return }
+      let listener = expect(step, "an awaited outcome")
+      Task { [self] in
+        _ = await handle.outcome
+        notify(listener, nil)
+      }
+    default: break
+    }
+  }
+
+  private func expect(_ step: Int, _ name: String) -> Int {
+    books.withLock { $0.expect(step, name) }
+  }
+
+  private func notify(_ listener: Int, _ ending: Ending?) {
+    books.withLock { $0.notified(listener, ending) }
+  }
+
+  @discardableResult
+  private func listen(
+    _ step: Int, _ name: String, _ promise: Promise<Parcel>
+  ) -> Promise<Parcel> {
+    let listener = expect(step, name)
+    return
+      promise
+      .fulfilled { [self] _ in notify(listener, .succeeded) }
+      .failed { [self] error in notify(listener, Ending(error)) }
+  }
+
+  private func awaitValue(_ step: Int) {
+    guard let promise = entry(step).promise else { return }
+    let listener = expect(step, "an awaiting task")
+    let task = Task { [self] in
+      do {
+        _ = try await promise.value
+        notify(listener, .succeeded)
+      } catch {
+        // The cancellation may be the task's, not the promise's.
+        notify(listener, error is CancellationError ? nil : Ending(error))
+      }
+    }
+    change(step) { $0.tasks.append(task) }
+  }
+
+  private func awaitAll(_ steps: [Int]) {
+    let promises = steps.compactMap { entry($0).promise }
+    guard let first = steps.first, !promises.isEmpty else { return }
+    let listener = expect(first, "a task that awaits several")
+    let all = when(promises)
+    Task { [self] in
+      _ = try? await all.value
+      notify(listener, nil)
+    }
+  }
+
+  private func wait(_ step: Int, _ isLimited: Bool) {
+    guard let promise = entry(step).promise else { return }
+    let listener = expect(step, "a thread that waits")
+    onOwnThread { [self] in
+      do {
+        _ = try promise.wait(timeout: isLimited ? .milliseconds(1) : nil)
+        notify(listener, .succeeded)
+      } catch {
+        notify(listener, isLimited ? nil : Ending(error))
+      }
+    }
+  }
+
+  // MARK: Adding
+
+  private func add(_ number: Int, isWatched: Bool) {
+    let plan = scenario.steps[number]
+    guard let manager = manager(plan.manager) else { return }
+    switch plan.form {
+    case .closure(let closure, let modifiers):
+      added(number, manager.add(closure, modifiers, in: self), nil)
+    case .run(let plan): run(number, plan, on: manager)
+    case .promise(let promisePlan, let handing):
+      let promise = promise(promisePlan, of: number)
+      if handing == .limited {
+        // The manager gets a step made from the promise, and cannot know of the promise itself. So
+        // no listener is attached, and nothing else may start it.
+        let step = promise.timeout(.milliseconds(200), waitsForThen: true, clock: clock)
+        return added(number, manager.add(step), nil)
+      }
+      if isWatched { listen(number, "a callback attached before", promise) }
+      expectFailure(promise, plan)
+      if handing == .begun { promise.start() }
+      added(number, manager.add(promise), promise)
+    case .serially(let members): addSerially(number, members, to: manager)
+    case .member: break
+    }
+  }
+
+  /// Looks at the failure of a hot promise.
+  ///
+  /// If its step is cancelled while it waits, nothing else does, and the report would be right.
+  private func expectFailure(_ promise: Promise<Parcel>, _ plan: StepPlan) {
+    if plan.isHot { promise.failed { _ in } }
+  }
+
+  private func added(
+    _ number: Int, _ handle: StepHandle, _ promise: Promise<Parcel>?
+  ) {
+    var isRefused = false
+    if case .over(.failed(PromiseError.closed)) = handle.state { isRefused = true }
+    change(number) { [isRefused] entry in
+      entry.isAdded = true
+      entry.isRefused = isRefused
+      entry.handle = isRefused ? nil : handle
+      entry.promise = promise
+    }
+    // Otherwise its listeners would never be called.
+    if isRefused { promise?.failed { _ in }.start() }
+  }
+
+  private func run(_ number: Int, _ plan: AsyncPlan, on manager: PromiseManager) {
+    let listener = expect(number, "a task that awaits run")
+    let work = WorkPiece(plan.piece, self)
+    let task = Task { [self] in
+      await Caller.$step.withValue(number) {
+        do {
+          _ = try await manager.run { try await work.perform(plan) }
+          notify(listener, .succeeded)
+        } catch {
+          if case PromiseError.closed = error { change(number) { $0.isRefused = true } }
+          notify(listener, Ending(error))
+        }
+      }
+    }
+    change(number) { entry in
+      entry.isAdded = true
+      entry.tasks.append(task)
+    }
+  }
+
+  private func addSerially(_ number: Int, _ members: [Int], to manager: PromiseManager) {
+    let promises = members.map { member -> Promise<Parcel> in
+      guard case .member(let plan) = scenario.steps[member].form else {
+        preconditionFailure("a member has a promise")
+      }
+      let promise = promise(plan, of: member)
+      expectFailure(promise, scenario.steps[member])
+      return listen(member, "a callback attached before", promise)
+    }
+    let first: @Sendable ([Parcel]) -> Parcel = { $0[0] }
+    let all = manager.serially(promises).map(first)
+    listen(number, "a callback of serially", all)
+    // If it was closed after adding, steps that were accepted count as refused: the oracle is lenient.
+    let isClosed = manager.isClosed
+    for (member, promise) in zip(members, promises) {
+      change(member) { entry in
+        entry.isAdded = true
+        entry.isRefused = isClosed
+        entry.promise = promise
+      }
+      if isClosed { promise.start() }
+    }
+    change(number) { entry in
+      entry.isAdded = true
+      entry.isRefused = isClosed
+      entry.promise = all
+    }
+  }
+}
+
+extension PromiseManager {
+  fileprivate func add(
+    _ plan: ClosurePlan, _ modifiers: Modifiers, in world: World
+  ) -> StepHandle {
+    let work = WorkPiece(plan.piece, world)
+    let attempt = Locked(0)
+    let failures = modifiers.retry?.failures ?? 0
+    let handler: Promisable.Handler = { then in
+      let number = attempt.withLock { attempt in
+        attempt += 1
+        return attempt
+      }
+      work.handle(then, number <= failures ? .fails : plan.ending)
+    }
+    guard modifiers.isNamed || modifiers.isModified else { return add(handler) }
+    var step = Step(modifiers.isNamed ? "named" : nil, handler)
+    if let retry = modifiers.retry { step = step.retry(retry.times, clock: world.clock) }
+    if let delay = modifiers.delay {
+      step = step.delay(.milliseconds(delay), clock: world.clock)
+    }
+    if let timeout = modifiers.timeout {
+      step = step.timeout(
+        .milliseconds(timeout.milliseconds), waitsForThen: timeout.waitsForThen,
+        clock: world.clock)
+    }
+    return add(step)
+  }
+}
+
+extension Modifiers {
+  fileprivate var isModified: Bool { retry != nil || delay != nil || timeout != nil }
+}
+
+extension WorkPiece {
+  /// The handler of a closure step.
+  fileprivate func handle(_ then: Then, _ ending: ClosureEnding) {
+    // The step is not over while its handler is on the stack, even if `then` was called.
+    let body = enter()
+    defer { body.leave() }
+    let visit = enterAgain()
+    spin()
+    switch ending {
+    case .now: world.end(visit) { then() }
+    case .fails: world.end(visit) { then(world.broken()) }
+    case .elsewhere: world.elsewhere.async { self.world.end(visit) { then() } }
+    case .failsElsewhere:
+      world.elsewhere.async { self.world.end(visit) { then(self.world.broken()) } }
+    case .held: world.hold(step) { self.world.end(visit) { then() } }
+    case .twice:
+      world.end(visit) { then() }
+      then()
+    case .dropped: visit.leave()
+    case .droppedLater: world.hold(step) { withExtendedLifetime(then) { _ = visit.leave() } }
+    case .heedsCancel:
+      then.onCancel { if visit.leave() { then(CancellationError()) } }
+      world.hold(step) { if visit.leave() { then() } }
+    }
+  }
+}

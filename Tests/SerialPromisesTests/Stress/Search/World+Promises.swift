@@ -1,0 +1,214 @@
+import Dispatch
+
+@testable import SerialPromises
+
+// Promises, and their work, made from plans.
+
+extension World {
+  /// Makes a promise from its plan.
+  func promise(_ plan: PromisePlan, of step: Int) -> Promise<Parcel> {
+    switch plan {
+    case .task(let plan): promise(plan)
+    case .asynchronous(let plan): promise(plan)
+    case .hot(let plan): promise(plan, of: step)
+    case .link(let source, let link): self.link(link, promise(source, of: step), step)
+    case .combined(let combinator, let members):
+      combined(combinator, members.map { promise($0, of: step) })
+    }
+  }
+
+  private func promise(_ plan: TaskPlan) -> Promise<Parcel> {
+    let work = WorkPiece(plan.piece, self)
+    guard plan.isCallback else {
+      return Promise(diagnostics: diagnostics) { (deferred: Deferred<Parcel>) throws in
+        let visit = work.enter()
+        work.spin()
+        work.reply(plan.reply, deferred, visit)
+        let fulfil: @Sendable () -> Void = { deferred.fulfil(work.world.parcel()) }
+        let fail: @Sendable () -> Void = { deferred.fail(work.world.broken()) }
+        try work.settle(plan.settling, visit, fulfil, fail)
+      }
+    }
+    return Promise(diagnostics: diagnostics) {
+      (
+        resolve: @escaping @Sendable (Parcel) -> Void,
+        reject: @escaping @Sendable (any Error) -> Void
+      ) throws in
+      let visit = work.enter()
+      work.spin()
+      let fulfil: @Sendable () -> Void = { resolve(work.world.parcel()) }
+      let fail: @Sendable () -> Void = { reject(work.world.broken()) }
+      try work.settle(plan.settling, visit, fulfil, fail)
+    }
+  }
+
+  private func promise(_ plan: AsyncPlan) -> Promise<Parcel> {
+    let work = WorkPiece(plan.piece, self)
+    return Promise(diagnostics: diagnostics) { () async throws -> Parcel in
+      try await work.perform(plan)
+    }
+  }
+
+  private func promise(_ plan: HotPlan, of step: Int) -> Promise<Parcel> {
+    switch plan {
+    case .value: return .value(parcel())
+    case .failure: return .failure(broken())
+    case .elsewhere, .held, .heldFailure: break
+    }
+    let deferred = Deferred<Parcel>(diagnostics: diagnostics)
+    let settle: @Sendable () -> Void = { [self] in
+      if plan == .heldFailure { deferred.fail(broken()) } else { deferred.fulfil(parcel()) }
+    }
+    if plan == .elsewhere { elsewhere.async(execute: settle) } else { hold(step, settle) }
+    return deferred.promise
+  }
+
+  private func combined(
+    _ combinator: Combinator, _ members: [Promise<Parcel>]
+  ) -> Promise<Parcel> {
+    let first: @Sendable ([Parcel]) -> Parcel = { $0[0] }
+    switch combinator {
+    case .all: return when(members).map(first)
+    case .concurrently: return when(members, concurrently: 2).map(first)
+    case .any: return Promise.any(members)
+    case .race: return Promise.race(members)
+    case .resolved:
+      let parcel: @Sendable ([Result<Parcel, any Error>]) -> Parcel = { [self] _ in self.parcel() }
+      return when(resolved: members).map(parcel)
+    }
+  }
+
+  private func link(
+    _ plan: LinkPlan, _ source: Promise<Parcel>, _ step: Int
+  ) -> Promise<Parcel> {
+    switch plan {
+    case .map(let piece, let place, let fails):
+      return map(WorkPiece(piece, self), place, fails, source)
+    case .flat(let piece, let inner):
+      let work = WorkPiece(piece, self)
+      let next: @Sendable (Parcel) throws -> Promise<Parcel> = { _ in
+        let visit = work.enter()
+        defer { visit.leave() }
+        return work.world.promise(inner, of: step)
+      }
+      return source.then(next)
+    case .recover(let piece):
+      let work = WorkPiece(piece, self)
+      let value: @Sendable (any Error) throws -> Parcel = { _ in
+        work.once()
+        return work.world.parcel()
+      }
+      return source.recover(value)
+    case .finally(let piece, let isAsynchronous):
+      let work = WorkPiece(piece, self)
+      guard isAsynchronous else { return source.finally { () throws -> Void in work.once() } }
+      return source.finally { () async throws -> Void in
+        let visit = work.enter()
+        await Task.yield()
+        visit.leave()
+      }
+    case .timeout(let time): return source.timeout(.milliseconds(time), clock: clock)
+    case .delay(let time): return source.delay(.milliseconds(time), clock: clock)
+    case .retry(let times): return source.retry(times, clock: clock)
+    }
+  }
+
+  private func map(
+    _ work: WorkPiece, _ place: LinkPlan.Place, _ fails: Bool, _ source: Promise<Parcel>
+  ) -> Promise<Parcel> {
+    let value: @Sendable (Parcel) throws -> Parcel = { _ in
+      work.once()
+      if fails { throw work.world.broken() }
+      return work.world.parcel()
+    }
+    switch place {
+    case .here: return source.map(value)
+    case .queue: return source.map(on: elsewhere, value)
+    case .asynchronous:
+      return source.then { (_: Parcel) async throws -> Parcel in
+        let visit = work.enter()
+        defer { visit.leave() }
+        await Task.yield()
+        if fails { throw work.world.broken() }
+        return work.world.parcel()
+      }
+    }
+  }
+}
+
+extension WorkPiece {
+  /// Work that is over when its closure returns.
+  func once() {
+    let visit = enter()
+    spin()
+    visit.leave()
+  }
+
+  /// The body of an asynchronous promise, or of `run`.
+  func perform(_ plan: AsyncPlan) async throws -> Parcel {
+    let visit = enter()
+    // Recorded before the caller can observe that the body has returned.
+    defer { visit.leave() }
+    for _ in 0..<plan.yields { await Task.yield() }
+    if plan.isHeld {
+      let gate = Gate()
+      world.hold(step) { gate.open() }
+      await withTaskCancellationHandler {
+        await gate.passed()
+      } onCancel: {
+        if plan.heedsCancel { gate.open() }
+      }
+    }
+    if plan.heedsCancel { try Task.checkCancellation() }
+    spin()
+    if plan.fails { throw world.broken() }
+    return world.parcel()
+  }
+
+  /// What the owner of a promise does when it is cancelled.
+  fileprivate func reply(_ reply: Reply, _ deferred: Deferred<Parcel>, _ visit: Visit) {
+    switch reply {
+    case .none: break
+    case .ignores: deferred.onCancel { [self] in spin() }
+    case .ends:
+      // Weak, so that dropping the deferred elsewhere still abandons the promise.
+      deferred.onCancel { [weak deferred] in
+        visit.leave()
+        deferred?.tryFail(CancellationError())
+      }
+    }
+  }
+
+  /// Settles a promise, or drops what could settle it.
+  ///
+  /// The end of the work is recorded before.
+  fileprivate func settle(
+    _ settling: Settling, _ visit: Visit, _ fulfil: @escaping @Sendable () -> Void,
+    _ fail: @escaping @Sendable () -> Void
+  ) throws {
+    switch settling {
+    case .now: world.end(visit, fulfil)
+    case .fails: world.end(visit, fail)
+    case .elsewhere: world.elsewhere.async { self.world.end(visit, fulfil) }
+    case .failsElsewhere: world.elsewhere.async { self.world.end(visit, fail) }
+    case .held: world.hold(step) { self.world.end(visit, fulfil) }
+    case .throwing:
+      visit.leave()
+      throw world.broken()
+    case .dropped: visit.leave()
+    case .droppedLater:
+      world.hold(step) { withExtendedLifetime((fulfil, fail)) { _ = visit.leave() } }
+    case .twice:
+      world.end(visit, fulfil)
+      fulfil()
+    }
+  }
+}
+
+extension World {
+  /// Records the end of the work before the call that ends it: the next step may begin inside the call.
+  func end(_ visit: WorkPiece.Visit, _ settle: () -> Void) {
+    visit.leave()
+    settle()
+  }
+}

@@ -1,0 +1,273 @@
+import Dispatch
+import Synchronization
+
+@testable import SerialPromises
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Counts what a scenario has made and not yet released.
+final class Population: Sendable {
+  private let live = Atomic(0)
+
+  var count: Int { live.load(ordering: .acquiring) }
+
+  func enter() { live.add(1, ordering: .relaxed) }
+  func leave() { live.subtract(1, ordering: .acquiringAndReleasing) }
+}
+
+/// The value of each promise of a scenario, and a part of each error: counted, to find leaks.
+final class Parcel: Sendable {
+  private let population: Population
+
+  init(_ population: Population) {
+    self.population = population
+    population.enter()
+  }
+
+  deinit { population.leave() }
+}
+
+/// The error of work that fails by itself.
+struct Broken: Error {
+  let parcel: Parcel
+}
+
+/// A task-local value of the task that awaits `run`: the work of other steps must not see it.
+enum Caller {
+  @TaskLocal static var step: Int?
+}
+
+private final class WeakManager: Sendable {
+  weak let manager: PromiseManager?
+
+  init(_ manager: PromiseManager) { self.manager = manager }
+}
+
+/// Where a scenario is executed: its managers, their steps, and the oracle.
+final class World: Sendable {
+  /// What is kept of a step; the scenario may drop parts of it.
+  struct Entry: Sendable {
+    var isAdded = false
+    var isRefused = false
+    var handle: StepHandle?
+    var promise: Promise<Parcel>?
+    var tasks: [Task<Void, Never>] = []
+  }
+
+  let scenario: Scenario
+  let books: Locked<Books>
+  let clock = ManualClock()
+  let population = Population()
+  let diagnostics: Diagnostics
+
+  /// Where callbacks are called from.
+  let elsewhere = DispatchQueue(label: "elsewhere", attributes: .concurrent)
+
+  private let managers: Locked<[PromiseManager?]>
+
+  /// Managers that the scenario dropped, and that a task or a step may keep alive.
+  private let dropped = Locked<[Int: WeakManager]>([:])
+  private let entries: Locked<[Entry]>
+
+  /// What waits for `release`, by the number of its step.
+  private let held = Locked<[Int: [@Sendable () -> Void]]>([:])
+
+  init(_ scenario: Scenario) {
+    self.scenario = scenario
+    let facts = Facts(scenario)
+    let books = Locked(Books(scenario, facts))
+    self.books = books
+    let diagnostics = Diagnostics { diagnostic in
+      guard !facts.expects(diagnostic) else { return }
+      books.withLock { $0.report(.diagnostic, "\(diagnostic)") }
+    }
+    self.diagnostics = diagnostics
+    managers = Locked(
+      scenario.managers.map { plan in
+        PromiseManager(
+          on: plan.isOnQueue ? DispatchQueue(label: "search") : nil, onFailure: plan.policy,
+          diagnostics: diagnostics)
+      })
+    entries = Locked(scenario.steps.map { _ in Entry() })
+  }
+
+  // MARK: What there is
+
+  func entry(_ step: Int) -> Entry { entries.withLock { $0[step] } }
+
+  func manager(_ number: Int) -> PromiseManager? { managers.withLock { $0[number] } }
+
+  /// Changes an entry.
+  ///
+  /// The body returns what it takes out, so that it is released after unlocking.
+  func change<Result>(_ step: Int, _ body: (inout Entry) -> Result) -> Result {
+    entries.withLock { body(&$0[step]) }
+  }
+
+  func dropManager(_ number: Int) {
+    guard let last = managers.withLock({ $0[number].take() }) else { return }
+    dropped.withLock { $0[number] = WeakManager(last) }
+  }
+
+  /// A manager that was dropped and still exists.
+  ///
+  /// A task that awaits `run` keeps its manager alive, which is never resumed if it is paused.
+  func droppedManager(_ number: Int) -> PromiseManager? {
+    dropped.withLock { $0[number] }?.manager
+  }
+
+  /// Drops everything that the scenario has made.
+  ///
+  /// - Returns: The managers there were.
+  func clear() -> [Watched] {
+    let (managers, entries) = (
+      self.managers.withLock { managers in
+        defer { managers = [] }
+        return managers
+      },
+      self.entries.withLock { entries in
+        defer { entries = entries.map { _ in Entry() } }
+        return entries
+      }
+    )
+    return withExtendedLifetime(entries) { managers.compactMap { $0.map { Watched($0) } } }
+  }
+
+  // MARK: Held work
+
+  /// Keeps an action until the step is released, or the scenario ends.
+  func hold(_ step: Int, _ action: @escaping @Sendable () -> Void) {
+    held.withLock { $0[step, default: []].append(action) }
+  }
+
+  func release(_ step: Int) {
+    let actions = held.withLock { $0.removeValue(forKey: step) }
+    for action in actions ?? [] { action() }
+  }
+
+  func releaseAll() {
+    let all = held.withLock { held in
+      defer { held = [:] }
+      return held
+    }
+    for action in all.values.joined() { action() }
+  }
+
+  var isHolding: Bool { held.withLock { !$0.isEmpty } }
+
+  // MARK: Values and errors
+
+  func parcel() -> Parcel { Parcel(population) }
+  func broken() -> any Error { Broken(parcel: parcel()) }
+}
+
+extension Ending {
+  init(_ error: any Error) {
+    switch error {
+    case is CancellationError, PromiseError.cancelled: self = .cancelled
+    case PromiseError.timedOut: self = .timedOut
+    default: self = .failed
+    }
+  }
+
+  init(_ outcome: StepOutcome) {
+    switch outcome {
+    case .succeeded: self = .succeeded
+    case .cancelled: self = .cancelled
+    case .failed(let error): self.init(error)
+    }
+  }
+
+  /// Nil for a promise that is pending.
+  init?<Value>(_ state: Promise<Value>.State) {
+    switch state {
+    case .pending: return nil
+    case .fulfilled: self = .succeeded
+    case .failed(let error): self.init(error)
+    }
+  }
+}
+
+extension Facts {
+  /// Whether a diagnostic is what the scenario asks for.
+  fileprivate func expects(_ diagnostic: Diagnostic) -> Bool {
+    switch diagnostic {
+    case .thenCalledAgain, .settledAgain: hasSecondCalls
+    case .thenCalledLate: isExempt.contains(true)
+    case .refused: hasClosing
+    default: false
+    }
+  }
+}
+
+/// A piece of work, which reports its beginning and its end to the oracle.
+///
+/// The closure that does the work captures it, so that a closure that is left behind is found.
+final class WorkPiece: Sendable {
+  let piece: Int
+  let step: Int
+  let world: World
+
+  init(_ piece: Int, _ world: World) {
+    self.piece = piece
+    self.world = world
+    step = world.scenario.pieces[piece].step
+    world.population.enter()
+  }
+
+  deinit { world.population.leave() }
+
+  /// The time from the beginning of some work to its end, in which no other step may be at work.
+  final class Visit: Sendable {
+    private let work: WorkPiece
+    private let isOver = Atomic(false)
+
+    fileprivate init(_ work: WorkPiece) { self.work = work }
+
+    /// Ends the visit.
+    ///
+    /// - Returns: Whether it had not been ended before.
+    @discardableResult
+    func leave() -> Bool {
+      guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+      let (isOver, isRefused) = work.standing
+      work.world.books.withLock {
+        $0.leave(work.piece, isOver: isOver, isRefused: isRefused)
+      }
+      return true
+    }
+  }
+
+  func enter() -> Visit {
+    let (isOver, isRefused) = standing
+    let caller = Caller.step
+    world.books.withLock {
+      $0.enter(piece, isOver: isOver, isRefused: isRefused, caller: caller)
+    }
+    return Visit(self)
+  }
+
+  /// A second visit of work that has begun, with an end of its own.
+  func enterAgain() -> Visit {
+    world.books.withLock { $0.join(piece) }
+    return Visit(self)
+  }
+
+  /// Whether the step is over, or was refused.
+  ///
+  /// Read before the oracle's lock is taken: both stay true once they are.
+  private var standing: (isOver: Bool, isRefused: Bool) {
+    let entry = world.entry(step)
+    guard case .over = entry.handle?.state else { return (false, entry.isRefused) }
+    return (true, entry.isRefused)
+  }
+
+  /// Lets other threads run, more or less often.
+  func spin() {
+    for _ in 0..<(piece & 3) { sched_yield() }
+  }
+}
