@@ -72,6 +72,11 @@ extension SerialOrder {
     return wasParked
   }
 
+  /// The work of the running step `id` was called off, if not through the step: that is the same.
+  mutating func calledOff(_ id: Int, _ consequences: inout Consequences?) {
+    if isRunning(id), phase != .ended { requestCancel(&consequences) }
+  }
+
   mutating func requestCancel(_ consequences: inout Consequences?) {
     guard !isCancelRequested else { return }
     isCancelRequested = true

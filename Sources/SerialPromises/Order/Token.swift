@@ -86,12 +86,13 @@ final class Token: @unchecked Sendable {
   @inline(never)
   func callLocked(_ error: (any Error)?, isCancellation: Bool = false) -> PromiseManager? {
     var isFirst = false
-    let result = lock.transition { order, consequences in
-      // A cancellation is no failure, whichever side it comes from.
-      if isCancellation, order.isRunning(id) { order.requestCancel(&consequences) }
+    let result = lock.transition { order, consequences -> SerialOrder.ThenResult in
       // Under the lock, so that the drain finds the error when it finds the call.
       isFirst = stage.exchange(Stage.called, ordering: .acquiringAndReleasing) != Stage.called
-      return isFirst ? order.then(id: id, error: error, &consequences) : .late
+      guard isFirst else { return .late }
+      // A cancellation is no failure, whichever side it comes from.
+      if isCancellation { order.calledOff(id, &consequences) }
+      return order.then(id: id, error: error, &consequences)
     }
     switch result {
     case .counted:

@@ -45,6 +45,11 @@ struct OrderUnderTest {
     case .add:
       var work: Work? = Work { _ in }
       return entered(order.add(&work, nil, lock: lock, owner: nil))
+    case .addPromise:
+      let (record, id) = (StepRecord(), segments.count + 1)
+      record.whenCancelled = { [told] in told.withLock { $0.append("promise \(id) cancelled") } }
+      var work: Work? = Work { _ in }
+      return entered(order.add(&work, record, lock: lock, owner: nil))
     case .addWhenRoom:
       let admission = order.addWhenRoom(
         { _ in }, StepRecord(), lock: lock, owner: nil,
@@ -64,6 +69,9 @@ struct OrderUnderTest {
     case .returned(let continuation, let allowance):
       order.beginTurn(allowance: allowance)
       return text(order.handlerReturned(continuation, &news), &news)
+    case .calledOff(let id):
+      order.calledOff(id, &news)
+      return text(order.then(id: id, error: CancellationError(), &news))
     case .abandon(let id): return text(order.abandon(id: id, &news))
     case .endCancelled(let id): return text(order.endCancelled(id: id, &news))
     case .timeOut(let id, let waitsForThen):

@@ -23,6 +23,14 @@ extension ReferenceModel {
     switch event {
     case .add: return add(parks: false)
     case .addWhenRoom: return add(parks: true)
+    case .addPromise:
+      let result = add(parks: false)
+      if result.hasPrefix("entered") { steps[steps.count - 1].isPromise = true }
+      return result
+    case .calledOff(let id):
+      guard id == running, phase != .ended else { return "late" }
+      askToStop()
+      return then(id, .cancellation)
     case .next(let allowance): return begin(allowance)
     case .then(let id, let ending): return then(id, ending)
     case .goOn(let id): return goOn(id)
@@ -181,6 +189,7 @@ extension ReferenceModel {
       steps[id - 1].isParked = false
       told.append("admitted false")
     }
+    if steps[id - 1].isPromise { told.append("promise \(id) cancelled") }
     if isWatched { told.append("\(id) cancelled") }
     publish("cancelled \(id)")
   }

@@ -4,9 +4,9 @@
 enum OrderEvent: Hashable {
   enum Ending { case success, failure, cancellation }
 
-  case add, addWhenRoom
+  case add, addWhenRoom, addPromise
   case next(allowance: Int)
-  case then(Int, Ending)
+  case then(Int, Ending), calledOff(Int)
   case goOn(Int)
   case returned(SerialOrder.Continuation, allowance: Int)
   case abandon(Int), cancel(Int), endCancelled(Int), timeOut(Int, waitsForThen: Bool)
@@ -39,6 +39,8 @@ struct ReferenceModel {
   struct Step: Equatable {
     var stage = Slot.Stage.waiting
     var isParked = false
+    /// Whether the step is a promise, which is canceled with it while it waits.
+    var isPromise = false
   }
 
   let policy: FailurePolicy
@@ -107,7 +109,9 @@ struct ReferenceModel {
   }
 
   var key: Key {
-    let line = steps[looked...].map { $0.stage.rawValue + ($0.isParked ? 8 : 0) }
+    let line = steps[looked...].map { step -> UInt8 in
+      step.stage.rawValue + (step.isParked ? 8 : 0) + (step.isPromise ? 16 : 0)
+    }
     return Key(
       line: line, phase: phase,
       flags: [

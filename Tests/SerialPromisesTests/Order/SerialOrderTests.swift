@@ -163,6 +163,10 @@ private struct Search {
     var events: [OrderEvent] = [.add, .cancelAll, .pause, .resume]
     if !model.isClosed { events.append(.close) }
     if model.capacity != nil { events.append(.addWhenRoom) }
+    // With a bound on how many, so that there are not too many states.
+    if model.capacity == nil, !model.steps.contains(where: { $0.isPromise && !$0.stage.isOver }) {
+      events.append(.addPromise)
+    }
     if setting.isWatched, model.idleWaiters == 0 { events.append(.waitUntilIdle) }
     switch model.phase {
     case .claimed, .resuming:
@@ -181,6 +185,7 @@ private struct Search {
     for id in [model.running, model.waiting.first, over].compactMap({ $0 }) {
       events += [.cancel(id), .abandon(id), .endCancelled(id), .onCancel(id)]
       events += [.timeOut(id, waitsForThen: false), .timeOut(id, waitsForThen: true)]
+      events.append(.calledOff(id))
       events += [.then(id, .success), .then(id, .failure), .then(id, .cancellation)]
       if model.resumptions < 2 { events.append(.goOn(id)) }
       events += [.progress(id, 0.5), .progress(id, 0.25), .progress(id, 2)]

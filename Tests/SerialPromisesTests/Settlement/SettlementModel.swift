@@ -8,6 +8,8 @@ enum SettlementEvent: Hashable, Sendable {
   case bind, beginCancel, endCancel, onCancel, next, demand
   case report(Double), rise(Double)
   case listen, watch
+  /// What concerns managers, each a number: their turns, and what work is done for.
+  case reserve(Int), demandIn(Int), join(Int), beginCancelFor(Int), endMaking
 }
 
 /// What `Settlement` should do, written as plainly as possible: no lists of nodes, nothing shared,
@@ -37,9 +39,16 @@ struct SettlementModel: Hashable {
   var made = 0
   var listeners = 0
   var deliveries: [Delivery] = []
+  /// The managers whose turn is waited for.
+  var turns: [Int] = []
+  /// What the work is done for, as long as it goes on.
+  var scopes: [Int] = []
+  /// Whether what settles this has yet to call.
+  var hasMaker: Bool
 
-  init(hasUpstream: Bool) {
+  init(hasUpstream: Bool, hasMaker: Bool) {
     self.hasUpstream = hasUpstream
+    self.hasMaker = hasMaker
   }
 
   private var isSettled: Bool { phase == .fulfilled || phase == .failed }
@@ -49,7 +58,7 @@ struct SettlementModel: Hashable {
     """
     \(phase) bound \(isBound) upstream \(hasUpstream) cancelled \(wasCancelled) \
     demanded \(isDemanded) looked \(isLookedAt) scheduled \(isScheduled) watched \(isWatched) \
-    progress \(progress)
+    progress \(progress) turns \(turns) scopes \(scopes) maker \(hasMaker)
     """
   }
 
@@ -69,7 +78,28 @@ struct SettlementModel: Hashable {
     case .rise(let fraction): rise(to: fraction)
     case .listen: listen()
     case .watch: watch()
+    case .reserve(let manager): reserve(manager)
+    case .demandIn(let manager): demand(in: manager)
+    case .join(let manager): join(manager)
+    case .beginCancelFor(let manager): beginCancel(for: manager)
+    case .endMaking: endMaking()
     }
+  }
+
+  private mutating func reserve(_ manager: Int) -> String {
+    if !isDemanded, phase == .pending { turns.append(manager) }
+    return ""
+  }
+
+  private mutating func join(_ manager: Int) -> String {
+    if !isSettled || hasMaker { scopes.append(manager) }
+    return ""
+  }
+
+  private mutating func endMaking() -> String {
+    hasMaker = false
+    defer { if isSettled { scopes = [] } }
+    return "released \(isSettled ? scopes : [])"
   }
 
   private mutating func claim() -> Bool {
@@ -93,6 +123,8 @@ struct SettlementModel: Hashable {
   }
 
   private mutating func settle(_ fulfils: Bool, _ adopted: Bool) -> String {
+    // In time or late, it is what makes the promise that calls.
+    if hasMaker { _ = endMaking() }
     guard phase == .pending, adopted || !isBound else { return "too late" }
     var watchers: [Int] = []
     if fulfils, progress < 1 { watchers = move(to: 1) }
@@ -105,6 +137,8 @@ struct SettlementModel: Hashable {
     waiting.removeAll(where: \.isImmediate)
     hasUpstream = false
     cancelHandlers = 0
+    turns = []
+    if !hasMaker { scopes = [] }
     let schedules = (!waiting.isEmpty || !deliveries.isEmpty) && claim()
     return "due \(due), watchers \(watchers), schedules \(schedules)"
   }
@@ -112,15 +146,17 @@ struct SettlementModel: Hashable {
   private mutating func bind() -> String {
     guard phase == .pending, !isBound else { return "too late" }
     isBound = true
+    hasMaker = false
     defer { hasUpstream = true }
     return "spent \(hasUpstream), watched \(isWatched)"
   }
 
-  private mutating func beginCancel() -> String {
+  private mutating func beginCancel(for manager: Int? = nil) -> String {
     guard phase == .pending, hasUpstream || cancelHandlers > 0 else { return "cannot" }
     phase = .cancelling
     wasCancelled = true
-    return "handlers \(cancelHandlers), upstream \(hasUpstream)"
+    if let manager { scopes.append(manager) }
+    return "handlers \(cancelHandlers), upstream \(hasUpstream), scopes \(scopes)"
   }
 
   private mutating func onCancel() -> String {
@@ -138,9 +174,13 @@ struct SettlementModel: Hashable {
     return "nothing"
   }
 
-  private mutating func demand() -> String {
-    guard !isDemanded else { return "known" }
+  private mutating func demand(in manager: Int? = nil) -> String {
+    guard !isDemanded, turns.isEmpty || turns.contains(where: { $0 == manager }) else {
+      return "known"
+    }
     isDemanded = true
+    turns = []
+    if let manager { _ = join(manager) }
     return "upstream \(hasUpstream)"
   }
 

@@ -12,10 +12,23 @@ struct SettlementTests {
     "every event in every reachable state does what the model says", .shows(Promising.settledOnce),
     arguments: [true, false].eased())
   func everyEventInEveryState(hasUpstream: Bool) {
-    var search = Search(hasUpstream: hasUpstream)
+    var search = Search(hasUpstream: hasUpstream, hasMaker: false, concernsManagers: false)
     search.run()
     tally(search.pairs)
     #expect(search.pairs >= 20_000)
+    #expect(search.reached == [.pending, .cancelling, .fulfilled, .failed])
+  }
+
+  // Fails if a promise that waits for its turn is begun by another demand, or by none when its turn
+  // comes; or if what its work is done for is released before that work has ended, or never.
+  @Test(
+    "every event between a promise and managers does what the model says",
+    .shows(Managing.turns, .workEnds), arguments: [true, false], [true, false])
+  func everyEventOfManagers(hasUpstream: Bool, hasMaker: Bool) {
+    var search = Search(hasUpstream: hasUpstream, hasMaker: hasMaker, concernsManagers: true)
+    search.run()
+    tally(search.pairs)
+    #expect(search.pairs >= 1_000)
     #expect(search.reached == [.pending, .cancelling, .fulfilled, .failed])
   }
 }
@@ -25,6 +38,9 @@ private struct Search {
   private typealias Place = (model: SettlementModel, history: [SettlementEvent])
 
   private let hasUpstream: Bool
+  private let hasMaker: Bool
+  /// Whether the events are those between promises and managers, and not those of reactions.
+  private let concernsManagers: Bool
   private var seen: Set<SettlementModel> = []
   private(set) var pairs = 0
   private(set) var reached: Set<Settlement.Phase> = []
@@ -32,12 +48,14 @@ private struct Search {
   private let reactions = isLong ? 3 : 2
   private let listeners = isLong ? 2 : 1
 
-  init(hasUpstream: Bool) {
+  init(hasUpstream: Bool, hasMaker: Bool, concernsManagers: Bool) {
     self.hasUpstream = hasUpstream
+    self.hasMaker = hasMaker
+    self.concernsManagers = concernsManagers
   }
 
   mutating func run() {
-    let start = SettlementModel(hasUpstream: hasUpstream)
+    let start = SettlementModel(hasUpstream: hasUpstream, hasMaker: hasMaker)
     seen = [start]
     var frontier: [Place] = [(start, [])]
     while !frontier.isEmpty {
@@ -58,6 +76,7 @@ private struct Search {
 
   /// What may happen: everything, as long as there are few of each kind.
   private func events(in model: SettlementModel) -> [SettlementEvent] {
+    if concernsManagers { return eventsOfManagers(in: model) }
     var events: [SettlementEvent] = [.bind, .beginCancel, .demand, .watch]
     if model.made < reactions {
       events += [
@@ -81,11 +100,23 @@ private struct Search {
     return events
   }
 
+  private func eventsOfManagers(in model: SettlementModel) -> [SettlementEvent] {
+    var events: [SettlementEvent] = [
+      .bind, .beginCancel, .demand, .demandIn(0), .demandIn(1), .endMaking,
+      .settle(fulfils: true, adopted: false), .settle(fulfils: false, adopted: true),
+    ]
+    if model.turns.count < 2 { events += [.reserve(0), .reserve(1)] }
+    if model.scopes.count < 2 { events += [.join(0), .join(1), .beginCancelFor(0)] }
+    if model.cancelHandlers < 1 { events.append(.onCancel) }
+    if model.phase == .cancelling { events.append(.endCancel) }
+    return events
+  }
+
   private func agrees(
     _ model: SettlementModel, _ answer: String, _ history: [SettlementEvent],
     _ event: SettlementEvent
   ) -> Bool {
-    var settlement = SettlementUnderTest(hasUpstream: hasUpstream)
+    var settlement = SettlementUnderTest(hasUpstream: hasUpstream, hasMaker: hasMaker)
     defer { settlement.dissolve() }
     for event in history { _ = settlement.apply(event) }
     let actual = settlement.apply(event)

@@ -24,7 +24,9 @@ struct SettlementUnderTest {
   }
 
   private let other = Core(origin: Origin("other", #fileID, #line))
-  private var settlement = Settlement(isDemanded: false)
+  private static let managers = [Locked(SerialOrder()), Locked(SerialOrder())]
+
+  private var settlement: Settlement
   private var probes: [Probe] = []
   private let heard = Log<String>()
   private var listeners = 0
@@ -36,7 +38,14 @@ struct SettlementUnderTest {
   private var hasLateListener = false
   private(set) var faults: [String] = []
 
-  init(hasUpstream: Bool) {
+  /// Two managers, and what work is done for in each.
+  private let managers: [Locked<SerialOrder>]
+  private let scopes: [WorkScope]
+
+  init(hasUpstream: Bool, hasMaker: Bool) {
+    settlement = Settlement(isDemanded: false, hasMaker: hasMaker)
+    managers = Self.managers
+    scopes = Self.managers.map { WorkScope(turn: $0) }
     if hasUpstream { settlement.hang(on: makeUpstream()) }
   }
 
@@ -49,8 +58,14 @@ struct SettlementUnderTest {
     \(settlement.phase) bound \(settlement.isBound) upstream \(settlement.upstream != nil) \
     cancelled \(settlement.wasCancelled) demanded \(settlement.isDemanded) \
     looked \(settlement.isLookedAt) scheduled \(settlement.isScheduled) \
-    watched \(settlement.isWatched) progress \(settlement.progress)
+    watched \(settlement.isWatched) progress \(settlement.progress) \
+    turns \(settlement.turns.map { turn in managers.firstIndex { $0 === turn } ?? -1 }) \
+    scopes \(numbers(settlement.scopes)) maker \(settlement.hasMaker)
     """
+  }
+
+  private func numbers(_ held: [WorkScope]) -> [Int] {
+    held.map { scope in scopes.firstIndex { $0 === scope } ?? -1 }
   }
 
   /// Lets go of everything, in circles too.
@@ -76,8 +91,7 @@ struct SettlementUnderTest {
       guard let bound = settlement.bind(to: makeUpstream()) else { return "too late" }
       return "spent \(bound.spent != nil), watched \(bound.isWatched)"
     case .beginCancel:
-      guard let begun = settlement.beginCancel() else { return "cannot" }
-      return "handlers \(begun.handlers.count), upstream \(begun.upstream != nil)"
+      return beginCancel(for: [])
     case .endCancel: return published(settlement.endCancel())
     case .onCancel: return "now \(settlement.onCancel {})"
     case .next: return next()
@@ -93,10 +107,29 @@ struct SettlementUnderTest {
       let now = settlement.progress
       return text(now > before ? .risen(to: now) : .unchanged, consequences)
     case .listen: return listen()
+    case .reserve(let manager):
+      settlement.reserve(for: managers[manager])
+      return ""
+    case .demandIn(let manager):
+      guard let found = settlement.demand(in: [scopes[manager]]) else { return "known" }
+      return "upstream \(found.upstream != nil)"
+    case .join(let manager):
+      settlement.join([scopes[manager]])
+      return ""
+    case .beginCancelFor(let manager): return beginCancel(for: [scopes[manager]])
+    case .endMaking: return "released \(numbers(settlement.endMaking()))"
     case .watch:
       guard let upstream = settlement.watch() else { return "known" }
       return "upstream \(upstream != nil)"
     }
+  }
+
+  private mutating func beginCancel(for scopes: [WorkScope]) -> String {
+    guard let begun = settlement.beginCancel(for: scopes) else { return "cannot" }
+    return """
+      handlers \(begun.handlers.count), upstream \(begun.upstream != nil), \
+      scopes \(numbers(begun.scopes))
+      """
   }
 
   private mutating func attach(_ isImmediate: Bool, _ looks: Bool) -> String {
