@@ -16,7 +16,7 @@
 /// All members may be used from any thread and take constant time, beside what is in proportion to
 /// the handlers that are attached.
 public final class Deferred<Value: Sendable>: Sendable {
-  private let core: Core
+  let core: Core
 
   /// Makes a pending promise.
   ///

@@ -33,6 +33,8 @@ public func when<Promises: Sequence, Value: Sendable>(
   return Promise(cold: Origin("when(concurrently:)", file, line)) { deferred in
     let pull = Pull(source, limit: limit, into: deferred)
     deferred.onCancel { pull.stop(cancelling: true) }
+    // What is at work, so that a promise that waits for itself is found.
+    deferred.core.wait(for: AtWork(pull))
     pull.more()
   }
 }
@@ -156,6 +158,10 @@ private final class Pull<Value: Sendable>: @unchecked Sendable {
       return reaction
     }
     promise.core.attach(reaction)
+    if promise.core === deferred.core || promise.core.waits(for: deferred.core) {
+      let error = PromiseError.resolvedWithItself(deferred.core.origin.identity)
+      fail(error, at: reaction.index)
+    }
     // Stopped while the sequence made the promise, or before it was attached: it never begins.
     if state.withLock({ $0.stopped == nil }) { promise.start() }
     // The one that stopped could take back only what was attached, and cancel only what had begun.
@@ -184,10 +190,22 @@ private final class Pull<Value: Sendable>: @unchecked Sendable {
       more()
       finish()
     case .failure(let error):
-      deferred.tryFail(WhenFailure(position: index, underlying: error))
-      stop(cancelling: false)
+      fail(error, at: index)
     }
   }
+
+  private func fail(_ error: any Error, at index: Int) {
+    deferred.tryFail(WhenFailure(position: index, underlying: error))
+    stop(cancelling: false)
+  }
+
+  /// Whether promises have still to be pulled on the main queue.
+  var needsMainQueue: Bool {
+    MainQueue.is(source.isolation) && !state.withLock { $0.isExhausted || $0.isOver }
+  }
+
+  /// What has been pulled, and is not settled, with the reactions that wait there.
+  var atWork: [(Promise<Value>, Reaction)] { state.withLock { Array($0.atWork.values) } }
 
   /// Fulfills the promise if everything is there.
   private func finish() {
@@ -198,15 +216,18 @@ private final class Pull<Value: Sendable>: @unchecked Sendable {
   private final class Pulled: Reaction, @unchecked Sendable {
     // Sendable as its superclass is: it adds constants only.
     private let pull: Pull
-    private let index: Int
+    let index: Int
 
     init(_ pull: Pull, _ index: Int) {
       self.pull = pull
       self.index = index
     }
 
+    override var target: Core? { pull.deferred.core }
+
     // Settling one pulls the next, which is foreign code.
     override var isImmediate: Bool { false }
+    override var passesProgress: Bool { false }
 
     override func react(to source: Core, _ agenda: inout Agenda) {
       pull.settled(index, Result { try source.settledValue() })
@@ -242,9 +263,9 @@ private struct PullState<Value: Sendable> {
   /// What has been fulfilled, in the order of pulling.
   private(set) var values: [Value?] = []
 
-  private var atWork: [Int: (Promise<Value>, Reaction)] = [:]
+  private(set) var atWork: [Int: (Promise<Value>, Reaction)] = [:]
   private var isPulling = false
-  private var isOver = false
+  private(set) var isOver = false
 
   /// How it was stopped before its end.
   private(set) var stopped: Stop?
@@ -301,5 +322,23 @@ private struct PullState<Value: Sendable> {
     let spent = atWork
     atWork = [:]
     return Array(spent.values)
+  }
+}
+
+/// What a combination that pulls waits for.
+private final class AtWork<Value: Sendable>: Junction, @unchecked Sendable {
+  // Sendable as its superclass is: it adds a constant only. Weak, because the combined promise holds
+  // this, and is held by what pulls.
+  private weak let pull: Pull<Value>?
+
+  init(_ pull: Pull<Value>) {
+    self.pull = pull
+    super.init([])
+  }
+
+  override var needsMainQueue: Bool { pull?.needsMainQueue ?? false }
+
+  override func forEachSource(_ body: (Core, Reaction) -> Void) {
+    for (promise, reaction) in pull?.atWork ?? [] { body(promise.core, reaction) }
   }
 }
