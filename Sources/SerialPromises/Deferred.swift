@@ -16,7 +16,7 @@
 /// All members may be used from any thread and take constant time, beside what is in proportion to
 /// the handlers that are attached.
 public final class Deferred<Value: Sendable>: Sendable {
-  private let core: Core
+  let core: Core
 
   /// Makes a pending promise.
   ///
@@ -164,9 +164,6 @@ public final class Deferred<Value: Sendable>: Sendable {
 
   /// Whether the promise was canceled.
   var wasCancelled: Bool { core.withLock { $0.wasCancelled } }
-
-  /// What the work is done for that settles the promise.
-  var scopes: [WorkScope] { core.withLock { $0.scopes } }
 
   /// Resolves the promise with another, which alone settles it from now on.
   func adopt(_ promise: Promise<Value>) {

@@ -39,6 +39,17 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   /// A promise failed, went away, and nobody had looked at the error.
   case unhandledFailure(PromiseIdentity, any Error)
 
+  /// A cold promise went away, nothing had ever demanded it, and handlers waited for it: they never
+  /// run.
+  ///
+  /// Reported once for a cold promise and all that was made from it, when the last of them is
+  /// released, if a callback (`fulfilled`, `failed` or `progressed`) was attached to one of them, or
+  /// a chain ended with `catch` or `finally`. Nothing is reported of a promise that was cancelled, of
+  /// one that a combination had waited for and needs no longer, or of a chain without such a handler.
+  /// Handlers of a combination that another promise can still settle run when that does; if it does
+  /// not settle the combination, it is reported then, by the place where it was made.
+  case neverStarted(PromiseIdentity)
+
   /// A promise that cannot begin again was to be retried: its work has begun already.
   case cannotRetry(PromiseIdentity)
 
@@ -73,6 +84,11 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
       """
     case .unhandledFailure(let promise, let error):
       "\(promise) failed and nobody looked: \(error); end the chain with `catch`"
+    case .neverStarted(let promise):
+      """
+      \(promise) was never started, and its handlers never run; call `start()`, await its `value`, \
+      or add it to a manager
+      """
     case .cannotRetry(let promise):
       """
       \(promise) is tried once only, as its work has begun already; \

@@ -232,7 +232,7 @@ extension Promise {
   public func `catch`(
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (any Error) throws -> Void
   ) -> Promise<Void> {
-    link(.passage, on: queue) { outcome in
+    link(.ending, on: queue) { outcome in
       if case .failure(let error) = outcome { try handler(error) }
       return .value(())
     }
@@ -248,10 +248,10 @@ extension Promise {
     Promise<Output>(erased.link(kind, on: queue, handler))
   }
 
-  /// Makes a promise of what an asynchronous handler makes of this one's outcome.
+  /// Makes a promise of what an asynchronous handler, in some isolation, makes of this one's outcome.
   func link<Output: Sendable>(
-    _ kind: LinkKind, _ handler: @escaping TaskLink.Handler
+    _ kind: LinkKind, in isolation: (any Actor)?, _ handler: @escaping TaskLink.Handler
   ) -> Promise<Output> {
-    Promise<Output>(erased.link(kind, handler))
+    Promise<Output>(erased.link(kind, isOnMainQueue: MainQueue.is(isolation), handler))
   }
 }

@@ -106,7 +106,9 @@ extension Promise {
     _ queue: DispatchQueue, file: StaticString = #fileID, line: UInt = #line,
     _ work: @escaping @Sendable () throws -> Value
   ) -> Promise {
-    let core = Core(origin: Origin(nil, file, line), hasMaker: true)
+    let traits = Core.Traits(
+      origin: Origin(nil, file, line), runsOnMainQueue: MainQueue.is(queue))
+    let core = Core(traits, isDemanded: true, hasMaker: true)
     queue.async { core.settle(Outcome(Result(catching: work)), by: .owner) }
     return Promise(hot: core)
   }

@@ -12,7 +12,7 @@ extension Promise {
   public func then<Output: Sendable>(
     _ handler: @escaping @isolated(any) @Sendable (Value) async throws -> Output
   ) -> Promise<Output> {
-    link(.step) { .value(try await handler(try $0.get())) }
+    link(.step, in: handler.isolation) { .value(try await handler(try $0.get())) }
   }
 
   /// Goes on with the value, asynchronously, and with the promise that this leads to.
@@ -30,7 +30,7 @@ extension Promise {
   public func then<Output: Sendable>(
     _ handler: @escaping @isolated(any) @Sendable (Value) async throws -> Promise<Output>
   ) -> Promise<Output> {
-    link(.step) { .promise(try await handler(try $0.get()).erased) }
+    link(.step, in: handler.isolation) { .promise(try await handler(try $0.get()).erased) }
   }
 
   /// Puts a value in the place of a failure, asynchronously.
@@ -44,7 +44,7 @@ extension Promise {
   public func recover(
     _ handler: @escaping @isolated(any) @Sendable (any Error) async throws -> Value
   ) -> Promise {
-    link(.passage) { outcome in
+    link(.passage, in: handler.isolation) { outcome in
       guard case .failure(let error) = outcome else { return try .passOn(outcome) }
       return .value(try await handler(error))
     }
@@ -64,7 +64,7 @@ extension Promise {
   public func `catch`(
     _ handler: @escaping @isolated(any) @Sendable (any Error) async throws -> Void
   ) -> Promise<Void> {
-    link(.passage) { outcome in
+    link(.ending, in: handler.isolation) { outcome in
       if case .failure(let error) = outcome { try await handler(error) }
       return .value(())
     }
@@ -86,7 +86,7 @@ extension Promise {
   public func finally(
     _ handler: @escaping @isolated(any) @Sendable () async throws -> Void
   ) -> Promise {
-    link(.cleanup) { outcome in
+    link(.cleanup, in: handler.isolation) { outcome in
       try await handler()
       return try .passOn(outcome)
     }
@@ -150,6 +150,8 @@ private final class Awaiter<Value: Sendable>: Reaction, @unchecked Sendable {
       continuation?.resume(throwing: CancellationError())
     }
   }
+
+  override var passesProgress: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     if let continuation { core.settledOutcome.resume(continuation) }

@@ -3,9 +3,14 @@ import Dispatch
 extension Promise {
   /// Blocks the thread until the promise is settled: for command-line code and tests.
   ///
-  /// Demands the promise. Where it could only wait for ever it stops the program with a message: in
-  /// a handler on which the promise depends, and on the main thread when a handler on which it
-  /// depends has to run there.
+  /// Demands the promise. Without a timeout, it stops the program with a message where it could only
+  /// wait for ever: in a handler on which the promise depends, and on the main thread when something
+  /// on which it depends has to run there: a handler or work of the main actor, or with `on: .main`.
+  /// That is found in everything that the promise waits for when the wait begins. What a handler
+  /// returns later cannot be known.
+  ///
+  /// In a handler, and on the main thread, takes time in proportion to the promises that this waits
+  /// for.
   ///
   /// ```swift
   /// let sum = try Promise.on(.global()) { checksum(file) }.wait()
@@ -26,7 +31,8 @@ extension Promise {
       return step ?? RunningStep.waitingForItself(order)
     }
     if let deadlock { throw PromiseError.selfWait(deadlock) }
-    if let reason = core.whyWaitingIsInVain() {
+    // With a timeout, it ends.
+    if timeout == nil, let reason = core.deadlockReason() {
       preconditionFailure("\(core.origin.identity) was waited for \(reason)")
     }
     // What waits for this thread may be what settles the promise.
@@ -48,6 +54,8 @@ private final class Waiter: Reaction, @unchecked Sendable {
   // Sendable as its superclass is: it adds a constant only.
   let semaphore = DispatchSemaphore(value: 0)
 
+  override var passesProgress: Bool { false }
+
   override func react(to source: Core, _ agenda: inout Agenda) {
     semaphore.signal()
   }
@@ -55,19 +63,22 @@ private final class Waiter: Reaction, @unchecked Sendable {
 
 extension Core {
   /// Why the calling thread must not wait for this promise: what has to happen first needs it.
-  fileprivate func whyWaitingIsInVain() -> String? {
+  fileprivate func deadlockReason() -> String? {
     let turn = Turn.current
     let running = turn?.runningReaction ?? Turn.onQueue.current
-    // As far as the chain was made here; what handlers will return cannot be known.
-    let isMain = needsMainQueue && MainQueue.isCurrent
+    let isMain = MainQueue.isCurrent
     guard running != nil || isMain else { return nil }
+    let needsMain = "on the main thread, where something has to run first; wait on another thread"
     var seen: Set<ObjectIdentifier> = []
     var frontier = [self]
     while let core = frontier.popLast() {
       guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
       switch core.sources {
-      case nil: break
+      case nil:
+        // Asked last: what is settled needs nothing.
+        if isMain, core.runsOnMainQueue, core.outcome == nil { return needsMain }
       case .many(let junction):
+        if isMain, junction.needsMainQueue { return needsMain }
         junction.forEachSource { if $1.isOnlyWay { frontier.append($0) } }
       case .one(let source, let reaction):
         guard reaction.isOnlyWay else { continue }
@@ -76,9 +87,8 @@ extension Core {
         if reaction === running || waitsForTurn && !reaction.isImmediate {
           return "in a handler that has to return first; return the promise from it instead"
         }
-        if isMain && MainQueue.is(reaction.blockedQueue) {
-          return "on the main thread, where a handler has to run first; wait on another thread"
-        }
+        // Its own handler; it has run when the promise has been resolved with another.
+        if isMain, core.runsOnMainQueue, reaction === core { return needsMain }
         frontier.append(source)
       }
     }

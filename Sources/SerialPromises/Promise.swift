@@ -15,15 +15,19 @@
 /// **Cold and hot.** A promise made from a task, as above, is *cold*: it does nothing until it is
 /// demanded by ``start()``, by awaiting its ``value``, by ``wait(timeout:)``, by a
 /// ``PromiseManager`` that reaches it, or by demanding anything that was made from it. The task
-/// runs once, however often it is demanded. A promise made by `Promise.value`,
+/// runs once, however often it is demanded. If nothing demands it, handlers that wait for it never
+/// run, which is reported as ``Diagnostic/neverStarted(_:)``. A promise made by `Promise.value`,
 /// `Promise.on`, `firstly`, a ``Deferred`` and the like is *hot*: its work has begun.
 ///
-/// **Handlers** are called at most once, one after another in the order of attaching, and never
-/// before the code that attached them or settled the promise has returned (Promises/A+ 2.2). By
-/// default they run on a thread of the system's global pool; `on:` names a dispatch queue; a
-/// `@MainActor` closure runs on the main actor; an asynchronous one in a task of its own, and the
-/// next handler begins when that has first been suspended. A handler that blocks holds up those
-/// that it made runnable; ``wait(timeout:)`` does not.
+/// **Handlers** are called at most once, and never on the stack of the code that attaches them or
+/// settles the promise (Promises/A+ 2.2): as they run on other threads, they may begin before that
+/// code has returned. They are sent to where they run one after another, in the order of attaching:
+/// those for one serial queue, those for the main actor, and those without a place of their own are
+/// each called in that order, and a place that is busy holds up its own handlers only. By default
+/// they run on a thread of the system's global pool; `on:` names a dispatch queue; a `@MainActor`
+/// closure runs on the main actor; an asynchronous one in a task of its own, and the next handler
+/// begins when that has first been suspended. A handler that blocks holds up those that it made
+/// runnable; ``wait(timeout:)`` does not.
 ///
 /// **Failures** travel down a chain until somebody deals with them. One that nobody ever looks at
 /// is reported, once, as ``Diagnostic/unhandledFailure(_:_:)``; a cancellation is not.
@@ -32,8 +36,8 @@
 /// when it is settled.
 ///
 /// Copies of a promise are the same promise. All members may be used from any thread and take
-/// constant time where nothing else is said; chains of any length need constant stack. No lock is
-/// held while anything that was handed in runs or is released.
+/// constant time where nothing else is said; chains of any length, and combinations nested to any
+/// depth, need constant stack. No lock is held while anything that was handed in runs or is released.
 public struct Promise<Value: Sendable>: Promisable, Sendable {
   @usableFromInline
   let erased: AnyPromise
@@ -135,7 +139,9 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     file: StaticString = #fileID, line: UInt = #line,
     _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
   ) {
-    self.init(cold: Origin(name, file, line, diagnostics)) { deferred in
+    let isOnMainQueue = MainQueue.is(operation.isolation)
+    self.init(cold: Origin(name, file, line, diagnostics), isOnMainQueue: isOnMainQueue) {
+      deferred in
       // Registered before the work begins, or a promise could not be canceled by what that starts.
       let running = Locked<Task<Void, Never>?>(nil)
       deferred.onCancel { running.withLock { $0 }?.cancel() }
@@ -148,9 +154,13 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     }
   }
 
-  init(cold origin: Origin, _ begin: @escaping @Sendable (Deferred<Value>) -> Void) {
-    let core = Core(origin: origin, isDemanded: false)
-    core.withLock { $0.recipe = TaskRecipe(begin: begin) }
+  init(
+    cold origin: Origin, isOnMainQueue: Bool = false,
+    _ begin: @escaping @Sendable (Deferred<Value>) -> Void
+  ) {
+    let core = Core(
+      Core.Traits(origin: origin, runsOnMainQueue: isOnMainQueue), isDemanded: false)
+    core.withLock { $0.recipe = TaskRecipe(begin: begin, isOnMainQueue: isOnMainQueue) }
     erased = AnyPromise(core: core, lifeline: Lifeline(root: core))
   }
 
@@ -239,6 +249,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 /// How a cold promise begins.
 private struct TaskRecipe<Value: Sendable>: Recipe {
   let begin: @Sendable (Deferred<Value>) -> Void
+  let isOnMainQueue: Bool
 
   var settles: Bool { true }
 
@@ -249,7 +260,7 @@ private struct TaskRecipe<Value: Sendable>: Recipe {
   }
 
   func again(_ origin: Origin) -> AnyPromise {
-    Promise<Value>(cold: origin, begin).erased
+    Promise<Value>(cold: origin, isOnMainQueue: isOnMainQueue, begin).erased
   }
 }
 

@@ -16,7 +16,10 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Everything that could have settled the promise went away.
   case abandonedPromise(PromiseIdentity)
 
-  /// A handler returned the very promise that its own outcome was to settle (Promises/A+ 2.3.1).
+  /// A promise was resolved with itself (Promises/A+ 2.3.1), or with one that waits for it.
+  ///
+  /// Such as a handler that returns the promise that it settles, or a combination of that promise, or
+  /// two promises that are resolved with one another.
   case resolvedWithItself(PromiseIdentity)
 
   /// There was no promise in what should have been combined.
@@ -45,7 +48,10 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
     case .abandonedPromise(let promise):
       "nothing is left that could settle \(promise); fulfil or fail it on every path"
     case .resolvedWithItself(let promise):
-      "\(promise) was resolved with itself, and would wait for ever; return another promise"
+      """
+      \(promise) was resolved with itself, or with a promise that waits for it, and would never be \
+      settled; resolve it with a promise that does not depend on it
+      """
     case .noPromises:
       "there was no promise to choose from; pass at least one"
     case .cancelled(let step):

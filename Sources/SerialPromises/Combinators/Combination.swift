@@ -33,6 +33,10 @@ final class Combination: Sendable {
   private struct State {
     /// How many are still needed to complete.
     var remaining: Int
+    /// How many can still be settled.
+    var live: Int
+    /// Whether one of them never will be.
+    var hasLost = false
     /// How far each has come; empty while nobody watches.
     var progress: [Double] = []
     var sum = 0.0
@@ -48,12 +52,10 @@ final class Combination: Sendable {
     _ promises: [AnyPromise], _ rule: Rule, _ origin: Origin, _ finish: @escaping Finish
   ) -> AnyPromise {
     let lifelines = promises.compactMap(\.lifeline)
-    let needsMainQueue = promises.contains { $0.core.needsMainQueue }
     let areDemanded = promises.allSatisfy { promise in
       promise.lifeline == nil || promise.core.withLock { $0.isDemanded }
     }
-    let result = Core(
-      Core.Traits(origin: origin, needsMainQueue: needsMainQueue), isDemanded: areDemanded)
+    let result = Core(origin: origin, isDemanded: areDemanded)
     let combination = Combination(rule, result, count: promises.count, finish)
     let members = promises.indices.map { Member(of: combination, $0) }
     let junction = Members(promises.map(\.core), members, combination)
@@ -71,22 +73,25 @@ final class Combination: Sendable {
     self.rule = rule
     self.result = result
     self.finish = finish
-    state = Locked(State(remaining: count))
+    state = Locked(State(remaining: count, live: count))
   }
 
   // MARK: Settling
 
   private func settled(_ index: Int, _ source: Core, _ agenda: inout Agenda) {
     let failed = source.failure != nil
-    let verdict = state.withLock { state -> Verdict? in
+    let (verdict, isLost) = state.withLock { state -> (Verdict?, Bool) in
+      state.live -= 1
+      let isLost = state.hasLost && state.live == 0
       switch (rule, failed) {
-      case (.all, true), (.any, false), (.race, _): return .decided(by: index)
+      case (.all, true), (.any, false), (.race, _): return (.decided(by: index), false)
       case (.all, false), (.any, true), (.settled, _):
         state.remaining -= 1
-        return state.remaining == 0 ? .complete : nil
+        return (state.remaining == 0 ? .complete : nil, isLost)
       }
     }
     guard let verdict else {
+      if isLost { return Core.dissolve([result]) }
       // A failure does not say that it is complete; where it counts as such, it is said here.
       if rule == .settled, failed, let reached = advance(index, to: 1) {
         result.rise(to: reached, &agenda)
@@ -96,28 +101,46 @@ final class Combination: Sendable {
     // Nil when another one was first, or it was cancelled.
     guard case .many(let junction) = result.sources else { return }
     let outcome = Outcome(Result { try finish(verdict, junction.sources) })
-    let reached = if case .failure = outcome { junction.progress } else { 1.0 }
+    var walk = ProgressWalk()
+    let reached =
+      if case .failure = outcome { junction.progress { walk.progress(of: $0) } } else { 1.0 }
     guard result.settle(outcome, by: .adopted, reached: reached, &agenda) else { return }
     junction.withdraw()
   }
 
+  /// One of the promises will never be settled.
+  ///
+  /// - Returns: Whether the combined one will not be either.
+  private func lost() -> Bool {
+    state.withLock { state in
+      state.hasLost = true
+      state.live -= 1
+      return state.live == 0 || rule == .settled
+    }
+  }
+
   // MARK: Progress
 
-  private func progress(of sources: [Core]) -> Double {
-    let each = sources.map { source in
-      rule == .settled && source.withLock({ $0.isSettled }) ? 1 : source.currentProgress
-    }
+  /// How far one of the promises counts as having come.
+  private func counted(_ source: Core, _ fraction: Double) -> Double {
+    rule == .settled && source.withLock({ $0.isSettled }) ? 1 : fraction
+  }
+
+  private func progress(of sources: [Core], _ fraction: (Core) -> Double) -> Double {
+    let each = sources.map { counted($0, fraction($0)) }
     return rule.takesMean ? each.reduce(0, +) / Double(each.count) : each.max() ?? 0
   }
 
   /// Notes how far each has come from now on.
-  private func watch(_ sources: [Core]) {
+  private func watch(_ sources: [Core]) -> Double {
     state.withLock { state in
       if state.progress.isEmpty { state.progress = Array(repeating: 0, count: sources.count) }
     }
+    var reached = 0.0
     for (index, source) in sources.enumerated() {
-      _ = advance(index, to: source.currentProgress)
+      reached = max(reached, advance(index, to: counted(source, source.progress)) ?? 0)
     }
+    return reached
   }
 
   /// Notes how far one has come.
@@ -147,6 +170,8 @@ final class Combination: Sendable {
     override var target: Core? { combination.result }
     override var isOnlyWay: Bool { combination.rule == .all || combination.rule == .settled }
 
+    override func sourceIsLost() -> Bool { combination.lost() }
+
     override func react(to source: Core, _ agenda: inout Agenda) {
       combination.settled(index, source, &agenda)
     }
@@ -173,20 +198,16 @@ final class Combination: Sendable {
       for (source, member) in zip(sources, members) { body(source, member) }
     }
 
-    override var progress: Double { combination.progress(of: sources) }
+    override func progress(_ fraction: (Core) -> Double) -> Double {
+      combination.progress(of: sources, fraction)
+    }
 
-    override func watch() { combination.watch(sources) }
+    override func watch() -> Double { combination.watch(sources) }
 
-    override var recipe: (@Sendable () -> AnyPromise)? {
-      let recipes = sources.map { $0.beginningAgain() }
-      guard recipes.contains(where: { $0 != nil }) else { return nil }
-      let (sources, rule) = (sources, combination.rule)
-      let (origin, finish) = (combination.result.origin, combination.finish)
-      return {
-        let promises = zip(sources, recipes).map { source, recipe in
-          recipe?() ?? AnyPromise(core: source, lifeline: nil)
-        }
-        return Combination.promise(promises, rule, origin, finish)
+    override var recipe: (@Sendable ([AnyPromise]) -> AnyPromise)? {
+      let (rule, origin) = (combination.rule, combination.result.origin)
+      return { [finish = combination.finish] promises in
+        Combination.promise(promises, rule, origin, finish)
       }
     }
   }

@@ -1,13 +1,23 @@
+import Dispatch
+
 /// Waits until all are fulfilled, with only so many at work at a time.
 ///
 /// ```swift
 /// let pages = when(urls.lazy.map { url in fetch(url) }, concurrently: 4)
 /// ```
 ///
+/// The sequence is pulled where the caller is isolated: in a `@MainActor` function, and at the top
+/// level of `main.swift`, on the main actor. So its closures may use what the caller may use. Without
+/// an isolation it is pulled on the thread that demands the new promise, or on a global queue. It is
+/// never used by two threads at the same time.
+///
 /// - Parameters:
 ///   - promises: Where promises are pulled from, one at a time, when there is room for another; cold
 ///     ones are started then. Pulling begins when the new promise is demanded.
 ///   - limit: How many may be unsettled at a time; at least 1.
+///   - isolation: The actor on which the sequence is pulled: the caller's. Pass `nil`, and a
+///     `@Sendable` closure, to pull on any thread: where ``Promise/wait(timeout:)`` blocks the main
+///     thread, nothing can be pulled there.
 ///   - file: Where the promise is made, for diagnostics.
 ///   - line: Where the promise is made, for diagnostics.
 /// - Returns: A cold promise of all values, in the order of pulling. When one fails, it fails with a
@@ -15,65 +25,135 @@
 ///   fulfilled, if the sequence says how long it is.
 public func when<Promises: Sequence, Value: Sendable>(
   _ promises: sending Promises, concurrently limit: Int,
+  isolation: isolated (any Actor)? = #isolation,
   file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Value]> where Promises.Element == Promise<Value> {
   precondition(limit > 0, "at least 1 promise has to be at work at a time")
-  let source = PromiseSource(promises)
+  let source = PromiseSource(promises, isolation)
   return Promise(cold: Origin("when(concurrently:)", file, line)) { deferred in
     let pull = Pull(source, limit: limit, into: deferred)
     deferred.onCancel { pull.stop(cancelling: true) }
+    // What is at work, so that a promise that waits for itself is found.
+    deferred.core.wait(for: AtWork(pull))
     pull.more()
   }
 }
 
 /// A sequence that was handed over for good.
 private final class PromiseSource<Value: Sendable>: @unchecked Sendable {
-  // Sendable because nobody else has the sequence, and one attempt at a time pulls from it.
+  // Sendable because nobody else has the sequence, and `enter` lets one attempt at a time use it.
 
-  /// Begins at the beginning.
-  let makeIterator: () -> () -> Promise<Value>?
+  private struct Access {
+    var isTaken = false
+    var waiting = Fifo<Pull<Value>>()
+  }
+
+  /// Begins at the beginning; only between `enter` and `leave`.
+  let makeIterator: () -> PromiseIterator<Value>
 
   /// How many there are at least.
   let underestimatedCount: Int
 
-  init<Promises: Sequence>(_ promises: sending Promises)
+  /// Where the sequence is used; nil means anywhere.
+  let isolation: (any Actor)?
+
+  private let access = Locked(Access())
+
+  init<Promises: Sequence>(_ promises: Promises, _ isolation: (any Actor)?)
   where Promises.Element == Promise<Value> {
+    self.isolation = isolation
     underestimatedCount = promises.underestimatedCount
     makeIterator = {
       var iterator = promises.makeIterator()
-      return { iterator.next() }
+      return PromiseIterator { iterator.next() }
     }
+  }
+
+  /// Takes the sequence for a moment.
+  ///
+  /// A `retry` pulls while the attempt before may still be inside `next()`, on another thread.
+  ///
+  /// - Returns: Whether `pull` has it now; if not, `pull` is resumed when it is free.
+  func enter(_ pull: Pull<Value>) -> Bool {
+    access.withLock { access in
+      if access.isTaken { access.waiting.append(pull) }
+      defer { access.isTaken = true }
+      return !access.isTaken
+    }
+  }
+
+  func leave() {
+    let next = access.withLock { access in
+      access.isTaken = false
+      return access.waiting.popFirst()
+    }
+    guard let next else { return }
+    DispatchQueue.global().async { next.resume() }
+  }
+}
+
+/// A sequence's iterator.
+///
+/// An object, because a closure that is read from a property and written back is wrapped each time.
+private final class PromiseIterator<Value: Sendable> {
+  let next: () -> Promise<Value>?
+
+  init(_ next: @escaping () -> Promise<Value>?) {
+    self.next = next
   }
 }
 
 /// Pulls promises from a sequence, a few at a time.
 private final class Pull<Value: Sendable>: @unchecked Sendable {
-  // Sendable because `next` is called only by the one who has claimed to pull, and `state` is
-  // behind a lock.
-  private let next: () -> Promise<Value>?
-  private let expected: Int
+  // Sendable because `iterator` is used only by the one that has claimed to pull and has entered the
+  // source, and `state` is behind a lock.
+  private let source: PromiseSource<Value>
+  private var iterator: PromiseIterator<Value>?
   private let deferred: Deferred<[Value]>
   private let state: Locked<PullState<Value>>
 
+  /// What the work is done for: from the beginning, because a promise may be pulled just when another
+  /// fails.
+  private let scopes: [WorkScope]
+
   init(_ source: PromiseSource<Value>, limit: Int, into deferred: Deferred<[Value]>) {
-    next = source.makeIterator()
-    expected = source.underestimatedCount
+    self.source = source
+    scopes = deferred.core.withLock { $0.scopes }
     self.deferred = deferred
     state = Locked(PullState(limit: limit))
   }
 
   /// Pulls while there is room; on one thread at a time, and without recursion.
   func more() {
-    guard state.withLock({ $0.claim() }) else { return }
-    while state.withLock({ $0.hasRoom() }) {
-      // The sequence is somebody's code: not under the lock.
-      guard let promise = next() else {
-        state.withLock { $0.isExhausted = true }
+    if state.withLock({ $0.claim() }) { resume() }
+  }
+
+  /// Pulls; only for the one that has claimed that.
+  func resume() {
+    guard let isolation = source.isolation else { return pull(isolation: nil) }
+    Task { await pull(isolation: isolation) }
+  }
+
+  private func pull(isolation: isolated (any Actor)?) {
+    while true {
+      let turn = state.withLock { $0.turn() }
+      if turn == .rest { return finish() }
+      // Resumed by the one that uses the sequence.
+      guard source.enter(self) else { return }
+      if turn == .end {
+        // Here, because the iterator shares state with the sequence.
+        iterator = nil
+        source.leave()
+        state.withLock { $0.hasEnded = true }
         continue
       }
-      begin(promise)
+      // The sequence is foreign code: not under the lock.
+      let iterator = self.iterator ?? source.makeIterator()
+      self.iterator = iterator
+      let promise = iterator.next()
+      source.leave()
+      if let promise { begin(promise) } else { state.withLock { $0.isExhausted = true } }
     }
-    if let values = state.withLock({ $0.takeValues() }) { deferred.tryFulfil(values) }
   }
 
   private func begin(_ promise: Promise<Value>) {
@@ -83,9 +163,13 @@ private final class Pull<Value: Sendable>: @unchecked Sendable {
       return reaction
     }
     promise.core.attach(reaction)
+    if promise.core === deferred.core || promise.core.waits(for: deferred.core) {
+      let error = PromiseError.resolvedWithItself(deferred.core.origin.identity)
+      fail(error, at: reaction.index)
+    }
     // Stopped while the sequence made the promise, or before it was attached: it never begins.
-    if state.withLock({ $0.stopped == nil }) { promise.core.demand(in: deferred.scopes) }
-    // Whoever stopped could take back only what was attached, and cancel only what had begun.
+    if state.withLock({ $0.stopped == nil }) { promise.core.demand(in: scopes) }
+    // The one that stopped could take back only what was attached, and cancel only what had begun.
     guard let stopped = state.withLock({ $0.stopped }) else { return }
     _ = promise.core.withdraw(reaction, cancelling: false)
     promise.core.disown(cancelling: stopped.cancelling)
@@ -96,33 +180,59 @@ private final class Pull<Value: Sendable>: @unchecked Sendable {
     for (promise, reaction) in state.withLock({ $0.stop(cancelling: cancelling) }) {
       _ = promise.core.withdraw(reaction, cancelling: cancelling)
     }
+    // Releases the iterator.
+    more()
   }
 
   private func settled(_ index: Int, _ result: Result<Value, any Error>) {
     switch result {
     case .success(let value):
-      let done = state.withLock { $0.fulfilled(index, value) }
+      let (done, spent) = state.withLock { $0.fulfilled(index, value) }
+      // After unlocking: its last reference may be this one.
+      withExtendedLifetime(spent) {}
+      let expected = source.underestimatedCount
       if done < expected { deferred.rise(to: Double(done) / Double(expected)) }
       more()
+      finish()
     case .failure(let error):
-      deferred.tryFail(WhenFailure(position: index, underlying: error))
-      stop(cancelling: false)
+      fail(error, at: index)
     }
+  }
+
+  private func fail(_ error: any Error, at index: Int) {
+    deferred.tryFail(WhenFailure(position: index, underlying: error))
+    stop(cancelling: false)
+  }
+
+  /// Whether promises have still to be pulled on the main queue.
+  var needsMainQueue: Bool {
+    MainQueue.is(source.isolation) && !state.withLock { $0.isExhausted || $0.isOver }
+  }
+
+  /// What has been pulled, and is not settled, with the reactions that wait there.
+  var atWork: [(Promise<Value>, Reaction)] { state.withLock { Array($0.atWork.values) } }
+
+  /// Fulfills the promise if everything is there.
+  private func finish() {
+    if let values = state.withLock({ $0.takeValues() }) { deferred.tryFulfil(values) }
   }
 
   /// Waits at one of the promises.
   private final class Pulled: Reaction, @unchecked Sendable {
     // Sendable as its superclass is: it adds constants only.
     private let pull: Pull
-    private let index: Int
+    let index: Int
 
     init(_ pull: Pull, _ index: Int) {
       self.pull = pull
       self.index = index
     }
 
-    // Settling one pulls the next, which is somebody's code.
+    override var target: Core? { pull.deferred.core }
+
+    // Settling one pulls the next, which is foreign code.
     override var isImmediate: Bool { false }
+    override var passesProgress: Bool { false }
 
     override func react(to source: Core, _ agenda: inout Agenda) {
       pull.settled(index, Result { try source.settledValue() })
@@ -132,8 +242,18 @@ private final class Pull<Value: Sendable>: @unchecked Sendable {
 
 /// Decides when to pull, and knows what has come of it.
 private struct PullState<Value: Sendable> {
+  /// What the one that pulls does next.
+  enum Turn {
+    /// Takes another promise. → pull, end, rest
+    case pull
+    /// Releases the iterator. → rest
+    case end
+    /// Nothing; its claim is gone.
+    case rest
+  }
+
   struct Stop {
-    /// Whether those at work are called off, and not only no longer waited for.
+    /// Whether those at work are cancelled, and not only no longer waited for.
     let cancelling: Bool
   }
 
@@ -142,12 +262,15 @@ private struct PullState<Value: Sendable> {
   /// Whether the sequence has no more.
   var isExhausted = false
 
+  /// Whether the iterator has been released.
+  var hasEnded = false
+
   /// What has been fulfilled, in the order of pulling.
   private(set) var values: [Value?] = []
 
-  private var atWork: [Int: (Promise<Value>, Reaction)] = [:]
+  private(set) var atWork: [Int: (Promise<Value>, Reaction)] = [:]
   private var isPulling = false
-  private var isOver = false
+  private(set) var isOver = false
 
   /// How it was stopped before its end.
   private(set) var stopped: Stop?
@@ -156,30 +279,38 @@ private struct PullState<Value: Sendable> {
     self.limit = limit
   }
 
-  /// Whether the caller pulls now, because nobody else does.
-  mutating func claim() -> Bool {
-    defer { isPulling = true }
-    return !isPulling
+  private var due: Turn {
+    if isOver || isExhausted { return hasEnded ? .rest : .end }
+    return atWork.count < limit ? .pull : .rest
   }
 
-  /// Whether the one who pulls is to go on; if not, its claim is gone.
-  mutating func hasRoom() -> Bool {
-    // At once, or the room that another one makes in between would be seen by nobody.
-    isPulling = !isOver && !isExhausted && atWork.count < limit
-    return isPulling
+  /// Whether the caller pulls now: there is something to do, and no other thread does it.
+  mutating func claim() -> Bool {
+    guard !isPulling, due != .rest else { return false }
+    isPulling = true
+    return true
+  }
+
+  /// What the one that pulls does next.
+  mutating func turn() -> Turn {
+    // At once, or the room that another one makes in between would be seen by no thread.
+    isPulling = due != .rest
+    return due
   }
 
   mutating func begin(_ promise: Promise<Value>, _ reaction: Reaction) {
-    // Stopped while the sequence made the promise: nobody waits for it.
+    // Stopped while the sequence made the promise: nothing waits for it.
     if !isOver { atWork[values.count] = (promise, reaction) }
     values.append(nil)
   }
 
-  /// - Returns: How many are fulfilled.
-  mutating func fulfilled(_ index: Int, _ value: Value) -> Int {
-    atWork[index] = nil
+  /// - Returns: How many are fulfilled, and what has to be released after unlocking.
+  mutating func fulfilled(_ index: Int, _ value: Value) -> (
+    done: Int, spent: (Promise<Value>, Reaction)?
+  ) {
+    let spent = atWork.removeValue(forKey: index)
     values[index] = value
-    return values.count - atWork.count
+    return (values.count - atWork.count, spent)
   }
 
   /// All values, if this was the end.
@@ -193,7 +324,26 @@ private struct PullState<Value: Sendable> {
   mutating func stop(cancelling: Bool) -> [(Promise<Value>, Reaction)] {
     isOver = true
     if stopped?.cancelling != true { stopped = Stop(cancelling: cancelling) }
-    defer { atWork = [:] }
-    return Array(atWork.values)
+    let spent = atWork
+    atWork = [:]
+    return Array(spent.values)
+  }
+}
+
+/// What a combination that pulls waits for.
+private final class AtWork<Value: Sendable>: Junction, @unchecked Sendable {
+  // Sendable as its superclass is: it adds a constant only. Weak, because the combined promise holds
+  // this, and is held by what pulls.
+  private weak let pull: Pull<Value>?
+
+  init(_ pull: Pull<Value>) {
+    self.pull = pull
+    super.init([])
+  }
+
+  override var needsMainQueue: Bool { pull?.needsMainQueue ?? false }
+
+  override func forEachSource(_ body: (Core, Reaction) -> Void) {
+    for (promise, reaction) in pull?.atWork ?? [] { body(promise.core, reaction) }
   }
 }

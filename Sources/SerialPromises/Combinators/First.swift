@@ -15,13 +15,23 @@ public struct AllFailed: Error, CustomStringConvertible {
   ///   for error in failure.errors { show(error) }
   /// }
   /// ```
-  public let errors: [any Error]
+  public var errors: [any Error] { causes.errors }
+
+  let causes: ErrorList
+
+  init(errors: [any Error]) {
+    causes = ErrorList(errors)
+  }
 
   /// How many failed, and why.
-  public var description: String {
-    errors.isEmpty
-      ? "\(PromiseError.noPromises)"
-      : "all \(errors.count) promises failed: \(errors.map { "\($0)" }.joined(separator: "; "))"
+  public var description: String { joinedParts }
+}
+
+extension AllFailed: NestedError {
+  var parts: [NestedErrorPart] {
+    guard let first = errors.first else { return [.error(PromiseError.noPromises)] }
+    let rest = errors.dropFirst().flatMap { [NestedErrorPart.text("; "), .error($0)] }
+    return [.text("all \(errors.count) promises failed: "), .error(first)] + rest
   }
 }
 

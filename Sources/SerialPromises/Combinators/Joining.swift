@@ -70,8 +70,7 @@ public func chain<Value: Sendable>(
   initial promise: Promise<Value>, _ steps: [@Sendable (Value) throws -> Promise<Value>]
 ) -> Promise<Value> {
   // One part of the work, however many links it has: of depth 1.
-  let first = Core.Traits(
-    origin: promise.core.origin, kind: .passage, needsMainQueue: promise.core.needsMainQueue)
+  let first = Core.Traits(origin: promise.core.origin, kind: .passage)
   let start = promise.erased.attach(HandlerLink(first) { try .passOn($0) })
   return steps.reduce(Promise(start)) { $0.then($1) }
 }

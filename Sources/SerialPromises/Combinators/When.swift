@@ -25,10 +25,23 @@ public struct WhenFailure<Position: Hashable & Sendable>: Error, CustomStringCon
   ///   show("\(urls[failure.position]): \(failure.underlying)")
   /// }
   /// ```
-  public let underlying: any Error
+  public var underlying: any Error { causes.errors[0] }
+
+  let causes: ErrorList
+
+  init(position: Position, underlying: any Error) {
+    self.position = position
+    causes = ErrorList([underlying])
+  }
 
   /// What happened to which one.
-  public var description: String { "the promise at \(position) failed: \(underlying)" }
+  public var description: String { joinedParts }
+}
+
+extension WhenFailure: NestedError {
+  var parts: [NestedErrorPart] {
+    [.text("the promise at \(position) failed: "), .error(underlying)]
+  }
 }
 
 /// Waits until all are fulfilled.

@@ -43,7 +43,7 @@ public struct RetryFailure: Error, CustomStringConvertible {
   ///   show("\(failure.attempts) attempts: \(failure.last)")
   /// }
   /// ```
-  public let last: any Error
+  public var last: any Error { causes.errors[0] }
 
   /// How many attempts there were, the first one included.
   ///
@@ -55,9 +55,20 @@ public struct RetryFailure: Error, CustomStringConvertible {
   /// ```
   public let attempts: Int
 
+  let causes: ErrorList
+
+  init(last: any Error, attempts: Int) {
+    causes = ErrorList([last])
+    self.attempts = attempts
+  }
+
   /// How often it was tried, and why it failed in the end.
-  public var description: String {
-    "failed in \(attempts) \(attempts == 1 ? "attempt" : "attempts"): \(last)"
+  public var description: String { joinedParts }
+}
+
+extension RetryFailure: NestedError {
+  var parts: [NestedErrorPart] {
+    [.text("failed in \(attempts) \(attempts == 1 ? "attempt" : "attempts"): "), .error(last)]
   }
 }
 

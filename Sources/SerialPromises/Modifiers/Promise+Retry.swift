@@ -23,7 +23,7 @@ extension Promise {
     if condition: @escaping @Sendable (any Error) -> Bool = { _ in true },
     clock: some Clock<Duration> = ContinuousClock()
   ) -> Promise {
-    let again = core.beginningAgain()
+    let again = Again(core)
     if again == nil { core.origin.report(.cannotRetry(core.origin.identity)) }
     let policy = RetryPolicy(
       retries: retries, delay: delay, backoff: backoff, condition: condition)
@@ -32,7 +32,7 @@ extension Promise {
 
   private func retry(
     _ policy: RetryPolicy, _ clock: some Clock<Duration>, attempt: Int,
-    _ again: (@Sendable () -> AnyPromise)?
+    _ again: Again?
   ) -> Promise {
     recover { error in
       guard let again, let pause = policy.pause(after: attempt, error) else {

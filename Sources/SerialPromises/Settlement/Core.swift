@@ -15,8 +15,8 @@ class Core: Reaction, @unchecked Sendable {
     /// What the link that makes this promise counts in the progress.
     var kind = LinkKind.step
 
-    /// Whether a link before this one runs its handler on the main queue.
-    var needsMainQueue = false
+    /// Whether the work of this promise itself, or its handler, runs on the main queue.
+    var runsOnMainQueue = false
   }
 
   private let traits: Traits
@@ -54,19 +54,38 @@ class Core: Reaction, @unchecked Sendable {
   }
 
   deinit {
+    if settlement.phase == .pending { releaseReactions() }
     guard !settlement.isLookedAt, let error = settlement.failure, !(error is CancellationError)
     else { return }
     origin.report(.unhandledFailure(origin.identity, error))
   }
 
+  /// A cold promise from which nothing was made goes away before its lifeline does.
+  private final func releaseReactions() {
+    let isNeverStarted =
+      settlement.recipe != nil && !settlement.wasGivenUp
+      && settlement.isAwaited(standsAlone: kind.standsAlone)
+    // A list instead of recursion: there may be many.
+    var reactions = settlement.dissolve().reactions
+    while reactions.popFirst() != nil {}
+    if isNeverStarted { origin.report(.neverStarted(origin.identity)) }
+  }
+
   final var origin: Origin { traits.origin }
   final var depth: Int32 { traits.depth }
   final var kind: LinkKind { traits.kind }
-  final var needsMainQueue: Bool { traits.needsMainQueue }
+  final var runsOnMainQueue: Bool { traits.runsOnMainQueue }
 
   /// Hangs this promise on others; only before anybody can see it.
   final func hang(on upstream: Upstream) {
     settlement.hang(on: upstream)
+  }
+
+  /// Has this promise, which its owner alone settles, known to wait for others.
+  final func wait(for junction: Junction) {
+    withLock { settlement in
+      if settlement.phase == .pending { settlement.hang(on: Upstream(junction)) }
+    }
   }
 
   /// Locks one of a few locks that all promises share: a lock of its own would double a promise.
@@ -223,9 +242,15 @@ class Core: Reaction, @unchecked Sendable {
     if withLock({ $0.wasCancelled }) {
       _ = other.withdraw(adoption, cancelling: true, for: scopes)
     }
+    if other.waits(for: self) {
+      _ = other.withdraw(adoption, cancelling: false)
+      let error = PromiseError.resolvedWithItself(origin.identity)
+      _ = fail(error, by: .adopted, reached: 0, &agenda)
+      return true
+    }
     if bound.isWatched {
       other.watch()
-      rise(to: share.of(other.currentProgress), &agenda)
+      rise(to: share.of(other.progress), &agenda)
     }
     return true
   }
@@ -245,11 +270,14 @@ class Core: Reaction, @unchecked Sendable {
   private final func tell(_ watchers: [Reaction]) {
     var front = ProgressFront()
     front.tell(watchers, withLock { $0.progress })
-    while let (core, fraction) = front.next() {
-      let consequences = core.withLock { $0.rise(to: fraction) }
-      if consequences.schedules { Turn.schedule(core) }
-      front.tell(consequences.watchers, fraction)
-    }
+    front.passOn()
+  }
+
+  /// What this promise waits for has come further; it is passed on later.
+  final func rise(to fraction: Double, _ front: inout ProgressFront) {
+    let consequences = withLock { $0.rise(to: fraction) }
+    if consequences.schedules { Turn.schedule(self) }
+    front.tell(consequences.watchers, fraction)
   }
 
   /// The promise is cancelled: whatever is at work for it is told, without any lock.

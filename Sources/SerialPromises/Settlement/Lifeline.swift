@@ -3,9 +3,9 @@
 /// A promise holds those that hang on it, to tell them, and they hold it, to demand it. That circle
 /// ends when the promise is settled; but one that was never started never will be.
 final class Lifeline: @unchecked Sendable {
-  // Sendable because it is set once, before anybody else can see it.
+  // Sendable because it is set once, before it can be seen, and emptied by the only one that holds it.
   private weak var root: Core?
-  private let others: [Lifeline]
+  private var others: [Lifeline]
 
   /// For a cold promise.
   init(root: Core) {
@@ -23,20 +23,91 @@ final class Lifeline: @unchecked Sendable {
   }
 
   deinit {
-    guard let root, root.withLock({ $0.recipe != nil }) else { return }
-    // A list instead of recursion: the chain may be long.
-    var frontier = [root]
-    while let core = frontier.popLast() {
-      var (reactions, spent) = core.withLock { $0.dissolve() }
-      // Or what never ends would collect whatever it was ever combined in.
-      spent.upstream?.sources(of: core).forEach { source, reaction in
-        _ = source.withdraw(reaction, cancelling: false)
-      }
-      withExtendedLifetime(spent) {}
-      spent = (nil, nil)
-      while let reaction = reactions.popFirst() {
-        if let target = reaction.target { frontier.append(target) }
+    guard !others.isEmpty else {
+      if let root, root.withLock({ $0.recipe != nil }) { Core.dissolve([root]) }
+      return
+    }
+    // A list instead of recursion: combinations may be nested to any depth.
+    var roots: [Core] = []
+    while var lifeline = others.popLast() {
+      guard isKnownUniquelyReferenced(&lifeline) else { continue }
+      if let root = lifeline.root { roots.append(root) }
+      lifeline.root = nil
+      others += lifeline.others
+      lifeline.others = []
+    }
+    Core.dissolve(roots.filter { root in root.withLock { $0.recipe != nil } })
+  }
+}
+
+extension Core {
+  /// Promises that can never be settled, or seen, again: releases what was made from them.
+  ///
+  /// A combination stays that another promise can still settle, if handlers wait for that.
+  static func dissolve(_ roots: [Core]) {
+    var isAwaited = false
+    var wasGivenUp = false
+    // A list instead of recursion: chains may be long.
+    var frontier = roots
+    var undecided: [Core] = []
+    // Each target that is known to be awaited; those nearest to the handlers are asked first.
+    var awaited: [ObjectIdentifier: Core] = [:]
+    while true {
+      if let core = frontier.popLast() {
+        for (target, isLost) in core.dissolve(&isAwaited, &wasGivenUp) {
+          if isLost { frontier.append(target) } else { undecided.append(target) }
+        }
+      } else if let core = undecided.popLast() {
+        // Only when all of the roots have been dealt with: one of the others may be lost as well.
+        if core.isAwaited(known: awaited) {
+          awaited[ObjectIdentifier(core)] = core
+        } else {
+          frontier.append(core)
+        }
+      } else {
+        break
       }
     }
+    guard isAwaited, !wasGivenUp, let last = roots.last else { return }
+    last.origin.report(.neverStarted(last.origin.identity))
+  }
+
+  /// - Returns: What waited for this promise, and whether it can never be settled either.
+  private func dissolve(
+    _ isAwaited: inout Bool, _ wasGivenUp: inout Bool
+  ) -> [(target: Core, isLost: Bool)] {
+    let standsAlone = kind.standsAlone
+    var (reactions, spent) = withLock { settlement in
+      if settlement.isAwaited(standsAlone: standsAlone) { isAwaited = true }
+      if settlement.wasGivenUp { wasGivenUp = true }
+      return settlement.dissolve()
+    }
+    // Or what never ends would collect whatever it was ever combined in.
+    spent.upstream?.sources(of: self).forEach { source, reaction in
+      _ = source.withdraw(reaction, cancelling: false)
+    }
+    withExtendedLifetime(spent) {}
+    spent = (nil, nil)
+    var found: [(target: Core, isLost: Bool)] = []
+    while let reaction = reactions.popFirst() {
+      if let target = reaction.target { found.append((target, reaction.sourceIsLost())) }
+    }
+    return found
+  }
+
+  /// Whether a handler of the user's waits for this promise or for one that was made from it.
+  private func isAwaited(known: [ObjectIdentifier: Core]) -> Bool {
+    var seen: Set<ObjectIdentifier> = []
+    var frontier = [self]
+    while let core = frontier.popLast() {
+      guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
+      guard known[ObjectIdentifier(core)] == nil else { return true }
+      let (isAwaited, targets) = core.withLock { settlement in
+        (settlement.isAwaited(standsAlone: core.kind.standsAlone), settlement.targets(limit: .max))
+      }
+      if isAwaited { return true }
+      frontier += targets ?? []
+    }
+    return false
   }
 }

@@ -11,8 +11,13 @@ enum LinkKind: UInt8, Sendable {
   case half
   /// No work of its own, and done even if the promise is cancelled.
   case cleanup
+  /// No work of its own, and nothing need follow: `catch`.
+  case ending
 
-  fileprivate var countsNothing: Bool { self == .passage || self == .cleanup }
+  fileprivate var countsNothing: Bool { self != .step && self != .half }
+
+  /// Whether it is of use also where nothing is made from its promise.
+  var standsAlone: Bool { self == .cleanup || self == .ending }
 }
 
 /// A promise that is made from the outcome of another.
@@ -27,7 +32,7 @@ class Link: Core, @unchecked Sendable {
     switch kind {
     // The source's depth of the target's.
     case .step: ProgressShare(fraction: Double(depth - 1) / Double(depth))
-    case .passage, .cleanup: ProgressShare()
+    case .passage, .cleanup, .ending: ProgressShare()
     case .half: ProgressShare(fraction: 0.5)
     }
   }
@@ -203,7 +208,7 @@ final class TaskLink: Link, @unchecked Sendable {
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
     guard let handler else { return nil }
-    return { [kind] in $0.link(kind, handler) }
+    return { [kind, runsOnMainQueue] in $0.link(kind, isOnMainQueue: runsOnMainQueue, handler) }
   }
 }
 
@@ -213,21 +218,23 @@ extension AnyPromise {
   func link(
     _ kind: LinkKind, on queue: DispatchQueue?, _ handler: consuming @escaping LinkHandler
   ) -> AnyPromise {
-    let traits = traits(kind, on: queue)
-    guard let queue else { return attach(HandlerLink(traits, handler)) }
+    guard let queue else { return attach(HandlerLink(traits(kind), handler)) }
+    let traits = traits(kind, isOnMainQueue: MainQueue.is(queue))
     return attach(QueueLink(traits, on: queue, handler))
   }
 
   /// Makes a promise of what an asynchronous handler makes of this one's outcome.
-  func link(_ kind: LinkKind, _ handler: @escaping TaskLink.Handler) -> AnyPromise {
-    attach(TaskLink(traits(kind), handler))
+  func link(
+    _ kind: LinkKind, isOnMainQueue: Bool, _ handler: @escaping TaskLink.Handler
+  ) -> AnyPromise {
+    attach(TaskLink(traits(kind, isOnMainQueue: isOnMainQueue), handler))
   }
 
   /// What a promise is made with that is made from this one.
-  func traits(_ kind: LinkKind, on queue: DispatchQueue? = nil) -> Core.Traits {
+  func traits(_ kind: LinkKind, isOnMainQueue: Bool = false) -> Core.Traits {
     Core.Traits(
       origin: core.origin, depth: kind.countsNothing ? core.depth : core.depth + 1, kind: kind,
-      needsMainQueue: core.needsMainQueue || MainQueue.is(queue))
+      runsOnMainQueue: isOnMainQueue)
   }
 
   func attach(_ link: Link) -> AnyPromise {
@@ -254,7 +261,9 @@ final class Callback: Reaction, @unchecked Sendable {
 
   // With a queue too: sent there by two threads, handlers would get there in any order.
   override var isImmediate: Bool { false }
+  override var isCallback: Bool { true }
   override var looksAtFailures: Bool { seesFailures }
+  override var passesProgress: Bool { false }
   override var blockedQueue: DispatchQueue? { queue }
 
   override func react(to source: Core, _ agenda: inout Agenda) {

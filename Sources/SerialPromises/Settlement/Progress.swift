@@ -59,16 +59,17 @@ struct ProgressShare {
 struct ProgressFront {
   private var rises = Fifo<(Core, Double)>()
 
+  /// Passes on what is there, and what comes from it.
+  mutating func passOn() {
+    while let (core, fraction) = rises.popFirst() { core.rise(to: fraction, &self) }
+  }
+
   mutating func tell(_ watchers: [Reaction], _ fraction: Double) {
     for watcher in watchers { watcher.progressed(fraction, &self) }
   }
 
   mutating func rise(_ core: Core, to fraction: Double) {
     rises.append((core, fraction))
-  }
-
-  mutating func next() -> (Core, Double)? {
-    rises.popFirst()
   }
 }
 
@@ -103,5 +104,45 @@ final class ProgressDelivery: Reaction, @unchecked Sendable {
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     listener.hear(fraction)
+  }
+}
+
+/// The reactions that pass a promise's progress on, in the order of attaching.
+///
+/// Adding and removing take constant time on average.
+struct WatcherList {
+  // Nil where one was removed.
+  private var watchers: [Reaction?] = []
+  private var removed = 0
+
+  // Only when one of many has been removed: most promises have one or two.
+  private var places: [ObjectIdentifier: Int]?
+
+  var all: [Reaction] { watchers.compactMap { $0 } }
+
+  mutating func append(_ reaction: Reaction) {
+    places?[ObjectIdentifier(reaction)] = watchers.count
+    watchers.append(reaction)
+  }
+
+  mutating func remove(_ reaction: Reaction) {
+    guard let place = takePlace(of: reaction) else { return }
+    watchers[place] = nil
+    removed += 1
+    guard removed > 8, removed > watchers.count / 2 else { return }
+    watchers = all
+    removed = 0
+    places = nil
+  }
+
+  private mutating func takePlace(of reaction: Reaction) -> Int? {
+    if places == nil, watchers.count > 8 {
+      places = [:]
+      for (place, watcher) in watchers.enumerated() {
+        if let watcher { places?[ObjectIdentifier(watcher)] = place }
+      }
+    }
+    guard places != nil else { return watchers.firstIndex { $0 === reaction } }
+    return places?.removeValue(forKey: ObjectIdentifier(reaction))
   }
 }

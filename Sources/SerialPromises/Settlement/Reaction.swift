@@ -19,6 +19,9 @@ class Reaction: @unchecked Sendable {
   /// Whether this runs none of the user's code, so that the settling thread may do it at once.
   var isImmediate: Bool { true }
 
+  /// Whether this is a handler of the user's that makes no new promise.
+  var isCallback: Bool { false }
+
   /// Whether a failure is dealt with, or handed on, here.
   var looksAtFailures: Bool { true }
 
@@ -28,6 +31,9 @@ class Reaction: @unchecked Sendable {
   /// This never runs: only for the thread that took it out of its list.
   func letGo() {}
 
+  /// Whether this has something to do when the promise comes further.
+  var passesProgress: Bool { true }
+
   /// The promise has come as far as `fraction`.
   func progressed(_ fraction: Double, _ front: inout ProgressFront) {}
 
@@ -36,6 +42,11 @@ class Reaction: @unchecked Sendable {
 
   /// Whether the target is settled by this, or because of this, only.
   var isOnlyWay: Bool { true }
+
+  /// The source will never be settled.
+  ///
+  /// - Returns: Whether the target will not be either.
+  func sourceIsLost() -> Bool { true }
 
   /// What the source's progress counts at the target.
   var share: ProgressShare { ProgressShare() }
@@ -111,6 +122,28 @@ struct ReactionList {
       }
     }
     return taken
+  }
+
+  /// The promises that hang on this list's; nil if it has more than `limit` reactions.
+  func targets(limit: Int) -> [Core]? {
+    var targets: [Core] = []
+    var (reaction, left) = (first, limit)
+    while let current = reaction {
+      guard left > 0 else { return nil }
+      left -= 1
+      if let target = current.target { targets.append(target) }
+      reaction = current.next
+    }
+    return targets
+  }
+
+  func contains(where condition: (Reaction) -> Bool) -> Bool {
+    var reaction = first
+    while let current = reaction {
+      if condition(current) { return true }
+      reaction = current.next
+    }
+    return false
   }
 
   /// The reactions as they stand now.

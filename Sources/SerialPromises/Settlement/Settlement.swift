@@ -59,6 +59,9 @@ struct Settlement {
   /// Whether somebody listens to the progress of this or of something that hangs on it.
   private(set) var isWatched = false
 
+  /// Whether something that waited for this promise does no longer.
+  private(set) var wasGivenUp = false
+
   init(isDemanded: Bool = true, hasMaker: Bool = false) {
     self.isDemanded = isDemanded
     self.hasMaker = hasMaker
@@ -97,6 +100,7 @@ struct Settlement {
       if isSettled { return .due }
       hasImmediateReactions = true
     }
+    if isWatched, !isSettled, reaction.passesProgress { neededExtras.watchers.append(reaction) }
     reactions.append(reaction)
     return isSettled && claimDrain() ? .schedules : .listed
   }
@@ -106,6 +110,10 @@ struct Settlement {
   /// - Returns: Whether it was there, and whether nobody is left who wants the outcome.
   mutating func withdraw(_ reaction: Reaction) -> (wasThere: Bool, isUnwanted: Bool) {
     let wasThere = reactions.remove(reaction)
+    if wasThere {
+      wasGivenUp = true
+      if isWatched { extras?.watchers.remove(reaction) }
+    }
     return (wasThere, wasThere && reactions.isEmpty && phase == .pending)
   }
 
@@ -124,6 +132,9 @@ struct Settlement {
   }
 
   // MARK: Waiting for others
+
+  /// The promises that wait for this one; nil if there are more reactions than `limit`.
+  func targets(limit: Int) -> [Core]? { reactions.targets(limit: limit) }
 
   /// Hangs this promise on others.
   mutating func hang(on upstream: Upstream) {
@@ -336,10 +347,10 @@ struct Settlement {
 
   private var hasDeliveries: Bool { extras?.deliveries.isEmpty == false }
 
-  /// Tells the listeners, in the order of events, and those who hang on this promise.
+  /// Tells the listeners, in the order of events, and what passes progress on from this promise.
   private mutating func deliver(_ fraction: Double, _ consequences: inout Consequences) {
     extras?.listeners.forEach { extras?.deliver(fraction, to: $0) }
-    reactions.forEach { consequences.watchers.append($0) }
+    consequences.watchers = extras?.watchers.all ?? []
   }
 
   /// Somebody wants to be told of progress from here on.
@@ -348,6 +359,8 @@ struct Settlement {
   mutating func watch() -> Upstream?? {
     guard !isWatched else { return nil }
     isWatched = true
+    // Not looked for at each event, among all the handlers that wait for the outcome.
+    reactions.forEach { if $0.passesProgress { neededExtras.watchers.append($0) } }
     return .some(upstream)
   }
 
@@ -363,13 +376,26 @@ struct Settlement {
 
   // MARK: Going away
 
-  /// Nobody can ever start or see this promise again: lets go of everything.
+  /// Whether a handler of the user's waits for this promise itself, and not for one made from it.
+  ///
+  /// - Parameter standsAlone: Whether the handler that makes this promise is of use by itself.
+  /// - Returns: False for one that is settled, or about to be: its handlers run.
+  func isAwaited(standsAlone: Bool) -> Bool {
+    guard phase == .pending else { return false }
+    if standsAlone && reactions.isEmpty || extras?.listeners.isEmpty == false { return true }
+    return reactions.contains { $0.isCallback }
+  }
+
+  /// The promise can never be started, or seen, again: gives away everything.
+  ///
+  /// One that is settled, or about to be, keeps what it has still to run.
   mutating func dissolve() -> (reactions: DueList, spent: (upstream: Upstream?, extras: Extras?)) {
+    guard phase == .pending else { return (DueList(), (nil, nil)) }
     defer {
       upstream = nil
       extras = nil
     }
-    // Taken out under the lock, or somebody who withdraws one would do so beside the caller.
+    // Taken out under the lock, or another thread that withdraws one would do so beside the caller.
     return (reactions.takeAll { _ in true }, (upstream, extras))
   }
 
@@ -392,6 +418,8 @@ final class Extras {
   var progress = Progress()
   var cancelHandlers: [@Sendable () -> Void] = []
   var listeners: [ProgressListener] = []
+  /// Those of the reactions that pass progress on, if the promise is watched.
+  var watchers = WatcherList()
   /// Progress on its way to listeners.
   var deliveries = ReactionList()
   /// The managers whose turn this waits for before it begins.

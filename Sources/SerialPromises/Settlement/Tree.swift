@@ -39,40 +39,55 @@ extension Core {
   }
 
   /// Has progress passed on to this promise from all that it waits for.
-  func watch() {
-    var junctions: [Junction] = []
-    var frontier = [self]
-    while let core = frontier.popLast() {
-      guard let upstream = core.withLock({ $0.watch() }) else { continue }
-      let sources = upstream?.sources(of: core)
-      sources?.forEach { source, _ in frontier.append(source) }
-      if case .many(let junction) = sources { junctions.append(junction) }
+  ///
+  /// - Returns: How many promises have been looked at for that.
+  @discardableResult
+  func watch() -> Int {
+    // Each comes after those that it waits for.
+    var watched: [(core: Core, sources: Upstream.Sources)] = []
+    var frontier: [(core: Core, sources: Upstream.Sources?)] = [(self, nil)]
+    while let (core, sources) = frontier.popLast() {
+      if let sources {
+        watched.append((core, sources))
+      } else if let upstream = core.withLock({ $0.watch() }), let upstream {
+        let sources = upstream.sources(of: core)
+        frontier.append((core, sources))
+        sources.forEach { source, _ in frontier.append((source, nil)) }
+      }
     }
-    for junction in junctions.reversed() { junction.watch() }
-    // What was reported before anybody watched is not passed on: it is looked up here.
-    let progress = currentProgress
-    var agenda = Agenda()
-    rise(to: progress, &agenda)
-    agenda.run()
+    // What was reported before anything watched was not passed on: it is looked up here. All of them
+    // rise before any passes that on, or each rise would go the whole way.
+    var front = ProgressFront()
+    for (core, sources) in watched {
+      let reached: Double
+      switch sources {
+      case .one(let source, let reaction): reached = reaction.share.of(source.progress)
+      case .many(let junction): reached = junction.watch()
+      }
+      core.rise(to: reached, &front)
+    }
+    front.passOn()
+    return watched.count
   }
 
   /// How far this promise was told that it has come.
   var progress: Double { withLock { $0.progress } }
 
-  /// How far this promise has come, also if nobody watches and it has not been told.
+  /// How far this promise has come, also if it is not watched and has not been told.
   var currentProgress: Double {
     var share = ProgressShare()
     var core = self
-    // Promises that were resolved with one another would send this in circles: noticed at a mark
-    // that moves on at ever greater distances.
+    // Promises that were resolved with one another, until that is found, would send this in circles:
+    // noticed at a mark that moves on at ever greater distances.
     var (mark, untilMark, distance) = (self, 1, 1)
     while true {
       let (known, upstream) = core.withLock { ($0.progress, $0.upstream) }
       switch upstream?.sources(of: core) {
       case nil:
         return share.of(known)
-      case .many(let junction):
-        return share.of(max(known, junction.progress))
+      case .many:
+        var walk = ProgressWalk()
+        return share.of(walk.progress(of: core))
       case .one(let source, let reaction):
         share = share.then(reaction.share)
         core = source
@@ -155,40 +170,21 @@ class Junction: @unchecked Sendable {
   }
 
   /// How far all of them together have come.
-  var progress: Double { 0 }
-
-  /// Somebody listens to the progress from now on.
-  func watch() {}
-
-  /// Makes the same combination of promises that begin again; nil if none of them can.
-  var recipe: (@Sendable () -> AnyPromise)? { nil }
-}
-
-extension Core {
-  /// How to make this promise anew from the cold promises that it was made from.
   ///
-  /// To be asked before they begin; nil if there are none.
-  func beginningAgain() -> (@Sendable () -> AnyPromise)? {
-    var links: [@Sendable (AnyPromise) -> AnyPromise] = []
-    var core = self
-    while true {
-      let (recipe, upstream) = core.withLock { ($0.recipe, $0.upstream) }
-      switch upstream?.sources(of: core) {
-      case nil:
-        guard let recipe else { return nil }
-        return { [origin, links] in links.reversed().reduce(recipe.again(origin)) { $1($0) } }
-      case .many(let junction):
-        guard let recipe = junction.recipe else { return nil }
-        return { [links] in links.reversed().reduce(recipe()) { $1($0) } }
-      case .one(let source, let reaction):
-        // Under the lock, and listed, or the reaction may be running and giving up its handler.
-        let link = source.withLock { _ in reaction.isListed ? reaction.recipe : nil }
-        guard let link else { return nil }
-        links.append(link)
-        core = source
-      }
-    }
-  }
+  /// - Parameter fraction: How far one of them has.
+  /// - Returns: From 0 to 1.
+  func progress(_ fraction: (Core) -> Double) -> Double { 0 }
+
+  /// Notes how far each has come from now on.
+  ///
+  /// - Returns: How far all of them together have come.
+  func watch() -> Double { 0 }
+
+  /// Whether something has still to be done on the main queue.
+  var needsMainQueue: Bool { false }
+
+  /// Makes the same combination of other promises; nil if that makes no sense.
+  var recipe: (@Sendable ([AnyPromise]) -> AnyPromise)? { nil }
 }
 
 /// How a cold promise begins.

@@ -13,6 +13,9 @@ enum MainQueue {
   /// Whether the calling thread works for the main queue.
   static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
 
+  /// Whether what is isolated to this actor runs on the main queue.
+  static func `is`(_ isolation: (any Actor)?) -> Bool { isolation === MainActor.shared }
+
   /// Whether this is the main queue.
   static func `is`(_ queue: DispatchQueue?) -> Bool { queue?.getSpecific(key: key) == true }
 }

@@ -110,4 +110,125 @@ struct ConcurrentlyTests {
     all.withLock { $0 = nil }
     held.withLock { $0.removeAll() }
   }
+
+  // Fails, with a deadlock, if `PullState.fulfilled` releases the promise under the lock.
+  @Test("what a fulfilled promise holds may cancel the combination when it is released")
+  func releaseCancels() async {
+    let (all, released) = (Locked<Promise<[Int]>?>(nil), Log<Int>())
+    let promises = (0..<3).lazy.map { index in
+      let sentinel = Sentinel {
+        released.append(index)
+        all.withLock { $0 }?.cancel()
+      }
+      // Settled without the second, which goes away unstarted with the combination.
+      let cold = Promise<Int> { _, _ in }.map { value in
+        sentinel.touch()
+        return value
+      }
+      return Promise.any([.value(7), cold])
+    }
+    let promise = when(promises, concurrently: 2)
+    all.withLock { $0 = promise }
+    #expect(await promise.outcome == "failed CancellationError()")
+    #expect(released.count > 0)
+    all.withLock { $0 = nil }
+  }
+
+  // Not Sendable: the elements are counted without a lock.
+  private final class Numbers: Sequence, IteratorProtocol {
+    private let willPull: (Int) -> Void
+    private var pulled = 0
+
+    init(_ willPull: @escaping (Int) -> Void) {
+      self.willPull = willPull
+    }
+
+    func next() -> Promise<Int>? {
+      pulled += 1
+      willPull(pulled)
+      if pulled == 1 { return .failure(Failed()) }
+      return pulled < 5 ? .value(pulled) : nil
+    }
+  }
+
+  // Fails if `Pull` does not enter the source before it pulls: the second attempt is then inside
+  // `next()` together with the first.
+  @Test("a retry does not use the sequence while the attempt before is inside next()")
+  func retryPulls() async {
+    let (inside, most, retried) = (Locked(0), Locked(0), Gate())
+    let numbers = Numbers { pulled in
+      let now = inside.withLock { inside in
+        inside += 1
+        return inside
+      }
+      most.withLock { $0 = max($0, now) }
+      // The second pull of the first attempt, until the second attempt has begun.
+      if pulled == 2 { retried.block() }
+      inside.withLock { $0 -= 1 }
+    }
+    let all = when(numbers, concurrently: 2).retry(
+      1,
+      if: { _ in
+        // In this turn, after the attempt that begins when this returns.
+        Promise.value(0).fulfilled { _ in retried.open() }
+        return true
+      })
+    onOwnThread { all.start() }
+    #expect(await all.outcome == "[3, 4]")
+    #expect(most.withLock { $0 } == 1)
+  }
+
+  // Fails if the sequence is pulled elsewhere: the closure traps there. Does not compile if `when`
+  // has no isolation.
+  @MainActor
+  @Test("in a function of the main actor, the sequence is pulled on the main actor")
+  func onMainActor() async throws {
+    var pulled: [Int] = []
+    let promises = (0..<10).lazy.map { index in
+      MainActor.preconditionIsolated()
+      pulled.append(index)
+      return Promise { index }
+    }
+    let all = when(promises, concurrently: 3)
+    #expect(try await all.value == Array(0..<10))
+    #expect(pulled == Array(0..<10))
+  }
+
+  private actor Desk {
+    private var pulled = 0
+
+    func all(_ count: Int) async throws -> (values: [Int], pulled: Int) {
+      let promises = (0..<count).lazy.map { index in
+        self.preconditionIsolated()
+        self.pulled += 1
+        return Promise { index }
+      }
+      return (try await when(promises, concurrently: 2).value, pulled)
+    }
+  }
+
+  // Fails if the sequence is pulled elsewhere.
+  @Test("in an actor, the sequence is pulled on that actor")
+  func onActor() async throws {
+    let (values, pulled) = try await Desk().all(10)
+    #expect(values == Array(0..<10))
+    #expect(pulled == 10)
+  }
+
+  // Fails if the iterator of an attempt that is over stays until the whole is released.
+  @Test("a combination that is over releases the iterator")
+  func iterator() async {
+    let gone = Gate()
+    let all = {
+      let sentinel = Sentinel { gone.open() }
+      return when(
+        (0..<3).lazy.map { index in
+          sentinel.touch()
+          return index == 1 ? Promise<Int>.failure(Failed()) : .value(index)
+        }, concurrently: 1)
+    }()
+    #expect(await all.outcome.contains("Failed"))
+    await gone.passed()
+    withExtendedLifetime(all) {}
+  }
 }

@@ -139,7 +139,7 @@ import Testing
 
   // Fails if `then`, or settling, calls the handler itself.
   @Test(
-    "2.2.4 it is not called before the code that settles has returned",
+    "2.2.4 on the queue of the code that settles, it is not called before that has returned",
     arguments: [false, true])
   func afterSettling(fails: Bool) async {
     let (log, deferred, gate) = (Log<String>(), Deferred<Int>(), Gate())

@@ -159,6 +159,72 @@ struct WaitTests {
     #expect(message(result).contains("was waited for on the main thread"))
   }
 
+  // Fails, by hanging, if the work or the handler is not known to run on the main queue.
+  @Test(
+    "on the main thread, for other work that runs there, it stops the program and says why",
+    .shows(Promising.wait), arguments: 0..<6)
+  func workOnMainThread(_ way: Int) async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      [way] in
+      endWithoutBacktrace()
+      await MainActor.run {
+        let promise: Promise<Int> =
+          switch way {
+          case 0: Promise.value(1).then { @MainActor value async in value + 1 }
+          case 1: Promise.value(1).finally { @MainActor () async in }
+          case 2: Promise { @MainActor in 1 }
+          case 3: Promise.on(.main) { 1 }
+          case 4:
+            when((0..<2).lazy.map { Promise.value($0) }, concurrently: 1).map { $0.count }
+          default:
+            Promise.value(1).then { @MainActor (value: Int) async throws -> Promise<Int> in
+              Promise.value(value)
+            }
+          }
+        _ = try? when([promise.map { $0 }, .value(2)]).wait()
+      }
+    }
+    #expect(message(result).contains("was waited for on the main thread"))
+  }
+
+  // Fails, by stopping the program, if what runs there and is over is waited for.
+  @MainActor
+  @Test("on the main thread, it waits for what a handler of the main actor has begun elsewhere")
+  func begunOnMainThread() async throws {
+    let deferred = Deferred<Int>()
+    let begun = Gate()
+    let promise = Promise.value(1).then { @MainActor _ in
+      begun.open()
+      return deferred.promise
+    }
+    await begun.passed()
+    // The handler returns in the turn that the main actor has before this one.
+    await Task.yield()
+    let settled = promise.map { $0 + 1 }
+    onOwnThread { deferred.fulfil(1) }
+    #expect(try Self.blocking(settled) == 2)
+  }
+
+  @MainActor
+  private static func blocking(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
+
+  // Fails, by stopping the program, if a wait that ends is taken for a deadlock.
+  @Test("with a timeout, it throws where it could not end otherwise", .shows(Promising.wait))
+  func timeoutInHandler() async {
+    let (timedOut, promise) = (PromiseError.timedOut(.milliseconds(1)), Promise<Int> { 1 })
+    let later = promise.then { _ in try promise.then { $0 }.wait(timeout: .milliseconds(1)) }
+    #expect(await later.outcome == "failed \(timedOut)")
+    let onMain = Promise.value(1).then { @MainActor value in value }
+    #expect(await Self.waiting(for: onMain) == "failed \(timedOut)")
+  }
+
+  @MainActor
+  private static func waiting(for promise: Promise<Int>) -> String {
+    do { return "\(try promise.wait(timeout: .milliseconds(1)))" } catch {
+      return "failed \(error)"
+    }
+  }
+
   private func message(_ result: ExitTest.Result?) -> String {
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
   }

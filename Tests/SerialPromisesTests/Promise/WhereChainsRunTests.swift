@@ -81,6 +81,25 @@ struct WhereChainsRunTests {
     }
   }
 
+  // Fails, by the time limit, if a handler waits for one before it that another place keeps waiting.
+  @Test("a busy queue holds up its own handlers only", .timeLimit(.minutes(1)))
+  func busyQueue() async {
+    let (log, gate, done) = (Log<String>(), Gate(), Gate())
+    queue.async { gate.block() }
+    Promise.value(1)
+      .fulfilled(on: queue) { _ in log.append("first, on the queue") }
+      .fulfilled { _ in
+        log.append("second")
+        gate.open()
+      }
+      .fulfilled(on: queue) { _ in
+        log.append("third, on the queue")
+        done.open()
+      }
+    await done.passed()
+    #expect(log.all == ["second", "first, on the queue", "third, on the queue"])
+  }
+
   // Fails if progress reaches a queue after the outcome: it is sent past the promise's order.
   @Test("on one queue, progress is told before the outcome")
   func progressOnQueue() async {

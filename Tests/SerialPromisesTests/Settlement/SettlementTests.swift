@@ -5,6 +5,43 @@ import Testing
 
 /// The settlement against a naive model, event by event, with no threads.
 struct SettlementTests {
+  // Fails if each event looks at all reactions.
+  @Test("a progress event concerns what passes it on, however many handlers wait for the outcome")
+  func watchers() {
+    let deferred = Deferred<Int>()
+    let promise = deferred.promise
+    for _ in 0..<1000 { promise.fulfilled { _ in } }
+    let link = promise.map { $0 }.progressed { _ in }
+    for _ in 0..<1000 { promise.fulfilled { _ in } }
+    #expect(promise.core.withLock { $0.rise(to: 0.25) }.watchers.count == 1)
+    let all = when([promise, promise])
+    #expect(promise.core.withLock { $0.rise(to: 0.5) }.watchers.count == 3)
+    all.cancel()
+    #expect(promise.core.withLock { $0.rise(to: 0.75) }.watchers.count == 1)
+    deferred.fulfil(1)
+    withExtendedLifetime(link) {}
+  }
+
+  // Fails if one is lost, stays, or loses its place when others are removed.
+  @Test("watchers are kept in the order of attaching, whichever are removed")
+  func watcherList() {
+    var generator = SeededGenerator(seed: 13)
+    var (list, naive) = (WatcherList(), [Reaction]())
+    for _ in 0..<2000 {
+      if naive.isEmpty || Int.random(in: 0..<5, using: &generator) < 3 {
+        let reaction = Reaction()
+        list.append(reaction)
+        naive.append(reaction)
+      } else {
+        list.remove(naive.remove(at: .random(in: naive.indices, using: &generator)))
+      }
+      #expect(list.all.map(ObjectIdentifier.init) == naive.map(ObjectIdentifier.init))
+    }
+    list.remove(Reaction())
+    for reaction in naive { list.remove(reaction) }
+    #expect(list.all.isEmpty)
+  }
+
   // Fails if any transition of `Settlement` is changed: what it answers, whom it tells, its phase;
   // or if something is settled or handed out twice, early, late or in another order. Then it
   // prints the shortest history that shows it. No threads are in it: a sanitizer needs to see one.

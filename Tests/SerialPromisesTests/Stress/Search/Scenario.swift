@@ -228,6 +228,9 @@ struct Facts: Sendable {
   private(set) var hasSecondCalls = false
   private(set) var hasClosing = false
 
+  /// Whether promises are pulled from a sequence, which may end before all of them have been.
+  private(set) var pulls = false
+
   init(_ scenario: Scenario) {
     let steps = scenario.steps
     isExempt = steps.map(\.mayEndEarly)
@@ -239,6 +242,8 @@ struct Facts: Sendable {
         for member in members { groups[member] = number }
       }
       if Self.hasSecondCalls(step.form) { hasSecondCalls = true }
+      if case .promise(let plan, _) = step.form, Self.pulls(plan) { pulls = true }
+      if case .member(let plan) = step.form, Self.pulls(plan) { pulls = true }
     }
     for lane in scenario.lanes {
       var last = 0
@@ -320,6 +325,16 @@ struct Facts: Sendable {
     case .link(let source, .flat(_, let inner)): hasSecondCalls(source) || hasSecondCalls(inner)
     case .link(let source, _): hasSecondCalls(source)
     case .combined(_, let members): members.contains(where: hasSecondCalls)
+    }
+  }
+
+  private static func pulls(_ plan: PromisePlan) -> Bool {
+    switch plan {
+    case .task, .asynchronous, .hot: false
+    case .link(let source, .flat(_, let inner)): pulls(source) || pulls(inner)
+    case .link(let source, _): pulls(source)
+    case .combined(let combinator, let members):
+      combinator == .concurrently || members.contains(where: pulls)
     }
   }
 }

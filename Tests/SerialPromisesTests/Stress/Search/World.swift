@@ -199,6 +199,8 @@ extension Facts {
     case .thenCalledAgain, .settledAgain: hasSecondCalls
     case .thenCalledLate: isExempt.contains(true)
     case .refused: hasClosing
+    // Refused with its step, or left in a sequence.
+    case .neverStarted: hasClosing || pulls
     default: false
     }
   }

@@ -1,0 +1,158 @@
+import Dispatch
+import TestSupport
+import Testing
+
+@testable import SerialPromises
+
+/// Combinations of combinations, nested very deeply, on a stack of 512 KB.
+///
+/// Each overflows the stack, and ends the whole run, if anything about it recurs.
+@Suite(.allShow(Promising.stack)) struct NestedStackTests {
+  private let depth = isLong ? 100_000 : 20_000 / ease
+
+  private func onSmallStack(_ body: @escaping @Sendable (_ depth: Int) -> Void) {
+    onThread(stackSize: 512 * 1024) { [depth] in body(depth) }
+  }
+
+  /// A combination of a combination and another promise, and so on.
+  private static func nest(
+    _ depth: Int, on first: Promise<Int>, _ other: () -> Promise<Int> = { .value(1) }
+  ) -> Promise<Int> {
+    var last = first
+    for index in 0..<depth {
+      switch index % 3 {
+      case 0: last = when([last, other()]).map { $0[0] }
+      case 1: last = when(last, other()).map { $0.0 }
+      default: last = Promise.race([last, Deferred<Int>.never.promise])
+      }
+    }
+    return last
+  }
+
+  // Fails if `ProgressWalk`, `watch` or settling recurs.
+  @Test("nested combinations say how far they have come, are listened to, and are fulfilled")
+  func progress() {
+    onSmallStack { depth in
+      let (deferred, heard) = (Deferred<Int>(), DispatchSemaphore(value: 0))
+      let nest = Self.nest(depth, on: deferred.promise)
+      deferred.progress(0.5)
+      #expect(nest.progress > 0)
+      nest.progressed { _ in heard.signal() }
+      heard.wait()
+      deferred.fulfil(7)
+      #expect((try? nest.wait()) == 7)
+    }
+  }
+
+  // Fails if each combination looks at all that those before it wait for.
+  @Test("listening to nested combinations looks at each promise once")
+  func visits() {
+    let deferred = Deferred<Int>()
+    let nest = Self.nest(3000, on: deferred.promise)
+    var walk = ProgressWalk()
+    _ = walk.progress(of: nest.core)
+    // At each level the combination, a link, and another promise.
+    #expect(walk.visits <= 9001)
+    #expect(nest.core.watch() <= 9001)
+    let later = Self.nest(3, on: nest)
+    #expect(later.core.watch() <= 10)
+    deferred.fulfil(1)
+  }
+
+  // Fails, by taking for ever, if a promise is looked at as often as there are ways to it.
+  @Test("a promise that is combined with itself, over and over, is looked at once")
+  func diamonds() {
+    let deferred = Deferred<Int>()
+    var last = deferred.promise
+    for _ in 0..<1000 { last = when([last, last]).map { $0[0] } }
+    deferred.progress(0.5)
+    #expect(last.progress == 0.5)
+    deferred.fulfil(1)
+  }
+
+  // Fails if demanding, or `Again`, recurs.
+  @Test("nested cold combinations are started from their end, and begin again")
+  func cold() {
+    onSmallStack { depth in
+      let attempts = Locked(0)
+      let first = Promise<Int> { resolve, reject in
+        let attempt = attempts.withLock { attempts in
+          attempts += 1
+          return attempts
+        }
+        if attempt == 1 { reject(Failed()) } else { resolve(7) }
+      }
+      let nest = Self.nest(depth, on: first) { Promise<Int> { resolve, _ in resolve(1) } }
+      #expect((try? nest.retry(1).wait()) == 7)
+    }
+  }
+
+  // Fails if `Lifeline` or anything that hangs on it is released recursively.
+  @Test("nested cold combinations are released, whether they were started, cancelled or neither")
+  func letGo() {
+    onSmallStack { depth in
+      let gone = DispatchSemaphore(value: 0)
+      let make: @Sendable () -> Promise<Int> = {
+        let sentinel = Sentinel { gone.signal() }
+        return Self.nest(
+          depth,
+          on: Promise<Int> { deferred in
+            deferred.onCancel { sentinel.touch() }
+            sentinel.touch()
+          }
+        ) { Promise<Int>(diagnostics: .silent) { deferred in deferred.onCancel {} } }
+      }
+      _ = make()
+      gone.wait()
+      _ = try? make().start().wait()
+      gone.wait()
+      #expect(make().cancel())
+      gone.wait()
+    }
+  }
+
+  // Fails if errors that are nested are released, or described, recursively.
+  @Test("errors of nested combinations are described and released")
+  func errors() {
+    onSmallStack { depth in
+      let deferred = Deferred<Int>()
+      var last = deferred.promise
+      for index in 0..<(2 * depth) {
+        last =
+          index % 2 == 0
+          ? when([.value(1), last]).map { $0[0] } : Promise.any([last, .failure(Failed())])
+      }
+      deferred.fail(Failed(number: 5))
+      let error = #expect(throws: (any Error).self) { try last.wait() }
+      let text = "\(error.map { "\($0)" } ?? "")"
+      #expect(text.hasPrefix("all 2 promises failed: the promise at 1 failed: all 2 promises"))
+    }
+  }
+
+  // Fails if `WhenFailure` is released recursively.
+  @Test("an error in an error, very many times, is described and released")
+  func nestedErrors() {
+    onSmallStack { _ in
+      var error: any Error = Failed(number: 5)
+      for index in 0..<40_000 {
+        error = index % 2 == 0 ? WhenFailure(position: 1, underlying: error) : error
+        if index % 2 == 1 { error = RetryFailure(last: AllFailed(errors: [error]), attempts: 2) }
+      }
+      #expect("\(error)".hasSuffix("the promise at 1 failed: Failed(number: 5)"))
+      let shared = error
+      error = Failed()
+      #expect(shared is RetryFailure)
+    }
+  }
+}
+
+extension Deferred {
+  /// One whose promise is never settled, and never reported.
+  fileprivate static var never: Deferred<Int> {
+    let never = Deferred<Int>(diagnostics: .silent)
+    kept.withLock { $0.append(never) }
+    return never
+  }
+}
+
+private let kept = Locked<[Deferred<Int>]>([])
