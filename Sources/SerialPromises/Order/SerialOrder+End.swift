@@ -57,11 +57,11 @@ extension SerialOrder {
     if case .failed(let error) = outcome { apply(policy, to: error, &consequences) }
   }
 
-  /// Adds somebody who listens.
-  mutating func listen(_ sink: AsyncStream<PromiseManager.Event>.Continuation) -> Int {
+  /// Adds a listener.
+  mutating func listen(_ buffer: EventBuffer) {
     let feed = feed ?? EventFeed()
     self.feed = feed
-    return feed.addSink(sink)
+    feed.add(buffer)
   }
 
   private mutating func apply(

@@ -4,6 +4,7 @@
 struct OrderUnderTest {
   private var order: SerialOrder
   private let isWatched: Bool
+  private let published = EventBuffer(limit: .max)
   private var segments: [Segment] = []
   private let told = Locked<[String]>([])
   /// Guards the segments for those who hold handles; here nobody does.
@@ -13,7 +14,7 @@ struct OrderUnderTest {
     order = SerialOrder(policy: policy, capacity: capacity)
     self.isWatched = isWatched
     self.lock = lock
-    if isWatched { _ = order.listen(AsyncStream.makeStream(of: PromiseManager.Event.self).1) }
+    if isWatched { order.listen(published) }
   }
 
   /// Lets the segments go one at a time.
@@ -23,7 +24,7 @@ struct OrderUnderTest {
 
   mutating func apply(_ event: OrderEvent) -> String {
     told.withLock { $0 = [] }
-    _ = order.feed?.takeBatch(continuing: true)
+    _ = published.removeAll()
     var consequences: Consequences?
     let result = perform(event, &consequences)
     consequences?.perform()
@@ -34,7 +35,7 @@ struct OrderUnderTest {
     let stages = segments.enumerated().map { $1.slot($0 + 1).pointee.stage }
     return Observation(
       result: result, told: told.withLock { $0 }.sorted(),
-      published: order.feed?.takeBatch(continuing: true)?.events.map(text) ?? [],
+      published: published.removeAll().map(text),
       phase: order.phase, stages: stages, waiting: order.waitingCount,
       parked: order.backpressure.parked, isIdle: order.isIdle, isPaused: order.isPaused,
       isClosed: order.isClosed, hasFailure: order.failure != nil, progress: order.progress)
