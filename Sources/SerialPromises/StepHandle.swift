@@ -195,10 +195,11 @@ public struct StepHandle: Sendable {
 extension Locked where State == SerialOrder {
   /// Ends a step without its `then` unless it is over within the time given.
   func endCancelled(_ id: Int, after grace: Duration, on clock: some Clock<Duration>) {
-    Task {
-      try? await clock.sleep(for: grace.countable)
-      let result = transition { $0.endCancelled(id: id, &$1) }
+    // A grace period that cannot be measured counts as over.
+    let timer = Timer(after: grace, on: clock) { _ in
+      let result = self.transition { $0.endCancelled(id: id, &$1) }
       if case .claimed(let manager?) = result { manager.continueElsewhere() }
     }
+    keep(timer, untilOver: id)
   }
 }

@@ -84,8 +84,8 @@ private struct TimeoutRecipe<C: Clock<Duration>>: Recipe {
 
   func start(_ core: Core) {
     let duration = link.duration
-    let timer = Timer(after: duration, on: link.clock) { [link, source] in
-      let error = PromiseError.timedOut(duration)
+    let timer = Timer(after: duration, on: link.clock) { [link, source] failure in
+      let error: any Error = failure ?? PromiseError.timedOut(duration)
       guard link.settle(.failure(error), by: .adopted) else { return }
       _ = source.withdraw(link, cancelling: true)
     }

@@ -21,6 +21,7 @@ extension SerialOrder {
   ) {
     var error = error
     // A step that timed out has failed, whatever it says when it ends at last.
+    let isTimedOut = timeOutError != nil
     if let timeOutError = timeOutError.take() {
       // What it says may hold somebody's objects, whose release may run their code.
       if let error { consequences.needed.release(error) }
@@ -32,7 +33,8 @@ extension SerialOrder {
     if error == nil {
       slot.pointee.stage = .succeeded
     } else {
-      slot.pointee.stage = isCancelRequested && isCancellation(error) ? .cancelled : .failed
+      let isCancelled = isCancelRequested && !isTimedOut && isCancellation(error)
+      slot.pointee.stage = isCancelled ? .cancelled : .failed
       segment.record(of: id).error = error
     }
     let outcome = segment.outcome(of: id)

@@ -82,7 +82,7 @@ struct SerialOrder {
   private var thenError: (any Error)?
 
   /// What the running step fails with, however it ends: its time was over.
-  var timeOutError: PromiseError?
+  var timeOutError: (any Error)?
 
   /// Whether the running step is to end when its handler returns, unless `then` was called before.
   var isGraceOver = false
@@ -260,7 +260,7 @@ struct SerialOrder {
   /// Only for a step whose `then` is called under the lock: what came first is decided here. With
   /// `waitsForThen`, it fails only when its `then` is called.
   mutating func timeOut(
-    id: Int, error: PromiseError, waitsForThen: Bool, _ consequences: inout Consequences?
+    id: Int, error: any Error, waitsForThen: Bool, _ consequences: inout Consequences?
   ) -> ThenResult {
     guard isRunning(id), phase != .ended else { return .late }
     requestCancel(&consequences)

@@ -157,7 +157,7 @@ struct StepTimeTests {
       then(error)
       // What the timer does when the time is over.
       if isTimeOut {
-        manager.order.timeOut(1, .timedOut(.seconds(5)), waitsForThen: false)
+        manager.order.timeOut(1, PromiseError.timedOut(.seconds(5)), waitsForThen: false)
       } else {
         manager.cancelAll()
         _ = manager.order.transition { $0.endCancelled(id: 1, &$1) }
@@ -176,7 +176,7 @@ struct StepTimeTests {
     let manager = manager
     let step = Step { then in
       if isTimeOut {
-        manager.order.timeOut(1, .timedOut(.seconds(5)), waitsForThen: false)
+        manager.order.timeOut(1, PromiseError.timedOut(.seconds(5)), waitsForThen: false)
       } else {
         manager.cancelAll()
         _ = manager.order.transition { $0.endCancelled(id: 1, &$1) }
