@@ -118,9 +118,15 @@ extension Locked where State == SerialOrder {
 
   /// The time of a running step is over.
   func timeOut(_ id: Int, _ error: any Error, waitsForThen: Bool) {
-    let result = transition {
-      $0.timeOut(id: id, error: error, waitsForThen: waitsForThen, &$1)
-    }
+    let result =
+      transition {
+        $0.timeOut(id: id, error: error, waitsForThen: waitsForThen, &$1)
+      }
+      ?? transition {
+        // In a second transition, because the first calls the cancel handlers when it is over: an
+        // observer of the outcome on another thread would race with them.
+        $0.calledOff(id: id, error: error, waitsForThen: waitsForThen, &$1)
+      }
     if case .claimed(let manager?) = result { manager.continueElsewhere() }
   }
 

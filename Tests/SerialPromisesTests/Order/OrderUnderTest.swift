@@ -69,8 +69,11 @@ struct OrderUnderTest {
     case .endCancelled(let id): return text(order.endCancelled(id: id, &news))
     case .timeOut(let id, let waitsForThen):
       let error = PromiseError.timedOut(.seconds(1))
-      return text(
-        order.timeOut(id: id, error: error, waitsForThen: waitsForThen, &news))
+      return order.timeOut(id: id, error: error, waitsForThen: waitsForThen, &news).map(text)
+        ?? "calls off"
+    case .calledOff(let id, let waitsForThen):
+      let error = PromiseError.timedOut(.seconds(1))
+      return text(order.calledOff(id: id, error: error, waitsForThen: waitsForThen, &news))
     case .cancel(let id):
       return order.cancel(id, in: segments[id - 1], &news) ? "running" : "not running"
     case .cancelAll:

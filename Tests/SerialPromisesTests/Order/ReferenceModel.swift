@@ -10,6 +10,7 @@ enum OrderEvent: Hashable {
   case goOn(Int)
   case returned(SerialOrder.Continuation, allowance: Int)
   case abandon(Int), cancel(Int), endCancelled(Int), timeOut(Int, waitsForThen: Bool)
+  case calledOff(Int, waitsForThen: Bool)
   case cancelAll, pause, resume, close
   case onCancel(Int)
   case progress(Int, Double)
@@ -58,6 +59,8 @@ struct ReferenceModel {
   var isGraceOver = false
   /// The step's time was over, and its `then` is waited for.
   var isTimedOut = false
+  /// Its cancel handlers are being called, because its time is over.
+  var isCallingOff = false
   var cancelHandlers = 0
   /// How many further handlers the running step has.
   var resumptions = 0
@@ -111,7 +114,7 @@ struct ReferenceModel {
     return Key(
       line: line, phase: phase,
       flags: [
-        isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isTimedOut,
+        isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isTimedOut, isCallingOff,
         cancelHandlers > 0, idleWaiters > 0,
       ],
       resumptions: resumptions, ending: ending, progress: progress)
