@@ -129,7 +129,7 @@ public final class PromiseManager: Sendable {
 
   @inline(__always)
   private func enter(_ step: Step) -> SerialOrder.Admission {
-    enter(step.handler, step.name.map(StepRecord.init(name:)))
+    enter(step.handler, step.name.map { StepRecord(order, name: $0) })
   }
 
   @inline(__always)
@@ -148,12 +148,12 @@ public final class PromiseManager: Sendable {
     _ admission: SerialOrder.Admission, name: String?, reportsRefusal: Bool = true
   ) -> StepHandle {
     switch admission {
-    case .entered(let segment, let id, let claims):
+    case .entered(let record, let id, let claims):
       if claims { startTurn() }
-      return StepHandle(segment: segment, id: id)
+      return StepHandle(record, id: id)
     case .refused(let error):
       if reportsRefusal { report(.refused(error)) }
-      return StepHandle(refused: error, name: name, lock: order)
+      return StepHandle(StepRecord(order, name: name, refused: error), id: 0)
     }
   }
 

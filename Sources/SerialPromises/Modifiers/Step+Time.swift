@@ -110,9 +110,8 @@ extension Locked where State == SerialOrder {
   func keep(_ object: some AnyObject & Sendable, untilOver id: Int) {
     withLock { order in
       guard order.isRunning(id) else { return }
-      order.queue.firstSegment.record(of: id).observers.append { _ in
-        withExtendedLifetime(object) {}
-      }
+      let record = order.queue.record(of: id, in: order.queue.firstSegment)
+      record.observers.append { _ in withExtendedLifetime(object) {} }
     }
   }
 

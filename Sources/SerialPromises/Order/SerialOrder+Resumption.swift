@@ -33,7 +33,7 @@ extension SerialOrder {
       drop([resumption], &consequences)
       return .late
     }
-    queue.firstSegment.record(of: id).resumptions.append(resumption)
+    queue.record(of: id, in: queue.firstSegment).resumptions.append(resumption)
     guard phase == .away else { return .counted }
     phase = .resuming
     return .claimed(owner)

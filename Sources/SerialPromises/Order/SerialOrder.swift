@@ -148,8 +148,8 @@ struct SerialOrder {
   // MARK: Entering
 
   enum Admission {
-    /// The step is `id`, its slot is in `segment`; with `claims`, the caller has to call `next`.
-    case entered(Segment, id: Int, claims: Bool)
+    /// The step is `id`, its handles hold the record; with `claims`, the caller has to call `next`.
+    case entered(StepRecord, id: Int, claims: Bool)
     case refused(PromiseError)
   }
 
@@ -172,11 +172,10 @@ struct SerialOrder {
   ) -> Admission {
     if isIdle { idleMark = queue.end }
     let id = queue.end
-    queue.append(&work, record, lock: lock)
-    guard let segment = queue.tail else { preconditionFailure("the step has a segment") }
+    let record = queue.append(&work, record, lock: lock)
     waitingCount += 1
-    if let feed, feed.isWatched { feed.append(.added(segment.identity(of: id))) }
-    return .entered(segment, id: id, claims: claim(for: owner))
+    if let feed, feed.isWatched { feed.append(.added(StepIdentity(id: id, name: record.name))) }
+    return .entered(record, id: id, claims: claim(for: owner))
   }
 
   /// Gives the claim to the caller if nobody has it and a step could run.
