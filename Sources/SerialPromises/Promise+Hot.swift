@@ -85,7 +85,9 @@ extension Promise {
     _ origin: Origin
   ) -> Promise {
     let core = Core(origin: origin)
-    let timer = Timer(after: delay, on: clock) { core.settle(outcome, by: .owner) }
+    let timer = Timer(after: delay, on: clock) { failure in
+      core.settle(failure.map(Outcome.failure) ?? outcome, by: .owner)
+    }
     core.onCancel { timer.cancel() }
     return Promise(hot: core)
   }

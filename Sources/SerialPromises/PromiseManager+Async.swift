@@ -147,8 +147,8 @@ extension PromiseManager {
     guard let handle = handle.withLock({ $0 }) else { return }
     order.transition { order, consequences in
       // Once it has room, the step is the queue's: the adder is told that it will run.
-      guard handle.segment.slot(handle.id).pointee.record?.admitted != nil else { return }
-      _ = order.cancel(handle.id, in: handle.segment, &consequences)
+      guard handle.record.admitted != nil else { return }
+      _ = order.cancel(handle.id, handle.record, &consequences)
     }
   }
 
@@ -160,11 +160,11 @@ extension PromiseManager {
     let admission = order.transition { order, consequences -> SerialOrder.Admission in
       if let asking, !order.hasRoom, !order.isClosed { return .refused(.selfWait(asking)) }
       let admission = order.addWhenRoom(
-        handler, StepRecord(name: name), lock: self.order, owner: self,
+        handler, StepRecord(self.order, name: name), lock: self.order, owner: self,
         admitted: { resume(.success($0)) }, &consequences)
       // Before the adder can be told that there is room, and look for the handle.
-      if case .entered(let segment, let id, _) = admission {
-        handle.withLock { $0 = StepHandle(segment: segment, id: id) }
+      if case .entered(let record, let id, _) = admission {
+        handle.withLock { $0 = StepHandle(record, id: id) }
       }
       return admission
     }

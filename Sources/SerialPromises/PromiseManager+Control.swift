@@ -129,11 +129,12 @@ extension PromiseManager {
 extension Locked where State == SerialOrder {
   /// The manager goes away: what waits is cancelled, events end, and segments are let go.
   ///
-  /// Also undoes the cycle from the lock over the queue and its segments back to the lock.
+  /// Also undoes the cycles from the lock over the queue, its segments and records, to the lock.
   func dissolve() {
     transition { order, consequences in
       order.isClosed = true
       order.cancelWaiting(&consequences)
+      order.queue.removeSpare()
       order.feed?.end()
     }
     // One at a time, each released after the lock: dropping the first would recurse.

@@ -27,8 +27,9 @@ extension PromiseManager {
 
   /// The events from now on, in their order.
   ///
-  /// Costs nothing when nobody listens. The sequence ends when the manager goes away; listening
-  /// does not keep it alive.
+  /// Costs nothing without a listener. A listener that does not keep up loses events; it never holds
+  /// up the queue. The sequence ends when the manager goes away, after the last events; listening
+  /// does not keep the manager alive. In a task that is canceled the sequence ends at once.
   ///
   /// ```swift
   /// let events = manager.events()
@@ -43,14 +44,13 @@ extension PromiseManager {
   ///   are more, the oldest are dropped.
   /// - Returns: A sequence for one listener.
   public func events(bufferingNewest limit: Int = 1024) -> AsyncStream<Event> {
-    let (stream, sink) = AsyncStream.makeStream(
-      of: Event.self, bufferingPolicy: .bufferingNewest(limit))
-    let order = order
-    let number = order.withLock { $0.listen(sink) }
-    sink.onTermination = { _ in
-      let removed = order.withLock { $0.feed?.removeSink(number) }
-      withExtendedLifetime(removed) {}
+    // Not a stream with a continuation: its `yield` may call a listener's code, so it could only be
+    // called after the lock, and events would need a second queue to keep their order.
+    let listener = EventListener(order, limit: limit)
+    return AsyncStream {
+      await listener.next()
+    } onCancel: {
+      listener.cancel()
     }
-    return stream
   }
 }

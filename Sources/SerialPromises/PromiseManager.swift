@@ -133,7 +133,7 @@ public final class PromiseManager: Sendable {
 
   @inline(__always)
   private func enter(_ step: Step) -> SerialOrder.Admission {
-    enter(step.handler, step.name.map(StepRecord.init(name:)))
+    enter(step.handler, step.name.map { StepRecord(order, name: $0) })
   }
 
   @inline(__always)
@@ -152,12 +152,12 @@ public final class PromiseManager: Sendable {
     _ admission: SerialOrder.Admission, name: String?, isCall: Bool = false
   ) -> StepHandle {
     switch admission {
-    case .entered(let segment, let id, let claims):
+    case .entered(let record, let id, let claims):
       if claims { startTurn(isCall ? .called(id) : .added(id)) }
-      return StepHandle(segment: segment, id: id)
+      return StepHandle(record, id: id)
     case .refused(let error):
       if !isCall { report(.refused(error)) }
-      return StepHandle(refused: error, name: name, lock: order)
+      return StepHandle(StepRecord(order, name: name, refused: error), id: 0)
     }
   }
 

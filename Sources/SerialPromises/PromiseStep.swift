@@ -15,19 +15,19 @@ extension PromiseManager {
     let place = StepPlace(order)
     // Listed first: a promise that is canceled from now on finds the step, if it is there.
     promise.core.attach(place)
-    let record = StepRecord(name: name)
+    let record = StepRecord(order, name: name)
     record.whenCancelled = { promise.core.leaveQueue(place) }
     var work: Work? = Work(call: handler)
     let admission = order.transition { order, _ in
       let admission = order.add(&work, record, lock: self.order, owner: self)
-      if case .entered(let segment, let id, _) = admission { place.enter(segment, id) }
+      if case .entered(let record, let id, _) = admission { place.enter(record, id) }
       return admission
     }
-    if case .entered(let segment, let id, _) = admission {
+    if case .entered(let record, let id, _) = admission {
       promise.core.withLock { $0.reserve(for: order) }
       // Canceled before the step had a place, it found none.
       if promise.core.withLock({ $0.isCancellation }) {
-        StepHandle(segment: segment, id: id).cancel()
+        StepHandle(record, id: id).cancel()
       }
     } else {
       _ = promise.core.withdraw(place, cancelling: false)
@@ -102,21 +102,21 @@ extension Core {
 private final class StepPlace: Reaction, @unchecked Sendable {
   // Sendable as its superclass is; `place` is touched only under the lock of the order.
   private let lock: Locked<SerialOrder>
-  private var place: (segment: Segment, id: Int)?
+  private var place: (record: StepRecord, id: Int)?
 
   init(_ lock: Locked<SerialOrder>) {
     self.lock = lock
   }
 
   /// The step has a place; only under the lock of the order.
-  func enter(_ segment: Segment, _ id: Int) {
-    place = (segment, id)
+  func enter(_ record: StepRecord, _ id: Int) {
+    place = (record, id)
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     guard source.withLock({ $0.isCancellation }) else { return }
     lock.transition { order, consequences in
-      if let place { _ = order.cancel(place.id, in: place.segment, &consequences) }
+      if let place { _ = order.cancel(place.id, place.record, &consequences) }
     }
   }
 }

@@ -36,8 +36,9 @@ public enum StepOutcome: Sendable {
 
 /// What `add` returns: a step's name and number, its state, its end, and the way to cancel it.
 ///
-/// A handle may be thrown away; the step runs all the same. It does not keep the manager alive,
-/// and the outcome can be asked for as long as the handle exists.
+/// A handle may be thrown away; the step runs all the same. It does not keep the manager alive.
+/// The outcome, with its error, can be asked for as long as a handle of the step exists, and is
+/// released with the last one.
 ///
 /// ```swift
 /// let handle = manager.add(Step("upload") { then in upload(file) { error in then(error) } })
@@ -62,20 +63,11 @@ public struct StepHandle: Sendable {
     case over(StepOutcome)
   }
 
-  let segment: Segment
+  let record: StepRecord
 
-  init(segment: Segment, id: Int) {
-    self.segment = segment
+  init(_ record: StepRecord, id: Int) {
+    self.record = record
     self.id = id
-  }
-
-  /// A handle for a step that never was in the queue.
-  init(refused error: any Error, name: String?, lock: Locked<SerialOrder>) {
-    id = 0
-    segment = Segment(base: 0, lock: lock)
-    let record = StepRecord(name: name)
-    record.error = error
-    segment.slots.pointee = Slot(stage: .failed, record: record)
   }
 
   /// The step's number in its manager, counted from 1 in the order of adding; 0 if the step was
@@ -94,7 +86,7 @@ public struct StepHandle: Sendable {
   /// let title = "\(handle.id): \(handle.name ?? "step")"  // 2: upload
   /// ```
   public var name: String? {
-    segment.lock.withLock { _ in segment.slot(id).pointee.record?.name }
+    record.name
   }
 
   /// Where the step is on its way; it may have moved on when you look at it.
@@ -107,13 +99,7 @@ public struct StepHandle: Sendable {
   /// }
   /// ```
   public var state: State {
-    segment.lock.withLock { _ in
-      switch segment.slot(id).pointee.stage {
-      case .waiting: .waiting
-      case .running: .running
-      case .succeeded, .failed, .cancelled: .over(segment.outcome(of: id))
-      }
-    }
+    record.lock.withLock { _ in record.state(of: id) }
   }
 
   /// How the step ended; waits until it has.
@@ -132,8 +118,8 @@ public struct StepHandle: Sendable {
   public var outcome: StepOutcome {
     get async {
       if case .over(let outcome) = state { return outcome }
-      if let step = RunningStep.waitingForItself(segment.lock) {
-        let diagnostics = segment.lock.withLock { $0.diagnostics }
+      if let step = RunningStep.waitingForItself(record.lock) {
+        let diagnostics = record.lock.withLock { $0.diagnostics }
         (diagnostics ?? .shared).report(.selfWait(step))
         return .failed(PromiseError.selfWait(step))
       }
@@ -154,8 +140,8 @@ public struct StepHandle: Sendable {
   /// handle.cancel()  // while it waits: `upload` is never called
   /// ```
   public func cancel() {
-    segment.lock.transition { order, consequences in
-      _ = order.cancel(id, in: segment, &consequences)
+    record.lock.transition { order, consequences in
+      _ = order.cancel(id, record, &consequences)
     }
   }
 
@@ -174,19 +160,20 @@ public struct StepHandle: Sendable {
   ///   - grace: How long the step may go on after it was told.
   ///   - clock: What measures the time.
   public func cancel(grace: Duration, clock: some Clock<Duration> = ContinuousClock()) {
-    let isRunning = segment.lock.transition { order, consequences in
-      order.cancel(id, in: segment, &consequences)
+    let isRunning = record.lock.transition { order, consequences in
+      order.cancel(id, record, &consequences)
     }
-    if isRunning { segment.lock.endCancelled(id, after: grace, on: clock) }
+    if isRunning { record.lock.endCancelled(id, after: grace, on: clock) }
   }
 
   /// Calls back when the step is over, now if it is so already.
   func observe(_ observer: @escaping @Sendable (StepOutcome) -> Void) {
-    segment.lock.transition { _, consequences in
-      if segment.slot(id).pointee.stage.isOver {
-        consequences.needed.tell([observer], segment.outcome(of: id))
-      } else {
-        segment.record(of: id).observers.append(observer)
+    record.lock.transition { order, consequences in
+      if case .over(let outcome) = record.state(of: id) {
+        consequences.needed.tell([observer], outcome)
+      } else if let segment = record.segment {
+        // Not simply in the record: the slot may not have it yet.
+        order.queue.record(of: id, in: segment).observers.append(observer)
       }
     }
   }
@@ -195,10 +182,11 @@ public struct StepHandle: Sendable {
 extension Locked where State == SerialOrder {
   /// Ends a step without its `then` unless it is over within the time given.
   func endCancelled(_ id: Int, after grace: Duration, on clock: some Clock<Duration>) {
-    Task {
-      try? await clock.sleep(for: grace.countable)
-      let result = transition { $0.endCancelled(id: id, &$1) }
+    // A grace period that cannot be measured counts as over.
+    let timer = Timer(after: grace, on: clock) { _ in
+      let result = self.transition { $0.endCancelled(id: id, &$1) }
       if case .claimed(let manager?) = result { manager.continueElsewhere() }
     }
+    keep(timer, untilOver: id)
   }
 }

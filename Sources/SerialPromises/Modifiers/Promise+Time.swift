@@ -86,8 +86,8 @@ private struct TimeoutRecipe<C: Clock<Duration>>: Recipe {
 
   func start(_ core: Core) {
     let duration = link.duration
-    let timer = Timer(after: duration, on: link.clock) { [link, source] in
-      let error = PromiseError.timedOut(duration)
+    let timer = Timer(after: duration, on: link.clock) { [link, source] failure in
+      let error: any Error = failure ?? PromiseError.timedOut(duration)
       // Before it is settled, after which it is at work for nothing.
       let scopes = link.withLock { $0.scopes }
       guard link.settle(.failure(error), by: .adopted) else { return }

@@ -76,7 +76,7 @@ private final class StepAttempts<C: Clock<Duration>>: Sendable {
     case .succeeded: then()
     case .cancelled where begun.withLock({ $0 < number }):
       // Not by `then`: a step that is over has no attempt that could have called it late.
-      then.token.lock.endUnbegun(then.token.id)
+      then.token.lock.endUnbegun(then.token.id, CancellationError())
     case .cancelled: then.endCancelled()
     case .failed(let error):
       // A step that is over is not cancelled any more: its work would go on beside the next steps.

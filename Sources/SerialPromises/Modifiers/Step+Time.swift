@@ -52,10 +52,11 @@ extension Promisable {
       then.token.callUnderLock()
       // Holds no `then`, or a dropped one would not be noticed before the time is over.
       let timer = Timer(after: duration, on: clock) {
-        [lock = then.token.lock, id = then.token.id] in
-        lock.timeOut(id, .timedOut(duration), waitsForThen: waitsForThen)
+        [lock = then.token.lock, id = then.token.id] failure in
+        let error: any Error = failure ?? PromiseError.timedOut(duration)
+        lock.timeOut(id, error, waitsForThen: waitsForThen)
       }
-      then.keepUntilOver(timer)
+      then.token.lock.keep(timer, untilOver: then.token.id)
       handler(then)
     }
   }
@@ -73,13 +74,16 @@ extension Then {
         return !isClaimed
       }
     }
-    let timer = Timer(after: duration, on: clock) { if claim() { goOn(handler) } }
+    let timer = Timer(after: duration, on: clock) { failure in
+      guard claim() else { return }
+      if let failure { token.lock.endUnbegun(token.id, failure) } else { goOn(handler) }
+    }
     // Holds no `then`, or one that is dropped after the pause would not be noticed.
     onCancel { [lock = token.lock, id = token.id] in
       guard claim() else { return }
       // Before the wait is called off: its task lets go of a `then`, which may be the last, and a step
       // that is not over would have dropped it.
-      lock.endUnbegun(id)
+      lock.endUnbegun(id, CancellationError())
       timer.cancel()
     }
   }
@@ -101,30 +105,35 @@ extension Then {
   func endCancelled() {
     token.callLocked(CancellationError(), isCancellation: true)?.continueElsewhere()
   }
-
-  /// Keeps an object until the step is over.
-  func keepUntilOver(_ object: some AnyObject & Sendable) {
-    token.lock.withLock { order in
-      guard order.isRunning(token.id) else { return }
-      order.queue.firstSegment.record(of: token.id).observers.append { _ in
-        withExtendedLifetime(object) {}
-      }
-    }
-  }
 }
 
 extension Locked where State == SerialOrder {
-  /// The time of a running step is over.
-  func timeOut(_ id: Int, _ error: PromiseError, waitsForThen: Bool) {
-    let result = transition {
-      $0.timeOut(id: id, error: error, waitsForThen: waitsForThen, &$1)
+  /// Keeps an object until the step is over; one that does not run is not kept.
+  func keep(_ object: some AnyObject & Sendable, untilOver id: Int) {
+    withLock { order in
+      guard order.isRunning(id) else { return }
+      let record = order.queue.record(of: id, in: order.queue.firstSegment)
+      record.observers.append { _ in withExtendedLifetime(object) {} }
     }
+  }
+
+  /// The time of a running step is over.
+  func timeOut(_ id: Int, _ error: any Error, waitsForThen: Bool) {
+    let result =
+      transition {
+        $0.timeOut(id: id, error: error, waitsForThen: waitsForThen, &$1)
+      }
+      ?? transition {
+        // In a second transition, because the first calls the cancel handlers when it is over: an
+        // observer of the outcome on another thread would race with them.
+        $0.calledOff(id: id, error: error, waitsForThen: waitsForThen, &$1)
+      }
     if case .claimed(let manager?) = result { manager.continueElsewhere() }
   }
 
-  /// A step was cancelled before it had begun its work, or began it again.
-  func endUnbegun(_ id: Int) {
-    let result = transition { $0.then(id: id, error: CancellationError(), &$1) }
+  /// Fails a step before it has begun its work, or begins it again.
+  func endUnbegun(_ id: Int, _ error: any Error) {
+    let result = transition { $0.then(id: id, error: error, &$1) }
     if case .claimed(let manager?) = result { manager.continueElsewhere() }
   }
 }

@@ -11,8 +11,8 @@ struct Backpressure {
 
   /// The first slot that may be parked.
   ///
-  /// While any is parked, an admitted step waits before it, so this slot's segment is still in the
-  /// queue.
+  /// While any is parked, an admitted step waits before it, or it waits itself, so this slot's
+  /// segment is still in the queue; if all in it are cancelled, the cursor moves on to the next.
   var cursor: (segment: Segment, id: Int)?
 }
 
@@ -35,7 +35,7 @@ extension SerialOrder {
     let admission = enter(&work, record, lock: lock, owner: owner)
     if hasRoom {
       consequences.needed.call { admitted(true) }
-    } else if case .entered(let segment, let id, _) = admission {
+    } else if case .entered(_, let id, _) = admission, let segment = record.segment {
       record.admitted = admitted
       if backpressure.parked == 0 { backpressure.cursor = (segment, id) }
       backpressure.parked += 1
@@ -49,7 +49,8 @@ extension SerialOrder {
     while id < queue.end {
       if id - segment.base == Segment.capacity {
         guard let next = segment.next else { return }
-        segment = next
+        // Segments in between may have been taken out.
+        (segment, id) = (next, next.base)
       }
       let record = segment.slots[id - segment.base].record
       id += 1

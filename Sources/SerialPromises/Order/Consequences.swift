@@ -2,6 +2,7 @@
 ///
 /// Most transitions have none, so it is made only when there is one.
 final class Consequences {
+  private var firstActions: [() -> Void] = []
   private var actions: [() -> Void] = []
   private var releases: [Any] = []
 
@@ -18,12 +19,18 @@ final class Consequences {
     actions.append { for callback in callbacks { callback() } }
   }
 
+  /// Calls these before all others: they only resume tasks, and should not wait for callbacks.
+  func callFirst(_ actions: [() -> Void]) {
+    firstActions += actions
+  }
+
   /// Keeps a value until the lock is released, because its release may run somebody's code.
   func release(_ value: Any) {
     releases.append(value)
   }
 
   func perform() {
+    for action in firstActions { action() }
     for action in actions { action() }
   }
 }

@@ -1,26 +1,31 @@
-/// Events on their way to those who listen.
+/// Hands each event to the listeners.
 ///
-/// They are collected under the lock, which gives them their order, and handed on after it by
-/// one thread at a time, which keeps it. Made when somebody listens for the first time, and
-/// touched only under the lock.
+/// An event is put into each listener's own buffer by the transition that makes it, under the lock,
+/// which gives the events their order. There is no queue of events that are still to be handed on,
+/// so no thread works for another one: what a transition does for the listeners is in proportion to
+/// their number and its own events. Made when a listener comes for the first time, and touched only
+/// under the lock.
 final class EventFeed {
-  private var sinks: [Int: AsyncStream<PromiseManager.Event>.Continuation] = [:]
-  private var lastSink = 0
-  private var outbox: [PromiseManager.Event] = []
-  private var isPublishing = false
-  private var isEnding = false
+  private var buffers: [EventBuffer] = []
   private var began: ContinuousClock.Instant?
 
-  /// Whether anybody listens; if not, no event is made.
-  var isWatched: Bool { !sinks.isEmpty }
+  // What follows from the events of the transition that is being made.
+  private var wakes: [() -> Void] = []
+  private var dropped: [PromiseManager.Event] = []
 
-  /// Whether there is something that no thread is handing on.
-  var needsPublisher: Bool { hasNews && !isPublishing }
+  /// Whether there is a listener; if not, no event is made.
+  var isWatched: Bool { !buffers.isEmpty }
 
-  private var hasNews: Bool { !outbox.isEmpty || (isEnding && isWatched) }
+  /// Whether something is to be done after the lock.
+  var hasConsequences: Bool { !wakes.isEmpty || !dropped.isEmpty }
 
   func append(_ event: PromiseManager.Event) {
-    outbox.append(event)
+    for buffer in buffers {
+      let effect = buffer.append(event)
+      if let wake = effect.wake { wakes.append(wake) }
+      // Its error may hold objects whose release calls their code.
+      if let event = effect.dropped, event.hasError { dropped.append(event) }
+    }
   }
 
   func began(_ step: StepIdentity) {
@@ -34,38 +39,143 @@ final class EventFeed {
     began = nil
   }
 
-  func addSink(_ sink: AsyncStream<PromiseManager.Event>.Continuation) -> Int {
-    lastSink += 1
-    sinks[lastSink] = sink
-    return lastSink
+  func add(_ buffer: EventBuffer) {
+    buffers.append(buffer)
   }
 
-  /// - Returns: The sink, to be released after the lock.
-  func removeSink(_ id: Int) -> AsyncStream<PromiseManager.Event>.Continuation? {
-    if sinks.count == 1 { began = nil }
-    return sinks.removeValue(forKey: id)
+  func remove(_ buffer: EventBuffer) {
+    buffers.removeAll { $0 === buffer }
+    if buffers.isEmpty { began = nil }
   }
 
-  /// Nothing more will happen: the sequences end, after what is still to be handed on.
+  /// No event will follow: the sequences end after what they have.
   func end() {
-    isEnding = true
+    for buffer in buffers { wakes += buffer.end() }
+    buffers = []
   }
 
-  typealias Batch = (
-    events: [PromiseManager.Event], sinks: [AsyncStream<PromiseManager.Event>.Continuation],
-    isLast: Bool
-  )
+  /// Moves out what is to be done after the lock.
+  func moveConsequences(to consequences: inout Consequences?) {
+    if !wakes.isEmpty { consequences.needed.callFirst(wakes) }
+    if !dropped.isEmpty { consequences.needed.release(dropped) }
+    wakes = []
+    dropped = []
+  }
+}
 
-  /// Takes what is there to be handed on; nil, and no longer publishing, when there is nothing.
-  func takeBatch(continuing: Bool) -> Batch? {
-    if isPublishing && !continuing { return nil }
-    isPublishing = hasNews
-    guard isPublishing else { return nil }
-    defer {
-      outbox = []
-      if isEnding { sinks = [:] }
+/// The newest events that one listener has not taken yet, up to a limit.
+///
+/// Touched only under the order's lock.
+final class EventBuffer {
+  private let limit: Int
+  private var events = Fifo<PromiseManager.Event>()
+
+  /// The listener, while it waits for an event; several, if tasks share the sequence.
+  private var waiting = Fifo<CheckedContinuation<PromiseManager.Event?, Never>>()
+  private var isEnded = false
+
+  init(limit: Int) {
+    self.limit = max(0, limit)
+  }
+
+  /// How many events it holds.
+  var count: Int { events.count }
+
+  /// - Returns: What is to be done after the lock: a listener to be resumed, and the event that had to
+  ///   make room.
+  func append(
+    _ event: PromiseManager.Event
+  ) -> (wake: (() -> Void)?, dropped: PromiseManager.Event?) {
+    if let listener = waiting.popFirst() { return ({ listener.resume(returning: event) }, nil) }
+    events.append(event)
+    return (nil, events.count > limit ? events.popFirst() : nil)
+  }
+
+  /// What there is for a listener that asks.
+  enum Answer {
+    case event(PromiseManager.Event)
+    case ended
+    /// Nothing yet.
+    case none
+  }
+
+  func next() -> Answer {
+    if let event = events.popFirst() { return .event(event) }
+    return isEnded ? .ended : .none
+  }
+
+  /// As `next()`; if there is nothing yet, the listener is resumed when there is.
+  func next(_ listener: CheckedContinuation<PromiseManager.Event?, Never>) -> Answer {
+    let answer = next()
+    if case .none = answer { waiting.append(listener) }
+    return answer
+  }
+
+  /// No event will follow.
+  ///
+  /// - Returns: The listeners to be resumed after the lock.
+  func end() -> [() -> Void] {
+    isEnded = true
+    var wakes: [() -> Void] = []
+    while let listener = waiting.popFirst() { wakes.append { listener.resume(returning: nil) } }
+    return wakes
+  }
+
+  /// Takes all events out, for the release after the lock.
+  func removeAll() -> [PromiseManager.Event] {
+    var all: [PromiseManager.Event] = []
+    while let event = events.popFirst() { all.append(event) }
+    return all
+  }
+}
+
+extension PromiseManager.Event {
+  fileprivate var hasError: Bool {
+    if case .finished(_, .failed, _) = self { return true }
+    return false
+  }
+}
+
+/// One listener: it registers a buffer with the feed for as long as it exists.
+final class EventListener: @unchecked Sendable {
+  // Sendable because the buffer is touched only under the lock.
+  private let lock: Locked<SerialOrder>
+  private let buffer: EventBuffer
+
+  init(_ lock: Locked<SerialOrder>, limit: Int) {
+    self.lock = lock
+    let buffer = EventBuffer(limit: limit)
+    self.buffer = buffer
+    lock.withLock { $0.listen(buffer) }
+  }
+
+  deinit {
+    cancel()
+  }
+
+  func next() async -> PromiseManager.Event? {
+    switch lock.withLock({ _ in buffer.next() }) {
+    case .event(let event): return event
+    case .ended: return nil
+    case .none: break
     }
-    return (outbox, Array(sinks.values), isEnding)
+    return await withCheckedContinuation { continuation in
+      switch lock.withLock({ _ in buffer.next(continuation) }) {
+      case .event(let event): continuation.resume(returning: event)
+      case .ended: continuation.resume(returning: nil)
+      case .none: break
+      }
+    }
+  }
+
+  /// Ends the sequence at once, and drops what it still had.
+  func cancel() {
+    let (wakes, dropped) = lock.withLock { order in
+      order.feed?.remove(buffer)
+      return (buffer.end(), buffer.removeAll())
+    }
+    for wake in wakes { wake() }
+    withExtendedLifetime(dropped) {}
   }
 }
 
@@ -76,22 +186,14 @@ extension Locked where State == SerialOrder {
     _ body: (inout SerialOrder, inout Consequences?) -> Result
   ) -> Result {
     var consequences: Consequences?
-    let (result, hasNews) = withLock { order in
-      (body(&order, &consequences), order.feed?.needsPublisher == true)
+    let result = withLock { order in
+      let result = body(&order, &consequences)
+      if order.feed?.hasConsequences == true {
+        order.feed?.moveConsequences(to: &consequences)
+      }
+      return result
     }
-    if hasNews { publish() }
     consequences?.perform()
     return result
-  }
-
-  /// Hands events on, unless another thread is doing so: it will see these too.
-  @inline(never)
-  private func publish() {
-    var batch = withLock { $0.feed?.takeBatch(continuing: false) }
-    while let (events, sinks, isLast) = batch {
-      for event in events { for sink in sinks { sink.yield(event) } }
-      if isLast { for sink in sinks { sink.finish() } }
-      batch = withLock { $0.feed?.takeBatch(continuing: true) }
-    }
   }
 }

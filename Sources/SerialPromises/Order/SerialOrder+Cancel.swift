@@ -3,8 +3,10 @@ extension SerialOrder {
   ///
   /// - Returns: Whether this asked a running step, which is still to end.
   mutating func cancel(
-    _ id: Int, in segment: Segment, _ consequences: inout Consequences?
+    _ id: Int, _ record: StepRecord, _ consequences: inout Consequences?
   ) -> Bool {
+    // Without a segment it is over.
+    guard let segment = record.segment else { return false }
     switch segment.slots[id - segment.base].stage {
     case .waiting:
       let wasParked = cancelWaiting(id, in: segment, &consequences)
@@ -36,13 +38,19 @@ extension SerialOrder {
   /// Cancels all that waits.
   ///
   /// Nobody who is parked is told that there is room: it would be of no use.
-  mutating func cancelWaiting(_ consequences: inout Consequences?) {
-    guard waitingCount > 0 else { return }
-    queue.forEach { id, segment in
-      if segment.slots[id - segment.base].stage == .waiting {
+  ///
+  /// - Returns: How many slots were visited, for tests: in proportion to the steps that wait.
+  @discardableResult
+  mutating func cancelWaiting(_ consequences: inout Consequences?) -> Int {
+    guard waitingCount > 0 else { return 0 }
+    var visited = 0
+    while let (segment, ids) = queue.nextToSweep() {
+      visited += ids.count
+      for id in ids where segment.slot(id).pointee.stage == .waiting {
         _ = cancelWaiting(id, in: segment, &consequences)
       }
     }
+    return visited
   }
 
   /// - Returns: Whether the step was parked.
@@ -54,27 +62,27 @@ extension SerialOrder {
     waitingCount -= 1
     if let work = slot.pointee.work.take() { consequences.needed.release(work) }
     var wasParked = false
-    if let record = slot.pointee.record {
-      if let admitted = record.admitted.take() {
-        wasParked = true
-        backpressure.parked -= 1
-        // It would hold its segment, and that the lock, when the manager has gone.
-        if backpressure.parked == 0 { backpressure.cursor = nil }
-        consequences.needed.call { admitted(false) }
-      }
-      // Before those who ask for the outcome: they may look at what it was.
-      if let cancel = record.whenCancelled.take() { consequences.needed.call(cancel) }
-      if !record.observers.isEmpty {
-        consequences.needed.tell(record.takeObservers(), .cancelled)
-      }
+    if let admitted = slot.pointee.record?.admitted.take() {
+      wasParked = true
+      backpressure.parked -= 1
+      // It would hold its segment, and that the lock, when the manager has gone.
+      if backpressure.parked == 0 { backpressure.cursor = nil }
+      consequences.needed.call { admitted(false) }
     }
+    // Before those who ask for the outcome: they may look at what it was.
+    if let cancel = slot.pointee.record?.whenCancelled.take() { consequences.needed.call(cancel) }
     if let feed, feed.isWatched { feed.append(.cancelled(segment.identity(of: id))) }
+    close(id, in: segment, .cancelled, &consequences)
+    if let (spent, next) = queue.cancelled(in: segment) {
+      consequences.needed.release(spent)
+      if backpressure.cursor?.segment === spent { backpressure.cursor = (next, next.base) }
+    }
     return wasParked
   }
 
-  /// The work of the running step `id` was called off, if not through the step: that is the same.
-  mutating func calledOff(_ id: Int, _ consequences: inout Consequences?) {
-    if isRunning(id), phase != .ended { requestCancel(&consequences) }
+  /// The work of the running step `id` was canceled, but not through the step: that is the same.
+  mutating func cancelledElsewhere(_ id: Int, _ consequences: inout Consequences?) {
+    if isUndecided(id) { requestCancel(&consequences) }
   }
 
   mutating func requestCancel(_ consequences: inout Consequences?) {

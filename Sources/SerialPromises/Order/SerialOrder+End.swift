@@ -21,6 +21,7 @@ extension SerialOrder {
   ) {
     var error = error
     // A step that timed out has failed, whatever it says when it ends at last.
+    let isTimedOut = timeOutError != nil
     if let timeOutError = timeOutError.take() {
       // What it says may hold somebody's objects, whose release may run their code.
       if let error { consequences.needed.release(error) }
@@ -29,13 +30,16 @@ extension SerialOrder {
     let id = queue.first
     let slot = queue.firstSlot
     let segment = queue.firstSegment
-    if error == nil {
-      slot.pointee.stage = .succeeded
+    let outcome: StepOutcome
+    if let error {
+      let isCancelled = isCancelRequested && !isTimedOut && isCancellation(error)
+      outcome = isCancelled ? .cancelled : .failed(error)
+      // A cancellation may be described by an object of the user's.
+      if isCancelled { consequences.needed.release(error) }
     } else {
-      slot.pointee.stage = isCancelRequested && isCancellation(error) ? .cancelled : .failed
-      segment.record(of: id).error = error
+      outcome = .succeeded
     }
-    let outcome = segment.outcome(of: id)
+    slot.pointee.stage = outcome.stage
     if isCancelRequested || !cancelHandlers.isEmpty {
       isCancelRequested = false
       isGraceOver = false
@@ -43,26 +47,17 @@ extension SerialOrder {
       consequences.needed.release(cancelHandlers)
       cancelHandlers = []
     }
-    if let record = slot.pointee.record {
-      if let unused = record.whenCancelled.take() { consequences.needed.release(unused) }
-      if !record.resumptions.isEmpty {
-        drop(record.resumptions, &consequences)
-        record.resumptions = []
-      }
-      if !record.observers.isEmpty {
-        consequences.needed.tell(record.takeObservers(), outcome)
-      }
-    }
     if let feed, feed.isWatched { feed.ended(segment.identity(of: id), outcome) }
+    close(id, in: segment, outcome, &consequences)
     queue.popFirst()
     if case .failed(let error) = outcome { apply(policy, to: error, &consequences) }
   }
 
-  /// Adds somebody who listens.
-  mutating func listen(_ sink: AsyncStream<PromiseManager.Event>.Continuation) -> Int {
+  /// Adds a listener.
+  mutating func listen(_ buffer: EventBuffer) {
     let feed = feed ?? EventFeed()
     self.feed = feed
-    return feed.addSink(sink)
+    feed.add(buffer)
   }
 
   private mutating func apply(
@@ -88,21 +83,39 @@ extension SerialOrder {
   }
 }
 
-extension Segment {
-  /// How the step ended; only for a step that is over.
-  func outcome(of id: Int) -> StepOutcome {
-    let slot = slots + (id - base)
-    return switch slot.pointee.stage {
-    case .failed: .failed(slot.pointee.record?.error ?? PromiseError.cancelled(identity(of: id)))
-    case .cancelled: .cancelled
-    case .waiting, .running, .succeeded: .succeeded
+extension SerialOrder {
+  /// Step `id` is over: its observers are told, and its record keeps the outcome for the handles.
+  mutating func close(
+    _ id: Int, in segment: Segment, _ outcome: StepOutcome, _ consequences: inout Consequences?
+  ) {
+    guard let record = queue.existingRecord(of: id, in: segment) else {
+      // Only the events have the outcome.
+      if case .failed(let error) = outcome { consequences.needed.release(error) }
+      return
+    }
+    if let unused = record.whenCancelled.take() { consequences.needed.release(unused) }
+    if !record.resumptions.isEmpty {
+      drop(record.resumptions, &consequences)
+      record.resumptions = []
+    }
+    if !record.observers.isEmpty { consequences.needed.tell(record.takeObservers(), outcome) }
+    record.close(outcome)
+    if case .failed = outcome {
+      // An error is kept by the handles only. This may be the last reference to it.
+      consequences.needed.release(record)
+      segment.slot(id).pointee.record = record.name.map { StepRecord(record.lock, name: $0) }
+    } else if record.name == nil {
+      segment.slot(id).pointee.record = nil
     }
   }
 }
 
-extension StepRecord {
-  func takeObservers() -> [@Sendable (StepOutcome) -> Void] {
-    defer { observers = [] }
-    return observers
+extension StepOutcome {
+  var stage: Slot.Stage {
+    switch self {
+    case .succeeded: .succeeded
+    case .failed: .failed
+    case .cancelled: .cancelled
+    }
   }
 }

@@ -29,11 +29,11 @@ extension SerialOrder {
     id: Int, _ resumption: Resumption, _ consequences: inout Consequences?
   ) -> ThenResult {
     // Under the lock, so that no work begins beside the next step, after its own has ended.
-    guard isRunning(id), phase != .ended else {
+    guard isUndecided(id) else {
       drop([resumption], &consequences)
       return .late
     }
-    queue.firstSegment.record(of: id).resumptions.append(resumption)
+    queue.record(of: id, in: queue.firstSegment).resumptions.append(resumption)
     guard phase == .away else { return .counted }
     phase = .resuming
     return .claimed(owner)
@@ -44,7 +44,15 @@ extension SerialOrder {
 
   /// The first look of a turn: what the running step goes on with or, if none runs, the next one.
   mutating func begin(_ consequences: inout Consequences?) -> Turn {
-    phase == .resuming ? resume() : next(&consequences)
+    switch phase {
+    case .resuming:
+      return resume()
+    case .heldResuming:
+      phase = .held
+      return Turn(move: .leave)
+    default:
+      return next(&consequences)
+    }
   }
 
   /// Runs the next handler of the running step, of which none is on the stack.

@@ -10,17 +10,22 @@ struct SerialOrder {
     case resting
     /// Somebody has promised to call `next`. → handling, resting
     case claimed
-    /// The handler of the first step is on the stack of `turnThread`. → ended, away, claimed
+    /// The handler of the first step is on the stack of `turnThread`. → ended, away, held, claimed
     case handling
-    /// `then` was called, and the handler is still on the stack. → claimed
+    /// `then` was called, and the handler is still on the stack. → held, claimed
     ///
     /// The next step has to wait for the rest of the handler too, or the two would overlap.
     case ended
-    /// The handler returned, and `then` is awaited. → resuming, claimed
+    /// The handler returned, and `then` is awaited. → resuming, held, claimed
     case away
     /// The handler returned, another one of the same step is to run, and somebody has promised to
-    /// call `begin`. → handling, claimed
+    /// call `begin`. → handling, heldResuming, claimed
     case resuming
+    /// The handler returned and `then` was called, but the time of the step is over and its cancel
+    /// handlers have not returned: `calledOff` ends it. → claimed
+    case held
+    /// As `held`, and the promise to call `begin` is still to be kept. → held, claimed
+    case heldResuming
   }
 
   /// What the thread that holds the claim does next.
@@ -82,7 +87,12 @@ struct SerialOrder {
   private var thenError: (any Error)?
 
   /// What the running step fails with, however it ends: its time was over.
-  var timeOutError: PromiseError?
+  var timeOutError: (any Error)?
+
+  /// Whether the time of the running step is over and its cancel handlers have not returned.
+  ///
+  /// It does not end before: an observer of its outcome may rely on the work having been canceled.
+  private var isCallingOff = false
 
   /// Whether the running step is to end when its handler returns, unless `then` was called before.
   var isGraceOver = false
@@ -138,8 +148,8 @@ struct SerialOrder {
   // MARK: Entering
 
   enum Admission {
-    /// The step is `id`, its slot is in `segment`; with `claims`, the caller has to call `next`.
-    case entered(Segment, id: Int, claims: Bool)
+    /// The step is `id`, its handles hold the record; with `claims`, the caller has to call `next`.
+    case entered(StepRecord, id: Int, claims: Bool)
     case refused(PromiseError)
   }
 
@@ -162,11 +172,10 @@ struct SerialOrder {
   ) -> Admission {
     if isIdle { idleMark = queue.end }
     let id = queue.end
-    queue.append(&work, record, lock: lock)
-    guard let segment = queue.tail else { preconditionFailure("the step has a segment") }
+    let record = queue.append(&work, record, lock: lock)
     waitingCount += 1
-    if let feed, feed.isWatched { feed.append(.added(segment.identity(of: id))) }
-    return .entered(segment, id: id, claims: claim(for: owner))
+    if let feed, feed.isWatched { feed.append(.added(StepIdentity(id: id, name: record.name))) }
+    return .entered(record, id: id, claims: claim(for: owner))
   }
 
   /// Gives the claim to the caller if nobody has it and a step could run.
@@ -225,14 +234,31 @@ struct SerialOrder {
       phase = .ended
       return .counted
     case .away:
+      if isCallingOff { return hold(error, .held) }
       end(error, &consequences)
       return .claimed(owner)
     case .resuming:
+      if isCallingOff { return hold(error, .heldResuming) }
       end(error, &consequences)
       // Whoever was to run the other handler has the claim.
       return .counted
-    case .resting, .claimed, .ended:
+    case .resting, .claimed, .ended, .held, .heldResuming:
       return .late
+    }
+  }
+
+  /// The running step ends when its cancel handlers have returned.
+  private mutating func hold(_ error: (any Error)?, _ phase: Phase) -> ThenResult {
+    thenError = error
+    self.phase = phase
+    return .counted
+  }
+
+  /// Whether step `id` runs and how it ends is still open.
+  func isUndecided(_ id: Int) -> Bool {
+    switch phase {
+    case .handling, .away, .resuming: id == queue.first
+    case .resting, .claimed, .ended, .held, .heldResuming: false
     }
   }
 
@@ -245,7 +271,7 @@ struct SerialOrder {
 
   /// The grace period of step `id`, which was cancelled, is over: ends it without its `then`.
   mutating func endCancelled(id: Int, _ consequences: inout Consequences?) -> ThenResult {
-    guard isRunning(id), phase != .ended, isCancelRequested else { return .late }
+    guard isUndecided(id), isCancelRequested else { return .late }
     if phase == .handling {
       // A `then` that was called on the handler's stack has not taken the lock: whether it came is
       // known when the handler returns, and until then nothing could end anyway.
@@ -255,18 +281,46 @@ struct SerialOrder {
     return then(id: id, error: PromiseError.cancelled(firstStep), &consequences)
   }
 
-  /// The time of step `id` is over: it is told to cancel, and fails.
+  /// The time of step `id` is over: it is canceled, and fails.
   ///
   /// Only for a step whose `then` is called under the lock: what came first is decided here. With
   /// `waitsForThen`, it fails only when its `then` is called.
+  ///
+  /// - Returns: Nil if there are cancel handlers to call: when they have returned, `calledOff` follows.
   mutating func timeOut(
-    id: Int, error: PromiseError, waitsForThen: Bool, _ consequences: inout Consequences?
-  ) -> ThenResult {
-    guard isRunning(id), phase != .ended else { return .late }
+    id: Int, error: any Error, waitsForThen: Bool, _ consequences: inout Consequences?
+  ) -> ThenResult? {
+    guard isUndecided(id) else { return .late }
+    let callsOff = !isCancelRequested && !cancelHandlers.isEmpty
     requestCancel(&consequences)
-    guard waitsForThen else { return then(id: id, error: error, &consequences) }
+    guard callsOff || waitsForThen else { return then(id: id, error: error, &consequences) }
+    // That of another limit may be an object of the user's.
+    if let old = timeOutError { consequences.needed.release(old) }
     timeOutError = error
-    return .counted
+    guard callsOff else { return .counted }
+    isCallingOff = true
+    return nil
+  }
+
+  /// The cancel handlers of step `id`, whose time is over, have returned.
+  mutating func calledOff(
+    id: Int, error: any Error, waitsForThen: Bool, _ consequences: inout Consequences?
+  ) -> ThenResult {
+    guard isRunning(id), isCallingOff else { return .late }
+    isCallingOff = false
+    switch phase {
+    case .held:
+      end(thenError.take(), &consequences)
+      return .claimed(owner)
+    case .heldResuming:
+      end(thenError.take(), &consequences)
+      return .counted
+    case .ended:
+      // It ends when its handler returns.
+      return .counted
+    default:
+      return waitsForThen ? .counted : then(id: id, error: error, &consequences)
+    }
   }
 
   /// What is known of `then` when its handler returns.
@@ -281,19 +335,39 @@ struct SerialOrder {
   mutating func handlerReturned(
     _ continuation: Continuation, _ consequences: inout Consequences?
   ) -> Turn {
+    // Most steps call `then` on the stack of their handler.
+    if phase == .handling, continuation == .called, !isCallingOff {
+      end(nil, &consequences)
+    } else if let turn = handlerReturnedOtherwise(continuation, &consequences) {
+      return turn
+    }
+    return next(&consequences)
+  }
+
+  /// - Returns: What to do, or nil if the step is over.
+  @inline(never)
+  private mutating func handlerReturnedOtherwise(
+    _ continuation: Continuation, _ consequences: inout Consequences?
+  ) -> Turn? {
+    var error: (any Error)?
     // Timed out, or called on another thread between the look at `then` and here.
     if phase == .ended || continuation == .called {
-      end(thenError.take(), &consequences)
+      error = thenError.take()
     } else if isGraceOver {
-      end(PromiseError.cancelled(firstStep), &consequences)
+      error = PromiseError.cancelled(firstStep)
     } else if continuation == .dropped {
-      end(PromiseError.abandoned(firstStep), &consequences)
+      error = PromiseError.abandoned(firstStep)
     } else if isResumable {
       return resume()
     } else {
       phase = .away
       return Turn(move: .leave)
     }
-    return next(&consequences)
+    if isCallingOff {
+      _ = hold(error, .held)
+      return Turn(move: .leave)
+    }
+    end(error, &consequences)
+    return nil
   }
 }

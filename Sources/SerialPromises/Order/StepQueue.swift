@@ -3,7 +3,7 @@ struct Work {
   let call: Promisable.Handler
 }
 
-/// One place in the queue: a step from its adding until nobody holds its handle any more.
+/// One place in the queue: a step from its adding until it is over.
 struct Slot {
   /// What to run; nil as soon as it has been handed out, so that nothing is kept alive by a step
   /// that ran or was cancelled.
@@ -12,6 +12,8 @@ struct Slot {
   var stage = Stage.waiting
 
   /// What only few steps need; the others do not pay for it.
+  ///
+  /// When the step is over, its record stays only if it has a name, for diagnostics.
   var record: StepRecord?
 
   enum Stage: UInt8 {
@@ -25,45 +27,26 @@ struct Slot {
   }
 }
 
-/// What only named, watched, failed, parked or resumed steps have.
-final class StepRecord {
-  var name: String?
-  var error: (any Error)?
-  var observers: [@Sendable (StepOutcome) -> Void] = []
-
-  /// What the running step goes on with, one after another.
-  var resumptions: [Resumption] = []
-
-  /// Called when the step is cancelled while it waits.
-  var whenCancelled: (@Sendable () -> Void)?
-
-  /// Tells an adder that waits for room: true when there is some, false when it is not needed.
-  var admitted: (@Sendable (_ hasRoom: Bool) -> Void)?
-
-  init(name: String? = nil) {
-    self.name = name
-  }
-}
-
 /// A run of slots, allocated at once: a waiting step costs its slot and no object of its own.
-///
-/// A handle holds its segment, so that the outcome is there as long as somebody may ask for it
-/// and gone afterwards.
 final class Segment: @unchecked Sendable {
-  // Sendable because `slots` and `next` are touched only under `lock`, and afterwards by
-  // `deinit`, when nobody else holds the segment.
+  // Sendable because everything that changes is touched only under `lock`, and afterwards by
+  // `deinit`, when there is no other reference to the segment.
   static let capacity = 64
 
   /// The number of the first slot's step.
   let base: Int
 
-  /// What guards this segment.
-  ///
-  /// It lives as long as a handle, longer than the manager, whose `deinit` undoes the cycle.
+  /// What guards this segment; the manager's `deinit` undoes the cycle.
   let lock: Locked<SerialOrder>
 
   let slots: UnsafeMutablePointer<Slot>
   fileprivate(set) var next: Segment?
+
+  /// The segment before; the two retain each other until one of them is taken out.
+  fileprivate var previous: Segment?
+
+  /// How many steps were cancelled while they waited.
+  fileprivate var cancelledCount = 0
 
   init(base: Int, lock: Locked<SerialOrder>) {
     self.base = base
@@ -82,20 +65,15 @@ final class Segment: @unchecked Sendable {
   func identity(of id: Int) -> StepIdentity {
     StepIdentity(id: id, name: slot(id).pointee.record?.name)
   }
-
-  /// The record of a step that needs one from now on.
-  func record(of id: Int) -> StepRecord {
-    if let record = slots[id - base].record { return record }
-    let record = StepRecord()
-    slots[id - base].record = record
-    return record
-  }
 }
 
 /// A first-in, first-out queue of slots in linked segments: no growth by copying, no object a
 /// step, and `append` and `popFirst` take constant time.
 ///
-/// Dropping a long queue would recurse through the links; `popFirst` it empty instead.
+/// A segment in which every step was cancelled is taken out at once, wherever it is, except for the
+/// last one. So a queue has no more segments than steps that wait, and two.
+///
+/// Dropping a long queue would recurse through the links; `removeSegment` it empty instead.
 struct StepQueue {
   private(set) var head: Segment?
   private(set) var tail: Segment?
@@ -110,10 +88,21 @@ struct StepQueue {
   private var headSlots: UnsafeMutablePointer<Slot>?
 
   /// The number of the first step in the queue and, if it is empty, of the next to be added.
+  ///
+  /// Those that follow may have numbers in between left out: segments that were taken out.
   private(set) var first = 1
 
   /// The number of the next step to be added.
   private(set) var end = 1
+
+  /// The record for the handles of plain steps.
+  ///
+  /// Most handles are dropped at once, and the next one gets the same record. If another reference
+  /// exists, it is that of the handle of the last step, which has no record in its slot then.
+  private var spare: StepRecord?
+
+  /// No step before this number waits.
+  private var firstWaiting = 1
 
   var isEmpty: Bool { first == end }
 
@@ -130,25 +119,94 @@ struct StepQueue {
   }
 
   /// Appends a waiting step, which becomes number `end`.
+  ///
+  /// - Returns: The record for its handle.
   @inline(__always)
   mutating func append(
     _ work: inout Work?, _ record: StepRecord?, lock: Locked<SerialOrder>
-  ) {
+  ) -> StepRecord {
     if tailEnd == end { addSegment(lock) }
     guard let tailSlotsEnd else { preconditionFailure("there is a segment with room now") }
     let slot = tailSlotsEnd + (end - tailEnd)
     swap(&slot.pointee.work, &work)
-    if let record { slot.pointee.record = record }
+    // Written by the last handle's users under the lock only, so that reuse is no race with them.
+    if record == nil, isKnownUniquelyReferenced(&spare), let spare {
+      end += 1
+      return spare
+    }
+    return appendRecorded(record, lock)
+  }
+
+  /// Finishes `append` for a step with a record of its own, or for a plain one that needs one because
+  /// the handle of the step before is kept.
+  @inline(never)
+  private mutating func appendRecorded(
+    _ record: StepRecord?, _ lock: Locked<SerialOrder>
+  ) -> StepRecord {
+    assignSpare()
+    let id = end
     end += 1
+    guard let record else {
+      let made = StepRecord(lock)
+      made.segment = tail
+      spare = made
+      return made
+    }
+    record.segment = tail
+    tail?.slot(id).pointee.record = record
+    return record
+  }
+
+  /// If the spare record is that of a handle that is kept, gives it to its step.
+  private mutating func assignSpare() {
+    guard spare != nil, !isKnownUniquelyReferenced(&spare), let record = spare.take() else {
+      return
+    }
+    let id = end - 1
+    // One that failed or was cancelled has been given its record already.
+    guard let slot = record.segment?.slot(id), !slot.pointee.stage.isOver else {
+      return record.close(.succeeded)
+    }
+    slot.pointee.record = record
+  }
+
+  /// Releases the spare record; only for a queue that will not be used again.
+  mutating func removeSpare() {
+    assignSpare()
+    spare = nil
+  }
+
+  /// The record of a step, if it has one: in its slot, or because its handle is kept.
+  mutating func existingRecord(of id: Int, in segment: Segment) -> StepRecord? {
+    if let record = segment.slot(id).pointee.record { return record }
+    guard id == end - 1, spare != nil, !isKnownUniquelyReferenced(&spare) else { return nil }
+    let record = spare.take()
+    segment.slot(id).pointee.record = record
+    return record
+  }
+
+  /// The record of a step that is not over and needs one from now on.
+  mutating func record(of id: Int, in segment: Segment) -> StepRecord {
+    if let record = existingRecord(of: id, in: segment) { return record }
+    let record = StepRecord(segment.lock)
+    record.segment = segment
+    segment.slot(id).pointee.record = record
+    return record
   }
 
   @inline(never)
   private mutating func addSegment(_ lock: Locked<SerialOrder>) {
+    assignSpare()
     let segment = Segment(base: end, lock: lock)
-    if let tail { tail.next = segment } else { setHead(segment) }
+    let full = tail
+    if let full { full.next = segment } else { setHead(segment) }
+    segment.previous = full
     tail = segment
     tailEnd = end + Segment.capacity
     tailSlotsEnd = segment.slots + Segment.capacity
+    spare?.segment = segment
+    // Nothing of the user's is in it any more: it may be released under the lock.
+    if let full, full.cancelledCount == Segment.capacity { unlink(full) }
   }
 
   private mutating func setHead(_ segment: Segment) {
@@ -163,14 +221,36 @@ struct StepQueue {
 
   /// Takes out the first segment if all its slots have been popped and another follows it.
   ///
-  /// - Returns: The segment. It may hold the last reference to somebody's error, so it is to be
-  ///   released after the lock.
+  /// - Returns: The segment, to be released after the lock.
   mutating func removeSpentSegment() -> Segment? {
-    guard first - headBase == Segment.capacity, let head, let next = head.next else { return nil }
-    // Or a handle to an old step would keep all later segments alive.
-    head.next = nil
-    setHead(next)
+    guard first - headBase == Segment.capacity, let head, head.next != nil else { return nil }
+    unlink(head)
     return head
+  }
+
+  /// A step that waited was cancelled: takes its segment out if it was the last one there.
+  ///
+  /// - Returns: The segment, to be released after the lock, and the next one.
+  mutating func cancelled(in segment: Segment) -> (segment: Segment, next: Segment)? {
+    segment.cancelledCount += 1
+    guard segment.cancelledCount == Segment.capacity, let next = segment.next else { return nil }
+    unlink(segment)
+    return (segment, next)
+  }
+
+  /// Takes out a segment that is not the last one.
+  private mutating func unlink(_ segment: Segment) {
+    guard let next = segment.next else { return }
+    if let previous = segment.previous {
+      previous.next = next
+    } else {
+      setHead(next)
+      first = next.base
+    }
+    next.previous = segment.previous
+    // Or a reference to an old segment would keep all later ones alive.
+    segment.next = nil
+    segment.previous = nil
   }
 
   /// Takes out the segments of a queue that will not be used again, the first of those left.
@@ -178,16 +258,29 @@ struct StepQueue {
     guard let head else { return nil }
     self.head = head.next
     if self.head == nil { tail = nil }
+    self.head?.previous = nil
     head.next = nil
     return head
   }
 
-  /// The slots from the first on, each with its number and its segment.
-  func forEach(_ body: (_ id: Int, Segment) -> Void) {
-    guard var segment = head else { return }
-    for id in first..<end {
-      if id - segment.base == Segment.capacity, let next = segment.next { segment = next }
-      body(id, segment)
+  /// The next slots in which steps may wait: all of them are to be looked at, and cancelled.
+  ///
+  /// Passes over what an earlier sweep has passed, so that a sweep takes time in proportion to the
+  /// segments in which steps wait.
+  ///
+  /// - Returns: A segment and the numbers of its slots; nil, and all has been passed, when there are
+  ///   none left.
+  mutating func nextToSweep() -> (Segment, Range<Int>)? {
+    var segment = head
+    while let current = segment {
+      let start = max(first, firstWaiting, current.base)
+      let limit = min(end, current.base + Segment.capacity)
+      if start < limit {
+        firstWaiting = limit
+        return (current, start..<limit)
+      }
+      segment = current.next
     }
+    return nil
   }
 }

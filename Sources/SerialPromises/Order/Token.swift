@@ -91,7 +91,7 @@ final class Token: @unchecked Sendable {
       isFirst = stage.exchange(Stage.called, ordering: .acquiringAndReleasing) != Stage.called
       guard isFirst else { return .late }
       // A cancellation is no failure, whichever side it comes from.
-      if isCancellation { order.calledOff(id, &consequences) }
+      if isCancellation { order.cancelledElsewhere(id, &consequences) }
       return order.then(id: id, error: error, &consequences)
     }
     switch result {

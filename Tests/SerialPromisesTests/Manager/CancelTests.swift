@@ -210,6 +210,6 @@ struct CancelTests {
 extension StepHandle {
   /// How many wait for the outcome.
   var observerCount: Int {
-    segment.lock.withLock { _ in segment.slot(id).pointee.record?.observers.count ?? 0 }
+    record.lock.withLock { _ in record.observers.count }
   }
 }

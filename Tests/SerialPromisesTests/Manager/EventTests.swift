@@ -145,7 +145,73 @@ struct EventTests {
     }
     #expect(manager.order.withLock { $0.feed?.isWatched } == false)
     manager.add { then in then() }
-    #expect(manager.order.withLock { $0.feed?.needsPublisher } == false)
+    #expect(manager.order.withLock { $0.feed?.hasConsequences } == false)
+  }
+
+  // Fails if events are collected for a thread that hands them on, or a listener's own are not
+  // dropped: an event would cost more than one look at each listener.
+  @Test("a transition hands on its own events, and keeps no more than the limit")
+  func bounds() {
+    var order = SerialOrder()
+    let lock = Locked(SerialOrder())
+    let buffers = (1...8).map { _ in EventBuffer(limit: 16) }
+    for buffer in buffers { order.listen(buffer) }
+    var consequences: Consequences?
+    for _ in 1...1_000 {
+      var work: Work? = Work { then in then() }
+      _ = order.add(&work, nil, lock: lock, owner: nil)
+      order.beginTurn(allowance: 1)
+      if order.next(&consequences).move == .again { _ = order.next(&consequences) }
+      _ = order.handlerReturned(.called, &consequences)
+      #expect(buffers.allSatisfy { $0.count <= 16 })
+    }
+    #expect(order.feed?.hasConsequences == false)
+    #expect(consequences == nil, "no listener waits, and no event has an error")
+    while order.queue.removeSegment() != nil {}
+  }
+
+  // Fails if a listener that waits is resumed more than once, or its event is kept as well.
+  @Test("a listener that waits gets its event in one move")
+  func waiting() async {
+    let buffer = EventBuffer(limit: 2)
+    let event = await withCheckedContinuation { continuation in
+      guard case .none = buffer.next(continuation) else { return }
+      let first = buffer.append(.idle)
+      #expect(first.dropped == nil && buffer.count == 0)
+      for count in 1...4 {
+        let next = buffer.append(.idle)
+        #expect(next.wake == nil && (next.dropped != nil) == (count > 2))
+      }
+      first.wake?()
+    }
+    #expect(event != nil && buffer.count == 2)
+  }
+
+  // Fails if a listener whose task is canceled waits for ever, or is still handed events.
+  @Test("a listener whose task is canceled is at the end", .shows(Managing.events))
+  func canceled() async {
+    let (manager, listening) = (PromiseManager(), Gate())
+    let listener = Task {
+      let events = manager.events()
+      listening.open()
+      return await rest(events).count
+    }
+    await listening.passed()
+    listener.cancel()
+    #expect(await listener.value == 0)
+    #expect(manager.order.withLock { $0.feed?.isWatched } == false)
+  }
+
+  // Fails if a buffer of no events keeps one, or one of a negative number traps.
+  @Test("a listener that buffers nothing gets nothing late", arguments: [0, -1])
+  func noBuffer(_ limit: Int) async {
+    let events = { () -> AsyncStream<PromiseManager.Event> in
+      let manager = PromiseManager()
+      let events = manager.events(bufferingNewest: limit)
+      manager.add { then in then() }
+      return events
+    }()
+    #expect(await rest(events).isEmpty)
   }
 
   // Fails if a listener keeps the manager alive.

@@ -125,11 +125,29 @@ import Testing
       then(reentry.sentinel.asError)
       then(reentry.sentinel.asError)
     }
-    #expect(reentry.log.count == 1, "that of the second call")
-    manager.pause()
-    for _ in 1...200 { manager.add { then in then() } }
-    manager.resume()
-    #expect(reentry.log.count == 2, "that of the first call, with its segment")
+    #expect(reentry.log.count == 2)
+    let handle = manager.add { [reentry] then in then(reentry.sentinel.asError) }
+    manager.add { [reentry] then in then(reentry.sentinel.asError) }
+    #expect(reentry.log.count == 3, "no handle is kept")
+    withExtendedLifetime(handle) {}
+  }
+
+  // Fails if an event that makes room, or is left when its listener goes, is released inside a
+  // transition: it has an error.
+  @Test("an error in an event may use the manager when it goes away")
+  func eventErrors() {
+    let manager = PromiseManager()
+    let reentry = Reentry(manager)
+    do {
+      let events = manager.events(bufferingNewest: 2)
+      manager.add { [reentry] then in then(reentry.sentinel.asError) }
+      #expect(reentry.log.count == 0)
+      manager.add { then in then() }
+      #expect(reentry.log.count == 1)
+      manager.add { [reentry] then in then(reentry.sentinel.asError) }
+      withExtendedLifetime(events) {}
+    }
+    #expect(reentry.log.count == 2)
   }
 
   // Fails if the error is replaced by the time-out's inside the transition, with nobody to keep it.

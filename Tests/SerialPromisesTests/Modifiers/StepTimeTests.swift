@@ -83,6 +83,54 @@ struct StepTimeTests {
     #expect(text(await handle.outcome) == "failed \(PromiseError.abandoned(identity))")
   }
 
+  // Fails if the step ends in the transition that asks it to stop: the thread of its handler, or one
+  // that reads its state, is then faster than the thread that calls the cancel handlers.
+  @Test(
+    "a step whose time is over does not end before its cancel handlers have returned",
+    .shows(Managing.timeout), arguments: [true, false], [true, false])
+  func calledOffFirst(_ isOnStack: Bool, _ waitsForThen: Bool) async {
+    let (manager, clock, taken) = (manager, clock, Taken())
+    let (canceling, canceled, told, begun) = (Gate(), Gate(), Gate(), Gate())
+    let handler = taken.handler
+    let slow = Step { then in
+      then.onCancel {
+        canceling.open()
+        canceled.block()
+      }
+      handler(then)
+      begun.open()
+      if isOnStack {
+        canceling.block()
+        then()
+      }
+    }
+    let steps = Log<StepHandle>()
+    await withCheckedContinuation { continuation in
+      onOwnThread {
+        steps.append(
+          manager.add(slow.timeout(.seconds(5), waitsForThen: waitsForThen, clock: clock)))
+        continuation.resume()
+      }
+      onOwnThread {
+        begun.block()
+        clock.slept.block()
+        clock.advance(by: .seconds(5))
+      }
+    }
+    await canceling.passed()
+    // Ended by itself while it is called off.
+    if !isOnStack { taken.call() }
+    guard let handle = steps.last else { return }
+    handle.observe { _ in told.open() }
+    #expect(text(handle.state) == "running")
+    #expect(!told.isOpen)
+    canceled.open()
+    await told.passed()
+    #expect(text(handle.state).hasPrefix("failed not done"))
+    #expect(reports.all.isEmpty)
+    await manager.idle()
+  }
+
   // Fails if the handler runs early, or the queue goes on meanwhile.
   @Test("a delayed step keeps its place in the queue", .shows(Managing.delay))
   func delay() async {
@@ -157,7 +205,7 @@ struct StepTimeTests {
       then(error)
       // What the timer does when the time is over.
       if isTimeOut {
-        manager.order.timeOut(1, .timedOut(.seconds(5)), waitsForThen: false)
+        manager.order.timeOut(1, PromiseError.timedOut(.seconds(5)), waitsForThen: false)
       } else {
         manager.cancelAll()
         _ = manager.order.transition { $0.endCancelled(id: 1, &$1) }
@@ -176,7 +224,7 @@ struct StepTimeTests {
     let manager = manager
     let step = Step { then in
       if isTimeOut {
-        manager.order.timeOut(1, .timedOut(.seconds(5)), waitsForThen: false)
+        manager.order.timeOut(1, PromiseError.timedOut(.seconds(5)), waitsForThen: false)
       } else {
         manager.cancelAll()
         _ = manager.order.transition { $0.endCancelled(id: 1, &$1) }

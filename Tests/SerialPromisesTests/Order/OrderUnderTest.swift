@@ -4,6 +4,9 @@
 struct OrderUnderTest {
   private var order: SerialOrder
   private let isWatched: Bool
+  private let published = EventBuffer(limit: .max)
+  /// The handles; when not watched, every other one is dropped at once.
+  private var records: [StepRecord?] = []
   private var segments: [Segment] = []
   private let told = Locked<[String]>([])
   /// Guards the segments for those who hold handles; here nobody does.
@@ -13,17 +16,20 @@ struct OrderUnderTest {
     order = SerialOrder(policy: policy, capacity: capacity)
     self.isWatched = isWatched
     self.lock = lock
-    if isWatched { _ = order.listen(AsyncStream.makeStream(of: PromiseManager.Event.self).1) }
+    if isWatched { order.listen(published) }
   }
 
-  /// Lets the segments go one at a time.
+  /// Lets the segments go one at a time, as a manager does.
   mutating func dissolve() {
+    var consequences: Consequences?
+    order.cancelWaiting(&consequences)
+    order.queue.removeSpare()
     while order.queue.removeSegment() != nil {}
   }
 
   mutating func apply(_ event: OrderEvent) -> String {
     told.withLock { $0 = [] }
-    _ = order.feed?.takeBatch(continuing: true)
+    _ = published.removeAll()
     var consequences: Consequences?
     let result = perform(event, &consequences)
     consequences?.perform()
@@ -31,10 +37,13 @@ struct OrderUnderTest {
   }
 
   func observation(_ result: String) -> Observation {
-    let stages = segments.enumerated().map { $1.slot($0 + 1).pointee.stage }
+    let stages = records.indices.map { index in
+      records[index]?.state(of: index + 1).stage
+        ?? segments[index].slot(index + 1).pointee.stage
+    }
     return Observation(
       result: result, told: told.withLock { $0 }.sorted(),
-      published: order.feed?.takeBatch(continuing: true)?.events.map(text) ?? [],
+      published: published.removeAll().map(text),
       phase: order.phase, stages: stages, waiting: order.waitingCount,
       parked: order.backpressure.parked, isIdle: order.isIdle, isPaused: order.isPaused,
       isClosed: order.isClosed, hasFailure: order.failure != nil, progress: order.progress)
@@ -46,13 +55,13 @@ struct OrderUnderTest {
       var work: Work? = Work { _ in }
       return entered(order.add(&work, nil, lock: lock, owner: nil))
     case .addPromise:
-      let (record, id) = (StepRecord(), segments.count + 1)
+      let (record, id) = (StepRecord(lock), records.count + 1)
       record.whenCancelled = { [told] in told.withLock { $0.append("promise \(id) cancelled") } }
       var work: Work? = Work { _ in }
       return entered(order.add(&work, record, lock: lock, owner: nil))
     case .addWhenRoom:
       let admission = order.addWhenRoom(
-        { _ in }, StepRecord(), lock: lock, owner: nil,
+        { _ in }, StepRecord(lock), lock: lock, owner: nil,
         admitted: { [told] has in told.withLock { $0.append("admitted \(has)") } }, &news)
       return entered(admission)
     case .next(let allowance):
@@ -69,17 +78,20 @@ struct OrderUnderTest {
     case .returned(let continuation, let allowance):
       order.beginTurn(allowance: allowance)
       return text(order.handlerReturned(continuation, &news), &news)
-    case .calledOff(let id):
-      order.calledOff(id, &news)
+    case .cancelledElsewhere(let id):
+      order.cancelledElsewhere(id, &news)
       return text(order.then(id: id, error: CancellationError(), &news))
     case .abandon(let id): return text(order.abandon(id: id, &news))
     case .endCancelled(let id): return text(order.endCancelled(id: id, &news))
     case .timeOut(let id, let waitsForThen):
       let error = PromiseError.timedOut(.seconds(1))
-      return text(
-        order.timeOut(id: id, error: error, waitsForThen: waitsForThen, &news))
+      return order.timeOut(id: id, error: error, waitsForThen: waitsForThen, &news).map(text)
+        ?? "calls off"
+    case .calledOff(let id, let waitsForThen):
+      let error = PromiseError.timedOut(.seconds(1))
+      return text(order.calledOff(id: id, error: error, waitsForThen: waitsForThen, &news))
     case .cancel(let id):
-      return order.cancel(id, in: segments[id - 1], &news) ? "running" : "not running"
+      return cancel(id, &news) ? "running" : "not running"
     case .cancelAll:
       return "running \(order.cancelAll(&news).map(String.init) ?? "none")"
     case .pause: order.isPaused = true
@@ -100,14 +112,23 @@ struct OrderUnderTest {
     return ""
   }
 
+  private mutating func cancel(_ id: Int, _ news: inout Consequences?) -> Bool {
+    let (record, segment) = (records[id - 1], segments[id - 1])
+    if let record { return order.cancel(id, record, &news) }
+    guard !segment.slot(id).pointee.stage.isOver else { return false }
+    return order.cancel(id, order.queue.record(of: id, in: segment), &news)
+  }
+
   private mutating func entered(_ admission: SerialOrder.Admission) -> String {
     switch admission {
     case .refused(.full): return "full"
     case .refused(let error): return "\(error)".contains("closed") ? "closed" : "\(error)"
-    case .entered(let segment, let id, let claims):
+    case .entered(let record, let id, let claims):
+      guard let segment = record.segment else { return "entered without a segment" }
+      records.append(isWatched || id % 2 == 0 ? record : nil)
       segments.append(segment)
       if isWatched {
-        segment.record(of: id).observers.append { [told] outcome in
+        order.queue.record(of: id, in: segment).observers.append { [told] outcome in
           told.withLock { $0.append("\(id) \(outcome.stage)") }
         }
       }
@@ -162,12 +183,12 @@ extension OrderEvent.Ending {
   }
 }
 
-extension StepOutcome {
-  var stage: Slot.Stage {
+extension StepHandle.State {
+  fileprivate var stage: Slot.Stage {
     switch self {
-    case .succeeded: .succeeded
-    case .failed: .failed
-    case .cancelled: .cancelled
+    case .waiting: .waiting
+    case .running: .running
+    case .over(let outcome): outcome.stage
     }
   }
 }

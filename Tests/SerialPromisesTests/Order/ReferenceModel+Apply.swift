@@ -27,8 +27,8 @@ extension ReferenceModel {
       let result = add(parks: false)
       if result.hasPrefix("entered") { steps[steps.count - 1].isPromise = true }
       return result
-    case .calledOff(let id):
-      guard id == running, phase != .ended else { return "late" }
+    case .cancelledElsewhere(let id):
+      guard isUndecided(id) else { return then(id, .cancellation) }
       askToStop()
       return then(id, .cancellation)
     case .next(let allowance): return begin(allowance)
@@ -38,18 +38,26 @@ extension ReferenceModel {
     case .abandon(let id):
       return id == running && phase == .away ? then(id, .failure) : "late"
     case .endCancelled(let id):
-      guard id == running, phase != .ended, isAskedToStop else { return "late" }
+      guard isUndecided(id), isAskedToStop else { return "late" }
       guard phase == .handling else { return then(id, .cancellation) }
       isGraceOver = true
       return "counted"
     case .timeOut(let id, let waitsForThen):
-      guard id == running, phase != .ended else { return "late" }
+      guard isUndecided(id) else { return "late" }
+      let callsOff = !isAskedToStop && cancelHandlers > 0
       askToStop()
-      if waitsForThen {
-        isTimedOut = true
-        return "counted"
+      guard callsOff || waitsForThen else { return then(id, .failure) }
+      (isTimedOut, isCallingOff) = (true, isCallingOff || callsOff)
+      return callsOff ? "calls off" : "counted"
+    case .calledOff(let id, let waitsForThen):
+      guard id == running, isCallingOff else { return "late" }
+      isCallingOff = false
+      if phase == .held || phase == .heldResuming {
+        let result = phase == .held ? "claimed" : "counted"
+        end(id, ending ?? .success)
+        return result
       }
-      return then(id, .failure)
+      return waitsForThen || phase == .ended ? "counted" : then(id, .failure)
     case .cancel(let id): return cancel(id)
     case .cancelAll: return cancelAll()
     case .pause:
@@ -87,7 +95,17 @@ extension ReferenceModel {
   }
 
   private mutating func begin(_ allowance: Int) -> String {
-    phase == .resuming ? resume(allowance) : next(allowance)
+    switch phase {
+    case .resuming: return resume(allowance)
+    case .heldResuming:
+      phase = .held
+      return "leave"
+    default: return next(allowance)
+    }
+  }
+
+  private func isUndecided(_ id: Int) -> Bool {
+    id == running && [.handling, .away, .resuming].contains(phase)
   }
 
   private mutating func resume(_ allowance: Int) -> String {
@@ -101,7 +119,7 @@ extension ReferenceModel {
   }
 
   private mutating func goOn(_ id: Int) -> String {
-    guard id == running, phase != .ended else {
+    guard isUndecided(id) else {
       told.append("dropped")
       return "late"
     }
@@ -126,18 +144,18 @@ extension ReferenceModel {
   }
 
   private mutating func then(_ id: Int, _ ending: OrderEvent.Ending) -> String {
-    guard id == running, phase != .ended else {
-      return "late"
-    }
-    if phase == .away {
+    guard isUndecided(id) else { return "late" }
+    switch phase {
+    case .away where !isCallingOff:
       end(id, ending)
       return "claimed"
-    }
-    if phase == .resuming {
+    case .resuming where !isCallingOff:
       end(id, ending)
       return "counted"
+    case .away: phase = .held
+    case .resuming: phase = .heldResuming
+    default: phase = .ended
     }
-    phase = .ended
     self.ending = ending
     return "counted"
   }
@@ -147,16 +165,20 @@ extension ReferenceModel {
   ) -> String {
     guard let id = running else { return "impossible" }
     switch (ending, continuation) {
-    case (let ending?, _): end(id, ending)
-    case (nil, .called): end(id, .success)
-    case _ where isGraceOver: end(id, .cancellation)
-    case (nil, .dropped): end(id, .failure)
+    case (_?, _): break
+    case (nil, .called): ending = .success
+    case _ where isGraceOver: ending = .cancellation
+    case (nil, .dropped): ending = .failure
     case (nil, .awaited) where resumptions > 0: return resume(allowance)
     case (nil, .awaited):
       phase = .away
       return "leave"
     }
-    ending = nil
+    if isCallingOff {
+      phase = .held
+      return "leave"
+    }
+    end(id, ending ?? .success)
     return next(allowance)
   }
 
@@ -172,7 +194,7 @@ extension ReferenceModel {
     if isWatched { told.append("\(id) \(stage)") }
     publish("finished \(id) \(stage)")
     (running, phase, progress, isAskedToStop, cancelHandlers) = (nil, .claimed, 0, false, 0)
-    (isTimedOut, isGraceOver) = (false, false)
+    (isTimedOut, isGraceOver, self.ending) = (false, false, nil)
     told += Array(repeating: "dropped", count: resumptions)
     resumptions = 0
     guard stage == .failed else { return }

@@ -6,10 +6,11 @@ enum OrderEvent: Hashable {
 
   case add, addWhenRoom, addPromise
   case next(allowance: Int)
-  case then(Int, Ending), calledOff(Int)
+  case then(Int, Ending), cancelledElsewhere(Int)
   case goOn(Int)
   case returned(SerialOrder.Continuation, allowance: Int)
   case abandon(Int), cancel(Int), endCancelled(Int), timeOut(Int, waitsForThen: Bool)
+  case calledOff(Int, waitsForThen: Bool)
   case cancelAll, pause, resume, close
   case onCancel(Int)
   case progress(Int, Double)
@@ -60,6 +61,8 @@ struct ReferenceModel {
   var isGraceOver = false
   /// The step's time was over, and its `then` is waited for.
   var isTimedOut = false
+  /// Its cancel handlers are being called, because its time is over.
+  var isCallingOff = false
   var cancelHandlers = 0
   /// How many further handlers the running step has.
   var resumptions = 0
@@ -115,7 +118,7 @@ struct ReferenceModel {
     return Key(
       line: line, phase: phase,
       flags: [
-        isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isTimedOut,
+        isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isTimedOut, isCallingOff,
         cancelHandlers > 0, idleWaiters > 0,
       ],
       resumptions: resumptions, ending: ending, progress: progress)

@@ -8,7 +8,7 @@ struct StepQueueTests {
 
   private func append(_ name: String?, to queue: inout StepQueue) {
     var work: Work? = Work { _ in }
-    queue.append(&work, name.map(StepRecord.init(name:)), lock: lock)
+    _ = queue.append(&work, name.map { StepRecord(lock, name: $0) }, lock: lock)
   }
 
   private func filled(_ count: Int) -> StepQueue {
@@ -28,9 +28,9 @@ struct StepQueueTests {
       append("\(id)", to: &queue)
     }
     var seen: [Int] = []
-    queue.forEach { id, segment in
-      seen.append(id)
-      #expect(segment.identity(of: id).name == "\(id)")
+    while let (segment, ids) = queue.nextToSweep() {
+      seen += ids
+      for id in ids { #expect(segment.identity(of: id).name == "\(id)") }
     }
     #expect(seen == Array(1...count))
     var segments = 1
@@ -65,7 +65,7 @@ struct StepQueueTests {
     let manager = PromiseManager()
     let first = manager.add { then in then() }
     weak var second: Segment?
-    for _ in 1...64 { second = manager.add { then in then() }.segment }
+    for _ in 1...64 { second = manager.add { then in then() }.record.segment }
     #expect(second != nil)
     for _ in 1...64 { manager.add { then in then() } }
     #expect(second == nil, "the second segment is spent, and only the first is held")
@@ -77,7 +77,7 @@ struct StepQueueTests {
   func spent() {
     let manager = PromiseManager()
     weak var first: Segment?
-    first = manager.add { then in then() }.segment
+    first = manager.add { then in then() }.record.segment
     for _ in 1...63 { manager.add { then in then() } }
     #expect(first != nil, "the tail stays until another follows")
     manager.add { then in then() }

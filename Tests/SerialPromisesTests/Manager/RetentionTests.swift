@@ -1,0 +1,242 @@
+import TestSupport
+import Testing
+
+@testable import SerialPromises
+
+/// What is kept of steps that are over or were cancelled, and what cancelling costs.
+struct RetentionTests {
+  private let manager = PromiseManager(diagnostics: .silent)
+
+  /// Counts the errors that exist.
+  private final class Errors: Sendable {
+    private let alive = Locked(0)
+    var count: Int { alive.withLock { $0 } }
+
+    func make() -> any Error {
+      alive.withLock { $0 += 1 }
+      return Sentinel { [alive] in alive.withLock { $0 -= 1 } }.asError
+    }
+  }
+
+  // Fails if an error is kept by its segment: put it into a record that stays in the slot.
+  @Test("a manager keeps no error of a step that is over", arguments: [true, false])
+  func errors(_ areNamed: Bool) {
+    let errors = Errors()
+    for _ in 1...100 {
+      let handler: Promisable.Handler = { then in then(errors.make()) }
+      if areNamed { manager.add(Step("failing", handler)) } else { manager.add(handler) }
+      #expect(errors.count == 0)
+    }
+    manager.pause()
+    for _ in 1...100 { manager.add { then in then(errors.make()) } }
+    manager.resume()
+    #expect(errors.count == 0)
+  }
+
+  // Fails if a handle holds its segment, and so the outcomes of others.
+  @Test("a handle keeps the error of its own step only", arguments: [true, false])
+  func handles(_ arePaused: Bool) {
+    let errors = Errors()
+    if arePaused { manager.pause() }
+    var kept: [StepHandle] = []
+    for number in 1...1_024 {
+      let handle = manager.add { then in then(errors.make()) }
+      if number % 64 == 0 { kept.append(handle) }
+    }
+    manager.resume()
+    #expect(errors.count == 16)
+    #expect(kept.allSatisfy { text($0.state).hasPrefix("failed") })
+    kept.removeLast()
+    #expect(errors.count == 15)
+    kept = []
+    #expect(errors.count == 0)
+  }
+
+  // Fails if the record of a step that is over holds its segment.
+  @Test("a handle of a step that is over keeps no segment")
+  func segments() {
+    weak var segment: Segment?
+    let handles = (1...64).map { _ in
+      let handle = manager.add { then in then() }
+      segment = handle.record.segment
+      return handle
+    }
+    #expect(segment != nil)
+    for _ in 1...2 { manager.add { then in then() } }
+    #expect(segment == nil)
+    #expect(handles.allSatisfy { text($0.state) == "succeeded" })
+  }
+
+  // Fails if a refused step is given a segment.
+  @Test("the handle of a refused step has no segment")
+  func refused() {
+    manager.close()
+    let handle = manager.add(Step("late") { then in then() })
+    #expect(handle.record.segment == nil && handle.name == "late" && handle.id == 0)
+    #expect(text(handle.state) == "failed \(PromiseError.closed)")
+  }
+
+  // Fails if handles that are dropped cost a record each, or one is handed on while it is held.
+  @Test("plain steps share a record as long as their handles are dropped")
+  func sharedRecord() {
+    let first = ObjectIdentifier(manager.add { then in then() }.record)
+    for _ in 1...200 {
+      #expect(ObjectIdentifier(manager.add { then in then() }.record) == first)
+    }
+    let kept = manager.add { then in then() }
+    #expect(ObjectIdentifier(kept.record) == first)
+    #expect(ObjectIdentifier(manager.add { then in then() }.record) != first)
+    #expect(text(kept.state) == "succeeded")
+  }
+
+  // Fails if the outcome of a step whose handle is kept is lost: at the border of a segment, with the
+  // manager, or because the step is over before the next one is added.
+  @Test("every handle has its outcome, whichever are kept", arguments: 1...4)
+  func kept(every stride: Int) {
+    var handles: [(Int, StepHandle)] = []
+    do {
+      let manager = PromiseManager()
+      for number in 0..<300 {
+        if number % 50 == 10 { manager.pause() }
+        if number % 50 == 30 { manager.resume() }
+        let handle = manager.add { then in then(number % 3 == 0 ? Failed(number: number) : nil) }
+        if number % 7 == 0 { handle.cancel() }
+        if number % stride == 0 { handles.append((number, handle)) }
+      }
+    }
+    for (number, handle) in handles {
+      let isCancelled = (10..<30).contains(number % 50) && number % 7 == 0
+      let expected =
+        isCancelled
+        ? "cancelled" : number % 3 == 0 ? "failed Failed(number: \(number))" : "succeeded"
+      #expect(text(handle.state) == expected, "\(number)")
+    }
+  }
+
+  // MARK: Cancelling
+
+  /// How many segments the queue has.
+  private var segmentCount: Int {
+    manager.order.withLock { order in
+      var count = 0
+      var segment = order.queue.head
+      while let current = segment {
+        count += 1
+        segment = current.next
+      }
+      return count
+    }
+  }
+
+  // Fails if a sweep begins at the first slot each time: 1 + 2 + 3 … slots.
+  @Test("cancelAll visits what was added since the last one", .shows(Managing.cancelAll))
+  func visits() {
+    let taken = Taken()
+    manager.add(taken.handler)
+    var visited = 0
+    for _ in 1...10_000 {
+      manager.add { then in then() }
+      visited += manager.order.transition { $0.cancelWaiting(&$1) }
+    }
+    // And the running one, once.
+    #expect(visited == 10_001)
+    #expect(segmentCount <= 2)
+    taken.call()
+  }
+
+  // Fails if segments of which every step was cancelled are visited, or kept.
+  @Test("cancelAll visits the segments in which steps wait, and no others")
+  func sparse() {
+    manager.pause()
+    let handles = (0..<6_400).map { _ in manager.add { then in then() } }
+    for (index, handle) in handles.enumerated() where index % 640 != 0 { handle.cancel() }
+    #expect(manager.waitingCount == 10)
+    // Those that wait, and the last one.
+    #expect(segmentCount == 11)
+    #expect(manager.order.transition { $0.cancelWaiting(&$1) } == 11 * 64)
+    #expect(segmentCount == 1)
+    #expect(manager.order.transition { $0.cancelWaiting(&$1) } == 0)
+  }
+
+  // Fails if a segment is taken out only when the queue comes to it.
+  @Test("what was cancelled is reclaimed while the manager is paused", arguments: [true, false])
+  func reclaimed(_ oneByOne: Bool) {
+    manager.pause()
+    for _ in 1...10_000 {
+      let handle = manager.add { then in then() }
+      if oneByOne { handle.cancel() } else { manager.cancelAll() }
+    }
+    #expect(segmentCount <= 2)
+    let log = Log<Int>()
+    for number in 1...100 {
+      manager.add { then in
+        log.append(number)
+        then()
+      }
+    }
+    manager.resume()
+    #expect(log.all == Array(1...100))
+    #expect(segmentCount <= 2)
+  }
+
+  // Fails if the place of the first parked step is lost with its segment, or the numbers of the
+  // segments are taken for contiguous.
+  @Test("adders are admitted across segments that were taken out", .shows(Managing.capacity))
+  func parked() {
+    let admitted = Log<Int>()
+    let manager = PromiseManager(capacity: 64)
+    manager.pause()
+    // A whole segment, so that the first one that is parked begins another.
+    for _ in 1...64 { manager.add { then in then() } }
+    func park() -> StepHandle? {
+      manager.order.transition { order, consequences in
+        let record = StepRecord(manager.order)
+        let number = order.queue.end
+        let admission = order.addWhenRoom(
+          { then in then() }, record, lock: manager.order, owner: nil,
+          admitted: { if $0 { admitted.append(number) } }, &consequences)
+        guard case .entered(let record, let id, _) = admission else { return nil }
+        return StepHandle(record, id: id)
+      }
+    }
+    let handles = (65...400).compactMap { _ in park() }
+    // From the first one that is parked on, in its own segment and in those that follow.
+    for handle in handles where handle.id < 300 { handle.cancel() }
+    #expect(admitted.all.isEmpty)
+    manager.resume()
+    #expect(admitted.all == Array(300...400))
+    #expect(manager.waitingCount == 0 && manager.progress == 1)
+  }
+
+  // Fails if a segment is taken out of the middle with the link of a neighbor left.
+  @Test("random cancels leave the others in their order", arguments: [1, 2, 3])
+  func random(_ seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let log = Log<Int>()
+    manager.pause()
+    var handles: [StepHandle] = []
+    var expected: [Int] = []
+    for _ in 1...20 {
+      for _ in 1...Int.random(in: 1...300, using: &random) {
+        let number = handles.count
+        handles.append(
+          manager.add { then in
+            log.append(number)
+            then()
+          })
+      }
+      let from = Int.random(in: 0..<handles.count, using: &random)
+      for handle in handles[from...].prefix(200).shuffled(using: &random) { handle.cancel() }
+      if Bool.random(using: &random) {
+        expected += handles.indices.filter { text(handles[$0].state) == "waiting" }
+        manager.resume()
+        manager.pause()
+        #expect(log.all == expected)
+      }
+    }
+    expected += handles.indices.filter { text(handles[$0].state) == "waiting" }
+    manager.resume()
+    #expect(log.all == expected)
+    #expect(segmentCount <= 2)
+  }
+}
