@@ -80,9 +80,26 @@ struct Performance {
       }
     }
     start.open()
-    return world.scenario.lanes.allSatisfy { _ in
-      finished.wait(timeout: .now() + patience.dispatchInterval) == .success
+    var left = world.scenario.lanes.count
+    var rounds = 0
+    while left > 0 {
+      guard !isHang(after: rounds, deadline) else { return false }
+      if finished.wait(timeout: .now() + .milliseconds(50)) == .success {
+        left -= 1
+      } else {
+        rounds += passRound()
+      }
     }
+    return true
+  }
+
+  /// How many rounds through the thread pools have to pass without an end.
+  ///
+  /// Time alone says nothing: other tests of the same process may block the pools for minutes.
+  private static let leastRounds = 2_000
+
+  private func isHang(after rounds: Int, _ deadline: ContinuousClock.Instant) -> Bool {
+    rounds >= Self.leastRounds && ContinuousClock.now >= deadline
   }
 
   // MARK: The end
@@ -93,12 +110,13 @@ struct Performance {
   ///
   /// - Returns: Whether everything has ended.
   private func end() -> Bool {
+    var rounds = 0
     while !isOver {
-      guard ContinuousClock.now < deadline else { return false }
+      guard !isHang(after: rounds, deadline) else { return false }
       for number in world.scenario.managers.indices { world.resume(number) }
       world.clock.advance(by: .seconds(3600))
       world.releaseAll()
-      passRound()
+      rounds += passRound()
     }
     return true
   }
@@ -106,13 +124,17 @@ struct Performance {
   /// Waits for one empty job on each of the two thread pools.
   ///
   /// No single event marks the end: a thread of Dispatch may have done its last work and still hold a
-  /// reference. A deadline bounds the number of rounds.
-  private func passRound() {
+  /// reference.
+  ///
+  /// - Returns: 1; as many as make a hang if the pools are blocked for ten minutes.
+  private func passRound() -> Int {
     let passed = DispatchSemaphore(value: 0)
     DispatchQueue.global().async { passed.signal() }
     Task.detached { passed.signal() }
-    // With a timeout, because a defect may block the pools.
-    for _ in 1...2 { _ = passed.wait(timeout: .now() + patience.dispatchInterval) }
+    for _ in 1...2 where passed.wait(timeout: .now() + 600) == .timedOut {
+      return Self.leastRounds
+    }
+    return 1
   }
 
   private var isOver: Bool {
@@ -158,20 +180,14 @@ struct Performance {
   private func disappear(_ managers: [Watched]) -> Bool {
     // A new deadline, or a slow end would look like a leak.
     let deadline = ContinuousClock.now + patience
+    var rounds = 0
     while world.population.count > 0 || !managers.allSatisfy(\.isGone) {
-      guard ContinuousClock.now < deadline else { return false }
+      guard !isHang(after: rounds, deadline) else { return false }
       world.clock.advance(by: .seconds(3600))
       // Work may still begin that nothing waits for, such as that of the loser of a race.
       world.releaseAll()
-      passRound()
+      rounds += passRound()
     }
     return true
-  }
-}
-
-extension Duration {
-  fileprivate var dispatchInterval: DispatchTimeInterval {
-    let (seconds, attoseconds) = components
-    return .milliseconds(Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
   }
 }
