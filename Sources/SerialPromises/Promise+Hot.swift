@@ -42,6 +42,8 @@ extension Promise {
 
   /// A promise that is fulfilled after some time; cancelling it ends the wait.
   ///
+  /// If the clock throws, the promise fails with its error.
+  ///
   /// ```swift
   /// let reminder = Promise.value("Save your work", after: .milliseconds(5))
   /// ```
@@ -61,6 +63,8 @@ extension Promise {
   }
 
   /// A promise that fails after some time; cancelling it ends the wait.
+  ///
+  /// If the clock throws, the promise fails with the clock's error instead.
   ///
   /// ```swift
   /// let avatar = Promise.race([fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30))])

@@ -149,7 +149,8 @@ public struct StepHandle: Sendable {
   ///
   /// What the step started may still be running afterwards, beside the next step: only the step
   /// knows how to stop it. Its handler must have returned before the next step can begin, and a `then`
-  /// that is called before that still counts.
+  /// that is called before that still counts. A time that the clock cannot measure, because it throws,
+  /// counts as over.
   ///
   /// ```swift
   /// let handle = manager.add { then in upload(file) { error in then(error) } }

@@ -1,7 +1,7 @@
 extension Promise {
   /// Lets the value wait; a failure goes on at once.
   ///
-  /// Cancelling the new promise ends the wait.
+  /// Cancelling the new promise ends the wait. If the clock throws, the promise fails with its error.
   ///
   /// ```swift
   /// let later = fetch(url).delay(.milliseconds(5))
@@ -22,7 +22,8 @@ extension Promise {
   /// Fails when the promise takes too long.
   ///
   /// The promise itself is cancelled then, if it can be and nobody else wants its outcome.
-  /// Otherwise **its work may still be going on**; its outcome is ignored here.
+  /// Otherwise **its work may still be going on**; its outcome is ignored here. A time that the clock
+  /// cannot measure, because it throws, counts as over: the promise fails with the clock's error.
   ///
   /// ```swift
   /// let avatar = fetchAvatar(of: user).timeout(.seconds(30))

@@ -5,6 +5,7 @@ extension Promisable {
   /// its own. Cancelling it tells the attempt that runs, and ends the time between two attempts. Once
   /// the step's time is over, or the step is, no attempt begins any more, not even the first. Each
   /// attempt's handler is called where handlers run, and holds up the next step until it has returned.
+  /// If the clock throws, the step fails with its error.
   ///
   /// ```swift
   /// manager.add(upload.retry(2, delay: .milliseconds(1), backoff: .exponential))

@@ -3,7 +3,7 @@ extension Promisable {
   ///
   /// The step takes its place in the queue meanwhile. Cancelled during that time, it ends without
   /// having begun its work. When the time is over, its handler is called where handlers run, and
-  /// holds up the next step until it has returned.
+  /// holds up the next step until it has returned. If the clock throws, the step fails with its error.
   ///
   /// ```swift
   /// manager.add(download.delay(.milliseconds(5)))
@@ -28,10 +28,12 @@ extension Promisable {
   /// Fails the step when it takes too long.
   ///
   /// A `then` that is called in time counts, even if the handler returns later. Otherwise the step is
-  /// told to cancel when the time is over. Without waiting for its `then`, the queue goes on as soon as
-  /// the handler has returned: **what the step started may still be running**, beside the next
+  /// canceled when the time is over, and ends when its cancel handlers have returned: they are called
+  /// before an observer of the outcome is resumed. A `then` that they call is not late. Without waiting
+  /// for its `then`, the queue goes on as soon as the handler has returned too: **what the step started may still be running**, beside the next
   /// step, and a `then` that comes later is ignored and reported as
-  /// ``Diagnostic/thenCalledLate(_:)``. Where that must not be, wait for it.
+  /// ``Diagnostic/thenCalledLate(_:)``. Where that must not be, wait for it. A time that the clock
+  /// cannot measure, because it throws, counts as over: the step fails with the clock's error.
   ///
   /// ```swift
   /// let handle = manager.add(download.timeout(.seconds(30)))

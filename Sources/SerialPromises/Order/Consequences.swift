@@ -2,7 +2,6 @@
 ///
 /// Most transitions have none, so it is made only when there is one.
 final class Consequences {
-  private var firstActions: [() -> Void] = []
   private var actions: [() -> Void] = []
   private var releases: [Any] = []
 
@@ -21,7 +20,7 @@ final class Consequences {
 
   /// Calls these before all others: they only resume tasks, and should not wait for callbacks.
   func callFirst(_ actions: [() -> Void]) {
-    firstActions += actions
+    self.actions.insert(contentsOf: actions, at: 0)
   }
 
   /// Keeps a value until the lock is released, because its release may run somebody's code.
@@ -30,7 +29,6 @@ final class Consequences {
   }
 
   func perform() {
-    for action in firstActions { action() }
     for action in actions { action() }
   }
 }
