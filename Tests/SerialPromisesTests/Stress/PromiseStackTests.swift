@@ -134,12 +134,15 @@ import Testing
   func letGoOfCallbacks() {
     onSmallStack { count in
       let gone = DispatchSemaphore(value: 0)
-      do {
+      let lifeline = {
         let sentinel = Sentinel { gone.signal() }
         let promise = Promise<Int>(diagnostics: .silent) { _, _ in }
         for _ in 0..<count { promise.fulfilled { _ in sentinel.touch() } }
-      }
+        // Kept for longer, or it would release the callbacks, and not the promise itself.
+        return promise.erased.lifeline
+      }()
       gone.wait()
+      withExtendedLifetime(lifeline) {}
     }
   }
 
