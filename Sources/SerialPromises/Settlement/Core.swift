@@ -54,21 +54,18 @@ class Core: Reaction, @unchecked Sendable {
   }
 
   deinit {
-    if settlement.phase == .pending { releaseReactions() }
+    if settlement.phase == .pending { reportIfNeverStarted() }
     guard !settlement.isLookedAt, let error = settlement.failure, !(error is CancellationError)
     else { return }
     origin.report(.unhandledFailure(origin.identity, error))
   }
 
-  /// A cold promise from which nothing was made goes away before its lifeline does.
-  private final func releaseReactions() {
-    let isNeverStarted =
-      settlement.recipe != nil && !settlement.wasGivenUp
-      && settlement.isAwaited(standsAlone: kind.standsAlone)
-    // A list instead of recursion: there may be many.
-    var reactions = settlement.dissolve().reactions
-    while reactions.popFirst() != nil {}
-    if isNeverStarted { origin.report(.neverStarted(origin.identity)) }
+  /// Reports a cold promise that goes away with handlers: before its lifeline, if nothing was made
+  /// from it.
+  private final func reportIfNeverStarted() {
+    guard settlement.recipe != nil, !settlement.wasGivenUp else { return }
+    guard settlement.isAwaited(standsAlone: kind.standsAlone) else { return }
+    origin.report(.neverStarted(origin.identity))
   }
 
   final var origin: Origin { traits.origin }

@@ -129,23 +129,6 @@ import Testing
     }
   }
 
-  // Fails if a list of reactions is released recursively.
-  @Test("letting go of a promise that was never started, with very many callbacks")
-  func letGoOfCallbacks() {
-    onSmallStack { count in
-      let gone = DispatchSemaphore(value: 0)
-      let lifeline = {
-        let sentinel = Sentinel { gone.signal() }
-        let promise = Promise<Int>(diagnostics: .silent) { _, _ in }
-        for _ in 0..<count { promise.fulfilled { _ in sentinel.touch() } }
-        // Kept for longer, or it would release the callbacks, and not the promise itself.
-        return promise.erased.lifeline
-      }()
-      gone.wait()
-      withExtendedLifetime(lifeline) {}
-    }
-  }
-
   // Fails if progress that is passed on recurs.
   @Test("progress is passed through a long chain")
   func progress() {
