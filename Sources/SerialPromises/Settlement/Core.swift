@@ -33,6 +33,7 @@ class Core: Reaction, @unchecked Sendable {
   init(_ traits: Traits, isDemanded: Bool) {
     self.traits = traits
     settlement = Settlement(isDemanded: isDemanded)
+    if traits.runsOnMainQueue { MainQueue.isUsed.store(true, ordering: .relaxed) }
   }
 
   /// The root of a chain.
@@ -232,10 +233,11 @@ class Core: Reaction, @unchecked Sendable {
     let adoption = Adoption(target: self, share: share)
     guard let bound = withLock({ $0.bind(to: Upstream(other, adoption)) }) else { return false }
     other.demand()
-    other.attach(adoption, &agenda)
+    let attachment = other.withLock { $0.attach(adoption) }
+    other.follow(attachment, adoption, &agenda)
     // Cancelled in between, this promise found nothing to withdraw there.
     if withLock({ $0.wasCancelled }) { _ = other.withdraw(adoption, cancelling: true) }
-    if other.waits(for: self) {
+    if attachment != .due, other.waits(for: self) {
       _ = other.withdraw(adoption, cancelling: false)
       let error = PromiseError.resolvedWithItself(origin.identity)
       _ = fail(error, by: .adopted, reached: 0, &agenda)
