@@ -67,8 +67,6 @@ struct NeverStartedTests {
     }
     failing.fail(Failed())
     await called.passed()
-    await hot.promise.told()
-    await Promise.value(0).told()
     while log.count < 3, !Task.isCancelled { await Task.yield() }
     #expect(log.all.sorted() == ["any 1", "race 1", "when"])
     #expect(reports.all.isEmpty)
@@ -78,12 +76,17 @@ struct NeverStartedTests {
   @Test("the failure of a dropped combination is reported")
   func failure() async {
     let ends = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let told = Gate()
+      Diagnostics.shared = Diagnostics { diagnostic in
+        Diagnostics.standardError.report(diagnostic)
+        told.open()
+      }
       let hot = Deferred<Int>()
       let gone = Watched(
         Promise.race([hot.promise, Promise<Int> { 1 }]).fulfilled { _ in }.core)
       precondition(!gone.isGone)
       hot.fail(Failed())
-      while !gone.isGone { await Task.yield() }
+      await told.passed()
     }
     let text = String(decoding: ends?.standardErrorContent ?? [], as: UTF8.self)
     #expect(text.contains("\"race\" failed and nobody looked: Failed(number: 0)"))
@@ -94,6 +97,11 @@ struct NeverStartedTests {
   @Test("a dropped combination that the other promises leave unsettled is reported then")
   func leftUnsettled() async {
     let ends = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let told = Gate()
+      Diagnostics.shared = Diagnostics { diagnostic in
+        Diagnostics.standardError.report(diagnostic)
+        told.open()
+      }
       let hot = Deferred<Int>()
       let gone = {
         let all = when([hot.promise, Promise<Int> { 1 }])
@@ -102,7 +110,7 @@ struct NeverStartedTests {
       }()
       precondition(!gone.isGone)
       hot.fulfil(1)
-      while !gone.isGone { await Task.yield() }
+      await told.passed()
     }
     let text = String(decoding: ends?.standardErrorContent ?? [], as: UTF8.self)
     #expect(text.contains("was never started, and its handlers never run"))
