@@ -66,7 +66,7 @@ extension Core {
   fileprivate func deadlockReason() -> String? {
     let turn = Turn.current
     let running = turn?.runningReaction ?? Turn.onQueue.current
-    let isMain = MainQueue.isCurrent
+    let isMain = MainQueue.isUsed.load(ordering: .relaxed) && MainQueue.isCurrent
     guard running != nil || isMain else { return nil }
     let needsMain = "on the main thread, where something has to run first; wait on another thread"
     var seen: Set<ObjectIdentifier> = []

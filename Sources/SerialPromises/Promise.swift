@@ -32,8 +32,8 @@
 /// **Failures** travel down a chain until somebody deals with them. One that nobody ever looks at
 /// is reported, once, as ``Diagnostic/unhandledFailure(_:_:)``; a cancellation is not.
 ///
-/// **As a step.** A promise is a ``Promisable``: a manager that reaches it starts it and goes on
-/// when it is settled.
+/// **As a step.** A promise is a ``Promisable``. One that has not begun begins when the manager reaches
+/// it, however it is wanted before; the manager goes on when it is settled and its work has ended.
 ///
 /// Copies of a promise are the same promise. All members may be used from any thread and take
 /// constant time where nothing else is said; chains of any length, and combinations nested to any

@@ -14,8 +14,8 @@ import Dispatch
 /// from any thread, while a step runs, and from inside a handler.
 ///
 /// **Never two.** A step's handler does not start before the step before it is over: its handler
-/// has returned *and* its `then` has been called, from whichever thread. What a step wrote is
-/// visible to the next.
+/// has returned *and* its `then` has been called, from whichever thread. A step that is a promise is
+/// over when the promise is settled *and* its work has ended. What a step wrote is visible to the next.
 ///
 /// **Where handlers run.** Without `on:`, on the thread that made the step runnable: the one that
 /// added it to an idle manager, that called the previous step's `then`, or that resumed the
@@ -116,6 +116,9 @@ public final class PromiseManager: Sendable {
   }
 
   /// Adds a step of any type.
+  ///
+  /// A promise that has not begun begins in its turn, whatever else wants its value. Its step is over
+  /// when the promise is settled and its work has ended; see <doc:LifeOfAStep>.
   ///
   /// ```swift
   /// let page = Promise { try await load(url) }

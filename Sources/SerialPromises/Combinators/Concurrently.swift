@@ -30,7 +30,9 @@ public func when<Promises: Sequence, Value: Sendable>(
 ) -> Promise<[Value]> where Promises.Element == Promise<Value> {
   precondition(limit > 0, "at least 1 promise has to be at work at a time")
   let source = PromiseSource(promises, isolation)
-  return Promise(cold: Origin("when(concurrently:)", file, line)) { deferred in
+  let isOnMainQueue = MainQueue.is(isolation)
+  let origin = Origin("when(concurrently:)", file, line)
+  return Promise(cold: origin, isOnMainQueue: isOnMainQueue) { deferred in
     let pull = Pull(source, limit: limit, into: deferred)
     deferred.onCancel { pull.stop(cancelling: true) }
     // What is at work, so that a promise that waits for itself is found.

@@ -33,6 +33,7 @@ class Core: Reaction, @unchecked Sendable {
   init(_ traits: Traits, isDemanded: Bool, hasMaker: Bool = false) {
     self.traits = traits
     settlement = Settlement(isDemanded: isDemanded, hasMaker: hasMaker)
+    if traits.runsOnMainQueue { MainQueue.isUsed.store(true, ordering: .relaxed) }
   }
 
   /// The root of a chain.
@@ -54,21 +55,18 @@ class Core: Reaction, @unchecked Sendable {
   }
 
   deinit {
-    if settlement.phase == .pending { releaseReactions() }
+    if settlement.phase == .pending { reportIfNeverStarted() }
     guard !settlement.isLookedAt, let error = settlement.failure, !(error is CancellationError)
     else { return }
     origin.report(.unhandledFailure(origin.identity, error))
   }
 
-  /// A cold promise from which nothing was made goes away before its lifeline does.
-  private final func releaseReactions() {
-    let isNeverStarted =
-      settlement.recipe != nil && !settlement.wasGivenUp
-      && settlement.isAwaited(standsAlone: kind.standsAlone)
-    // A list instead of recursion: there may be many.
-    var reactions = settlement.dissolve().reactions
-    while reactions.popFirst() != nil {}
-    if isNeverStarted { origin.report(.neverStarted(origin.identity)) }
+  /// Reports a cold promise that goes away with handlers: before its lifeline, if nothing was made
+  /// from it.
+  private final func reportIfNeverStarted() {
+    guard settlement.recipe != nil, !settlement.wasGivenUp else { return }
+    guard settlement.isAwaited(standsAlone: kind.standsAlone) else { return }
+    origin.report(.neverStarted(origin.identity))
   }
 
   final var origin: Origin { traits.origin }
@@ -237,12 +235,13 @@ class Core: Reaction, @unchecked Sendable {
     guard let bound else { return false }
     other.demand(in: scopes)
     other.join(scopes)
-    other.attach(adoption, &agenda)
+    let attachment = other.withLock { $0.attach(adoption) }
+    other.follow(attachment, adoption, &agenda)
     // Cancelled in between, this promise found nothing to withdraw there.
     if withLock({ $0.wasCancelled }) {
       _ = other.withdraw(adoption, cancelling: true, for: scopes)
     }
-    if other.waits(for: self) {
+    if attachment != .due, other.waits(for: self) {
       _ = other.withdraw(adoption, cancelling: false)
       let error = PromiseError.resolvedWithItself(origin.identity)
       _ = fail(error, by: .adopted, reached: 0, &agenda)

@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 /// Knows the main queue.
 ///
@@ -9,6 +10,10 @@ enum MainQueue {
     DispatchQueue.main.setSpecific(key: key, value: true)
     return key
   }()
+
+  /// Whether the work of any promise has ever had to run there: most programs that block their main
+  /// thread have none, and need not look for it.
+  static let isUsed = Atomic(false)
 
   /// Whether the calling thread works for the main queue.
   static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }

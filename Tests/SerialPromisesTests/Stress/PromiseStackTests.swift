@@ -129,20 +129,6 @@ import Testing
     }
   }
 
-  // Fails if a list of reactions is released recursively.
-  @Test("letting go of a promise that was never started, with very many callbacks")
-  func letGoOfCallbacks() {
-    onSmallStack { count in
-      let gone = DispatchSemaphore(value: 0)
-      do {
-        let sentinel = Sentinel { gone.signal() }
-        let promise = Promise<Int>(diagnostics: .silent) { _, _ in }
-        for _ in 0..<count { promise.fulfilled { _ in sentinel.touch() } }
-      }
-      gone.wait()
-    }
-  }
-
   // Fails if progress that is passed on recurs.
   @Test("progress is passed through a long chain")
   func progress() {
