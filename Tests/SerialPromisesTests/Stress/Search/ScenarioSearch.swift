@@ -79,6 +79,7 @@ struct ScenarioSearch {
     lines += verdict.violations.map { "  \($0.kind.rawValue): \($0.text)" }
     if !settings.isCensus {
       let small = Shrinker(violation.kind, settings.patience).shrunk(scenario)
+      lines.append("of all operations: \(scenario)")
       lines.append("in \(small.size) of \(scenario.size) operations:")
       lines.append("\(small)")
       lines.append("latest events: \(scenario.describe(verdict.events.suffix(60)))")

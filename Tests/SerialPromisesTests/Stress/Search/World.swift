@@ -226,7 +226,7 @@ final class WorkPiece: Sendable {
   /// The time from the beginning of some work to its end, in which no other step may be at work.
   final class Visit: Sendable {
     private let work: WorkPiece
-    private let isOver = Atomic(false)
+    private let hasEnded = Locked(false)
 
     fileprivate init(_ work: WorkPiece) { self.work = work }
 
@@ -235,12 +235,16 @@ final class WorkPiece: Sendable {
     /// - Returns: Whether it had not been ended before.
     @discardableResult
     func leave() -> Bool {
-      guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return false }
-      let (isOver, isRefused) = work.standing
-      work.world.books.withLock {
-        $0.leave(work.piece, isOver: isOver, isRefused: isRefused)
+      // Noted under the lock: of two threads that end the work, the second may end the step next.
+      hasEnded.withLock { hasEnded in
+        guard !hasEnded else { return false }
+        hasEnded = true
+        let (isOver, isRefused) = work.standing
+        work.world.books.withLock {
+          $0.leave(work.piece, isOver: isOver, isRefused: isRefused)
+        }
+        return true
       }
-      return true
     }
   }
 
