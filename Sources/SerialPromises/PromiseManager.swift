@@ -231,7 +231,7 @@ public final class PromiseManager: Sendable {
     var token: Token?
     var clock = TurnClock()
     var turn = order.transition { order, consequences in
-      order.beginTurn(allowance: id == nil ? .max : 1)
+      if let id { order.beginTurn(only: id) } else { order.beginTurn(allowance: .max) }
       return order.begin(&consequences)
     }
     while true {
@@ -243,9 +243,8 @@ public final class PromiseManager: Sendable {
         clock.handlerBegins(now: Self.now)
         turn = resume(turn, &clock)
       case .again:
-        // The only one was canceled; what comes next is for others to run.
         turn = order.transition { order, consequences in
-          if let id, order.queue.first != id { order.allowance = 0 }
+          if let id { order.beginTurn(only: id) }
           return order.next(&consequences)
         }
       case .handOver:

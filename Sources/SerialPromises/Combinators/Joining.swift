@@ -101,8 +101,11 @@ extension PromiseManager {
   /// - Returns: What the promise comes to, or why its step did not run.
   private func addSerially<Value>(_ promise: Promise<Value>) -> Promise<Value> {
     let result = Core(origin: promise.core.origin)
-    // Listens without demanding, which is for the manager to do.
-    promise.core.attach(Adoption(target: result, share: ProgressShare()))
+    // Listens without demanding, which is for the manager to do. Hung on the promise, so that a cycle is
+    // found.
+    let adoption = Adoption(target: result, share: ProgressShare())
+    result.hang(on: Upstream(promise.core, adoption))
+    promise.core.attach(adoption)
     let handle = add(promise)
     result.onCancel { handle.cancel() }
     handle.observe { outcome in

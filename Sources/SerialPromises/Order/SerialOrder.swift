@@ -194,6 +194,12 @@ struct SerialOrder {
     self.allowance = allowance
   }
 
+  /// Has the claim's holder run this step, and no other, if it is the next one.
+  mutating func beginTurn(only id: Int) {
+    // It may have been canceled since the claim was taken: what is next then was added by others.
+    beginTurn(allowance: queue.isWaiting(id) ? 1 : 0)
+  }
+
   mutating func next(_ consequences: inout Consequences?) -> Turn {
     if let spent = skipCancelled() { return Turn(move: .again, spent: spent) }
     guard !isPaused, !queue.isEmpty else {

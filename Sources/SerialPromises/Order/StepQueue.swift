@@ -215,6 +215,14 @@ struct StepQueue {
     headSlots = segment.slots
   }
 
+  /// Whether a step waits. Takes time in proportion to the segments before its own.
+  func isWaiting(_ id: Int) -> Bool {
+    var segment = head
+    while let current = segment, id >= current.base + Segment.capacity { segment = current.next }
+    guard let segment, id >= segment.base else { return false }
+    return segment.slot(id).pointee.stage == .waiting
+  }
+
   mutating func popFirst() {
     first += 1
   }

@@ -41,6 +41,15 @@ import Testing
     #expect(await Self.isCycle(all.outcome.replacing("the promise at 0 failed: ", with: "")))
   }
 
+  // Fails, by the time limit, if a promise that waits in a manager is not followed.
+  @Test("a deferred resolved with a serial run of its own promise fails")
+  func serially() async {
+    let deferred = Deferred<[Int]>("d")
+    let all = PromiseManager().serially([deferred.promise.map { $0.count }])
+    all.relay(to: deferred)
+    #expect(await Self.isCycle(deferred.promise.outcome))
+  }
+
   // Fails, by the time limit, if the second is not found.
   @Test("two promises that are resolved with one another fail")
   func mutual() async {

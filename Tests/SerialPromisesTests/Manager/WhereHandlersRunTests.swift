@@ -220,6 +220,41 @@ struct WhereHandlersRunTests {
     #expect(log.all == [handler, handler, work, handler])
   }
 
+  // Fails if a task whose own step was canceled just then runs the step of another.
+  @Test(
+    "a turn for one step runs no other, also if that one has been canceled",
+    .shows(Managing.context), arguments: [false, true], [0, 63, 64])
+  func onlyOne(isCancelled: Bool, before: Int) {
+    let lock = Locked(SerialOrder())
+    var (order, consequences) = (SerialOrder(), Consequences?.none)
+    func add() -> (StepRecord, Int)? {
+      var work: Work? = Work { _ in }
+      guard
+        case .entered(let record, let id, _) = order.add(
+          &work, StepRecord(lock), lock: lock, owner: nil)
+      else { return nil }
+      return (record, id)
+    }
+    for _ in 0..<before {
+      _ = add()
+      order.beginTurn(allowance: 2)
+      while order.next(&consequences).move == .again {}
+      _ = order.handlerReturned(.called, &consequences)
+    }
+    guard let (record, id) = add(), add() != nil else { return #expect(Bool(false)) }
+    if isCancelled { _ = order.cancel(id, record, &consequences) }
+    var moves: [SerialOrder.Turn.Move] = []
+    repeat {
+      order.beginTurn(only: id)
+      let turn = order.next(&consequences)
+      moves.append(turn.move)
+      #expect(turn.move != .run || turn.id == id)
+    } while moves.last == .again
+    #expect(moves.last == (isCancelled ? .handOver : .run))
+    consequences?.perform()
+    while order.queue.removeSegment() != nil {}
+  }
+
   // Fails, without an end, if the end of a `run` calls handlers on a thread of the cooperative pool.
   @Test("handlers that block do not hold the threads that tasks run on", .shows(Managing.context))
   func blocking() async {
