@@ -215,7 +215,9 @@ struct StepQueue {
     headSlots = segment.slots
   }
 
-  /// Whether a step waits. Takes time in proportion to the segments before its own.
+  /// Whether a step waits.
+  ///
+  /// Takes time in proportion to the segments before its own.
   func isWaiting(_ id: Int) -> Bool {
     var segment = head
     while let current = segment, id >= current.base + Segment.capacity { segment = current.next }
