@@ -219,8 +219,8 @@ struct Books {
       if let lost = mandatory.first(where: { runs[$0] == 0 }) {
         report(.lost, "\(name(lost)) did not run, and \(end(of: step, outcome))")
       }
-    } else if !facts.mayBeCancelled[step], !plan.hasTimeLimit, !plan.isHot, let first = own.first,
-      own.allSatisfy({ runs[$0] == 0 })
+    } else if !facts.mayBeCancelled[step], !plan.hasTimeLimit, !plan.form.hasTimeLimit, !plan.isHot,
+      let first = own.first, own.allSatisfy({ runs[$0] == 0 })
     {
       report(.lost, "\(name(first)) did not run, and \(end(of: step, outcome))")
     }
@@ -233,5 +233,14 @@ struct Books {
   func name(_ piece: Int) -> String {
     let plan = scenario.pieces[piece]
     return "\(plan.kind) (piece \(piece), step \(plan.step))"
+  }
+}
+
+extension Form {
+  fileprivate var hasTimeLimit: Bool {
+    switch self {
+    case .promise(let plan, _), .member(let plan): plan.hasTimeLimit
+    case .closure, .run, .serially: false
+    }
   }
 }

@@ -163,6 +163,19 @@ indirect enum PromisePlan: Sendable {
   case combined(Combinator, [PromisePlan])
 }
 
+extension PromisePlan {
+  /// Whether a time limit in it may end before any work begins.
+  var hasTimeLimit: Bool {
+    switch self {
+    case .task, .asynchronous, .hot: false
+    case .link(_, .timeout): true
+    case .link(let source, .flat(_, let inner)): source.hasTimeLimit || inner.hasTimeLimit
+    case .link(let source, _): source.hasTimeLimit
+    case .combined(_, let members): members.contains(where: \.hasTimeLimit)
+    }
+  }
+}
+
 /// How a promise is made from another.
 enum LinkPlan: Sendable {
   enum Place: String, CaseIterable, Sendable { case here, queue, asynchronous }
