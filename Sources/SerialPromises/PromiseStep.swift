@@ -1,6 +1,12 @@
 // Where a promise and a manager meet: a turn is kept, a cancellation is the same on both sides, and a
 // step is over when the work of its promise is.
 
+import Synchronization
+
+/// Whether a promise has ever waited for its turn: most programs that block on long chains have none, and
+/// need not look for it.
+private let hasReservations = Atomic(false)
+
 extension PromiseManager {
   /// Adds a promise as a step.
   ///
@@ -13,6 +19,7 @@ extension PromiseManager {
     _ promise: AnyPromise, _ handler: @escaping Promisable.Handler, name: String?
   ) -> StepHandle {
     let place = StepPlace(order)
+    hasReservations.store(true, ordering: .relaxed)
     // Listed first: a promise that is canceled from now on finds the step, if it is there.
     promise.core.attach(place)
     let record = StepRecord(order, name: name)
@@ -80,6 +87,7 @@ extension Core {
   /// - Parameter runningStep: The step of a manager, if it runs, in which the caller is.
   /// - Returns: That step; nil if there is none.
   func deadlock(_ runningStep: (Locked<SerialOrder>) -> StepIdentity?) -> StepIdentity? {
+    guard hasReservations.load(ordering: .relaxed) else { return nil }
     var seen: Set<ObjectIdentifier> = []
     var frontier = [self]
     while let core = frontier.popLast() {

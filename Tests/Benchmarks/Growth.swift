@@ -43,6 +43,7 @@ struct Growth {
             manager.pause()
             manager.add(n, counting: tally)
             manager.resume()
+            try? manager.waitUntilIdle()
             precondition(tally.count == n)
           }
         },

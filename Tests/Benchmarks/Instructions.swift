@@ -17,6 +17,7 @@ enum Instructions {
         manager.pause()
         manager.add(count, counting: tally)
         manager.resume()
+        try? manager.waitUntilIdle()
         precondition(tally.count == count)
       case .link: passThroughChain(count)
       }

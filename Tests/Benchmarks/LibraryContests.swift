@@ -24,6 +24,7 @@ private func steps(_ n: Int, heldBack: Bool) -> Contest {
           if heldBack { manager.pause() }
           manager.add(n, counting: tally)
           if heldBack { manager.resume() }
+          try? manager.waitUntilIdle()
           precondition(tally.count == n)
         } / Double(n)
       },
