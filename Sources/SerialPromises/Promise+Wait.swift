@@ -33,7 +33,8 @@ extension Promise {
     if let deadlock { throw PromiseError.selfWait(deadlock) }
     // With a timeout, it ends.
     if timeout == nil, let reason = core.deadlockReason() {
-      preconditionFailure("\(core.origin.identity) was waited for \(reason)")
+      // Not `preconditionFailure`, whose message a release build leaves out.
+      fatalError("\(core.origin.identity) was waited for \(reason)")
     }
     // What waits for this thread may be what settles the promise.
     Turn.current?.handOver()
@@ -73,6 +74,9 @@ extension Core {
     var frontier = [self]
     while let core = frontier.popLast() {
       guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
+      if isMain, core.withLock({ $0.turns }).contains(where: { $0.withLock { $0.usesMainQueue } }) {
+        return needsMain
+      }
       switch core.sources {
       case nil:
         // Asked last: what is settled needs nothing.

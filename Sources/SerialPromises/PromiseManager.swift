@@ -57,7 +57,10 @@ public final class PromiseManager: Sendable {
     capacity: Int? = nil, diagnostics: Diagnostics? = nil
   ) {
     precondition(capacity.map { $0 > 0 } ?? true, "a capacity is at least 1")
-    order = Locked(SerialOrder(policy: policy, capacity: capacity, diagnostics: diagnostics))
+    var order = SerialOrder(policy: policy, capacity: capacity, diagnostics: diagnostics)
+    order.usesMainQueue = MainQueue.is(queue)
+    if order.usesMainQueue { MainQueue.isUsed.store(true, ordering: .relaxed) }
+    self.order = Locked(order)
     self.queue = queue
     self.diagnostics = diagnostics
     host = nil
@@ -66,8 +69,11 @@ public final class PromiseManager: Sendable {
   /// Makes a manager whose handlers are those of a step of another manager: they run where its
   /// handlers do, and none begins when the step is over.
   init(within host: Then) {
-    let diagnostics = host.token.lock.withLock { $0.diagnostics }
-    order = Locked(SerialOrder(diagnostics: diagnostics))
+    let outer = host.token.lock
+    let (diagnostics, turn) = outer.withLock { ($0.diagnostics, $0.hostTurn ?? outer) }
+    var order = SerialOrder(diagnostics: diagnostics)
+    order.hostTurn = turn
+    self.order = Locked(order)
     queue = nil
     self.diagnostics = diagnostics
     self.host = host

@@ -24,6 +24,14 @@ extension PromiseManager {
     promise.core.attach(place)
     let record = StepRecord(order, name: name)
     record.whenCancelled = { promise.core.leaveQueue(place) }
+    // A step may end before it begins its promise: during a delay, for instance.
+    record.observers = [
+      { _ in
+        if promise.core.withLock({ !$0.isDemanded && $0.phase == .pending }) {
+          promise.core.leaveQueue(place)
+        }
+      }
+    ]
     var work: Work? = Work(call: handler)
     let admission = order.transition { order, _ in
       let admission = order.add(&work, record, lock: self.order, owner: self)
@@ -31,7 +39,7 @@ extension PromiseManager {
       return admission
     }
     if case .entered(let record, let id, _) = admission {
-      promise.core.withLock { $0.reserve(for: order) }
+      promise.core.reserve(for: order)
       // Canceled before the step had a place, it found none.
       if promise.core.withLock({ $0.isCancellation }) {
         StepHandle(record, id: id).cancel()
@@ -72,6 +80,13 @@ extension Core {
       // need not be waiting for it.
       RunningStep.$current.withValue(then.runningStep(in: nil)) { demand(in: [work]) }
     }
+  }
+
+  /// Has the promise begin in the manager's turn, unless it has begun.
+  fileprivate func reserve(for turn: Locked<SerialOrder>) {
+    guard withLock({ $0.reserve(for: turn) }) else { return }
+    // What it is made from may be settled before: its handler waits as well.
+    (self as? Link)?.keepsTurn.store(true, ordering: .releasing)
   }
 
   /// The step was canceled while it waited: the work never begins.
@@ -141,7 +156,8 @@ private final class StepWork: WorkScope, @unchecked Sendable {
 
   init(_ then: Then) {
     self.then = then
-    super.init(turn: then.token.lock)
+    let lock = then.token.lock
+    super.init(turn: lock.withLock { $0.hostTurn } ?? lock)
   }
 
   deinit {

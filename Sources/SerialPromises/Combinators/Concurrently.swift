@@ -174,7 +174,10 @@ private final class Pull<Value: Sendable>: @unchecked Sendable {
     // The one that stopped could take back only what was attached, and cancel only what had begun.
     guard let stopped = state.withLock({ $0.stopped }) else { return }
     _ = promise.core.withdraw(reaction, cancelling: false)
-    promise.core.disown(cancelling: stopped.cancelling)
+    // As with a promise that a handler made: the work is joined, because nothing else would wait for it.
+    let scopes = stopped.cancelling ? scopes : []
+    promise.core.join(scopes)
+    promise.core.disown(cancelling: stopped.cancelling, for: scopes)
   }
 
   /// Pulls no more, and waits for none of those at work.

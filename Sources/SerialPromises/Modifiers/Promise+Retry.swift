@@ -4,6 +4,8 @@ extension Promise {
   /// What is cold begins again, from its tasks on; a promise whose work had begun when this was
   /// called cannot, which is reported as ``Diagnostic/cannotRetry(_:)``, and is tried once.
   ///
+  /// Takes time in proportion to the links from which it begins again.
+  ///
   /// ```swift
   /// let page = Promise { try await load(url) }
   ///   .then { data in try parse(data) }

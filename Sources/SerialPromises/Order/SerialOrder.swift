@@ -108,6 +108,12 @@ struct SerialOrder {
   /// Told how far the running step has come.
   var onProgress: (@Sendable (Double) -> Void)?
 
+  /// Whether handlers run on the main queue.
+  var usesMainQueue = false
+
+  /// The manager in whose step this one runs, if it does: what begins here begins in that one's turn.
+  var hostTurn: Locked<SerialOrder>?
+
   var backpressure: Backpressure
   var idleWaiters = IdleWaiters()
   var feed: EventFeed?

@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 /// What a link of a chain counts in its progress.
 @usableFromInline
@@ -24,9 +25,18 @@ enum LinkKind: UInt8, Sendable {
 class Link: Core, @unchecked Sendable {
   // Sendable as its superclass is; what its subclasses change is told there.
 
+  /// Whether a manager may have reserved this; looked at under the lock only if so.
+  let keepsTurn = Atomic(false)
+
   // With a queue too: sent there by two threads, handlers would get there in any order.
   override var isImmediate: Bool { false }
   override var target: Core? { self }
+
+  /// Whether the handler has to wait for the turn of a manager, although the source is settled.
+  final func waitsForTurn(_ source: Core) -> Bool {
+    guard keepsTurn.load(ordering: .acquiring) else { return false }
+    return withLock { $0.park(at: source) }
+  }
 
   override var share: ProgressShare {
     switch kind {
@@ -90,7 +100,7 @@ class HandlerLink: Link, @unchecked Sendable {
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     // Taken out: a promise must not keep what its handler holds any longer than it needs it.
-    guard let handler = handler.take() else { return }
+    guard !waitsForTurn(source), let handler = handler.take() else { return }
     let outcome = source.settledOutcome
     settle(after: source, outcome, &agenda, handler)
   }
@@ -127,7 +137,7 @@ final class QueueLink: HandlerLink, @unchecked Sendable {
   override var blockedQueue: DispatchQueue? { queue }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    guard let handler = handler.take() else { return }
+    guard !waitsForTurn(source), let handler = handler.take() else { return }
     let outcome = source.settledOutcome
     queue.async {
       Turn.onQueue.with(self) {
@@ -159,7 +169,7 @@ final class TaskLink: Link, @unchecked Sendable {
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    guard let handler = handler.take() else { return }
+    guard !waitsForTurn(source), let handler = handler.take() else { return }
     let outcome = source.settledOutcome
     Task.startingHere { [self] in
       await withUnsafeCurrentTask { current in

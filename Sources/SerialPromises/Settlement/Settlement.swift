@@ -160,24 +160,50 @@ struct Settlement {
   ///   promise waits for its turn in a manager and these scopes are not that manager's.
   mutating func demand(
     in scopes: [WorkScope] = []
-  ) -> (upstream: Upstream?, recipe: (any Recipe)?, spent: [Locked<SerialOrder>])? {
-    guard !isDemanded, isTurn(of: scopes) else { return nil }
+  ) -> Demand? {
+    guard !isDemanded else { return nil }
+    guard isTurn(of: scopes) else { return nil }
     isDemanded = true
-    let (recipe, spent) = (extras?.recipe, turns)
+    let (recipe, spent, parkedAt) = (extras?.recipe, turns, extras?.parkedAt)
     extras?.recipe = nil
     extras?.turns = []
+    extras?.parkedAt = nil
     // With the recipe: canceled from now on, the promise still has work that is about to begin.
     if recipe?.settles == true { hasMaker = true }
     join(scopes)
-    return (upstream, recipe, spent)
+    return Demand(upstream: upstream, recipe: recipe, parkedAt: parkedAt, spent: spent)
+  }
+
+  /// What a demand leads to.
+  struct Demand {
+    /// What has to be demanded, too.
+    let upstream: Upstream?
+    /// What to start.
+    let recipe: (any Recipe)?
+    /// The settled promise that the handler has to be called for.
+    let parkedAt: Core?
+    /// To be released.
+    let spent: [Locked<SerialOrder>]
   }
 
   // MARK: Managers
 
   /// A manager has taken the promise as a step: until the turn comes, no demand begins it.
-  mutating func reserve(for turn: Locked<SerialOrder>) {
-    guard !isDemanded, phase == .pending else { return }
+  ///
+  /// - Returns: Whether it has not begun.
+  mutating func reserve(for turn: Locked<SerialOrder>) -> Bool {
+    guard !isDemanded, phase == .pending else { return false }
     neededExtras.turns.append(turn)
+    return true
+  }
+
+  /// The source is settled: keeps the handler from running before its turn.
+  ///
+  /// - Returns: Whether the promise waits for a turn; if not, the handler runs.
+  mutating func park(at source: Core) -> Bool {
+    guard !isDemanded, phase == .pending, let extras, !extras.turns.isEmpty else { return false }
+    extras.parkedAt = source
+    return true
   }
 
   /// The managers whose turn the promise waits for.
@@ -266,14 +292,16 @@ struct Settlement {
   ///   cancelled: it is settled, or it is a root whose owner registered no handler.
   mutating func beginCancel(
     for scopes: [WorkScope] = []
-  ) -> (handlers: [@Sendable () -> Void], upstream: Upstream?, scopes: [WorkScope])? {
+  ) -> (
+    handlers: [@Sendable () -> Void], upstream: Upstream?, scopes: [WorkScope], isParked: Bool
+  )? {
     guard phase == .pending else { return nil }
     let handlers = extras?.cancelHandlers ?? []
     guard upstream != nil || extras?.recipe != nil || !handlers.isEmpty else { return nil }
     phase = .cancelling
     wasCancelled = true
     join(scopes)
-    return (handlers, upstream, self.scopes)
+    return (handlers, upstream, self.scopes, extras?.parkedAt != nil)
   }
 
   /// The cancel handlers have run: those who wait are told.
@@ -424,6 +452,8 @@ final class Extras {
   var deliveries = ReactionList()
   /// The managers whose turn this waits for before it begins.
   var turns: [Locked<SerialOrder>] = []
+  /// What is settled, and whose reaction waits for that turn.
+  var parkedAt: Core?
   /// What the work is done for.
   var scopes: [WorkScope] = []
 

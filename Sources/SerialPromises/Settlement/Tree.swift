@@ -9,16 +9,28 @@ extension Core {
   /// - Parameter scopes: What the work is done for, from its beginning to its end.
   func demand(in scopes: [WorkScope] = []) {
     var recipes: [(any Recipe, Core)] = []
+    var parked: [(Core, Core)] = []
     var frontier = [self]
+    // Kept, or another could take the place of one that goes away.
+    var passed: [ObjectIdentifier: Core] = [:]
     while let core = frontier.popLast() {
-      guard let found = core.withLock({ $0.demand(in: scopes) }) else { continue }
+      guard let found = core.withLock({ $0.demand(in: scopes) }) else {
+        // Wanted before; but what it waits for may wait for this very turn.
+        if !scopes.isEmpty, passed.updateValue(core, forKey: ObjectIdentifier(core)) == nil {
+          core.withLock { $0.isDemanded ? $0.upstream : nil }?.sources(of: core)
+            .forEach { source, _ in frontier.append(source) }
+        }
+        continue
+      }
       if let recipe = found.recipe { recipes.append((recipe, core)) }
+      if let source = found.parkedAt { parked.append((source, core)) }
       var sources: [Core] = []
       found.upstream?.sources(of: core).forEach { source, _ in sources.append(source) }
       // The last is looked at first.
       frontier.append(contentsOf: sources.reversed())
     }
     for (recipe, core) in recipes { recipe.start(core) }
+    for (source, core) in parked { source.attach(core) }
   }
 
   /// A handler made this promise, and what it is made from, for these: the work has begun already.
@@ -30,7 +42,8 @@ extension Core {
     while let core = next {
       let upstream = core.withLock { settlement -> Upstream? in
         // What is cold begins when its own turn comes.
-        guard settlement.isDemanded, settlement.scopes.first !== scopes.first else { return nil }
+        guard settlement.isDemanded, !settlement.scopes.contains(where: { $0 === scopes.first })
+        else { return nil }
         settlement.join(scopes)
         return settlement.upstream
       }
@@ -114,6 +127,7 @@ extension Core {
     while let (core, scopes) = frontier.popLast() {
       guard let begun = core.withLock({ $0.beginCancel(for: scopes) }) else { continue }
       cancelled.append(core)
+      if begun.isParked { withdrawn.append(core) }
       handlers += begun.handlers
       begun.upstream?.sources(of: core).forEach { source, reaction in
         let (wasThere, isUnwanted) = source.withLock { $0.withdraw(reaction) }

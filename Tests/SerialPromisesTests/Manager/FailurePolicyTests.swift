@@ -14,7 +14,7 @@ struct FailurePolicyTests {
       manager.add { then in then() },
       manager.add { then in then(Failed(number: 4)) },
     ]
-    manager.resume()
+    manager.resumeAndWait()
     return (manager, handles)
   }
 
@@ -41,11 +41,11 @@ struct FailurePolicyTests {
     #expect(manager.isPaused)
     #expect(manager.waitingCount == 2)
     #expect(manager.failure as? Failed == Failed(number: 2))
-    manager.resume()
+    manager.resumeAndWait()
     #expect(text(handles[2].state) == "succeeded")
     #expect(manager.isPaused)
     #expect(manager.failure as? Failed == Failed(number: 4))
-    manager.resume()
+    manager.resumeAndWait()
     #expect(!manager.isPaused)
     #expect(manager.failure == nil)
   }

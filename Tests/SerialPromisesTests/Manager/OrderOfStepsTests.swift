@@ -17,7 +17,7 @@ struct OrderOfStepsTests {
       }
     }
     #expect(log.count == 0)
-    manager.resume()
+    manager.resumeAndWait()
     #expect(log.all == Array(1...200))
   }
 
@@ -39,7 +39,7 @@ struct OrderOfStepsTests {
       log.append("second")
       then()
     }
-    manager.resume()
+    manager.resumeAndWait()
     #expect(log.all == ["first", "second", "added"])
   }
 

@@ -106,6 +106,97 @@ struct PromiseTurnTests {
     #expect(log.all == ["source", "chain"])
   }
 
+  // Fails, without an end, if a demand in the turn stops at what was wanted before.
+  @Test(
+    "a chain whose link is wanted begins its source in its turn, although that waits behind it",
+    .shows(Managing.turns))
+  func wantedLink() async {
+    let (manager, log) = (PromiseManager(), Log<String>())
+    manager.pause()
+    let source = Promise<Int> {
+      log.append("source")
+      return 1
+    }
+    let link = source.map { $0 + 1 }
+    let chain = manager.add(link.map { $0 + 1 })
+    let handle = manager.add(source)
+    link.start()
+    manager.resume()
+    #expect(text(await chain.outcome) == "succeeded")
+    #expect(text(await handle.outcome) == "succeeded")
+    #expect(log.all == ["source"])
+  }
+
+  // Fails if a handler runs when its source is settled, although its promise waits for its turn.
+  @Test(
+    "chains made from one promise run their handlers each in its own turn", .shows(Managing.turns),
+    arguments: [false, true])
+  func siblings(isStartedElsewhere: Bool) async {
+    let (manager, log, taken) = (PromiseManager(), Log<String>(), Taken())
+    manager.add(taken.handler)
+    let source = Promise<Int> { 1 }
+    let work = { @Sendable (name: String, number: Int) in
+      log.append("\(name) begins")
+      for _ in 0..<20 { await Task.yield() }
+      log.append("\(name) ends")
+      return number
+    }
+    manager.add(source.then { number async in await work("a", number) })
+    manager.add(
+      source.map { number in
+        log.append("b")
+        return number
+      })
+    let cancelled = source.finally { log.append("cleaned up") }
+    let handle = manager.add(cancelled)
+    manager.add(source.then { number async in await work("c", number) })
+    if isStartedElsewhere {
+      source.start()
+      await source.told()
+      await Promise.value(0).told()
+      #expect(log.all.isEmpty)
+    }
+    taken.call()
+    handle.cancel()
+    await manager.idle()
+    await cancelled.told()
+    let order = log.all.filter { $0 != "cleaned up" }
+    #expect(order == ["a begins", "a ends", "b", "c begins", "c ends"])
+    #expect(log.all.filter { $0 == "cleaned up" }.count == 1)
+  }
+
+  // Fails, without an end, if an attempt is taken for another manager's turn.
+  @Test("a promise that is retried, delayed or limited as a step begins in its turn")
+  func modifiers() async {
+    func step(_ promise: some Promisable, _ kind: Int) -> Step {
+      switch kind {
+      case 0: promise.retry(1)
+      case 1: promise.retry(1).retry(1)
+      case 2: promise.delay(.milliseconds(1)).retry(1)
+      default: promise.retry(1).timeout(.seconds(3600), waitsForThen: true)
+      }
+    }
+    for kind in 0...3 {
+      let manager = PromiseManager()
+      let promise = Promise<Int> { 1 }
+      #expect(text(await manager.add(step(promise, kind)).outcome) == "succeeded")
+      #expect(text(promise.state) == "1")
+    }
+  }
+
+  // Fails, without an end, if a step that ends before it begins its promise leaves that waiting.
+  @Test("a promise whose step is canceled during its delay fails as canceled")
+  func cancelledDelay() async {
+    let (manager, clock) = (PromiseManager(), ManualClock())
+    func delayed(_ promise: some Promisable) -> Step { promise.delay(.seconds(1), clock: clock) }
+    let promise = Promise<Int> { 1 }
+    let handle = manager.add(delayed(promise))
+    await clock.somebodySleeps()
+    handle.cancel()
+    #expect(text(await handle.outcome) == "cancelled")
+    #expect(await promise.outcome == "failed CancellationError()")
+  }
+
   // Fails if the promise belongs to the turn that it was given first, and not to the first that comes.
   @Test("a promise in two managers begins in whichever turn comes first", .shows(Managing.turns))
   func twoManagers() async {

@@ -29,7 +29,7 @@ struct RetentionTests {
     }
     manager.pause()
     for _ in 1...100 { manager.add { then in then(errors.make()) } }
-    manager.resume()
+    manager.resumeAndWait()
     #expect(errors.count == 0)
   }
 
@@ -43,7 +43,7 @@ struct RetentionTests {
       let handle = manager.add { then in then(errors.make()) }
       if number % 64 == 0 { kept.append(handle) }
     }
-    manager.resume()
+    manager.resumeAndWait()
     #expect(errors.count == 16)
     #expect(kept.allSatisfy { text($0.state).hasPrefix("failed") })
     kept.removeLast()
@@ -98,7 +98,7 @@ struct RetentionTests {
       let manager = PromiseManager()
       for number in 0..<300 {
         if number % 50 == 10 { manager.pause() }
-        if number % 50 == 30 { manager.resume() }
+        if number % 50 == 30 { manager.resumeAndWait() }
         let handle = manager.add { then in then(number % 3 == 0 ? Failed(number: number) : nil) }
         if number % 7 == 0 { handle.cancel() }
         if number % stride == 0 { handles.append((number, handle)) }
@@ -174,7 +174,7 @@ struct RetentionTests {
         then()
       }
     }
-    manager.resume()
+    manager.resumeAndWait()
     #expect(log.all == Array(1...100))
     #expect(segmentCount <= 2)
   }
@@ -203,7 +203,7 @@ struct RetentionTests {
     // From the first one that is parked on, in its own segment and in those that follow.
     for handle in handles where handle.id < 300 { handle.cancel() }
     #expect(admitted.all.isEmpty)
-    manager.resume()
+    manager.resumeAndWait()
     #expect(admitted.all == Array(300...400))
     #expect(manager.waitingCount == 0 && manager.progress == 1)
   }
@@ -229,13 +229,13 @@ struct RetentionTests {
       for handle in handles[from...].prefix(200).shuffled(using: &random) { handle.cancel() }
       if Bool.random(using: &random) {
         expected += handles.indices.filter { text(handles[$0].state) == "waiting" }
-        manager.resume()
+        manager.resumeAndWait()
         manager.pause()
         #expect(log.all == expected)
       }
     }
     expected += handles.indices.filter { text(handles[$0].state) == "waiting" }
-    manager.resume()
+    manager.resumeAndWait()
     #expect(log.all == expected)
     #expect(segmentCount <= 2)
   }

@@ -41,7 +41,8 @@ struct WhereHandlersRunTests {
   func resumer() {
     let (manager, log, resumer) = (PromiseManager(), Log<UInt>(), Log<UInt>())
     manager.pause()
-    for _ in 1...3 {
+    // Two: a third may come after the few milliseconds, if this thread is held up.
+    for _ in 1...2 {
       manager.add { then in
         log.append(currentThread())
         then()
@@ -51,7 +52,7 @@ struct WhereHandlersRunTests {
       resumer.append(currentThread())
       manager.resume()
     }
-    #expect(log.all == Array(repeating: resumer.last ?? 0, count: 3))
+    #expect(log.all == Array(repeating: resumer.last ?? 0, count: 2))
   }
 
   // Fails if a turn begins outside the queue: on adding, on `then`, or when a turn hands over.

@@ -108,7 +108,7 @@ struct SettlementUnderTest {
       return text(now > before ? .risen(to: now) : .unchanged, consequences)
     case .listen: return listen()
     case .reserve(let manager):
-      settlement.reserve(for: managers[manager])
+      _ = settlement.reserve(for: managers[manager])
       return ""
     case .demandIn(let manager):
       guard let found = settlement.demand(in: [scopes[manager]]) else { return "known" }

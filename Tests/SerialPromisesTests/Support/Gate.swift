@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 
 @testable import SerialPromises
 
@@ -129,5 +130,16 @@ func text(_ state: StepHandle.State) -> String {
   case .waiting: "waiting"
   case .running: "running"
   case .over(let outcome): text(outcome)
+  }
+}
+
+extension PromiseManager {
+  /// Resumes the manager and waits until nothing can run, for steps that call `then` at once.
+  ///
+  /// A turn may end by time, and the rest run on another thread. Yields, because nothing is notified of a
+  /// queue that comes to rest while steps wait in it.
+  func resumeAndWait() {
+    resume()
+    while order.withLock({ $0.phase != .resting }) { sched_yield() }
   }
 }
