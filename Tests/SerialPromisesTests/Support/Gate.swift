@@ -137,9 +137,12 @@ extension PromiseManager {
   /// Resumes the manager and waits until nothing can run, for steps that call `then` at once.
   ///
   /// A turn may end by time, and the rest run on another thread. Yields, because nothing is notified of a
-  /// queue that comes to rest while steps wait in it.
+  /// queue that comes to rest while steps wait in it; on a thread of its own, because one of the pool that
+  /// is busy, and not blocked, gets no other in its place.
   func resumeAndWait() {
-    resume()
-    while order.withLock({ $0.phase != .resting }) { sched_yield() }
+    onThread { [self] in
+      resume()
+      while order.withLock({ $0.phase != .resting }) { sched_yield() }
+    }
   }
 }
