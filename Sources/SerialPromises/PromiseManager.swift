@@ -200,7 +200,9 @@ public final class PromiseManager: Sendable {
     case .called(let id): drain(only: id)
     case .added(let id) where RunningStep.current == nil: drain(only: id)
     case .resumed where RunningStep.current == nil: drain()
-    case .added, .resumed, .ended: continueElsewhere()
+    case .added, .resumed, .ended:
+      // Runs none. Where nothing waits, as after most calls of `run`, there is nothing to do elsewhere.
+      drain(only: SerialOrder.noStep)
     }
   }
 

@@ -8,6 +8,8 @@ enum Instructions {
   enum Work: String, CaseIterable {
     case step = "a step, added and run"
     case link = "a link, made and passed"
+    case run = "a run, awaited"
+    case task = "a continuation in a task"
 
     func run(_ count: Int) {
       switch self {
@@ -20,6 +22,10 @@ enum Instructions {
         try? manager.waitUntilIdle()
         precondition(tally.count == count)
       case .link: passThroughChain(count)
+      case .run:
+        let manager = PromiseManager()
+        waiting { for number in 0..<count { _ = try? await manager.run { number } } }
+      case .task: waiting { await continueInTasks(count) }
       }
     }
   }

@@ -85,6 +85,15 @@ private func awaitingOthers(_ n: Int) -> Contest {
     ], against: "checked continuation")
 }
 
+/// The least that asynchronous work whose value is awaited can cost.
+func continueInTasks(_ n: Int) async {
+  for number in 0..<n {
+    _ = await Task {
+      await withCheckedContinuation { $0.resume(returning: number) }
+    }.value
+  }
+}
+
 /// A task has asynchronous work done when it is its turn.
 private func running(_ n: Int) -> Contest {
   Contest(
@@ -92,13 +101,7 @@ private func running(_ n: Int) -> Contest {
     subjects: [
       Subject(name: "continuation in a task") {
         nanoseconds {
-          waiting {
-            for number in 0..<n {
-              _ = await Task {
-                await withCheckedContinuation { $0.resume(returning: number) }
-              }.value
-            }
-          }
+          waiting { await continueInTasks(n) }
         } / Double(n)
       },
       Subject(name: "PromiseManager") {

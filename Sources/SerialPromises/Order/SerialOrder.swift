@@ -200,6 +200,9 @@ struct SerialOrder {
     self.allowance = allowance
   }
 
+  /// A number that no step has.
+  static let noStep = 0
+
   /// Has the claim's holder run this step, and no other, if it is the next one.
   mutating func beginTurn(only id: Int) {
     // It may have been canceled since the claim was taken: what is next then was added by others.
