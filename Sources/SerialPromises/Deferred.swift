@@ -5,7 +5,7 @@
 /// ```swift
 /// func answer() -> Promise<Int> {
 ///   let deferred = Deferred<Int>()
-///   ask { answer in deferred.fulfil(answer) }
+///   ask { answer in deferred.fulfill(answer) }
 ///   return deferred.promise
 /// }
 /// ```
@@ -22,18 +22,18 @@ public final class Deferred<Value: Sendable>: Sendable {
   ///
   /// ```swift
   /// let deferred = Deferred<Int>("answer")
-  /// ask { answer in deferred.fulfil(answer) }
+  /// ask { answer in deferred.fulfill(answer) }
   /// let answer = try await deferred.promise.value
   /// ```
   ///
   /// - Parameters:
   ///   - name: What the promise is called in errors and diagnostics.
   ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
-  ///     ``Diagnostics/shared``.
+  ///     ``DiagnosticHandler/shared``.
   ///   - file: Where the promise is made, for diagnostics.
   ///   - line: Where the promise is made, for diagnostics.
   public convenience init(
-    _ name: String? = nil, diagnostics: Diagnostics? = nil,
+    _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
     file: StaticString = #fileID, line: UInt = #line
   ) {
     self.init(settling: Core(origin: Origin(name, file, line, diagnostics), hasMaker: true))
@@ -52,31 +52,31 @@ public final class Deferred<Value: Sendable>: Sendable {
   ///
   /// ```swift
   /// let deferred = Deferred<Int>("answer")
-  /// ask { answer in deferred.fulfil(answer) }
+  /// ask { answer in deferred.fulfill(answer) }
   /// let answer = try await deferred.promise.value
   /// ```
   public var promise: Promise<Value> { Promise(hot: core) }
 
-  /// Fulfils the promise; if it is settled already, that is reported and nothing changes.
+  /// Fulfills the promise; if it is settled already, that is reported and nothing changes.
   ///
   /// A promise that was cancelled is left as it is without a report: its owner may not know yet.
   ///
   /// ```swift
   /// let deferred = Deferred<Int>("answer")
-  /// ask { answer in deferred.fulfil(answer) }
+  /// ask { answer in deferred.fulfill(answer) }
   /// let answer = try await deferred.promise.value
   /// ```
   ///
   /// - Parameter value: The promise's value.
-  public func fulfil(_ value: Value) {
-    if !tryFulfil(value) { reportLate() }
+  public func fulfill(_ value: Value) {
+    if !tryFulfill(value) { reportLate() }
   }
 
   /// Fails the promise; if it is settled already, that is reported and nothing changes.
   ///
   /// ```swift
   /// fetchName { name, error in
-  ///   if let name { deferred.fulfil(name) } else { deferred.fail(error ?? Missing()) }
+  ///   if let name { deferred.fulfill(name) } else { deferred.fail(error ?? Missing()) }
   /// }
   /// ```
   ///
@@ -85,16 +85,16 @@ public final class Deferred<Value: Sendable>: Sendable {
     if !tryFail(error) { reportLate() }
   }
 
-  /// Fulfils the promise unless it is settled already.
+  /// Fulfills the promise unless it is settled already.
   ///
   /// ```swift
-  /// if !deferred.tryFulfil(43) { show("somebody was first") }
+  /// if !deferred.tryFulfill(43) { show("somebody was first") }
   /// ```
   ///
   /// - Parameter value: The promise's value.
   /// - Returns: Whether this settled it.
   @discardableResult
-  public func tryFulfil(_ value: Value) -> Bool {
+  public func tryFulfill(_ value: Value) -> Bool {
     core.settle(.value(value), by: .owner)
   }
 

@@ -43,7 +43,7 @@ extension Promise {
 
   /// Calls back with the progress, each time that it rises.
   ///
-  /// What was reached before is told first, if it is above 0. Before the fulfilment handlers are
+  /// What was reached before is told first, if it is above 0. Before the fulfillment handlers are
   /// called, the progress is 1; a promise that fails stays where it was.
   ///
   /// An event takes time in proportion to the links between the promise and the one that is at

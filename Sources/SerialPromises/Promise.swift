@@ -71,13 +71,13 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// - Parameters:
   ///   - name: What the promise is called in errors and diagnostics.
   ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
-  ///     ``Diagnostics/shared``.
+  ///     ``DiagnosticHandler/shared``.
   ///   - file: Where the promise is made, for diagnostics.
   ///   - line: Where the promise is made, for diagnostics.
   ///   - task: Starts the work, and has `resolve` called with the value, or `reject` with the
   ///     error. The first call counts; a later one is reported. Throwing rejects.
   public init(
-    _ name: String? = nil, diagnostics: Diagnostics? = nil,
+    _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
     file: StaticString = #fileID, line: UInt = #line,
     _ task:
       @escaping @Sendable (
@@ -86,7 +86,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
       ) throws -> Void
   ) {
     self.init(name, diagnostics: diagnostics, file: file, line: line) { deferred in
-      try task({ deferred.fulfil($0) }, { deferred.fail($0) })
+      try task({ deferred.fulfill($0) }, { deferred.fail($0) })
     }
   }
 
@@ -98,19 +98,19 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// let file = Promise<String> { deferred in
   ///   let download = Download(url) { deferred.progress($0) }
   ///   deferred.onCancel { download.stop() }
-  ///   download.start { data in deferred.fulfil(data) }
+  ///   download.start { data in deferred.fulfill(data) }
   /// }
   /// ```
   ///
   /// - Parameters:
   ///   - name: What the promise is called in errors and diagnostics.
   ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
-  ///     ``Diagnostics/shared``.
+  ///     ``DiagnosticHandler/shared``.
   ///   - file: Where the promise is made, for diagnostics.
   ///   - line: Where the promise is made, for diagnostics.
   ///   - task: Starts the work; called on the thread that demands the promise. Throwing fails it.
   public init(
-    _ name: String? = nil, diagnostics: Diagnostics? = nil,
+    _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
     file: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable (_ deferred: Deferred<Value>) throws -> Void
   ) {
@@ -130,12 +130,12 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// - Parameters:
   ///   - name: What the promise is called in errors and diagnostics.
   ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
-  ///     ``Diagnostics/shared``.
+  ///     ``DiagnosticHandler/shared``.
   ///   - file: Where the promise is made, for diagnostics.
   ///   - line: Where the promise is made, for diagnostics.
   ///   - operation: The work.
   public init(
-    _ name: String? = nil, diagnostics: Diagnostics? = nil,
+    _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
     file: StaticString = #fileID, line: UInt = #line,
     _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
   ) {
@@ -146,7 +146,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
       let running = Locked<Task<Void, Never>?>(nil)
       deferred.onCancel { running.withLock { $0 }?.cancel() }
       let task = Task {
-        do { deferred.tryFulfil(try await operation()) } catch { deferred.tryFail(error) }
+        do { deferred.tryFulfill(try await operation()) } catch { deferred.tryFail(error) }
       }
       running.withLock { $0 = task }
       // Canceled in between, it found no task.

@@ -46,7 +46,7 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
     case .abandoned(let step):
       "\(step) dropped its `then` without calling it; call `then` on every path, errors included"
     case .abandonedPromise(let promise):
-      "nothing is left that could settle \(promise); fulfil or fail it on every path"
+      "nothing is left that could settle \(promise); fulfill or fail it on every path"
     case .resolvedWithItself(let promise):
       """
       \(promise) was resolved with itself, or with a promise that waits for it, and would never be \

@@ -35,7 +35,7 @@ import Dispatch
 public final class PromiseManager: Sendable {
   let order: Locked<SerialOrder>
   private let queue: DispatchQueue?
-  private let diagnostics: Diagnostics?
+  private let diagnostics: DiagnosticHandler?
 
   /// The step within which all handlers run, and which holds up another manager meanwhile.
   private let host: Then?
@@ -51,10 +51,10 @@ public final class PromiseManager: Sendable {
   ///     `.main` for the main actor.
   ///   - policy: What happens to the rest when a step fails.
   ///   - capacity: How many steps may wait, the running one not counted; nil means any number.
-  ///   - diagnostics: Where misuse is reported; nil means ``Diagnostics/shared``.
+  ///   - diagnostics: Where misuse is reported; nil means ``DiagnosticHandler/shared``.
   public init(
     on queue: DispatchQueue? = nil, onFailure policy: FailurePolicy = .continue,
-    capacity: Int? = nil, diagnostics: Diagnostics? = nil
+    capacity: Int? = nil, diagnostics: DiagnosticHandler? = nil
   ) {
     precondition(capacity.map { $0 > 0 } ?? true, "a capacity is at least 1")
     var order = SerialOrder(policy: policy, capacity: capacity, diagnostics: diagnostics)

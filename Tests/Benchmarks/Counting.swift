@@ -98,7 +98,7 @@ func passThroughChain(_ n: Int) {
   let deferred = Deferred<Int>()
   var last = deferred.promise
   for number in 0..<n { last = last.then { $0 &+ number } }
-  deferred.fulfil(0)
+  deferred.fulfill(0)
   precondition((try? last.wait()) != nil)
 }
 

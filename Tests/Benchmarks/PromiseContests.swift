@@ -76,7 +76,7 @@ private func awaitingOthers(_ n: Int) -> Contest {
           waiting {
             for number in 0..<n {
               let deferred = Deferred<Int>()
-              queue.async { deferred.fulfil(number) }
+              queue.async { deferred.fulfill(number) }
               _ = try? await deferred.promise.value
             }
           }

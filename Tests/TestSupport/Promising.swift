@@ -3,7 +3,7 @@ package enum Promising: String, Guarantee {
   package static let subject = "The promise"
 
   case settledOnce = "A promise is settled once, whoever tries at the same time"
-  case lateAttempts = "Late attempts are reported; tryFulfil and tryFail say who won"
+  case lateAttempts = "Late attempts are reported; tryFulfill and tryFail say who won"
   case cold = "A cold promise does nothing until it is demanded, and then once"
   case coldChains = "A chain on a cold promise is cold, and is started from its end"
   case hot = "A hot promise's work begins when it is made"

@@ -21,7 +21,7 @@ import Dispatch
 ///   - file: Where the promise is made, for diagnostics.
 ///   - line: Where the promise is made, for diagnostics.
 /// - Returns: A cold promise of all values, in the order of pulling. When one fails, it fails with a
-///   ``WhenFailure`` that has its index, and no more are pulled. Its progress is the part that is
+///   ``WhenError`` that has its index, and no more are pulled. Its progress is the part that is
 ///   fulfilled, if the sequence says how long it is.
 public func when<Promises: Sequence, Value: Sendable>(
   _ promises: sending Promises, concurrently limit: Int,
@@ -205,7 +205,7 @@ private final class Pull<Value: Sendable>: @unchecked Sendable {
   }
 
   private func fail(_ error: any Error, at index: Int) {
-    deferred.tryFail(WhenFailure(position: index, underlying: error))
+    deferred.tryFail(WhenError(position: index, underlying: error))
     stop(cancelling: false)
   }
 
@@ -219,7 +219,7 @@ private final class Pull<Value: Sendable>: @unchecked Sendable {
 
   /// Fulfills the promise if everything is there.
   private func finish() {
-    if let values = state.withLock({ $0.takeValues() }) { deferred.tryFulfil(values) }
+    if let values = state.withLock({ $0.takeValues() }) { deferred.tryFulfill(values) }
   }
 
   /// Waits at one of the promises.

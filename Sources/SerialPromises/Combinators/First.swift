@@ -2,16 +2,16 @@
 ///
 /// ```swift
 /// Promise.any([fetch(mirror), fetch("missing")]).catch { error in
-///   guard let failure = error as? AllFailed else { throw error }
+///   guard let failure = error as? AllFailedError else { throw error }
 ///   for error in failure.errors { show(error) }
 /// }
 /// ```
-public struct AllFailed: Error, CustomStringConvertible {
+public struct AllFailedError: Error, CustomStringConvertible {
   /// Why each failed, in the order of the promises; empty if there was none.
   ///
   /// ```swift
   /// Promise.any([fetch(mirror), fetch("missing")]).catch { error in
-  ///   guard let failure = error as? AllFailed else { throw error }
+  ///   guard let failure = error as? AllFailedError else { throw error }
   ///   for error in failure.errors { show(error) }
   /// }
   /// ```
@@ -27,7 +27,7 @@ public struct AllFailed: Error, CustomStringConvertible {
   public var description: String { joinedParts }
 }
 
-extension AllFailed: NestedError {
+extension AllFailedError: NestedError {
   var parts: [NestedErrorPart] {
     guard let first = errors.first else { return [.error(PromiseError.noPromises)] }
     let rest = errors.dropFirst().flatMap { [NestedErrorPart.text("; "), .error($0)] }
@@ -49,18 +49,18 @@ extension Promise {
   ///   - file: Where the promise is made, for diagnostics.
   ///   - line: Where the promise is made, for diagnostics.
   /// - Returns: A promise of the value of the one that is fulfilled first. If all fail, it fails
-  ///   with ``AllFailed``; so it does for none. Its progress is the greatest.
+  ///   with ``AllFailedError``; so it does for none. Its progress is the greatest.
   public static func any(
     _ promises: [Promise], file: StaticString = #fileID, line: UInt = #line
   ) -> Promise {
     let origin = Origin("any", file, line)
     guard !promises.isEmpty else {
-      return Promise(hot: Core(origin: origin, .failure(AllFailed(errors: []))))
+      return Promise(hot: Core(origin: origin, .failure(AllFailedError(errors: []))))
     }
     return Promise(combining: promises.map(\.erased), .any, origin) { verdict, sources in
       switch verdict {
       case .decided(let index): return try sources[index].settledValue()
-      case .complete: throw AllFailed(errors: sources.compactMap(\.failure))
+      case .complete: throw AllFailedError(errors: sources.compactMap(\.failure))
       }
     }
   }

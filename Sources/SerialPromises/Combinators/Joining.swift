@@ -91,7 +91,7 @@ extension PromiseManager {
   ///   - file: Where the promise is made, for diagnostics.
   ///   - line: Where the promise is made, for diagnostics.
   /// - Returns: A promise of all values, in the order of the promises; for none, of an empty array.
-  ///   When one fails, or is refused, it fails with a ``WhenFailure`` that has its index.
+  ///   When one fails, or is refused, it fails with a ``WhenError`` that has its index.
   public func serially<Value: Sendable>(
     _ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line
   ) -> Promise<[Value]> {

@@ -2,16 +2,16 @@
 ///
 /// ```swift
 /// when(urls.map { url in fetch(url) }).catch { error in
-///   guard let failure = error as? WhenFailure<Int> else { throw error }
+///   guard let failure = error as? WhenError<Int> else { throw error }
 ///   show("\(urls[failure.position]): \(failure.underlying)")
 /// }
 /// ```
-public struct WhenFailure<Position: Hashable & Sendable>: Error, CustomStringConvertible {
+public struct WhenError<Position: Hashable & Sendable>: Error, CustomStringConvertible {
   /// Which one: its index, or its key.
   ///
   /// ```swift
   /// when(urls.map { url in fetch(url) }).catch { error in
-  ///   guard let failure = error as? WhenFailure<Int> else { throw error }
+  ///   guard let failure = error as? WhenError<Int> else { throw error }
   ///   show("\(urls[failure.position]): \(failure.underlying)")
   /// }
   /// ```
@@ -21,7 +21,7 @@ public struct WhenFailure<Position: Hashable & Sendable>: Error, CustomStringCon
   ///
   /// ```swift
   /// when(urls.map { url in fetch(url) }).catch { error in
-  ///   guard let failure = error as? WhenFailure<Int> else { throw error }
+  ///   guard let failure = error as? WhenError<Int> else { throw error }
   ///   show("\(urls[failure.position]): \(failure.underlying)")
   /// }
   /// ```
@@ -38,7 +38,7 @@ public struct WhenFailure<Position: Hashable & Sendable>: Error, CustomStringCon
   public var description: String { joinedParts }
 }
 
-extension WhenFailure: NestedError {
+extension WhenError: NestedError {
   var parts: [NestedErrorPart] {
     [.text("the promise at \(position) failed: "), .error(underlying)]
   }
@@ -57,7 +57,7 @@ extension WhenFailure: NestedError {
 ///   - file: Where the promise is made, for diagnostics.
 ///   - line: Where the promise is made, for diagnostics.
 /// - Returns: A promise of all values, in the order of the promises; for none, of an empty array.
-///   When one fails, it fails with a ``WhenFailure`` that has its index. Its progress is the mean.
+///   When one fails, it fails with a ``WhenError`` that has its index. Its progress is the mean.
 public func when<Value: Sendable>(
   _ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Value]> {
@@ -83,7 +83,7 @@ public func when<Value: Sendable>(
 ///   - file: Where the promise is made, for diagnostics.
 ///   - line: Where the promise is made, for diagnostics.
 /// - Returns: A promise of all values, under the keys of the promises. When one fails, it fails
-///   with a ``WhenFailure`` that has its key. Its progress is the mean.
+///   with a ``WhenError`` that has its key. Its progress is the mean.
 public func when<Key: Hashable & Sendable, Value: Sendable>(
   _ promises: [Key: Promise<Value>], file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Key: Value]> {
@@ -113,7 +113,7 @@ public func when<Key: Hashable & Sendable, Value: Sendable>(
 ///   - promise: What to wait for. Cold ones are started together when the new one is demanded.
 ///   - file: Where the promise is made, for diagnostics.
 ///   - line: Where the promise is made, for diagnostics.
-/// - Returns: A promise of all values. When one fails, it fails with a ``WhenFailure`` that has
+/// - Returns: A promise of all values. When one fails, it fails with a ``WhenError`` that has
 ///   its index. Its progress is the mean.
 public func when<each Value: Sendable>(
   _ promise: repeat Promise<each Value>, file: StaticString = #fileID, line: UInt = #line
@@ -142,7 +142,7 @@ public func when<each Value: Sendable>(
 ///   - file: Where the promise is made, for diagnostics.
 ///   - line: Where the promise is made, for diagnostics.
 /// - Returns: A promise of all values, in the order of the items. When one fails, it fails with a
-///   ``WhenFailure`` that has its index.
+///   ``WhenError`` that has its index.
 @_disfavoredOverload  // Or an array of promises of one type might be taken for one of anything.
 public func when(
   _ items: [any Sendable], file: StaticString = #fileID, line: UInt = #line
@@ -161,7 +161,7 @@ public func when(
 ///   - file: Where the promise is made, for diagnostics.
 ///   - line: Where the promise is made, for diagnostics.
 /// - Returns: A promise of all values, under the keys of the items. When one fails, it fails with a
-///   ``WhenFailure`` that has its key.
+///   ``WhenError`` that has its key.
 @_disfavoredOverload  // Or a dictionary of promises of one type might be taken for one of anything.
 public func when<Key: Hashable & Sendable>(
   _ items: [Key: any Sendable], file: StaticString = #fileID, line: UInt = #line
@@ -196,8 +196,8 @@ public func when<Value: Sendable>(
 
 extension Core {
   /// The failure of a promise that has failed, as one among others.
-  fileprivate func failure<Position>(at position: Position) -> WhenFailure<Position> {
-    WhenFailure(position: position, underlying: failure ?? CancellationError())
+  fileprivate func failure<Position>(at position: Position) -> WhenError<Position> {
+    WhenError(position: position, underlying: failure ?? CancellationError())
   }
 }
 

@@ -30,16 +30,16 @@ public enum Backoff: Sendable, Hashable {
 ///
 /// ```swift
 /// fetch("missing").retry(2).catch { error in
-///   guard let failure = error as? RetryFailure else { throw error }
+///   guard let failure = error as? RetryError else { throw error }
 ///   show("\(failure.attempts) attempts: \(failure.last)")
 /// }
 /// ```
-public struct RetryFailure: Error, CustomStringConvertible {
+public struct RetryError: Error, CustomStringConvertible {
   /// Why the last attempt failed.
   ///
   /// ```swift
   /// fetch("missing").retry(2).catch { error in
-  ///   guard let failure = error as? RetryFailure else { throw error }
+  ///   guard let failure = error as? RetryError else { throw error }
   ///   show("\(failure.attempts) attempts: \(failure.last)")
   /// }
   /// ```
@@ -49,7 +49,7 @@ public struct RetryFailure: Error, CustomStringConvertible {
   ///
   /// ```swift
   /// fetch("missing").retry(2).catch { error in
-  ///   guard let failure = error as? RetryFailure else { throw error }
+  ///   guard let failure = error as? RetryError else { throw error }
   ///   show("\(failure.attempts) attempts: \(failure.last)")
   /// }
   /// ```
@@ -66,7 +66,7 @@ public struct RetryFailure: Error, CustomStringConvertible {
   public var description: String { joinedParts }
 }
 
-extension RetryFailure: NestedError {
+extension RetryError: NestedError {
   var parts: [NestedErrorPart] {
     [.text("failed in \(attempts) \(attempts == 1 ? "attempt" : "attempts"): "), .error(last)]
   }
@@ -88,6 +88,6 @@ struct RetryPolicy: Sendable {
 
   /// The error to end with.
   func failure(after attempts: Int, _ error: any Error) -> any Error {
-    error is CancellationError ? error : RetryFailure(last: error, attempts: attempts)
+    error is CancellationError ? error : RetryError(last: error, attempts: attempts)
   }
 }

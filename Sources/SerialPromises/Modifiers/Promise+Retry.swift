@@ -18,7 +18,7 @@ extension Promise {
   ///   - backoff: How that time grows.
   ///   - condition: Whether to try again after an error. A cancellation is never tried again.
   ///   - clock: What measures the time.
-  /// - Returns: A promise of the first value; if there is none, it fails with a ``RetryFailure``
+  /// - Returns: A promise of the first value; if there is none, it fails with a ``RetryError``
   ///   that has the last error.
   public func retry(
     _ retries: Int, delay: Duration = .zero, backoff: Backoff = .constant,

@@ -18,7 +18,7 @@ extension Promisable {
   ///   - condition: Whether to try again after an error. A cancellation is never tried again.
   ///   - clock: What measures the time.
   /// - Returns: A step that ends as its first successful attempt, or fails with a
-  ///   ``RetryFailure`` that has the last error.
+  ///   ``RetryError`` that has the last error.
   public func retry(
     _ retries: Int, delay: Duration = .zero, backoff: Backoff = .constant,
     if condition: @escaping @Sendable (any Error) -> Bool = { _ in true },

@@ -75,7 +75,7 @@ struct SerialOrder {
   var isPaused = false
   var isClosed = false
   let policy: FailurePolicy
-  let diagnostics: Diagnostics?
+  let diagnostics: DiagnosticHandler?
 
   /// Why the policy paused the queue.
   var failure: (any Error)?
@@ -119,7 +119,7 @@ struct SerialOrder {
   var feed: EventFeed?
 
   init(
-    policy: FailurePolicy = .continue, capacity: Int? = nil, diagnostics: Diagnostics? = nil
+    policy: FailurePolicy = .continue, capacity: Int? = nil, diagnostics: DiagnosticHandler? = nil
   ) {
     self.policy = policy
     self.diagnostics = diagnostics

@@ -189,12 +189,12 @@ class Core: Reaction, @unchecked Sendable {
     _ agenda: inout Agenda
   ) -> Bool {
     switch outcome {
-    case .value(let value): fulfil(value, by: settler, &agenda)
+    case .value(let value): fulfill(value, by: settler, &agenda)
     case .failure(let error): fail(error, by: settler, reached: reached, &agenda)
     }
   }
 
-  final func fulfil(
+  final func fulfill(
     _ value: any Sendable, by settler: Settlement.Settler, _ agenda: inout Agenda
   ) -> Bool {
     var consequences = Settlement.Consequences()

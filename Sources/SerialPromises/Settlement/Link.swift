@@ -59,7 +59,7 @@ class Link: Core, @unchecked Sendable {
     do {
       switch try handler(outcome) {
       case .value(let value):
-        _ = fulfil(value, by: .adopted, &agenda)
+        _ = fulfill(value, by: .adopted, &agenda)
       case .promise(let promise):
         let done = progress(after: source, outcome)
         if !adopt(promise, share: share.rest(from: done), &agenda) {

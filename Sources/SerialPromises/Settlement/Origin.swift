@@ -44,9 +44,10 @@ final class Origin: Sendable {
   private let name: String?
   private let file: StaticString
   private let line: UInt
-  private let diagnostics: Diagnostics?
+  private let diagnostics: DiagnosticHandler?
 
-  init(_ name: String?, _ file: StaticString, _ line: UInt, _ diagnostics: Diagnostics? = nil) {
+  init(_ name: String?, _ file: StaticString, _ line: UInt, _ diagnostics: DiagnosticHandler? = nil)
+  {
     self.name = name
     self.file = file
     self.line = line

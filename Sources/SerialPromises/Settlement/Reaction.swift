@@ -110,7 +110,7 @@ struct ReactionList {
     return true
   }
 
-  /// Takes out those that fulfil a condition, in their order.
+  /// Takes out those that fulfill a condition, in their order.
   mutating func takeAll(where condition: (Reaction) -> Bool) -> DueList {
     var taken = DueList()
     var reaction = first

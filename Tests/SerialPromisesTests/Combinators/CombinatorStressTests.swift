@@ -13,11 +13,11 @@ struct CombinatorStressTests {
     onThread(stackSize: 512 * 1024) {
       let deferreds = (0..<count).map { _ in Deferred<Int>() }
       let all = when(deferreds.map(\.promise))
-      for (index, deferred) in deferreds.enumerated() { deferred.fulfil(index) }
+      for (index, deferred) in deferreds.enumerated() { deferred.fulfill(index) }
       #expect((try? all.wait())?.count == count)
       let cancelled = when(
         (0..<count).map { index in
-          Promise<Int> { deferred in deferred.fulfil(index) }
+          Promise<Int> { deferred in deferred.fulfill(index) }
         })
       #expect(cancelled.cancel())
       // Never started, never wanted: gone with everything in it.
@@ -42,7 +42,7 @@ struct CombinatorStressTests {
       when(resolved: promises).fulfilled { end("resolved \($0.count)") }
       Promise.any(promises).fulfilled { _ in end("any") }
       Promise.race(promises).fulfilled { _ in end("race") }
-      DispatchQueue.concurrentPerform(iterations: 8) { deferreds[$0].fulfil($0) }
+      DispatchQueue.concurrentPerform(iterations: 8) { deferreds[$0].fulfill($0) }
       for _ in 0..<4 { done.wait() }
       #expect(ends.all.sorted() == ["all 28", "any", "race", "resolved 8"])
     }
@@ -62,7 +62,7 @@ struct CombinatorStressTests {
       all.fulfilled { _ in end(true) }.failed { _ in end(false) }
       let won = Log<Bool>()
       DispatchQueue.concurrentPerform(iterations: 5) { index in
-        if index < 4 { deferreds[index].fulfil(index) } else { won.append(all.cancel()) }
+        if index < 4 { deferreds[index].fulfill(index) } else { won.append(all.cancel()) }
       }
       done.wait()
       #expect(ends.all == won.all.map { !$0 })

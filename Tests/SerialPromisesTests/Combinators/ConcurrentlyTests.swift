@@ -52,7 +52,7 @@ struct ConcurrentlyTests {
       return index == 2 ? Promise<Int>.failure(Failed()) : .value(index)
     }
     let all = when(promises, concurrently: 1)
-    let failure = await #expect(throws: WhenFailure<Int>.self) { try await all.value }
+    let failure = await #expect(throws: WhenError<Int>.self) { try await all.value }
     #expect(failure?.position == 2)
     #expect(pulled.all == [0, 1, 2])
   }

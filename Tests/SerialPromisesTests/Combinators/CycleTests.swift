@@ -106,7 +106,7 @@ import Testing
     let both = when([source.promise.map { $0 + 1 }, source.promise.map { $0 + 2 }])
     when([both.map { $0[0] }, both.map { $0[1] }, source.promise]).map { $0.reduce(0, +) }
       .relay(to: target)
-    source.fulfil(1)
+    source.fulfill(1)
     #expect(await target.promise.outcome == "6")
   }
 
@@ -164,7 +164,7 @@ import Testing
       last.relay(to: next)
       last = next.promise
     }
-    first.fulfil(5)
+    first.fulfill(5)
     #expect(await last.outcome == "5")
   }
 }

@@ -11,8 +11,8 @@ struct FirstTests {
     let deferreds = (0..<3).map { _ in Deferred<Int>(diagnostics: .silent) }
     let first = Promise.any(deferreds.map(\.promise))
     deferreds[0].fail(Failed())
-    deferreds[2].fulfil(2)
-    deferreds[1].fulfil(1)
+    deferreds[2].fulfill(2)
+    deferreds[1].fulfill(1)
     #expect(await first.outcome == "2")
   }
 
@@ -25,9 +25,9 @@ struct FirstTests {
     let first = Promise.any(deferreds.map(\.promise))
     deferreds[1].fail(Failed(number: 1))
     deferreds[0].fail(Failed(number: 0))
-    let failure = await #expect(throws: AllFailed.self) { try await first.value }
+    let failure = await #expect(throws: AllFailedError.self) { try await first.value }
     #expect(failure?.errors as? [Failed] == [Failed(number: 0), Failed(number: 1)])
-    let none = await #expect(throws: AllFailed.self) { try await Promise<Int>.any([]).value }
+    let none = await #expect(throws: AllFailedError.self) { try await Promise<Int>.any([]).value }
     #expect(none?.errors.isEmpty == true)
   }
 
@@ -39,7 +39,7 @@ struct FirstTests {
     let deferreds = (0..<2).map { _ in Deferred<Int>(diagnostics: .silent) }
     let first = Promise.race(deferreds.map(\.promise))
     deferreds[1].fail(Failed())
-    deferreds[0].fulfil(0)
+    deferreds[0].fulfill(0)
     #expect(await first.outcome == "failed Failed(number: 0)")
     #expect(await Promise.race([.value(3), .failure(Failed())]).outcome == "3")
     await #expect(throws: PromiseError.noPromises) { try await Promise<Int>.race([]).value }
@@ -75,7 +75,7 @@ struct FirstTests {
     await gone.passed()
     let holds = never.promise.core.withLock { $0.attach(Reaction()) }
     #expect(holds == .listed)
-    never.fulfil(0)
+    never.fulfill(0)
   }
 
   // Fails if the progress is not the greatest.
@@ -87,10 +87,10 @@ struct FirstTests {
     deferreds[1].progress(0.5)
     deferreds[0].progress(0.375)
     #expect(first.progress == 0.5)
-    deferreds[0].fulfil(1)
+    deferreds[0].fulfill(1)
     await first.told()
     #expect(log.all == [0.25, 0.5, 1])
-    deferreds[1].fulfil(2)
+    deferreds[1].fulfill(2)
   }
 
   // Fails if what was decided while it was made waits at the others for ever.
@@ -103,7 +103,7 @@ struct FirstTests {
         if index == 0 {
           // The race waits at the first, and not yet at most of the others.
           while first.promise.core.withLock({ !$0.isLookedAt }) {}
-          return first.fulfil(1)
+          return first.fulfill(1)
         }
         let race = Promise.race([first.promise] + never.map(\.promise))
         place.withLock { $0 = Watched(race.core) }

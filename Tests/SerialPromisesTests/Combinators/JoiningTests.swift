@@ -10,7 +10,7 @@ struct JoiningTests {
   func join() async throws {
     let inner = Deferred<Promise<Int>>()
     let joined = Promise.value(inner.promise).join()
-    inner.fulfil(.value(4))
+    inner.fulfill(.value(4))
     #expect(try await joined.value.value == 4)
     #expect(try await joined.join().value == 4)
     #expect(await Promise<Promise<Int>>.failure(Failed()).join().outcome.contains("Failed"))
@@ -22,10 +22,10 @@ struct JoiningTests {
     let (log, outer, inner) = (Log<Double>(), Deferred<Promise<Int>>(), Deferred<Int>())
     let joined = outer.promise.join().progressed { log.append($0) }
     outer.progress(0.5)
-    outer.fulfil(inner.promise)
+    outer.fulfill(inner.promise)
     await outer.promise.told()
     inner.progress(0.5)
-    inner.fulfil(1)
+    inner.fulfill(1)
     await joined.told()
     #expect(log.all == [0.25, 0.5, 0.75, 1])
   }
@@ -65,19 +65,19 @@ struct JoiningTests {
     let plain = chain(initial: 0, steps)
     deferreds[0].progress(0.5)
     await plain.reached(0.25)
-    deferreds[0].fulfil(1)
+    deferreds[0].fulfill(1)
     deferreds[1].progress(0.5)
     await plain.reached(0.75)
-    deferreds[1].fulfil(1)
+    deferreds[1].fulfill(1)
     #expect(await plain.outcome == "1")
 
     let begin = deferreds[2].promise.then { $0 }.then { $0 }
     let after = chain(initial: begin, [{ _ in deferreds[3].promise }])
-    deferreds[2].fulfil(1)
+    deferreds[2].fulfill(1)
     await after.reached(0.5)
     deferreds[3].progress(0.5)
     await after.reached(0.75)
-    deferreds[3].fulfil(1)
+    deferreds[3].fulfill(1)
     #expect(await after.outcome == "1")
   }
 
@@ -90,9 +90,9 @@ struct JoiningTests {
     let source = Deferred<Int>()
     source.promise.relay(to: target)
     source.progress(0.5)
-    target.fulfil(9)
+    target.fulfill(9)
     #expect(!target.tryFail(Failed()))
-    source.fulfil(1)
+    source.fulfill(1)
     #expect(await target.promise.outcome == "1")
     await target.promise.told()
     #expect(log.all == [0.5, 1])
@@ -131,13 +131,13 @@ struct JoiningTests {
       return 1
     }
     let all = cautious.serially([failing, never])
-    let failure = await #expect(throws: WhenFailure<Int>.self) { try await all.value }
+    let failure = await #expect(throws: WhenError<Int>.self) { try await all.value }
     #expect(failure?.position == 0)
     await cautious.idle()
     #expect(log.all.isEmpty)
     let closed = PromiseManager(diagnostics: .silent)
     closed.close()
-    let refused = await #expect(throws: WhenFailure<Int>.self) {
+    let refused = await #expect(throws: WhenError<Int>.self) {
       try await closed.serially([Promise<Int> { 1 }]).value
     }
     #expect(refused?.underlying as? PromiseError == .closed)

@@ -14,7 +14,7 @@ struct WhenTests {
   func array() async throws {
     let deferreds = pending(3)
     let all = when(deferreds.map(\.promise))
-    for index in [2, 0, 1] { deferreds[index].fulfil(index * 10) }
+    for index in [2, 0, 1] { deferreds[index].fulfill(index * 10) }
     #expect(try await all.value == [0, 10, 20])
   }
 
@@ -34,7 +34,7 @@ struct WhenTests {
     let all = when(deferreds.map(\.promise))
     deferreds[1].fail(Failed(number: 7))
     deferreds[0].fail(Failed(number: 8))
-    let failure = await #expect(throws: WhenFailure<Int>.self) { try await all.value }
+    let failure = await #expect(throws: WhenError<Int>.self) { try await all.value }
     #expect(failure?.position == 1)
     #expect(failure?.underlying as? Failed == Failed(number: 7))
   }
@@ -45,7 +45,7 @@ struct WhenTests {
     let both = when(["one": Promise.value(1), "two": Promise { 2 }])
     #expect(try await both.value == ["one": 1, "two": 2])
     let failing = when(["good": Promise.value(1), "bad": .failure(Failed())])
-    let failure = await #expect(throws: WhenFailure<String>.self) { try await failing.value }
+    let failure = await #expect(throws: WhenError<String>.self) { try await failing.value }
     #expect(failure?.position == "bad")
   }
 
@@ -57,7 +57,7 @@ struct WhenTests {
     ).value
     #expect(number == 1 && word == "two" && flag)
     let failing = when(Promise.value(1), Promise<String>.failure(Failed()))
-    let failure = await #expect(throws: WhenFailure<Int>.self) { try await failing.value }
+    let failure = await #expect(throws: WhenError<Int>.self) { try await failing.value }
     #expect(failure?.position == 1)
   }
 
@@ -69,7 +69,7 @@ struct WhenTests {
     let table = try await when(["a": Promise.value(1), "b": "two"]).value
     #expect(table.mapValues { "\($0)" } == ["a": "1", "b": "two"])
     let failing = when(["a": 1, "b": Promise<Int>.failure(Failed())])
-    let failure = await #expect(throws: WhenFailure<String>.self) { try await failing.value }
+    let failure = await #expect(throws: WhenError<String>.self) { try await failing.value }
     #expect(failure?.position == "b")
   }
 
@@ -124,7 +124,7 @@ struct WhenTests {
     let all = when(deferreds.map(\.promise))
     #expect(all.cancel())
     #expect(log.all == [0])
-    deferreds[1].fulfil(5)
+    deferreds[1].fulfill(5)
     #expect(await wanted.outcome == "5")
     #expect(await all.outcome == "failed CancellationError()")
   }
@@ -137,9 +137,9 @@ struct WhenTests {
     let (log, deferreds) = (Log<Double>(), pending(2))
     let all = when(deferreds.map(\.promise)).progressed { log.append($0) }
     deferreds[0].progress(0.5)
-    deferreds[1].fulfil(1)
+    deferreds[1].fulfill(1)
     #expect(all.progress == 0.75)
-    deferreds[0].fulfil(1)
+    deferreds[0].fulfill(1)
     await all.told()
     #expect(log.all == [0.25, 0.75, 1])
 
@@ -148,7 +148,7 @@ struct WhenTests {
     others[0].progress(0.5)
     others[0].fail(Failed())
     #expect(settled.progress == 0.5)
-    others[1].fulfil(1)
+    others[1].fulfill(1)
     await settled.told()
     #expect(settled.progress == 1)
   }

@@ -62,7 +62,7 @@ struct DocumentationExamples {
   @Test("diagnostics can go to a log")
   func diagnostics() {
     let log = Log<String>()
-    let manager = PromiseManager(diagnostics: Diagnostics { log.warning("\($0)") })
+    let manager = PromiseManager(diagnostics: DiagnosticHandler { log.warning("\($0)") })
     manager.add { then in
       then()
       then()

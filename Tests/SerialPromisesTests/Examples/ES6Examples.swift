@@ -121,7 +121,7 @@ struct ES6Examples {
     let both = try await when(a, name).value
     #expect(both == (1, "x"))
     let b = failing
-    let failure = await #expect(throws: WhenFailure<Int>.self) { try await when([a, b]).value }
+    let failure = await #expect(throws: WhenError<Int>.self) { try await when([a, b]).value }
     #expect(failure?.position == 1)
   }
 
@@ -140,7 +140,7 @@ struct ES6Examples {
     #expect(await Promise.any([a, b]).outcome == "1")
     let a = failing
     await Promise.any([a, b]).catch { error in
-      show((error as? AllFailed)?.errors.count ?? 0)
+      show((error as? AllFailedError)?.errors.count ?? 0)
     }.told()
     #expect(log.all == ["2"])
   }
@@ -151,14 +151,14 @@ struct ES6Examples {
     let deferred = Deferred<Int>()
     let (a, b) = (deferred.promise, failing)
     #expect(await Promise.race([a, b]).outcome == "failed Failed(number: 0)")
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     await #expect(throws: PromiseError.noPromises) { try await Promise<Int>.race([]).value }
   }
 
   // Fails if a failure that nobody looked at is not told, or is told as something else.
   @Test("unhandledrejection")
   func unhandled() {
-    let diagnostics = Diagnostics { diagnostic in
+    let diagnostics = DiagnosticHandler { diagnostic in
       if case .unhandledFailure(let promise, let error) = diagnostic {
         show("\(promise): \(error)")
       }

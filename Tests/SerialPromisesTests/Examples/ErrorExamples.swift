@@ -27,19 +27,19 @@ struct ErrorExamples: StandIns {
     let urls = ["a", "missing"]
     let whenEnd =
       when(urls.map { url in fetch(url) }).catch { error in
-        guard let failure = error as? WhenFailure<Int> else { throw error }
+        guard let failure = error as? WhenError<Int> else { throw error }
         show("\(urls[failure.position]): \(failure.underlying)")
       }
     try await whenEnd.value
     let anyEnd =
       Promise.any([fetch(mirror), fetch("missing")]).catch { error in
-        guard let failure = error as? AllFailed else { throw error }
+        guard let failure = error as? AllFailedError else { throw error }
         for error in failure.errors { show(error) }
       }
     try await anyEnd.value
     let retryEnd =
       fetch("missing").retry(2).catch { error in
-        guard let failure = error as? RetryFailure else { throw error }
+        guard let failure = error as? RetryError else { throw error }
         show("\(failure.attempts) attempts: \(failure.last)")
       }
     try await retryEnd.value
@@ -82,24 +82,24 @@ struct ErrorExamples: StandIns {
   // Fails if a diagnostic does not get where it should.
   @Test("places for diagnostics")
   func diagnostics() async {
-    let failures = Diagnostics { diagnostic in
+    let failures = DiagnosticHandler { diagnostic in
       guard case .unhandledFailure(let promise, let error) = diagnostic else { return }
       log.warning("\(promise): \(error)")
     }
     do { _ = Deferred<Int>("answer", diagnostics: failures) }
     #expect(log.removeAll().count == 1)
-    let both = Diagnostics { diagnostic in
+    let both = DiagnosticHandler { diagnostic in
       log.warning("\(diagnostic)")
-      Diagnostics.silent.report(diagnostic)
+      DiagnosticHandler.silent.report(diagnostic)
     }
     let careless = PromiseManager(diagnostics: .silent)
     let loud = PromiseManager(diagnostics: .standardError)
     for manager in [careless, loud] { await manager.idle() }
     both.report(.refused(.closed))
     #expect(log.count == 1)
-    let before = Diagnostics.shared
-    Diagnostics.shared = Diagnostics { diagnostic in log.warning("\(diagnostic)") }
-    Diagnostics.shared = before
+    let before = DiagnosticHandler.shared
+    DiagnosticHandler.shared = DiagnosticHandler { diagnostic in log.warning("\(diagnostic)") }
+    DiagnosticHandler.shared = before
   }
 
   // Fails if a promise cannot be told by name or by place.
@@ -111,8 +111,8 @@ struct ErrorExamples: StandIns {
     }
     for name in ["answer", nil] {
       let deferred = Deferred<Int>(name, diagnostics: reports.place)
-      deferred.fulfil(1)
-      deferred.fulfil(2)
+      deferred.fulfill(1)
+      deferred.fulfill(2)
     }
     let titles = reports.all.compactMap { diagnostic -> String? in
       guard case .settledAgain(let promise) = diagnostic else { return nil }

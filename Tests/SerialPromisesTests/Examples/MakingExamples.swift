@@ -60,17 +60,17 @@ struct MakingExamples: StandIns {
   @Test("the one who settles")
   func settling() async throws {
     let deferred = Deferred<Int>("answer")
-    ask { answer in deferred.fulfil(answer) }
+    ask { answer in deferred.fulfill(answer) }
     let answer = try await deferred.promise.value
     #expect(answer == 42)
     do {
       let deferred = Deferred<String>()
       fetchName { name, error in
-        if let name { deferred.fulfil(name) } else { deferred.fail(error ?? Missing()) }
+        if let name { deferred.fulfill(name) } else { deferred.fail(error ?? Missing()) }
       }
       await #expect(throws: Missing()) { try await deferred.promise.value }
     }
-    if !deferred.tryFulfil(43) { show("somebody was first") }
+    if !deferred.tryFulfill(43) { show("somebody was first") }
     deferred.tryFail(TooSlow())  // nothing, if there was an answer in time
     #expect(log.all == ["somebody was first"])
     do {

@@ -19,12 +19,12 @@ struct OMPromisesExamples {
   // MARK: Deferreds
 
   // Fails if a word does not settle the promise, or its progress is not told.
-  @Test("fulfil, fail and progress")
+  @Test("fulfill, fail and progress")
   func deferred() async {
     var deferred = Deferred<Int>()
     deferred.progress(0.5)
     #expect(deferred.promise.progress == 0.5)
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     #expect(await deferred.promise.outcome == "1")
     deferred = Deferred<Int>()
     deferred.fail(error)
@@ -32,10 +32,10 @@ struct OMPromisesExamples {
   }
 
   // Fails if the second word changes the outcome, or says that it did.
-  @Test("tryFulfil and tryFail say whether they settled it")
+  @Test("tryFulfill and tryFail say whether they settled it")
   func tries() async {
     let deferred = Deferred<Int>()
-    #expect(deferred.tryFulfil(1))
+    #expect(deferred.tryFulfill(1))
     #expect(!deferred.tryFail(error))
     #expect(await deferred.promise.outcome == "1")
   }
@@ -60,8 +60,8 @@ struct OMPromisesExamples {
     let (source, deferred) = (Deferred<Int>(), Deferred<Int>())
     let promise = source.promise
     promise.relay(to: deferred)
-    #expect(!deferred.tryFulfil(9))
-    source.fulfil(1)
+    #expect(!deferred.tryFulfill(9))
+    source.fulfill(1)
     #expect(await deferred.promise.outcome == "1")
   }
 
@@ -96,7 +96,7 @@ struct OMPromisesExamples {
     var promise = deferred.promise
     #expect(promise.progressed { show($0) }.core === promise.core)
     #expect(promise.fulfilled { show($0) }.core === promise.core)
-    deferred.fulfil(7)
+    deferred.fulfill(7)
     await promise.told()
     promise = failing
     #expect(promise.failed { show($0) }.core === promise.core)
@@ -138,7 +138,7 @@ struct OMPromisesExamples {
   func all() async throws {
     #expect(try await when([a, b]).value == [1, 2])
     let b = failing
-    let failure = await #expect(throws: WhenFailure<Int>.self) { try await when([a, b]).value }
+    let failure = await #expect(throws: WhenError<Int>.self) { try await when([a, b]).value }
     #expect(failure?.position == 1)
     let outcomes = try await when(resolved: [a, b]).value
     #expect(outcomes.map { try? $0.get() } == [1, nil])
@@ -148,7 +148,9 @@ struct OMPromisesExamples {
   @Test("any: the error has all errors")
   func any() async {
     let (a, b) = (Promise<Int>.failure(Failed(number: 1)), Promise<Int>.failure(error))
-    let failure = await #expect(throws: AllFailed.self) { try await Promise.any([a, b]).value }
+    let failure = await #expect(throws: AllFailedError.self) {
+      try await Promise.any([a, b]).value
+    }
     #expect(failure?.errors as? [Failed] == [Failed(number: 1), Failed(number: 0)])
     #expect(await Promise.any([a, self.b]).outcome == "2")
   }

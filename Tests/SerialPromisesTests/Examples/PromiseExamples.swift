@@ -62,7 +62,7 @@ struct PromiseExamples {
     let file = Promise<String> { deferred in
       let download = Download(url) { deferred.progress($0) }
       deferred.onCancel { download.stop() }
-      download.start { data in deferred.fulfil(data) }
+      download.start { data in deferred.fulfill(data) }
     }
     #expect(try await file.value == "data")
   }
@@ -72,7 +72,7 @@ struct PromiseExamples {
   func deferred() async throws {
     func answer() -> Promise<Int> {
       let deferred = Deferred<Int>()
-      ask { answer in deferred.fulfil(answer) }
+      ask { answer in deferred.fulfill(answer) }
       return deferred.promise
     }
     #expect(try await answer().value == 42)
@@ -119,9 +119,9 @@ struct PromiseExamples {
     let wanted = deferreds[1].promise.then { $0 }
     let all = when(deferreds.map(\.promise))
     all.cancel()
-    deferreds[1].fulfil(1)
+    deferreds[1].fulfill(1)
     #expect(try await wanted.value == 1)
-    #expect(!deferreds[0].tryFulfil(1))
+    #expect(!deferreds[0].tryFulfill(1))
   }
 
   // Fails if a chain cannot begin again.

@@ -58,7 +58,7 @@ struct PromiseKitExamples {
     let promise = deferred.promise
     let work = { @Sendable (value: Int) in "\(value) \(onMainActor())" }
     let background = promise.then { work($0) }
-    await MainActor.run { deferred.fulfil(1) }
+    await MainActor.run { deferred.fulfill(1) }
     #expect(await background.outcome == "1 false")
   }
 
@@ -134,7 +134,7 @@ struct PromiseKitExamples {
       throw Failed(number: log.count)
     }
     let page = task.retry(3, delay: .milliseconds(1), backoff: .exponential)
-    let failure = await #expect(throws: RetryFailure.self) { try await page.value }
+    let failure = await #expect(throws: RetryError.self) { try await page.value }
     #expect(failure?.last as? Failed == Failed(number: 4))
     #expect(failure?.attempts == 4)
   }
@@ -155,10 +155,10 @@ struct PromiseKitExamples {
   @Test("the index and the key of the promise that failed")
   func position() async {
     await when([a, failing]).catch { error in
-      show((error as? WhenFailure<Int>)?.position ?? -1)
+      show((error as? WhenError<Int>)?.position ?? -1)
     }.told()
     await when(["a": a, "b": failing]).catch { error in
-      show((error as? WhenFailure<String>)?.position ?? "none")
+      show((error as? WhenError<String>)?.position ?? "none")
     }.told()
     #expect(log.all == ["1", "b"])
   }
@@ -169,7 +169,7 @@ struct PromiseKitExamples {
     let deferred = Deferred<Int>()
     let (a, b) = (deferred.promise, failing)
     #expect(await Promise.race([a, b]).outcome == "failed Failed(number: 0)")
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     let outcomes = try await when(resolved: [a, b]).value
     #expect(outcomes.map { try? $0.get() } == [1, nil])
   }
@@ -196,7 +196,7 @@ struct PromiseKitExamples {
   func pending() async {
     let deferred = Deferred<Int>()
     #expect(text(deferred.promise.state) == "pending")
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     #expect(await deferred.promise.outcome == "1")
   }
 }

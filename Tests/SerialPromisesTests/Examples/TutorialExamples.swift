@@ -152,7 +152,7 @@ struct TutorialExamples {
     let files = ["a4", "b4", "c4"]
     try await publishAll(files)
     #expect(announced.all.filter { $0.hasSuffix("4") } == links(files))
-    let failure = await #expect(throws: WhenFailure<Int>.self) {
+    let failure = await #expect(throws: WhenError<Int>.self) {
       try await publishAll(["d4", "missing"])
     }
     #expect(failure?.position == 1)

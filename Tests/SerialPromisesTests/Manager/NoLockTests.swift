@@ -194,7 +194,7 @@ import Testing
   func diagnostics() {
     let place = Locked<Reentry?>(nil)
     let manager = PromiseManager(
-      capacity: 1, diagnostics: Diagnostics { _ in place.withLock { $0 }?.use() })
+      capacity: 1, diagnostics: DiagnosticHandler { _ in place.withLock { $0 }?.use() })
     let reentry = Reentry(manager)
     place.withLock { $0 = reentry }
     manager.add { then in
@@ -251,18 +251,18 @@ import Testing
   @Test("replacing the shared place for diagnostics may use it")
   func sharedDiagnostics() {
     let log = Log<Int>()
-    let before = Diagnostics.shared
+    let before = DiagnosticHandler.shared
     do {
       let sentinel = Sentinel {
-        _ = Diagnostics.shared
+        _ = DiagnosticHandler.shared
         log.append(1)
       }
-      Diagnostics.shared = Diagnostics { [before] diagnostic in
+      DiagnosticHandler.shared = DiagnosticHandler { [before] diagnostic in
         sentinel.touch()
         before.report(diagnostic)
       }
     }
-    Diagnostics.shared = before
+    DiagnosticHandler.shared = before
     #expect(log.count == 1)
   }
 }

@@ -61,7 +61,7 @@ struct PromiseWorkTests {
     let inner = { @Sendable in
       let deferred = Deferred<Int>()
       deferred.onCancel {}
-      work.later { deferred.tryFulfil(1) }
+      work.later { deferred.tryFulfill(1) }
       return deferred.promise
     }
     switch kind {
@@ -74,7 +74,7 @@ struct PromiseWorkTests {
     case .deferred:
       return Promise<Int> { deferred in
         deferred.onCancel {}
-        work.later { deferred.fulfil(1) }
+        work.later { deferred.fulfill(1) }
       }
     case .droppedDeferred:
       return Promise<Int> { deferred in
@@ -214,7 +214,7 @@ struct PromiseWorkTests {
     let (manager, stop) = (PromiseManager(), Deferred<Int>())
     let handle = manager.add(Promise.race([Promise<Int> { 1 }, stop.promise]))
     #expect(text(await handle.outcome) == "succeeded")
-    stop.fulfil(2)
+    stop.fulfill(2)
   }
 
   // Fails if a timer that lost a race is work that the next step waits for.
@@ -238,7 +238,7 @@ struct PromiseWorkTests {
       begun.open()
       DispatchQueue.global().async {
         released.block()
-        deferred.fulfil(1)
+        deferred.fulfill(1)
       }
     }
     let handle = manager.add(promise.retry(1))

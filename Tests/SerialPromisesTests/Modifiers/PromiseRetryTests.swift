@@ -34,7 +34,7 @@ struct PromiseRetryTests {
   func fails() async throws {
     let log = Log<Int>()
     let page = failing(until: .max, log).retry(2)
-    let failure = await #expect(throws: RetryFailure.self) { try await page.value }
+    let failure = await #expect(throws: RetryError.self) { try await page.value }
     #expect(failure?.attempts == 3)
     #expect(failure?.last as? Failed == Failed(number: 3))
     #expect(log.count == 3)
@@ -89,7 +89,7 @@ struct PromiseRetryTests {
     let deferred = Deferred<Int>("hot", diagnostics: reports.place)
     let page = deferred.promise.retry(5)
     deferred.fail(Failed())
-    let failure = await #expect(throws: RetryFailure.self) { try await page.value }
+    let failure = await #expect(throws: RetryError.self) { try await page.value }
     #expect(failure?.attempts == 1)
     #expect(reports.all == [.cannotRetry(deferred.promise.core.origin.identity)])
   }

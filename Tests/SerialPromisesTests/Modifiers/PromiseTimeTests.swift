@@ -38,7 +38,7 @@ struct PromiseTimeTests {
     let deferred = Deferred<Int>()
     let late = deferred.promise.delay(.seconds(2), clock: clock)
     clock.advance(by: .seconds(5))
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     await clock.somebodySleeps()
     clock.advance(by: .seconds(1))
     #expect(text(late.state) == "pending")
@@ -73,7 +73,7 @@ struct PromiseTimeTests {
     clock.advance(by: .seconds(5))
     #expect(
       await limited.outcome == "failed not done within 5.0 seconds; the work may still be going on")
-    deferred.fulfil(3)
+    deferred.fulfill(3)
     #expect(await other.outcome == "3")
     #expect(log.all.isEmpty)
   }
@@ -92,7 +92,7 @@ struct PromiseTimeTests {
     limited.start()
     await clock.somebodySleeps()
     await begun.passed()
-    taken.withLock { $0.take() }?.fulfil(4)
+    taken.withLock { $0.take() }?.fulfill(4)
     #expect(await limited.outcome == "4")
     while clock.sleepers > 0 { await Task.yield() }
   }

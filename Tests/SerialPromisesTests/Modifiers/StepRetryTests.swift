@@ -40,7 +40,7 @@ struct StepRetryTests {
     let (manager, log) = (manager, Log<Int>())
     let handle = manager.add(failing(until: .max, log).retry(2))
     let outcome = await handle.outcome
-    let failure = try #require(throws: RetryFailure.self) { try outcome.get() }
+    let failure = try #require(throws: RetryError.self) { try outcome.get() }
     #expect(failure.attempts == 3)
     #expect(failure.last as? Failed == Failed(number: 3))
   }
@@ -51,7 +51,7 @@ struct StepRetryTests {
     let (manager, log) = (manager, Log<Int>())
     let step = failing(until: .max, log).retry(5, if: { ($0 as? Failed)?.number == 1 })
     let outcome = await manager.add(step).outcome
-    let failure = try #require(throws: RetryFailure.self) { try outcome.get() }
+    let failure = try #require(throws: RetryError.self) { try outcome.get() }
     #expect(failure.attempts == 2 && log.count == 2)
   }
 

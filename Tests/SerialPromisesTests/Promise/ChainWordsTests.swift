@@ -150,7 +150,7 @@ struct ChainWordsTests {
         await gate.passed()
       }.start()
     }
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     await deferred.promise.told()
     #expect(log.all == Array(0..<100))
     gate.open()
@@ -202,7 +202,7 @@ struct ChainWordsTests {
       #expect(await chain.outcome == "failed CancellationError()")
     }
     await gate.passed()
-    source.fulfil(1)
+    source.fulfill(1)
     await source.promise.told()
     #expect(log.all == [way])
   }

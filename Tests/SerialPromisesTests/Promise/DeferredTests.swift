@@ -8,11 +8,11 @@ struct DeferredTests {
   private let reports = Reports()
 
   // Fails if a late attempt is silent, or changes something.
-  @Test("a late fulfil or fail is reported and changes nothing", .shows(Promising.lateAttempts))
+  @Test("a late fulfill or fail is reported and changes nothing", .shows(Promising.lateAttempts))
   func late() {
     let deferred = Deferred<Int>("late", diagnostics: reports.place)
-    deferred.fulfil(1)
-    deferred.fulfil(2)
+    deferred.fulfill(1)
+    deferred.fulfill(2)
     deferred.fail(Failed())
     let identity = deferred.promise.core.origin.identity
     #expect(reports.all == [.settledAgain(identity), .settledAgain(identity)])
@@ -20,16 +20,16 @@ struct DeferredTests {
   }
 
   // Fails if an attempt does not say whether it won, or a lost one is reported.
-  @Test("tryFulfil and tryFail say who won, and report nothing", .shows(Promising.lateAttempts))
+  @Test("tryFulfill and tryFail say who won, and report nothing", .shows(Promising.lateAttempts))
   func trying() {
     let deferred = Deferred<Int>("trying", diagnostics: reports.place)
-    #expect(deferred.tryFulfil(1))
-    #expect(!deferred.tryFulfil(2))
+    #expect(deferred.tryFulfill(1))
+    #expect(!deferred.tryFulfill(2))
     #expect(!deferred.tryFail(Failed()))
     let other = Deferred<Int>("trying", diagnostics: reports.place)
     #expect(other.tryFail(Failed()))
     #expect(!other.tryFail(Failed()))
-    #expect(!other.tryFulfil(1))
+    #expect(!other.tryFulfill(1))
     #expect(text(other.promise.state) == "failed Failed(number: 0)")
     #expect(reports.all.count == 0)
   }
@@ -40,10 +40,10 @@ struct DeferredTests {
     let deferred = Deferred<Int>("cancelled", diagnostics: reports.place)
     deferred.onCancel {}
     deferred.promise.cancel()
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     deferred.fail(Failed())
     deferred.progress(0.5)
-    #expect(!deferred.tryFulfil(1))
+    #expect(!deferred.tryFulfill(1))
     #expect(reports.all.count == 0)
   }
 
@@ -55,7 +55,7 @@ struct DeferredTests {
     #expect(await promise.outcome == "failed \(error)")
     #expect(
       "\(error)"
-        == "nothing is left that could settle promise \"left\"; fulfil or fail it on every path")
+        == "nothing is left that could settle promise \"left\"; fulfill or fail it on every path")
     #expect(reports.all.count == 0)
   }
 
@@ -77,7 +77,7 @@ struct DeferredTests {
       source.promise.relay(to: deferred)
       return deferred.promise
     }()
-    source.fulfil(1)
+    source.fulfill(1)
     #expect(await promise.outcome == "1")
   }
 
@@ -88,7 +88,7 @@ struct DeferredTests {
     #expect(source.promise.relay(to: target).core === source.promise.core)
     target.promise.progressed { log.append($0) }
     source.progress(0.25)
-    source.fulfil(1)
+    source.fulfill(1)
     await target.promise.told()
     #expect(log.all == [0.25, 1])
     #expect(text(target.promise.state) == "1")

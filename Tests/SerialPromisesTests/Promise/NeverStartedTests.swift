@@ -59,7 +59,7 @@ struct NeverStartedTests {
     let (hot, log, called) = (Deferred<Int>(), Log<String>(), Gate())
     Promise.race([hot.promise, cold()]).fulfilled { log.append("race \($0)") }
     Promise.any([cold(), hot.promise]).fulfilled { log.append("any \($0)") }
-    hot.fulfil(1)
+    hot.fulfill(1)
     let failing = Deferred<Int>()
     when([failing.promise, cold()]).catch { _ in
       log.append("when")
@@ -99,7 +99,7 @@ struct NeverStartedTests {
         return Watched(all.core)
       }()
       precondition(!gone.isGone)
-      hot.fulfil(1)
+      hot.fulfill(1)
       await reported.passed()
     }
     let text = String(decoding: ends?.standardErrorContent ?? [], as: UTF8.self)
@@ -124,8 +124,8 @@ extension Gate {
   /// A gate that opens when a diagnostic has been printed.
   fileprivate static func ofReports() -> Gate {
     let gate = Gate()
-    Diagnostics.shared = Diagnostics { diagnostic in
-      Diagnostics.standardError.report(diagnostic)
+    DiagnosticHandler.shared = DiagnosticHandler { diagnostic in
+      DiagnosticHandler.standardError.report(diagnostic)
       gate.open()
     }
     return gate

@@ -18,7 +18,7 @@ struct PromiseCancelTests {
     let deferred = Deferred<Int>()
     #expect(!deferred.promise.cancel())
     #expect(text(deferred.promise.state) == "pending")
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     #expect(await deferred.promise.outcome == "1")
   }
 
@@ -59,7 +59,7 @@ struct PromiseCancelTests {
     let deferred = cancellable { log.append(1) }
     #expect(deferred.promise.cancel())
     #expect(!deferred.promise.cancel())
-    #expect(!deferred.tryFulfil(1))
+    #expect(!deferred.tryFulfill(1))
     #expect(log.count == 1)
     #expect(await deferred.promise.outcome == "failed CancellationError()")
   }
@@ -70,7 +70,7 @@ struct PromiseCancelTests {
   func settled(fails: Bool) {
     let log = Log<Int>()
     let deferred = cancellable { log.append(1) }
-    if fails { deferred.fail(Failed()) } else { deferred.fulfil(1) }
+    if fails { deferred.fail(Failed()) } else { deferred.fulfill(1) }
     #expect(!deferred.promise.cancel())
     #expect(text(deferred.promise.state) == (fails ? "failed Failed(number: 0)" : "1"))
     #expect(log.count == 0)
@@ -84,7 +84,7 @@ struct PromiseCancelTests {
     deferred.onCancel { log.append(1) }
     #expect(log.count == 1)
     let settled = Deferred<Int>()
-    settled.fulfil(1)
+    settled.fulfill(1)
     settled.onCancel { log.append(2) }
     #expect(log.count == 1)
   }
@@ -125,7 +125,7 @@ struct PromiseCancelTests {
     let (log, deferred) = (Log<Int>(), Deferred<Int>())
     let derived = deferred.promise.then { log.append($0) }
     #expect(derived.cancel())
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     await deferred.promise.told()
     #expect(log.count == 0, "a handler that was called off is not called")
     #expect(await derived.outcome == "failed CancellationError()")
@@ -252,7 +252,7 @@ struct PromiseCancelTests {
       return inner.promise
     }
     place.withLock { $0 = outer }
-    source.fulfil(1)
+    source.fulfill(1)
     await source.promise.told()
     #expect(text(inner.promise.state) == (isShared ? "pending" : "failed CancellationError()"))
     #expect(log.all == (isShared ? [] : ["stop"]))
@@ -271,7 +271,7 @@ struct PromiseCancelTests {
       return value
     }
     place.withLock { $0 = promise }
-    source.fulfil(1)
+    source.fulfill(1)
     await source.promise.told()
     #expect(log.all == [true])
     place.withLock { $0 = nil }

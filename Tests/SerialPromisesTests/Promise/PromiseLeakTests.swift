@@ -74,7 +74,7 @@ struct PromiseLeakTests {
     var race: Promise<Int>?
     let other = {
       let deferred = Deferred<Int>(diagnostics: .silent)
-      let cold = Promise<Int> { _, _ in deferred.fulfil(1) }
+      let cold = Promise<Int> { _, _ in deferred.fulfill(1) }
       race = Promise.race([cold, deferred.promise])
       return deferred.promise
     }()
@@ -89,7 +89,7 @@ struct PromiseLeakTests {
     switch ending {
     case .dropped, .neverStarted: return
     case .fulfilled:
-      scene.source.fulfil(1)
+      scene.source.fulfill(1)
       if word.waits {
         await clock.somebodySleeps()
         clock.advance(by: .seconds(1))
@@ -101,7 +101,7 @@ struct PromiseLeakTests {
       scene.source.fail(Failed())
     case .cancelled:
       if word.waits {
-        scene.source.fulfil(1)
+        scene.source.fulfill(1)
         await clock.somebodySleeps()
       }
       #expect(scene.promise.cancel())
@@ -122,7 +122,7 @@ struct PromiseLeakTests {
     source.promise.progressed { _ in sentinel.touch() }
     let cold = Promise<Int>(diagnostics: .silent) { deferred in
       sentinel.touch()
-      deferred.fulfil(1)
+      deferred.fulfill(1)
     }
     let hot = source.promise.get { _ in sentinel.touch() }
     let last = made(word, isCold ? cold : hot, other, sentinel)

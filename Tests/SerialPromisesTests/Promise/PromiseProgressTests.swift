@@ -31,7 +31,7 @@ struct PromiseProgressTests {
   func ends() {
     let (good, bad) = (deferred(), deferred())
     #expect(good.promise.progress == 0)
-    good.fulfil(1)
+    good.fulfill(1)
     #expect(good.promise.progress == 1)
     bad.progress(0.3)
     bad.tryFail(Failed())
@@ -46,7 +46,7 @@ struct PromiseProgressTests {
     let (log, deferred) = (Log<String>(), deferred())
     deferred.promise.fulfilled { log.append("value \($0)") }.progressed { log.append("\($0)") }
     for fraction in [0.125, 0.125, 0.5] { deferred.progress(fraction) }
-    deferred.fulfil(7)
+    deferred.fulfill(7)
     await deferred.promise.told()
     #expect(log.all == ["0.125", "0.5", "1.0", "value 7"])
     #expect(reports.all.count == 0)
@@ -58,7 +58,7 @@ struct PromiseProgressTests {
     let deferred = deferred()
     let log = heard(deferred.promise)
     deferred.progress(1)
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     await deferred.promise.told()
     expect(log, [1])
   }
@@ -79,11 +79,11 @@ struct PromiseProgressTests {
   func late() async {
     let (some, none, done, failed) = (deferred(), deferred(), deferred(), deferred())
     some.progress(0.5)
-    done.fulfil(1)
+    done.fulfill(1)
     failed.progress(0.75)
     failed.fail(Failed())
     let logs = [some, none, done, failed].map { heard($0.promise) }
-    some.fulfil(1)
+    some.fulfill(1)
     none.fail(Failed())
     for deferred in [some, none, done, failed] { await deferred.promise.told() }
     expect(logs[0], [0.5, 1])
@@ -105,7 +105,7 @@ struct PromiseProgressTests {
     let identity = deferred.promise.core.origin.identity
     #expect(
       reports.all.first == .promiseProgressIgnored(identity, current: 0.5, reported: 0.25))
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     deferred.progress(1)
     #expect(reports.all.count == 6, "after the end")
   }
@@ -121,7 +121,7 @@ struct PromiseProgressTests {
     for noise in [0.5 + step, 0.5 - step, 0.5] { deferred.progress(noise) }
     deferred.progress(0.5 + 2 * step)
     deferred.progress(1 + step)
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     await deferred.promise.told()
     #expect(log.all == [0.5, 0.5 + 2 * step, 1])
     #expect(reports.all.count == 0)
@@ -135,10 +135,10 @@ struct PromiseProgressTests {
     let log = heard(promise)
     outer.progress(0.5)
     #expect(promise.progress == 0.25)
-    outer.fulfil(1)
+    outer.fulfill(1)
     await outer.promise.told()
     inner.progress(0.5)
-    inner.fulfil(2)
+    inner.fulfill(2)
     await promise.told()
     expect(log, [0.25, 0.5, 0.75, 1])
   }
@@ -150,14 +150,14 @@ struct PromiseProgressTests {
     let promise = parts[0].promise.then { _ in parts[1].promise }.then { _ in parts[2].promise }
     let log = heard(promise)
     parts[0].progress(0.5)
-    parts[0].fulfil(1)
+    parts[0].fulfill(1)
     await parts[0].promise.told()
     parts[1].progress(0.75)
-    parts[1].fulfil(1)
+    parts[1].fulfill(1)
     await parts[1].promise.told()
     await settled()
     parts[2].progress(0.5)
-    parts[2].fulfil(1)
+    parts[2].fulfill(1)
     await promise.told()
     expect(log, [1 / 6, 1 / 3, 1 / 3 + 0.25, 2 / 3, 5 / 6, 1])
   }
@@ -174,13 +174,13 @@ struct PromiseProgressTests {
     let promise = outer.promise.then { _ in inner.promise }.map { $0 }
     outer.progress(0.5)
     #expect(promise.progress == 0.25)
-    outer.fulfil(1)
+    outer.fulfill(1)
     await outer.promise.told()
     await settled()
     inner.progress(0.5)
     #expect(promise.progress == 0.75)
     let log = heard(promise)
-    inner.fulfil(1)
+    inner.fulfill(1)
     await promise.told()
     expect(log, [0.75, 1])
   }
@@ -200,7 +200,7 @@ struct PromiseProgressTests {
       }
     let log = heard(promise)
     work.progress(0.5)
-    work.fulfil(1)
+    work.fulfill(1)
     await promise.told()
     expect(log, [0.5, 1])
   }
@@ -217,7 +217,7 @@ struct PromiseProgressTests {
     await outer.promise.told()
     await settled()
     recovery.progress(0.5)
-    recovery.fulfil(1)
+    recovery.fulfill(1)
     await promise.told()
     expect(log, [0.5, 0.75, 1])
   }
@@ -228,7 +228,7 @@ struct PromiseProgressTests {
     let (outer, inner) = (deferred(), deferred())
     let promise = outer.promise.then { _ in inner.promise }.then { $0 }
     let log = heard(promise)
-    outer.fulfil(1)
+    outer.fulfill(1)
     await outer.promise.told()
     await settled()
     inner.progress(0.5)
@@ -249,7 +249,7 @@ struct PromiseProgressTests {
     inner.progress(0.5)
     outer.progress(0.75)
     #expect(reports.all.count == 1, "no more its owner's to say")
-    inner.fulfil(1)
+    inner.fulfill(1)
     await outer.promise.told()
     expect(log, [0.25, 0.5, 1])
   }
@@ -272,11 +272,11 @@ struct PromiseProgressTests {
     let promise = outer.promise.join()
     let log = heard(promise)
     outer.progress(0.5)
-    outer.fulfil(inner.promise)
+    outer.fulfill(inner.promise)
     await outer.promise.told()
     await settled()
     inner.progress(0.5)
-    if fails { inner.fail(Failed()) } else { inner.fulfil(1) }
+    if fails { inner.fail(Failed()) } else { inner.fulfill(1) }
     await promise.told()
     expect(log, [0.25, 0.5, 0.75] + (fails ? [] : [1]))
   }

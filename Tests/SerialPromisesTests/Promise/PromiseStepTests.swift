@@ -24,7 +24,7 @@ struct PromiseStepTests {
     for index in 0..<3 {
       await begun[index].passed()
       #expect(log.last == "begin \(index)")
-      deferreds[index].withLock { $0.take() }?.fulfil(index)
+      deferreds[index].withLock { $0.take() }?.fulfill(index)
     }
     await manager.idle()
     #expect(log.all == ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"])
@@ -88,7 +88,7 @@ struct PromiseStepTests {
     let handle = manager.add(deferred.promise)
     handle.cancel()
     #expect(text(handle.state) == "running")
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     #expect(text(await handle.outcome) == "succeeded")
   }
 
@@ -116,7 +116,7 @@ struct PromiseStepTests {
     let next = manager.add { then in then() }
     deferred.progress(0.5)
     #expect(manager.progress == 0.25)
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     #expect(text(await next.outcome) == "succeeded")
   }
 
@@ -131,7 +131,7 @@ struct PromiseStepTests {
       onThreads(4) { thread in
         for index in [thread, thread + 4] {
           for part in 1...4 { deferreds[index].progress(Double(part) / 4) }
-          deferreds[index].fulfil(index)
+          deferreds[index].fulfill(index)
         }
       }
       #expect(text(await handle.outcome) == "succeeded")
@@ -152,7 +152,7 @@ struct PromiseStepTests {
         then()
       } catch { then(error) }
     }
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     #expect(text(await next.outcome) == "succeeded")
     #expect(log.all == [2])
   }
@@ -169,7 +169,7 @@ struct PromiseStepTests {
       then()
     }
     if attachesBefore { deferred.promise.fulfilled { _ in told.open() } }
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     #expect(text(await next.outcome) == "succeeded")
   }
 

@@ -6,7 +6,7 @@ import Testing
 /// Promises/A+ 2.2.6 and 2.2.7, clause by clause: several handlers, and what `then` returns.
 @Suite(.allShow(Promising.then)) struct PromisesAPlusOrderTests {
   // Fails if handlers of one promise are called in another order, or one keeps others from it.
-  @Test("2.2.6.1 all fulfilment handlers are called, in order", arguments: Moment.allCases)
+  @Test("2.2.6.1 all fulfillment handlers are called, in order", arguments: Moment.allCases)
   func fulfilmentOrder(_ moment: Moment) async {
     let log = Log<Int>()
     let promise = moment.settling(.success(1)) { promise in
@@ -151,7 +151,7 @@ import Testing
   }
 
   // Fails if a word without a handler for values does not pass the value on.
-  @Test("2.2.7.3 without a fulfilment handler, the value goes on", arguments: Moment.allCases)
+  @Test("2.2.7.3 without a fulfillment handler, the value goes on", arguments: Moment.allCases)
   func valueGoesOn(_ moment: Moment) async {
     #expect(await moment.settling(.success(1)) { $0.recover { _ in 2 } }.outcome == "1")
     #expect(await moment.settling(.success(1)) { $0.finally {} }.outcome == "1")

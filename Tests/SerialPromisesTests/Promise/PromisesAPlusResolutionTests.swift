@@ -66,7 +66,7 @@ import Testing
     await called.passed()
     await Promise.value(0).told()
     #expect(text(promise.state) == "pending")
-    inner.fulfil(1)
+    inner.fulfill(1)
     #expect(await promise.outcome == "1")
   }
 
@@ -92,14 +92,14 @@ import Testing
     let outer = Deferred<Int>("outer", diagnostics: reports.place)
     let (inner, third) = (Deferred<Int>(), Deferred<Int>())
     inner.promise.relay(to: outer)
-    #expect(!outer.tryFulfil(1))
+    #expect(!outer.tryFulfill(1))
     #expect(!outer.tryFail(Failed()))
-    outer.fulfil(2)
+    outer.fulfill(2)
     outer.fail(Failed())
     third.promise.relay(to: outer)
     outer.promise.relay(to: outer)
-    third.fulfil(3)
-    inner.fulfil(4)
+    third.fulfill(3)
+    inner.fulfill(4)
     #expect(await outer.promise.outcome == "4")
     let expected = Diagnostic.settledAgain(outer.promise.core.origin.identity)
     #expect(reports.all == Array(repeating: expected, count: 4))
@@ -121,7 +121,7 @@ import Testing
   }
 
   // Fails if the cold promise's task is not given working functions.
-  @Test("2.3.3.3.1 resolve fulfils with y", arguments: Moment.allCases)
+  @Test("2.3.3.3.1 resolve fulfills with y", arguments: Moment.allCases)
   func resolve(_ moment: Moment) async {
     #expect(await task(moment) { resolve, _ in resolve(1) }.outcome == "1")
   }
@@ -173,7 +173,7 @@ import Testing
     let result: Result<Int, any Error> = fails ? .failure(Failed(number: 1)) : .success(1)
     let promise = Promise<Int>("task", diagnostics: .silent) { deferred in
       moment.settling(result) { $0 }.relay(to: deferred)
-      deferred.fulfil(2)
+      deferred.fulfill(2)
       deferred.fail(Failed(number: 2))
       Promise.value(3).relay(to: deferred)
     }
@@ -194,7 +194,7 @@ import Testing
       throw Failed()
     }
     adopted.start()
-    inner.fulfil(2)
+    inner.fulfill(2)
     #expect(await adopted.outcome == "2")
   }
 

@@ -23,7 +23,7 @@ import Testing
     deferred.promise.fulfilled { log.append("\($0)") }.failed { log.append("\($0)") }
     let (first, second) = (Gate(), Gate())
     let settle = { @Sendable in
-      deferred.fulfil(1)
+      deferred.fulfill(1)
       if moment == .later { first.block() }
       deferred.fail(Failed())
       second.open()
@@ -41,14 +41,14 @@ import Testing
   @Test("2.1.2.2 fulfilled, its value does not change")
   func valueStays() async {
     let deferred = Deferred<Int>(diagnostics: .silent)
-    deferred.fulfil(1)
-    deferred.fulfil(2)
+    deferred.fulfill(1)
+    deferred.fulfill(2)
     #expect(text(deferred.promise.state) == "1")
     #expect(await deferred.promise.outcome == "1")
   }
 
-  // Fails if a failed promise can still be fulfilled, or calls a fulfilment handler.
-  @Test("2.1.3.1 failed, it calls no fulfilment handler", arguments: Moment.allCases)
+  // Fails if a failed promise can still be fulfilled, or calls a fulfillment handler.
+  @Test("2.1.3.1 failed, it calls no fulfillment handler", arguments: Moment.allCases)
   func failed(_ moment: Moment) async {
     let log = Log<String>()
     let promise = moment.settling(Result<Int, any Error>.failure(Failed())) { promise in
@@ -67,7 +67,7 @@ import Testing
     let settle = { @Sendable in
       deferred.fail(Failed(number: 1))
       if moment == .later { first.block() }
-      deferred.fulfil(1)
+      deferred.fulfill(1)
       second.open()
     }
     if moment == .already { settle() } else { onOwnThread(settle) }

@@ -12,7 +12,7 @@ import Testing
 /// is meant, a missing handler, is tested), and the `this` that 2.2.5 forbids.
 @Suite(.allShow(Promising.then)) struct PromisesAPlusThenTests {
   // Fails if `then` without a handler for errors swallows the error.
-  @Test("2.2.1.1 without a fulfilment handler, a failure handler is called all the same")
+  @Test("2.2.1.1 without a fulfillment handler, a failure handler is called all the same")
   func noFulfilmentHandler() async {
     let failed = Promise<Int>.failure(Failed())
     #expect(await failed.recover { _ in 7 }.outcome == "7")
@@ -20,7 +20,7 @@ import Testing
   }
 
   // Fails if `catch` or `recover` swallows the value.
-  @Test("2.2.1.2 without a failure handler, a fulfilment handler is called all the same")
+  @Test("2.2.1.2 without a failure handler, a fulfillment handler is called all the same")
   func noFailureHandler() async {
     let fulfilled = Promise.value(1)
     #expect(await fulfilled.then { $0 + 1 }.outcome == "2")
@@ -29,7 +29,7 @@ import Testing
   }
 
   // Fails if a handler is not called, or is given something else.
-  @Test("2.2.2.1 it is called after fulfilment, with the value", arguments: Moment.allCases)
+  @Test("2.2.2.1 it is called after fulfillment, with the value", arguments: Moment.allCases)
   func calledWithValue(_ moment: Moment) async {
     let log = Log<String>()
     await moment.settling(.success("value")) { $0.then { log.append($0) } }.told()
@@ -37,16 +37,16 @@ import Testing
   }
 
   // Fails if a handler is called before the promise is fulfilled.
-  @Test("2.2.2.2 it is not called before fulfilment")
+  @Test("2.2.2.2 it is not called before fulfillment")
   func notBeforeFulfilment() async {
     let (log, deferred) = (Log<String>(), Deferred<Int>())
     let promise = deferred.promise.then { _ in log.append("handler") }
     // Had the handler been made runnable, it would have been before this one.
     await Promise.value(0).told()
-    log.append("fulfil")
-    deferred.fulfil(1)
+    log.append("fulfill")
+    deferred.fulfill(1)
     await promise.told()
-    #expect(log.all == ["fulfil", "handler"])
+    #expect(log.all == ["fulfill", "handler"])
   }
 
   // Fails if a handler of a promise that is never fulfilled is called, when it goes away at the
@@ -68,23 +68,23 @@ import Testing
     let (log, deferred) = (Log<Int>(), Deferred<Int>(diagnostics: .silent))
     deferred.promise.then { log.append($0) }.start()
     if moment == .already {
-      deferred.fulfil(1)
-      deferred.fulfil(1)
+      deferred.fulfill(1)
+      deferred.fulfill(1)
     } else {
-      deferred.fulfil(1)
+      deferred.fulfill(1)
       if moment == .later { await deferred.promise.told() }
-      onThread { deferred.fulfil(1) }
+      onThread { deferred.fulfill(1) }
     }
     await deferred.promise.told()
     #expect(log.all == [1])
   }
 
   // Fails if attaching one handler calls another again, or not at all.
-  @Test("2.2.2.3 each of several is called once, wherever fulfilment falls", arguments: 0...3)
+  @Test("2.2.2.3 each of several is called once, wherever fulfillment falls", arguments: 0...3)
   func severalOnce(_ position: Int) async {
     let (log, deferred) = (Log<Int>(), Deferred<Int>())
     for index in 0...3 {
-      if index == position { deferred.fulfil(0) }
+      if index == position { deferred.fulfill(0) }
       deferred.promise.fulfilled { _ in log.append(index) }
     }
     await deferred.promise.told()
@@ -117,7 +117,7 @@ import Testing
   func neverFailed() async {
     let (log, deferred) = (Log<String>(), Deferred<Int>())
     let promise = deferred.promise.catch { _ in log.append("handler") }
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     await promise.told()
     #expect(log.count == 0)
   }
@@ -147,7 +147,7 @@ import Testing
     let promise = deferred.promise.then(on: queue) { _ in log.append("handler") }
       .recover(on: queue) { _ in log.append("handler") }
     queue.async {
-      if fails { deferred.fail(Failed()) } else { deferred.fulfil(1) }
+      if fails { deferred.fail(Failed()) } else { deferred.fulfill(1) }
       log.append("settled")
       gate.open()
     }
@@ -170,8 +170,8 @@ import Testing
     }
     promises.append(attach(early.promise))
     lock.withLock { _ in
-      early.fulfil(1)
-      late.fulfil(2)
+      early.fulfill(1)
+      late.fulfill(2)
       promises.append(attach(late.promise))
       log.append("outer")
     }
@@ -205,7 +205,7 @@ import Testing
     let (log, other) = (Log<String>(), Deferred<Int>())
     let promise = other.promise.then { _ in log.append("other") }
     Promise.value(1).fulfilled { _ in
-      other.fulfil(2)
+      other.fulfill(2)
       log.append("handler")
     }
     await promise.told()

@@ -123,7 +123,7 @@ struct UnhandledFailureTests {
       let (winner, loser) = (Deferred<Int>(), Deferred<Int>("loser", diagnostics: reports.place))
       let race = Promise.race([winner.promise, loser.promise])
       let any = Promise.any([winner.promise, loser.promise])
-      winner.fulfil(1)
+      winner.fulfill(1)
       #expect(await race.outcome == "1")
       #expect(await any.outcome == "1")
       loser.fail(Failed())
@@ -136,10 +136,10 @@ struct UnhandledFailureTests {
   func places() async throws {
     let ends = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       Deferred<Int>("quiet", diagnostics: .silent).fail(Failed())
-      Deferred<Int>("told", diagnostics: Diagnostics { print("own: \($0)") }).fail(Failed())
-      Diagnostics.shared = .silent
+      Deferred<Int>("told", diagnostics: DiagnosticHandler { print("own: \($0)") }).fail(Failed())
+      DiagnosticHandler.shared = .silent
       Deferred<Int>("quiet").fail(Failed())
-      Diagnostics.shared = .standardError
+      DiagnosticHandler.shared = .standardError
       Deferred<Int>("loud").fail(Failed())
     }
     let lines = try #require(ends).standardErrorContent.split(separator: UInt8(ascii: "\n"))

@@ -34,7 +34,7 @@ struct WaitTests {
     let first = await blocking { try deferred.promise.wait(timeout: .milliseconds(1)) }
     #expect(first == "failed \(PromiseError.timedOut(.milliseconds(1)))")
     #expect(text(deferred.promise.state) == "pending")
-    deferred.fulfil(2)
+    deferred.fulfill(2)
     #expect(await blocking { try deferred.promise.wait(timeout: .seconds(1000)) } == "2")
   }
 
@@ -45,8 +45,8 @@ struct WaitTests {
       let (first, second) = (Deferred<Int>(), Deferred<Int>())
       let derived = first.promise.then { $0 + 1 }
       let other = second.promise.then { $0 + 1 }
-      first.fulfil(value)
-      second.fulfil(value + 10)
+      first.fulfill(value)
+      second.fulfill(value + 10)
       return try derived.wait() + other.wait()
     }
     #expect(await promise.outcome == "14")
@@ -68,7 +68,7 @@ struct WaitTests {
       gate.open()
       return try onQueue.wait() + inTask.wait()
     }
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     #expect(await promise.outcome == "5")
   }
 
@@ -89,7 +89,7 @@ struct WaitTests {
       }
       do { return try limited.wait() } catch { return race }
     }
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     #expect(await promise.outcome == "7")
   }
 
@@ -106,7 +106,7 @@ struct WaitTests {
         try place.withLock { $0 }?.then { $0 }.wait() ?? value
       }
       place.withLock { $0 = promise }
-      deferred.fulfil(1)
+      deferred.fulfill(1)
       _ = try await promise.value
     }
     #expect(message(result).contains("\"own\" was waited for in a handler"))
@@ -138,7 +138,7 @@ struct WaitTests {
         try place.withLock { $0 }?.map { $0 }.wait() ?? value
       }
       place.withLock { $0 = promise }
-      deferred.fulfil(1)
+      deferred.fulfill(1)
       _ = try await promise.value
     }
     #expect(message(result).contains("\"queue\" was waited for in a handler"))
@@ -201,7 +201,7 @@ struct WaitTests {
     // The handler returns in the turn that the main actor has before this one.
     await Task.yield()
     let settled = promise.map { $0 + 1 }
-    onOwnThread { deferred.fulfil(1) }
+    onOwnThread { deferred.fulfill(1) }
     #expect(try Self.blocking(settled) == 2)
   }
 

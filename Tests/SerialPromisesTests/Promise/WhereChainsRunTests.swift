@@ -70,7 +70,7 @@ struct WhereChainsRunTests {
       let (log, deferred) = (Log<Int>(), Deferred<Int>())
       let settler = Gate()
       onOwnThread {
-        deferred.fulfil(1)
+        deferred.fulfill(1)
         settler.open()
       }
       for index in 0..<20 { deferred.promise.fulfilled(on: queue) { _ in log.append(index) } }
@@ -109,7 +109,7 @@ struct WhereChainsRunTests {
         .fulfilled(on: queue) { _ in log.append("fulfilled") }
         .progressed(on: queue) { log.append("\($0)") }
       deferred.progress(0.5)
-      deferred.fulfil(1)
+      deferred.fulfill(1)
       await deferred.promise.told()
       queue.sync {}
       #expect(log.all == ["0.5", "1.0", "fulfilled"])
@@ -165,7 +165,7 @@ struct WhereChainsRunTests {
   func elsewhere() async {
     let deferred = Deferred<Int>()
     let promise = deferred.promise.then { [self] _ in place() }
-    queue.sync { deferred.fulfil(1) }
+    queue.sync { deferred.fulfill(1) }
     #expect(await promise.outcome == "elsewhere")
   }
 }

@@ -4,7 +4,7 @@
 enum SettlementEvent: Hashable, Sendable {
   case attach(isImmediate: Bool, looksAtFailures: Bool)
   case withdraw(Int)
-  case settle(fulfils: Bool, adopted: Bool)
+  case settle(fulfills: Bool, adopted: Bool)
   case bind, beginCancel, endCancel, onCancel, next, demand
   case report(Double), rise(Double)
   case listen, watch
@@ -67,7 +67,7 @@ struct SettlementModel: Hashable {
     switch event {
     case .attach(let isImmediate, let looks): attach(isImmediate, looks)
     case .withdraw(let id): withdraw(id)
-    case .settle(let fulfils, let adopted): settle(fulfils, adopted)
+    case .settle(let fulfills, let adopted): settle(fulfills, adopted)
     case .bind: bind()
     case .beginCancel: beginCancel()
     case .endCancel: publish(as: .failed, watchers: [])
@@ -122,13 +122,13 @@ struct SettlementModel: Hashable {
     return "was there \(wasThere), unwanted \(wasThere && waiting.isEmpty && phase == .pending)"
   }
 
-  private mutating func settle(_ fulfils: Bool, _ adopted: Bool) -> String {
+  private mutating func settle(_ fulfills: Bool, _ adopted: Bool) -> String {
     // In time or late, it is what makes the promise that calls.
     if hasMaker { _ = endMaking() }
     guard phase == .pending, adopted || !isBound else { return "too late" }
     var watchers: [Int] = []
-    if fulfils, progress < 1 { watchers = move(to: 1) }
-    return publish(as: fulfils ? .fulfilled : .failed, watchers: watchers)
+    if fulfills, progress < 1 { watchers = move(to: 1) }
+    return publish(as: fulfills ? .fulfilled : .failed, watchers: watchers)
   }
 
   private mutating func publish(as phase: Settlement.Phase, watchers: [Int]) -> String {

@@ -18,7 +18,7 @@ struct SettlementTests {
     #expect(promise.core.withLock { $0.rise(to: 0.5) }.watchers.count == 3)
     all.cancel()
     #expect(promise.core.withLock { $0.rise(to: 0.75) }.watchers.count == 1)
-    deferred.fulfil(1)
+    deferred.fulfill(1)
     withExtendedLifetime(link) {}
   }
 
@@ -123,9 +123,9 @@ private struct Search {
       ]
     }
     events += (0..<model.made).map { .withdraw($0) }
-    for fulfils in [true, false] {
+    for fulfills in [true, false] {
       events += [
-        .settle(fulfils: fulfils, adopted: false), .settle(fulfils: fulfils, adopted: true),
+        .settle(fulfills: fulfills, adopted: false), .settle(fulfills: fulfills, adopted: true),
       ]
     }
     events += [.report(0.25), .report(0.5), .report(1.5), .rise(0.5)]
@@ -140,7 +140,7 @@ private struct Search {
   private func eventsOfManagers(in model: SettlementModel) -> [SettlementEvent] {
     var events: [SettlementEvent] = [
       .bind, .beginCancel, .demand, .demandIn(0), .demandIn(1), .endMaking,
-      .settle(fulfils: true, adopted: false), .settle(fulfils: false, adopted: true),
+      .settle(fulfills: true, adopted: false), .settle(fulfills: false, adopted: true),
     ]
     if model.turns.count < 2 { events += [.reserve(0), .reserve(1)] }
     if model.scopes.count < 2 { events += [.join(0), .join(1), .beginCancelFor(0)] }

@@ -81,10 +81,10 @@ struct SettlementUnderTest {
       let (wasThere, isUnwanted) = settlement.withdraw(probes[id])
       if wasThere { withdrawn.insert(id) }
       return "was there \(wasThere), unwanted \(isUnwanted)"
-    case .settle(let fulfils, let adopted):
+    case .settle(let fulfills, let adopted):
       var consequences = Settlement.Consequences()
       let isFirst = settlement.settle(
-        fulfils ? nil : Failed(), by: adopted ? .adopted : .owner, reached: fulfils ? 1 : 0,
+        fulfills ? nil : Failed(), by: adopted ? .adopted : .owner, reached: fulfills ? 1 : 0,
         &consequences)
       return isFirst ? published(consequences) : "too late"
     case .bind:

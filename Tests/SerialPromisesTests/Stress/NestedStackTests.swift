@@ -39,7 +39,7 @@ import Testing
       #expect(nest.progress > 0)
       nest.progressed { _ in heard.signal() }
       heard.wait()
-      deferred.fulfil(7)
+      deferred.fulfill(7)
       #expect((try? nest.wait()) == 7)
     }
   }
@@ -56,7 +56,7 @@ import Testing
     #expect(nest.core.watch() <= 9001)
     let later = Self.nest(3, on: nest)
     #expect(later.core.watch() <= 10)
-    deferred.fulfil(1)
+    deferred.fulfill(1)
   }
 
   // Fails, by taking for ever, if a promise is looked at as often as there are ways to it.
@@ -67,7 +67,7 @@ import Testing
     for _ in 0..<1000 { last = when([last, last]).map { $0[0] } }
     deferred.progress(0.5)
     #expect(last.progress == 0.5)
-    deferred.fulfil(1)
+    deferred.fulfill(1)
   }
 
   // Fails if demanding, or `Again`, recurs.
@@ -129,19 +129,19 @@ import Testing
     }
   }
 
-  // Fails if `WhenFailure` is released recursively.
+  // Fails if `WhenError` is released recursively.
   @Test("an error in an error, very many times, is described and released")
   func nestedErrors() {
     onSmallStack { _ in
       var error: any Error = Failed(number: 5)
       for index in 0..<40_000 {
-        error = index % 2 == 0 ? WhenFailure(position: 1, underlying: error) : error
-        if index % 2 == 1 { error = RetryFailure(last: AllFailed(errors: [error]), attempts: 2) }
+        error = index % 2 == 0 ? WhenError(position: 1, underlying: error) : error
+        if index % 2 == 1 { error = RetryError(last: AllFailedError(errors: [error]), attempts: 2) }
       }
       #expect("\(error)".hasSuffix("the promise at 1 failed: Failed(number: 5)"))
       let shared = error
       error = Failed()
-      #expect(shared is RetryFailure)
+      #expect(shared is RetryError)
     }
   }
 }

@@ -18,7 +18,7 @@ struct PromiseRaceTests {
       DispatchQueue.concurrentPerform(iterations: 8) { index in
         let isFirst =
           index % 2 == 0
-          ? deferred.tryFulfil(index) : deferred.tryFail(Failed(number: index))
+          ? deferred.tryFulfill(index) : deferred.tryFail(Failed(number: index))
         if isFirst { won.append(index) }
       }
       #expect(won.count == 1)
@@ -39,7 +39,7 @@ struct PromiseRaceTests {
       let all = DispatchGroup()
       for _ in 0..<threads * each { all.enter() }
       DispatchQueue.concurrentPerform(iterations: threads + 1) { thread in
-        guard thread < threads else { return deferred.fulfil(1) }
+        guard thread < threads else { return deferred.fulfill(1) }
         for number in 0..<each {
           deferred.promise.fulfilled { _ in
             ran.append((thread, number))
@@ -62,7 +62,7 @@ struct PromiseRaceTests {
       deferred.onCancel { log.append("cancel handler") }
       DispatchQueue.concurrentPerform(iterations: 2) { index in
         if index == 0 {
-          if deferred.tryFulfil(1) { log.append("fulfilled") }
+          if deferred.tryFulfill(1) { log.append("fulfilled") }
         } else if deferred.promise.cancel() {
           log.append("cancelled")
         }
@@ -83,7 +83,7 @@ struct PromiseRaceTests {
     for _ in 0..<rounds {
       let deferred = Deferred<Int>()
       let task = Task { try await deferred.promise.value }
-      let settles = Task.detached { deferred.tryFulfil(1) }
+      let settles = Task.detached { deferred.tryFulfill(1) }
       task.cancel()
       switch await task.result {
       case .success(let value): #expect(value == 1)
@@ -101,7 +101,7 @@ struct PromiseRaceTests {
       let hot = Deferred<Int>(diagnostics: .silent)
       let race = Locked<Promise<Int>?>(Promise.race([Promise<Int> { 1 }, hot.promise]))
       DispatchQueue.concurrentPerform(iterations: 2) { index in
-        if index == 0 { return hot.fulfil(1) }
+        if index == 0 { return hot.fulfill(1) }
         let last = race.withLock { $0.take() }
         withExtendedLifetime(last) {}
       }
@@ -132,7 +132,7 @@ struct PromiseRaceTests {
         watched.append(Watched(root.core))
         watched.append(Watched(chain.core))
         switch kind {
-        case 0: deferred.fulfil(1)
+        case 0: deferred.fulfill(1)
         case 1: deferred.fail(Failed())
         case 2: chain.cancel()
         case 3:

@@ -21,7 +21,7 @@ import Testing
       let deferred = Deferred<Int>()
       var before = deferred.promise
       for _ in 0..<count { before = before.then { $0 + 1 } }
-      deferred.fulfil(0)
+      deferred.fulfill(0)
       #expect((try? before.wait()) == count)
       var after = deferred.promise
       for _ in 0..<count { after = after.then { $0 + 1 } }
@@ -62,7 +62,7 @@ import Testing
         next.promise.relay(to: last)
         last = next
       }
-      last.fulfil(5)
+      last.fulfill(5)
       #expect((try? first.promise.wait()) == 5)
     }
   }
@@ -140,7 +140,7 @@ import Testing
       deferred.progress(0.5)
       heard.wait()
       #expect(last.progress == 0.5)
-      deferred.fulfil(1)
+      deferred.fulfill(1)
       #expect((try? last.wait()) == 1)
     }
   }

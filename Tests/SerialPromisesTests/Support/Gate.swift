@@ -70,7 +70,7 @@ final class Reports: Sendable {
   private let log = Log<Diagnostic>()
 
   var all: [Diagnostic] { log.all }
-  var place: Diagnostics { Diagnostics { [log] in log.append($0) } }
+  var place: DiagnosticHandler { DiagnosticHandler { [log] in log.append($0) } }
 }
 
 /// Tells when its last reference goes away, as something that a user's step captures may.

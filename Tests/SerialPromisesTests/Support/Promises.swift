@@ -14,7 +14,7 @@ enum Moment: String, CaseIterable, Sendable {
     let deferred = Deferred<Value>("test", diagnostics: .silent)
     let settle = { @Sendable in
       switch result {
-      case .success(let value): deferred.fulfil(value)
+      case .success(let value): deferred.fulfill(value)
       case .failure(let error): deferred.fail(error)
       }
     }

@@ -24,9 +24,9 @@ extension World {
         let visit = work.enter()
         work.spin()
         work.reply(plan.reply, deferred, visit)
-        let fulfil: @Sendable () -> Void = { deferred.fulfil(work.world.parcel()) }
+        let fulfill: @Sendable () -> Void = { deferred.fulfill(work.world.parcel()) }
         let fail: @Sendable () -> Void = { deferred.fail(work.world.broken()) }
-        try work.settle(plan.settling, visit, fulfil, fail)
+        try work.settle(plan.settling, visit, fulfill, fail)
       }
     }
     return Promise(diagnostics: diagnostics) {
@@ -36,9 +36,9 @@ extension World {
       ) throws in
       let visit = work.enter()
       work.spin()
-      let fulfil: @Sendable () -> Void = { resolve(work.world.parcel()) }
+      let fulfill: @Sendable () -> Void = { resolve(work.world.parcel()) }
       let fail: @Sendable () -> Void = { reject(work.world.broken()) }
-      try work.settle(plan.settling, visit, fulfil, fail)
+      try work.settle(plan.settling, visit, fulfill, fail)
     }
   }
 
@@ -57,7 +57,7 @@ extension World {
     }
     let deferred = Deferred<Parcel>(diagnostics: diagnostics)
     let settle: @Sendable () -> Void = { [self] in
-      if plan == .heldFailure { deferred.fail(broken()) } else { deferred.fulfil(parcel()) }
+      if plan == .heldFailure { deferred.fail(broken()) } else { deferred.fulfill(parcel()) }
     }
     if plan == .elsewhere { elsewhere.async(execute: settle) } else { hold(step, settle) }
     return deferred.promise
@@ -183,24 +183,24 @@ extension WorkPiece {
   ///
   /// The end of the work is recorded before.
   fileprivate func settle(
-    _ settling: Settling, _ visit: Visit, _ fulfil: @escaping @Sendable () -> Void,
+    _ settling: Settling, _ visit: Visit, _ fulfill: @escaping @Sendable () -> Void,
     _ fail: @escaping @Sendable () -> Void
   ) throws {
     switch settling {
-    case .now: world.end(visit, fulfil)
+    case .now: world.end(visit, fulfill)
     case .fails: world.end(visit, fail)
-    case .elsewhere: world.elsewhere.async { self.world.end(visit, fulfil) }
+    case .elsewhere: world.elsewhere.async { self.world.end(visit, fulfill) }
     case .failsElsewhere: world.elsewhere.async { self.world.end(visit, fail) }
-    case .held: world.hold(step) { self.world.end(visit, fulfil) }
+    case .held: world.hold(step) { self.world.end(visit, fulfill) }
     case .throwing:
       visit.leave()
       throw world.broken()
     case .dropped: visit.leave()
     case .droppedLater:
-      world.hold(step) { withExtendedLifetime((fulfil, fail)) { _ = visit.leave() } }
+      world.hold(step) { withExtendedLifetime((fulfill, fail)) { _ = visit.leave() } }
     case .twice:
-      world.end(visit, fulfil)
-      fulfil()
+      world.end(visit, fulfill)
+      fulfill()
     }
   }
 }

@@ -62,7 +62,7 @@ final class World: Sendable {
   let books: Locked<Books>
   let clock = ManualClock()
   let population = Population()
-  let diagnostics: Diagnostics
+  let diagnostics: DiagnosticHandler
 
   /// Where callbacks are called from.
   let elsewhere = DispatchQueue(label: "elsewhere", attributes: .concurrent)
@@ -81,7 +81,7 @@ final class World: Sendable {
     let facts = Facts(scenario)
     let books = Locked(Books(scenario, facts))
     self.books = books
-    let diagnostics = Diagnostics { diagnostic in
+    let diagnostics = DiagnosticHandler { diagnostic in
       guard !facts.expects(diagnostic) else { return }
       books.withLock { $0.report(.diagnostic, "\(diagnostic)") }
     }

@@ -9,7 +9,7 @@
 /// A mistake in the use of the library that changed nothing but should be known.
 ///
 /// ```swift
-/// let failures = Diagnostics { diagnostic in
+/// let failures = DiagnosticHandler { diagnostic in
 ///   guard case .unhandledFailure(let promise, let error) = diagnostic else { return }
 ///   log.warning("\(promise): \(error)")
 /// }
@@ -80,7 +80,7 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     case .settledAgain(let promise):
       """
       \(promise) was settled again; the first time counted, this changed nothing; \
-      settle it once, or use `tryFulfil` and `tryFail` where several race
+      settle it once, or use `tryFulfill` and `tryFail` where several race
       """
     case .unhandledFailure(let promise, let error):
       "\(promise) failed and nobody looked: \(error); end the chain with `catch`"
@@ -115,15 +115,15 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
 /// manager a place of its own:
 ///
 /// ```swift
-/// let manager = PromiseManager(diagnostics: Diagnostics { log.warning("\($0)") })
+/// let manager = PromiseManager(diagnostics: DiagnosticHandler { log.warning("\($0)") })
 /// ```
-public struct Diagnostics: Sendable {
+public struct DiagnosticHandler: Sendable {
   /// One line on standard error for each diagnostic.
   ///
   /// ```swift
   /// let loud = PromiseManager(diagnostics: .standardError)
   /// ```
-  public static let standardError = Diagnostics { diagnostic in
+  public static let standardError = DiagnosticHandler { diagnostic in
     let line = Array("SerialPromises: \(diagnostic)\n".utf8)
     _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
@@ -133,18 +133,18 @@ public struct Diagnostics: Sendable {
   /// ```swift
   /// let careless = PromiseManager(diagnostics: .silent)
   /// ```
-  public static let silent = Diagnostics { _ in }
+  public static let silent = DiagnosticHandler { _ in }
 
-  private static let current = Locked(Diagnostics.standardError)
+  private static let current = Locked(DiagnosticHandler.standardError)
 
   /// Where diagnostics go that no manager has its own place for.
   ///
   /// Any thread may read or set it.
   ///
   /// ```swift
-  /// Diagnostics.shared = Diagnostics { diagnostic in log.warning("\(diagnostic)") }
+  /// DiagnosticHandler.shared = DiagnosticHandler { diagnostic in log.warning("\(diagnostic)") }
   /// ```
-  public static var shared: Diagnostics {
+  public static var shared: DiagnosticHandler {
     get { current.withLock { $0 } }
     set {
       // Exchanged, not assigned: the old closure must be released after the lock.
@@ -160,9 +160,9 @@ public struct Diagnostics: Sendable {
   /// Hands a diagnostic on.
   ///
   /// ```swift
-  /// let both = Diagnostics { diagnostic in
+  /// let both = DiagnosticHandler { diagnostic in
   ///   log.warning("\(diagnostic)")
-  ///   Diagnostics.silent.report(diagnostic)
+  ///   DiagnosticHandler.silent.report(diagnostic)
   /// }
   /// ```
   public let report: @Sendable (Diagnostic) -> Void
@@ -170,9 +170,9 @@ public struct Diagnostics: Sendable {
   /// Makes a place for diagnostics.
   ///
   /// ```swift
-  /// let both = Diagnostics { diagnostic in
+  /// let both = DiagnosticHandler { diagnostic in
   ///   log.warning("\(diagnostic)")
-  ///   Diagnostics.silent.report(diagnostic)
+  ///   DiagnosticHandler.silent.report(diagnostic)
   /// }
   /// ```
   ///
