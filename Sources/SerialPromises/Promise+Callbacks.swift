@@ -10,14 +10,17 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
+  ///     actor runs there.
   ///   - handler: Is given the value.
   /// - Returns: The promise itself.
   @discardableResult
   public func fulfilled(
-    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Value) -> Void
+    on queue: DispatchQueue? = nil, _ handler: @escaping @isolated(any) @Sendable (Value) -> Void
   ) -> Promise {
-    call(on: queue, seesFailures: false) {
+    let place = HandlerPlace(queue, isolation: handler.isolation)
+    let handler = unisolated(handler)
+    return call(on: place, seesFailures: false) {
       if case .success(let value) = $0.result(of: Value.self) { handler(value) }
     }
   }
@@ -29,14 +32,18 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
+  ///     actor runs there.
   ///   - handler: Is given the error.
   /// - Returns: The promise itself.
   @discardableResult
   public func failed(
-    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (any Error) -> Void
+    on queue: DispatchQueue? = nil,
+    _ handler: @escaping @isolated(any) @Sendable (any Error) -> Void
   ) -> Promise {
-    call(on: queue, seesFailures: true) {
+    let place = HandlerPlace(queue, isolation: handler.isolation)
+    let handler = unisolated(handler)
+    return call(on: place, seesFailures: true) {
       if case .failure(let error) = $0 { handler(error) }
     }
   }
@@ -54,24 +61,25 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
+  ///     actor runs there.
   ///   - handler: Is given the progress, above 0 and up to 1.
   /// - Returns: The promise itself.
   @discardableResult
   public func progressed(
-    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Double) -> Void
+    on queue: DispatchQueue? = nil, _ handler: @escaping @isolated(any) @Sendable (Double) -> Void
   ) -> Promise {
-    let listener = ProgressListener(on: queue, handler)
+    let place = HandlerPlace(queue, isolation: handler.isolation)
+    let listener = ProgressListener(on: place, unisolated(handler))
     if core.withLock({ $0.listen(listener) }) { Turn.schedule(core) }
     core.watch()
     return self
   }
 
   private func call(
-    on queue: DispatchQueue?, seesFailures: Bool,
-    _ handler: @escaping Callback.Handler
+    on place: HandlerPlace, seesFailures: Bool, _ handler: @escaping Callback.Handler
   ) -> Promise {
-    core.attach(Callback(on: queue, seesFailures: seesFailures, handler))
+    core.attach(Callback(on: place, seesFailures: seesFailures, handler))
     return self
   }
 }

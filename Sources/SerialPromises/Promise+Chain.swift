@@ -1,37 +1,25 @@
 import Dispatch
 
-// The words of a chain, with synchronous handlers. `Promise+Tasks.swift` has them with asynchronous
-// ones, `Promise+MainActor.swift` with those of the main actor.
+// The words of a chain. Those with a synchronous handler call it on a queue or, if its closure is
+// isolated to an actor, there; those with an asynchronous one run it in a task of its own. More than
+// these two declarations a word, or two meanings of one, and long chains would take the compiler minutes.
 
 extension Promise {
-  /// Goes on with the value.
-  ///
-  /// ```swift
-  /// let greeting = login().then { user in "Hello, \(user.name)" }
-  /// ```
-  ///
-  /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue.
-  ///   - handler: Makes another value of it. Throwing fails the new promise. Not called when this
-  ///     promise fails: the new one then fails with the same error.
-  /// - Returns: A promise of what the handler returns (Promises/A+ 2.2.7).
-  @inlinable
-  public func then<Output: Sendable>(
-    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Value) throws -> Output
-  ) -> Promise<Output> {
-    link(.step, on: queue) { .value(try handler(try $0.get())) }
-  }
+  // MARK: Values
 
-  /// Goes on with the value, with further work.
+  /// Goes on with the promise that a handler makes of the value.
   ///
   /// ```swift
   /// let avatar = login()
   ///   .then { user in fetchAvatar(of: user) }
-  ///   .then { image in resize(image) }
+  ///   .map { image in resize(image) }
   /// ```
   ///
+  /// For a handler that returns a plain value, there is ``map(on:_:)``.
+  ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
+  ///     actor runs there.
   ///   - handler: Begins the work. Throwing fails the new promise. Not called when this promise
   ///     fails: the new one then fails with the same error.
   /// - Returns: A promise that ends as the one that the handler returns (Promises/A+ 2.3.2). If the
@@ -39,49 +27,86 @@ extension Promise {
   @inlinable
   public func then<Output: Sendable>(
     on queue: DispatchQueue? = nil,
-    _ handler: @escaping @Sendable (Value) throws -> Promise<Output>
+    _ handler: @escaping @isolated(any) @Sendable (Value) throws -> Promise<Output>
   ) -> Promise<Output> {
-    link(.step, on: queue) { .promise(try handler(try $0.get()).erased) }
+    let isolation = handler.isolation
+    let handler = unisolated(handler)
+    return link(.step, on: queue, isolation) { .promise(try handler(try $0.get()).erased) }
   }
 
-  /// Turns the value into another; unlike with `then`, a promise stays a value, and nothing is
-  /// counted as a step of its own in the progress.
+  /// Goes on with the promise that asynchronous work makes of the value.
+  ///
+  /// Cancelling the new promise cancels the handler's task.
+  ///
+  /// ```swift
+  /// let avatar = login().then { user in
+  ///   fetchAvatar(of: try await refresh(user))
+  /// }
+  /// ```
+  ///
+  /// - Parameter handler: Begins further work. Throwing fails the new promise.
+  /// - Returns: A promise that ends as the one that the handler returns.
+  public func then<Output: Sendable>(
+    _ handler: @escaping @isolated(any) @Sendable (Value) async throws -> Promise<Output>
+  ) -> Promise<Output> {
+    link(.step, in: handler.isolation) { .promise(try await handler(try $0.get()).erased) }
+  }
+
+  /// Not a way to go on: it leads those who know a `then` for values to `map`.
+  @available(
+    *, unavailable, message: "the handler of 'then' returns a promise; for a value, use 'map'"
+  )
+  @_disfavoredOverload
+  public func then<Output: Sendable>(
+    on queue: DispatchQueue? = nil,
+    _ handler: @escaping @isolated(any) @Sendable (Value) async throws -> Output
+  ) -> Promise<Output> {
+    map(handler)
+  }
+
+  /// Turns the value into another.
   ///
   /// ```swift
   /// let name = login().map { user in user.name }
   /// ```
   ///
+  /// A promise that the handler returns stays a value, which is not waited for; see
+  /// ``then(on:_:)``. In the progress, a synchronous handler counts nothing.
+  ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue.
-  ///   - transform: Makes the other value. Throwing fails the new promise.
-  /// - Returns: A promise of the other value.
+  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
+  ///     actor runs there.
+  ///   - transform: Makes the other value. Throwing fails the new promise. Not called when this
+  ///     promise fails: the new one then fails with the same error.
+  /// - Returns: A promise of the other value (Promises/A+ 2.2.7).
   @inlinable
   public func map<Output: Sendable>(
-    on queue: DispatchQueue? = nil, _ transform: @escaping @Sendable (Value) throws -> Output
+    on queue: DispatchQueue? = nil,
+    _ transform: @escaping @isolated(any) @Sendable (Value) throws -> Output
   ) -> Promise<Output> {
-    link(.passage, on: queue) { .value(try transform(try $0.get())) }
+    let isolation = transform.isolation
+    let transform = unisolated(transform)
+    return link(.passage, on: queue, isolation) { .value(try transform(try $0.get())) }
   }
 
-  /// Has a look at the value, which goes on down the chain.
+  /// Turns the value into another, asynchronously.
+  ///
+  /// Cancelling the new promise cancels the handler's task. In the progress, it counts as one more
+  /// part of the work.
   ///
   /// ```swift
-  /// let avatar = login()
-  ///   .get { user in show("\(user.name) is here") }
-  ///   .then { user in fetchAvatar(of: user) }
+  /// let page = login().map { user in try await load(user.name) }
   /// ```
   ///
-  /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue.
-  ///   - handler: Is given the value. Throwing fails the new promise.
-  /// - Returns: A promise of the same value.
-  public func get(
-    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (Value) throws -> Void
-  ) -> Promise {
-    link(.passage, on: queue) {
-      try handler(try $0.get())
-      return try .passOn($0)
-    }
+  /// - Parameter transform: Makes the other value. Throwing fails the new promise.
+  /// - Returns: A promise of the other value.
+  public func map<Output: Sendable>(
+    _ transform: @escaping @isolated(any) @Sendable (Value) async throws -> Output
+  ) -> Promise<Output> {
+    link(.step, in: transform.isolation) { .value(try await transform(try $0.get())) }
   }
+
+  // MARK: Outcomes
 
   /// Has a look at the outcome, which goes on down the chain.
   ///
@@ -90,14 +115,17 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
+  ///     actor runs there.
   ///   - handler: Is given the outcome.
   /// - Returns: A promise that ends in the same way.
   public func tap(
     on queue: DispatchQueue? = nil,
-    _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void
+    _ handler: @escaping @isolated(any) @Sendable (Result<Value, any Error>) -> Void
   ) -> Promise {
-    link(.passage, on: queue) {
+    let isolation = handler.isolation
+    let handler = unisolated(handler)
+    return link(.passage, on: queue, isolation) {
       handler($0.result())
       return try .passOn($0)
     }
@@ -110,21 +138,46 @@ extension Promise {
   /// ```swift
   /// let length =
   ///   page
-  ///   .then { text in text.count }
+  ///   .map { text in text.count }
   ///   .finally { show("loaded") }
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
+  ///     actor runs there.
   ///   - handler: Cleans up. What it throws takes the place of the outcome.
   /// - Returns: A promise that ends in the same way.
   @discardableResult
   public func finally(
-    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable () throws -> Void
+    on queue: DispatchQueue? = nil, _ handler: @escaping @isolated(any) @Sendable () throws -> Void
   ) -> Promise {
-    link(.cleanup, on: queue) {
+    let isolation = handler.isolation
+    let handler = unisolated(handler)
+    return link(.cleanup, on: queue, isolation) {
       try handler()
       return try .passOn($0)
+    }
+  }
+
+  /// Does something, asynchronously, however the promise ends, and passes the outcome on.
+  ///
+  /// If the new promise is cancelled, it is done as well, once; what it throws is then ignored.
+  ///
+  /// ```swift
+  /// fetch(url).finally {
+  ///   if await isOffline() { show("offline") }
+  /// }
+  /// ```
+  ///
+  /// - Parameter handler: Cleans up. What it throws takes the place of the outcome.
+  /// - Returns: A promise that ends in the same way.
+  @discardableResult
+  public func finally(
+    _ handler: @escaping @isolated(any) @Sendable () async throws -> Void
+  ) -> Promise {
+    link(.cleanup, in: handler.isolation) { outcome in
+      try await handler()
+      return try .passOn(outcome)
     }
   }
 
@@ -137,15 +190,36 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
+  ///     actor runs there.
   ///   - handler: Makes the value from the error. Throwing fails the new promise.
   /// - Returns: A promise of the value of this one or, if this fails, of the handler.
   public func recover(
-    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (any Error) throws -> Value
+    on queue: DispatchQueue? = nil,
+    _ handler: @escaping @isolated(any) @Sendable (any Error) throws -> Value
   ) -> Promise {
-    link(.passage, on: queue) { outcome in
+    let isolation = handler.isolation
+    let handler = unisolated(handler)
+    return link(.passage, on: queue, isolation) { outcome in
       guard case .failure(let error) = outcome else { return try .passOn(outcome) }
       return .value(try handler(error))
+    }
+  }
+
+  /// Puts a value in the place of a failure, asynchronously.
+  ///
+  /// ```swift
+  /// let copy = fetch(mirror).recover { _ in try await load(origin) }
+  /// ```
+  ///
+  /// - Parameter handler: Makes the value from the error. Throwing fails the new promise.
+  /// - Returns: A promise of the value of this one or, if this fails, of the handler.
+  public func recover(
+    _ handler: @escaping @isolated(any) @Sendable (any Error) async throws -> Value
+  ) -> Promise {
+    link(.passage, in: handler.isolation) { outcome in
+      guard case .failure(let error) = outcome else { return try .passOn(outcome) }
+      return .value(try await handler(error))
     }
   }
 
@@ -156,15 +230,18 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
+  ///     actor runs there.
   ///   - handler: Begins something else. Throwing fails the new promise.
   /// - Returns: A promise of the value of this one or, if this fails, of the handler's promise.
   @_disfavoredOverload  // or a handler that only throws would be ambiguous
   public func recover(
     on queue: DispatchQueue? = nil,
-    _ handler: @escaping @Sendable (any Error) throws -> Promise<Value>
+    _ handler: @escaping @isolated(any) @Sendable (any Error) throws -> Promise<Value>
   ) -> Promise {
-    link(.passage, on: queue) { outcome in
+    let isolation = handler.isolation
+    let handler = unisolated(handler)
+    return link(.passage, on: queue, isolation) { outcome in
       guard case .failure(let error) = outcome else { return try .passOn(outcome) }
       return .promise(try handler(error).erased)
     }
@@ -174,22 +251,25 @@ extension Promise {
   ///
   /// ```swift
   /// let length = fetch("missing")
-  ///   .then { text in try parse(text) }
+  ///   .map { text in try parse(text) }
   ///   .recover(from: Missing.self) { _ in 0 }  // what `parse` throws is still a failure
   /// ```
   ///
   /// - Parameters:
   ///   - type: The type of error that is dealt with here.
-  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
+  ///     actor runs there.
   ///   - handler: Makes the value from the error. Throwing fails the new promise.
   /// - Returns: A promise of the value of this one or, after such a failure, of the handler.
   public func recover<Failure: Error>(
     from type: Failure.Type, on queue: DispatchQueue? = nil,
-    _ handler: @escaping @Sendable (Failure) throws -> Value
+    _ handler: @escaping @isolated(any) @Sendable (Failure) throws -> Value
   ) -> Promise {
-    recover(on: queue) { error in
-      guard let failure = error as? Failure else { throw error }
-      return try handler(failure)
+    let isolation = handler.isolation
+    let handler = unisolated(handler)
+    return link(.passage, on: queue, isolation) { outcome in
+      guard let failure = outcome.failure(of: type) else { return try .passOn(outcome) }
+      return .value(try handler(failure))
     }
   }
 
@@ -201,18 +281,21 @@ extension Promise {
   ///
   /// - Parameters:
   ///   - type: The type of error that is dealt with here.
-  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
+  ///     actor runs there.
   ///   - handler: Begins something else. Throwing fails the new promise.
   /// - Returns: A promise of the value of this one or, after such a failure, of the handler's
   ///   promise.
   @_disfavoredOverload  // or a handler that only throws would be ambiguous
   public func recover<Failure: Error>(
     from type: Failure.Type, on queue: DispatchQueue? = nil,
-    _ handler: @escaping @Sendable (Failure) throws -> Promise<Value>
+    _ handler: @escaping @isolated(any) @Sendable (Failure) throws -> Promise<Value>
   ) -> Promise {
-    recover(on: queue) { error in
-      guard let failure = error as? Failure else { throw error }
-      return try handler(failure)
+    let isolation = handler.isolation
+    let handler = unisolated(handler)
+    return link(.passage, on: queue, isolation) { outcome in
+      guard let failure = outcome.failure(of: type) else { return try .passOn(outcome) }
+      return .promise(try handler(failure).erased)
     }
   }
 
@@ -220,20 +303,44 @@ extension Promise {
   ///
   /// ```swift
   /// fetch("missing")
-  /// .then { text in show(text) }
-  /// .catch { error in show(error) }
+  ///   .map { text in show(text) }
+  ///   .catch { error in show(error) }
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
+  ///     actor runs there.
   ///   - handler: Is given the error. Throwing fails the new promise.
   /// - Returns: A promise that is fulfilled when there was nothing to deal with, or it was.
   @discardableResult
   public func `catch`(
-    on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (any Error) throws -> Void
+    on queue: DispatchQueue? = nil,
+    _ handler: @escaping @isolated(any) @Sendable (any Error) throws -> Void
   ) -> Promise<Void> {
-    link(.ending, on: queue) { outcome in
+    let isolation = handler.isolation
+    let handler = unisolated(handler)
+    return link(.ending, on: queue, isolation) { outcome in
       if case .failure(let error) = outcome { try handler(error) }
+      return .value(())
+    }
+  }
+
+  /// Ends a chain by dealing with its failure, asynchronously.
+  ///
+  /// ```swift
+  /// fetch("missing").catch { error in
+  ///   if await !isOffline() { show(error) }
+  /// }
+  /// ```
+  ///
+  /// - Parameter handler: Is given the error. Throwing fails the new promise.
+  /// - Returns: A promise that is fulfilled when there was nothing to deal with, or it was.
+  @discardableResult
+  public func `catch`(
+    _ handler: @escaping @isolated(any) @Sendable (any Error) async throws -> Void
+  ) -> Promise<Void> {
+    link(.ending, in: handler.isolation) { outcome in
+      if case .failure(let error) = outcome { try await handler(error) }
       return .value(())
     }
   }
@@ -241,11 +348,19 @@ extension Promise {
   // MARK: The mechanism
 
   /// Makes a promise of what a handler makes of this one's outcome.
+  ///
+  /// - Parameters:
+  ///   - kind: What it counts in the progress.
+  ///   - queue: Where the handler runs; nil means on a global queue.
+  ///   - isolation: The actor where it has to run instead.
+  ///   - handler: The handler, which has no isolation of its own any more.
   @inlinable
   func link<Output: Sendable>(
-    _ kind: LinkKind, on queue: DispatchQueue?, _ handler: consuming @escaping LinkHandler
+    _ kind: LinkKind, on queue: DispatchQueue? = nil, _ isolation: (any Actor)? = nil,
+    _ handler: consuming @escaping LinkHandler
   ) -> Promise<Output> {
-    Promise<Output>(erased.link(kind, on: queue, handler))
+    guard let isolation else { return Promise<Output>(erased.link(kind, on: queue, handler)) }
+    return Promise<Output>(erased.link(kind, isolatedTo: isolation, handler))
   }
 
   /// Makes a promise of what an asynchronous handler, in some isolation, makes of this one's outcome.
@@ -253,5 +368,12 @@ extension Promise {
     _ kind: LinkKind, in isolation: (any Actor)?, _ handler: @escaping TaskLink.Handler
   ) -> Promise<Output> {
     Promise<Output>(erased.link(kind, isOnMainQueue: MainQueue.is(isolation), handler))
+  }
+}
+
+extension Outcome {
+  /// The error, if it is of this type.
+  fileprivate func failure<Failure: Error>(of type: Failure.Type) -> Failure? {
+    if case .failure(let error) = self { error as? Failure } else { nil }
   }
 }

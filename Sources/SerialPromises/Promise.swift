@@ -8,7 +8,7 @@
 ///     if let name { resolve(name) } else { reject(error ?? NoName()) }
 ///   }
 /// }
-/// let line = greeting.then { name in "Hello, \(name)" }
+/// let line = greeting.map { name in "Hello, \(name)" }
 /// print(try await line.value)
 /// ```
 ///
@@ -17,7 +17,7 @@
 /// ``PromiseManager`` that reaches it, or by demanding anything that was made from it. The task
 /// runs once, however often it is demanded. If nothing demands it, handlers that wait for it never
 /// run, which is reported as ``Diagnostic/neverStarted(_:)``. A promise made by `Promise.value`,
-/// `Promise.on`, `firstly`, a ``Deferred`` and the like is *hot*: its work has begun.
+/// `Promise.on`, a ``Deferred`` and the like is *hot*: its work has begun.
 ///
 /// **Handlers** are called at most once, and never on the stack of the code that attaches them or
 /// settles the promise (Promises/A+ 2.2): as they run on other threads, they may begin before that

@@ -97,7 +97,7 @@ extension OperationQueue {
 func passThroughChain(_ n: Int) {
   let deferred = Deferred<Int>()
   var last = deferred.promise
-  for number in 0..<n { last = last.then { $0 &+ number } }
+  for number in 0..<n { last = last.map { $0 &+ number } }
   deferred.fulfill(0)
   precondition((try? last.wait()) != nil)
 }

@@ -1,20 +1,6 @@
-// Promises of promises, and promises one after another.
+// One promise settled as another, and promises one after another.
 
 extension Promise {
-  /// Waits for the promise, and then for the promise that is its value.
-  ///
-  /// Flattens one level. In the progress, each of the two counts one half.
-  ///
-  /// ```swift
-  /// let nested = login().map { user in fetchAvatar(of: user) }  // a promise of a promise
-  /// let avatar = try await nested.join().value
-  /// ```
-  ///
-  /// - Returns: A promise of the inner value.
-  public func join<Inner: Sendable>() -> Promise<Inner> where Value == Promise<Inner> {
-    link(.half, on: nil) { .promise(try $0.get(as: Value.self).erased) }
-  }
-
   /// Settles a deferred as this promise is settled: value, error and progress.
   ///
   /// The deferred cannot be settled in any other way from now on. Demands this promise.

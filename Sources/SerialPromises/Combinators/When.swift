@@ -131,44 +131,6 @@ public func when<each Value: Sendable>(
   }
 }
 
-/// Waits for promises, of whatever types, among plain values.
-///
-/// ```swift
-/// let items = try await when([login(), 5, "x"]).value  // User(name: "Ada"), 5, "x"
-/// ```
-///
-/// - Parameters:
-///   - items: Promises, and other values, which count as fulfilled.
-///   - file: Where the promise is made, for diagnostics.
-///   - line: Where the promise is made, for diagnostics.
-/// - Returns: A promise of all values, in the order of the items. When one fails, it fails with a
-///   ``WhenError`` that has its index.
-@_disfavoredOverload  // Or an array of promises of one type might be taken for one of anything.
-public func when(
-  _ items: [any Sendable], file: StaticString = #fileID, line: UInt = #line
-) -> Promise<[any Sendable]> {
-  when(items.map(promised), file: file, line: line)
-}
-
-/// Waits for promises, of whatever types, among plain values.
-///
-/// ```swift
-/// let parts = try await when(["user": login(), "theme": "dark"]).value
-/// ```
-///
-/// - Parameters:
-///   - items: Promises, and other values, which count as fulfilled.
-///   - file: Where the promise is made, for diagnostics.
-///   - line: Where the promise is made, for diagnostics.
-/// - Returns: A promise of all values, under the keys of the items. When one fails, it fails with a
-///   ``WhenError`` that has its key.
-@_disfavoredOverload  // Or a dictionary of promises of one type might be taken for one of anything.
-public func when<Key: Hashable & Sendable>(
-  _ items: [Key: any Sendable], file: StaticString = #fileID, line: UInt = #line
-) -> Promise<[Key: any Sendable]> {
-  when(items.mapValues(promised), file: file, line: line)
-}
-
 /// Waits until all are settled, and never fails.
 ///
 /// ```swift
@@ -199,17 +161,4 @@ extension Core {
   fileprivate func failure<Position>(at position: Position) -> WhenError<Position> {
     WhenError(position: position, underlying: failure ?? CancellationError())
   }
-}
-
-/// A promise whose type is not known.
-private protocol Promised {
-  var forgettingType: Promise<any Sendable> { get }
-}
-
-extension Promise: Promised {
-  fileprivate var forgettingType: Promise<any Sendable> { map { $0 } }
-}
-
-private func promised(_ item: any Sendable) -> Promise<any Sendable> {
-  (item as? any Promised)?.forgettingType ?? .value(item)
 }

@@ -8,14 +8,12 @@ enum LinkKind: UInt8, Sendable {
   case step
   /// No work of its own.
   case passage
-  /// As much work as everything before.
-  case half
   /// No work of its own, and done even if the promise is cancelled.
   case cleanup
   /// No work of its own, and nothing need follow: `catch`.
   case ending
 
-  fileprivate var countsNothing: Bool { self != .step && self != .half }
+  fileprivate var countsNothing: Bool { self != .step }
 
   /// Whether it is of use also where nothing is made from its promise.
   var standsAlone: Bool { self == .cleanup || self == .ending }
@@ -43,7 +41,6 @@ class Link: Core, @unchecked Sendable {
     // The source's depth of the target's.
     case .step: ProgressShare(fraction: Double(depth - 1) / Double(depth))
     case .passage, .cleanup, .ending: ProgressShare()
-    case .half: ProgressShare(fraction: 0.5)
     }
   }
 
@@ -113,7 +110,7 @@ class HandlerLink: Link, @unchecked Sendable {
     // Told as those are who wait for this promise, which is about to fail. Cleaning up is work too.
     let scopes = withLock { $0.scopes }
     attach(
-      Callback(on: blockedQueue, seesFailures: false) { outcome in
+      Callback(on: .queue(blockedQueue), seesFailures: false) { outcome in
         withExtendedLifetime(scopes) { _ = try? handler(outcome) }
       })
   }
@@ -208,7 +205,7 @@ final class TaskLink: Link, @unchecked Sendable {
     // Told as those are who wait for this promise, which is about to fail. Cleaning up is work too.
     let scopes = withLock { $0.scopes }
     attach(
-      Callback(on: nil, seesFailures: false) { outcome in
+      Callback(on: .queue(nil), seesFailures: false) { outcome in
         Task.startingHere {
           _ = try? await handler(outcome)
           withExtendedLifetime(scopes) {}
@@ -231,6 +228,20 @@ extension AnyPromise {
     guard let queue else { return attach(HandlerLink(traits(kind), handler)) }
     let traits = traits(kind, isOnMainQueue: MainQueue.is(queue))
     return attach(QueueLink(traits, on: queue, handler))
+  }
+
+  /// Makes a promise of what a handler, to be called on an actor, makes of this one's outcome.
+  @usableFromInline
+  func link(
+    _ kind: LinkKind, isolatedTo isolation: any Actor, _ handler: @escaping LinkHandler
+  ) -> AnyPromise {
+    switch HandlerPlace(nil, isolation: isolation) {
+    case .queue(let queue): link(kind, on: queue, handler)
+    case .actor(let actor):
+      link(kind, isOnMainQueue: false) { outcome in
+        try await perform(on: actor) { try handler(outcome) }
+      }
+    }
   }
 
   /// Makes a promise of what an asynchronous handler makes of this one's outcome.
@@ -259,12 +270,12 @@ final class Callback: Reaction, @unchecked Sendable {
   // Sendable as its superclass is: it adds constants only.
   typealias Handler = @Sendable (Outcome) -> Void
 
-  private let queue: DispatchQueue?
+  private let place: HandlerPlace
   private let seesFailures: Bool
   private let handler: Handler
 
-  init(on queue: DispatchQueue?, seesFailures: Bool, _ handler: @escaping Handler) {
-    self.queue = queue
+  init(on place: HandlerPlace, seesFailures: Bool, _ handler: @escaping Handler) {
+    self.place = place
     self.seesFailures = seesFailures
     self.handler = handler
   }
@@ -274,11 +285,10 @@ final class Callback: Reaction, @unchecked Sendable {
   override var isCallback: Bool { true }
   override var looksAtFailures: Bool { seesFailures }
   override var passesProgress: Bool { false }
-  override var blockedQueue: DispatchQueue? { queue }
+  override var blockedQueue: DispatchQueue? { place.queue }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     let outcome = source.settledOutcome
-    guard let queue else { return handler(outcome) }
-    queue.async { [handler] in handler(outcome) }
+    place.call { [handler] in handler(outcome) }
   }
 }

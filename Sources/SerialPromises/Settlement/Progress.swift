@@ -75,17 +75,16 @@ struct ProgressFront {
 
 /// Somebody who is told how far a promise has come.
 final class ProgressListener: Sendable {
-  private let queue: DispatchQueue?
+  private let place: HandlerPlace
   private let handler: @Sendable (Double) -> Void
 
-  init(on queue: DispatchQueue?, _ handler: @escaping @Sendable (Double) -> Void) {
-    self.queue = queue
+  init(on place: HandlerPlace, _ handler: @escaping @Sendable (Double) -> Void) {
+    self.place = place
     self.handler = handler
   }
 
   func hear(_ fraction: Double) {
-    guard let queue else { return handler(fraction) }
-    queue.async { [handler] in handler(fraction) }
+    place.call { [handler] in handler(fraction) }
   }
 }
 

@@ -66,7 +66,7 @@ struct FirstTests {
     let gone = Gate()
     do {
       let sentinel = Sentinel { gone.open() }
-      let first = Promise.race([.value(1), never.promise]).then { value in
+      let first = Promise.race([.value(1), never.promise]).map { value in
         sentinel.touch()
         return value
       }

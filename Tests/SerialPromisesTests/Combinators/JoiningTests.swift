@@ -6,21 +6,23 @@ import Testing
 /// Promises of promises, chains over a list, and promises as steps of a manager.
 struct JoiningTests {
   // Fails if the inner promise is not waited for, or more than one level goes.
-  @Test("join flattens one level", .shows(Promising.join))
+  @Test("then { $0 } flattens a promise of a promise by one level", .shows(Promising.join))
   func join() async throws {
     let inner = Deferred<Promise<Int>>()
-    let joined = Promise.value(inner.promise).join()
+    let joined = Promise.value(inner.promise).then { $0 }
     inner.fulfill(.value(4))
     #expect(try await joined.value.value == 4)
-    #expect(try await joined.join().value == 4)
-    #expect(await Promise<Promise<Int>>.failure(Failed()).join().outcome.contains("Failed"))
+    #expect(try await joined.then { $0 }.value == 4)
+    #expect(await Promise<Promise<Int>>.failure(Failed()).then { $0 }.outcome.contains("Failed"))
   }
 
   // Fails if the two halves are not halves.
-  @Test("in the progress of join, outer and inner count one half each", .shows(Progressing.join))
+  @Test(
+    "in the progress of a promise of a promise, outer and inner count one half each",
+    .shows(Progressing.join))
   func joinProgress() async {
     let (log, outer, inner) = (Log<Double>(), Deferred<Promise<Int>>(), Deferred<Int>())
-    let joined = outer.promise.join().progressed { log.append($0) }
+    let joined = outer.promise.then { $0 }.progressed { log.append($0) }
     outer.progress(0.5)
     outer.fulfill(inner.promise)
     await outer.promise.told()
@@ -71,7 +73,7 @@ struct JoiningTests {
     deferreds[1].fulfill(1)
     #expect(await plain.outcome == "1")
 
-    let begin = deferreds[2].promise.then { $0 }.then { $0 }
+    let begin = deferreds[2].promise.map { $0 }.map { $0 }
     let after = chain(initial: begin, [{ _ in deferreds[3].promise }])
     deferreds[2].fulfill(1)
     await after.reached(0.5)

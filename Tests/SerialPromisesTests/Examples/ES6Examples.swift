@@ -56,9 +56,9 @@ struct ES6Examples {
   @Test("then(f)")
   func then() async {
     let f = { @Sendable (number: Int) in number + 1 }
-    #expect(await promise.then(f).outcome == "2")
+    #expect(await promise.map(f).outcome == "2")
     let promise = failing
-    #expect(await promise.then(f).outcome == "failed Failed(number: 0)")
+    #expect(await promise.map(f).outcome == "failed Failed(number: 0)")
   }
 
   // Fails if `g` does not see the error of `f`, or sees it where it is put before.
@@ -69,11 +69,11 @@ struct ES6Examples {
       return number + 1
     }
     let g = { @Sendable (error: any Error) in 10 }
-    #expect(await promise.then(f).recover(g).outcome == "10")
-    #expect(await promise.recover(g).then(f).outcome == "failed Failed(number: 1)")
+    #expect(await promise.map(f).recover(g).outcome == "10")
+    #expect(await promise.recover(g).map(f).outcome == "failed Failed(number: 1)")
     let promise = failing
-    #expect(await promise.then(f).recover(g).outcome == "10")
-    #expect(await promise.recover(g).then(f).outcome == "11")
+    #expect(await promise.map(f).recover(g).outcome == "10")
+    #expect(await promise.recover(g).map(f).outcome == "11")
   }
 
   // Fails if `recover` gives no value, or `catch` is not given the error.

@@ -12,10 +12,6 @@ struct ErrorExamples: StandIns {
     let pages = try await when(["home": fetch("a"), "news": fetch("b")]).value
     let news = pages["news"]
     #expect(news == "text of b")
-    let items = try await when([login(), 5, "x"]).value  // User(name: "Ada"), 5, "x"
-    #expect(items.count == 3)
-    let parts = try await when(["user": login(), "theme": "dark"]).value
-    #expect(parts["theme"] as? String == "dark")
     let outcomes = try await when(resolved: [fetch(mirror), fetch(origin)]).value
     let texts = outcomes.compactMap { outcome in try? outcome.get() }  // those that came
     #expect(texts == ["text of origin"])

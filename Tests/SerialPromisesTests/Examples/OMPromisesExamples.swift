@@ -31,6 +31,14 @@ struct OMPromisesExamples {
     #expect(await deferred.promise.outcome == "failed Failed(number: 0)")
   }
 
+  // Fails if a value is not passed on, or a promise is not waited for.
+  @Test("then: is map for a value, then for a promise")
+  func then() async {
+    let fetch = { @Sendable (value: Int) in Promise.value(value * 10) }
+    #expect(await promise.map { $0 + 1 }.outcome == "2")
+    #expect(await promise.then { fetch($0) }.outcome == "10")
+  }
+
   // Fails if the second word changes the outcome, or says that it did.
   @Test("tryFulfill and tryFail say whether they settled it")
   func tries() async {
@@ -68,12 +76,12 @@ struct OMPromisesExamples {
   // MARK: Chains
 
   // Fails if the handler is left out, or runs after the wrong outcome.
-  @Test("then and rescue")
+  @Test("rescue after then")
   func links() async {
-    #expect(await promise.then { $0 + 1 }.outcome == "2")
+    #expect(await promise.map { $0 + 1 }.outcome == "2")
     #expect(await promise.recover { _ in 0 }.outcome == "1")
     let promise = failing
-    #expect(await promise.then { $0 + 1 }.outcome == "failed Failed(number: 0)")
+    #expect(await promise.map { $0 + 1 }.outcome == "failed Failed(number: 0)")
     #expect(await promise.recover { _ in 0 }.outcome == "0")
   }
 
@@ -111,17 +119,17 @@ struct OMPromisesExamples {
     queue.setSpecific(key: key, value: 5)
     let compute = { @Sendable in DispatchQueue.getSpecific(key: key) ?? 0 }
     let work = { @Sendable (value: Int) in value + compute() }
-    #expect(await promise.then(on: queue) { work($0) }.outcome == "6")
+    #expect(await promise.map(on: queue) { work($0) }.outcome == "6")
     #expect(await Promise.on(queue) { compute() }.outcome == "5")
   }
 
   // MARK: Several promises
 
   // Fails if the inner promise stays a value.
-  @Test("join, by type")
+  @Test("join is then { $0 }")
   func join() async {
     let promise = Promise.value(a)
-    let joined: Promise<Int> = promise.join()
+    let joined: Promise<Int> = promise.then { $0 }
     #expect(await joined.outcome == "1")
   }
 

@@ -161,7 +161,7 @@ struct OutOfCallbackHell {
     let decoded = Promise<Void> { resolve, _ in resolve(()) }
       .delay(.seconds(1), clock: clock)
       .then { Network.request("numbers") }
-      .then { answer in answer.count }
+      .map { answer in answer.count }
     #expect(clock.sleepers == 0)
     decoded.start()
     await clock.somebodySleeps()

@@ -50,7 +50,7 @@ struct PromiseExamples {
         if let name { resolve(name) } else { reject(error ?? NoName()) }
       }
     }
-    let line = greeting.then { name in "Hello, \(name)" }
+    let line = greeting.map { name in "Hello, \(name)" }
     print(try await line.value)
     #expect(try await line.value == "Hello, Ada")
   }
@@ -81,12 +81,12 @@ struct PromiseExamples {
   // Fails if a chain does not pass its value on.
   @Test("chains")
   func chains() async throws {
-    firstly { login() }
+    login()
       .then { user in fetchAvatar(of: user) }
       .catch { error in print(error) }
     let avatar = login()
       .then { user in fetchAvatar(of: user) }
-      .then { image in resize(image) }
+      .map { image in resize(image) }
     #expect(try await avatar.value == "small somebody.png")
     let (photo, upload) = ("photo", { @Sendable (image: String) in Promise.value("sent \(image)") })
     let crop = { @Sendable (image: String) in Promise.value("cropped \(image)") }
@@ -116,7 +116,7 @@ struct PromiseExamples {
   func cancelling() async throws {
     let deferreds = (0..<2).map { _ in Deferred<Int>() }
     for deferred in deferreds { deferred.onCancel {} }
-    let wanted = deferreds[1].promise.then { $0 }
+    let wanted = deferreds[1].promise.map { $0 }
     let all = when(deferreds.map(\.promise))
     all.cancel()
     deferreds[1].fulfill(1)
@@ -129,7 +129,7 @@ struct PromiseExamples {
   func retry() async throws {
     let url = "page"
     let page = Promise { try await load(url) }
-      .then { data in try parse(data) }
+      .map { data in try parse(data) }
       .retry(3, delay: .seconds(1), backoff: .exponential)
     #expect(try await page.value == 12)
   }

@@ -24,11 +24,11 @@ struct PromiseKitExamples {
   // Fails if a handler's value or promise is not gone on with, or a kind of handler is not taken.
   @Test("then: with a value, a promise, an asynchronous handler, one of the main actor")
   func then() async {
-    #expect(await promise.then { $0 + 1 }.outcome == "2")
+    #expect(await promise.map { $0 + 1 }.outcome == "2")
     #expect(await promise.then { fetch($0) }.outcome == "10")
-    #expect(await promise.then { try await load($0) }.outcome == "10")
+    #expect(await promise.map { try await load($0) }.outcome == "10")
     let show = { @Sendable (value: Int) in log.append("\(value) \(onMainActor())") }
-    #expect(await promise.then { @MainActor value in show(value) }.outcome == "()")
+    #expect(await promise.map { @MainActor value in show(value) }.outcome == "()")
     #expect(log.all == ["1 true"])
   }
 
@@ -57,7 +57,7 @@ struct PromiseKitExamples {
     let deferred = Deferred<Int>()
     let promise = deferred.promise
     let work = { @Sendable (value: Int) in "\(value) \(onMainActor())" }
-    let background = promise.then { work($0) }
+    let background = promise.map { work($0) }
     await MainActor.run { deferred.fulfill(1) }
     #expect(await background.outcome == "1 false")
   }
@@ -68,14 +68,14 @@ struct PromiseKitExamples {
     let (key, queue) = (DispatchSpecificKey<Int>(), DispatchQueue(label: "queue"))
     queue.setSpecific(key: key, value: 5)
     let work = { @Sendable (value: Int) in value + (DispatchQueue.getSpecific(key: key) ?? 0) }
-    #expect(await promise.then(on: queue) { work($0) }.outcome == "6")
+    #expect(await promise.map(on: queue) { work($0) }.outcome == "6")
     #expect(await Promise.on(.global()) { compute() }.outcome == "42")
   }
 
-  // Fails if what it returns is not started.
-  @Test("firstly starts what it returns")
+  // Fails if it does not begin.
+  @Test("firstly: the chain begins with its promise")
   func first() async {
-    let user = firstly { login() }
+    let user = login().start()
     await user.told()
     #expect(text(user.state) == "somebody")
   }
@@ -83,17 +83,17 @@ struct PromiseKitExamples {
   // Fails if the value does not arrive, or the callback makes another promise.
   @Test("done")
   func done() async {
-    #expect(await promise.then { show($0) }.outcome == "()")
+    #expect(await promise.map { show($0) }.outcome == "()")
     #expect(promise.fulfilled { show($0) }.core === promise.core)
     await promise.told()
     #expect(log.all == ["1", "1"])
   }
 
-  // Fails if `get` or `tap` change the value, or `tap` is left out after a failure.
+  // Fails if a look changes the value, or `tap` is left out after a failure.
   @Test("map, get and tap")
   func looking() async {
     #expect(await promise.map { $0 + 1 }.outcome == "2")
-    #expect(await promise.get { show($0) }.outcome == "1")
+    #expect(await promise.fulfilled { show($0) }.outcome == "1")
     #expect(await promise.tap { show($0) }.outcome == "1")
     #expect(await failing.tap { show($0) }.outcome == "failed Failed(number: 0)")
     let error = "failure(SerialPromisesTests.Failed(number: 0))"
@@ -146,8 +146,8 @@ struct PromiseKitExamples {
   func whens() async throws {
     #expect(try await when([a, b]).value == [1, 2])
     #expect(try await when(["a": a, "b": b]).value == ["a": 1, "b": 2])
-    let items = try await when([a, 5, "x"]).value
-    #expect(items.map { "\($0)" } == ["1", "5", "x"])
+    let (number, word) = try await when(a, .value("x")).value
+    #expect(number == 1 && word == "x")
     #expect(try await when([a, .value(5)]).value == [1, 5])
   }
 

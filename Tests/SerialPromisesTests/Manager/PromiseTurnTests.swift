@@ -141,7 +141,7 @@ struct PromiseTurnTests {
       log.append("\(name) ends")
       return number
     }
-    manager.add(source.then { number async in await work("a", number) })
+    manager.add(source.map { number async in await work("a", number) })
     manager.add(
       source.map { number in
         log.append("b")
@@ -149,7 +149,7 @@ struct PromiseTurnTests {
       })
     let cancelled = source.finally { log.append("cleaned up") }
     let handle = manager.add(cancelled)
-    manager.add(source.then { number async in await work("c", number) })
+    manager.add(source.map { number async in await work("c", number) })
     if isStartedElsewhere {
       source.start()
       await source.told()

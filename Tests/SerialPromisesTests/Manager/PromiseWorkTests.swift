@@ -85,7 +85,7 @@ struct PromiseWorkTests {
     case .callbacks:
       return Promise<Int> { resolve, _ in work.later { resolve(1) } }.map { $0 }
     case .asyncLink:
-      return ready.then { number async in
+      return ready.map { number async in
         await work.suspend()
         return number
       }

@@ -44,7 +44,7 @@ struct PromiseRetryTests {
   @Test("a failing link makes the chain begin again", .shows(Promising.retry))
   func failingLink() async {
     let log = Log<Int>()
-    let page = Promise<Int> { 1 }.then { value -> Int in
+    let page = Promise<Int> { 1 }.map { value -> Int in
       log.append(value)
       if log.count < 3 { throw Failed() }
       return log.count
@@ -108,8 +108,8 @@ struct PromiseRetryTests {
   func links() async {
     let log = Log<Int>()
     let page = failing(until: 2, log)
-      .then(on: .global()) { $0 + 1 }
-      .then { value in
+      .map(on: .global()) { $0 + 1 }
+      .map { value in
         await Task.yield()
         return value + 1
       }

@@ -67,7 +67,7 @@ struct PromiseTimeTests {
   func shared() async {
     let (deferred, log) = (Deferred<Int>(), Log<Int>())
     deferred.onCancel { log.append(1) }
-    let other = deferred.promise.then { $0 }
+    let other = deferred.promise.map { $0 }
     let limited = deferred.promise.timeout(.seconds(5), clock: clock)
     await clock.somebodySleeps()
     clock.advance(by: .seconds(5))
@@ -108,8 +108,8 @@ struct PromiseTimeTests {
     let source =
       switch way {
       case 0: cold.start()
-      case 1: firstly { cold }
-      case 2: cold.start().then { $0 }.map { $0 }
+      case 1: cold.start().tap { _ in }
+      case 2: cold.start().map { $0 }.map { $0 }
       case 3: when([cold.start()]).map { $0[0] }
       default: cold.start().timeout(.seconds(60), clock: clock)
       }

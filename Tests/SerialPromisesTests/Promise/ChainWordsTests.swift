@@ -17,17 +17,7 @@ struct ChainWordsTests {
     #expect(await flat.outcome == "2")
     let nested: Promise<Promise<Int>> = Promise.value(1).map { Promise.value($0 + 1) }
     #expect(try await nested.value.value == 2)
-    #expect(await nested.join().outcome == "2")
-  }
-
-  // Fails if a look changes the value, or what it throws is lost.
-  @Test("get looks at the value and hands it on", .shows(Promising.chainWords))
-  func get() async {
-    let log = Log<Int>()
-    #expect(await Promise.value(1).get { log.append($0) }.outcome == "1")
-    #expect(await failed.get { log.append($0) }.outcome == "failed Failed(number: 1)")
-    #expect(log.all == [1])
-    #expect(await Promise.value(1).get { _ in throw OtherError() }.outcome == "failed OtherError()")
+    #expect(await nested.then { $0 }.outcome == "2")
   }
 
   // Fails if a look changes the outcome.
@@ -91,13 +81,12 @@ struct ChainWordsTests {
   func down() async {
     let log = Log<String>()
     let promise = Promise.value(1)
-      .then { _ -> Int in throw Failed(number: 2) }
-      .then { log.append("then \($0)") }
+      .map { _ -> Int in throw Failed(number: 2) }
+      .map { log.append("then \($0)") }
       .map { log.append("map") }
-      .get { log.append("get") }
       .recover { log.append("recover \($0)") }
       .catch { log.append("catch \($0)") }
-      .then { log.append("after") }
+      .map { log.append("after") }
     await promise.told()
     #expect(log.all == ["recover Failed(number: 2)", "after"])
   }
@@ -107,7 +96,7 @@ struct ChainWordsTests {
   func asynchronous() async {
     let log = Log<String>()
     let pause = { @Sendable in await Task.yield() }
-    let then = Promise.value(1).then { value in
+    let then = Promise.value(1).map { value in
       await pause()
       return value + 1
     }
@@ -117,7 +106,7 @@ struct ChainWordsTests {
       return Promise.value(value + 2)
     }
     #expect(await flat.outcome == "3")
-    let throwing = Promise.value(1).then { value -> Int in
+    let throwing = Promise.value(1).map { value -> Int in
       await pause()
       throw Failed(number: value)
     }
@@ -145,7 +134,7 @@ struct ChainWordsTests {
   func asynchronousOrder() async {
     let (log, deferred, gate) = (Log<Int>(), Deferred<Int>(), Gate())
     for index in 0..<100 {
-      deferred.promise.then { _ in
+      deferred.promise.map { _ in
         log.append(index)
         await gate.passed()
       }.start()
@@ -174,7 +163,7 @@ struct ChainWordsTests {
     let promise = Promise.value(1)
     await promise.told()
     for index in 0..<10 {
-      #expect(await promise.then { $0 + index }.outcome == "\(1 + index)")
+      #expect(await promise.map { $0 + index }.outcome == "\(1 + index)")
     }
   }
 

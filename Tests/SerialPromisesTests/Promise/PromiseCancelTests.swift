@@ -96,7 +96,7 @@ struct PromiseCancelTests {
   func derived() async {
     let log = Log<String>()
     let deferred = cancellable { log.append("stop") }
-    let derived = deferred.promise.then { $0 }.map { $0 }.recover { _ in 9 }
+    let derived = deferred.promise.map { $0 }.map { $0 }.recover { _ in 9 }
     #expect(derived.cancel())
     #expect(log.all == ["stop"])
     #expect(text(deferred.promise.state) == "failed CancellationError()")
@@ -110,7 +110,7 @@ struct PromiseCancelTests {
   func shared() async {
     let log = Log<String>()
     let deferred = cancellable { log.append("stop") }
-    let (one, other) = (deferred.promise.then { $0 }, deferred.promise.then { $0 })
+    let (one, other) = (deferred.promise.map { $0 }, deferred.promise.map { $0 })
     #expect(one.cancel())
     #expect(text(deferred.promise.state) == "pending")
     #expect(text(other.state) == "pending")
@@ -123,7 +123,7 @@ struct PromiseCancelTests {
   @Test("a derived promise can be cancelled though its source cannot")
   func derivedOnly() async {
     let (log, deferred) = (Log<Int>(), Deferred<Int>())
-    let derived = deferred.promise.then { log.append($0) }
+    let derived = deferred.promise.map { log.append($0) }
     #expect(derived.cancel())
     deferred.fulfill(1)
     await deferred.promise.told()
@@ -184,7 +184,7 @@ struct PromiseCancelTests {
       }
       let promise =
         handler
-        ? Promise.value(1).then { _ in await work() } : Promise<Int> { await work() }.start()
+        ? Promise.value(1).map { _ in await work() } : Promise<Int> { await work() }.start()
       await begun.passed()
       #expect(promise.cancel())
       #expect(await promise.outcome == "failed CancellationError()")
@@ -231,7 +231,7 @@ struct PromiseCancelTests {
       log.append(1)
       resolve(1)
     }
-    #expect(promise.then { $0 }.cancel())
+    #expect(promise.map { $0 }.cancel())
     promise.start()
     #expect(await promise.outcome == "failed CancellationError()")
     #expect(log.count == 0)
@@ -265,7 +265,7 @@ struct PromiseCancelTests {
   @Test("cancelling a promise reaches its handler's task before that is suspended")
   func unsuspended() async {
     let (log, source, place) = (Log<Bool>(), Deferred<Int>(), Locked<Promise<Int>?>(nil))
-    let promise = source.promise.then { value async in
+    let promise = source.promise.map { value async in
       place.withLock { $0 }?.cancel()
       log.append(Task.isCancelled)
       return value

@@ -124,7 +124,7 @@ struct PromiseLeakTests {
       sentinel.touch()
       deferred.fulfill(1)
     }
-    let hot = source.promise.get { _ in sentinel.touch() }
+    let hot = source.promise.tap { _ in sentinel.touch() }
     let last = made(word, isCold ? cold : hot, other, sentinel)
     // Never started, a combination with such a handler waits for what else can settle it.
     let promise =
@@ -171,8 +171,8 @@ struct PromiseLeakTests {
     switch word {
     case .join:
       return source.map { [clock] value in
-        Promise.value(value, after: .seconds(1), clock: clock).get { _ in sentinel.touch() }
-      }.join().map { _ in sentinel.touch() }
+        Promise.value(value, after: .seconds(1), clock: clock).tap { _ in sentinel.touch() }
+      }.then { $0 }.map { _ in sentinel.touch() }
     case .relay:
       let target = Deferred<Int>(diagnostics: .silent)
       target.onCancel { sentinel.touch() }
@@ -204,12 +204,12 @@ struct PromiseLeakTests {
   ) -> Promise<Void> {
     switch word {
     case .onQueue:
-      source.then(on: .global()) { _ in sentinel.touch() }
+      source.map(on: .global()) { _ in sentinel.touch() }
     case .onMain:
       source.fulfilled { @MainActor _ in sentinel.touch() }
         .failed { @MainActor _ in sentinel.touch() }
         .progressed { @MainActor _ in sentinel.touch() }
-        .then { @MainActor _ in sentinel.touch() }
+        .map { @MainActor _ in sentinel.touch() }
         .finally { @MainActor in sentinel.touch() }
     case .callbacks:
       source.fulfilled { _ in sentinel.touch() }
@@ -217,7 +217,7 @@ struct PromiseLeakTests {
         .progressed { _ in sentinel.touch() }
         .map { _ in }
     case .asynchronous:
-      source.then { [clock] _ -> Void in
+      source.map { [clock] _ -> Void in
         try await clock.sleep(for: .seconds(1))
         sentinel.touch()
       }

@@ -49,7 +49,7 @@ struct PromiseStepTests {
   @Test("a hot promise is a step too, and any promise may be a step twice")
   func hot() async {
     let (manager, promise) = (PromiseManager(), Promise.value(1))
-    let handles = [manager.add(promise), manager.add(promise), manager.add(promise.then { $0 })]
+    let handles = [manager.add(promise), manager.add(promise), manager.add(promise.map { $0 })]
     for handle in handles { #expect(text(await handle.outcome) == "succeeded") }
   }
 

@@ -211,10 +211,10 @@ import Testing
   // Fails if a value that is no promise is changed on its way.
   @Test("2.3.4 any other value is the promise's value", arguments: Moment.allCases)
   func values(_ moment: Moment) async {
-    #expect(await moment.settling(.success(0)) { $0.then { _ in } }.outcome == "()")
-    #expect(await moment.settling(.success(0)) { $0.then { _ in Int?.none } }.outcome == "nil")
-    #expect(await moment.settling(.success(0)) { $0.then { _ in false } }.outcome == "false")
-    #expect(await moment.settling(.success(0)) { $0.then { _ in [1, 2] } }.outcome == "[1, 2]")
+    #expect(await moment.settling(.success(0)) { $0.map { _ in } }.outcome == "()")
+    #expect(await moment.settling(.success(0)) { $0.map { _ in Int?.none } }.outcome == "nil")
+    #expect(await moment.settling(.success(0)) { $0.map { _ in false } }.outcome == "false")
+    #expect(await moment.settling(.success(0)) { $0.map { _ in [1, 2] } }.outcome == "[1, 2]")
     let failure = Result<Int, any Error>.failure(Failed())
     #expect(await moment.settling(failure) { $0.recover { _ in 1 } }.outcome == "1")
   }
@@ -222,7 +222,7 @@ import Testing
   // Fails if a closure can be a value no more.
   @Test("2.3.4 a closure is a value")
   func closures() async throws {
-    let promise = Promise.value(2).then { number in { @Sendable in number + 1 } }
+    let promise = Promise.value(2).map { number in { @Sendable in number + 1 } }
     #expect(try await promise.value() == 3)
   }
 }

@@ -16,23 +16,23 @@ import Testing
   func noFulfilmentHandler() async {
     let failed = Promise<Int>.failure(Failed())
     #expect(await failed.recover { _ in 7 }.outcome == "7")
-    #expect(await failed.then { $0 + 1 }.recover { _ in 8 }.outcome == "8")
+    #expect(await failed.map { $0 + 1 }.recover { _ in 8 }.outcome == "8")
   }
 
   // Fails if `catch` or `recover` swallows the value.
   @Test("2.2.1.2 without a failure handler, a fulfillment handler is called all the same")
   func noFailureHandler() async {
     let fulfilled = Promise.value(1)
-    #expect(await fulfilled.then { $0 + 1 }.outcome == "2")
-    #expect(await fulfilled.recover { _ in 9 }.then { $0 + 1 }.outcome == "2")
-    #expect(await fulfilled.catch { _ in }.then { _ in 3 }.outcome == "3")
+    #expect(await fulfilled.map { $0 + 1 }.outcome == "2")
+    #expect(await fulfilled.recover { _ in 9 }.map { $0 + 1 }.outcome == "2")
+    #expect(await fulfilled.catch { _ in }.map { _ in 3 }.outcome == "3")
   }
 
   // Fails if a handler is not called, or is given something else.
   @Test("2.2.2.1 it is called after fulfillment, with the value", arguments: Moment.allCases)
   func calledWithValue(_ moment: Moment) async {
     let log = Log<String>()
-    await moment.settling(.success("value")) { $0.then { log.append($0) } }.told()
+    await moment.settling(.success("value")) { $0.map { log.append($0) } }.told()
     #expect(log.all == ["value"])
   }
 
@@ -40,7 +40,7 @@ import Testing
   @Test("2.2.2.2 it is not called before fulfillment")
   func notBeforeFulfilment() async {
     let (log, deferred) = (Log<String>(), Deferred<Int>())
-    let promise = deferred.promise.then { _ in log.append("handler") }
+    let promise = deferred.promise.map { _ in log.append("handler") }
     // Had the handler been made runnable, it would have been before this one.
     await Promise.value(0).told()
     log.append("fulfill")
@@ -66,7 +66,7 @@ import Testing
   @Test("2.2.2.3 it is not called more than once", arguments: Moment.allCases)
   func onceFulfilled(_ moment: Moment) async {
     let (log, deferred) = (Log<Int>(), Deferred<Int>(diagnostics: .silent))
-    deferred.promise.then { log.append($0) }.start()
+    deferred.promise.map { log.append($0) }.start()
     if moment == .already {
       deferred.fulfill(1)
       deferred.fulfill(1)
@@ -144,7 +144,7 @@ import Testing
   func afterSettling(fails: Bool) async {
     let (log, deferred, gate) = (Log<String>(), Deferred<Int>(), Gate())
     let queue = DispatchQueue(label: "settling")
-    let promise = deferred.promise.then(on: queue) { _ in log.append("handler") }
+    let promise = deferred.promise.map(on: queue) { _ in log.append("handler") }
       .recover(on: queue) { _ in log.append("handler") }
     queue.async {
       if fails { deferred.fail(Failed()) } else { deferred.fulfill(1) }
@@ -163,7 +163,7 @@ import Testing
     let (early, late) = (Deferred<Int>(), Deferred<Int>())
     var promises: [Promise<Void>] = []
     let attach = { (promise: Promise<Int>) in
-      promise.then { _ in
+      promise.map { _ in
         lock.withLock { $0 += 1 }
         log.append("handler")
       }
@@ -203,7 +203,7 @@ import Testing
   @Test("2.2.4 settled in a handler, another promise's handlers are called after that has returned")
   func settledInHandler() async {
     let (log, other) = (Log<String>(), Deferred<Int>())
-    let promise = other.promise.then { _ in log.append("other") }
+    let promise = other.promise.map { _ in log.append("other") }
     Promise.value(1).fulfilled { _ in
       other.fulfill(2)
       log.append("handler")
@@ -216,6 +216,6 @@ import Testing
   @Test("2.2.5 it is called as a function")
   func asFunction() async {
     @Sendable func half(_ number: Int) -> Int { number / 2 }
-    #expect(await Promise.value(10).then(half).outcome == "5")
+    #expect(await Promise.value(10).map(half).outcome == "5")
   }
 }

@@ -54,7 +54,7 @@ struct UnhandledFailureTests {
     let gone = Gate()
     do {
       let sentinel = Sentinel { gone.open() }
-      failing().then { $0 + 1 }.map { $0 }.finally {}.get { _ in sentinel.touch() }.start()
+      failing().map { $0 + 1 }.map { $0 }.finally {}.map { _ in sentinel.touch() }.start()
     }
     await gone.passed()
     await reported(1)
@@ -87,7 +87,7 @@ struct UnhandledFailureTests {
       await manager.idle()
     case 7: await Promise.any([promise, .value(1)]).told()
     case 8: _ = await Promise.value(0).then { _ in promise }.outcome
-    default: promise.then { $0 }.recover(from: Failed.self) { _ in 1 }.start()
+    default: promise.map { $0 }.recover(from: Failed.self) { _ in 1 }.start()
     }
     await settled(promise)
     #expect(reports.all.count == 0)
@@ -151,7 +151,7 @@ struct UnhandledFailureTests {
   // Fails if a chain forgets where its beginning reports to.
   @Test("what hangs on a promise reports where that one does")
   func inherited() async {
-    Deferred<Int>("root", diagnostics: reports.place).promise.then { $0 }.start()
+    Deferred<Int>("root", diagnostics: reports.place).promise.map { $0 }.start()
     await reported(1)
     #expect(reports.all.first?.description.contains("nothing is left that could settle") == true)
   }

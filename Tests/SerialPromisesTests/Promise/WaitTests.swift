@@ -41,10 +41,10 @@ struct WaitTests {
   // Fails if a thread that is about to wait keeps the handlers that it made runnable.
   @Test("in a handler, it waits for what that handler made runnable")
   func handsOver() async {
-    let promise = Promise.value(1).then { value in
+    let promise = Promise.value(1).map { value in
       let (first, second) = (Deferred<Int>(), Deferred<Int>())
-      let derived = first.promise.then { $0 + 1 }
-      let other = second.promise.then { $0 + 1 }
+      let derived = first.promise.map { $0 + 1 }
+      let other = second.promise.map { $0 + 1 }
       first.fulfill(value)
       second.fulfill(value + 10)
       return try derived.wait() + other.wait()
@@ -56,15 +56,15 @@ struct WaitTests {
   @Test("in a handler, it waits for an earlier one that works elsewhere")
   func elsewhere() async {
     let (deferred, queue, gate) = (Deferred<Int>(), DispatchQueue(label: "other"), Gate())
-    let onQueue = deferred.promise.then(on: queue) { value in
+    let onQueue = deferred.promise.map(on: queue) { value in
       gate.block()
       return value + 1
     }
-    let inTask = deferred.promise.then { value in
+    let inTask = deferred.promise.map { value in
       await gate.passed()
       return value + 2
     }
-    let promise = deferred.promise.then { _ in
+    let promise = deferred.promise.map { _ in
       gate.open()
       return try onQueue.wait() + inTask.wait()
     }
@@ -77,8 +77,8 @@ struct WaitTests {
   func otherWays() async {
     let deferred = Deferred<Int>()
     let (source, clock) = (deferred.promise, ManualClock())
-    let promise = source.then { _ in
-      let later = source.then { $0 + 1 }
+    let promise = source.map { _ in
+      let later = source.map { $0 + 1 }
       let race = try Promise.race([later, .value(7)]).wait()
       let limited = later.timeout(.seconds(1), clock: clock)
       onOwnThread {
@@ -102,8 +102,8 @@ struct WaitTests {
       endWithoutBacktrace()
       let deferred = Deferred<Int>("own")
       let place = Locked<Promise<Int>?>(nil)
-      let promise = deferred.promise.then { value in
-        try place.withLock { $0 }?.then { $0 }.wait() ?? value
+      let promise = deferred.promise.map { value in
+        try place.withLock { $0 }?.map { $0 }.wait() ?? value
       }
       place.withLock { $0 = promise }
       deferred.fulfill(1)
@@ -120,7 +120,7 @@ struct WaitTests {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       endWithoutBacktrace()
       let promise = Promise<Int>("later") { resolve, _ in resolve(1) }
-      _ = try await promise.then { _ in try promise.then { $0 }.wait() }.value
+      _ = try await promise.map { _ in try promise.map { $0 }.wait() }.value
     }
     #expect(message(result).contains("\"later\" was waited for in a handler"))
   }
@@ -134,7 +134,7 @@ struct WaitTests {
       endWithoutBacktrace()
       let deferred = Deferred<Int>("queue")
       let place = Locked<Promise<Int>?>(nil)
-      let promise = deferred.promise.then(on: DispatchQueue(label: "own")) { value in
+      let promise = deferred.promise.map(on: DispatchQueue(label: "own")) { value in
         try place.withLock { $0 }?.map { $0 }.wait() ?? value
       }
       place.withLock { $0 = promise }
@@ -152,7 +152,7 @@ struct WaitTests {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       endWithoutBacktrace()
       await MainActor.run {
-        let promise = Promise.value(1).then { @MainActor value in value + 1 }
+        let promise = Promise.value(1).map { @MainActor value in value + 1 }
         _ = try? promise.map { $0 }.wait()
       }
     }
@@ -170,7 +170,7 @@ struct WaitTests {
       await MainActor.run {
         let promise: Promise<Int> =
           switch way {
-          case 0: Promise.value(1).then { @MainActor value async in value + 1 }
+          case 0: Promise.value(1).map { @MainActor value async in value + 1 }
           case 1: Promise.value(1).finally { @MainActor () async in }
           case 2: Promise { @MainActor in 1 }
           case 3: Promise.on(.main) { 1 }
@@ -212,9 +212,9 @@ struct WaitTests {
   @Test("with a timeout, it throws where it could not end otherwise", .shows(Promising.wait))
   func timeoutInHandler() async {
     let (timedOut, promise) = (PromiseError.timedOut(.milliseconds(1)), Promise<Int> { 1 })
-    let later = promise.then { _ in try promise.then { $0 }.wait(timeout: .milliseconds(1)) }
+    let later = promise.map { _ in try promise.map { $0 }.wait(timeout: .milliseconds(1)) }
     #expect(await later.outcome == "failed \(timedOut)")
-    let onMain = Promise.value(1).then { @MainActor value in value }
+    let onMain = Promise.value(1).map { @MainActor value in value }
     #expect(await Self.waiting(for: onMain) == "failed \(timedOut)")
   }
 
@@ -234,7 +234,7 @@ struct WaitTests {
   func untilIdle() async {
     let (manager, taken) = (PromiseManager(), Taken())
     manager.add(taken.handler)
-    let promise = Promise.value(1).then { value in
+    let promise = Promise.value(1).map { value in
       Promise.value(0).fulfilled { _ in taken.call() }
       try manager.waitUntilIdle(timeout: .seconds(60))
       return value

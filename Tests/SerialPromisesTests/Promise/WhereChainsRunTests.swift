@@ -33,31 +33,30 @@ struct WhereChainsRunTests {
     let here = { @Sendable [self] (name: String) in log.append("\(name) \(place())") }
     let promise = moment.settling(.success(1)) { promise in
       promise
-        .then(on: queue) { _ in here("then") }
+        .map(on: queue) { _ in here("then") }
         .then(on: queue) { _ in
           here("then promise")
           return Promise.value(1)
         }
         .map(on: queue) { _ in here("map") }
-        .get(on: queue) { here("get") }
         .tap(on: queue) { _ in here("tap") }
         .finally(on: queue) { here("finally") }
-        .then { here("free") }
-        .then(on: queue) { throw Failed() }
+        .map { here("free") }
+        .map(on: queue) { throw Failed() }
         .recover(on: queue) { _ in here("recover") }
-        .then(on: queue) { throw Failed() }
+        .map(on: queue) { throw Failed() }
         .recover(from: Failed.self, on: queue) { _ in
           here("recover from")
           return Promise.value(())
         }
-        .then(on: queue) { throw Failed() }
+        .map(on: queue) { throw Failed() }
         .catch(on: queue) { _ in here("catch") }
         .fulfilled(on: queue) { here("fulfilled") }
     }
     await promise.told()
     queue.sync {}
     let expected = [
-      "then queue", "then promise queue", "map queue", "get queue", "tap queue", "finally queue",
+      "then queue", "then promise queue", "map queue", "tap queue", "finally queue",
       "free elsewhere", "recover queue", "recover from queue", "catch queue", "fulfilled queue",
     ]
     #expect(log.all == expected)
@@ -124,26 +123,25 @@ struct WhereChainsRunTests {
       log.append("\(name) \(onMainActor() ? "main" : "other")")
     }
     let first = Promise.value(1)
-      .then { @MainActor _ in here("then") }
+      .map { @MainActor _ in here("then") }
       .then { @MainActor _ in
         here("then promise")
         return Promise.value(1)
       }
     let looks = first.map { @MainActor _ in here("map") }
-      .get { @MainActor in here("get") }
       .tap { @MainActor _ in here("tap") }
       .finally { @MainActor in here("finally") }
-    let recovered = looks.then { here("free") }
-      .then { throw Failed() }
+    let recovered = looks.map { here("free") }
+      .map { throw Failed() }
       .recover { @MainActor _ in here("recover") }
-    let promise = recovered.then { throw Failed() }
+    let promise = recovered.map { throw Failed() }
       .catch { @MainActor _ in here("catch") }
       .fulfilled { @MainActor in here("fulfilled") }
     await promise.told()
     // What was sent to the main actor before this is done by now.
     await MainActor.run {}
     let expected = [
-      "then main", "then promise main", "map main", "get main", "tap main", "finally main",
+      "then main", "then promise main", "map main", "tap main", "finally main",
       "free other", "recover main", "catch main", "fulfilled main",
     ]
     #expect(log.all == expected)
@@ -152,7 +150,7 @@ struct WhereChainsRunTests {
   // Fails if an asynchronous handler of the main actor begins, or goes on, elsewhere.
   @Test("asynchronous handlers of the main actor run there", .shows(Promising.whereHandlersRun))
   func asynchronousOnMain() async {
-    let promise = Promise.value(1).then { @MainActor _ in
+    let promise = Promise.value(1).map { @MainActor _ in
       let before = onMainActor()
       await Task.yield()
       return before && onMainActor()
@@ -164,7 +162,7 @@ struct WhereChainsRunTests {
   @Test("without a queue, handlers run on another thread than the one that settles")
   func elsewhere() async {
     let deferred = Deferred<Int>()
-    let promise = deferred.promise.then { [self] _ in place() }
+    let promise = deferred.promise.map { [self] _ in place() }
     queue.sync { deferred.fulfill(1) }
     #expect(await promise.outcome == "elsewhere")
   }

@@ -175,7 +175,9 @@ struct SettlementUnderTest {
     let listener = listeners
     listeners += 1
     let schedules = settlement.listen(
-      ProgressListener(on: nil) { [heard] in heard.append("listener \(listener) hears \($0)") })
+      ProgressListener(on: .queue(nil)) { [heard] in
+        heard.append("listener \(listener) hears \($0)")
+      })
     return "schedules \(schedules)"
   }
 

@@ -20,11 +20,11 @@ import Testing
     onSmallStack { count in
       let deferred = Deferred<Int>()
       var before = deferred.promise
-      for _ in 0..<count { before = before.then { $0 + 1 } }
+      for _ in 0..<count { before = before.map { $0 + 1 } }
       deferred.fulfill(0)
       #expect((try? before.wait()) == count)
       var after = deferred.promise
-      for _ in 0..<count { after = after.then { $0 + 1 } }
+      for _ in 0..<count { after = after.map { $0 + 1 } }
       #expect((try? after.wait()) == count)
     }
   }
@@ -46,7 +46,7 @@ import Testing
   func cold() {
     onSmallStack { count in
       var last = Promise<Int> { resolve, _ in resolve(0) }
-      for _ in 0..<count { last = last.then { $0 + 1 } }
+      for _ in 0..<count { last = last.map { $0 + 1 } }
       #expect((try? last.wait()) == count)
     }
   }

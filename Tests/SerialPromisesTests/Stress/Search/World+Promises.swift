@@ -125,7 +125,7 @@ extension World {
     case .here: return source.map(value)
     case .queue: return source.map(on: elsewhere, value)
     case .asynchronous:
-      return source.then { (_: Parcel) async throws -> Parcel in
+      return source.map { (_: Parcel) async throws -> Parcel in
         let visit = work.enter()
         defer { visit.leave() }
         await Task.yield()
