@@ -40,7 +40,7 @@ struct Books {
 
   /// For messages: the latest events.
   enum Event: Sendable {
-    case entered(Int), left(Int), notified(Int), acted(lane: Int, index: Int)
+    case entered(Int), left(Int), notified(Int), acted(lane: Int, index: Int), cleared
   }
 
   let scenario: Scenario
@@ -82,6 +82,9 @@ struct Books {
   mutating func acts(lane: Int, index: Int) {
     events.append(.acted(lane: lane, index: index))
   }
+
+  /// The world has dropped what the scenario made; what nothing waits for may still be at work.
+  mutating func clears() { events.append(.cleared) }
 
   // MARK: Work
 

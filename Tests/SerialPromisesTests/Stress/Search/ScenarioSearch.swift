@@ -60,6 +60,7 @@ struct ScenarioSearch {
 
   private mutating func replay(_ seed: UInt64) {
     let scenario = ScenarioGenerator.scenario(seed: seed)
+    print("\(scenario)")
     for _ in 0..<Self.repetitions where failures.isEmpty { attempt(scenario) }
   }
 

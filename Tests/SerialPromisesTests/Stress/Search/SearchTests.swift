@@ -6,9 +6,10 @@ import Testing
 /// A randomized search for violations of the rules for managers, steps and promises together.
 ///
 /// `SERIALQ_SEARCH=10000000 swift test --filter SearchTests` executes so many operations.
-/// `SERIALQ_SEED=0x… swift test --filter SearchTests` replays the scenario that a failure names, 200
-/// times. `SERIALQ_CENSUS=1` continues after failures and counts them; `SERIALQ_KIND=leak` looks for
-/// one kind of violation only; `SERIALQ_PATIENCE=2` reports a hang after two seconds instead of sixty.
+/// `SERIALQ_SEED=0x… swift test --filter SearchTests` prints the scenario that a failure names, and
+/// replays it 200 times. `SERIALQ_CENSUS=1` continues after failures and counts them;
+/// `SERIALQ_KIND=leak` looks for one kind of violation only; `SERIALQ_PATIENCE=2` reports a hang after
+/// two seconds instead of sixty.
 struct SearchTests {
   // To see it fail, end a promise's step as soon as the promise is settled: in `StepEnd.react`, without
   // waiting for the work. Then a cancelled promise's work overlaps with the next step.
@@ -120,22 +121,50 @@ struct SearchTests {
   // To see it fail, have any rule in `Books` report nothing, or report more than it should.
   @Test("the oracle reports each violation, and nothing else", arguments: Case.all)
   func oracle(_ example: Case) {
-    let piece = { step in
-      PiecePlan(
-        step: step, limit: 1, isCounted: true, isMandatory: true, isCleanup: false, kind: "closure")
-    }
-    let plan = { piece in
-      StepPlan(
-        manager: 0, lane: 0, form: .closure(.init(piece: piece, ending: .now), Modifiers()))
-    }
     let actions = [Action.add(0, isWatched: false), .add(1, isWatched: false)] + example.actions
-    let scenario = Scenario(
-      seed: 0, managers: [.init(policy: .continue, isOnQueue: false)],
-      steps: [plan(0), plan(1)], pieces: [piece(0), piece(1)],
-      lanes: [.init(isTask: false, actions: actions)])
+    let scenario = Scenario(ofTwoClosures: actions, limit: 1)
     var books = Books(scenario, Facts(scenario))
     example.events(&books)
     #expect(Set(books.violations.map(\.kind)) == example.kinds)
+  }
+
+  // The promises of refused steps are started all the same, and nothing waits for them: they may be at
+  // work when the world has dropped everything. To see it fail, have `World.clear` keep nothing of its
+  // entries: the work of refused steps, in no order, is then taken for that of accepted ones.
+  @Test(
+    "what is dropped remembers which steps were refused, and which were over",
+    arguments: [true, false])
+  func dropped(isClosed: Bool) async {
+    let actions =
+      (isClosed ? [Action.close(0)] : []) + [.add(0, isWatched: false), .add(1, isWatched: false)]
+    let world = World(Scenario(ofTwoClosures: actions, limit: 2))
+    for action in actions { world.act(action) }
+    // None if it was refused.
+    for step in 0...1 { _ = await world.entry(step).handle?.outcome }
+    _ = world.clear()
+    let visits = [1, 0].map { WorkPiece($0, world).enter() }
+    for visit in visits { visit.leave() }
+    let kinds = world.books.withLock { Set($0.violations.map(\.kind)) }
+    #expect(kinds == (isClosed ? [] : [.late, .overlap]))
+  }
+}
+
+extension Scenario {
+  /// One thread, and two closure steps of one manager, each of which may run `limit` times.
+  fileprivate init(ofTwoClosures actions: [Action], limit: Int) {
+    let numbers = [0, 1]
+    self.init(
+      seed: 0, managers: [.init(policy: .continue, isOnQueue: false)],
+      steps: numbers.map { piece in
+        StepPlan(
+          manager: 0, lane: 0, form: .closure(.init(piece: piece, ending: .now), Modifiers()))
+      },
+      pieces: numbers.map { step in
+        PiecePlan(
+          step: step, limit: limit, isCounted: true, isMandatory: true, isCleanup: false,
+          kind: "closure")
+      },
+      lanes: [.init(isTask: false, actions: actions)])
   }
 }
 

@@ -57,10 +57,14 @@ extension Scenario: CustomStringConvertible {
   private func describe(_ action: Action) -> String {
     guard case .add(let number, let isWatched) = action else { return "\(action)" }
     let step = steps[number]
-    var line = "add \(number) to manager \(step.manager): \(step.form)"
+    var line = "add \(number) to manager \(step.manager): \(describe(step.form))"
     if isWatched { line += ", watched" }
     guard case .serially(let members) = step.form else { return line }
-    return line + members.map { "\n    \($0): \(steps[$0].form)" }.joined()
+    return line + members.map { "\n    \($0): \(describe(steps[$0].form))" }.joined()
+  }
+
+  private func describe(_ form: Form) -> String {
+    "\(form)".replacing("SerialPromisesTests.", with: "")
   }
 
   /// A list of events, for messages.
@@ -71,6 +75,7 @@ extension Scenario: CustomStringConvertible {
       case .left(let piece): "step \(pieces[piece].step) leaves (\(piece))"
       case .notified(let listener): "listener \(listener) is called"
       case .acted(let lane, let index): "\(lane): \(lanes[lane].actions[index])"
+      case .cleared: "all is dropped"
       }
     }.joined(separator: "; ")
   }

@@ -53,9 +53,20 @@ final class World: Sendable {
   struct Entry: Sendable {
     var isAdded = false
     var isRefused = false
+
+    /// Whether the step was over when its handle was dropped with everything else.
+    var wasOver = false
     var handle: StepHandle?
     var promise: Promise<Parcel>?
     var tasks: [Task<Void, Never>] = []
+
+    /// What is kept when everything is dropped, to judge the work that goes on after that.
+    ///
+    /// The promise of a refused step is started, and nothing waits for it. Between two of its pieces no
+    /// work is active, and the scenario may end: the rest of that work is still not the manager's.
+    var remains: Entry {
+      Entry(isAdded: isAdded, isRefused: isRefused, wasOver: handle != nil)
+    }
   }
 
   let scenario: Scenario
@@ -120,17 +131,18 @@ final class World: Sendable {
     dropped.withLock { $0[number] }?.manager
   }
 
-  /// Drops everything that the scenario has made.
+  /// Drops everything that the scenario has made; only when all steps whose handles are kept are over.
   ///
   /// - Returns: The managers there were.
   func clear() -> [Watched] {
+    books.withLock { $0.clears() }
     let (managers, entries) = (
       self.managers.withLock { managers in
         defer { managers = [] }
         return managers
       },
       self.entries.withLock { entries in
-        defer { entries = entries.map { _ in Entry() } }
+        defer { entries = entries.map(\.remains) }
         return entries
       }
     )
@@ -268,7 +280,7 @@ final class WorkPiece: Sendable {
   /// Read before the oracle's lock is taken: both stay true once they are.
   private var standing: (isOver: Bool, isRefused: Bool) {
     let entry = world.entry(step)
-    guard case .over = entry.handle?.state else { return (false, entry.isRefused) }
+    guard case .over = entry.handle?.state else { return (entry.wasOver, entry.isRefused) }
     return (true, entry.isRefused)
   }
 
