@@ -325,26 +325,6 @@ extension Promise {
     }
   }
 
-  /// Ends a chain by dealing with its failure, asynchronously.
-  ///
-  /// ```swift
-  /// fetch("missing").catch { error in
-  ///   if await !isOffline() { show(error) }
-  /// }
-  /// ```
-  ///
-  /// - Parameter handler: Is given the error. Throwing fails the new promise.
-  /// - Returns: A promise that is fulfilled when there was nothing to deal with, or it was.
-  @discardableResult
-  public func `catch`(
-    _ handler: @escaping @isolated(any) @Sendable (any Error) async throws -> Void
-  ) -> Promise<Void> {
-    link(.ending, in: handler.isolation) { outcome in
-      if case .failure(let error) = outcome { try await handler(error) }
-      return .value(())
-    }
-  }
-
   // MARK: The mechanism
 
   /// Makes a promise of what a handler makes of this one's outcome.

@@ -28,12 +28,45 @@ public func when<Promises: Sequence, Value: Sendable>(
   isolation: isolated (any Actor)? = #isolation,
   file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Value]> where Promises.Element == Promise<Value> {
+  pull(promises, limit, isolation, Origin("when(concurrently:)", file, line)) { try $0.get() }
+}
+
+/// Waits until all are settled, with only so many at work at a time, and never fails.
+///
+/// ```swift
+/// let outcomes = when(resolved: urls.lazy.map { url in fetch(url) }, concurrently: 4)
+/// ```
+///
+/// The sequence is pulled as by ``when(_:concurrently:isolation:file:line:)``.
+///
+/// - Parameters:
+///   - promises: Where promises are pulled from, one at a time, when there is room for another; cold
+///     ones are started then. Pulling begins when the new promise is demanded.
+///   - limit: How many may be unsettled at a time; at least 1.
+///   - isolation: The actor on which the sequence is pulled: the caller's. Pass `nil`, and a
+///     `@Sendable` closure, to pull on any thread.
+///   - file: Where the promise is made, for diagnostics.
+///   - line: Where the promise is made, for diagnostics.
+/// - Returns: A cold promise of all outcomes, in the order of pulling. Its progress is the part that is
+///   settled, if the sequence says how long it is.
+public func when<Promises: Sequence, Value: Sendable>(
+  resolved promises: sending Promises, concurrently limit: Int,
+  isolation: isolated (any Actor)? = #isolation,
+  file: StaticString = #fileID, line: UInt = #line
+) -> Promise<[Result<Value, any Error>]> where Promises.Element == Promise<Value> {
+  pull(promises, limit, isolation, Origin("when(resolved:concurrently:)", file, line)) { $0 }
+}
+
+/// - Parameter take: Makes of an outcome what is kept of it, or fails the whole.
+private func pull<Promises: Sequence, Value: Sendable, Item: Sendable>(
+  _ promises: sending Promises, _ limit: Int, _ isolation: (any Actor)?, _ origin: Origin,
+  _ take: @escaping @Sendable (Result<Value, any Error>) throws -> Item
+) -> Promise<[Item]> where Promises.Element == Promise<Value> {
   precondition(limit > 0, "at least 1 promise has to be at work at a time")
-  let source = PromiseSource(promises, isolation)
+  let source = PromiseSource<Value, Item>(promises, isolation)
   let isOnMainQueue = MainQueue.is(isolation)
-  let origin = Origin("when(concurrently:)", file, line)
   return Promise(cold: origin, isOnMainQueue: isOnMainQueue) { deferred in
-    let pull = Pull(source, limit: limit, into: deferred)
+    let pull = Pull(source, limit: limit, take, into: deferred)
     deferred.onCancel { pull.stop(cancelling: true) }
     // What is at work, so that a promise that waits for itself is found.
     deferred.core.wait(for: AtWork(pull))
@@ -42,12 +75,12 @@ public func when<Promises: Sequence, Value: Sendable>(
 }
 
 /// A sequence that was handed over for good.
-private final class PromiseSource<Value: Sendable>: @unchecked Sendable {
+private final class PromiseSource<Value: Sendable, Item: Sendable>: @unchecked Sendable {
   // Sendable because nobody else has the sequence, and `enter` lets one attempt at a time use it.
 
   private struct Access {
     var isTaken = false
-    var waiting = Fifo<Pull<Value>>()
+    var waiting = Fifo<Pull<Value, Item>>()
   }
 
   /// Begins at the beginning; only between `enter` and `leave`.
@@ -76,7 +109,7 @@ private final class PromiseSource<Value: Sendable>: @unchecked Sendable {
   /// A `retry` pulls while the attempt before may still be inside `next()`, on another thread.
   ///
   /// - Returns: Whether `pull` has it now; if not, `pull` is resumed when it is free.
-  func enter(_ pull: Pull<Value>) -> Bool {
+  func enter(_ pull: Pull<Value, Item>) -> Bool {
     access.withLock { access in
       if access.isTaken { access.waiting.append(pull) }
       defer { access.isTaken = true }
@@ -106,20 +139,26 @@ private final class PromiseIterator<Value: Sendable> {
 }
 
 /// Pulls promises from a sequence, a few at a time.
-private final class Pull<Value: Sendable>: @unchecked Sendable {
+private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
   // Sendable because `iterator` is used only by the one that has claimed to pull and has entered the
   // source, and `state` is behind a lock.
-  private let source: PromiseSource<Value>
+  private let source: PromiseSource<Value, Item>
   private var iterator: PromiseIterator<Value>?
-  private let deferred: Deferred<[Value]>
-  private let state: Locked<PullState<Value>>
+  private let take: @Sendable (Result<Value, any Error>) throws -> Item
+  private let deferred: Deferred<[Item]>
+  private let state: Locked<PullState<Value, Item>>
 
   /// What the work is done for: from the beginning, because a promise may be pulled just when another
   /// fails.
   private let scopes: [WorkScope]
 
-  init(_ source: PromiseSource<Value>, limit: Int, into deferred: Deferred<[Value]>) {
+  init(
+    _ source: PromiseSource<Value, Item>, limit: Int,
+    _ take: @escaping @Sendable (Result<Value, any Error>) throws -> Item,
+    into deferred: Deferred<[Item]>
+  ) {
     self.source = source
+    self.take = take
     scopes = deferred.core.withLock { $0.scopes }
     self.deferred = deferred
     state = Locked(PullState(limit: limit))
@@ -190,9 +229,9 @@ private final class Pull<Value: Sendable>: @unchecked Sendable {
   }
 
   private func settled(_ index: Int, _ result: Result<Value, any Error>) {
-    switch result {
-    case .success(let value):
-      let (done, spent) = state.withLock { $0.fulfilled(index, value) }
+    switch Result(catching: { try take(result) }) {
+    case .success(let item):
+      let (done, spent) = state.withLock { $0.fulfilled(index, item) }
       // After unlocking: its last reference may be this one.
       withExtendedLifetime(spent) {}
       let expected = source.underestimatedCount
@@ -246,7 +285,7 @@ private final class Pull<Value: Sendable>: @unchecked Sendable {
 }
 
 /// Decides when to pull, and knows what has come of it.
-private struct PullState<Value: Sendable> {
+private struct PullState<Value: Sendable, Item: Sendable> {
   /// What the one that pulls does next.
   enum Turn {
     /// Takes another promise. → pull, end, rest
@@ -271,7 +310,7 @@ private struct PullState<Value: Sendable> {
   var hasEnded = false
 
   /// What has been fulfilled, in the order of pulling.
-  private(set) var values: [Value?] = []
+  private(set) var values: [Item?] = []
 
   private(set) var atWork: [Int: (Promise<Value>, Reaction)] = [:]
   private var isPulling = false
@@ -310,16 +349,16 @@ private struct PullState<Value: Sendable> {
   }
 
   /// - Returns: How many are fulfilled, and what has to be released after unlocking.
-  mutating func fulfilled(_ index: Int, _ value: Value) -> (
+  mutating func fulfilled(_ index: Int, _ item: Item) -> (
     done: Int, spent: (Promise<Value>, Reaction)?
   ) {
     let spent = atWork.removeValue(forKey: index)
-    values[index] = value
+    values[index] = item
     return (values.count - atWork.count, spent)
   }
 
   /// All values, if this was the end.
-  mutating func takeValues() -> [Value]? {
+  mutating func takeValues() -> [Item]? {
     guard isExhausted, atWork.isEmpty, !isOver else { return nil }
     isOver = true
     return values.compactMap { $0 }
@@ -336,12 +375,12 @@ private struct PullState<Value: Sendable> {
 }
 
 /// What a combination that pulls waits for.
-private final class AtWork<Value: Sendable>: Junction, @unchecked Sendable {
+private final class AtWork<Value: Sendable, Item: Sendable>: Junction, @unchecked Sendable {
   // Sendable as its superclass is: it adds a constant only. Weak, because the combined promise holds
   // this, and is held by what pulls.
-  private weak let pull: Pull<Value>?
+  private weak let pull: Pull<Value, Item>?
 
-  init(_ pull: Pull<Value>) {
+  init(_ pull: Pull<Value, Item>) {
     self.pull = pull
     super.init([])
   }

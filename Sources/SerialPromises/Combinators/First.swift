@@ -65,6 +65,28 @@ extension Promise {
     }
   }
 
+  /// Takes the first value.
+  ///
+  /// As ``any(_:file:line:)`` with an array.
+  ///
+  /// ```swift
+  /// let copy = Promise.any(fetch(mirror), fetch(origin))
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - first: What to wait for.
+  ///   - second: What to wait for as well.
+  ///   - others: What else to wait for.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
+  /// - Returns: A promise of the value of the one that is fulfilled first.
+  public static func any(
+    _ first: Promise, _ second: Promise, _ others: Promise..., file: StaticString = #fileID,
+    line: UInt = #line
+  ) -> Promise {
+    any([first, second] + others, file: file, line: line)
+  }
+
   /// Ends as the first that ends.
   ///
   /// The others go on; nobody waits for them any more, and their failures are no false alarm.
@@ -90,5 +112,27 @@ extension Promise {
       guard case .decided(let index) = verdict else { throw PromiseError.noPromises }
       return try sources[index].settledValue()
     }
+  }
+
+  /// Ends as the first that ends.
+  ///
+  /// As ``race(_:file:line:)`` with an array.
+  ///
+  /// ```swift
+  /// let quick = Promise.race(fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30)))
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - first: What to wait for.
+  ///   - second: What to wait for as well.
+  ///   - others: What else to wait for.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
+  /// - Returns: A promise with the outcome of the one that is settled first.
+  public static func race(
+    _ first: Promise, _ second: Promise, _ others: Promise..., file: StaticString = #fileID,
+    line: UInt = #line
+  ) -> Promise {
+    race([first, second] + others, file: file, line: line)
   }
 }

@@ -8,7 +8,7 @@ extension Promise {
   ///
   /// ```swift
   /// let page = Promise { try await load(url) }
-  ///   .then { data in try parse(data) }
+  ///   .map { data in try parse(data) }
   ///   .retry(3, delay: .seconds(1), backoff: .exponential)
   /// ```
   ///

@@ -119,15 +119,20 @@ class Core: Reaction, @unchecked Sendable {
   /// The outcome, if it is known, and now looked at.
   final func look() -> Outcome? {
     withLock { settlement in
-      if hasValue { return .value(value) }
-      // That of a promise that is being cancelled is known: a cancel handler may ask.
-      let isCancelling = settlement.phase == .cancelling
-      guard let failure = isCancelling ? CancellationError() : settlement.failure else {
-        return nil
-      }
-      settlement.isLookedAt = true
-      return .failure(failure)
+      let outcome = outcome(settlement)
+      if case .failure = outcome { settlement.isLookedAt = true }
+      return outcome
     }
+  }
+
+  /// The outcome, if it is known; a failure does not count as looked at.
+  final func peek() -> Outcome? { withLock { outcome($0) } }
+
+  private func outcome(_ settlement: borrowing Settlement) -> Outcome? {
+    if hasValue { return .value(value) }
+    // That of a promise that is being cancelled is known: a cancel handler may ask.
+    if settlement.phase == .cancelling { return .failure(CancellationError()) }
+    return settlement.failure.map { .failure($0) }
   }
 
   final var failure: (any Error)? { withLock { $0.failure } }

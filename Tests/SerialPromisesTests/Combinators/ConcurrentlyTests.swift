@@ -25,6 +25,27 @@ struct ConcurrentlyTests {
     }
   }
 
+  // Fails if a failure ends it, its outcome is lost, or more are at work than allowed.
+  @Test(
+    "when(resolved:concurrently:) never fails", .shows(Promising.concurrently, Promising.collect))
+  func resolved() async throws {
+    let crew = Crew()
+    let outcomes = try await when(
+      resolved: (0..<20).lazy.map { index in
+        index % 3 == 0 ? .failure(Failed(number: index)) : crew.work(index)
+      }, concurrently: 4
+    ).value
+    #expect(crew.most <= 4)
+    #expect(outcomes.count == 20)
+    for (index, outcome) in outcomes.enumerated() {
+      switch outcome {
+      case .success(let value): #expect(value == index && index % 3 != 0)
+      case .failure(let error): #expect(error as? Failed == Failed(number: index) && index % 3 == 0)
+      }
+    }
+    #expect(try await when(resolved: [Promise<Int>](), concurrently: 1).value.isEmpty)
+  }
+
   // Fails if more are at work than allowed, or values are in the order of their ends.
   @Test(
     "no more than the limit are at work, and values are in the order of pulling",

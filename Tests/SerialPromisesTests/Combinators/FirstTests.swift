@@ -111,4 +111,15 @@ struct FirstTests {
       #expect(place.withLock { $0?.isGone } == true)
     }
   }
+
+  // Fails if one of those that follow is left out.
+  @Test("any and race take promises without an array", .shows(Promising.any, Promising.race))
+  func variadic() async {
+    let failing = Promise<Int>.failure(Failed())
+    #expect(await Promise.any(failing, Promise { 2 }).outcome == "2")
+    #expect(await Promise.any(failing, failing, failing, Promise { 3 }).outcome == "3")
+    let pending = Deferred<Int>(diagnostics: .silent)
+    #expect(await Promise.race(pending.promise, pending.promise, .value(1)).outcome == "1")
+    #expect(await Promise.race(pending.promise, failing).outcome == "failed Failed(number: 0)")
+  }
 }

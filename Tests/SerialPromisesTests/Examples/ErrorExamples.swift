@@ -15,6 +15,11 @@ struct ErrorExamples: StandIns {
     let outcomes = try await when(resolved: [fetch(mirror), fetch(origin)]).value
     let texts = outcomes.compactMap { outcome in try? outcome.get() }  // those that came
     #expect(texts == ["text of origin"])
+    let user = User(name: "Ada")
+    let copy = Promise.any(fetch(mirror), fetch(origin))
+    #expect(try await copy.value == "text of origin")
+    let quick = Promise.race(fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30)))
+    #expect(try await quick.value == "Ada.png")
   }
 
   // Fails if an error does not say which one it was, or why.

@@ -1,0 +1,68 @@
+// What promises, steps and managers look like as text: name, state and why. Printing starts nothing, and a
+// failure that was only printed is still reported as one that nothing dealt with.
+
+extension Promise: CustomStringConvertible {
+  /// The name, or where the promise was made, and its state: `promise "page" (pending)`,
+  /// `promise "page" (fulfilled: 42)`, `promise "page" (failed: Missing())`, `promise "page" (not started)`.
+  public var description: String { "\(core.origin.identity) (\(core.stateText(of: Value.self)))" }
+}
+
+extension Deferred: CustomStringConvertible {
+  /// As the promise prints: `promise "answer" (pending)`.
+  public var description: String { promise.description }
+}
+
+extension StepOutcome: CustomStringConvertible {
+  /// `succeeded`, `cancelled`, or `failed: ` and why.
+  public var description: String {
+    switch self {
+    case .succeeded: "succeeded"
+    case .failed(let error): "failed: \(error)"
+    case .cancelled: "cancelled"
+    }
+  }
+}
+
+extension StepHandle.State: CustomStringConvertible {
+  /// `waiting`, `running`, or the outcome.
+  public var description: String {
+    switch self {
+    case .waiting: "waiting"
+    case .running: "running"
+    case .over(let outcome): outcome.description
+    }
+  }
+}
+
+extension StepHandle: CustomStringConvertible {
+  /// The name, or the number, and the state: `step "upload" (waiting)`, `step 3 (failed: Missing())`.
+  public var description: String { "\(StepIdentity(id: id, name: name)) (\(state))" }
+}
+
+extension PromiseManager: CustomStringConvertible {
+  /// What runs, how many wait, and why nothing begins: `PromiseManager (step "upload" runs, 2 wait)`,
+  /// `PromiseManager (nothing runs, 2 wait, paused)`.
+  public var description: String {
+    let (running, waiting, isPaused, isClosed, failure) = order.withLock {
+      ($0.runningStep, $0.waitingCount, $0.isPaused, $0.isClosed, $0.failure)
+    }
+    var parts = [running.map { "\($0) runs" } ?? "nothing runs", "\(waiting) wait"]
+    if let failure {
+      parts.append("stopped: \(failure)")
+    } else if isPaused {
+      parts.append("paused")
+    }
+    if isClosed { parts.append("closed") }
+    return "PromiseManager (\(parts.joined(separator: ", ")))"
+  }
+}
+
+extension Core {
+  fileprivate func stateText<Value: Sendable>(of type: Value.Type) -> String {
+    switch peek()?.result(of: type) {
+    case nil: withLock { $0.isDemanded } ? "pending" : "not started"
+    case .success(let value): "fulfilled: \(value)"
+    case .failure(let error): "failed: \(error)"
+    }
+  }
+}
