@@ -52,18 +52,6 @@ extension Promise {
     link(.step, in: handler.isolation) { .promise(try await handler(try $0.get()).erased) }
   }
 
-  /// Not a way to go on: it leads those who know a `then` for values to `map`.
-  @available(
-    *, unavailable, message: "the handler of 'then' returns a promise; for a value, use 'map'"
-  )
-  @_disfavoredOverload
-  public func then<Output: Sendable>(
-    on queue: DispatchQueue? = nil,
-    _ handler: @escaping @isolated(any) @Sendable (Value) async throws -> Output
-  ) -> Promise<Output> {
-    map(handler)
-  }
-
   /// Turns the value into another.
   ///
   /// ```swift

@@ -8,6 +8,7 @@ struct TablesAreTested {
     case promiseKit = "PromiseKit"
     case omPromises = "OMPromises"
     case es6 = "ES6"
+    case otherQueues = "OtherQueues"
 
     var article: URL {
       let name = self == .es6 ? "ES6Promises" : rawValue

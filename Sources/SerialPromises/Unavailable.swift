@@ -1,0 +1,46 @@
+import Dispatch
+
+// What cannot be called: declared so that the compiler's message names what to write instead. The compiler
+// tries these only where nothing else fits, so they cost nothing elsewhere.
+
+extension Promise {
+  /// Leads those who know a `then` for values to `map`.
+  @available(
+    *, unavailable, message: "the handler of 'then' returns a promise; for a value, use 'map'"
+  )
+  @_disfavoredOverload
+  public func then<Output: Sendable>(
+    on queue: DispatchQueue? = nil,
+    _ handler: @escaping @isolated(any) @Sendable (Value) async throws -> Output
+  ) -> Promise<Output> {
+    map(handler)
+  }
+
+  /// Leads those who await something in `catch` to the words whose handler may.
+  @available(
+    *, unavailable,
+    message: "the handler of 'catch' is synchronous; await in 'recover' or 'finally', before it"
+  )
+  @_disfavoredOverload
+  public func `catch`(
+    _ handler: @escaping @isolated(any) @Sendable (any Error) async throws -> Void
+  ) -> Promise<Void> {
+    map { _ in }
+  }
+}
+
+extension PromiseManager {
+  /// Leads those who add a closure that is given no `then` to the words that need none.
+  @available(
+    *, unavailable,
+    message: """
+      the closure of a step is given 'then', and calls it when it is done: \
+      'add { then in …; then() }'; for asynchronous work, use 'enqueue' or 'run'
+      """
+  )
+  @_disfavoredOverload
+  @discardableResult
+  public func add(_ work: @escaping @Sendable () async throws -> Void) -> StepHandle {
+    add { then in then() }
+  }
+}

@@ -1,0 +1,84 @@
+import TestSupport
+import Testing
+
+@testable import SerialPromises
+
+/// Runs what the right column of "If you know other queues" says.
+struct OtherQueuesExamples: StandIns {
+  let log = Log<String>()
+  private let manager = PromiseManager()
+
+  // Fails if a word is not there, or does not run the work.
+  @Test("adding")
+  func adding() async throws {
+    let promise = manager.enqueue { try await load(url) }
+    #expect(try await promise.value == "text of page")
+    let text = try await manager.run { try await load(url) }
+    #expect(text == "text of page")
+    manager.add { then in show(url); then() }
+    manager.add(Download(name: url))
+    let both = manager.serially([fetch(url), fetch(url)])
+    #expect(try await both.value == ["text of page", "text of page"])
+    await manager.idle()
+    #expect(log.all.first == "page")
+  }
+
+  // Fails if a step does not go where it should.
+  @Test("places")
+  func places() async throws {
+    manager.pause()
+    let step = Step("second") { then in
+      show("second")
+      then()
+    }
+    let handle = manager.add("last") { then in
+      show("last")
+      then()
+    }
+    manager.add(at: .first) { then in then() }
+    manager.add(step, at: .before(handle))
+    #expect(manager.waitingCount == 3)
+    #expect(handle.move(to: .first))
+    manager.resume()
+    await manager.idle()
+    #expect(log.all == ["last", "second"])
+    #expect(manager.isIdle)
+    #expect(manager.runningStep == nil)
+    #expect(!manager.isPaused)
+  }
+
+  // Fails if what waits is not dropped, or a wait does not end.
+  @Test("dropping and waiting")
+  func waiting() async throws {
+    manager.pause()
+    let handle = manager.add { then in then() }
+    manager.cancelWaiting()
+    await manager.waitingCount(below: 10)
+    await manager.atRest()
+    #expect(text(await handle.outcome) == "cancelled")
+    manager.cancelAll()
+    handle.cancel()
+    await manager.idle()
+    let (manager, gate) = (manager, Gate())
+    onOwnThread {
+      #expect(throws: Never.self) { try manager.waitUntilIdle() }
+      gate.open()
+    }
+    await gate.passed()
+    _ = manager.events()
+  }
+
+  // Fails if a manager with a rate or a limit does not run its steps.
+  @Test("rates and limits")
+  func limits() async throws {
+    let step = Step { then in then() }
+    for manager in [
+      PromiseManager(), PromiseManager(rate: Rate(10, per: .seconds(1))),
+      PromiseManager(timeLimit: .seconds(30)),
+    ] {
+      #expect(text(await manager.add(step.timeout(.seconds(30))).outcome) == "succeeded")
+    }
+  }
+
+  private func text(_ outcome: StepOutcome) -> String { "\(outcome)" }
+}
