@@ -26,22 +26,30 @@ extension SerialOrder {
   ///
   /// - Returns: The running step that was told.
   mutating func cancelAll(_ consequences: inout Consequences?) -> Int? {
-    if waitingCount > 0 {
-      cancelWaiting(&consequences)
-      settleAfterCancel(&consequences)
-    }
+    cancelWaiting(&consequences)
     guard isRunning else { return nil }
     requestCancel(&consequences)
     return queue.first
   }
 
-  /// Cancels all that waits.
-  ///
-  /// Nobody who is parked is told that there is room: it would be of no use.
+  /// Cancels all that waits, and does not tell the one that runs.
   ///
   /// - Returns: How many slots were visited, for tests: in proportion to the steps that wait.
   @discardableResult
   mutating func cancelWaiting(_ consequences: inout Consequences?) -> Int {
+    guard waitingCount > 0 else { return 0 }
+    let visited = cancelWaitingWithoutSettling(&consequences)
+    settleAfterCancel(&consequences)
+    return visited
+  }
+
+  /// Cancels all that waits, and leaves it to the caller to see that the queue may have become idle.
+  ///
+  /// Nobody who is parked is told that there is room: it would be of no use.
+  ///
+  /// - Returns: How many slots were visited.
+  @discardableResult
+  mutating func cancelWaitingWithoutSettling(_ consequences: inout Consequences?) -> Int {
     guard waitingCount > 0 else { return 0 }
     var visited = 0
     while let (segment, ids) = queue.nextToSweep() {

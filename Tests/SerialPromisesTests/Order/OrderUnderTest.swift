@@ -94,6 +94,7 @@ struct OrderUnderTest {
       return cancel(id, &news) ? "running" : "not running"
     case .cancelAll:
       return "running \(order.cancelAll(&news).map(String.init) ?? "none")"
+    case .cancelWaiting: order.cancelWaiting(&news)
     case .pause: order.isPaused = true
     case .resume:
       order.isPaused = false

@@ -60,6 +60,9 @@ extension ReferenceModel {
       return waitsForThen || phase == .ended ? "counted" : then(id, .failure)
     case .cancel(let id): return cancel(id)
     case .cancelAll: return cancelAll()
+    case .cancelWaiting:
+      for id in waiting { cancelWaiting(id) }
+      return ""
     case .pause:
       isPaused = true
       return ""

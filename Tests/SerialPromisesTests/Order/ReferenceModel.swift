@@ -11,7 +11,7 @@ enum OrderEvent: Hashable {
   case returned(SerialOrder.Continuation, allowance: Int)
   case abandon(Int), cancel(Int), endCancelled(Int), timeOut(Int, waitsForThen: Bool)
   case calledOff(Int, waitsForThen: Bool)
-  case cancelAll, pause, resume, close
+  case cancelAll, cancelWaiting, pause, resume, close
   case onCancel(Int)
   case progress(Int, Double)
   case waitUntilIdle

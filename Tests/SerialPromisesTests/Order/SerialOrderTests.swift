@@ -124,7 +124,7 @@ private struct Search {
       guard let chosen = event else { return nil }
       var after = model
       _ = after.apply(chosen)
-      let isRare = chosen == .cancelAll || chosen == .pause || after.isUnchanged(since: model)
+      let isRare = [.cancelAll, .cancelWaiting, .pause].contains(chosen) || after.isUnchanged(since: model)
       if !isRare { return chosen }
       event = possible.randomElement(using: &random)
     }
@@ -179,7 +179,7 @@ private struct Search {
   }
 
   private func events(in model: ReferenceModel) -> [OrderEvent] {
-    var events: [OrderEvent] = [.add, .cancelAll, .pause, .resume]
+    var events: [OrderEvent] = [.add, .cancelAll, .cancelWaiting, .pause, .resume]
     if !model.isClosed { events.append(.close) }
     if model.capacity != nil { events.append(.addWhenRoom) }
     // With a bound on how many, so that there are not too many states.
