@@ -68,6 +68,7 @@ extension SerialOrder {
     let slot = segment.slots + (id - segment.base)
     slot.pointee.stage = .cancelled
     waitingCount -= 1
+    fewerWait(&consequences)
     if let work = slot.pointee.work.take() { consequences.needed.release(work) }
     var wasParked = false
     if let admitted = slot.pointee.record?.admitted.take() {

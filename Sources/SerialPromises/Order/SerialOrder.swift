@@ -115,7 +115,7 @@ struct SerialOrder {
   var hostTurn: Locked<SerialOrder>?
 
   var backpressure: Backpressure
-  var idleWaiters = IdleWaiters()
+  var waiters = Waiters()
   var feed: EventFeed?
 
   init(
@@ -213,6 +213,7 @@ struct SerialOrder {
     if let spent = skipCancelled() { return Turn(move: .again, spent: spent) }
     guard !isPaused, !queue.isEmpty else {
       phase = .resting
+      if !waiters.isEmpty { wake(.atRest, &consequences) }
       if isIdle { becomeIdle(&consequences) }
       return Turn(move: .leave, spent: owner.take())
     }
@@ -224,6 +225,7 @@ struct SerialOrder {
     slot.pointee.stage = .running
     let work = slot.pointee.work.take()
     if backpressure.parked > 0 { admitParked(&consequences) }
+    fewerWait(&consequences)
     if let feed, feed.isWatched { feed.began(firstStep) }
     return Turn(move: .run, work: work, id: queue.first)
   }

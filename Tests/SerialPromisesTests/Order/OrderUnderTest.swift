@@ -106,9 +106,11 @@ struct OrderUnderTest {
       return "now \(order.onCancel(id, note))"
     case .progress(let id, let fraction):
       return text(order.report(fraction, of: id, &news))
-    case .waitUntilIdle:
-      let note = { @Sendable [told] in told.withLock { $0.append("idle") } }
-      if !order.isIdle { _ = order.idleWaiters.add(note) }
+    case .wait(let condition):
+      let note = { @Sendable [told] in told.withLock { $0.append("\(condition)") } }
+      guard !order.holds(condition) else { return "is so" }
+      _ = order.waiters.add(condition, note)
+      return "waits"
     }
     return ""
   }

@@ -10,9 +10,12 @@ extension ReferenceModel {
     // A claimed queue has to be looked at before it is known that it stays idle.
     let isLookedAt = event.isLook && phase == .resting
     if isIdle, isLookedAt || (!wasIdle && phase == .resting) {
-      told += Array(repeating: "idle", count: idleWaiters)
-      idleWaiters = 0
+      wake(.idle)
       publish("idle")
+    }
+    if phase == .resting { wake(.atRest) }
+    for case .fewerWait(let limit) in waiters.keys where waiting.count < limit {
+      wake(.fewerWait(than: limit))
     }
     var observation = observation
     observation.result = result
@@ -74,9 +77,10 @@ extension ReferenceModel {
       return ""
     case .onCancel(let id): return onCancel(id)
     case .progress(let id, let fraction): return report(fraction, of: id)
-    case .waitUntilIdle:
-      if !isIdle { idleWaiters += 1 }
-      return ""
+    case .wait(let condition):
+      guard !holds(condition) else { return "is so" }
+      waiters[condition, default: 0] += 1
+      return "waits"
     }
   }
 
@@ -262,6 +266,10 @@ extension ReferenceModel {
       steps[id - 1].isParked = false
       told.append("admitted true")
     }
+  }
+
+  private mutating func wake(_ condition: Waiters.Condition) {
+    told += Array(repeating: "\(condition)", count: waiters.removeValue(forKey: condition) ?? 0)
   }
 
   private mutating func publish(_ event: String) {

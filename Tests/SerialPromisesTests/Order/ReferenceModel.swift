@@ -14,7 +14,7 @@ enum OrderEvent: Hashable {
   case cancelAll, cancelWaiting, pause, resume, close
   case onCancel(Int)
   case progress(Int, Double)
-  case waitUntilIdle
+  case wait(Waiters.Condition)
 }
 
 /// What can be seen of a serial order after an event.
@@ -67,7 +67,8 @@ struct ReferenceModel {
   /// How many further handlers the running step has.
   var resumptions = 0
   var progress = 0.0
-  var idleWaiters = 0
+  /// How many wait for what.
+  var waiters: [Waiters.Condition: Int] = [:]
   /// The number of steps when the queue was last idle.
   var idleMark = 0
   /// The steps up to here have been looked at by `next`.
@@ -85,6 +86,14 @@ struct ReferenceModel {
   var waiting: [Int] { ids { $0.stage == .waiting } }
   var parked: [Int] { ids { $0.stage == .waiting && $0.isParked } }
   var isIdle: Bool { running == nil && waiting.isEmpty }
+
+  func holds(_ condition: Waiters.Condition) -> Bool {
+    switch condition {
+    case .idle: isIdle
+    case .atRest: running == nil && (phase != .claimed || isPaused || waiting.isEmpty)
+    case .fewerWait(let limit): waiting.count < limit
+    }
+  }
 
   func ids(where isIncluded: (Step) -> Bool) -> [Int] {
     steps.indices.filter { isIncluded(steps[$0]) }.map { $0 + 1 }
@@ -107,6 +116,7 @@ struct ReferenceModel {
     var phase: SerialOrder.Phase
     var flags: [Bool]
     var resumptions: Int
+    var waiters: Set<Waiters.Condition>
     var ending: OrderEvent.Ending?
     var progress: Double
   }
@@ -119,14 +129,14 @@ struct ReferenceModel {
       line: line, phase: phase,
       flags: [
         isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isTimedOut, isCallingOff,
-        cancelHandlers > 0, idleWaiters > 0,
+        cancelHandlers > 0,
       ],
-      resumptions: resumptions, ending: ending, progress: progress)
+      resumptions: resumptions, waiters: Set(waiters.keys), ending: ending, progress: progress)
   }
 
   func isUnchanged(since before: Self) -> Bool {
     key == before.key && steps == before.steps && looked == before.looked
       && idleMark == before.idleMark && cancelHandlers == before.cancelHandlers
-      && idleWaiters == before.idleWaiters
+      && waiters == before.waiters
   }
 }

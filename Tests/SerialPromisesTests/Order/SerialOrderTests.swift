@@ -10,6 +10,9 @@ struct SerialOrderTests {
     let capacity: Int?
     let isWatched: Bool
 
+    /// What is waited for.
+    var waits: [Waiters.Condition] = []
+
     var testDescription: String {
       "\(policy), capacity \(capacity.map(String.init) ?? "none"), watched \(isWatched)"
     }
@@ -19,7 +22,10 @@ struct SerialOrderTests {
       if isLong {
         [FailurePolicy.continue, .stop, .cancelRest].flatMap { policy in
           [nil, 1, 2].flatMap { capacity in
-            [false, true].map { Setting(policy: policy, capacity: capacity, isWatched: $0) }
+            [[], [.idle, .atRest], [.fewerWait(than: 1), .fewerWait(than: 2)]].map { waits in
+              Setting(
+                policy: policy, capacity: capacity, isWatched: !waits.isEmpty, waits: waits)
+            }
           }
         }
       } else {
@@ -28,11 +34,11 @@ struct SerialOrderTests {
       }
 
     private static let few = [
-      Setting(policy: .continue, capacity: 1, isWatched: true),
+      Setting(policy: .continue, capacity: 1, isWatched: true, waits: [.idle]),
       Setting(policy: .stop, capacity: nil, isWatched: false),
-      Setting(policy: .continue, capacity: nil, isWatched: true),
-      Setting(policy: .stop, capacity: 2, isWatched: true),
-      Setting(policy: .cancelRest, capacity: 1, isWatched: true),
+      Setting(policy: .continue, capacity: nil, isWatched: true, waits: [.fewerWait(than: 2)]),
+      Setting(policy: .stop, capacity: 2, isWatched: true, waits: [.atRest]),
+      Setting(policy: .cancelRest, capacity: 1, isWatched: true, waits: [.fewerWait(than: 1)]),
       Setting(policy: .continue, capacity: nil, isWatched: false),
       Setting(policy: .cancelRest, capacity: 2, isWatched: false),
     ]
@@ -186,7 +192,8 @@ private struct Search {
     if model.capacity == nil, !model.steps.contains(where: { $0.isPromise && !$0.stage.isOver }) {
       events.append(.addPromise)
     }
-    if setting.isWatched, model.idleWaiters == 0 { events.append(.waitUntilIdle) }
+    // Likewise.
+    events += setting.waits.filter { model.waiters[$0] == nil }.map(OrderEvent.wait)
     switch model.phase {
     case .claimed, .resuming, .heldResuming:
       events += [.next(allowance: 0), .next(allowance: 1)]
