@@ -35,7 +35,7 @@ import Dispatch
 public final class PromiseManager: Sendable {
   let order: Locked<SerialOrder>
   private let queue: DispatchQueue?
-  private let diagnostics: DiagnosticHandler?
+  let diagnostics: DiagnosticHandler?
 
   /// The step within which all handlers run, and which holds up another manager meanwhile.
   private let host: Then?

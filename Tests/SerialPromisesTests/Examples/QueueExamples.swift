@@ -23,6 +23,17 @@ struct QueueExamples: StandIns {
     }
   }
 
+  // Fails if the second does not wait for the first.
+  @Test("asynchronous work from synchronous code")
+  func enqueuing() async throws {
+    let (manager, draft) = (PromiseManager(), "draft")
+    let save = { @Sendable (draft: String) async throws in show("saved \(draft)") }
+    manager.enqueue("save") { try await save(draft) }
+    let page = manager.enqueue { try await load(url) }
+    show(try await page.value)  // when the draft has been saved
+    #expect(log.all == ["saved draft", "text of page"])
+  }
+
   // Fails if the running step does not end by itself.
   @Test("dropping what waits")
   func dropping() async {
@@ -32,5 +43,24 @@ struct QueueExamples: StandIns {
     let canQuit = manager.isIdle  // nothing would be lost
     let status = manager.runningStep.map { "\($0) runs" } ?? "nothing runs"
     #expect(canQuit && status == "nothing runs")
+  }
+
+  // Fails if the first does not return while a step waits, or the second adds more than it should.
+  @Test("waiting for a rest, and for fewer steps")
+  func waiting() async {
+    let manager = PromiseManager()
+    do {
+      let step = manager.add { then in then() }
+      manager.pause()
+      await manager.atRest()  // the running step is over; the others still wait
+      manager.resume()
+      #expect(text(await step.outcome) == "succeeded")
+    }
+    for url in urls {
+      await manager.waitingCount(below: 10)
+      manager.add { then in upload(url) { error in then(error) } }
+    }
+    await manager.idle()
+    #expect(log.all == ["upload a", "upload b"])
   }
 }
