@@ -7,7 +7,7 @@ extension PromiseManager {
   /// let backlog = "\(manager.waitingCount) to go"  // 1 to go
   /// ```
   public func pause() {
-    order.withLock { $0.isPaused = true }
+    order.transition { $0.pause(&$1) }
   }
 
   /// Goes on after `pause()` or after a failure that stopped the manager, and forgets the failure.

@@ -104,6 +104,7 @@ extension SerialOrder {
 
   /// With the last waiting step gone, a queue in which nothing runs has become idle.
   private mutating func settleAfterCancel(_ consequences: inout Consequences?) {
+    if waitingCount == 0 { callOffWait(&consequences) }
     // A claimed queue settles when its holder calls `next`.
     if phase == .resting, isIdle { becomeIdle(&consequences) }
   }

@@ -34,6 +34,18 @@ struct QueueExamples: StandIns {
     #expect(log.all == ["saved draft", "text of page"])
   }
 
+  // Fails if the rate is not kept as it was given.
+  @Test("a manager that is in no hurry")
+  func rates() async {
+    let polite = PromiseManager(rate: Rate(10, per: .seconds(1)), timeLimit: .seconds(30))
+    polite.add { then in download { then() } }
+    await polite.idle()
+    #expect(log.all == ["download"])
+    let rate = Rate(10, per: .seconds(1))
+    let shown = "\(rate.starts) per \(rate.interval)"  // 10 per 1.0 seconds
+    #expect(shown == "10 per 1.0 seconds")
+  }
+
   // Fails if the running step does not end by itself.
   @Test("dropping what waits")
   func dropping() async {

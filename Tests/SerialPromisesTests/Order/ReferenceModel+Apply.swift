@@ -6,6 +6,8 @@ extension ReferenceModel {
     (told, published) = ([], [])
     let wasIdle = isIdle
     let result = perform(event)
+    // Nothing is left to wait for.
+    if phase == .throttled, isPaused || waiting.isEmpty { phase = .resting }
     admitWhomThereIsRoomFor()
     // A claimed queue has to be looked at before it is known that it stays idle.
     let isLookedAt = event.isLook && phase == .resting
@@ -13,7 +15,7 @@ extension ReferenceModel {
       wake(.idle)
       publish("idle")
     }
-    if phase == .resting { wake(.atRest) }
+    if phase == .resting || phase == .throttled { wake(.atRest) }
     for case .fewerWait(let limit) in waiters.keys where waiting.count < limit {
       wake(.fewerWait(than: limit))
     }
@@ -77,6 +79,13 @@ extension ReferenceModel {
       return ""
     case .onCancel(let id): return onCancel(id)
     case .progress(let id, let fraction): return report(fraction, of: id)
+    case .nextAt(let seconds):
+      now += seconds
+      return next(1, at: now)
+    case .waited(let isLast):
+      guard isLast, phase == .throttled else { return "late" }
+      (phase, hasWaited) = (.claimed, true)
+      return "claimed"
     case .wait(let condition):
       guard !holds(condition) else { return "is so" }
       waiters[condition, default: 0] += 1
@@ -136,13 +145,22 @@ extension ReferenceModel {
     return "claimed"
   }
 
-  private mutating func next(_ allowance: Int) -> String {
+  private mutating func next(_ allowance: Int, at time: Int? = nil) -> String {
     while looked < steps.count, steps[looked].stage.isOver { looked += 1 }
     guard let id = waiting.first, !isPaused else {
       phase = .resting
       return "leave"
     }
     guard allowance > 0 else { return "handOver" }
+    if rate != nil {
+      guard let time else { return "readTime" }
+      guard due <= time || hasWaited else {
+        phase = .throttled
+        return "wait \(due - time)"
+      }
+      starts.append(max(due, time))
+      hasWaited = false
+    }
     phase = .handling
     steps[id - 1].stage = .running
     running = id
@@ -281,7 +299,7 @@ extension OrderEvent {
   /// Whether the claim's holder looks at what is next.
   var isLook: Bool {
     switch self {
-    case .next, .returned: true
+    case .next, .nextAt, .returned: true
     default: false
     }
   }

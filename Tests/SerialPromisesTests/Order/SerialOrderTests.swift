@@ -13,8 +13,10 @@ struct SerialOrderTests {
     /// What is waited for.
     var waits: [Waiters.Condition] = []
 
+    var rate: Rate?
+
     var testDescription: String {
-      "\(policy), capacity \(capacity.map(String.init) ?? "none"), watched \(isWatched)"
+      "\(policy), capacity \(capacity.map(String.init) ?? "none"), watched \(isWatched), \(rate.map { "\($0)" } ?? "no rate")"
     }
 
     /// All there are, or enough for every value of each to be there.
@@ -27,7 +29,7 @@ struct SerialOrderTests {
                 policy: policy, capacity: capacity, isWatched: !waits.isEmpty, waits: waits)
             }
           }
-        }
+        } + few.filter { $0.rate != nil }
       } else {
         // No threads are in it: a sanitizer needs to see one or two.
         Array(few.prefix(few.count / ease + 1))
@@ -41,6 +43,11 @@ struct SerialOrderTests {
       Setting(policy: .cancelRest, capacity: 1, isWatched: true, waits: [.fewerWait(than: 1)]),
       Setting(policy: .continue, capacity: nil, isWatched: false),
       Setting(policy: .cancelRest, capacity: 2, isWatched: false),
+      Setting(
+        policy: .stop, capacity: nil, isWatched: false, waits: [.atRest],
+        rate: Rate(1, per: .seconds(2))),
+      Setting(
+        policy: .continue, capacity: 1, isWatched: false, rate: Rate(2, per: .seconds(2))),
     ]
   }
 
@@ -54,9 +61,10 @@ struct SerialOrderTests {
     search.run()
     tally(search.pairs)
     #expect(search.pairs >= (setting.isWatched ? 40_000 : 20_000))
-    let expected: Set<SerialOrder.Phase> = [
+    var expected: Set<SerialOrder.Phase> = [
       .resting, .claimed, .handling, .ended, .away, .resuming, .held, .heldResuming,
     ]
+    if setting.rate != nil { expected.insert(.throttled) }
     #expect(search.reached == expected)
   }
 
@@ -89,7 +97,8 @@ private struct Search {
 
   mutating func run() {
     let start = ReferenceModel(
-      policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched)
+      policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched,
+      rate: setting.rate)
     seen = [start.key]
     var frontier: [Place] = [(start, [])]
     while !frontier.isEmpty {
@@ -106,7 +115,8 @@ private struct Search {
   /// Does one random event after another.
   mutating func walk(events count: Int, _ random: inout some RandomNumberGenerator) {
     var model = ReferenceModel(
-      policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched)
+      policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched,
+      rate: setting.rate)
     var order = replay([])
     defer { order.dissolve() }
     var history: [OrderEvent] = []
@@ -163,7 +173,7 @@ private struct Search {
   private func replay(_ history: [OrderEvent]) -> OrderUnderTest {
     var order = OrderUnderTest(
       policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched,
-      lock: lock)
+      rate: setting.rate, lock: lock)
     for event in history { _ = order.apply(event) }
     return order
   }
@@ -181,7 +191,9 @@ private struct Search {
 
   private func isWithinBounds(_ model: ReferenceModel) -> Bool {
     let line = model.steps.count - model.looked
-    return model.waiting.count <= 3 && line <= (isLong ? 6 : 2) && (isLong || !model.isClosed)
+    // A wait that is over too early puts the next start off, further and further.
+    let isNear = model.rate == nil || model.due <= model.now + 2
+    return isNear && model.waiting.count <= 3 && line <= (isLong ? 6 : 2) && (isLong || !model.isClosed)
   }
 
   private func events(in model: ReferenceModel) -> [OrderEvent] {
@@ -203,7 +215,11 @@ private struct Search {
           events.append(.returned(continuation, allowance: allowance))
         }
       }
-    case .resting, .away, .held: break
+    case .resting, .throttled, .away, .held: break
+    }
+    if setting.rate != nil {
+      if model.phase == .claimed { events += [.nextAt(after: 0), .nextAt(after: 1)] }
+      events += [.waited(isLast: true), .waited(isLast: false)]
     }
     events += model.waiting.map(OrderEvent.cancel)
     // One that runs, one that waits and one that is over, as far as there are such.
