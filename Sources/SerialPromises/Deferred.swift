@@ -85,6 +85,20 @@ public final class Deferred<Value: Sendable>: Sendable {
     if !tryFail(error) { reportLate() }
   }
 
+  /// Settles the promise with a result; if it is settled already, that is reported and nothing
+  /// changes.
+  ///
+  /// ```swift
+  /// let deferred = Deferred<String>()
+  /// lookUp { result in deferred.settle(with: result) }
+  /// let name = try await deferred.promise.value
+  /// ```
+  ///
+  /// - Parameter result: The promise's value, or why there is none.
+  public func settle(with result: Result<Value, some Error>) {
+    if !trySettle(with: result) { reportLate() }
+  }
+
   /// Fulfills the promise unless it is settled already.
   ///
   /// ```swift
@@ -109,6 +123,22 @@ public final class Deferred<Value: Sendable>: Sendable {
   @discardableResult
   public func tryFail(_ error: any Error) -> Bool {
     core.settle(.failure(error), by: .owner)
+  }
+
+  /// Settles the promise with a result unless it is settled already.
+  ///
+  /// ```swift
+  /// deferred.trySettle(with: Result { try parse(text) })  // nothing, if somebody was first
+  /// ```
+  ///
+  /// - Parameter result: The promise's value, or why there is none.
+  /// - Returns: Whether this settled it.
+  @discardableResult
+  public func trySettle(with result: Result<Value, some Error>) -> Bool {
+    switch result {
+    case .success(let value): tryFulfill(value)
+    case .failure(let error): tryFail(error)
+    }
   }
 
   /// Says how far the work has come.

@@ -47,11 +47,17 @@ extension PromiseManager {
   /// show("all done")
   /// ```
   nonisolated(nonsending) public func idle() async {
+    await wait(for: .idle)
+  }
+
+  /// Waits until something is so, or the task is canceled, or reports that it never can be.
+  nonisolated(nonsending) func wait(for condition: Waiters.Condition) async {
+    if order.withLock({ $0.holds(condition) }) { return }
     if let step = RunningStep.waitingForItself(order) { return report(.selfWait(step)) }
-    let ticket = Locked<Int?>(nil)
+    let ticket = Locked<Waiters.Ticket?>(nil)
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        whenIdle(ticket) { continuation.resume() }
+        when(condition, ticket) { continuation.resume() }
         // The task may have been cancelled before there was a ticket to withdraw.
         if Task.isCancelled { withdraw(ticket) }
       }
@@ -76,9 +82,9 @@ extension PromiseManager {
     let thread = ThreadIdentity()
     let step = order.withLock { $0.isHandling(on: thread) ? $0.runningStep : nil }
     if let step = step ?? RunningStep.waitingForItself(order) { throw .selfWait(step) }
-    let ticket = Locked<Int?>(nil)
+    let ticket = Locked<Waiters.Ticket?>(nil)
     let semaphore = DispatchSemaphore(value: 0)
-    whenIdle(ticket) { semaphore.signal() }
+    when(.idle, ticket) { semaphore.signal() }
     // What waits for this thread may be what the running step waits for.
     Turn.current?.handOver()
     guard let timeout else { return semaphore.wait() }
@@ -88,19 +94,22 @@ extension PromiseManager {
     }
   }
 
-  private func whenIdle(_ ticket: Locked<Int?>, _ wake: @escaping @Sendable () -> Void) {
-    let isIdle = order.withLock { order in
-      if order.isIdle { return true }
-      let number = order.idleWaiters.add(wake)
+  private func when(
+    _ condition: Waiters.Condition, _ ticket: Locked<Waiters.Ticket?>,
+    _ wake: @escaping Waiters.Wake
+  ) {
+    let isSo = order.withLock { order in
+      if order.holds(condition) { return true }
+      let number = order.waiters.add(condition, wake)
       ticket.withLock { $0 = number }
       return false
     }
-    if isIdle { wake() }
+    if isSo { wake() }
   }
 
-  private func withdraw(_ ticket: Locked<Int?>) {
-    guard let number = ticket.withLock({ $0 }) else { return }
-    order.withLock { $0.idleWaiters.remove(number) }?()
+  private func withdraw(_ ticket: Locked<Waiters.Ticket?>) {
+    guard let ticket = ticket.withLock({ $0 }) else { return }
+    order.withLock { $0.waiters.remove(ticket) }?()
   }
 
   /// Adds a step and waits until there is room for it within the capacity.

@@ -7,7 +7,7 @@ extension PromiseManager {
   /// let backlog = "\(manager.waitingCount) to go"  // 1 to go
   /// ```
   public func pause() {
-    order.withLock { $0.isPaused = true }
+    order.transition { $0.pause(&$1) }
   }
 
   /// Goes on after `pause()` or after a failure that stopped the manager, and forgets the failure.
@@ -87,6 +87,29 @@ extension PromiseManager {
     order.withLock { $0.waitingCount }
   }
 
+  /// Whether nothing runs and nothing waits.
+  ///
+  /// A paused manager in which steps wait is not idle. Another thread may add a step meanwhile: to wait
+  /// for this, use ``idle()``.
+  ///
+  /// ```swift
+  /// let canQuit = manager.isIdle  // nothing would be lost
+  /// ```
+  public var isIdle: Bool {
+    order.withLock { $0.isIdle }
+  }
+
+  /// The step that runs; nil between two steps, and when nothing runs.
+  ///
+  /// A step runs from the call of its handler until it is over.
+  ///
+  /// ```swift
+  /// let status = manager.runningStep.map { "\($0) runs" } ?? "nothing runs"
+  /// ```
+  public var runningStep: StepIdentity? {
+    order.withLock { $0.runningStep }
+  }
+
   /// How far the queue has come, from 0 to 1: the steps that are over and the progress of the
   /// running one, over all steps that were added since the manager was last idle.
   ///
@@ -107,6 +130,19 @@ extension PromiseManager {
   /// ```
   public func cancelAll() {
     order.transition { _ = $0.cancelAll(&$1) }
+  }
+
+  /// Cancels every step that waits, and spares the one that runs.
+  ///
+  /// The running step is not told. Steps that are added afterwards run. Takes time in proportion to
+  /// the steps that wait.
+  ///
+  /// ```swift
+  /// manager.cancelWaiting()
+  /// await manager.idle()  // the running step has ended, in its own time
+  /// ```
+  public func cancelWaiting() {
+    order.transition { _ = $0.cancelWaiting(&$1) }
   }
 
   /// Cancels every step, and ends the running one without its `then` if it takes longer than a
@@ -133,7 +169,8 @@ extension Locked where State == SerialOrder {
   func dissolve() {
     transition { order, consequences in
       order.isClosed = true
-      order.cancelWaiting(&consequences)
+      // Nobody waits for a manager that is gone, and events end without an idle.
+      order.cancelWaitingWithoutSettling(&consequences)
       order.queue.removeSpare()
       order.feed?.end()
     }

@@ -35,7 +35,13 @@ import Dispatch
 public final class PromiseManager: Sendable {
   let order: Locked<SerialOrder>
   private let queue: DispatchQueue?
-  private let diagnostics: DiagnosticHandler?
+  let diagnostics: DiagnosticHandler?
+
+  /// Sets the time limit of a step whose handler is about to be called.
+  private let limit: (@Sendable (Then) -> Void)?
+
+  /// What the rate is measured with.
+  private let stopwatch: Stopwatch?
 
   /// The step within which all handlers run, and which holds up another manager meanwhile.
   private let host: Then?
@@ -44,6 +50,7 @@ public final class PromiseManager: Sendable {
   ///
   /// ```swift
   /// let manager = PromiseManager(on: .global(), onFailure: .stop, capacity: 100)
+  /// let polite = PromiseManager(rate: Rate(10, per: .seconds(1)), timeLimit: .seconds(30))
   /// ```
   ///
   /// - Parameters:
@@ -51,18 +58,32 @@ public final class PromiseManager: Sendable {
   ///     `.main` for the main actor.
   ///   - policy: What happens to the rest when a step fails.
   ///   - capacity: How many steps may wait, the running one not counted; nil means any number.
+  ///   - rate: How many steps may begin in any interval of time; nil means any number.
+  ///   - timeLimit: How long each step may take, from its turn on; nil means for ever. A step that takes
+  ///     longer fails as with ``Promisable/timeout(_:waitsForThen:clock:)``, and the manager goes on:
+  ///     **what the step started may still be running**. A step may have a time limit of its own
+  ///     besides; the one that is over first counts.
+  ///   - clock: What measures the rate and the time limit.
   ///   - diagnostics: Where misuse is reported; nil means ``DiagnosticHandler/shared``.
   public init(
     on queue: DispatchQueue? = nil, onFailure policy: FailurePolicy = .continue,
-    capacity: Int? = nil, diagnostics: DiagnosticHandler? = nil
+    capacity: Int? = nil, rate: Rate? = nil, timeLimit: Duration? = nil,
+    clock: some Clock<Duration> = ContinuousClock(), diagnostics: DiagnosticHandler? = nil
   ) {
     precondition(capacity.map { $0 > 0 } ?? true, "a capacity is at least 1")
-    var order = SerialOrder(policy: policy, capacity: capacity, diagnostics: diagnostics)
+    var order = SerialOrder(
+      policy: policy, capacity: capacity, rate: rate, diagnostics: diagnostics)
     order.usesMainQueue = MainQueue.is(queue)
     if order.usesMainQueue { MainQueue.isUsed.store(true, ordering: .relaxed) }
     self.order = Locked(order)
     self.queue = queue
     self.diagnostics = diagnostics
+    if let timeLimit {
+      limit = { then in then.limit(timeLimit, waitsForThen: false, clock) }
+    } else {
+      limit = nil
+    }
+    stopwatch = rate == nil ? nil : Stopwatch(clock)
     host = nil
   }
 
@@ -76,6 +97,9 @@ public final class PromiseManager: Sendable {
     self.order = Locked(order)
     queue = nil
     self.diagnostics = diagnostics
+    // Those of the step are the host's manager's.
+    limit = nil
+    stopwatch = nil
     self.host = host
   }
 
@@ -255,12 +279,39 @@ public final class PromiseManager: Sendable {
           if let id { order.beginTurn(only: id) }
           return order.next(&consequences)
         }
+      case .readTime:
+        turn = next(only: id)
       case .handOver:
         return continueElsewhere()
       case .leave:
         return
       }
     }
+  }
+
+  /// Looks at what is next, with the time.
+  @inline(never)
+  private func next(only id: Int?) -> SerialOrder.Turn {
+    guard let stopwatch else { preconditionFailure("a manager with a rate has a stopwatch") }
+    // Before the lock: the clock may be the user's.
+    let time = stopwatch.elapsed()
+    let (turn, wait) = order.transition { order, consequences in
+      // Once more, because it may have been canceled since.
+      if let id { order.beginTurn(only: id) }
+      let turn = order.next(at: time, &consequences)
+      return (turn, order.throttledWait)
+    }
+    if let wait {
+      let timer = stopwatch.timer(wait.duration) { [order] _ in
+        // A time that the clock cannot measure counts as over.
+        let result = order.transition { $0.waited(wait.ticket, &$1) }
+        // On this thread, which belongs to no task, and to nobody else.
+        if case .claimed(let manager?) = result { manager.startTurn(.resumed) }
+      }
+      // If it is not over already, or called off.
+      order.withLock { $0.keep(timer, wait.ticket) }
+    }
+    return turn
   }
 
   private static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds }
@@ -272,6 +323,7 @@ public final class PromiseManager: Sendable {
     // One token serves many steps, as long as each lets go of it.
     let then = Then(token: token.take() ?? Token(lock: order, id: turn.id))
     then.token.reuse(for: turn.id)
+    if let limit { limit(then) }
     turn.work?.call(then)
     token = (consume then).token
     let isOver = clock.handlerReturned(now: Self.now)

@@ -14,9 +14,11 @@ extension PromiseManager {
   ///   - promise: The promise. If its work has not begun, it begins when the turn comes.
   ///   - handler: What the step does, which begins the promise.
   ///   - name: What the step is called.
+  ///   - reportsRefusal: Whether a refusal is reported: the adder may not look at the handle.
   /// - Returns: The step's handle.
   func add(
-    _ promise: AnyPromise, _ handler: @escaping Promisable.Handler, name: String?
+    _ promise: AnyPromise, _ handler: @escaping Promisable.Handler, name: String?,
+    reportsRefusal: Bool = true
   ) -> StepHandle {
     let place = StepPlace(order)
     hasReservations.store(true, ordering: .relaxed)
@@ -47,7 +49,84 @@ extension PromiseManager {
     } else {
       _ = promise.core.withdraw(place, cancelling: false)
     }
+    if case .refused(let error) = admission, !reportsRefusal {
+      return StepHandle(StepRecord(order, name: name, refused: error), id: 0)
+    }
     return accept(admission, name: name)
+  }
+
+  /// Runs asynchronous work when its turn has come, and promises its value.
+  ///
+  /// The way to ``run(_:_:)`` from synchronous code: the work has its turn from now on, and runs in a
+  /// task of its own, whether anybody wants the value or not. Canceling the promise cancels the step: if
+  /// it still waits it will never run, if it runs its task is canceled. The work sees the caller's
+  /// task-local values only if its turn comes at once: hand it what it needs.
+  ///
+  /// ```swift
+  /// manager.enqueue("save") { try await save(draft) }
+  /// let page = manager.enqueue { try await load(url) }
+  /// show(try await page.value)  // when the draft has been saved
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - name: What the step and the promise are called in events, errors and diagnostics.
+  ///   - file: Where the promise is made, for diagnostics.
+  ///   - line: Where the promise is made, for diagnostics.
+  ///   - operation: The work.
+  /// - Returns: A promise of what the work returns. It fails with what the work threw; with a
+  ///   `CancellationError` if the step was canceled; with ``PromiseError/closed`` or
+  ///   ``PromiseError/full(capacity:)`` if it was refused; with ``PromiseError/timedOut(_:)`` if its time
+  ///   was over. A failure that nobody looks at is reported as
+  ///   ``Diagnostic/unhandledFailure(_:_:)``.
+  @discardableResult
+  public func enqueue<Value: Sendable>(
+    _ name: String? = nil, file: StaticString = #fileID, line: UInt = #line,
+    _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
+  ) -> Promise<Value> {
+    addAsStep(
+      Promise(name, diagnostics: diagnostics, file: file, line: line, operation), name: name)
+  }
+
+  /// Adds a promise as a step for a caller that gets a promise, and so learns what became of the step.
+  ///
+  /// - Returns: What the promise comes to, or why its step did not run, or was ended.
+  func addAsStep<Value>(_ promise: Promise<Value>, name: String?) -> Promise<Value> {
+    let result = Core(origin: promise.core.origin)
+    // Listens without demanding, which is for the manager to do. Hung on the promise, so that a cycle is
+    // found.
+    let value = StepValue(result)
+    result.hang(on: Upstream(promise.core, value))
+    promise.core.attach(value)
+    let handle = add(promise.erased, promise.handler, name: name, reportsRefusal: false)
+    result.onCancel { handle.cancel() }
+    handle.observe { outcome in
+      do { try outcome.get() } catch { result.settle(.failure(error), by: .adopted) }
+    }
+    return Promise(hot: result)
+  }
+}
+
+/// Passes on what the promise of a step comes to.
+private final class StepValue: Reaction, @unchecked Sendable {
+  // Sendable as its superclass is: it adds a constant only.
+  private let result: Core
+
+  init(_ result: Core) {
+    self.result = result
+  }
+
+  override var target: Core? { result }
+
+  override func react(to source: Core, _ agenda: inout Agenda) {
+    // Left to the end of the step, which knows why: a step whose time is over cancels its promise first.
+    if source.withLock({ $0.isCancellation }) { return }
+    let outcome = source.settledOutcome
+    let reached = if case .failure = outcome { source.progress } else { 1.0 }
+    result.settle(outcome, by: .adopted, reached: reached, &agenda)
+  }
+
+  override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
+    front.rise(result, to: fraction)
   }
 }
 

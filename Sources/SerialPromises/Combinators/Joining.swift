@@ -81,22 +81,6 @@ extension PromiseManager {
   public func serially<Value: Sendable>(
     _ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line
   ) -> Promise<[Value]> {
-    when(promises.map(addSerially), file: file, line: line)
-  }
-
-  /// - Returns: What the promise comes to, or why its step did not run.
-  private func addSerially<Value>(_ promise: Promise<Value>) -> Promise<Value> {
-    let result = Core(origin: promise.core.origin)
-    // Listens without demanding, which is for the manager to do. Hung on the promise, so that a cycle is
-    // found.
-    let adoption = Adoption(target: result, share: ProgressShare())
-    result.hang(on: Upstream(promise.core, adoption))
-    promise.core.attach(adoption)
-    let handle = add(promise)
-    result.onCancel { handle.cancel() }
-    handle.observe { outcome in
-      do { try outcome.get() } catch { result.settle(.failure(error), by: .adopted) }
-    }
-    return Promise(hot: result)
+    when(promises.map { addAsStep($0, name: nil) }, file: file, line: line)
   }
 }

@@ -51,20 +51,24 @@ extension Promisable {
   ) -> Step {
     let handler = handler
     return Step(self) { then in
-      then.token.callUnderLock()
-      // Holds no `then`, or a dropped one would not be noticed before the time is over.
-      let timer = Timer(after: duration, on: clock) {
-        [lock = then.token.lock, id = then.token.id] failure in
-        let error: any Error = failure ?? PromiseError.timedOut(duration)
-        lock.timeOut(id, error, waitsForThen: waitsForThen)
-      }
-      then.token.lock.keep(timer, untilOver: then.token.id)
+      then.limit(duration, waitsForThen: waitsForThen, clock)
       handler(then)
     }
   }
 }
 
 extension Then {
+  /// Fails the step when it takes longer from now on; only on the stack of its handler, or just before.
+  func limit(_ duration: Duration, waitsForThen: Bool, _ clock: some Clock<Duration>) {
+    token.callUnderLock()
+    // Holds no `then`, or a dropped one would not be noticed before the time is over.
+    let timer = Timer(after: duration, on: clock) { [lock = token.lock, id = token.id] failure in
+      let error: any Error = failure ?? PromiseError.timedOut(duration)
+      lock.timeOut(id, error, waitsForThen: waitsForThen)
+    }
+    token.lock.keep(timer, untilOver: token.id)
+  }
+
   /// Goes on after some time, unless the step is cancelled before: then it ends.
   func pause(
     _ duration: Duration, _ clock: some Clock<Duration>, _ handler: @escaping Promisable.Handler

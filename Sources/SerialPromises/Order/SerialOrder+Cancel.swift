@@ -26,22 +26,30 @@ extension SerialOrder {
   ///
   /// - Returns: The running step that was told.
   mutating func cancelAll(_ consequences: inout Consequences?) -> Int? {
-    if waitingCount > 0 {
-      cancelWaiting(&consequences)
-      settleAfterCancel(&consequences)
-    }
+    cancelWaiting(&consequences)
     guard isRunning else { return nil }
     requestCancel(&consequences)
     return queue.first
   }
 
-  /// Cancels all that waits.
-  ///
-  /// Nobody who is parked is told that there is room: it would be of no use.
+  /// Cancels all that waits, and does not tell the one that runs.
   ///
   /// - Returns: How many slots were visited, for tests: in proportion to the steps that wait.
   @discardableResult
   mutating func cancelWaiting(_ consequences: inout Consequences?) -> Int {
+    guard waitingCount > 0 else { return 0 }
+    let visited = cancelWaitingWithoutSettling(&consequences)
+    settleAfterCancel(&consequences)
+    return visited
+  }
+
+  /// Cancels all that waits, and leaves it to the caller to see that the queue may have become idle.
+  ///
+  /// Nobody who is parked is told that there is room: it would be of no use.
+  ///
+  /// - Returns: How many slots were visited.
+  @discardableResult
+  mutating func cancelWaitingWithoutSettling(_ consequences: inout Consequences?) -> Int {
     guard waitingCount > 0 else { return 0 }
     var visited = 0
     while let (segment, ids) = queue.nextToSweep() {
@@ -60,6 +68,7 @@ extension SerialOrder {
     let slot = segment.slots + (id - segment.base)
     slot.pointee.stage = .cancelled
     waitingCount -= 1
+    fewerWait(&consequences)
     if let work = slot.pointee.work.take() { consequences.needed.release(work) }
     var wasParked = false
     if let admitted = slot.pointee.record?.admitted.take() {
@@ -95,6 +104,7 @@ extension SerialOrder {
 
   /// With the last waiting step gone, a queue in which nothing runs has become idle.
   private mutating func settleAfterCancel(_ consequences: inout Consequences?) {
+    if waitingCount == 0 { callOffWait(&consequences) }
     // A claimed queue settles when its holder calls `next`.
     if phase == .resting, isIdle { becomeIdle(&consequences) }
   }

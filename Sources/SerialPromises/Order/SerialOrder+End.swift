@@ -71,7 +71,8 @@ extension SerialOrder {
       failure = error
       if let old { consequences.needed.release(old) }
     case .cancelRest:
-      cancelWaiting(&consequences)
+      // Whoever ends the step has the claim, and settles when it calls `next`.
+      cancelWaitingWithoutSettling(&consequences)
     }
   }
 

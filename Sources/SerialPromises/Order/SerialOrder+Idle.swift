@@ -1,30 +1,36 @@
-/// Those who wait until nothing runs and nothing waits.
-struct IdleWaiters {
-  private var waiting: [Int: @Sendable () -> Void] = [:]
-  private var lastTicket = 0
-
-  mutating func takeAll() -> [@Sendable () -> Void] {
-    defer { waiting = [:] }
-    return waiting.sorted { $0.key < $1.key }.map(\.value)
-  }
-
-  mutating func add(_ wake: @escaping @Sendable () -> Void) -> Int {
-    lastTicket += 1
-    waiting[lastTicket] = wake
-    return lastTicket
-  }
-
-  mutating func remove(_ ticket: Int) -> (@Sendable () -> Void)? {
-    waiting.removeValue(forKey: ticket)
-  }
-
-  var isEmpty: Bool { waiting.isEmpty }
-}
-
 extension SerialOrder {
+  /// Whether nothing runs, and nothing is about to begin.
+  var isAtRest: Bool {
+    // Whoever has the claim begins what waits, unless the queue is paused.
+    !isRunning && (phase != .claimed || isPaused || waitingCount == 0)
+  }
+
+  /// Whether that is so which is waited for.
+  func holds(_ condition: Waiters.Condition) -> Bool {
+    switch condition {
+    case .idle: isIdle
+    case .atRest: isAtRest
+    case .fewerWait(let limit): waitingCount < limit
+    }
+  }
+
+  /// That is so now which some may wait for.
+  @inline(never)
+  mutating func wake(_ condition: Waiters.Condition, _ consequences: inout Consequences?) {
+    let woken = waiters.takeAll(condition)
+    if !woken.isEmpty { consequences.needed.call(woken) }
+  }
+
+  /// One step fewer waits.
+  @inline(__always)
+  mutating func fewerWait(_ consequences: inout Consequences?) {
+    // The number falls by one at a time: who waits for fewer than this was not woken before.
+    if waiters.haveLimits { wake(.fewerWait(than: waitingCount + 1), &consequences) }
+  }
+
   /// Nothing runs and nothing waits any more.
   mutating func becomeIdle(_ consequences: inout Consequences?) {
-    if !idleWaiters.isEmpty { consequences.needed.call(idleWaiters.takeAll()) }
+    if !waiters.isEmpty { wake(.idle, &consequences) }
     if let feed, feed.isWatched { feed.append(.idle) }
   }
 

@@ -8,8 +8,10 @@ struct SerialOrder {
   enum Phase {
     /// Nothing runs and nobody is about to look. → claimed
     case resting
-    /// Somebody has promised to call `next`. → handling, resting
+    /// Somebody has promised to call `next`. → handling, throttled, resting
     case claimed
+    /// Steps wait, but none may begin yet; a timer is set that will claim. → claimed, resting
+    case throttled
     /// The handler of the first step is on the stack of `turnThread`. → ended, away, held, claimed
     case handling
     /// `then` was called, and the handler is still on the stack. → held, claimed
@@ -37,6 +39,8 @@ struct SerialOrder {
       case resume
       /// Asks `next` again, after releasing `spent`.
       case again
+      /// Asks `next(at:)`, with the time.
+      case readTime
       /// Has done its share: has `next` asked elsewhere.
       case handOver
       /// Nothing: the claim is gone.
@@ -67,7 +71,7 @@ struct SerialOrder {
   var queue = StepQueue()
 
   /// Keeps the manager alive as long as the queue is not at rest.
-  private(set) var owner: PromiseManager?
+  var owner: PromiseManager?
 
   /// How many steps wait, without those that were cancelled.
   var waitingCount = 0
@@ -115,19 +119,24 @@ struct SerialOrder {
   var hostTurn: Locked<SerialOrder>?
 
   var backpressure: Backpressure
-  var idleWaiters = IdleWaiters()
+  var waiters = Waiters()
+
+  /// What decides when a step may begin; nil without a rate.
+  let throttle: Throttle?
   var feed: EventFeed?
 
   init(
-    policy: FailurePolicy = .continue, capacity: Int? = nil, diagnostics: DiagnosticHandler? = nil
+    policy: FailurePolicy = .continue, capacity: Int? = nil, rate: Rate? = nil,
+    diagnostics: DiagnosticHandler? = nil
   ) {
     self.policy = policy
     self.diagnostics = diagnostics
     backpressure = Backpressure(capacity: capacity)
+    throttle = rate.map(Throttle.init)
   }
 
   /// Whether a step has begun and is not over.
-  var isRunning: Bool { phase != .resting && phase != .claimed }
+  var isRunning: Bool { phase != .resting && phase != .claimed && phase != .throttled }
 
   /// Whether the running step's handler is on the stack of this thread.
   func isHandling(on thread: ThreadIdentity) -> Bool {
@@ -213,10 +222,12 @@ struct SerialOrder {
     if let spent = skipCancelled() { return Turn(move: .again, spent: spent) }
     guard !isPaused, !queue.isEmpty else {
       phase = .resting
+      if !waiters.isEmpty { wake(.atRest, &consequences) }
       if isIdle { becomeIdle(&consequences) }
       return Turn(move: .leave, spent: owner.take())
     }
     guard allowance > 0 else { return Turn(move: .handOver) }
+    if let throttle, let turn = holdBack(by: throttle, &consequences) { return turn }
     allowance -= 1
     phase = .handling
     waitingCount -= 1
@@ -224,6 +235,7 @@ struct SerialOrder {
     slot.pointee.stage = .running
     let work = slot.pointee.work.take()
     if backpressure.parked > 0 { admitParked(&consequences) }
+    fewerWait(&consequences)
     if let feed, feed.isWatched { feed.began(firstStep) }
     return Turn(move: .run, work: work, id: queue.first)
   }
@@ -257,7 +269,7 @@ struct SerialOrder {
       end(error, &consequences)
       // Whoever was to run the other handler has the claim.
       return .counted
-    case .resting, .claimed, .ended, .held, .heldResuming:
+    case .resting, .claimed, .throttled, .ended, .held, .heldResuming:
       return .late
     }
   }
@@ -273,7 +285,7 @@ struct SerialOrder {
   func isUndecided(_ id: Int) -> Bool {
     switch phase {
     case .handling, .away, .resuming: id == queue.first
-    case .resting, .claimed, .ended, .held, .heldResuming: false
+    case .resting, .claimed, .throttled, .ended, .held, .heldResuming: false
     }
   }
 

@@ -118,9 +118,10 @@ final class AsyncCall: @unchecked Sendable {
   }
 
   private func outcome(_ outcome: StepOutcome) -> Outcome {
-    if withLock({ isDone }) { return result }
-    // Without a result the step was refused, cancelled, or ended by a grace period.
+    // Also of work that ended after the step's time was over: it may have been told to, and says so.
     if case .failed(let error) = outcome { return .failure(error) }
+    if withLock({ isDone }) { return result }
+    // Without a result the step was cancelled, or ended by a grace period.
     return .failure(CancellationError())
   }
 }

@@ -24,7 +24,9 @@ struct ManagerExamples: StandIns {
   @Test("a manager's settings")
   func settings() async {
     let manager = PromiseManager(on: .global(), onFailure: .stop, capacity: 100)
+    let polite = PromiseManager(rate: Rate(10, per: .seconds(1)), timeLimit: .seconds(30))
     manager.add { then in then(Missing()) }
+    await polite.idle()
     await manager.idle()
     #expect(manager.failure is Missing)
     let deploy = PromiseManager(onFailure: .stop)  // keeps the rest, until `resume`

@@ -71,7 +71,7 @@ struct PauseAndIdleTests {
     }
     await manager.idleWaiting(5)
     first.call()
-    #expect(!manager.order.withLock { $0.idleWaiters.isEmpty })
+    #expect(!manager.order.withLock { $0.waiters.isEmpty })
     #expect(log.count == 0)
     last.call()
     for waiter in waiters { await waiter.value }
@@ -102,7 +102,7 @@ struct PauseAndIdleTests {
     await manager.idleWaiting(1)
     waiter.cancel()
     await waiter.value
-    #expect(manager.order.withLock { $0.idleWaiters.isEmpty })
+    #expect(manager.order.withLock { $0.waiters.isEmpty })
     let gate = Gate()
     let late = Task {
       await gate.passed()
@@ -123,7 +123,7 @@ struct PauseAndIdleTests {
     #expect(throws: PromiseError.timedOut(.nanoseconds(1))) {
       try manager.waitUntilIdle(timeout: .nanoseconds(1))
     }
-    #expect(manager.order.withLock { $0.idleWaiters.isEmpty })
+    #expect(manager.order.withLock { $0.waiters.isEmpty })
     taken.call()
     try manager.waitUntilIdle(timeout: .zero)
   }
@@ -141,7 +141,7 @@ struct PauseAndIdleTests {
         #expect(throws: Never.self) { try manager.waitUntilIdle(timeout: timeout) }
         log.append("idle")
       } else {
-        while manager.order.withLock({ $0.idleWaiters.isEmpty }) {}
+        while manager.order.withLock({ $0.waiters.isEmpty }) {}
         log.append("then")
         taken.call()
       }
@@ -151,16 +151,13 @@ struct PauseAndIdleTests {
 }
 
 extension PromiseManager {
+  /// Returns when that many wait for the same.
+  func waiting(_ count: Int, for condition: Waiters.Condition) async {
+    while order.withLock({ $0.waiters.count(condition) }) < count { await Task.yield() }
+  }
+
   /// Returns when that many wait for idle.
   func idleWaiting(_ count: Int) async {
-    while order.withLock({ $0.idleWaiters.count }) < count { await Task.yield() }
-  }
-}
-
-extension IdleWaiters {
-  /// How many wait.
-  var count: Int {
-    var copy = self
-    return copy.takeAll().count
+    await waiting(count, for: .idle)
   }
 }

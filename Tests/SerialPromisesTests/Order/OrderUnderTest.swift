@@ -12,8 +12,13 @@ struct OrderUnderTest {
   /// Guards the segments for those who hold handles; here nobody does.
   private let lock: Locked<SerialOrder>
 
-  init(policy: FailurePolicy, capacity: Int?, isWatched: Bool, lock: Locked<SerialOrder>) {
-    order = SerialOrder(policy: policy, capacity: capacity)
+  private var now = Duration.zero
+  private var lastWait = 0
+
+  init(
+    policy: FailurePolicy, capacity: Int?, isWatched: Bool, rate: Rate?, lock: Locked<SerialOrder>
+  ) {
+    order = SerialOrder(policy: policy, capacity: capacity, rate: rate)
     self.isWatched = isWatched
     self.lock = lock
     if isWatched { order.listen(published) }
@@ -94,7 +99,8 @@ struct OrderUnderTest {
       return cancel(id, &news) ? "running" : "not running"
     case .cancelAll:
       return "running \(order.cancelAll(&news).map(String.init) ?? "none")"
-    case .pause: order.isPaused = true
+    case .cancelWaiting: order.cancelWaiting(&news)
+    case .pause: order.pause(&news)
     case .resume:
       order.isPaused = false
       order.failure = nil
@@ -105,9 +111,21 @@ struct OrderUnderTest {
       return "now \(order.onCancel(id, note))"
     case .progress(let id, let fraction):
       return text(order.report(fraction, of: id, &news))
-    case .waitUntilIdle:
-      let note = { @Sendable [told] in told.withLock { $0.append("idle") } }
-      if !order.isIdle { _ = order.idleWaiters.add(note) }
+    case .nextAt(let seconds):
+      now += .seconds(seconds)
+      order.beginTurn(allowance: 1)
+      var turn = order.next(at: now, &news)
+      while case .again = turn.move { turn = order.next(at: now, &news) }
+      guard let wait = order.throttledWait else { return text(turn, &news) }
+      lastWait = wait.ticket
+      return "wait \(wait.duration.components.seconds)"
+    case .waited(let isLast):
+      return text(order.waited(isLast ? lastWait : lastWait - 1, &news))
+    case .wait(let condition):
+      let note = { @Sendable [told] in told.withLock { $0.append("\(condition)") } }
+      guard !order.holds(condition) else { return "is so" }
+      _ = order.waiters.add(condition, note)
+      return "waits"
     }
     return ""
   }
@@ -141,6 +159,7 @@ struct OrderUnderTest {
     case .run: turn.work == nil ? "run without a handler" : "run \(turn.id)"
     case .resume: !(turn.spent is Resumption) ? "resume without a handler" : "resume \(turn.id)"
     case .again: text(order.next(&news), &news)
+    case .readTime: "readTime"
     case .handOver: "handOver"
     case .leave: "leave"
     }

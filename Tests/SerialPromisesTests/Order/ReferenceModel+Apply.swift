@@ -6,13 +6,18 @@ extension ReferenceModel {
     (told, published) = ([], [])
     let wasIdle = isIdle
     let result = perform(event)
+    // Nothing is left to wait for.
+    if phase == .throttled, isPaused || waiting.isEmpty { phase = .resting }
     admitWhomThereIsRoomFor()
     // A claimed queue has to be looked at before it is known that it stays idle.
     let isLookedAt = event.isLook && phase == .resting
     if isIdle, isLookedAt || (!wasIdle && phase == .resting) {
-      told += Array(repeating: "idle", count: idleWaiters)
-      idleWaiters = 0
+      wake(.idle)
       publish("idle")
+    }
+    if phase == .resting || phase == .throttled { wake(.atRest) }
+    for case .fewerWait(let limit) in waiters.keys where waiting.count < limit {
+      wake(.fewerWait(than: limit))
     }
     var observation = observation
     observation.result = result
@@ -60,6 +65,9 @@ extension ReferenceModel {
       return waitsForThen || phase == .ended ? "counted" : then(id, .failure)
     case .cancel(let id): return cancel(id)
     case .cancelAll: return cancelAll()
+    case .cancelWaiting:
+      for id in waiting { cancelWaiting(id) }
+      return ""
     case .pause:
       isPaused = true
       return ""
@@ -71,9 +79,17 @@ extension ReferenceModel {
       return ""
     case .onCancel(let id): return onCancel(id)
     case .progress(let id, let fraction): return report(fraction, of: id)
-    case .waitUntilIdle:
-      if !isIdle { idleWaiters += 1 }
-      return ""
+    case .nextAt(let seconds):
+      now += seconds
+      return next(1, at: now)
+    case .waited(let isLast):
+      guard isLast, phase == .throttled else { return "late" }
+      (phase, hasWaited) = (.claimed, true)
+      return "claimed"
+    case .wait(let condition):
+      guard !holds(condition) else { return "is so" }
+      waiters[condition, default: 0] += 1
+      return "waits"
     }
   }
 
@@ -129,13 +145,22 @@ extension ReferenceModel {
     return "claimed"
   }
 
-  private mutating func next(_ allowance: Int) -> String {
+  private mutating func next(_ allowance: Int, at time: Int? = nil) -> String {
     while looked < steps.count, steps[looked].stage.isOver { looked += 1 }
     guard let id = waiting.first, !isPaused else {
       phase = .resting
       return "leave"
     }
     guard allowance > 0 else { return "handOver" }
+    if rate != nil {
+      guard let time else { return "readTime" }
+      guard due <= time || hasWaited else {
+        phase = .throttled
+        return "wait \(due - time)"
+      }
+      starts.append(max(due, time))
+      hasWaited = false
+    }
     phase = .handling
     steps[id - 1].stage = .running
     running = id
@@ -261,6 +286,10 @@ extension ReferenceModel {
     }
   }
 
+  private mutating func wake(_ condition: Waiters.Condition) {
+    told += Array(repeating: "\(condition)", count: waiters.removeValue(forKey: condition) ?? 0)
+  }
+
   private mutating func publish(_ event: String) {
     if isWatched { published.append(event) }
   }
@@ -270,7 +299,7 @@ extension OrderEvent {
   /// Whether the claim's holder looks at what is next.
   var isLook: Bool {
     switch self {
-    case .next, .returned: true
+    case .next, .nextAt, .returned: true
     default: false
     }
   }

@@ -11,10 +11,14 @@ enum OrderEvent: Hashable {
   case returned(SerialOrder.Continuation, allowance: Int)
   case abandon(Int), cancel(Int), endCancelled(Int), timeOut(Int, waitsForThen: Bool)
   case calledOff(Int, waitsForThen: Bool)
-  case cancelAll, pause, resume, close
+  case cancelAll, cancelWaiting, pause, resume, close
   case onCancel(Int)
   case progress(Int, Double)
-  case waitUntilIdle
+  case wait(Waiters.Condition)
+  /// The claim's holder looks again, so many seconds later, and has read the time.
+  case nextAt(after: Int)
+  /// A wait for the rate is over: the last one, or the one before.
+  case waited(isLast: Bool)
 }
 
 /// What can be seen of a serial order after an event.
@@ -48,6 +52,7 @@ struct ReferenceModel {
   let capacity: Int?
   /// Whether all steps are observed, and somebody listens to events.
   let isWatched: Bool
+  let rate: Rate?
 
   var steps: [Step] = []
   var phase = SerialOrder.Phase.resting
@@ -67,7 +72,13 @@ struct ReferenceModel {
   /// How many further handlers the running step has.
   var resumptions = 0
   var progress = 0.0
-  var idleWaiters = 0
+  /// The time, and when each step began, in seconds.
+  var now = 0
+  var starts: [Int] = []
+  /// A wait for the rate was over, and no step has begun since.
+  var hasWaited = false
+  /// How many wait for what.
+  var waiters: [Waiters.Condition: Int] = [:]
   /// The number of steps when the queue was last idle.
   var idleMark = 0
   /// The steps up to here have been looked at by `next`.
@@ -76,15 +87,30 @@ struct ReferenceModel {
   var told: [String] = []
   var published: [String] = []
 
-  init(policy: FailurePolicy, capacity: Int?, isWatched: Bool) {
+  init(policy: FailurePolicy, capacity: Int?, isWatched: Bool, rate: Rate?) {
     self.policy = policy
     self.capacity = capacity
     self.isWatched = isWatched
+    self.rate = rate
   }
 
   var waiting: [Int] { ids { $0.stage == .waiting } }
   var parked: [Int] { ids { $0.stage == .waiting && $0.isParked } }
   var isIdle: Bool { running == nil && waiting.isEmpty }
+
+  /// When a step may begin.
+  var due: Int {
+    guard let rate, starts.count >= rate.starts else { return 0 }
+    return starts[starts.count - rate.starts] + Int(rate.interval.components.seconds)
+  }
+
+  func holds(_ condition: Waiters.Condition) -> Bool {
+    switch condition {
+    case .idle: isIdle
+    case .atRest: running == nil && (phase != .claimed || isPaused || waiting.isEmpty)
+    case .fewerWait(let limit): waiting.count < limit
+    }
+  }
 
   func ids(where isIncluded: (Step) -> Bool) -> [Int] {
     steps.indices.filter { isIncluded(steps[$0]) }.map { $0 + 1 }
@@ -107,8 +133,11 @@ struct ReferenceModel {
     var phase: SerialOrder.Phase
     var flags: [Bool]
     var resumptions: Int
+    var waiters: Set<Waiters.Condition>
     var ending: OrderEvent.Ending?
     var progress: Double
+    /// How long ago steps began, as far as that matters.
+    var ages: [Int]
   }
 
   var key: Key {
@@ -119,14 +148,17 @@ struct ReferenceModel {
       line: line, phase: phase,
       flags: [
         isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isTimedOut, isCallingOff,
-        cancelHandlers > 0, idleWaiters > 0,
+        cancelHandlers > 0, hasWaited,
       ],
-      resumptions: resumptions, ending: ending, progress: progress)
+      resumptions: resumptions, waiters: Set(waiters.keys), ending: ending, progress: progress,
+      ages: rate.map { rate in
+        starts.suffix(rate.starts).map { min(now - $0, Int(rate.interval.components.seconds)) }
+      } ?? [])
   }
 
   func isUnchanged(since before: Self) -> Bool {
     key == before.key && steps == before.steps && looked == before.looked
       && idleMark == before.idleMark && cancelHandlers == before.cancelHandlers
-      && idleWaiters == before.idleWaiters
+      && waiters == before.waiters && now == before.now
   }
 }

@@ -10,8 +10,13 @@ struct SerialOrderTests {
     let capacity: Int?
     let isWatched: Bool
 
+    /// What is waited for.
+    var waits: [Waiters.Condition] = []
+
+    var rate: Rate?
+
     var testDescription: String {
-      "\(policy), capacity \(capacity.map(String.init) ?? "none"), watched \(isWatched)"
+      "\(policy), capacity \(capacity.map(String.init) ?? "none"), watched \(isWatched), \(rate.map { "\($0)" } ?? "no rate")"
     }
 
     /// All there are, or enough for every value of each to be there.
@@ -19,22 +24,30 @@ struct SerialOrderTests {
       if isLong {
         [FailurePolicy.continue, .stop, .cancelRest].flatMap { policy in
           [nil, 1, 2].flatMap { capacity in
-            [false, true].map { Setting(policy: policy, capacity: capacity, isWatched: $0) }
+            [[], [.idle, .atRest], [.fewerWait(than: 1), .fewerWait(than: 2)]].map { waits in
+              Setting(
+                policy: policy, capacity: capacity, isWatched: !waits.isEmpty, waits: waits)
+            }
           }
-        }
+        } + few.filter { $0.rate != nil }
       } else {
         // No threads are in it: a sanitizer needs to see one or two.
         Array(few.prefix(few.count / ease + 1))
       }
 
     private static let few = [
-      Setting(policy: .continue, capacity: 1, isWatched: true),
+      Setting(policy: .continue, capacity: 1, isWatched: true, waits: [.idle]),
       Setting(policy: .stop, capacity: nil, isWatched: false),
-      Setting(policy: .continue, capacity: nil, isWatched: true),
-      Setting(policy: .stop, capacity: 2, isWatched: true),
-      Setting(policy: .cancelRest, capacity: 1, isWatched: true),
+      Setting(policy: .continue, capacity: nil, isWatched: true, waits: [.fewerWait(than: 2)]),
+      Setting(policy: .stop, capacity: 2, isWatched: true, waits: [.atRest]),
+      Setting(policy: .cancelRest, capacity: 1, isWatched: true, waits: [.fewerWait(than: 1)]),
       Setting(policy: .continue, capacity: nil, isWatched: false),
       Setting(policy: .cancelRest, capacity: 2, isWatched: false),
+      Setting(
+        policy: .stop, capacity: nil, isWatched: false, waits: [.atRest],
+        rate: Rate(1, per: .seconds(2))),
+      Setting(
+        policy: .continue, capacity: 1, isWatched: false, rate: Rate(2, per: .seconds(2))),
     ]
   }
 
@@ -48,9 +61,10 @@ struct SerialOrderTests {
     search.run()
     tally(search.pairs)
     #expect(search.pairs >= (setting.isWatched ? 40_000 : 20_000))
-    let expected: Set<SerialOrder.Phase> = [
+    var expected: Set<SerialOrder.Phase> = [
       .resting, .claimed, .handling, .ended, .away, .resuming, .held, .heldResuming,
     ]
+    if setting.rate != nil { expected.insert(.throttled) }
     #expect(search.reached == expected)
   }
 
@@ -83,7 +97,8 @@ private struct Search {
 
   mutating func run() {
     let start = ReferenceModel(
-      policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched)
+      policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched,
+      rate: setting.rate)
     seen = [start.key]
     var frontier: [Place] = [(start, [])]
     while !frontier.isEmpty {
@@ -100,7 +115,8 @@ private struct Search {
   /// Does one random event after another.
   mutating func walk(events count: Int, _ random: inout some RandomNumberGenerator) {
     var model = ReferenceModel(
-      policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched)
+      policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched,
+      rate: setting.rate)
     var order = replay([])
     defer { order.dissolve() }
     var history: [OrderEvent] = []
@@ -124,7 +140,7 @@ private struct Search {
       guard let chosen = event else { return nil }
       var after = model
       _ = after.apply(chosen)
-      let isRare = chosen == .cancelAll || chosen == .pause || after.isUnchanged(since: model)
+      let isRare = [.cancelAll, .cancelWaiting, .pause].contains(chosen) || after.isUnchanged(since: model)
       if !isRare { return chosen }
       event = possible.randomElement(using: &random)
     }
@@ -157,7 +173,7 @@ private struct Search {
   private func replay(_ history: [OrderEvent]) -> OrderUnderTest {
     var order = OrderUnderTest(
       policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched,
-      lock: lock)
+      rate: setting.rate, lock: lock)
     for event in history { _ = order.apply(event) }
     return order
   }
@@ -175,18 +191,21 @@ private struct Search {
 
   private func isWithinBounds(_ model: ReferenceModel) -> Bool {
     let line = model.steps.count - model.looked
-    return model.waiting.count <= 3 && line <= (isLong ? 6 : 2) && (isLong || !model.isClosed)
+    // A wait that is over too early puts the next start off, further and further.
+    let isNear = model.rate == nil || model.due <= model.now + 2
+    return isNear && model.waiting.count <= 3 && line <= (isLong ? 6 : 2) && (isLong || !model.isClosed)
   }
 
   private func events(in model: ReferenceModel) -> [OrderEvent] {
-    var events: [OrderEvent] = [.add, .cancelAll, .pause, .resume]
+    var events: [OrderEvent] = [.add, .cancelAll, .cancelWaiting, .pause, .resume]
     if !model.isClosed { events.append(.close) }
     if model.capacity != nil { events.append(.addWhenRoom) }
     // With a bound on how many, so that there are not too many states.
     if model.capacity == nil, !model.steps.contains(where: { $0.isPromise && !$0.stage.isOver }) {
       events.append(.addPromise)
     }
-    if setting.isWatched, model.idleWaiters == 0 { events.append(.waitUntilIdle) }
+    // Likewise.
+    events += setting.waits.filter { model.waiters[$0] == nil }.map(OrderEvent.wait)
     switch model.phase {
     case .claimed, .resuming, .heldResuming:
       events += [.next(allowance: 0), .next(allowance: 1)]
@@ -196,7 +215,11 @@ private struct Search {
           events.append(.returned(continuation, allowance: allowance))
         }
       }
-    case .resting, .away, .held: break
+    case .resting, .throttled, .away, .held: break
+    }
+    if setting.rate != nil {
+      if model.phase == .claimed { events += [.nextAt(after: 0), .nextAt(after: 1)] }
+      events += [.waited(isLast: true), .waited(isLast: false)]
     }
     events += model.waiting.map(OrderEvent.cancel)
     // One that runs, one that waits and one that is over, as far as there are such.

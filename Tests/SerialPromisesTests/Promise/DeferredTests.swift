@@ -34,6 +34,21 @@ struct DeferredTests {
     #expect(reports.all.count == 0)
   }
 
+  // Fails if a result is taken for the other one, or a late one is silent or changes something.
+  @Test("a result settles the promise, and a late one is reported", .shows(Promising.lateAttempts))
+  func results() {
+    let deferred = Deferred<Int>("result", diagnostics: reports.place)
+    deferred.settle(with: Result<Int, Never>.success(1))
+    #expect(!deferred.trySettle(with: Result<Int, Failed>.failure(Failed())))
+    #expect(reports.all.isEmpty)
+    deferred.settle(with: Result<Int, Failed>.failure(Failed()))
+    #expect(reports.all == [.settledAgain(deferred.promise.core.origin.identity)])
+    #expect(text(deferred.promise.state) == "1")
+    let failing = Deferred<Int>("result", diagnostics: reports.place)
+    #expect(failing.trySettle(with: Result<Int, any Error>.failure(Failed())))
+    #expect(text(failing.promise.state) == "failed Failed(number: 0)")
+  }
+
   // Fails if an owner that does not know of a cancellation yet is accused.
   @Test("an attempt after a cancellation is not reported")
   func afterCancel() {

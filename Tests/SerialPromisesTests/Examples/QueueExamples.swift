@@ -1,0 +1,78 @@
+import Testing
+
+@testable import SerialPromises
+
+/// What the documentation comments show of words that other queues have, too.
+struct QueueExamples: StandIns {
+  let log = Log<String>()
+
+  // Fails if a result is not what settles the promise.
+  @Test("a result of somebody else's")
+  func results() async throws {
+    let lookUp = { @Sendable (done: @Sendable (Result<String, Missing>) -> Void) in
+      done(.success("Ada"))
+    }
+    let deferred = Deferred<String>()
+    lookUp { result in deferred.settle(with: result) }
+    let name = try await deferred.promise.value
+    #expect(name == "Ada")
+    do {
+      let (deferred, text) = (Deferred<Int>(), "text")
+      deferred.trySettle(with: Result { try parse(text) })  // nothing, if somebody was first
+      #expect(try await deferred.promise.value == 4)
+    }
+  }
+
+  // Fails if the second does not wait for the first.
+  @Test("asynchronous work from synchronous code")
+  func enqueuing() async throws {
+    let (manager, draft) = (PromiseManager(), "draft")
+    let save = { @Sendable (draft: String) async throws in show("saved \(draft)") }
+    manager.enqueue("save") { try await save(draft) }
+    let page = manager.enqueue { try await load(url) }
+    show(try await page.value)  // when the draft has been saved
+    #expect(log.all == ["saved draft", "text of page"])
+  }
+
+  // Fails if the rate is not kept as it was given.
+  @Test("a manager that is in no hurry")
+  func rates() async {
+    let polite = PromiseManager(rate: Rate(10, per: .seconds(1)), timeLimit: .seconds(30))
+    polite.add { then in download { then() } }
+    await polite.idle()
+    #expect(log.all == ["download"])
+    let rate = Rate(10, per: .seconds(1))
+    let shown = "\(rate.starts) per \(rate.interval)"  // 10 per 1.0 seconds
+    #expect(shown == "10 per 1.0 seconds")
+  }
+
+  // Fails if the running step does not end by itself.
+  @Test("dropping what waits")
+  func dropping() async {
+    let manager = PromiseManager()
+    manager.cancelWaiting()
+    await manager.idle()  // the running step has ended, in its own time
+    let canQuit = manager.isIdle  // nothing would be lost
+    let status = manager.runningStep.map { "\($0) runs" } ?? "nothing runs"
+    #expect(canQuit && status == "nothing runs")
+  }
+
+  // Fails if the first does not return while a step waits, or the second adds more than it should.
+  @Test("waiting for a rest, and for fewer steps")
+  func waiting() async {
+    let manager = PromiseManager()
+    do {
+      let step = manager.add { then in then() }
+      manager.pause()
+      await manager.atRest()  // the running step is over; the others still wait
+      manager.resume()
+      #expect(text(await step.outcome) == "succeeded")
+    }
+    for url in urls {
+      await manager.waitingCount(below: 10)
+      manager.add { then in upload(url) { error in then(error) } }
+    }
+    await manager.idle()
+    #expect(log.all == ["upload a", "upload b"])
+  }
+}

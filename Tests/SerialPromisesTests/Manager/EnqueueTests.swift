@@ -1,0 +1,156 @@
+import TestSupport
+import Testing
+
+@testable import SerialPromises
+
+/// Asynchronous work that takes its turn, asked for by synchronous code.
+struct EnqueueTests {
+  private let reports = Reports()
+  private var manager: PromiseManager { PromiseManager(diagnostics: reports.place) }
+
+  // Fails if work begins before its turn, in another order, or before that of the step before has ended.
+  @Test("what is enqueued runs in the order of calling, one at a time")
+  func order() async throws {
+    let (manager, log) = (manager, Log<String>())
+    let promises = (0..<4).map { number in
+      manager.enqueue("step \(number)") {
+        log.append("begin \(number)")
+        await Task.yield()
+        log.append("end \(number)")
+        return number
+      }
+    }
+    #expect(try await promises[3].value == 3)
+    #expect(try await promises[0].value == 0)
+    #expect(log.all == (0..<4).flatMap { ["begin \($0)", "end \($0)"] })
+  }
+
+  // Fails if it waits for somebody to want the value, or if what nobody wants begins before its turn.
+  @Test("what is enqueued runs though nobody wants its value, after what was added before")
+  func discarded() async {
+    let (manager, taken, log) = (manager, Taken(), Log<String>())
+    manager.add(taken.handler)
+    manager.enqueue { log.append("work") }
+    manager.enqueue { log.append("more") }.start()
+    #expect(manager.waitingCount == 2)
+    #expect(log.all.isEmpty)
+    taken.call()
+    await manager.idle()
+    #expect(log.all == ["work", "more"])
+  }
+
+  // Fails if the error is lost, or is no failure of the step, or a name is.
+  @Test("work that throws fails its promise and its step, and is reported if nobody looks")
+  func failing() async {
+    let manager = PromiseManager(onFailure: .stop, diagnostics: reports.place)
+    let events = manager.events()
+    let promise = manager.enqueue("save") { throw Failed(number: 2) }
+    #expect(await promise.outcome == "failed Failed(number: 2)")
+    await manager.atRest()
+    #expect(manager.failure as? Failed == Failed(number: 2))
+    #expect(reports.all.isEmpty)
+    manager.resume()
+    manager.enqueue("save") { throw Failed(number: 3) }
+    await manager.idle()
+    for await event in events {
+      if case .finished(let step, _, _) = event {
+        #expect(step.name == "save")
+        if step.id == 2 { break }
+      }
+    }
+    while reports.all.isEmpty { await Task.yield() }
+    #expect(reports.all.count == 1 && "\(reports.all)".contains("save"))
+  }
+
+  // Fails if a promise is left pending by a step that is refused, or the refusal is told twice.
+  @Test("a refused step fails the promise with the reason")
+  func refused() async throws {
+    let full = PromiseManager(capacity: 1, diagnostics: reports.place)
+    full.pause()
+    full.enqueue {}
+    #expect(await full.enqueue { 1 }.outcome == "failed \(PromiseError.full(capacity: 1))")
+    full.cancelAll()
+    full.close()
+    let error = await #expect(throws: PromiseError.self) { try await full.enqueue { 1 }.value }
+    #expect(error == .closed)
+    #expect(reports.all.isEmpty)
+  }
+
+  // Fails if the step of a canceled promise runs, or the promise waits for its turn to fail.
+  @Test("canceling the promise takes the step out while it waits")
+  func cancelWaiting() async {
+    let (manager, taken, log) = (manager, Taken(), Log<String>())
+    manager.add(taken.handler)
+    let promise = manager.enqueue { log.append("work") }
+    #expect(promise.cancel())
+    #expect(manager.waitingCount == 0)
+    #expect(text(promise.state) == "failed CancellationError()")
+    taken.call()
+    await manager.idle()
+    #expect(log.all.isEmpty)
+  }
+
+  // Fails if the task of the work is not canceled, or the next step runs beside it.
+  @Test("canceling the promise of a running step cancels its task")
+  func cancelRunning() async {
+    let (manager, begun, goOn, log) = (manager, Gate(), Gate(), Log<String>())
+    let promise = manager.enqueue {
+      begun.open()
+      await goOn.passed()
+      log.append("\(Task.isCancelled)")
+    }
+    let next = manager.enqueue { log.append("next") }
+    await begun.passed()
+    #expect(promise.cancel())
+    #expect(text(promise.state) == "failed CancellationError()")
+    goOn.open()
+    #expect(await next.outcome == "()")
+    #expect(log.all == ["true", "next"])
+  }
+
+  // Fails if the promise of a step that is dropped is left pending.
+  @Test("a promise whose step is dropped fails, by cancelAll and with the manager")
+  func dropped() async {
+    var manager: PromiseManager? = manager
+    manager?.pause()
+    let first = manager?.enqueue { 1 }
+    manager?.cancelAll()
+    #expect(await first?.outcome == "failed CancellationError()")
+    let second = manager?.enqueue { 1 }
+    manager = nil
+    #expect(await second?.outcome == "failed CancellationError()")
+    #expect(reports.all.isEmpty)
+  }
+
+  // Fails if the closure's actor is forgotten.
+  @Test("work of the main actor runs there, and its progress is the promise's")
+  @MainActor
+  func mainActor() async throws {
+    let label = Label()
+    let promise = manager.enqueue { @MainActor in
+      label.text = "done"
+      return 5
+    }
+    #expect(try await promise.value == 5)
+    #expect(label.text == "done" && promise.progress == 1)
+  }
+
+  // Fails if anything is left: the cycle from a promise over its step to the promise.
+  @Test("nothing is left of a step that was enqueued", arguments: [true, false])
+  func nothingLeft(_ isCancelled: Bool) async {
+    weak var core: Core?
+    weak var captured: Sentinel?
+    func work() async {
+      let (manager, sentinel) = (manager, Sentinel())
+      captured = sentinel
+      if isCancelled { manager.pause() }
+      let promise = manager.enqueue { sentinel.touch() }
+      core = promise.core
+      if isCancelled { promise.cancel() }
+      _ = await promise.outcome
+      await manager.idle()
+    }
+    await work()
+    while captured != nil || core != nil { await Task.yield() }
+  }
+}

@@ -1,0 +1,269 @@
+import Dispatch
+import TestSupport
+import Testing
+
+@testable import SerialPromises
+
+/// No more steps in any interval than the rate says.
+struct RateTests {
+  private let clock = ManualClock()
+  private let began = Log<Int>()
+
+  private var rate: Rate { Rate(2, per: .seconds(10)) }
+  private var manager: PromiseManager { PromiseManager(rate: rate, clock: clock) }
+
+  /// A step that notes when it began.
+  private var step: Step {
+    Step { [clock, began] then in
+      began.append(Int(clock.now.offset.components.seconds))
+      then()
+    }
+  }
+
+  /// Moves the clock on when it is slept on.
+  private func pass(_ seconds: Int) async {
+    await clock.somebodySleeps()
+    clock.advance(by: .seconds(seconds))
+  }
+
+  // Fails if the interval is counted from anything but the start so many steps before.
+  @Test("a step begins no sooner than the interval after the one so many steps before")
+  func window() async {
+    let manager = manager
+    manager.add(step)
+    clock.advance(by: .seconds(3))
+    for _ in 1...4 { manager.add(step) }
+    #expect(began.all == [0, 3])
+    await pass(6)
+    #expect(began.all == [0, 3])
+    for (count, seconds) in [(3, 1), (4, 3), (5, 7)] {
+      await pass(seconds)
+      while began.count < count { await Task.yield() }
+    }
+    await manager.idle()
+    #expect(began.all == [0, 3, 10, 13, 20])
+    #expect(clock.sleepers == 0)
+  }
+
+  // Fails if starts that are long past are counted, or forgotten too soon, when the ring goes round.
+  @Test("in any interval there are no more starts than the rate says", arguments: [1, 2, 3])
+  func random(_ seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let rate = Rate(Int.random(in: 1...5, using: &random), per: .seconds(7))
+    let throttle = Throttle(rate)
+    var (time, starts) = (Duration.zero, [Duration]())
+    for _ in 1...1_000 {
+      time += .milliseconds(Int.random(in: 0...3_000, using: &random))
+      let recent = starts.filter { $0 > time - rate.interval }
+      let delay = throttle.delay(at: time)
+      #expect((delay == .zero) == (recent.count < rate.starts))
+      if delay > .zero {
+        #expect(time + delay == recent[recent.count - rate.starts] + rate.interval)
+      } else {
+        throttle.begin(at: time)
+        starts.append(time)
+      }
+    }
+  }
+
+  // Fails if a manager that waits for its rate is taken to be idle or running, or goes away.
+  @Test("a manager that waits for its rate is at rest, is not idle, and stays alive")
+  func waiting() async {
+    weak var manager: PromiseManager?
+    weak var order: Locked<SerialOrder>?
+    do {
+      let made = self.manager
+      (manager, order) = (made, made.order)
+      for _ in 1...3 { made.add(step) }
+      #expect(!made.isIdle && made.runningStep == nil && made.waitingCount == 1)
+      #expect(throws: PromiseError.timedOut(.zero)) { try made.waitUntilIdle(timeout: .zero) }
+      await made.atRest()
+    }
+    #expect(manager != nil)
+    await pass(10)
+    while manager != nil || order != nil { await Task.yield() }
+    #expect(began.all == [0, 0, 10])
+  }
+
+  // Fails if the end of the wait starts a step of a paused manager, if the wait goes on for nothing, or
+  // if it begins anew with resuming.
+  @Test("pausing calls the wait off, and resuming waits for the rest of it")
+  func pause() async {
+    let manager = manager
+    for _ in 1...3 { manager.add(step) }
+    await pass(4)
+    manager.pause()
+    #expect(clock.sleepers == 0)
+    clock.advance(by: .seconds(2))
+    manager.resume()
+    await pass(3)
+    #expect(began.all == [0, 0])
+    await pass(1)
+    await manager.idle()
+    #expect(began.all == [0, 0, 10])
+  }
+
+  // Fails if a paused manager is kept by its wait.
+  @Test("a manager that is paused while it waits for its rate goes away with its last owner")
+  func pausedDropped() {
+    weak var manager: PromiseManager?
+    let handle = {
+      let made = self.manager
+      manager = made
+      for _ in 1...2 { made.add(step) }
+      let handle = made.add(step)
+      made.pause()
+      return handle
+    }()
+    #expect(manager == nil)
+    #expect(text(handle.state) == "cancelled")
+  }
+
+  /// How the last waiting steps go.
+  enum Drop: CaseIterable { case all, waiting, one }
+
+  // Fails if what waits for idle is told only when the time is over, or the wait keeps the manager.
+  @Test("canceling what waits for the rate makes the manager idle at once", arguments: Drop.allCases)
+  func cancel(_ drop: Drop) async throws {
+    weak var manager: PromiseManager?
+    do {
+      let made = self.manager
+      manager = made
+      for _ in 1...2 { made.add(step) }
+      let handle = made.add(step)
+      let waiter = Task { await made.idle() }
+      await made.idleWaiting(1)
+      await clock.somebodySleeps()
+      switch drop {
+      case .all: made.cancelAll()
+      case .waiting: made.cancelWaiting()
+      case .one: handle.cancel()
+      }
+      await waiter.value
+      try made.waitUntilIdle(timeout: .zero)
+      #expect(clock.sleepers == 0)
+      // What is added afterwards waits for the rest of the time.
+      made.add(step)
+      #expect(began.all == [0, 0] && !made.isIdle)
+      await pass(10)
+      await made.idle()
+      #expect(began.all == [0, 0, 10])
+    }
+    while manager != nil { await Task.yield() }
+  }
+
+  // Fails if one step that is canceled ends the wait for the others.
+  @Test("the rest still wait when one of them is canceled, or the manager is closed")
+  func closed() async {
+    let manager = manager
+    for _ in 1...2 { manager.add(step) }
+    let handle = manager.add(step)
+    manager.add(step)
+    await clock.somebodySleeps()
+    handle.cancel()
+    manager.close()
+    #expect(clock.sleepers == 1)
+    await pass(10)
+    await manager.idle()
+    #expect(began.all == [0, 0, 10])
+  }
+
+  // Fails if the manager asks a clock that throws again and again, or waits for ever.
+  @Test("a wait that the clock cannot measure counts as over")
+  func brokenClock() async {
+    let manager = PromiseManager(rate: rate, clock: BrokenClock())
+    for _ in 1...7 { manager.add(step) }
+    await manager.idle()
+    #expect(began.count == 7)
+  }
+
+  // Fails if work is started elsewhere than it should be, or its value is lost.
+  @Test("run, enqueue, addWhenRoom and a queue of one's own go by the rate", arguments: [true, false])
+  func others(_ hasQueue: Bool) async throws {
+    let manager = PromiseManager(
+      on: hasQueue ? DispatchQueue(label: "steps") : nil, rate: Rate(1, per: .seconds(10)),
+      clock: clock)
+    let (clock, step) = (clock, step)
+    let first = try await manager.run { clock.now.offset }
+    let second = manager.enqueue { clock.now.offset }
+    await pass(10)
+    #expect(try await second.value == .seconds(10))
+    let third = Task { try await manager.run { clock.now.offset } }
+    await pass(10)
+    #expect(try await third.value == .seconds(20))
+    #expect(first == .zero)
+    let handle = try await manager.addWhenRoom(nil, step.handler)
+    await pass(10)
+    #expect(text(await handle.outcome) == "succeeded")
+    #expect(began.all == [30])
+  }
+
+  // Fails if attempts are counted as steps.
+  @Test("a step that is retried is one step to the rate")
+  func retried() async {
+    let manager = PromiseManager(rate: Rate(1, per: .seconds(10)), clock: clock)
+    let (clock, began) = (clock, began)
+    let handle = manager.add(
+      Step { then in
+        began.append(Int(clock.now.offset.components.seconds))
+        then(began.count < 3 ? Failed() : nil)
+      }.retry(5))
+    #expect(text(await handle.outcome) == "succeeded")
+    #expect(began.all == [0, 0, 0])
+  }
+
+  // Fails if a clock is asked under the lock, or by a manager without a rate.
+  @Test("the clock may use the manager, and is not read without need")
+  func clockOfUser() async {
+    let manager = Locked<PromiseManager?>(nil)
+    let asking = AskingClock(manager: manager)
+    let limited = PromiseManager(rate: rate, clock: asking)
+    manager.withLock { $0 = limited }
+    for _ in 1...3 { limited.add(step) }
+    await limited.idle()
+    #expect(asking.reads.count >= 3)
+    manager.withLock { $0 = nil }
+    let idle = AskingClock(manager: manager)
+    let plain = PromiseManager(clock: idle)
+    plain.add(step)
+    await plain.idle()
+    #expect(idle.reads.count == 0)
+  }
+
+  // Fails if the starts on many threads come closer than the rate allows.
+  @Test("by the system's clock, too, there are no more starts in an interval")
+  func systemClock() async {
+    let manager = PromiseManager(rate: Rate(3, per: .milliseconds(5)))
+    let times = Log<ContinuousClock.Instant>()
+    onThreads(4) { _ in
+      for _ in 1...5 {
+        manager.add { then in
+          times.append(.now)
+          then()
+        }
+      }
+    }
+    await manager.idle()
+    let all = times.all
+    #expect(all.count == 20)
+    // A step begins a little after that was decided: what is late at first is not too early then.
+    let span = all[0].duration(to: all[all.count - 1])
+    #expect(span >= .milliseconds(5 * 6) - .milliseconds(5))
+  }
+}
+
+/// A clock that looks at a manager whenever it is asked, and does not let anybody wait.
+private struct AskingClock: Clock {
+  let manager: Locked<PromiseManager?>
+  let reads = Log<Bool>()
+
+  var now: ContinuousClock.Instant {
+    reads.append(manager.withLock { $0 }?.isIdle ?? true)
+    return .now
+  }
+  var minimumResolution: Duration { .zero }
+
+  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+    _ = now
+  }
+}

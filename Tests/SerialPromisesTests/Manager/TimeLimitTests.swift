@@ -1,0 +1,159 @@
+import TestSupport
+import Testing
+
+@testable import SerialPromises
+
+/// The time limit that a manager has for each of its steps.
+struct TimeLimitTests {
+  private let clock = ManualClock()
+  private let reports = Reports()
+  private let late = "failed not done within 5.0 seconds; the work may still be going on"
+
+  private var manager: PromiseManager {
+    PromiseManager(timeLimit: .seconds(5), clock: clock, diagnostics: reports.place)
+  }
+
+  // Fails if the queue waits for the step, which is not told, or its late `then` counts.
+  @Test("a step that takes longer than its manager's limit is told, fails, and lets the queue go on")
+  func timeout() async {
+    let (manager, log, taken) = (manager, Log<String>(), Taken())
+    let handler = taken.handler
+    let handle = manager.add(
+      Step("slow") { then in
+        then.onCancel { log.append("told") }
+        handler(then)
+      })
+    manager.add { then in
+      log.append("next")
+      then()
+    }
+    await clock.somebodySleeps()
+    #expect(log.all.isEmpty)
+    clock.advance(by: .seconds(5))
+    #expect(text(await handle.outcome) == late)
+    await manager.idle()
+    #expect(log.all == ["told", "next"])
+    taken.call()
+    #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: "slow"))])
+  }
+
+  // Fails if the time of a step counts while it waits, or goes on when it is over.
+  @Test("each step has the whole time from its turn on, and stops its timer when it is in time")
+  func eachStep() async {
+    let (manager, first, second) = (manager, Taken(), Taken())
+    let handles = [manager.add(first.handler), manager.add(second.handler)]
+    await clock.somebodySleeps()
+    clock.advance(by: .seconds(4))
+    first.call()
+    while clock.sleepers != 1 || text(handles[1].state) != "running" { await Task.yield() }
+    clock.advance(by: .seconds(4))
+    second.call()
+    #expect(text(await handles[0].outcome) == "succeeded")
+    #expect(text(await handles[1].outcome) == "succeeded")
+    while clock.sleepers > 0 { await Task.yield() }
+  }
+
+  // Fails if a promise goes on, if its step does, or if the next promise begins beside it.
+  @Test("a promise that takes too long is canceled, and its step fails")
+  func promise() async {
+    let (manager, gate) = (manager, Gate())
+    let promise = Promise<Int> { deferred in
+      deferred.onCancel { withExtendedLifetime(deferred) { gate.open() } }
+    }
+    let handle = manager.add(promise)
+    await clock.somebodySleeps()
+    clock.advance(by: .seconds(5))
+    #expect(text(await handle.outcome) == late)
+    #expect(gate.isOpen)
+    #expect(text(promise.state) == "failed CancellationError()")
+  }
+
+  // Fails if whoever waits for the value is told of the cancellation that the limit led to.
+  @Test("run and enqueue fail with the time limit", arguments: [true, false], [true, false])
+  func calls(_ isRun: Bool, _ ends: Bool) async {
+    let (manager, begun, goOn) = (manager, Gate(), Gate())
+    // Ends at once when it is canceled, or later.
+    let work = { @Sendable in
+      begun.open()
+      if ends {
+        await withTaskCancellationHandler {
+          await goOn.passed()
+        } onCancel: {
+          goOn.open()
+        }
+        try Task.checkCancellation()
+      } else {
+        await goOn.passed()
+      }
+    }
+    let task = Task {
+      if isRun {
+        try await manager.run { try await work() }
+      } else {
+        try await manager.enqueue { try await work() }.value
+      }
+    }
+    await begun.passed()
+    await clock.somebodySleeps()
+    clock.advance(by: .seconds(5))
+    await #expect(throws: PromiseError.timedOut(.seconds(5))) { try await task.value }
+    goOn.open()
+    await manager.idle()
+  }
+
+  // Fails if one of the two limits replaces the other.
+  @Test("a step may have a time limit of its own besides: the one that is over first counts")
+  func both() async {
+    let (manager, first, second) = (manager, Taken(), Taken())
+    let sooner = manager.add(Step(nil, first.handler).timeout(.seconds(2), clock: clock))
+    let later = manager.add(Step(nil, second.handler).timeout(.seconds(9), clock: clock))
+    while clock.sleepers < 2 { await Task.yield() }
+    clock.advance(by: .seconds(2))
+    #expect(text(await sooner.outcome).contains("within 2.0 seconds"))
+    await second.gate.passed()
+    while clock.sleepers != 2 { await Task.yield() }
+    clock.advance(by: .seconds(5))
+    #expect(text(await later.outcome) == late)
+  }
+
+  // Fails if the attempts have the limit each, and not their step.
+  @Test("a step that is retried, or added when there is room, has one limit")
+  func others() async throws {
+    let (manager, log) = (manager, Log<Int>())
+    let handle = manager.add(
+      Step { then in
+        log.append(1)
+        then(Failed())
+      }.retry(10, delay: .seconds(2), clock: clock))
+    for attempt in 1...3 {
+      while clock.sleepers < 2 || log.count < attempt { await Task.yield() }
+      if attempt < 3 { clock.advance(by: .seconds(2)) }
+    }
+    clock.advance(by: .seconds(1))
+    #expect(text(await handle.outcome) == late)
+    let taken = Taken()
+    let second = try await manager.addWhenRoom(nil, taken.handler)
+    await clock.somebodySleeps()
+    clock.advance(by: .seconds(5))
+    #expect(text(await second.outcome) == late)
+  }
+
+  // Fails if a clock that throws leaves the step without a limit.
+  @Test("a time that the clock cannot measure counts as over")
+  func brokenClock() async {
+    let (manager, taken) = (PromiseManager(timeLimit: .seconds(5), clock: BrokenClock()), Taken())
+    let handle = manager.add(taken.handler)
+    #expect(text(await handle.outcome) == "failed Failed(number: 7)")
+    taken.drop()
+  }
+}
+
+/// A clock that stands still, and throws instead of sleeping.
+struct BrokenClock: Clock {
+  let now = ContinuousClock.now
+  var minimumResolution: Duration { .zero }
+
+  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+    throw Failed(number: 7)
+  }
+}
