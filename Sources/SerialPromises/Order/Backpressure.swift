@@ -22,7 +22,7 @@ struct Backpressure {
   /// Those who wait, in the order of coming, and some who have been told.
   ///
   /// Not the records of their steps: the error of a step would be kept with its record.
-  private var line = Fifo<ParkedAdder>()
+  private(set) var line = Fifo<ParkedAdder>()
 
   init(capacity: Int?) {
     self.capacity = capacity

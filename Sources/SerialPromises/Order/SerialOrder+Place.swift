@@ -39,7 +39,9 @@ extension SerialOrder {
 
   /// The segment of step `id`, if it waits.
   private func waitingSegment(of id: Int, _ record: StepRecord) -> Segment? {
-    guard let segment = record.segment, segment.slot(id).pointee.stage == .waiting else { return nil }
+    guard let segment = record.segment, segment.slot(id).pointee.stage == .waiting else {
+      return nil
+    }
     return segment
   }
 }
