@@ -2,9 +2,9 @@ extension PromiseManager {
   /// Where a step goes in the queue.
   ///
   /// ```swift
-  /// let upload = manager.add("upload") { then in upload(file) { error in then(error) } }
-  /// manager.add("login", at: .before(upload)) { then in download { then() } }
-  /// upload.move(to: .first)  // now it runs before the login
+  /// let photo = manager.add("photo") { then in upload(file) { error in then(error) } }
+  /// manager.add("login", at: .before(photo)) { then in download { then() } }
+  /// photo.move(to: .first)  // now it runs before the login
   /// ```
   public enum Place: Sendable {
     /// Before all that wait: next, when the running step is over.
@@ -117,9 +117,9 @@ extension StepHandle {
   /// in the order of coming, or when their steps begin.
   ///
   /// ```swift
-  /// let upload = manager.add("upload") { then in upload(file) { error in then(error) } }
-  /// manager.add("login", at: .before(upload)) { then in download { then() } }
-  /// upload.move(to: .first)  // now it runs before the login
+  /// let photo = manager.add("photo") { then in upload(file) { error in then(error) } }
+  /// manager.add("login", at: .before(photo)) { then in download { then() } }
+  /// photo.move(to: .first)  // now it runs before the login
   /// ```
   ///
   /// - Parameter place: Where it goes.

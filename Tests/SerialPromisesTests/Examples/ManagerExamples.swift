@@ -34,9 +34,9 @@ struct ManagerExamples: StandIns {
     }
     do {
       manager.pause()
-      let upload = manager.add("upload") { then in upload(file) { error in then(error) } }
-      manager.add("login", at: .before(upload)) { then in download { then() } }
-      upload.move(to: .first)  // now it runs before the login
+      let photo = manager.add("photo") { then in upload(file) { error in then(error) } }
+      manager.add("login", at: .before(photo)) { then in download { then() } }
+      photo.move(to: .first)  // now it runs before the login
       manager.add(at: .first) { then in download { then() } }
       manager.resume()
       await manager.idle()
