@@ -365,7 +365,7 @@ extension StepQueue {
   ///
   /// - Returns: How many slots were visited, for tests: a few segments' at most.
   mutating func move(_ id: Int, in segment: Segment, to destination: Destination) -> Int {
-    // What a segment is cut in two for has to be found by every handle.
+    // The handles find their steps by the records in the slots.
     assignSpare()
     let record = record(of: id, in: segment)
     let single = Segment(base: id, capacity: 1, lock: segment.lock)
@@ -427,7 +427,6 @@ extension StepQueue {
       return ids.count
     }
     let rest = Segment(base: id, capacity: segment.end - id, lock: segment.lock)
-    rest.start = max(id, segment.start)
     rest.goneCount = ids.count - waitingCount
     for id in ids {
       swap(&segment.slot(id).pointee, &rest.slot(id).pointee)

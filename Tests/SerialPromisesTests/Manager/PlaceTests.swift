@@ -395,6 +395,68 @@ struct PlaceTests {
     #expect(log.all == ["a"])
   }
 
+  // Fails if slots of steps that ran are not counted when a segment is no longer the first, or the rest
+  // of one that is cut becomes a segment in which no step waits.
+  @Test("segments in which no step waits any more are let go where they are")
+  func gone() {
+    manager.pause()
+    manager.add { [manager] then in
+      manager.pause()
+      then()
+    }
+    let second = add("second")
+    add("last").move(to: .last)
+    manager.resumeAndWait()
+    add("first", at: .first)
+    #expect(segmentCount == 4, "of first, second, last, and the end")
+    second.cancel()
+    #expect(segmentCount == 3)
+    let taken = Taken()
+    manager.add(at: .first, taken.handler)
+    onThread { [manager] in manager.resume() }
+    // Those that wait, the one that runs, and the end.
+    #expect(segmentCount == 4)
+    taken.call()
+    #expect(log.all == ["first", "last"])
+  }
+
+  // Fails if what is left in a segment behind the running step is kept without a step that waits.
+  @Test("what was canceled behind the running step is let go when another is put before it")
+  func goneBehindRunning() {
+    let taken = Taken()
+    manager.add(taken.handler)
+    let cancelled = add("canceled")
+    add("last").move(to: .last)
+    cancelled.cancel()
+    add("first", at: .first)
+    // The two that wait, the one that runs, and the end.
+    #expect(segmentCount == 4)
+    taken.call()
+    #expect(log.all == ["first", "last"])
+  }
+
+  // Fails if the record that dropped handles share is left with the segment that was cut: the next
+  // handle would speak of another slot.
+  @Test("a handle finds its step when the last segment was cut before it was added")
+  func cutBefore() {
+    manager.pause()
+    let (a, b) = (add("a"), add("b"))
+    for _ in 1...3 { manager.add(logging("dropped")) }
+    a.move(to: .before(b))
+    b.move(to: .before(a))
+    manager.add(logging("dropped"))
+    add("c").move(to: .before(a))
+    manager.add(logging("dropped"))
+    a.move(to: .first)
+    let kept = manager.add(logging("canceled"))
+    kept.cancel()
+    #expect(manager.waitingCount == 8 && text(kept.state) == "cancelled")
+    let other = manager.add(logging("kept"))
+    other.move(to: .before(b))
+    manager.resumeAndWait()
+    #expect(log.all == ["a", "kept", "b", "c"] + Array(repeating: "dropped", count: 5))
+  }
+
   // Fails if anything of a step that was moved is left: its work, its record, or a segment.
   @Test("nothing is left of steps that were placed and moved", arguments: [true, false])
   func nothingLeft(isRun: Bool) {

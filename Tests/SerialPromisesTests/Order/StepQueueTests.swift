@@ -96,6 +96,22 @@ struct StepQueueTests {
     }
   }
 
+  // Fails if a segment that is the first once more begins with slots that were passed already.
+  @Test("a queue goes on where it was when a step that was put first is over")
+  func goesOn() {
+    var queue = filled(10)
+    for _ in 1...3 { queue.popFirst() }
+    var work: Work? = Work { _ in }
+    let record = queue.append(&work, StepRecord(lock), lock: lock)
+    guard let segment = record.segment else { return #expect(Bool(false)) }
+    _ = queue.move(11, in: segment, to: .first(isRunning: false))
+    #expect(queue.first == 11)
+    queue.popFirst()
+    #expect(queue.removeSpentSegment() != nil)
+    #expect(queue.first == 4)
+    while queue.removeSegment() != nil {}
+  }
+
   // Fails (by a stack overflow) as well, or if a step that is moved shares a segment.
   @Test("a million segments of one slot go one after another, on a small stack")
   func longQueueOfSingles() {
