@@ -10,8 +10,9 @@ import Dispatch
 /// await manager.idle()
 /// ```
 ///
-/// **Order.** Steps run in the order of adding, as each adding thread sees it. Steps may be added
-/// from any thread, while a step runs, and from inside a handler.
+/// **Order.** Steps run in the order of adding, as each adding thread sees it, but for those that are
+/// given another ``Place``. Steps may be added from any thread, while a step runs, and from inside a
+/// handler.
 ///
 /// **Never two.** A step's handler does not start before the step before it is over: its handler
 /// has returned *and* its `then` has been called, from whichever thread. A step that is a promise is

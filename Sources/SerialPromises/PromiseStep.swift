@@ -14,11 +14,12 @@ extension PromiseManager {
   ///   - promise: The promise. If its work has not begun, it begins when the turn comes.
   ///   - handler: What the step does, which begins the promise.
   ///   - name: What the step is called.
+  ///   - position: Where it goes in the queue.
   ///   - reportsRefusal: Whether a refusal is reported: the adder may not look at the handle.
   /// - Returns: The step's handle.
   func add(
     _ promise: AnyPromise, _ handler: @escaping Promisable.Handler, name: String?,
-    reportsRefusal: Bool = true
+    at position: Place = .last, reportsRefusal: Bool = true
   ) -> StepHandle {
     let place = StepPlace(order)
     hasReservations.store(true, ordering: .relaxed)
@@ -36,7 +37,7 @@ extension PromiseManager {
     ]
     var work: Work? = Work(call: handler)
     let admission = order.transition { order, _ in
-      let admission = order.add(&work, record, lock: self.order, owner: self)
+      let admission = order.add(&work, record, at: position, lock: self.order, owner: self)
       if case .entered(let record, let id, _) = admission { place.enter(record, id) }
       return admission
     }

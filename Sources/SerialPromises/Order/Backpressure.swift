@@ -1,19 +1,63 @@
+/// An adder that waits for room.
+final class ParkedAdder {
+  /// Nil once it has been called: when there is room, or with false when none is needed any more.
+  fileprivate(set) var admitted: (@Sendable (_ hasRoom: Bool) -> Void)?
+
+  fileprivate init(_ admitted: @escaping @Sendable (Bool) -> Void) {
+    self.admitted = admitted
+  }
+}
+
 /// Keeps count of the adders that wait for room.
 ///
-/// Their steps are in the queue already, behind all others; what is held back is only the news
-/// that there is room. So there is no second queue, and the order of adding is kept.
+/// Their steps are in the queue already; what is held back is only the news that there is room. That
+/// is told in the order of parking, wherever the steps have been moved meanwhile.
 struct Backpressure {
   /// How many steps may wait; nil means as many as there are.
   let capacity: Int?
 
   /// How many adders wait.
-  var parked = 0
+  private(set) var parked = 0
 
-  /// The first slot that may be parked.
+  /// Those who wait, in the order of coming, and some who have been told.
   ///
-  /// While any is parked, an admitted step waits before it, or it waits itself, so this slot's
-  /// segment is still in the queue; if all in it are cancelled, the cursor moves on to the next.
-  var cursor: (segment: Segment, id: Int)?
+  /// Not the records of their steps: the error of a step would be kept with its record.
+  private(set) var line = Fifo<ParkedAdder>()
+
+  init(capacity: Int?) {
+    self.capacity = capacity
+  }
+
+  fileprivate mutating func park(
+    _ record: StepRecord, _ admitted: @escaping @Sendable (Bool) -> Void
+  ) {
+    let adder = ParkedAdder(admitted)
+    record.adder = adder
+    line.append(adder)
+    parked += 1
+  }
+
+  /// The step with this record has left the queue.
+  ///
+  /// - Returns: What tells its adder, if that waits for room.
+  mutating func unpark(_ record: StepRecord?) -> (@Sendable (Bool) -> Void)? {
+    guard parked > 0, let admitted = record?.adder?.admitted.take() else { return nil }
+    parked -= 1
+    // Cut when they are the larger part, so that a line whose first one stays does not grow for ever.
+    if line.count > 2 * parked + 16 { line.removeAll { $0.admitted == nil } }
+    return admitted
+  }
+
+  /// - Returns: What tells the adder that came first.
+  fileprivate mutating func admitFirst() -> (@Sendable (Bool) -> Void)? {
+    guard parked > 0 else { return nil }
+    while let adder = line.popFirst() {
+      guard let admitted = adder.admitted.take() else { continue }
+      parked -= 1
+      return admitted
+    }
+    return nil
+  }
 }
 
 extension SerialOrder {
@@ -35,30 +79,24 @@ extension SerialOrder {
     let admission = enter(&work, record, lock: lock, owner: owner)
     if hasRoom {
       consequences.needed.call { admitted(true) }
-    } else if case .entered(_, let id, _) = admission, let segment = record.segment {
-      record.admitted = admitted
-      if backpressure.parked == 0 { backpressure.cursor = (segment, id) }
-      backpressure.parked += 1
+    } else if case .entered = admission {
+      backpressure.park(record, admitted)
     }
     return admission
   }
 
   /// A step that had room has left: the first one parked has room now.
   mutating func admitParked(_ consequences: inout Consequences?) {
-    guard var (segment, id) = backpressure.cursor else { return }
-    while id < queue.end {
-      if id - segment.base == Segment.capacity {
-        guard let next = segment.next else { return }
-        // Segments in between may have been taken out.
-        (segment, id) = (next, next.base)
-      }
-      let record = segment.slots[id - segment.base].record
-      id += 1
-      guard let admitted = record?.admitted.take() else { continue }
+    if let admitted = backpressure.admitFirst() { consequences.needed.call { admitted(true) } }
+  }
+
+  /// The step with this record is about to run.
+  mutating func leftQueue(_ record: StepRecord?, _ consequences: inout Consequences?) {
+    // One that was parked itself, and was moved, leaves no room behind.
+    if let admitted = backpressure.unpark(record) {
       consequences.needed.call { admitted(true) }
-      backpressure.parked -= 1
-      backpressure.cursor = backpressure.parked > 0 ? (segment, id) : nil
-      return
+    } else {
+      admitParked(&consequences)
     }
   }
 }

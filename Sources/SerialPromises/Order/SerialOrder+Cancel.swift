@@ -7,17 +7,17 @@ extension SerialOrder {
   ) -> Bool {
     // Without a segment it is over.
     guard let segment = record.segment else { return false }
-    switch segment.slots[id - segment.base].stage {
+    switch segment.slot(id).pointee.stage {
     case .waiting:
       let wasParked = cancelWaiting(id, in: segment, &consequences)
       // One that was parked itself leaves no room behind.
-      if !wasParked, backpressure.parked > 0 { admitParked(&consequences) }
+      if !wasParked { admitParked(&consequences) }
       settleAfterCancel(&consequences)
       return false
     case .running:
       requestCancel(&consequences)
       return true
-    case .succeeded, .failed, .cancelled:
+    case .succeeded, .failed, .cancelled, .moved:
       return false
     }
   }
@@ -65,27 +65,21 @@ extension SerialOrder {
   private mutating func cancelWaiting(
     _ id: Int, in segment: Segment, _ consequences: inout Consequences?
   ) -> Bool {
-    let slot = segment.slots + (id - segment.base)
+    let slot = segment.slot(id)
     slot.pointee.stage = .cancelled
     waitingCount -= 1
     fewerWait(&consequences)
     if let work = slot.pointee.work.take() { consequences.needed.release(work) }
     var wasParked = false
-    if let admitted = slot.pointee.record?.admitted.take() {
+    if let admitted = backpressure.unpark(slot.pointee.record) {
       wasParked = true
-      backpressure.parked -= 1
-      // It would hold its segment, and that the lock, when the manager has gone.
-      if backpressure.parked == 0 { backpressure.cursor = nil }
       consequences.needed.call { admitted(false) }
     }
     // Before those who ask for the outcome: they may look at what it was.
     if let cancel = slot.pointee.record?.whenCancelled.take() { consequences.needed.call(cancel) }
     if let feed, feed.isWatched { feed.append(.cancelled(segment.identity(of: id))) }
     close(id, in: segment, .cancelled, &consequences)
-    if let (spent, next) = queue.cancelled(in: segment) {
-      consequences.needed.release(spent)
-      if backpressure.cursor?.segment === spent { backpressure.cursor = (next, next.base) }
-    }
+    if let spent = queue.leave(segment) { consequences.needed.release(spent) }
     return wasParked
   }
 

@@ -106,6 +106,9 @@ struct SerialOrder {
   /// How many handlers the claim's holder may still run before it hands over; 0 when its time is over.
   var allowance = 0
 
+  /// The step that the claim's holder may run besides, if it is the next one.
+  private var onlyStep = noStep
+
   /// The first number that was given out since the queue was last idle.
   var idleMark = 1
 
@@ -150,9 +153,7 @@ struct SerialOrder {
 
   /// The name of a step whose segment is still in the queue.
   func name(of id: Int) -> String? {
-    guard let head = queue.head, id >= head.base, id < head.base + Segment.capacity else {
-      return nil
-    }
+    guard let head = queue.head, head.contains(id) else { return nil }
     return head.identity(of: id).name
   }
 
@@ -207,6 +208,7 @@ struct SerialOrder {
   mutating func beginTurn(allowance: Int) {
     turnThread = ThreadIdentity()
     self.allowance = allowance
+    onlyStep = SerialOrder.noStep
   }
 
   /// A number that no step has.
@@ -214,19 +216,25 @@ struct SerialOrder {
 
   /// Has the claim's holder run this step, and no other, if it is the next one.
   mutating func beginTurn(only id: Int) {
-    // It may have been canceled since the claim was taken: what is next then was added by others.
-    beginTurn(allowance: queue.isWaiting(id) ? 1 : 0)
+    beginTurn(allowance: 0)
+    onlyStep = id
   }
 
   mutating func next(_ consequences: inout Consequences?) -> Turn {
-    if let spent = skipCancelled() { return Turn(move: .again, spent: spent) }
-    guard !isPaused, !queue.isEmpty else {
+    guard waitingCount > 0, !isPaused else {
       phase = .resting
       if !waiters.isEmpty { wake(.atRest, &consequences) }
       if isIdle { becomeIdle(&consequences) }
       return Turn(move: .leave, spent: owner.take())
     }
-    guard allowance > 0 else { return Turn(move: .handOver) }
+    if let spent = queue.skipGone() { return Turn(move: .again, spent: spent) }
+    if allowance == 0 {
+      // It may have been canceled or moved since the claim was taken, or another one put before it:
+      // what is next then was added by others.
+      guard queue.first == onlyStep else { return Turn(move: .handOver) }
+      onlyStep = SerialOrder.noStep
+      allowance = 1
+    }
     if let throttle, let turn = holdBack(by: throttle, &consequences) { return turn }
     allowance -= 1
     phase = .handling
@@ -234,20 +242,10 @@ struct SerialOrder {
     let slot = queue.firstSlot
     slot.pointee.stage = .running
     let work = slot.pointee.work.take()
-    if backpressure.parked > 0 { admitParked(&consequences) }
+    if backpressure.parked > 0 { leftQueue(slot.pointee.record, &consequences) }
     fewerWait(&consequences)
     if let feed, feed.isWatched { feed.began(firstStep) }
     return Turn(move: .run, work: work, id: queue.first)
-  }
-
-  /// Pops what was cancelled while it waited, up to the end of a segment.
-  private mutating func skipCancelled() -> Segment? {
-    while !queue.isEmpty {
-      if let spent = queue.removeSpentSegment() { return spent }
-      guard queue.firstSlot.pointee.stage == .cancelled else { return nil }
-      queue.popFirst()
-    }
-    return nil
   }
 
   /// `then` was called for step `id`.

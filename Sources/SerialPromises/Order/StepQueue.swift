@@ -17,48 +17,70 @@ struct Slot {
   var record: StepRecord?
 
   enum Stage: UInt8 {
-    /// → running, cancelled
+    /// → running, cancelled, moved
     case waiting
     /// → succeeded, failed, cancelled
     case running
     case succeeded, failed, cancelled
+    /// The step waits elsewhere in the queue, in another slot.
+    case moved
 
     var isOver: Bool { self != .waiting && self != .running }
   }
 }
 
-/// A run of slots, allocated at once: a waiting step costs its slot and no object of its own.
+/// Slots of steps with successive numbers, allocated at once: a waiting step costs its slot and no
+/// object of its own.
 final class Segment: @unchecked Sendable {
   // Sendable because everything that changes is touched only under `lock`, and afterwards by
   // `deinit`, when there is no other reference to the segment.
+
+  /// How many slots a segment has, unless it was made for fewer.
   static let capacity = 64
 
   /// The number of the first slot's step.
   let base: Int
 
+  /// The number after that of the last slot.
+  ///
+  /// In the last segment of the queue, slots up to here may still be free.
+  fileprivate(set) var end: Int
+
+  /// No step before this number waits here.
+  fileprivate var start: Int
+
   /// What guards this segment; the manager's `deinit` undoes the cycle.
   let lock: Locked<SerialOrder>
 
   let slots: UnsafeMutablePointer<Slot>
+  private let capacity: Int
   fileprivate(set) var next: Segment?
 
   /// The segment before; the two retain each other until one of them is taken out.
   fileprivate var previous: Segment?
 
-  /// How many steps were cancelled while they waited.
-  fileprivate var cancelledCount = 0
+  /// In how many slots the step was cancelled while it waited, or moved.
+  ///
+  /// Those that ran are not counted, as long as the segment is the first one.
+  fileprivate var goneCount = 0
 
-  init(base: Int, lock: Locked<SerialOrder>) {
+  init(base: Int, capacity: Int = Segment.capacity, lock: Locked<SerialOrder>) {
     self.base = base
+    self.capacity = capacity
     self.lock = lock
-    slots = .allocate(capacity: Segment.capacity)
-    slots.initialize(repeating: Slot(), count: Segment.capacity)
+    end = base + capacity
+    start = base
+    slots = .allocate(capacity: capacity)
+    slots.initialize(repeating: Slot(), count: capacity)
   }
 
   deinit {
-    slots.deinitialize(count: Segment.capacity)
+    slots.deinitialize(count: capacity)
     slots.deallocate()
   }
+
+  /// Whether a step that has this number has had a slot here.
+  func contains(_ id: Int) -> Bool { id >= base && id < end }
 
   func slot(_ id: Int) -> UnsafeMutablePointer<Slot> { slots + (id - base) }
 
@@ -67,11 +89,15 @@ final class Segment: @unchecked Sendable {
   }
 }
 
-/// A first-in, first-out queue of slots in linked segments: no growth by copying, no object a
-/// step, and `append` and `popFirst` take constant time.
+/// A queue of slots in linked segments: no growth by copying, no object a step, and `append` and
+/// `popFirst` take constant time.
 ///
-/// A segment in which every step was cancelled is taken out at once, wherever it is, except for the
-/// last one. So a queue has no more segments than steps that wait, and two.
+/// Within a segment the numbers of the steps follow one another; from one segment to the next they
+/// need not, because a step that has been given another place has a segment of its own there. So a
+/// step's slot is found by its segment and its number, wherever it is.
+///
+/// A segment in which every step was cancelled or moved is taken out at once, wherever it is, except
+/// for the last one. So a queue has no more segments than steps that wait, and two.
 ///
 /// Dropping a long queue would recurse through the links; `removeSegment` it empty instead.
 struct StepQueue {
@@ -80,16 +106,21 @@ struct StepQueue {
 
   /// The number after the last that the tail has room for, and the end of its slots: to append
   /// without touching the segment's reference count.
+  ///
+  /// The number is `end` if there is no room, or the number of the next step would not be that of a
+  /// slot of the tail.
   private var tailEnd = 1
   private var tailSlotsEnd: UnsafeMutablePointer<Slot>?
 
-  /// The place of the first slot, likewise.
+  /// The place of the first slot, and the end of its segment, likewise.
   private var headBase = 1
   private var headSlots: UnsafeMutablePointer<Slot>?
+  private var headEnd = 1
 
-  /// The number of the first step in the queue and, if it is empty, of the next to be added.
+  /// The number of the first slot: of the step that runs, if one does.
   ///
-  /// Those that follow may have numbers in between left out: segments that were taken out.
+  /// If none runs, its step may have been cancelled or moved, or there may be no slot with the number
+  /// in the first segment.
   private(set) var first = 1
 
   /// The number of the next step to be added.
@@ -101,18 +132,13 @@ struct StepQueue {
   /// exists, it is that of the handle of the last step, which has no record in its slot then.
   private var spare: StepRecord?
 
-  /// No step before this number waits.
-  private var firstWaiting = 1
-
-  var isEmpty: Bool { first == end }
-
   /// The segment of the first slot; only for a queue that has had a step.
   var firstSegment: Segment {
     guard let head else { preconditionFailure("the queue has had no step yet") }
     return head
   }
 
-  /// The first slot; only for a queue that is not empty and has no spent segment.
+  /// The first slot; only for a queue in which a step runs, or `skipGone` has come to one that waits.
   var firstSlot: UnsafeMutablePointer<Slot> {
     guard let headSlots else { preconditionFailure("the queue has had no step yet") }
     return headSlots + (first - headBase)
@@ -196,67 +222,89 @@ struct StepQueue {
 
   @inline(never)
   private mutating func addSegment(_ lock: Locked<SerialOrder>) {
+    // Behind a short segment a short one: or where steps are added and moved to the end by turns, each
+    // would cost a whole segment.
+    let capacity = tail.map { min(Segment.capacity, 2 * ($0.end - $0.base)) } ?? Segment.capacity
+    let segment = Segment(base: end, capacity: capacity, lock: lock)
+    addSegment(segment)
+    tailEnd = segment.end
+    tailSlotsEnd = segment.slots + capacity
+  }
+
+  /// Adds a segment without room behind all others.
+  private mutating func addSegment(_ segment: Segment) {
     assignSpare()
-    let segment = Segment(base: end, lock: lock)
-    let full = tail
-    if let full { full.next = segment } else { setHead(segment) }
-    segment.previous = full
-    tail = segment
-    tailEnd = end + Segment.capacity
-    tailSlotsEnd = segment.slots + Segment.capacity
+    let last = tail
+    if let last, tailEnd != end { cut(last, at: end) }
+    link(segment, between: last, and: nil)
+    tailEnd = end
     spare?.segment = segment
     // Nothing of the user's is in it any more: it may be released under the lock.
-    if let full, full.cancelledCount == Segment.capacity { unlink(full) }
+    if let last, last.goneCount == last.end - last.base { unlink(last) }
+  }
+
+  private mutating func link(_ segment: Segment, between previous: Segment?, and next: Segment?) {
+    segment.previous = previous
+    segment.next = next
+    if let previous { previous.next = segment } else { setHead(segment) }
+    if let next { next.previous = segment } else { tail = segment }
   }
 
   private mutating func setHead(_ segment: Segment) {
     head = segment
     headBase = segment.base
     headSlots = segment.slots
+    headEnd = segment.end
+    first = segment.start
   }
 
-  /// Whether a step waits.
-  ///
-  /// Takes time in proportion to the segments before its own.
-  func isWaiting(_ id: Int) -> Bool {
-    var segment = head
-    while let current = segment, id >= current.base + Segment.capacity { segment = current.next }
-    guard let segment, id >= segment.base else { return false }
-    return segment.slot(id).pointee.stage == .waiting
+  /// Leaves the slots from this number on to others.
+  private mutating func cut(_ segment: Segment, at id: Int) {
+    segment.end = id
+    if segment === head { headEnd = id }
   }
 
   mutating func popFirst() {
     first += 1
   }
 
+  /// Comes to the first step that waits; only for a queue in which one does, and none runs.
+  ///
+  /// - Returns: A segment that was passed and taken out, to be released after the lock, before this is
+  ///   called again; nil when the first step waits.
+  @inline(__always)
+  mutating func skipGone() -> Segment? {
+    while true {
+      if let spent = removeSpentSegment() { return spent }
+      if firstSlot.pointee.stage == .waiting { return nil }
+      popFirst()
+    }
+  }
+
   /// Takes out the first segment if all its slots have been popped and another follows it.
   ///
   /// - Returns: The segment, to be released after the lock.
+  @inline(__always)
   mutating func removeSpentSegment() -> Segment? {
-    guard first - headBase == Segment.capacity, let head, head.next != nil else { return nil }
+    guard first == headEnd, let head, head.next != nil else { return nil }
     unlink(head)
     return head
   }
 
-  /// A step that waited was cancelled: takes its segment out if it was the last one there.
+  /// A step that waited was cancelled, or moved: takes its segment out if it was the last one there.
   ///
-  /// - Returns: The segment, to be released after the lock, and the next one.
-  mutating func cancelled(in segment: Segment) -> (segment: Segment, next: Segment)? {
-    segment.cancelledCount += 1
-    guard segment.cancelledCount == Segment.capacity, let next = segment.next else { return nil }
+  /// - Returns: The segment, to be released after the lock.
+  mutating func leave(_ segment: Segment) -> Segment? {
+    segment.goneCount += 1
+    guard segment.goneCount == segment.end - segment.base, segment.next != nil else { return nil }
     unlink(segment)
-    return (segment, next)
+    return segment
   }
 
   /// Takes out a segment that is not the last one.
   private mutating func unlink(_ segment: Segment) {
     guard let next = segment.next else { return }
-    if let previous = segment.previous {
-      previous.next = next
-    } else {
-      setHead(next)
-      first = next.base
-    }
+    if let previous = segment.previous { previous.next = next } else { setHead(next) }
     next.previous = segment.previous
     // Or a reference to an old segment would keep all later ones alive.
     segment.next = nil
@@ -283,14 +331,115 @@ struct StepQueue {
   mutating func nextToSweep() -> (Segment, Range<Int>)? {
     var segment = head
     while let current = segment {
-      let start = max(first, firstWaiting, current.base)
-      let limit = min(end, current.base + Segment.capacity)
+      let start = firstNumber(in: current)
+      let limit = min(end, current.end)
       if start < limit {
-        firstWaiting = limit
+        current.start = limit
         return (current, start..<limit)
       }
       segment = current.next
     }
     return nil
+  }
+
+  /// The number before which no step in a segment waits or runs.
+  private func firstNumber(in segment: Segment) -> Int {
+    segment === head ? max(first, segment.start) : segment.start
+  }
+}
+
+// MARK: Moving
+
+extension StepQueue {
+  /// Where a step that waits is moved; there has to be another one that waits.
+  enum Destination {
+    /// Before all that wait.
+    case first(isRunning: Bool)
+    /// Behind all that wait.
+    case last
+    /// Before another step that waits, in its segment.
+    case before(Int, Segment)
+  }
+
+  /// Moves a step that waits: to a segment of its own, with the same number.
+  ///
+  /// - Returns: How many slots were visited, for tests: a few segments' at most.
+  mutating func move(_ id: Int, in segment: Segment, to destination: Destination) -> Int {
+    // The handles find their steps by the records in the slots.
+    assignSpare()
+    let record = record(of: id, in: segment)
+    let single = Segment(base: id, capacity: 1, lock: segment.lock)
+    swap(&single.slots.pointee, &segment.slot(id).pointee)
+    segment.slot(id).pointee.stage = .moved
+    record.segment = single
+    // Nothing of the user's is in a segment that is taken out: it may be released under the lock.
+    _ = leave(segment)
+    switch destination {
+    case .last:
+      addSegment(single)
+      return 1
+    case .before(let other, let segment):
+      return insert(single, before: other, in: segment) + 1
+    case .first(isRunning: false):
+      // Passed here, they are not when the next step begins.
+      while skipGone() != nil {}
+      guard let head else { preconditionFailure("another step waits") }
+      return insert(single, before: first, in: head) + 1
+    case .first(isRunning: true):
+      guard let head else { preconditionFailure("a step runs") }
+      let visited = first + 1 < min(end, headEnd) ? split(head, at: first + 1) : 0
+      link(single, between: head, and: head.next)
+      return visited + 1
+    }
+  }
+
+  /// - Returns: How many slots were visited.
+  private mutating func insert(_ single: Segment, before id: Int, in segment: Segment) -> Int {
+    let before = firstNumber(in: segment)..<id
+    let isFirst = before.allSatisfy { segment.slot($0).pointee.stage.isOver }
+    guard isFirst else {
+      let visited = split(segment, at: id)
+      link(single, between: segment, and: segment.next)
+      return visited + before.count
+    }
+    let rest = id..<min(end, segment.end)
+    if segment === head {
+      // What ran in it is behind another segment from now on, and counts like what was cancelled.
+      segment.goneCount =
+        id - segment.base + rest.count { segment.slot($0).pointee.stage != .waiting }
+    }
+    segment.start = id
+    link(single, between: segment.previous, and: segment)
+    return before.count + rest.count
+  }
+
+  /// Cuts a segment in two, before a step with one that waits or runs in front.
+  ///
+  /// - Returns: How many slots were visited.
+  private mutating func split(_ segment: Segment, at id: Int) -> Int {
+    let ids = id..<min(end, segment.end)
+    let waitingCount = ids.count { segment.slot($0).pointee.stage == .waiting }
+    segment.goneCount -= ids.count - waitingCount
+    let isLast = segment.next == nil
+    // Only the last segment may be one in which none waits.
+    guard waitingCount > 0 || isLast else {
+      cut(segment, at: id)
+      return ids.count
+    }
+    let rest = Segment(base: id, capacity: segment.end - id, lock: segment.lock)
+    rest.goneCount = ids.count - waitingCount
+    for id in ids {
+      swap(&segment.slot(id).pointee, &rest.slot(id).pointee)
+      let slot = rest.slot(id)
+      if slot.pointee.stage == .waiting { slot.pointee.record?.segment = rest }
+    }
+    cut(segment, at: id)
+    link(rest, between: segment, and: segment.next)
+    if isLast {
+      // It has the room of the one that was cut.
+      tailSlotsEnd = rest.slots + (rest.end - id)
+      spare?.segment = rest
+    }
+    return 2 * ids.count
   }
 }

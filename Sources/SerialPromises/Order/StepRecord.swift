@@ -27,8 +27,13 @@ final class StepRecord: @unchecked Sendable {
   /// Called when the step is canceled while it waits.
   var whenCancelled: (@Sendable () -> Void)?
 
+  /// The adder, if it had to wait for room.
+  var adder: ParkedAdder?
+
   /// Tells an adder that waits for room: true when there is some, false when it is not needed.
-  var admitted: (@Sendable (_ hasRoom: Bool) -> Void)?
+  ///
+  /// Nil if none waits, or it has been told.
+  var admitted: (@Sendable (_ hasRoom: Bool) -> Void)? { adder?.admitted }
 
   init(_ lock: Locked<SerialOrder>, name: String? = nil) {
     self.lock = lock
@@ -60,7 +65,7 @@ final class StepRecord: @unchecked Sendable {
     case .waiting: return .waiting
     case .running: return .running
     // Any other end closes the record.
-    case .succeeded, .failed, .cancelled, nil: return .over(.succeeded)
+    case .succeeded, .failed, .cancelled, .moved, nil: return .over(.succeeded)
     }
   }
 }

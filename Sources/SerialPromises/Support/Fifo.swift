@@ -25,6 +25,12 @@ struct Fifo<Element> {
     }
     return element
   }
+
+  /// Takes time in proportion to the number of elements.
+  mutating func removeAll(where isRemoved: (Element) -> Bool) {
+    elements = elements[head...].filter { $0.map { !isRemoved($0) } ?? false }
+    head = 0
+  }
 }
 
 extension Fifo: Sendable where Element: Sendable {}

@@ -20,6 +20,40 @@ struct ManagerExamples: StandIns {
     #expect(text(page.state) == "text of page")
   }
 
+  // Fails if a step that is given a place goes elsewhere.
+  @Test("a step's place in the queue")
+  func places() async throws {
+    let manager = PromiseManager()
+    do {
+      manager.pause()
+      manager.add("upload") { then in upload(file) { error in then(error) } }
+      manager.add("login", at: .first) { then in download { then() } }
+      manager.resume()
+      await manager.idle()
+      #expect(log.removeAll() == ["download", "upload photo"])
+    }
+    do {
+      manager.pause()
+      let photo = manager.add("photo") { then in upload(file) { error in then(error) } }
+      manager.add("login", at: .before(photo)) { then in download { then() } }
+      photo.move(to: .first)  // now it runs before the login
+      manager.add(at: .first) { then in download { then() } }
+      manager.resume()
+      await manager.idle()
+      #expect(log.removeAll() == ["download", "upload photo", "download"])
+    }
+    manager.pause()
+    manager.add { then in download { then() } }
+    let urgent = Step("urgent") { then in self.upload(file) { error in then(error) } }
+    manager.add(urgent, at: .first)
+    let page = Promise { try await load(url) }
+    manager.add(page, at: .first)  // begins before all that wait
+    manager.resume()
+    #expect(try await page.value == "text of page")
+    await manager.idle()
+    #expect(log.all == ["upload photo", "download"])
+  }
+
   // Fails if what the initialiser is given has no effect.
   @Test("a manager's settings")
   func settings() async {

@@ -38,7 +38,20 @@ struct OrderUnderTest {
     var consequences: Consequences?
     let result = perform(event, &consequences)
     consequences?.perform()
+    lookWhereStepsAre()
     return result
+  }
+
+  /// Steps without a record are found by the segment, which a move may have cut in two.
+  private mutating func lookWhereStepsAre() {
+    var segment = order.queue.head
+    while let current = segment {
+      for id in current.base..<min(current.end, order.queue.end)
+      where current.slot(id).pointee.stage != .moved {
+        segments[id - 1] = current
+      }
+      segment = current.next
+    }
   }
 
   func observation(_ result: String) -> Observation {
@@ -64,6 +77,12 @@ struct OrderUnderTest {
       record.whenCancelled = { [told] in told.withLock { $0.append("promise \(id) cancelled") } }
       var work: Work? = Work { _ in }
       return entered(order.add(&work, record, lock: lock, owner: nil))
+    case .addAt(let place):
+      var work: Work? = Work { _ in }
+      return entered(
+        order.add(&work, StepRecord(lock), at: self.place(place), lock: lock, owner: nil))
+    case .move(let id, let place):
+      return "moved \(order.move(id, record(id), to: self.place(place)) != nil)"
     case .addWhenRoom:
       let admission = order.addWhenRoom(
         { _ in }, StepRecord(lock), lock: lock, owner: nil,
@@ -131,10 +150,27 @@ struct OrderUnderTest {
   }
 
   private mutating func cancel(_ id: Int, _ news: inout Consequences?) -> Bool {
-    let (record, segment) = (records[id - 1], segments[id - 1])
-    if let record { return order.cancel(id, record, &news) }
-    guard !segment.slot(id).pointee.stage.isOver else { return false }
-    return order.cancel(id, order.queue.record(of: id, in: segment), &news)
+    order.cancel(id, record(id), &news)
+  }
+
+  private mutating func place(_ place: OrderEvent.Place) -> PromiseManager.Place {
+    switch place {
+    case .first: .first
+    case .last: .last
+    case .before(let id): .before(StepHandle(record(id), id: id))
+    }
+  }
+
+  /// The record, as if the handle had been kept.
+  private mutating func record(_ id: Int) -> StepRecord {
+    if let record = records[id - 1] { return record }
+    let segment = segments[id - 1]
+    guard segment.slot(id).pointee.stage.isOver else {
+      return order.queue.record(of: id, in: segment)
+    }
+    let closed = StepRecord(lock)
+    closed.close(.succeeded)
+    return closed
   }
 
   private mutating func entered(_ admission: SerialOrder.Admission) -> String {

@@ -32,6 +32,14 @@ extension ReferenceModel {
       let result = add(parks: false)
       if result.hasPrefix("entered") { steps[steps.count - 1].isPromise = true }
       return result
+    case .addAt(let place):
+      let result = add(parks: false)
+      if result.hasPrefix("entered") { put(steps.count, place) }
+      return result
+    case .move(let id, let place):
+      guard stage(id) == .waiting else { return "moved false" }
+      put(id, place)
+      return "moved true"
     case .cancelledElsewhere(let id):
       guard isUndecided(id) else { return then(id, .cancellation) }
       askToStop()
@@ -99,9 +107,22 @@ extension ReferenceModel {
     if !hasRoom && !parks { return "full" }
     if isIdle { idleMark = steps.count }
     steps.append(Step(isParked: !hasRoom))
+    line.append(steps.count)
     if hasRoom && parks { told.append("admitted true") }
     publish("added \(steps.count)")
     return "entered \(steps.count) claims \(claim())"
+  }
+
+  private mutating func put(_ id: Int, _ place: OrderEvent.Place) {
+    if place == .before(id) { return }
+    line.removeAll { $0 == id }
+    switch place {
+    case .last: line.append(id)
+    case .before(let other) where stage(other) == .waiting:
+      line.insert(id, at: line.firstIndex(of: other) ?? line.endIndex)
+    case .first, .before:
+      line.insert(id, at: line.firstIndex { stage($0) == .waiting } ?? line.endIndex)
+    }
   }
 
   private mutating func claim() -> Bool {
@@ -164,6 +185,11 @@ extension ReferenceModel {
     phase = .handling
     steps[id - 1].stage = .running
     running = id
+    // It has left the queue, although it was moved before others that had room.
+    if steps[id - 1].isParked {
+      steps[id - 1].isParked = false
+      told.append("admitted true")
+    }
     publish("started \(id)")
     return "run \(id)"
   }

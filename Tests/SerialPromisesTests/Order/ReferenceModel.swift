@@ -4,7 +4,10 @@
 enum OrderEvent: Hashable {
   enum Ending { case success, failure, cancellation }
 
+  enum Place: Hashable { case first, last, before(Int) }
+
   case add, addWhenRoom, addPromise
+  case addAt(Place), move(Int, Place)
   case next(allowance: Int)
   case then(Int, Ending), cancelledElsewhere(Int)
   case goOn(Int)
@@ -55,6 +58,8 @@ struct ReferenceModel {
   let rate: Rate?
 
   var steps: [Step] = []
+  /// All steps, in the order in which they are to run.
+  var line: [Int] = []
   var phase = SerialOrder.Phase.resting
   var running: Int?
   var isPaused = false
@@ -94,7 +99,8 @@ struct ReferenceModel {
     self.rate = rate
   }
 
-  var waiting: [Int] { ids { $0.stage == .waiting } }
+  /// The steps that wait, in the order in which they are to run.
+  var waiting: [Int] { line.filter { stage($0) == .waiting } }
   var parked: [Int] { ids { $0.stage == .waiting && $0.isParked } }
   var isIdle: Bool { running == nil && waiting.isEmpty }
 
@@ -129,7 +135,9 @@ struct ReferenceModel {
 
   /// What makes a difference to what can happen from here on.
   struct Key: Hashable {
-    var line: [UInt8]
+    var steps: [UInt8]
+    /// The order of those that wait, counted from the first that is not over.
+    var line: [Int]
     var phase: SerialOrder.Phase
     var flags: [Bool]
     var resumptions: Int
@@ -141,11 +149,13 @@ struct ReferenceModel {
   }
 
   var key: Key {
-    let line = steps[looked...].map { step -> UInt8 in
-      step.stage.rawValue + (step.isParked ? 8 : 0) + (step.isPromise ? 16 : 0)
+    let states = steps[looked...].map { step -> UInt8 in
+      // Either has run, and is of no further consequence.
+      let stage = step.stage == .failed ? .succeeded : step.stage
+      return stage.rawValue + (step.isParked ? 8 : 0) + (step.isPromise ? 16 : 0)
     }
     return Key(
-      line: line, phase: phase,
+      steps: states, line: waiting.map { $0 - looked }, phase: phase,
       flags: [
         isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isTimedOut, isCallingOff,
         cancelHandlers > 0, hasWaited,
@@ -157,7 +167,7 @@ struct ReferenceModel {
   }
 
   func isUnchanged(since before: Self) -> Bool {
-    key == before.key && steps == before.steps && looked == before.looked
+    key == before.key && steps == before.steps && line == before.line && looked == before.looked
       && idleMark == before.idleMark && cancelHandlers == before.cancelHandlers
       && waiters == before.waiters && now == before.now
   }

@@ -19,6 +19,10 @@ struct SerialOrderTests {
       "\(policy), capacity \(capacity.map(String.init) ?? "none"), watched \(isWatched), \(rate.map { "\($0)" } ?? "no rate")"
     }
 
+    /// Whether every state is also left by giving steps other places, of which there are many: a storm
+    /// does that in every setting.
+    var hasPlaces: Bool { isLong || capacity == 1 || capacity == nil && !isWatched }
+
     /// All there are, or enough for every value of each to be there.
     static let all: [Setting] =
       if isLong {
@@ -122,7 +126,7 @@ private struct Search {
     var history: [OrderEvent] = []
     for _ in 0..<count {
       // Nothing is added once it is closed.
-      let possible = events(in: model).filter { $0 != .close }
+      let possible = (events(in: model) + placings(in: model)).filter { $0 != .close }
       guard let event = choose(from: possible, model, &random) else { return }
       let expected = model.apply(event)
       pairs += 1
@@ -152,7 +156,8 @@ private struct Search {
     var further: [Place] = []
     var order = replay(place.history)
     defer { order.dissolve() }
-    for event in events(in: place.model) {
+    let placings = setting.hasPlaces ? placings(in: place.model) : []
+    for event in events(in: place.model) + placings {
       var model = place.model
       let expected = model.apply(event)
       pairs += 1
@@ -232,6 +237,18 @@ private struct Search {
       events += [.then(id, .success), .then(id, .failure), .then(id, .cancellation)]
       if model.resumptions < 2 { events.append(.goOn(id)) }
       events += [.progress(id, 0.5), .progress(id, 0.25), .progress(id, 2)]
+    }
+    return events
+  }
+
+  private func placings(in model: ReferenceModel) -> [OrderEvent] {
+    let places = [.first, .last] + model.waiting.map(OrderEvent.Place.before)
+    var events = places.map(OrderEvent.addAt)
+    for id in model.waiting { events += places.map { .move(id, $0) } }
+    // What waits no more does not move, and before it is first.
+    for id in [model.running, model.ids { $0.stage.isOver }.last].compactMap({ $0 }) {
+      events += [.addAt(.before(id)), .move(id, .first)]
+      if let last = model.waiting.last { events.append(.move(last, .before(id))) }
     }
     return events
   }

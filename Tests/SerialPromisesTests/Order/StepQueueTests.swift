@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialPromises
@@ -23,12 +24,13 @@ struct StepQueueTests {
     "steps keep their numbers and slots across the borders of segments",
     arguments: [1, 63, 64, 65, 127, 128, 129, 200])
   func borders(_ count: Int) {
-    var queue = StepQueue()
+    var (queue, swept) = (StepQueue(), StepQueue())
     for id in 1...count {
       append("\(id)", to: &queue)
+      append("\(id)", to: &swept)
     }
     var seen: [Int] = []
-    while let (segment, ids) = queue.nextToSweep() {
+    while let (segment, ids) = swept.nextToSweep() {
       seen += ids
       for id in ids { #expect(segment.identity(of: id).name == "\(id)") }
     }
@@ -93,4 +95,42 @@ struct StepQueueTests {
       #expect(queue.head == nil)
     }
   }
+
+  // Fails if a segment that is the first once more begins with slots that were passed already.
+  @Test("a queue goes on where it was when a step that was put first is over")
+  func goesOn() {
+    var queue = filled(10)
+    for _ in 1...3 { queue.popFirst() }
+    var work: Work? = Work { _ in }
+    let record = queue.append(&work, StepRecord(lock), lock: lock)
+    guard let segment = record.segment else { return #expect(Bool(false)) }
+    _ = queue.move(11, in: segment, to: .first(isRunning: false))
+    #expect(queue.first == 11)
+    queue.popFirst()
+    #expect(queue.removeSpentSegment() != nil)
+    #expect(queue.first == 4)
+    while queue.removeSegment() != nil {}
+  }
+
+  // Fails (by a stack overflow) as well, or if a step that is moved shares a segment.
+  @Test("a million segments of one slot go one after another, on a small stack")
+  func longQueueOfSingles() {
+    onThread(stackSize: 512 * 1024) { [lock] in
+      var queue = StepQueue()
+      for id in 1...1_000_000 / ease {
+        var work: Work? = Work { _ in }
+        let record = queue.append(&work, StepRecord(lock), lock: lock)
+        guard id > 1, let segment = record.segment else { continue }
+        _ = queue.move(id, in: segment, to: .first(isRunning: false))
+      }
+      var count = 0
+      while queue.removeSegment() != nil { count += 1 }
+      #expect(count >= 1_000_000 / ease)
+    }
+  }
+}
+
+extension StepQueue {
+  /// Whether no slot is left, if no step was moved.
+  fileprivate var isEmpty: Bool { head?.next == nil && first == end }
 }

@@ -1,0 +1,131 @@
+extension PromiseManager {
+  /// Where a step goes in the queue.
+  ///
+  /// ```swift
+  /// let photo = manager.add("photo") { then in upload(file) { error in then(error) } }
+  /// manager.add("login", at: .before(photo)) { then in download { then() } }
+  /// photo.move(to: .first)  // now it runs before the login
+  /// ```
+  public enum Place: Sendable {
+    /// Before all that wait: next, when the running step is over.
+    ///
+    /// Of several steps that are put there, the latest runs first.
+    case first
+
+    /// Behind all that wait.
+    case last
+
+    /// Directly before another step.
+    ///
+    /// If that does not wait in this manager, because it runs, is over, was refused or belongs to
+    /// another one, this is the same as ``first``.
+    case before(StepHandle)
+  }
+
+  /// Adds a step made of a closure, with a name.
+  ///
+  /// Takes constant time at every place, beside the time of the steps that run on this thread because
+  /// of it. The step's number is that of adding, wherever it goes.
+  ///
+  /// ```swift
+  /// manager.add("upload") { then in upload(file) { error in then(error) } }
+  /// manager.add("login", at: .first) { then in download { then() } }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - name: What the step is called in events, errors and diagnostics.
+  ///   - place: Where it goes in the queue.
+  ///   - handler: The work; it has to call `then`.
+  /// - Returns: The step's handle.
+  @discardableResult
+  public func add(
+    _ name: String?, at place: Place = .last, _ handler: @escaping Promisable.Handler
+  ) -> StepHandle {
+    add(handler, name: name, at: place)
+  }
+
+  /// Adds a step made of a closure at a place.
+  ///
+  /// ```swift
+  /// manager.add(at: .first) { then in download { then() } }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - place: Where it goes in the queue.
+  ///   - handler: The work; it has to call `then`.
+  /// - Returns: The step's handle.
+  @discardableResult
+  public func add(at place: Place, _ handler: @escaping Promisable.Handler) -> StepHandle {
+    add(handler, name: nil, at: place)
+  }
+
+  /// Adds a named step at a place.
+  ///
+  /// ```swift
+  /// let urgent = Step("urgent") { then in self.upload(file) { error in then(error) } }
+  /// manager.add(urgent, at: .first)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - step: The step.
+  ///   - place: Where it goes in the queue.
+  /// - Returns: The step's handle.
+  @discardableResult
+  public func add(_ step: Step, at place: Place) -> StepHandle {
+    if let promise = step.promise {
+      return add(promise, step.handler, name: step.name, at: place)
+    }
+    return add(step.handler, name: step.name, at: place)
+  }
+
+  /// Adds a step of any type, a promise for instance, at a place.
+  ///
+  /// ```swift
+  /// let page = Promise { try await load(url) }
+  /// manager.add(page, at: .first)  // begins before all that wait
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - step: The step. Its `handler` is read now.
+  ///   - place: Where it goes in the queue.
+  /// - Returns: The step's handle.
+  @discardableResult
+  public func add(_ step: some Promisable, at place: Place) -> StepHandle {
+    if let step = step as? Step { return add(step, at: place) }
+    if let promise = step.promise { return add(promise, step.handler, name: nil, at: place) }
+    return add(step.handler, name: nil, at: place)
+  }
+
+  private func add(
+    _ handler: @escaping Promisable.Handler, name: String?, at place: Place
+  ) -> StepHandle {
+    let record = StepRecord(order, name: name)
+    var work: Work? = Work(call: handler)
+    let admission = order.transition { order, _ in
+      order.add(&work, record, at: place, lock: self.order, owner: self)
+    }
+    return accept(admission, name: name)
+  }
+}
+
+extension StepHandle {
+  /// Moves the step to another place in the queue, if it waits.
+  ///
+  /// Takes constant time. The step keeps its number, and all others their order; no event is made of
+  /// it. To move a step before itself changes nothing. A step for which its adder waits in
+  /// ``PromiseManager/addWhenRoom(_:_:)`` can be moved as well; the adders are told that there is room
+  /// in the order of coming, or when their steps begin.
+  ///
+  /// ```swift
+  /// let photo = manager.add("photo") { then in upload(file) { error in then(error) } }
+  /// manager.add("login", at: .before(photo)) { then in download { then() } }
+  /// photo.move(to: .first)  // now it runs before the login
+  /// ```
+  ///
+  /// - Parameter place: Where it goes.
+  /// - Returns: Whether the step still waited; if not, nothing has changed.
+  @discardableResult
+  public func move(to place: PromiseManager.Place) -> Bool {
+    record.lock.transition { order, _ in order.move(id, record, to: place) != nil }
+  }
+}

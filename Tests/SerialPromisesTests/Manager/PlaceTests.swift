@@ -1,0 +1,600 @@
+import TestSupport
+import Testing
+
+@testable import SerialPromises
+
+/// The place of a step in the queue: where it is added, and where it is moved.
+struct PlaceTests {
+  private let manager = PromiseManager(diagnostics: .silent)
+  private let log = Log<String>()
+
+  private func logging(_ name: String) -> Promisable.Handler {
+    { [log] then in
+      log.append(name)
+      then()
+    }
+  }
+
+  @discardableResult
+  private func add(_ name: String, at place: PromiseManager.Place = .last) -> StepHandle {
+    manager.add(name, at: place, logging(name))
+  }
+
+  // MARK: Adding
+
+  // Fails if a place is taken for another, or the rest does not keep its order.
+  @Test("steps are added first, last and before others; the rest keeps its order")
+  func adding() {
+    manager.pause()
+    let (a, b) = (add("a"), add("b"))
+    add("c", at: .before(b))
+    add("d", at: .first)
+    add("e", at: .last)
+    add("f", at: .before(a))
+    manager.add(at: .before(b), logging("g"))
+    manager.add(Step("h", logging("h")), at: .first)
+    #expect(manager.waitingCount == 8)
+    manager.resumeAndWait()
+    #expect(log.all == ["h", "d", "f", "a", "c", "g", "b", "e"])
+    #expect(manager.waitingCount == 0 && manager.progress == 1)
+  }
+
+  // Fails if those that are put first are put behind one another.
+  @Test("of steps that are added first, the latest runs first")
+  func stack() {
+    manager.pause()
+    add("last")
+    for number in 1...200 { add("\(number)", at: .first) }
+    manager.resumeAndWait()
+    #expect(log.all == (1...200).reversed().map(String.init) + ["last"])
+  }
+
+  // Fails if a step that is put first begins beside the running one, or before it in the queue.
+  @Test("a step that is added first waits for the one that runs")
+  func firstBesideRunning() {
+    let taken = Taken()
+    let running = manager.add(taken.handler)
+    add("a")
+    let first = add("b", at: .first)
+    let before = add("c", at: .before(running))
+    #expect([running, first, before].map { text($0.state) } == ["running", "waiting", "waiting"])
+    taken.call()
+    #expect(log.all == ["c", "b", "a"])
+  }
+
+  // Fails if a step that a handler adds first runs inside the handler, or behind the others.
+  @Test("a step that a handler adds first runs next")
+  func fromHandler() {
+    manager.pause()
+    manager.add { [manager, log] then in
+      let inner = logging("inner")
+      manager.add(at: .first, inner)
+      then()
+      log.append("outer")
+    }
+    add("a")
+    manager.resumeAndWait()
+    #expect(log.all == ["outer", "inner", "a"])
+  }
+
+  // Fails if a step in an empty manager is lost because it has no neighbor.
+  @Test("a step that is added first to a manager with nothing to do runs at once")
+  func alone() {
+    onThread {
+      add("a", at: .first)
+      add("b", at: .before(add("c", at: .first)))
+    }
+    #expect(log.all == ["a", "c", "b"])
+  }
+
+  // Fails if a place costs a step its number, its name, its events or their order.
+  @Test("numbers and events are those of adding, wherever a step goes")
+  func numbers() async {
+    let events = manager.events()
+    manager.pause()
+    let a = add("a")
+    let b = add("b", at: .first)
+    let c = add("c", at: .before(a))
+    #expect([a, b, c].map(\.id) == [1, 2, 3])
+    a.move(to: .first)
+    #expect([a, b, c].map(\.id) == [1, 2, 3])
+    #expect([a, b, c].map(\.name) == ["a", "b", "c"])
+    manager.resume()
+    var told: [String] = []
+    for await event in events {
+      switch event {
+      case .added(let step): told.append("added \(step.id)")
+      case .started(let step): told.append("started \(step.name ?? "")")
+      default: break
+      }
+      if case .idle = event { break }
+    }
+    #expect(
+      told == ["added 1", "added 2", "added 3"] + ["started a", "started b", "started c"])
+  }
+
+  // Fails if a place is a way around the capacity, or into a closed manager.
+  @Test("a full or closed manager refuses a step at every place")
+  func refused() {
+    let manager = PromiseManager(capacity: 1, diagnostics: .silent)
+    manager.pause()
+    let a = manager.add("a", logging("a"))
+    let full = manager.add("b", at: .first, logging("b"))
+    #expect(text(full.state) == "failed \(PromiseError.full(capacity: 1))")
+    manager.close()
+    let closed = manager.add("c", at: .before(a), logging("c"))
+    #expect(text(closed.state) == "failed \(PromiseError.closed)")
+    #expect((full.id, closed.id, closed.name) == (0, 0, "c"))
+    #expect(!full.move(to: .first) && !closed.move(to: .last))
+    #expect(a.move(to: .before(full)))
+    manager.resumeAndWait()
+    #expect(log.all == ["a"])
+  }
+
+  // Fails if a promise that is added first is not reserved, or begins elsewhere than in its turn.
+  @Test("a promise that is added first begins before the others that wait")
+  func promise() async throws {
+    manager.pause()
+    add("a")
+    let promise = Promise<Int> { [log] in
+      log.append("promise")
+      return 1
+    }
+    manager.add(promise, at: .first)
+    promise.start()
+    #expect(log.all.isEmpty)
+    manager.resume()
+    #expect(try await promise.value == 1)
+    await manager.idle()
+    #expect(log.all == ["promise", "a"])
+  }
+
+  // MARK: Moving
+
+  // Fails if a step is moved to another place than said, or what is not moved is.
+  @Test("steps that wait are moved first, last and before others")
+  func moving() {
+    manager.pause()
+    let steps = ["a", "b", "c", "d", "e"].map { add($0) }
+    #expect(steps[3].move(to: .first))
+    #expect(steps[0].move(to: .last))
+    #expect(steps[4].move(to: .before(steps[1])))
+    #expect(steps[2].move(to: .before(steps[2])), "before itself is where it is")
+    #expect(manager.waitingCount == 5)
+    manager.resumeAndWait()
+    #expect(log.all == ["d", "e", "b", "c", "a"])
+  }
+
+  // Fails if a step that runs or is over is put into the queue again.
+  @Test("a step that runs or is over is not moved")
+  func notWaiting() {
+    let taken = Taken()
+    let running = manager.add(taken.handler)
+    let cancelled = add("a")
+    add("b")
+    cancelled.cancel()
+    #expect(!running.move(to: .last))
+    #expect(!cancelled.move(to: .first))
+    taken.call()
+    #expect(!running.move(to: .first))
+    #expect(log.all == ["b"])
+    #expect([running, cancelled].map { text($0.state) } == ["succeeded", "cancelled"])
+  }
+
+  // Fails if a neighbor that waits no more is a place elsewhere than first.
+  @Test("before a step that does not wait in this manager is first")
+  func withoutNeighbor() {
+    let other = PromiseManager()
+    other.pause()
+    let foreign = other.add("foreign", logging("foreign"))
+    let over = add("over")
+    manager.pause()
+    let cancelled = add("x")
+    cancelled.cancel()
+    add("a")
+    add("b", at: .before(over))
+    add("c", at: .before(cancelled))
+    add("d", at: .before(foreign))
+    #expect(add("e").move(to: .before(over)))
+    manager.resumeAndWait()
+    #expect(log.all == ["over", "e", "d", "c", "b", "a"])
+    #expect(text(foreign.state) == "waiting")
+  }
+
+  // Fails if a moved step is canceled in the slot that it has left, or is not found there.
+  @Test("a step that was moved is canceled like any other")
+  func cancelled() {
+    manager.pause()
+    let steps = ["a", "b", "c", "d"].map { add($0) }
+    let places: [PromiseManager.Place] = [.first, .before(steps[1]), .last]
+    for (step, place) in zip([steps[3], steps[2], steps[0]], places) {
+      step.move(to: place)
+      step.cancel()
+      #expect(text(step.state) == "cancelled")
+    }
+    #expect(manager.waitingCount == 1)
+    manager.resumeAndWait()
+    #expect(log.all == ["b"])
+    steps[1].move(to: .first)
+    manager.pause()
+    add("e").move(to: .first)
+    add("f", at: .first)
+    manager.cancelAll()
+    #expect(manager.waitingCount == 0 && manager.order.withLock { $0.isIdle })
+    manager.resumeAndWait()
+    #expect(log.all == ["b"])
+  }
+
+  // Fails if a promise's place in its manager is that of the slot it has left.
+  @Test("a promise that waits keeps its turn when it is moved, and is canceled there")
+  func movedPromise() async {
+    manager.pause()
+    let promises = (0...2).map { number in
+      Promise<Int> { [log] in
+        log.append("promise \(number)")
+        return number
+      }
+    }
+    let handles = promises.map { manager.add($0) }
+    add("a").move(to: .before(handles[1]))
+    handles[2].move(to: .first)
+    handles[0].move(to: .last)
+    for promise in promises { promise.start() }
+    promises[0].cancel()
+    #expect(log.all.isEmpty && text(handles[0].state) == "cancelled")
+    manager.resume()
+    await manager.idle()
+    #expect(log.all == ["promise 2", "a", "promise 1"])
+  }
+
+  // Fails if a turn for a step that a task adds runs another one that was put before it.
+  @Test("a turn for one step runs no other that was put before it")
+  func onlyOne() {
+    let lock = Locked(SerialOrder())
+    var (order, consequences) = (SerialOrder(), Consequences?.none)
+    var ids: [Int] = []
+    for place in [PromiseManager.Place.last, .first] {
+      var work: Work? = Work { _ in }
+      let admission = order.add(&work, StepRecord(lock), at: place, lock: lock, owner: nil)
+      if case .entered(_, let id, _) = admission { ids.append(id) }
+    }
+    order.beginTurn(only: ids[0])
+    #expect(order.next(&consequences).move == .handOver)
+    order.beginTurn(only: ids[1])
+    let turn = order.next(&consequences)
+    #expect(turn.move == .run && turn.id == ids[1])
+    _ = order.handlerReturned(.called, &consequences)
+    order.cancelWaiting(&consequences)
+    consequences?.perform()
+    while order.queue.removeSegment() != nil {}
+  }
+
+  // MARK: Room
+
+  private struct Parked {
+    let handle: StepHandle
+    let number: Int
+  }
+
+  /// Adds a step whose adder waits for room.
+  private func park(_ number: Int, on manager: PromiseManager) -> Parked? {
+    let admission = manager.order.transition { order, consequences in
+      order.addWhenRoom(
+        logging("\(number)"), StepRecord(manager.order), lock: manager.order, owner: nil,
+        admitted: { [log] in log.append("room for \(number): \($0)") }, &consequences)
+    }
+    guard case .entered(let record, let id, _) = admission else { return nil }
+    return Parked(handle: StepHandle(record, id: id), number: number)
+  }
+
+  // Fails if the place decides who is told first, a step runs whose adder is never told, or one that
+  // was moved to the front makes room for another.
+  @Test("room is given in the order of parking, wherever the steps were moved")
+  func room() throws {
+    let manager = PromiseManager(capacity: 1)
+    let taken = (0...1).map { _ in Taken() }
+    manager.add(taken[0].handler)
+    manager.add(taken[1].handler)
+    let parked = try (1...3).map { try #require(park($0, on: manager)) }
+    parked[2].handle.move(to: .first)
+    #expect(log.all.isEmpty)
+    #expect(manager.order.withLock { $0.backpressure.parked } == 3)
+    taken[0].call()
+    // The third runs; then the second of all, which leaves room for one.
+    #expect(log.removeAll() == ["room for 3: true", "3", "room for 1: true"])
+    parked[1].handle.move(to: .first)
+    taken[1].call()
+    #expect(log.all == ["room for 2: true", "2", "1"])
+    #expect(manager.order.withLock { $0.backpressure.parked } == 0)
+  }
+
+  // Fails if adders who went away stay in the line.
+  @Test("adders that are canceled behind one that stays leave the line")
+  func line() throws {
+    let manager = PromiseManager(capacity: 1)
+    manager.pause()
+    manager.add { then in then() }
+    let stays = try #require(park(0, on: manager))
+    for number in 1...10_000 { park(number, on: manager)?.handle.cancel() }
+    #expect(manager.order.withLock { $0.backpressure.line.count } <= 32)
+    #expect(log.removeAll().count == 10_000)
+    stays.handle.cancel()
+    #expect(manager.order.withLock { $0.backpressure.parked } == 0)
+  }
+
+  // MARK: Cost
+
+  private var segmentCount: Int {
+    manager.order.withLock { order in
+      var count = 0
+      var segment = order.queue.head
+      while let current = segment {
+        count += 1
+        segment = current.next
+      }
+      return count
+    }
+  }
+
+  // Fails if a move looks at more than a few segments, or leaves something behind each time.
+  @Test("100,000 moves among 10,000 steps visit a few slots each", arguments: [false, true])
+  func constantWork(isRunning: Bool) {
+    let taken = Taken()
+    if isRunning { manager.add(taken.handler) } else { manager.pause() }
+    let handles = (0..<10_000).map { _ in manager.add { then in then() } }
+    var random = SeededGenerator(seed: 1)
+    var most = 0
+    for _ in 1...100_000 / ease {
+      let (step, other) = (
+        handles.randomElement(using: &random), handles.randomElement(using: &random)
+      )
+      guard let step, let other else { return }
+      let place: PromiseManager.Place =
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: .first
+        case 1: .last
+        default: .before(other)
+        }
+      let visited = manager.order.withLock { $0.move(step.id, step.record, to: place) }
+      most = max(most, visited ?? .max)
+    }
+    #expect(most <= 4 * Segment.capacity)
+    #expect(segmentCount <= manager.waitingCount + 2)
+    let visited = manager.order.transition { $0.cancelWaiting(&$1) }
+    // The slots that were left are in segments in which steps waited.
+    #expect(visited <= 10_000 + 10_000 + 2 * Segment.capacity)
+    #expect(segmentCount <= 2)
+    taken.call()
+  }
+
+  // Fails if the slot that a step has left is kept for ever, or a step that is added between two moves
+  // costs a whole segment.
+  @Test("steps that take turns at the end leave nothing behind")
+  func rotation() {
+    manager.pause()
+    let rotating = add("a")
+    var slots = 0
+    for _ in 1...10_000 {
+      rotating.move(to: .first)
+      rotating.move(to: .last)
+    }
+    #expect(segmentCount <= 2)
+    for _ in 1...1_000 {
+      manager.add { then in then() }
+      rotating.move(to: .last)
+    }
+    manager.order.withLock { order in
+      var segment = order.queue.head
+      while let current = segment {
+        slots += current.end - current.base
+        segment = current.next
+      }
+    }
+    #expect(slots <= 2 * 1_001 + Segment.capacity)
+    manager.resumeAndWait()
+    #expect(log.all == ["a"])
+  }
+
+  // Fails if slots of steps that ran are not counted when a segment is no longer the first, or the rest
+  // of one that is cut becomes a segment in which no step waits.
+  @Test("segments in which no step waits any more are let go where they are")
+  func gone() {
+    manager.pause()
+    manager.add { [manager] then in
+      manager.pause()
+      then()
+    }
+    let second = add("second")
+    add("last").move(to: .last)
+    manager.resumeAndWait()
+    add("first", at: .first)
+    #expect(segmentCount == 4, "of first, second, last, and the end")
+    second.cancel()
+    #expect(segmentCount == 3)
+    let taken = Taken()
+    manager.add(at: .first, taken.handler)
+    onThread { [manager] in manager.resume() }
+    // Those that wait, the one that runs, and the end.
+    #expect(segmentCount == 4)
+    taken.call()
+    #expect(log.all == ["first", "last"])
+  }
+
+  // Fails if what is left in a segment behind the running step is kept without a step that waits.
+  @Test("what was canceled behind the running step is let go when another is put before it")
+  func goneBehindRunning() {
+    let taken = Taken()
+    manager.add(taken.handler)
+    let cancelled = add("canceled")
+    add("last").move(to: .last)
+    cancelled.cancel()
+    add("first", at: .first)
+    // The two that wait, the one that runs, and the end.
+    #expect(segmentCount == 4)
+    taken.call()
+    #expect(log.all == ["first", "last"])
+  }
+
+  // Fails if the record that dropped handles share is left with the segment that was cut: the next
+  // handle would speak of another slot.
+  @Test("a handle finds its step when the last segment was cut before it was added")
+  func cutBefore() {
+    manager.pause()
+    let (a, b) = (add("a"), add("b"))
+    for _ in 1...3 { manager.add(logging("dropped")) }
+    a.move(to: .before(b))
+    b.move(to: .before(a))
+    manager.add(logging("dropped"))
+    add("c").move(to: .before(a))
+    manager.add(logging("dropped"))
+    a.move(to: .first)
+    let kept = manager.add(logging("canceled"))
+    kept.cancel()
+    #expect(manager.waitingCount == 8 && text(kept.state) == "cancelled")
+    let other = manager.add(logging("kept"))
+    other.move(to: .before(b))
+    manager.resumeAndWait()
+    #expect(log.all == ["a", "kept", "b", "c"] + Array(repeating: "dropped", count: 5))
+  }
+
+  // Fails if anything of a step that was moved is left: its work, its record, or a segment.
+  @Test("nothing is left of steps that were placed and moved", arguments: [true, false])
+  func nothingLeft(isRun: Bool) {
+    weak var captured: Sentinel?
+    weak var order: Locked<SerialOrder>?
+    do {
+      let (manager, sentinel) = (PromiseManager(), Sentinel())
+      (captured, order) = (sentinel, manager.order)
+      manager.pause()
+      var handles: [StepHandle] = []
+      for number in 0..<300 {
+        let handler: Promisable.Handler = { then in
+          sentinel.touch()
+          then()
+        }
+        let place: PromiseManager.Place =
+          number % 3 == 0 ? .first : handles.last.map { .before($0) } ?? .last
+        handles.append(manager.add("\(number)", at: place, handler))
+      }
+      for (index, handle) in handles.enumerated() where index % 2 == 0 {
+        handle.move(to: index % 4 == 0 ? .last : .before(handles[index / 2]))
+      }
+      if isRun { manager.resumeAndWait() }
+    }
+    #expect(captured == nil)
+    #expect(order == nil)
+  }
+
+  // Fails if dropping or running a queue of segments of one step each is a recursion.
+  @Test("200,000 steps in segments of their own need a small stack", arguments: [true, false])
+  func stack(isRun: Bool) {
+    onThread(stackSize: 512 * 1024) {
+      let manager = PromiseManager()
+      manager.pause()
+      for _ in 1...200_000 / ease { manager.add(at: .first) { then in then() } }
+      if isRun { manager.resumeAndWait() }
+    }
+  }
+
+  // MARK: At random
+
+  // Fails if a segment is cut, linked or taken out at a wrong place, a handle loses its step, or the
+  // queue does not go on where it was.
+  @Test("random places, moves and cancels do what a list does", arguments: 1...6)
+  func random(_ seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var handles: [StepHandle] = []
+    var line: [Int] = []
+    var expected: [String] = []
+    manager.pause()
+    for round in 1...30 {
+      for _ in 1...Int.random(in: 1...150, using: &random) {
+        let neighbor = line.randomElement(using: &random)
+        let number = handles.count
+        let way = Int.random(in: 0..<100, using: &random)
+        let place: PromiseManager.Place
+        switch way % 3 {
+        case 0: place = .first
+        case 1: place = .last
+        default: place = neighbor.map { .before(handles[$0]) } ?? .last
+        }
+        func put(_ number: Int) {
+          switch place {
+          case .first: line.insert(number, at: 0)
+          case .before: line.insert(number, at: line.firstIndex { $0 == neighbor } ?? line.endIndex)
+          case .last: line.append(number)
+          }
+        }
+        switch way {
+        case 0..<40:
+          handles.append(manager.add(logging("\(number)")))
+          line.append(number)
+        case 40..<55:
+          handles.append(manager.add("\(number)", at: place, logging("\(number)")))
+          put(number)
+        case 55..<85:
+          guard let moved = line.randomElement(using: &random) else { continue }
+          handles[moved].move(to: place)
+          if case .before = place, moved == neighbor { continue }
+          line.removeAll { $0 == moved }
+          put(moved)
+        default:
+          guard let index = line.indices.randomElement(using: &random) else { continue }
+          handles[line.remove(at: index)].cancel()
+        }
+      }
+      #expect(manager.waitingCount == line.count)
+      #expect(segmentCount <= line.count + 2)
+      if round % 10 == 9 {
+        manager.cancelAll()
+        line = []
+      } else if let last = line.indices.randomElement(using: &random), round % 3 == 0 {
+        // Runs up to one of them.
+        let stops = manager.add("stop", at: .before(handles[line[last]])) { [manager] then in
+          manager.pause()
+          then()
+        }
+        expected += line[..<last].map(String.init)
+        line.removeFirst(last)
+        manager.resumeAndWait()
+        #expect(text(stops.state) == "succeeded")
+        #expect(log.all == expected)
+        handles.append(stops)
+      }
+    }
+    manager.resumeAndWait()
+    #expect(log.all == expected + line.map(String.init))
+    #expect(segmentCount <= 2 && manager.waitingCount == 0)
+  }
+
+  // Fails if moves race with the turn that passes the same segments: a step is lost or runs twice.
+  @Test("threads that add at places, move and cancel lose no step")
+  func threads() {
+    let (manager, ran) = (PromiseManager(), Log<Int>())
+    let perThread = 2_000 / ease
+    let handles = Locked<[StepHandle]>([])
+    onThreads(4) { thread in
+      var random = SeededGenerator(seed: UInt64(thread))
+      var mine: [StepHandle] = []
+      for index in 0..<perThread {
+        let number = thread * perThread + index
+        let handler: Promisable.Handler = { then in
+          ran.append(number)
+          then()
+        }
+        let other = mine.randomElement(using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: mine.append(manager.add(handler))
+        case 1: mine.append(manager.add(at: .first, handler))
+        default: mine.append(manager.add("x", at: other.map { .before($0) } ?? .last, handler))
+        }
+        other?.move(to: index % 2 == 0 ? .first : .last)
+        if index % 50 == 0 { manager.pause() } else if index % 50 == 10 { manager.resume() }
+      }
+      handles.withLock { [mine] in $0 += mine }
+    }
+    manager.resumeAndWait()
+    #expect(ran.all.sorted() == Array(0..<4 * perThread))
+    #expect(handles.withLock { $0 }.allSatisfy { text($0.state) == "succeeded" })
+  }
+}
