@@ -104,6 +104,9 @@ struct SerialOrder {
   private var turnThread: ThreadIdentity?
 
   /// How many handlers the claim's holder may still run before it hands over; 0 when its time is over.
+  ///
+  /// Negative with a rate: so many, each when the time has been read. So a rate costs other orders no
+  /// look of their own.
   var allowance = 0
 
   /// The first number that was given out since the queue was last idle.
@@ -206,7 +209,7 @@ struct SerialOrder {
   /// Sets how many handlers the claim's holder may run.
   mutating func beginTurn(allowance: Int) {
     turnThread = ThreadIdentity()
-    self.allowance = allowance
+    self.allowance = throttle == nil ? allowance : -allowance
   }
 
   /// A number that no step has.
@@ -226,8 +229,7 @@ struct SerialOrder {
       if isIdle { becomeIdle(&consequences) }
       return Turn(move: .leave, spent: owner.take())
     }
-    guard allowance > 0 else { return Turn(move: .handOver) }
-    if let throttle, let turn = holdBack(by: throttle, &consequences) { return turn }
+    guard allowance > 0 else { return Turn(move: allowance < 0 ? .readTime : .handOver) }
     allowance -= 1
     phase = .handling
     waitingCount -= 1

@@ -140,7 +140,8 @@ private struct Search {
       guard let chosen = event else { return nil }
       var after = model
       _ = after.apply(chosen)
-      let isRare = [.cancelAll, .cancelWaiting, .pause].contains(chosen) || after.isUnchanged(since: model)
+      let isRare =
+        [.cancelAll, .cancelWaiting, .pause].contains(chosen) || after.isUnchanged(since: model)
       if !isRare { return chosen }
       event = possible.randomElement(using: &random)
     }
@@ -193,7 +194,8 @@ private struct Search {
     let line = model.steps.count - model.looked
     // A wait that is over too early puts the next start off, further and further.
     let isNear = model.rate == nil || model.due <= model.now + 2
-    return isNear && model.waiting.count <= 3 && line <= (isLong ? 6 : 2) && (isLong || !model.isClosed)
+    return isNear && model.waiting.count <= 3 && line <= (isLong ? 6 : 2)
+      && (isLong || !model.isClosed)
   }
 
   private func events(in model: ReferenceModel) -> [OrderEvent] {
