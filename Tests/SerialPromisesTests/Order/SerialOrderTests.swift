@@ -47,7 +47,7 @@ struct SerialOrderTests {
         policy: .stop, capacity: nil, isWatched: false, waits: [.atRest],
         rate: Rate(1, per: .seconds(2))),
       Setting(
-        policy: .continue, capacity: 1, isWatched: false, rate: Rate(2, per: .seconds(2))),
+        policy: .continue, capacity: 1, isWatched: false, rate: Rate(2, per: .seconds(1))),
     ]
   }
 
