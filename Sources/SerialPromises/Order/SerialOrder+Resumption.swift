@@ -59,14 +59,14 @@ extension SerialOrder {
   @inline(never)
   mutating func resume() -> Turn {
     // Or a step that goes on with itself for ever would hold the thread.
-    guard allowance > 0 else {
+    guard allowance != 0 else {
       phase = .resuming
       return Turn(move: .handOver)
     }
     guard let record = queue.firstSlot.pointee.record else {
       preconditionFailure("a step that goes on has a record")
     }
-    allowance -= 1
+    allowance -= allowance.signum()
     phase = .handling
     return Turn(move: .resume, id: queue.first, spent: record.resumptions.removeFirst())
   }

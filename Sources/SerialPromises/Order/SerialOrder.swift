@@ -104,6 +104,9 @@ struct SerialOrder {
   private var turnThread: ThreadIdentity?
 
   /// How many handlers the claim's holder may still run before it hands over; 0 when its time is over.
+  ///
+  /// Negative with a rate: so many, each when the time has been read. So a rate costs other orders no
+  /// look of their own.
   var allowance = 0
 
   /// The step that the claim's holder may run besides, if it is the next one.
@@ -207,7 +210,7 @@ struct SerialOrder {
   /// Sets how many handlers the claim's holder may run.
   mutating func beginTurn(allowance: Int) {
     turnThread = ThreadIdentity()
-    self.allowance = allowance
+    self.allowance = throttle == nil ? allowance : -allowance
     onlyStep = SerialOrder.noStep
   }
 
@@ -228,14 +231,16 @@ struct SerialOrder {
       return Turn(move: .leave, spent: owner.take())
     }
     if let spent = queue.skipGone() { return Turn(move: .again, spent: spent) }
-    if allowance == 0 {
-      // It may have been canceled or moved since the claim was taken, or another one put before it:
-      // what is next then was added by others.
-      guard queue.first == onlyStep else { return Turn(move: .handOver) }
-      onlyStep = SerialOrder.noStep
-      allowance = 1
+    if allowance <= 0 {
+      if allowance == 0 {
+        // It may have been canceled or moved since the claim was taken, or another one put before it:
+        // what is next then was added by others.
+        guard queue.first == onlyStep else { return Turn(move: .handOver) }
+        onlyStep = SerialOrder.noStep
+        allowance = throttle == nil ? 1 : -1
+      }
+      if allowance < 0 { return Turn(move: .readTime) }
     }
-    if let throttle, let turn = holdBack(by: throttle, &consequences) { return turn }
     allowance -= 1
     phase = .handling
     waitingCount -= 1

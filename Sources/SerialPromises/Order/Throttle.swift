@@ -8,9 +8,6 @@ final class Throttle {
   private var starts: [Duration] = []
   private var oldest = 0
 
-  /// The time, while somebody looks who has read it.
-  var time: Duration?
-
   /// How long to wait, as long as the order is throttled, and which wait that is.
   private(set) var wait: (duration: Duration, ticket: Int) = (.zero, 0)
 
@@ -46,32 +43,31 @@ final class Throttle {
 }
 
 extension SerialOrder {
-  /// As `next`, for one who has read the time.
+  /// As `next`, for one who has read the time: asks the rate whether a step may begin.
   ///
   /// - Parameter time: Since the manager was made.
-  mutating func next(at time: Duration, _ consequences: inout Consequences?) -> Turn {
-    throttle?.time = time
-    // Only this look's: another one is later.
-    defer { throttle?.time = nil }
-    return next(&consequences)
-  }
-
-  /// Asks the rate whether a step may begin.
-  ///
-  /// - Returns: What to do instead; nil if it may.
   @inline(never)
-  mutating func holdBack(by throttle: Throttle, _ consequences: inout Consequences?) -> Turn? {
-    guard let time = throttle.time else { return Turn(move: .readTime) }
+  mutating func next(at time: Duration, _ consequences: inout Consequences?) -> Turn {
+    guard let throttle else { return next(&consequences) }
+    if allowance == 0 {
+      let turn = next(&consequences)
+      // If the only step of this turn is the next one, it has an allowance now.
+      guard case .readTime = turn.move else { return turn }
+    }
     let delay = throttle.delay(at: time)
-    guard delay == .zero || throttle.hasWaited else {
+    if delay > .zero, !throttle.hasWaited, !isPaused, waitingCount > 0 {
       phase = .throttled
       throttle.beginWait(delay)
       if !waiters.isEmpty { wake(.atRest, &consequences) }
       return Turn(move: .leave)
     }
+    allowance.negate()
+    // Only this look has the time: another one is later.
+    defer { allowance.negate() }
+    let turn = next(&consequences)
     // Not before the wait was to end, whatever the clock says: or the next wait would be too short.
-    throttle.begin(at: time + delay)
-    return nil
+    if case .run = turn.move { throttle.begin(at: time + delay) }
+    return turn
   }
 
   /// How long to wait before the claim is to be taken again.

@@ -79,7 +79,8 @@ private struct Line {
     var range = entries.indices
     while range.count > 1 {
       let middle = range.lowerBound + range.count / 2
-      range = entries[middle].number <= number ? middle..<range.upperBound : range.lowerBound..<middle
+      range =
+        entries[middle].number <= number ? middle..<range.upperBound : range.lowerBound..<middle
     }
     guard let index = range.first, entries[index].number == number,
       let wake = entries[index].wake.take()

@@ -123,7 +123,8 @@ struct RateTests {
   enum Drop: CaseIterable { case all, waiting, one }
 
   // Fails if what waits for idle is told only when the time is over, or the wait keeps the manager.
-  @Test("canceling what waits for the rate makes the manager idle at once", arguments: Drop.allCases)
+  @Test(
+    "canceling what waits for the rate makes the manager idle at once", arguments: Drop.allCases)
   func cancel(_ drop: Drop) async throws {
     weak var manager: PromiseManager?
     do {
@@ -178,7 +179,8 @@ struct RateTests {
   }
 
   // Fails if work is started elsewhere than it should be, or its value is lost.
-  @Test("run, enqueue, addWhenRoom and a queue of one's own go by the rate", arguments: [true, false])
+  @Test(
+    "run, enqueue, addWhenRoom and a queue of one's own go by the rate", arguments: [true, false])
   func others(_ hasQueue: Bool) async throws {
     let manager = PromiseManager(
       on: hasQueue ? DispatchQueue(label: "steps") : nil, rate: Rate(1, per: .seconds(10)),

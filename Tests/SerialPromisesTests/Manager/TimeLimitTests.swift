@@ -14,7 +14,8 @@ struct TimeLimitTests {
   }
 
   // Fails if the queue waits for the step, which is not told, or its late `then` counts.
-  @Test("a step that takes longer than its manager's limit is told, fails, and lets the queue go on")
+  @Test(
+    "a step that takes longer than its manager's limit is told, fails, and lets the queue go on")
   func timeout() async {
     let (manager, log, taken) = (manager, Log<String>(), Taken())
     let handler = taken.handler

@@ -51,7 +51,7 @@ struct SerialOrderTests {
         policy: .stop, capacity: nil, isWatched: false, waits: [.atRest],
         rate: Rate(1, per: .seconds(2))),
       Setting(
-        policy: .continue, capacity: 1, isWatched: false, rate: Rate(2, per: .seconds(2))),
+        policy: .continue, capacity: 1, isWatched: false, rate: Rate(2, per: .seconds(1))),
     ]
   }
 
@@ -144,7 +144,8 @@ private struct Search {
       guard let chosen = event else { return nil }
       var after = model
       _ = after.apply(chosen)
-      let isRare = [.cancelAll, .cancelWaiting, .pause].contains(chosen) || after.isUnchanged(since: model)
+      let isRare =
+        [.cancelAll, .cancelWaiting, .pause].contains(chosen) || after.isUnchanged(since: model)
       if !isRare { return chosen }
       event = possible.randomElement(using: &random)
     }
@@ -198,7 +199,8 @@ private struct Search {
     let line = model.steps.count - model.looked
     // A wait that is over too early puts the next start off, further and further.
     let isNear = model.rate == nil || model.due <= model.now + 2
-    return isNear && model.waiting.count <= 3 && line <= (isLong ? 6 : 2) && (isLong || !model.isClosed)
+    return isNear && model.waiting.count <= 3 && line <= (isLong ? 6 : 2)
+      && (isLong || !model.isClosed)
   }
 
   private func events(in model: ReferenceModel) -> [OrderEvent] {
