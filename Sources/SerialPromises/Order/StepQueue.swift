@@ -413,7 +413,7 @@ extension StepQueue {
     return before.count + rest.count
   }
 
-  /// Cuts a segment in two, before a step with one that waits or runs in front.
+  /// Cuts a segment in two before a number; a step in front of it has to wait there, or run.
   ///
   /// - Returns: How many slots were visited.
   private mutating func split(_ segment: Segment, at id: Int) -> Int {

@@ -440,21 +440,23 @@ struct PlaceTests {
   @Test("a handle finds its step when the last segment was cut before it was added")
   func cutBefore() {
     manager.pause()
-    let (a, b) = (add("a"), add("b"))
-    for _ in 1...3 { manager.add(logging("dropped")) }
-    a.move(to: .before(b))
-    b.move(to: .before(a))
-    manager.add(logging("dropped"))
-    add("c").move(to: .before(a))
-    manager.add(logging("dropped"))
-    a.move(to: .first)
-    let kept = manager.add(logging("canceled"))
-    kept.cancel()
-    #expect(manager.waitingCount == 8 && text(kept.state) == "cancelled")
-    let other = manager.add(logging("kept"))
-    other.move(to: .before(b))
+    let a = add("a")
+    manager.add(logging("b"))
+    let c = add("c")
+    manager.add(logging("d"))
+    // Cuts the segment between b and c.
+    a.move(to: .before(c))
+    let canceled = manager.add(logging("canceled"))
+    canceled.cancel()
+    #expect(manager.waitingCount == 4 && text(canceled.state) == "cancelled")
+    manager.add(logging("e"))
+    c.move(to: .first)
+    let kept = manager.add(logging("kept"))
+    kept.move(to: .before(a))
+    #expect(text(kept.state) == "waiting")
     manager.resumeAndWait()
-    #expect(log.all == ["a", "kept", "b", "c"] + Array(repeating: "dropped", count: 5))
+    #expect(log.all == ["c", "b", "kept", "a", "d", "e"])
+    #expect(text(kept.state) == "succeeded")
   }
 
   // Fails if anything of a step that was moved is left: its work, its record, or a segment.
