@@ -15,7 +15,9 @@ struct OtherQueuesExamples: StandIns {
     #expect(try await promise.value == "text of page")
     let text = try await manager.run { try await load(url) }
     #expect(text == "text of page")
-    manager.add { then in show(url); then() }
+    manager.add { then in
+      show(url); then()
+    }
     manager.add(Download(name: url))
     let both = manager.serially([fetch(url), fetch(url)])
     #expect(try await both.value == ["text of page", "text of page"])

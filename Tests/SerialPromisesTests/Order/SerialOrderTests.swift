@@ -21,7 +21,11 @@ struct SerialOrderTests {
 
     /// Whether every state is also left by giving steps other places, of which there are many: a storm
     /// does that in every setting.
-    var hasPlaces: Bool { isLong || capacity == 1 || capacity == nil && !isWatched }
+    var hasPlaces: Bool {
+      isLong
+        || rate == nil
+          && (policy == .cancelRest && capacity == 1 || policy == .stop && capacity == nil)
+    }
 
     /// All there are, or enough for every value of each to be there.
     static let all: [Setting] =
