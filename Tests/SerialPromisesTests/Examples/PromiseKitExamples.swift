@@ -114,6 +114,14 @@ struct PromiseKitExamples {
     #expect(other == "failed Failed(number: 0)")
   }
 
+  // Fails if the promise does not end as the result says.
+  @Test("resolve with a result")
+  func resolve() async {
+    let (deferred, result) = (Deferred<Int>(), Result<Int, any Error>.success(7))
+    deferred.settle(with: result)
+    #expect(await deferred.promise.outcome == "7")
+  }
+
   // Fails if a cancellation is not a failure that can be recovered from.
   @Test("Guarantee: what was cancelled fails, and recover makes a value of that too")
   func guarantee() async {

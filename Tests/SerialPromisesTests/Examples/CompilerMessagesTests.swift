@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+
+@testable import SerialPromises
+
+/// Compiles what the article "When it does not compile" says: what does not, with the message, and what does.
+struct CompilerMessagesTests {
+  private struct Row {
+    let wrong: String
+    let message: String
+    let right: String
+  }
+
+  private static let prelude = """
+    import SerialPromises
+
+    struct Missing: Error {}
+    func show(_ x: some Sendable) {}
+    func report(_ x: some Sendable) async {}
+    func load(_ url: String) async throws -> String { url }
+    func fetch(_ url: String) -> Promise<String> { .value(url) }
+    """
+
+  // Fails if a message does not lead to the remedy, or the remedy does not compile.
+  @Test("what the documentation says of mistakes is what the compiler says")
+  func messages() throws {
+    let rows = try rows()
+    #expect(rows.count >= 10)
+    let wrong = try check(rows.map(\.wrong))
+    let right = try check(rows.map(\.right))
+    for (index, row) in rows.enumerated() {
+      let errors = wrong.filter { $0.contains("row\(index).swift") && $0.contains("error:") }
+      #expect(
+        errors.contains { $0.contains(row.message) },
+        "`\(row.wrong)` is answered: \(errors.joined(separator: "\n"))")
+      let left = right.filter { $0.contains("row\(index).swift") && $0.contains("error:") }
+      #expect(left.isEmpty, "`\(row.right)` is answered: \(left.joined(separator: "\n"))")
+    }
+  }
+
+  private func rows() throws -> [Row] {
+    let article = ExamplesAreTested.root.appendingPathComponent(
+      "Sources/SerialPromises/SerialPromises.docc/WhenItDoesNotCompile.md")
+    let text = try String(contentsOf: article, encoding: .utf8)
+    return text.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap { line in
+      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      guard cells.count == 3 else { return nil }
+      return Row(wrong: code(cells[0]), message: cells[1], right: code(cells[2]))
+    }
+  }
+
+  private func code(_ cell: String) -> String { cell.trimmingCharacters(in: ["`"]) }
+
+  /// - Returns: The lines that the compiler prints about each of these in a function of its own.
+  private func check(_ snippets: [String]) throws -> [String] {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var files = [folder.appendingPathComponent("prelude.swift")]
+    try Self.prelude.write(to: files[0], atomically: true, encoding: .utf8)
+    for (index, snippet) in snippets.enumerated() {
+      let file = folder.appendingPathComponent("row\(index).swift")
+      let effect = snippet.contains("= try await") ? "async throws" : "throws"
+      let source = """
+        import SerialPromises
+
+        func row\(index)(_ manager: PromiseManager, _ promise: Promise<Int>, _ url: String) \(effect) {
+          \(snippet)
+        }
+        """
+      try source.write(to: file, atomically: true, encoding: .utf8)
+      files.append(file)
+    }
+    let modules = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+      .appendingPathComponent("Modules")
+    try #require(
+      FileManager.default.fileExists(atPath: modules.path), "no modules are beside the tests")
+    let (compiler, output) = (Process(), Pipe())
+    compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    compiler.arguments =
+      ["swiftc", "-typecheck", "-continue-building-after-errors", "-parse-as-library", "-swift-version", "6", "-I", modules.path]
+      + files.map(\.path)
+    compiler.standardError = output
+    try compiler.run()
+    let text = output.fileHandleForReading.readDataToEndOfFile()
+    compiler.waitUntilExit()
+    return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+}
