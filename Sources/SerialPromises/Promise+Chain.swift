@@ -317,11 +317,8 @@ extension Promise {
 
   /// Makes a promise of what a handler makes of this one's outcome.
   ///
-  /// - Parameters:
-  ///   - kind: What it counts in the progress.
-  ///   - queue: Where the handler runs; nil means on a global queue.
-  ///   - isolation: The actor where it has to run instead.
-  ///   - handler: The handler, which has no isolation of its own any more.
+  /// The handler runs on the actor of `isolation` or, without one, on the queue; it has no isolation of
+  /// its own any more.
   @inlinable
   func link<Output: Sendable>(
     _ kind: LinkKind, on queue: DispatchQueue? = nil, _ isolation: (any Actor)? = nil,

@@ -57,7 +57,7 @@ public func when<Promises: Sequence, Value: Sendable>(
   pull(promises, limit, isolation, Origin("when(resolved:concurrently:)", file, line)) { $0 }
 }
 
-/// - Parameter take: Makes of an outcome what is kept of it, or fails the whole.
+/// Pulls promises; `take` makes of an outcome what is kept of it, or fails the whole.
 private func pull<Promises: Sequence, Value: Sendable, Item: Sendable>(
   _ promises: sending Promises, _ limit: Int, _ isolation: (any Actor)?, _ origin: Origin,
   _ take: @escaping @Sendable (Result<Value, any Error>) throws -> Item

@@ -43,9 +43,8 @@ final class Throttle {
 }
 
 extension SerialOrder {
-  /// As `next`, for one who has read the time: asks the rate whether a step may begin.
-  ///
-  /// - Parameter time: Since the manager was made.
+  /// As `next`, for one who has read the time, since the manager was made: asks the rate whether a step
+  /// may begin.
   @inline(never)
   mutating func next(at time: Duration, _ consequences: inout Consequences?) -> Turn {
     guard let throttle else { return next(&consequences) }

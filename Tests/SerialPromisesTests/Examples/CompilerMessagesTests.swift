@@ -78,7 +78,10 @@ struct CompilerMessagesTests {
     let (compiler, output) = (Process(), Pipe())
     compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     compiler.arguments =
-      ["swiftc", "-typecheck", "-continue-building-after-errors", "-parse-as-library", "-swift-version", "6", "-I", modules.path]
+      [
+        "swiftc", "-typecheck", "-continue-building-after-errors", "-parse-as-library",
+        "-swift-version", "6", "-I", modules.path,
+      ]
       + files.map(\.path)
     compiler.standardError = output
     try compiler.run()
