@@ -21,11 +21,7 @@ struct SerialOrderTests {
 
     /// Whether every state is also left by giving steps other places, of which there are many: a storm
     /// does that in every setting.
-    var hasPlaces: Bool {
-      isLong
-        || rate == nil
-          && (policy == .cancelRest && capacity == 1 || policy == .stop && capacity == nil)
-    }
+    var hasPlaces: Bool { isLong || policy == .stop && capacity == nil && rate == nil }
 
     /// All there are, or enough for every value of each to be there.
     static let all: [Setting] =
