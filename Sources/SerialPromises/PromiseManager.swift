@@ -217,15 +217,16 @@ public final class PromiseManager: Sendable {
   @inline(never)
   func startTurn(_ cause: Cause) {
     guard runsOnThisThread else { return continueElsewhere() }
+    // Always in a task.
+    if case .called(let id) = cause { return drain(only: id) }
     guard withUnsafeCurrentTask(body: { $0 != nil }) else { return drain() }
     // A handler would see the task-local values, the priority and the cancellation of the task, and
     // hold a thread of the cooperative pool. The task may be that of the step before, or of another
     // manager's step.
     switch cause {
-    case .called(let id): drain(only: id)
     case .added(let id) where RunningStep.current == nil: drain(only: id)
     case .resumed where RunningStep.current == nil: drain()
-    case .added, .resumed, .ended:
+    case .added, .called, .resumed, .ended:
       // Runs none. Where nothing waits, as after most calls of `run`, there is nothing to do elsewhere.
       drain(only: SerialOrder.noStep)
     }

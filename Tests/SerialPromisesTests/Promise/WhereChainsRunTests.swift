@@ -147,6 +147,60 @@ struct WhereChainsRunTests {
     #expect(log.all == expected)
   }
 
+  // Fails if a closure of the main actor is sent there another way than one for its queue.
+  @Test("closures of the main actor and those for its queue keep the order of attaching")
+  func orderOnMain() async {
+    for _ in 0..<(isLong ? 2_000 : 100) {
+      let (log, deferred) = (Log<Int>(), Deferred<Int>())
+      for index in 0..<20 {
+        switch index % 3 {
+        case 0: deferred.promise.fulfilled { @MainActor _ in log.append(index) }
+        case 1: deferred.promise.fulfilled(on: .main) { _ in log.append(index) }
+        default: deferred.promise.finally { @MainActor in log.append(index) }
+        }
+      }
+      let last = deferred.promise.map { @MainActor _ in log.append(20) }
+      onOwnThread { deferred.fulfill(1) }
+      await last.told()
+      #expect(log.all == Array(0...20))
+    }
+  }
+
+  // Fails if such a closure runs on another thread than its actor's, or its outcome is lost.
+  @Test("synchronous closures of any other actor run there", .shows(Promising.whereHandlersRun))
+  func otherActor() async {
+    let (log, gate) = (Log<String>(), Gate())
+    let here = { @Elsewhere @Sendable (name: String) in
+      Elsewhere.shared.assertIsolated()
+      log.append(name)
+    }
+    let promise = Promise.value(1)
+      .map { @Elsewhere value in
+        here("map")
+        return value + 1
+      }
+      .then { @Elsewhere value in
+        here("then")
+        return Promise.value(value + 1)
+      }
+      .tap { @Elsewhere _ in here("tap") }
+      .finally { @Elsewhere in here("finally") }
+    #expect(await promise.outcome == "3")
+    let recovered = promise.map { @Elsewhere _ -> Int in throw Failed() }
+      .recover { @Elsewhere _ in
+        here("recover")
+        return 4
+      }
+    #expect(await recovered.outcome == "4")
+    #expect(log.all == ["map", "then", "tap", "finally", "recover"])
+    promise.fulfilled { @Elsewhere _ in
+      here("fulfilled")
+      gate.open()
+    }
+    await gate.passed()
+    #expect(log.all.last == "fulfilled")
+  }
+
   // Fails if an asynchronous handler of the main actor begins, or goes on, elsewhere.
   @Test("asynchronous handlers of the main actor run there", .shows(Promising.whereHandlersRun))
   func asynchronousOnMain() async {
@@ -166,4 +220,9 @@ struct WhereChainsRunTests {
     queue.sync { deferred.fulfill(1) }
     #expect(await promise.outcome == "elsewhere")
   }
+}
+
+/// An actor that is not the main actor.
+@globalActor private actor Elsewhere {
+  static let shared = Elsewhere()
 }
