@@ -43,8 +43,11 @@ extension PromiseManager: CustomStringConvertible {
   /// What runs, how many wait, and why nothing begins: `PromiseManager (step "upload" runs, 2 wait)`,
   /// `PromiseManager (nothing runs, 2 wait, paused)`.
   public var description: String {
-    let (running, waiting, isPaused, isClosed, failure) = order.withLock {
-      ($0.runningStep, $0.waitingCount, $0.isPaused, $0.isClosed, $0.failure)
+    let (running, waiting, isPaused, isClosed, isThrottled, failure) = order.withLock {
+      (
+        $0.runningStep, $0.waitingCount, $0.isPaused, $0.isClosed, $0.phase == .throttled,
+        $0.failure
+      )
     }
     var parts = [running.map { "\($0) runs" } ?? "nothing runs", "\(waiting) wait"]
     if let failure {
@@ -52,6 +55,7 @@ extension PromiseManager: CustomStringConvertible {
     } else if isPaused {
       parts.append("paused")
     }
+    if isThrottled { parts.append("held back by the rate") }
     if isClosed { parts.append("closed") }
     return "PromiseManager (\(parts.joined(separator: ", ")))"
   }

@@ -58,7 +58,7 @@ public final class PromiseManager: Sendable {
   ///   - queue: Where handlers run; nil means on the thread that made the step runnable. Pass
   ///     `.main` for the main actor.
   ///   - policy: What happens to the rest when a step fails.
-  ///   - capacity: How many steps may wait, the running one not counted; nil means any number.
+  ///   - capacity: How many steps may wait, the running one not counted, at least 1; nil means any number.
   ///   - rate: How many steps may begin in any interval of time; nil means any number.
   ///   - timeLimit: How long each step may take, from its turn on; nil means for ever. A step that takes
   ///     longer fails as with ``Promisable/timeout(_:waitsForThen:clock:)``, and the manager goes on:

@@ -7,6 +7,21 @@ import Synchronization
 /// need not look for it.
 private let hasReservations = Atomic(false)
 
+extension RunningStep {
+  /// The steps that this is done for; nil if there is none.
+  static func of(_ scopes: [WorkScope]) -> RunningStep? {
+    scopes.reduce(nil) { $1.runningStep(in: $0) }
+  }
+}
+
+extension Core {
+  /// The steps that this promise is at work for: its handler is part of them; nil if there is none.
+  var stepAtWork: RunningStep? {
+    guard hasReservations.load(ordering: .relaxed) else { return nil }
+    return RunningStep.of(withLock { $0.scopes })
+  }
+}
+
 extension PromiseManager {
   /// Adds a promise as a step.
   ///
@@ -156,9 +171,7 @@ extension Core {
       withLock { $0.join([work]) }
       attach(StepEnd(work))
       watch()
-      // Marked, because work that waits for the manager would wait for itself. Who added the step
-      // need not be waiting for it.
-      RunningStep.$current.withValue(then.runningStep(in: nil)) { demand(in: [work]) }
+      demand(in: [work])
     }
   }
 
@@ -280,6 +293,10 @@ private final class StepWork: WorkScope, @unchecked Sendable {
 
   func advance(to fraction: Double) {
     then.advance(to: fraction)
+  }
+
+  override func runningStep(in outer: RunningStep?) -> RunningStep? {
+    then.runningStep(in: outer)
   }
 }
 

@@ -54,7 +54,13 @@ class Link: Core, @unchecked Sendable {
     _ handler: (Outcome) throws -> Decision
   ) {
     do {
-      switch try handler(outcome) {
+      let decision =
+        if let step = stepAtWork {
+          try RunningStep.$current.withValue(step) { try handler(outcome) }
+        } else {
+          try handler(outcome)
+        }
+      switch decision {
       case .value(let value):
         _ = fulfill(value, by: .adopted, &agenda)
       case .promise(let promise):
@@ -177,8 +183,18 @@ final class TaskLink: Link, @unchecked Sendable {
         }
         // Cancelled in between, this promise found no task to cancel.
         if wasCancelled { stopWork() }
+        // The handler only: what runs here after it is not its step's.
         let decision: Result<Decision, any Error>
-        do { decision = .success(try await handler(outcome)) } catch { decision = .failure(error) }
+        do {
+          if let step = stepAtWork {
+            decision = .success(
+              try await RunningStep.$current.withValue(step) { try await handler(outcome) })
+          } else {
+            decision = .success(try await handler(outcome))
+          }
+        } catch {
+          decision = .failure(error)
+        }
         let mayEnd = withLock { _ in task.leave() }
         var agenda = Agenda()
         settle(after: source, outcome, &agenda) { _ in try decision.get() }

@@ -29,7 +29,12 @@ extension Core {
       // The last is looked at first.
       frontier.append(contentsOf: sources.reversed())
     }
-    for (recipe, core) in recipes { recipe.start(core) }
+    if let step = RunningStep.of(scopes) {
+      // Marked, because work that waits for its own manager would wait for itself.
+      RunningStep.$current.withValue(step) { for (recipe, core) in recipes { recipe.start(core) } }
+    } else {
+      for (recipe, core) in recipes { recipe.start(core) }
+    }
     for (source, core) in parked { source.attach(core) }
   }
 

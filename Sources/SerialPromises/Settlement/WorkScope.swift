@@ -9,4 +9,7 @@ class WorkScope: @unchecked Sendable {
   init(turn: Locked<SerialOrder>) {
     self.turn = turn
   }
+
+  /// Marks what belongs to this work, so that what waits for itself there is noticed.
+  func runningStep(in outer: RunningStep?) -> RunningStep? { outer }
 }

@@ -227,4 +227,65 @@ struct SelfWaitTests {
     #expect(text(await handle.outcome) == "succeeded")
     #expect(reports.all == [.selfWait(StepIdentity(id: 1, name: nil))])
   }
+
+  enum Place: String, CaseIterable {
+    case asyncMap, asyncThen, mainActor, finally, recover, returned, secondAttempt, laterAttempt
+    case secondPulled, delayed, timeout
+  }
+
+  // Fails, without an end, if only the work that begins with the turn is marked as its step's.
+  @Test(
+    "idle anywhere in the work of a promise that is a step is reported", .shows(Managing.selfWait),
+    arguments: Place.allCases)
+  func promiseWork(_ place: Place) async {
+    let reports = Reports()
+    let manager = PromiseManager(diagnostics: reports.place)
+    let attempts = Locked(0)
+    let idle = { @Sendable (value: Int) in
+      await manager.idle()
+      return value
+    }
+    let attempt = Promise<Int>(diagnostics: .silent) {
+      let number = attempts.withLock { attempts in
+        attempts += 1
+        return attempts
+      }
+      guard number == 2 else { throw Failed() }
+      return await idle(1)
+    }
+    let promise: Promise<Int> =
+      switch place {
+      case .asyncMap: Promise { 1 }.map { await idle($0) }
+      case .asyncThen: Promise { 1 }.then { Promise.value(await idle($0)) }
+      case .mainActor: Promise { 1 }.map { @MainActor in await idle($0) }
+      case .finally: Promise { 1 }.finally { _ = await idle(1) }
+      case .recover: Promise<Int> { throw Failed() }.recover { _ in await idle(1) }
+      case .returned: Promise { 1 }.then { value in Promise { await idle(value) } }
+      case .secondAttempt: attempt.retry(2)
+      case .laterAttempt: attempt.retry(2, delay: .milliseconds(1))
+      case .secondPulled:
+        when(
+          [false, true].lazy.map { waits in Promise { waits ? await idle(1) : 1 } }, concurrently: 1
+        )
+        .map { $0[1] }
+      case .delayed: Promise { 1 }.delay(.milliseconds(1)).map { await idle($0) }
+      case .timeout: Promise { 1 }.map { await idle($0) }.timeout(.seconds(3600))
+      }
+    let handle = manager.add(promise)
+    #expect(text(await handle.outcome) == "succeeded")
+    #expect(reports.all == [.selfWait(StepIdentity(id: 1, name: nil))])
+  }
+
+  // Fails, without an end, if synchronous handlers are not marked.
+  @Test("a handler of a step's promise that blocks until its manager is idle throws")
+  func blockingHandler() async {
+    let manager = PromiseManager(diagnostics: .silent)
+    let step = StepIdentity(id: 1, name: nil)
+    let handle = manager.add(
+      Promise { 1 }.map { _ in
+        #expect(throws: PromiseError.selfWait(step)) { try manager.waitUntilIdle() }
+        #expect(throws: PromiseError.selfWait(step)) { try manager.enqueue { 4 }.wait() }
+      })
+    #expect(text(await handle.outcome) == "succeeded")
+  }
 }

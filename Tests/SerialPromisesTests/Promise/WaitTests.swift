@@ -214,12 +214,13 @@ struct WaitTests {
     let (timedOut, promise) = (PromiseError.timedOut(.milliseconds(1)), Promise<Int> { 1 })
     let later = promise.map { _ in try promise.map { $0 }.wait(timeout: .milliseconds(1)) }
     #expect(await later.outcome == "failed \(timedOut)")
-    let onMain = Promise.value(1).map { @MainActor value in value }
-    #expect(await Self.waiting(for: onMain) == "failed \(timedOut)")
+    #expect(await Self.waitingOnMain() == "failed \(timedOut)")
   }
 
   @MainActor
-  private static func waiting(for promise: Promise<Int>) -> String {
+  private static func waitingOnMain() -> String {
+    // Made here: its handler cannot run before this has returned.
+    let promise = Promise.value(1).map { @MainActor value in value }
     do { return "\(try promise.wait(timeout: .milliseconds(1)))" } catch {
       return "failed \(error)"
     }
