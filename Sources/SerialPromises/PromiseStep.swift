@@ -99,15 +99,19 @@ extension PromiseManager {
     _ name: String? = nil, file: StaticString = #fileID, line: UInt = #line,
     _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
   ) -> Promise<Value> {
-    addAsStep(
-      Promise(name, diagnostics: diagnostics, file: file, line: line, operation), name: name)
+    let promise = Promise(name, diagnostics: diagnostics, file: file, line: line, operation)
+    let result = Core(origin: promise.core.origin)
+    add(promise, name: name, into: result)
+    return Promise(hot: result)
   }
 
   /// Adds a promise as a step for a caller that gets a promise, and so learns what became of the step.
   ///
-  /// - Returns: What the promise comes to, or why its step did not run, or was ended.
-  func addAsStep<Value>(_ promise: Promise<Value>, name: String?) -> Promise<Value> {
-    let result = Core(origin: promise.core.origin)
+  /// - Parameters:
+  ///   - promise: The promise.
+  ///   - name: What the step is called.
+  ///   - result: Is settled with what the promise comes to, or with why its step did not run, or was ended.
+  func add<Value>(_ promise: Promise<Value>, name: String?, into result: Core) {
     // Listens without demanding, which is for the manager to do. Hung on the promise, so that a cycle is
     // found.
     let value = StepValue(result)
@@ -118,7 +122,6 @@ extension PromiseManager {
     handle.observe { outcome in
       do { try outcome.get() } catch { result.settle(.failure(error), by: .adopted) }
     }
-    return Promise(hot: result)
   }
 }
 
@@ -131,6 +134,9 @@ private final class StepValue: Reaction, @unchecked Sendable {
     self.result = result
   }
 
+  // Before the step ends, which may cancel others, and in the same turn: on two threads, the one that was
+  // cancelled could be heard of before the one that failed.
+  override var isImmediate: Bool { false }
   override var target: Core? { result }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
