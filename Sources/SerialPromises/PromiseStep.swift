@@ -15,9 +15,13 @@ extension RunningStep {
 }
 
 extension Core {
+  /// Whether any promise has ever been a step.
+  @inline(__always)
+  var hasSteps: Bool { hasReservations.load(ordering: .relaxed) }
+
   /// The steps that this promise is at work for: its handler is part of them; nil if there is none.
   var stepAtWork: RunningStep? {
-    guard hasReservations.load(ordering: .relaxed) else { return nil }
+    guard hasSteps else { return nil }
     return RunningStep.of(withLock { $0.scopes })
   }
 }

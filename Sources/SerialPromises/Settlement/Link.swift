@@ -54,13 +54,7 @@ class Link: Core, @unchecked Sendable {
     _ handler: (Outcome) throws -> Decision
   ) {
     do {
-      let decision =
-        if let step = stepAtWork {
-          try RunningStep.$current.withValue(step) { try handler(outcome) }
-        } else {
-          try handler(outcome)
-        }
-      switch decision {
+      switch try hasSteps ? callMarked(handler, outcome) : handler(outcome) {
       case .value(let value):
         _ = fulfill(value, by: .adopted, &agenda)
       case .promise(let promise):
@@ -78,6 +72,15 @@ class Link: Core, @unchecked Sendable {
       let reached = progress(after: source, outcome)
       _ = fail(error, by: .adopted, reached: reached, &agenda)
     }
+  }
+
+  // On its own, because the closure takes room that most links can do without.
+  @inline(never)
+  private func callMarked(
+    _ handler: (Outcome) throws -> Decision, _ outcome: Outcome
+  ) throws -> Decision {
+    guard let step = stepAtWork else { return try handler(outcome) }
+    return try RunningStep.$current.withValue(step) { try handler(outcome) }
   }
 
   /// How far this promise is when the source, which is settled, has done its share.
