@@ -102,7 +102,7 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// Fulfills the promise unless it is settled already.
   ///
   /// ```swift
-  /// if !deferred.tryFulfill(43) { show("somebody was first") }
+  /// if !deferred.tryFulfill(43) { show("settled already") }
   /// ```
   ///
   /// - Parameter value: The promise's value.
@@ -128,7 +128,7 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// Settles the promise with a result unless it is settled already.
   ///
   /// ```swift
-  /// deferred.trySettle(with: Result { try parse(text) })  // nothing, if somebody was first
+  /// deferred.trySettle(with: Result { try parse(text) })  // nothing, if it is settled
   /// ```
   ///
   /// - Parameter result: The promise's value, or why there is none.

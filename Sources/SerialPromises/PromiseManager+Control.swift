@@ -169,7 +169,7 @@ extension Locked where State == SerialOrder {
   func dissolve() {
     transition { order, consequences in
       order.isClosed = true
-      // Nobody waits for a manager that is gone, and events end without an idle.
+      // No caller waits for a manager that is gone, and events end without an idle.
       order.cancelWaitingWithoutSettling(&consequences)
       order.queue.removeSpare()
       order.feed?.end()

@@ -113,8 +113,8 @@ extension StepHandle {
   ///
   /// Takes constant time. The step keeps its number, and all others their order; no event is made of
   /// it. To move a step before itself changes nothing. A step for which its adder waits in
-  /// ``PromiseManager/addWhenRoom(_:_:)`` can be moved as well; the adders are told that there is room
-  /// in the order of coming, or when their steps begin.
+  /// ``PromiseManager/addWhenRoom(_:_:)`` can be moved as well; its adder returns
+  /// in the order of coming, or when the step begins.
   ///
   /// ```swift
   /// let photo = manager.add("photo") { then in upload(file) { error in then(error) } }

@@ -17,7 +17,7 @@ extension PromiseManager {
 
   /// Waits until fewer steps wait than `limit`; the running one is not counted.
   ///
-  /// For those who make steps faster than they run: nothing is refused meanwhile, and others may add
+  /// For code that makes steps faster than they run: nothing is refused meanwhile, and others may add
   /// steps before the caller does. Where there must never be more, use a capacity and
   /// ``addWhenRoom(_:_:)``. Returns early when the calling task is canceled.
   ///
@@ -33,7 +33,7 @@ extension PromiseManager {
   ///
   /// - Parameter limit: At least 1, with which it returns when nothing waits.
   nonisolated(nonsending) public func waitingCount(below limit: Int) async {
-    precondition(limit > 0, "there are never fewer than no steps")
+    precondition(limit > 0, "a limit is at least 1")
     await wait(for: .fewerWait(than: limit))
   }
 }

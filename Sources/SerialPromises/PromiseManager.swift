@@ -307,7 +307,7 @@ public final class PromiseManager: Sendable {
       let timer = stopwatch.timer(wait.duration) { [order] _ in
         // A time that the clock cannot measure counts as over.
         let result = order.transition { $0.waited(wait.ticket, &$1) }
-        // On this thread, which belongs to no task, and to nobody else.
+        // On this thread, which belongs to no task and runs no other code.
         if case .claimed(let manager?) = result { manager.startTurn(.resumed) }
       }
       // If it is not over already, or called off.

@@ -78,7 +78,7 @@ extension PromiseManager {
   /// Runs asynchronous work when its turn has come, and promises its value.
   ///
   /// The way to ``run(_:_:)`` from synchronous code: the work has its turn from now on, and runs in a
-  /// task of its own, whether anybody wants the value or not. Canceling the promise cancels the step: if
+  /// task of its own, whether the value is wanted or not. Canceling the promise cancels the step: if
   /// it still waits it will never run, if it runs its task is canceled. The work sees the caller's
   /// task-local values only if its turn comes at once: hand it what it needs.
   ///
@@ -96,7 +96,7 @@ extension PromiseManager {
   /// - Returns: A promise of what the work returns. It fails with what the work threw; with a
   ///   `CancellationError` if the step was canceled; with ``PromiseError/closed`` or
   ///   ``PromiseError/full(capacity:)`` if it was refused; with ``PromiseError/timedOut(_:)`` if its time
-  ///   was over. A failure that nobody looks at is reported as
+  ///   was over. An unhandled failure is reported as
   ///   ``Diagnostic/unhandledFailure(_:_:)``.
   @discardableResult
   public func enqueue<Value: Sendable>(

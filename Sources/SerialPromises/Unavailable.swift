@@ -4,7 +4,7 @@ import Dispatch
 // tries these only where nothing else fits, so they cost nothing elsewhere.
 
 extension Promise {
-  /// Leads those who know a `then` for values to `map`.
+  /// Names `map` to callers that return a value from `then`.
   @available(
     *, unavailable, message: "the handler of 'then' returns a promise; for a value, use 'map'"
   )
@@ -16,7 +16,7 @@ extension Promise {
     map(handler)
   }
 
-  /// Leads those who await something in `catch` to the words whose handler may.
+  /// Names the words whose handler may be asynchronous to callers that await in `catch`.
   @available(
     *, unavailable,
     message: "the handler of 'catch' is synchronous; await in 'recover' or 'finally', before it"
@@ -30,7 +30,7 @@ extension Promise {
 }
 
 extension PromiseManager {
-  /// Leads those who add a closure that is given no `then` to the words that need none.
+  /// Names `then`, `enqueue` and `run` to callers whose closure takes no `then`.
   @available(
     *, unavailable,
     message: """

@@ -82,7 +82,7 @@ extension PromiseManager {
     _ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line
   ) -> Promise<[Value]> {
     let results = promises.map { Core(origin: $0.core.origin) }
-    // Combined before they can fail: what is told is the step that failed first, and not one that the
+    // Combined before they can fail: the result names the step that failed first, and not one that the
     // policy cancels because of it.
     let all = when(results.map { Promise<Value>(hot: $0) }, file: file, line: line)
     for (promise, result) in zip(promises, results) { add(promise, name: nil, into: result) }

@@ -10,8 +10,8 @@ final class ParkedAdder {
 
 /// Keeps count of the adders that wait for room.
 ///
-/// Their steps are in the queue already; what is held back is only the news that there is room. That
-/// is told in the order of parking, wherever the steps have been moved meanwhile.
+/// Their steps are in the queue already; only the call of `admitted` is held back. The calls come
+/// in the order of parking, wherever the steps have been moved meanwhile.
 struct Backpressure {
   /// How many steps may wait; nil means as many as there are.
   let capacity: Int?
@@ -19,7 +19,7 @@ struct Backpressure {
   /// How many adders wait.
   private(set) var parked = 0
 
-  /// Those who wait, in the order of coming, and some who have been told.
+  /// The adders that wait, in the order of coming, and some that have been admitted.
   ///
   /// Not the records of their steps: the error of a step would be kept with its record.
   private(set) var line = Fifo<ParkedAdder>()

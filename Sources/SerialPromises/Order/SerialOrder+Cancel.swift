@@ -45,7 +45,7 @@ extension SerialOrder {
 
   /// Cancels all that waits, and leaves it to the caller to see that the queue may have become idle.
   ///
-  /// Nobody who is parked is told that there is room: it would be of no use.
+  /// Admits no parked adder: its step would be cancelled next.
   ///
   /// - Returns: How many slots were visited.
   @discardableResult

@@ -71,7 +71,7 @@ extension SerialOrder {
       failure = error
       if let old { consequences.needed.release(old) }
     case .cancelRest:
-      // Whoever ends the step has the claim, and settles when it calls `next`.
+      // The thread that ends the step has the claim, and settles when it calls `next`.
       cancelWaitingWithoutSettling(&consequences)
     }
   }

@@ -1,7 +1,7 @@
 extension SerialOrder {
   /// Whether nothing runs, and nothing is about to begin.
   var isAtRest: Bool {
-    // Whoever has the claim begins what waits, unless the queue is paused.
+    // The thread with the claim begins what waits, unless the queue is paused.
     !isRunning && (phase != .claimed || isPaused || waitingCount == 0)
   }
 

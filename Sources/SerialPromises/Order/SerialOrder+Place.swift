@@ -5,7 +5,7 @@ extension SerialOrder {
     lock: Locked<SerialOrder>, owner: PromiseManager?
   ) -> Admission {
     let admission = add(&work, record, lock: lock, owner: owner)
-    // Under the same lock: nobody has seen it elsewhere.
+    // Under the same lock: no other thread has seen it elsewhere.
     if case .entered(_, let id, _) = admission, !isLast(place) { move(id, record, to: place) }
     return admission
   }
@@ -26,7 +26,7 @@ extension SerialOrder {
     switch place {
     case .last:
       return queue.move(id, in: segment, to: .last)
-    // What guards a record is asked first: that of another manager's step is not to be looked at.
+    // The lock is compared first: this one does not guard the record of another manager's step.
     case .before(let other) where other.record.lock === record.lock:
       if other.id == id { return 0 }
       if let neighbor = waitingSegment(of: other.id, other.record) {

@@ -8,7 +8,7 @@ struct SerialOrder {
   enum Phase {
     /// Nothing runs and nobody is about to look. → claimed
     case resting
-    /// Somebody has promised to call `next`. → handling, throttled, resting
+    /// A thread has promised to call `next`. → handling, throttled, resting
     case claimed
     /// Steps wait, but none may begin yet; a timer is set that will claim. → claimed, resting
     case throttled

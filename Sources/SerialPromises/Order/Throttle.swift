@@ -81,7 +81,7 @@ extension SerialOrder {
 
   /// A wait is over.
   ///
-  /// - Returns: Whether the caller holds the claim now: nobody called that wait off.
+  /// - Returns: Whether the caller holds the claim now: that wait was not called off.
   mutating func waited(_ ticket: Int, _ consequences: inout Consequences?) -> ThenResult {
     guard let throttle, throttledWait?.ticket == ticket else { return .late }
     throttle.hasWaited = true
@@ -102,7 +102,7 @@ extension SerialOrder {
   /// Begins no further step until it is resumed.
   mutating func pause(_ consequences: inout Consequences?) {
     isPaused = true
-    // Or a manager that nobody holds would stay alive for it.
+    // Or an unreferenced manager would stay alive for it.
     callOffWait(&consequences)
   }
 }

@@ -1,6 +1,6 @@
-/// Those who wait until the order has come to some state.
+/// The callers that wait until the order has come to some state.
 ///
-/// Each state has a line of its own, so that waking takes time in proportion to those who wake.
+/// Each state has a line of its own, so that waking takes time in proportion to the callers that wake.
 struct Waiters {
   /// What is waited for.
   enum Condition: Hashable, Sendable {
@@ -31,7 +31,7 @@ struct Waiters {
 
   var isEmpty: Bool { lines.isEmpty }
 
-  /// Whether anybody is to be told when fewer steps wait.
+  /// Whether any caller waits for fewer steps to wait.
   var haveLimits: Bool { limitCount > 0 }
 
   mutating func add(_ condition: Condition, _ wake: @escaping Wake) -> Ticket {
@@ -41,7 +41,7 @@ struct Waiters {
     return Ticket(condition: condition, number: lastNumber)
   }
 
-  /// Takes out those who wait for this, in the order of coming.
+  /// Takes out the callers that wait for this, in the order of coming.
   mutating func takeAll(_ condition: Condition) -> [Wake] {
     guard let line = lines.removeValue(forKey: condition) else { return [] }
     if condition.isLimit { limitCount -= 1 }
@@ -59,7 +59,7 @@ struct Waiters {
   func count(_ condition: Condition) -> Int { lines[condition]?.count ?? 0 }
 }
 
-/// Those who wait for the same, in the order of coming.
+/// The callers that wait for the same state, in the order of coming.
 private struct Line {
   /// Nil for one that left; numbers rise.
   private var entries: [(number: Int, wake: Waiters.Wake?)] = []
@@ -86,7 +86,7 @@ private struct Line {
       let wake = entries[index].wake.take()
     else { return nil }
     leftCount += 1
-    // Those who left are the smaller part: or they would be passed over again and again.
+    // The entries of callers that left stay the smaller part, or each search would pass over them.
     if leftCount > entries.count / 2 {
       entries.removeAll { $0.wake == nil }
       leftCount = 0

@@ -18,7 +18,7 @@ struct QueueExamples: StandIns {
     #expect(name == "Ada")
     do {
       let (deferred, text) = (Deferred<Int>(), "text")
-      deferred.trySettle(with: Result { try parse(text) })  // nothing, if somebody was first
+      deferred.trySettle(with: Result { try parse(text) })  // nothing, if it is settled
       #expect(try await deferred.promise.value == 4)
     }
   }

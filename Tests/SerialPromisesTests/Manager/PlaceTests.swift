@@ -324,18 +324,6 @@ struct PlaceTests {
 
   // MARK: Cost
 
-  private var segmentCount: Int {
-    manager.order.withLock { order in
-      var count = 0
-      var segment = order.queue.head
-      while let current = segment {
-        count += 1
-        segment = current.next
-      }
-      return count
-    }
-  }
-
   // Fails if a move looks at more than a few segments, or leaves something behind each time.
   @Test("100,000 moves among 10,000 steps visit a few slots each", arguments: [false, true])
   func constantWork(isRunning: Bool) {
@@ -359,11 +347,11 @@ struct PlaceTests {
       most = max(most, visited ?? .max)
     }
     #expect(most <= 4 * Segment.capacity)
-    #expect(segmentCount <= manager.waitingCount + 2)
+    #expect(manager.segmentCount <= manager.waitingCount + 2)
     let visited = manager.order.transition { $0.cancelWaiting(&$1) }
     // The slots that were left are in segments in which steps waited.
     #expect(visited <= 10_000 + 10_000 + 2 * Segment.capacity)
-    #expect(segmentCount <= 2)
+    #expect(manager.segmentCount <= 2)
     taken.call()
   }
 
@@ -378,7 +366,7 @@ struct PlaceTests {
       rotating.move(to: .first)
       rotating.move(to: .last)
     }
-    #expect(segmentCount <= 2)
+    #expect(manager.segmentCount <= 2)
     for _ in 1...1_000 {
       manager.add { then in then() }
       rotating.move(to: .last)
@@ -408,14 +396,14 @@ struct PlaceTests {
     add("last").move(to: .last)
     manager.resumeAndWait()
     add("first", at: .first)
-    #expect(segmentCount == 4, "of first, second, last, and the end")
+    #expect(manager.segmentCount == 4, "of first, second, last, and the end")
     second.cancel()
-    #expect(segmentCount == 3)
+    #expect(manager.segmentCount == 3)
     let taken = Taken()
     manager.add(at: .first, taken.handler)
     onThread { [manager] in manager.resume() }
     // Those that wait, the one that runs, and the end.
-    #expect(segmentCount == 4)
+    #expect(manager.segmentCount == 4)
     taken.call()
     #expect(log.all == ["first", "last"])
   }
@@ -430,7 +418,7 @@ struct PlaceTests {
     cancelled.cancel()
     add("first", at: .first)
     // The two that wait, the one that runs, and the end.
-    #expect(segmentCount == 4)
+    #expect(manager.segmentCount == 4)
     taken.call()
     #expect(log.all == ["first", "last"])
   }
@@ -546,7 +534,7 @@ struct PlaceTests {
         }
       }
       #expect(manager.waitingCount == line.count)
-      #expect(segmentCount <= line.count + 2)
+      #expect(manager.segmentCount <= line.count + 2)
       if round % 10 == 9 {
         manager.cancelAll()
         line = []
@@ -566,7 +554,7 @@ struct PlaceTests {
     }
     manager.resumeAndWait()
     #expect(log.all == expected + line.map(String.init))
-    #expect(segmentCount <= 2 && manager.waitingCount == 0)
+    #expect(manager.segmentCount <= 2 && manager.waitingCount == 0)
   }
 
   // Fails if moves race with the turn that passes the same segments: a step is lost or runs twice.

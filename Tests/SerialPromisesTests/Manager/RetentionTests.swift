@@ -115,19 +115,6 @@ struct RetentionTests {
 
   // MARK: Cancelling
 
-  /// How many segments the queue has.
-  private var segmentCount: Int {
-    manager.order.withLock { order in
-      var count = 0
-      var segment = order.queue.head
-      while let current = segment {
-        count += 1
-        segment = current.next
-      }
-      return count
-    }
-  }
-
   // Fails if a sweep begins at the first slot each time: 1 + 2 + 3 … slots.
   @Test("cancelAll visits what was added since the last one", .shows(Managing.cancelAll))
   func visits() {
@@ -140,7 +127,7 @@ struct RetentionTests {
     }
     // And the running one, once.
     #expect(visited == 10_001)
-    #expect(segmentCount <= 2)
+    #expect(manager.segmentCount <= 2)
     taken.call()
   }
 
@@ -152,9 +139,9 @@ struct RetentionTests {
     for (index, handle) in handles.enumerated() where index % 640 != 0 { handle.cancel() }
     #expect(manager.waitingCount == 10)
     // Those that wait, and the last one.
-    #expect(segmentCount == 11)
+    #expect(manager.segmentCount == 11)
     #expect(manager.order.transition { $0.cancelWaiting(&$1) } == 11 * 64)
-    #expect(segmentCount == 1)
+    #expect(manager.segmentCount == 1)
     #expect(manager.order.transition { $0.cancelWaiting(&$1) } == 0)
   }
 
@@ -166,7 +153,7 @@ struct RetentionTests {
       let handle = manager.add { then in then() }
       if oneByOne { handle.cancel() } else { manager.cancelAll() }
     }
-    #expect(segmentCount <= 2)
+    #expect(manager.segmentCount <= 2)
     let log = Log<Int>()
     for number in 1...100 {
       manager.add { then in
@@ -176,7 +163,7 @@ struct RetentionTests {
     }
     manager.resumeAndWait()
     #expect(log.all == Array(1...100))
-    #expect(segmentCount <= 2)
+    #expect(manager.segmentCount <= 2)
   }
 
   // Fails if the place of the first parked step is lost with its segment, or the numbers of the
@@ -237,6 +224,6 @@ struct RetentionTests {
     expected += handles.indices.filter { text(handles[$0].state) == "waiting" }
     manager.resumeAndWait()
     #expect(log.all == expected)
-    #expect(segmentCount <= 2)
+    #expect(manager.segmentCount <= 2)
   }
 }

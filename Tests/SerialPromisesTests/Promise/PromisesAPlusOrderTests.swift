@@ -162,7 +162,7 @@ import Testing
   func errorGoesOn(_ moment: Moment) async {
     let failure = Result<Int, any Error>.failure(Failed(number: 4))
     let expected = "failed Failed(number: 4)"
-    #expect(await moment.settling(failure) { $0.map { $0 + 1 } }.outcome == expected)
+    #expect(await moment.settling(failure) { $0.then { .value($0 + 1) } }.outcome == expected)
     #expect(await moment.settling(failure) { $0.map { $0 + 1 } }.outcome == expected)
     #expect(await moment.settling(failure) { $0.finally {} }.outcome == expected)
   }

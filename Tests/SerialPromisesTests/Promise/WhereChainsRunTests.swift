@@ -33,9 +33,8 @@ struct WhereChainsRunTests {
     let here = { @Sendable [self] (name: String) in log.append("\(name) \(place())") }
     let promise = moment.settling(.success(1)) { promise in
       promise
-        .map(on: queue) { _ in here("then") }
         .then(on: queue) { _ in
-          here("then promise")
+          here("then")
           return Promise.value(1)
         }
         .map(on: queue) { _ in here("map") }
@@ -56,7 +55,7 @@ struct WhereChainsRunTests {
     await promise.told()
     queue.sync {}
     let expected = [
-      "then queue", "then promise queue", "map queue", "tap queue", "finally queue",
+      "then queue", "map queue", "tap queue", "finally queue",
       "free elsewhere", "recover queue", "recover from queue", "catch queue", "fulfilled queue",
     ]
     #expect(log.all == expected)
@@ -123,9 +122,8 @@ struct WhereChainsRunTests {
       log.append("\(name) \(onMainActor() ? "main" : "other")")
     }
     let first = Promise.value(1)
-      .map { @MainActor _ in here("then") }
       .then { @MainActor _ in
-        here("then promise")
+        here("then")
         return Promise.value(1)
       }
     let looks = first.map { @MainActor _ in here("map") }
@@ -141,7 +139,7 @@ struct WhereChainsRunTests {
     // What was sent to the main actor before this is done by now.
     await MainActor.run {}
     let expected = [
-      "then main", "then promise main", "map main", "tap main", "finally main",
+      "then main", "map main", "tap main", "finally main",
       "free other", "recover main", "catch main", "fulfilled main",
     ]
     #expect(log.all == expected)

@@ -1,0 +1,16 @@
+@testable import SerialPromises
+
+extension PromiseManager {
+  /// How many segments the queue has.
+  var segmentCount: Int {
+    order.withLock { order in
+      var count = 0
+      var segment = order.queue.head
+      while let current = segment {
+        count += 1
+        segment = current.next
+      }
+      return count
+    }
+  }
+}
