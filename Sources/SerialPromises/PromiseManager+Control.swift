@@ -172,6 +172,7 @@ extension Locked where State == SerialOrder {
       // No caller waits for a manager that is gone, and events end without an idle.
       order.cancelWaitingWithoutSettling(&consequences)
       order.queue.removeSpare()
+      if let token = order.spareToken.take() { consequences.needed.release(token) }
       order.feed?.end()
     }
     // One at a time, each released after the lock: dropping the first would recurse.

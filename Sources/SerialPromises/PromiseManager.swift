@@ -266,7 +266,9 @@ public final class PromiseManager: Sendable {
     var clock = TurnClock()
     var turn = order.transition { order, consequences in
       if let id { order.beginTurn(only: id) } else { order.beginTurn(allowance: .max) }
-      return order.begin(&consequences)
+      let turn = order.begin(&consequences)
+      if case .run = turn.move { token = order.spareToken.take() }
+      return turn
     }
     while true {
       switch turn.move {
@@ -334,7 +336,10 @@ public final class PromiseManager: Sendable {
       let wasCalled = token?.wasCalled ?? false
       return order.transition { order, consequences in
         if isOver { order.allowance = 0 }
-        return order.handlerReturned(wasCalled ? .called : .dropped, &consequences)
+        let turn = order.handlerReturned(wasCalled ? .called : .dropped, &consequences)
+        // Not one that was dropped: its `deinit` would report the step again, under the lock.
+        if wasCalled, case .leave = turn.move { swap(&order.spareToken, &token) }
+        return turn
       }
     }
     let wasCalled = token?.handlerReturned() ?? false

@@ -15,8 +15,16 @@ struct Contest {
   /// What the last column compares with, beside the floor.
   let against: String
   var targets: [Target] = []
+  private(set) var isIsolated = false
   /// The most repetitions, where one takes long.
   var atMost = Int.max
+
+  /// The same contest, with a process for each measurement.
+  var isolated: Contest {
+    var contest = self
+    contest.isIsolated = true
+    return contest
+  }
 }
 
 /// What a subject must reach.

@@ -22,24 +22,12 @@ enum WaitingSteps: String, CaseIterable {
     return Contest(
       title: "\(n) steps that wait", unit: "step", measure: "bytes",
       subjects: allCases.map { kind in
-        Subject(name: kind.rawValue) { measureElsewhere(kind, n) }
+        Subject(name: kind.rawValue) { Isolated.figure([option, kind.rawValue, "\(n)"]) }
       }, against: "DispatchQueue",
       targets: [
         .of(manager.rawValue, atMost: 80, over: closures.rawValue),
         .of(promise.rawValue, atMost: 300),
       ])
-  }
-
-  private static func measureElsewhere(_ kind: WaitingSteps, _ n: Int) -> Double {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-    process.arguments = [option, kind.rawValue, "\(n)"]
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    guard (try? process.run()) != nil else { return .nan }
-    let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .nan
   }
 
   /// Bytes for each of `n` steps.

@@ -11,7 +11,8 @@ struct Report {
     var samples = contest.subjects.map { _ in Sample() }
     for _ in 0..<min(repetitions, contest.atMost) {
       for (index, subject) in contest.subjects.enumerated() {
-        samples[index].add(subject.measure())
+        samples[index].add(
+          contest.isIsolated ? Isolated.measure(subject, of: contest) : subject.measure())
       }
     }
     self.samples = samples

@@ -27,6 +27,12 @@ if words.count == 3, words[0] == Instructions.option,
   exit(0)
 }
 
+if words.count >= 3, words[0] == Isolated.option {
+  let steps = words.dropFirst(3).contains("--short") ? 1_000 : 100_000
+  Isolated.answer(words[1], words[2], among: libraryContests(steps))
+  exit(0)
+}
+
 @MainActor func takeValue(of option: String) -> String? {
   guard let place = words.firstIndex(of: option), place + 1 < words.count else { return nil }
   defer { words.removeSubrange(place...place + 1) }

@@ -70,6 +70,9 @@ struct SerialOrder {
   var phase = Phase.resting
   var queue = StepQueue()
 
+  /// A token that was called, for the next turn: so a turn of one step allocates none.
+  var spareToken: Token?
+
   /// Keeps the manager alive as long as the queue is not at rest.
   var owner: PromiseManager?
 

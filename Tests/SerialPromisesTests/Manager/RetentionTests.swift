@@ -226,4 +226,35 @@ struct RetentionTests {
     #expect(log.all == expected)
     #expect(manager.segmentCount <= 2)
   }
+
+  // Fails if a turn that ends keeps no token, or allocates one although it could take the one kept.
+  @Test("turns of one step use the same token")
+  func oneToken() {
+    let tokens = Log<ObjectIdentifier>()
+    for _ in 1...3 {
+      manager.add { then in
+        tokens.append(ObjectIdentifier(then.token))
+        then()
+      }
+    }
+    #expect(Set(tokens.all).count == 1)
+  }
+
+  // Fails if the token of a step that dropped its `then` is kept: its `deinit` takes the lock, and
+  // would take it under the lock.
+  @Test("the token of a step that dropped its then is not kept")
+  func droppedToken() {
+    let ended = Log<String>()
+    weak var order: Locked<SerialOrder>?
+    do {
+      let manager = PromiseManager(diagnostics: .silent)
+      order = manager.order
+      for _ in 1...2 {
+        ended.append(text(manager.add { _ in }.state))
+        ended.append(text(manager.add { then in then() }.state))
+      }
+    }
+    #expect(ended.all.map { $0.hasPrefix("failed") } == [true, false, true, false])
+    #expect(order == nil)
+  }
 }
