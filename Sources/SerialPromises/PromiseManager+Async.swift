@@ -98,18 +98,18 @@ extension PromiseManager {
     _ condition: Waiters.Condition, _ ticket: Locked<Waiters.Ticket?>,
     _ wake: @escaping Waiters.Wake
   ) {
-    let isSo = order.withLock { order in
-      if order.holds(condition) { return true }
-      let number = order.waiters.add(condition, wake)
-      ticket.withLock { $0 = number }
+    let holds = order.withLock { order in
+      guard let new = order.wait(for: condition, wake) else { return true }
+      // Under the lock, so that a canceled caller that finds no ticket has not been added.
+      ticket.withLock { $0 = new }
       return false
     }
-    if isSo { wake() }
+    if holds { wake() }
   }
 
   private func withdraw(_ ticket: Locked<Waiters.Ticket?>) {
     guard let ticket = ticket.withLock({ $0 }) else { return }
-    order.withLock { $0.waiters.remove(ticket) }?()
+    order.withLock { $0.stopWaiting(ticket) }?()
   }
 
   /// Adds a step and waits until there is room for it within the capacity.

@@ -23,10 +23,7 @@ extension PromiseManager {
   /// }
   /// ```
   public func resume() {
-    let (claims, failure) = order.transition { order, _ in
-      order.isPaused = false
-      return (order.claim(for: self), order.failure.take())
-    }
+    let (claims, failure) = order.withLock { $0.resume(for: self) }
     withExtendedLifetime(failure) {}
     if claims { startTurn(.resumed) }
   }
@@ -62,7 +59,7 @@ extension PromiseManager {
   /// if case .failed(let error) = await late.outcome { show(error) }  // PromiseError.closed
   /// ```
   public func close() {
-    order.withLock { $0.isClosed = true }
+    order.withLock { $0.close() }
   }
 
   /// Whether the manager refuses further steps.
@@ -163,19 +160,10 @@ extension PromiseManager {
 }
 
 extension Locked where State == SerialOrder {
-  /// The manager goes away: what waits is cancelled, events end, and segments are let go.
-  ///
-  /// Also undoes the cycles from the lock over the queue, its segments and records, to the lock.
+  /// Undoes the cycles from the lock over the queue, its segments, records and token, to the lock.
   func dissolve() {
-    transition { order, consequences in
-      order.isClosed = true
-      // No caller waits for a manager that is gone, and events end without an idle.
-      order.cancelWaitingWithoutSettling(&consequences)
-      order.queue.removeSpare()
-      if let token = order.spareToken.take() { consequences.needed.release(token) }
-      order.feed?.end()
-    }
-    // One at a time, each released after the lock: dropping the first would recurse.
-    while withLock({ $0.queue.removeSegment() }) != nil {}
+    transition { $0.dissolve(&$1) }
+    // Each is released after the lock.
+    while withLock({ $0.removeSegment() }) != nil {}
   }
 }

@@ -72,11 +72,12 @@ public final class PromiseManager: Sendable {
     clock: some Clock<Duration> = ContinuousClock(), diagnostics: DiagnosticHandler? = nil
   ) {
     precondition(capacity.map { $0 > 0 } ?? true, "a capacity is at least 1")
-    var order = SerialOrder(
-      policy: policy, capacity: capacity, rate: rate, diagnostics: diagnostics)
-    order.usesMainQueue = MainQueue.is(queue)
-    if order.usesMainQueue { MainQueue.isUsed.store(true, ordering: .relaxed) }
-    self.order = Locked(order)
+    let usesMainQueue = MainQueue.is(queue)
+    if usesMainQueue { MainQueue.isUsed.store(true, ordering: .relaxed) }
+    order = Locked(
+      SerialOrder(
+        policy: policy, capacity: capacity, rate: rate, diagnostics: diagnostics,
+        usesMainQueue: usesMainQueue))
     self.queue = queue
     self.diagnostics = diagnostics
     if let timeLimit {
@@ -93,9 +94,7 @@ public final class PromiseManager: Sendable {
   init(within host: Then) {
     let outer = host.token.lock
     let (diagnostics, turn) = outer.withLock { ($0.diagnostics, $0.hostTurn ?? outer) }
-    var order = SerialOrder(diagnostics: diagnostics)
-    order.hostTurn = turn
-    self.order = Locked(order)
+    order = Locked(SerialOrder(diagnostics: diagnostics, hostTurn: turn))
     queue = nil
     self.diagnostics = diagnostics
     // Those of the step are the host's manager's.
@@ -264,10 +263,15 @@ public final class PromiseManager: Sendable {
   private func drain(only id: Int? = nil) {
     var token: Token?
     var clock = TurnClock()
+    let thread = ThreadIdentity()
     var turn = order.transition { order, consequences in
-      if let id { order.beginTurn(only: id) } else { order.beginTurn(allowance: .max) }
+      if let id {
+        order.beginTurn(only: id, on: thread)
+      } else {
+        order.beginTurn(allowance: .max, on: thread)
+      }
       let turn = order.begin(&consequences)
-      if case .run = turn.move { token = order.spareToken.take() }
+      if case .run = turn.move { token = order.takeToken() }
       return turn
     }
     while true {
@@ -280,11 +284,11 @@ public final class PromiseManager: Sendable {
         turn = resume(turn, &clock)
       case .again:
         turn = order.transition { order, consequences in
-          if let id { order.beginTurn(only: id) }
+          if let id { order.beginTurn(only: id, on: thread) }
           return order.next(&consequences)
         }
       case .readTime:
-        turn = next(only: id)
+        turn = next(only: id, on: thread)
       case .handOver:
         return continueElsewhere()
       case .leave:
@@ -295,13 +299,13 @@ public final class PromiseManager: Sendable {
 
   /// Looks at what is next, with the time.
   @inline(never)
-  private func next(only id: Int?) -> SerialOrder.Turn {
+  private func next(only id: Int?, on thread: ThreadIdentity) -> SerialOrder.Turn {
     guard let stopwatch else { preconditionFailure("a manager with a rate has a stopwatch") }
     // Before the lock: the clock may be the user's.
     let time = stopwatch.elapsed()
     let (turn, wait) = order.transition { order, consequences in
       // Once more, because it may have been canceled since.
-      if let id { order.beginTurn(only: id) }
+      if let id { order.beginTurn(only: id, on: thread) }
       let turn = order.next(at: time, &consequences)
       return (turn, order.throttledWait)
     }
@@ -335,16 +339,15 @@ public final class PromiseManager: Sendable {
       // Nobody is left who could call it: what has not been called never will be.
       let wasCalled = token?.wasCalled ?? false
       return order.transition { order, consequences in
-        if isOver { order.allowance = 0 }
+        if isOver { order.endTurn() }
         let turn = order.handlerReturned(wasCalled ? .called : .dropped, &consequences)
-        // Not one that was dropped: its `deinit` would report the step again, under the lock.
-        if wasCalled, case .leave = turn.move { swap(&order.spareToken, &token) }
+        if wasCalled, case .leave = turn.move { order.keepToken(&token) }
         return turn
       }
     }
     let wasCalled = token?.handlerReturned() ?? false
     let turn = order.transition { order, consequences in
-      if isOver { order.allowance = 0 }
+      if isOver { order.endTurn() }
       return order.handlerReturned(wasCalled ? .called : .awaited, &consequences)
     }
     // Released after the transition: if this is the last reference, and `then` was not called,
@@ -365,7 +368,7 @@ public final class PromiseManager: Sendable {
     return withExtendedLifetime(resumption) {
       // Called it has been under the lock, since the first handler had returned: the order knows.
       order.transition { order, consequences in
-        if isOver { order.allowance = 0 }
+        if isOver { order.endTurn() }
         return order.handlerReturned(.awaited, &consequences)
       }
     }

@@ -170,11 +170,8 @@ public struct StepHandle: Sendable {
   /// Calls back when the step is over, now if it is so already.
   func observe(_ observer: @escaping @Sendable (StepOutcome) -> Void) {
     record.lock.transition { order, consequences in
-      if case .over(let outcome) = record.state(of: id) {
+      if let outcome = order.observe(id, record, observer) {
         consequences.needed.tell([observer], outcome)
-      } else if let segment = record.segment {
-        // Not simply in the record: the slot may not have it yet.
-        order.queue.record(of: id, in: segment).observers.append(observer)
       }
     }
   }

@@ -56,7 +56,7 @@ private final class StepAttempts<C: Clock<Duration>>: Sendable {
     // each when that of the one before has returned.
     manager = PromiseManager(within: then)
     // A further attempt counts when it has come further than those before.
-    manager.order.withLock { $0.onProgress = { then.advance(to: $0) } }
+    manager.order.withLock { $0.onProgress { then.advance(to: $0) } }
     then.onCancel { [manager] in manager.cancelAll() }
   }
 

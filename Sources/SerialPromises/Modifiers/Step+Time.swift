@@ -116,11 +116,7 @@ extension Then {
 extension Locked where State == SerialOrder {
   /// Keeps an object until the step is over; one that does not run is not kept.
   func keep(_ object: some AnyObject & Sendable, untilOver id: Int) {
-    withLock { order in
-      guard order.isRunning(id) else { return }
-      let record = order.queue.record(of: id, in: order.queue.firstSegment)
-      record.observers.append { _ in withExtendedLifetime(object) {} }
-    }
+    withLock { $0.keep(object, untilOver: id) }
   }
 
   /// The time of a running step is over.

@@ -28,7 +28,7 @@ struct Backpressure {
     self.capacity = capacity
   }
 
-  fileprivate mutating func park(
+  mutating func park(
     _ record: StepRecord, _ admitted: @escaping @Sendable (Bool) -> Void
   ) {
     let adder = ParkedAdder(admitted)
@@ -49,7 +49,7 @@ struct Backpressure {
   }
 
   /// - Returns: What tells the adder that came first.
-  fileprivate mutating func admitFirst() -> (@Sendable (Bool) -> Void)? {
+  mutating func admitFirst() -> (@Sendable (Bool) -> Void)? {
     guard parked > 0 else { return nil }
     while let adder = line.popFirst() {
       guard let admitted = adder.admitted.take() else { continue }
@@ -57,46 +57,5 @@ struct Backpressure {
       return admitted
     }
     return nil
-  }
-}
-
-extension SerialOrder {
-  /// Whether one more step may wait.
-  var hasRoom: Bool { backpressure.capacity.map { waitingCount < $0 } ?? true }
-
-  /// Adds a step although there may be no room, and tells the adder when there is.
-  ///
-  /// `admitted` is called when the step has come within the capacity, or with false when it was
-  /// cancelled before.
-  mutating func addWhenRoom(
-    _ handler: @escaping Promisable.Handler, _ record: StepRecord, lock: Locked<SerialOrder>,
-    owner: PromiseManager?, admitted: @escaping @Sendable (Bool) -> Void,
-    _ consequences: inout Consequences?
-  ) -> Admission {
-    if isClosed { return .refused(.closed) }
-    let hasRoom = hasRoom
-    var work: Work? = Work(call: handler)
-    let admission = enter(&work, record, lock: lock, owner: owner)
-    if hasRoom {
-      consequences.needed.call { admitted(true) }
-    } else if case .entered = admission {
-      backpressure.park(record, admitted)
-    }
-    return admission
-  }
-
-  /// A step that had room has left: the first one parked has room now.
-  mutating func admitParked(_ consequences: inout Consequences?) {
-    if let admitted = backpressure.admitFirst() { consequences.needed.call { admitted(true) } }
-  }
-
-  /// The step with this record is about to run.
-  mutating func leftQueue(_ record: StepRecord?, _ consequences: inout Consequences?) {
-    // One that was parked itself, and was moved, leaves no room behind.
-    if let admitted = backpressure.unpark(record) {
-      consequences.needed.call { admitted(true) }
-    } else {
-      admitParked(&consequences)
-    }
   }
 }

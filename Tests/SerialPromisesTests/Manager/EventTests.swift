@@ -160,14 +160,14 @@ struct EventTests {
     for _ in 1...1_000 {
       var work: Work? = Work { then in then() }
       _ = order.add(&work, nil, lock: lock, owner: nil)
-      order.beginTurn(allowance: 1)
+      order.beginTurn(allowance: 1, on: ThreadIdentity())
       if order.next(&consequences).move == .again { _ = order.next(&consequences) }
       _ = order.handlerReturned(.called, &consequences)
       #expect(buffers.allSatisfy { $0.count <= 16 })
     }
     #expect(order.feed?.hasConsequences == false)
     #expect(consequences == nil, "no listener waits, and no event has an error")
-    while order.queue.removeSegment() != nil {}
+    while order.removeSegment() != nil {}
   }
 
   // Fails if a listener that waits is resumed more than once, or its event is kept as well.

@@ -258,15 +258,15 @@ struct PlaceTests {
       let admission = order.add(&work, StepRecord(lock), at: place, lock: lock, owner: nil)
       if case .entered(_, let id, _) = admission { ids.append(id) }
     }
-    order.beginTurn(only: ids[0])
+    order.beginTurn(only: ids[0], on: ThreadIdentity())
     #expect(order.next(&consequences).move == .handOver)
-    order.beginTurn(only: ids[1])
+    order.beginTurn(only: ids[1], on: ThreadIdentity())
     let turn = order.next(&consequences)
     #expect(turn.move == .run && turn.id == ids[1])
     _ = order.handlerReturned(.called, &consequences)
     order.cancelWaiting(&consequences)
     consequences?.perform()
-    while order.queue.removeSegment() != nil {}
+    while order.removeSegment() != nil {}
   }
 
   // MARK: Room

@@ -238,7 +238,7 @@ struct WhereHandlersRunTests {
     }
     for _ in 0..<before {
       _ = add()
-      order.beginTurn(allowance: 2)
+      order.beginTurn(allowance: 2, on: ThreadIdentity())
       while order.next(&consequences).move == .again {}
       _ = order.handlerReturned(.called, &consequences)
     }
@@ -246,14 +246,14 @@ struct WhereHandlersRunTests {
     if isCancelled { _ = order.cancel(id, record, &consequences) }
     var moves: [SerialOrder.Turn.Move] = []
     repeat {
-      order.beginTurn(only: id)
+      order.beginTurn(only: id, on: ThreadIdentity())
       let turn = order.next(&consequences)
       moves.append(turn.move)
       #expect(turn.move != .run || turn.id == id)
     } while moves.last == .again
     #expect(moves.last == (isCancelled ? .handOver : .run))
     consequences?.perform()
-    while order.queue.removeSegment() != nil {}
+    while order.removeSegment() != nil {}
   }
 
   // Fails, without an end, if the end of a `run` calls handlers on a thread of the cooperative pool.

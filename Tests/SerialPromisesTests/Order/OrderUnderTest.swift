@@ -27,9 +27,8 @@ struct OrderUnderTest {
   /// Lets the segments go one at a time, as a manager does.
   mutating func dissolve() {
     var consequences: Consequences?
-    order.cancelWaiting(&consequences)
-    order.queue.removeSpare()
-    while order.queue.removeSegment() != nil {}
+    order.dissolve(&consequences)
+    while order.removeSegment() != nil {}
   }
 
   mutating func apply(_ event: OrderEvent) -> String {
@@ -89,7 +88,7 @@ struct OrderUnderTest {
         admitted: { [told] has in told.withLock { $0.append("admitted \(has)") } }, &news)
       return entered(admission)
     case .next(let allowance):
-      order.beginTurn(allowance: allowance)
+      order.beginTurn(allowance: allowance, on: ThreadIdentity())
       return text(order.begin(&news), &news)
     case .goOn(let id):
       let then = Then(token: Token(lock: lock, id: -1))
@@ -100,7 +99,7 @@ struct OrderUnderTest {
     case .then(let id, let ending):
       return text(order.then(id: id, error: ending.error, &news))
     case .returned(let continuation, let allowance):
-      order.beginTurn(allowance: allowance)
+      order.beginTurn(allowance: allowance, on: ThreadIdentity())
       return text(order.handlerReturned(continuation, &news), &news)
     case .cancelledElsewhere(let id):
       order.cancelledElsewhere(id, &news)
@@ -121,10 +120,8 @@ struct OrderUnderTest {
     case .cancelWaiting: order.cancelWaiting(&news)
     case .pause: order.pause(&news)
     case .resume:
-      order.isPaused = false
-      order.failure = nil
-      return "claims \(order.claim(for: nil))"
-    case .close: order.isClosed = true
+      return "claims \(order.resume(for: nil).claims)"
+    case .close: order.close()
     case .onCancel(let id):
       let note = { @Sendable [told] in told.withLock { $0.append("cancel handler") } }
       return "now \(order.onCancel(id, note))"
@@ -132,7 +129,7 @@ struct OrderUnderTest {
       return text(order.report(fraction, of: id, &news))
     case .nextAt(let seconds):
       now += .seconds(seconds)
-      order.beginTurn(allowance: 1)
+      order.beginTurn(allowance: 1, on: ThreadIdentity())
       var turn = order.next(at: now, &news)
       while case .again = turn.move { turn = order.next(at: now, &news) }
       guard let wait = order.throttledWait else { return text(turn, &news) }
@@ -142,9 +139,7 @@ struct OrderUnderTest {
       return text(order.waited(isLast ? lastWait : lastWait - 1, &news))
     case .wait(let condition):
       let note = { @Sendable [told] in told.withLock { $0.append("\(condition)") } }
-      guard !order.holds(condition) else { return "is so" }
-      _ = order.waiters.add(condition, note)
-      return "waits"
+      return order.wait(for: condition, note) == nil ? "is so" : "waits"
     }
     return ""
   }
@@ -166,7 +161,7 @@ struct OrderUnderTest {
     if let record = records[id - 1] { return record }
     let segment = segments[id - 1]
     guard segment.slot(id).pointee.stage.isOver else {
-      return order.queue.record(of: id, in: segment)
+      return order.record(of: id, in: segment)
     }
     let closed = StepRecord(lock)
     closed.close(.succeeded)
@@ -182,7 +177,7 @@ struct OrderUnderTest {
       records.append(isWatched || id % 2 == 0 ? record : nil)
       segments.append(segment)
       if isWatched {
-        order.queue.record(of: id, in: segment).observers.append { [told] outcome in
+        order.record(of: id, in: segment).observers.append { [told] outcome in
           told.withLock { $0.append("\(id) \(outcome.stage)") }
         }
       }
