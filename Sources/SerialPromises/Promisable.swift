@@ -97,35 +97,3 @@ extension Promisable {
     (self as? Step)?.promise ?? (self as? any PromiseOfAnyType)?.erased
   }
 }
-
-/// Which step an event or an error speaks of.
-///
-/// ```swift
-/// func title(of step: StepIdentity) -> String {
-///   step.name ?? "No. \(step.id)"
-/// }
-/// ```
-public struct StepIdentity: Sendable, Hashable, CustomStringConvertible {
-  /// The step's number in its manager, counted from 1 in the order of adding.
-  ///
-  /// ```swift
-  /// func title(of step: StepIdentity) -> String {
-  ///   step.name ?? "No. \(step.id)"
-  /// }
-  /// ```
-  public let id: Int
-
-  /// The name that the step was added with.
-  ///
-  /// ```swift
-  /// func title(of step: StepIdentity) -> String {
-  ///   step.name ?? "No. \(step.id)"
-  /// }
-  /// ```
-  public let name: String?
-
-  /// The name in quotes or, without a name, the number: `step "upload"`, `step 3`.
-  public var description: String {
-    name.map { "step \"\($0)\"" } ?? "step \(id)"
-  }
-}

@@ -71,7 +71,7 @@ extension Promise {
   ) -> Promise {
     let place = HandlerPlace(queue, isolation: handler.isolation)
     let listener = ProgressListener(on: place, unisolated(handler))
-    if core.withLock({ $0.listen(listener) }) { Turn.schedule(core) }
+    if core.withLock({ $0.listen(listener) }) { Trampoline.schedule(core) }
     core.watch()
     return self
   }

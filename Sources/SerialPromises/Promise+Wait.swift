@@ -37,7 +37,7 @@ extension Promise {
       fatalError("\(core.origin.identity) was waited for \(reason)")
     }
     // What waits for this thread may be what settles the promise.
-    Turn.current?.handOver()
+    Trampoline.current?.handOver()
     let waiter = Waiter()
     core.attach(waiter)
     if let timeout, waiter.semaphore.wait(timeout: .after(timeout)) == .timedOut {
@@ -65,8 +65,8 @@ private final class Waiter: Reaction, @unchecked Sendable {
 extension Core {
   /// Why the calling thread must not wait for this promise: what has to happen first needs it.
   fileprivate func deadlockReason() -> String? {
-    let turn = Turn.current
-    let running = turn?.runningReaction ?? Turn.onQueue.current
+    let turn = Trampoline.current
+    let running = turn?.runningReaction ?? Trampoline.onQueue.current
     let isMain = MainQueue.isUsed.load(ordering: .relaxed) && MainQueue.isCurrent
     guard running != nil || isMain else { return nil }
     let needsMain = "on the main thread, where something has to run first; wait on another thread"

@@ -86,7 +86,7 @@ extension PromiseManager {
     let semaphore = DispatchSemaphore(value: 0)
     when(.idle, ticket) { semaphore.signal() }
     // What waits for this thread may be what the running step waits for.
-    Turn.current?.handOver()
+    Trampoline.current?.handOver()
     guard let timeout else { return semaphore.wait() }
     if semaphore.wait(timeout: .after(timeout)) == .timedOut {
       withdraw(ticket)

@@ -1,27 +1,4 @@
 extension PromiseManager {
-  /// Where a step goes in the queue.
-  ///
-  /// ```swift
-  /// let photo = manager.add("photo") { then in upload(file) { error in then(error) } }
-  /// manager.add("login", at: .before(photo)) { then in download { then() } }
-  /// photo.move(to: .first)  // now it runs before the login
-  /// ```
-  public enum Place: Sendable {
-    /// Before all that wait: next, when the running step is over.
-    ///
-    /// Of several steps that are put there, the latest runs first.
-    case first
-
-    /// Behind all that wait.
-    case last
-
-    /// Directly before another step.
-    ///
-    /// If that does not wait in this manager, because it runs, is over, was refused or belongs to
-    /// another one, this is the same as ``first``.
-    case before(StepHandle)
-  }
-
   /// Adds a step made of a closure, with a name.
   ///
   /// Takes constant time at every place, beside the time of the steps that run on this thread because
@@ -39,7 +16,7 @@ extension PromiseManager {
   /// - Returns: The step's handle.
   @discardableResult
   public func add(
-    _ name: String?, at place: Place = .last, _ handler: @escaping Promisable.Handler
+    _ name: String?, at place: StepPlace = .last, _ handler: @escaping Promisable.Handler
   ) -> StepHandle {
     add(handler, name: name, at: place)
   }
@@ -55,7 +32,7 @@ extension PromiseManager {
   ///   - handler: The work; it has to call `then`.
   /// - Returns: The step's handle.
   @discardableResult
-  public func add(at place: Place, _ handler: @escaping Promisable.Handler) -> StepHandle {
+  public func add(at place: StepPlace, _ handler: @escaping Promisable.Handler) -> StepHandle {
     add(handler, name: nil, at: place)
   }
 
@@ -71,7 +48,7 @@ extension PromiseManager {
   ///   - place: Where it goes in the queue.
   /// - Returns: The step's handle.
   @discardableResult
-  public func add(_ step: Step, at place: Place) -> StepHandle {
+  public func add(_ step: Step, at place: StepPlace) -> StepHandle {
     if let promise = step.promise {
       return add(promise, step.handler, name: step.name, at: place)
     }
@@ -90,14 +67,14 @@ extension PromiseManager {
   ///   - place: Where it goes in the queue.
   /// - Returns: The step's handle.
   @discardableResult
-  public func add(_ step: some Promisable, at place: Place) -> StepHandle {
+  public func add(_ step: some Promisable, at place: StepPlace) -> StepHandle {
     if let step = step as? Step { return add(step, at: place) }
     if let promise = step.promise { return add(promise, step.handler, name: nil, at: place) }
     return add(step.handler, name: nil, at: place)
   }
 
   private func add(
-    _ handler: @escaping Promisable.Handler, name: String?, at place: Place
+    _ handler: @escaping Promisable.Handler, name: String?, at place: StepPlace
   ) -> StepHandle {
     let record = StepRecord(order, name: name)
     var work: Work? = Work(call: handler)
@@ -125,7 +102,7 @@ extension StepHandle {
   /// - Parameter place: Where it goes.
   /// - Returns: Whether the step still waited; if not, nothing has changed.
   @discardableResult
-  public func move(to place: PromiseManager.Place) -> Bool {
+  public func move(to place: StepPlace) -> Bool {
     record.lock.transition { order, _ in order.move(id, record, to: place) != nil }
   }
 }

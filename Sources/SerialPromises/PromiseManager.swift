@@ -11,7 +11,7 @@ import Dispatch
 /// ```
 ///
 /// **Order.** Steps run in the order of adding, as each adding thread sees it, but for those that are
-/// given another ``Place``. Steps may be added from any thread, while a step runs, and from inside a
+/// given another ``StepPlace``. Steps may be added from any thread, while a step runs, and from inside a
 /// handler.
 ///
 /// **Never two.** A step's handler does not start before the step before it is over: its handler
@@ -33,7 +33,7 @@ import Dispatch
 ///
 /// All members may be used from any thread. No lock is held while handlers, callbacks or the
 /// `deinit` of anything that was handed in run.
-public final class PromiseManager: Sendable {
+public final class PromiseManager: StepRunner {
   let order: Locked<SerialOrder>
   private let queue: DispatchQueue?
   let diagnostics: DiagnosticHandler?
@@ -231,6 +231,8 @@ public final class PromiseManager: Sendable {
     }
   }
 
+  func continueTurn() { startTurn(.ended) }
+
   /// Whether `startTurn` runs handlers before it returns.
   var runsOnThisThread: Bool { queue == nil && host == nil }
 
@@ -314,7 +316,7 @@ public final class PromiseManager: Sendable {
         // A time that the clock cannot measure counts as over.
         let result = order.transition { $0.waited(wait.ticket, &$1) }
         // On this thread, which belongs to no task and runs no other code.
-        if case .claimed(let manager?) = result { manager.startTurn(.resumed) }
+        if case .claimed(let manager?) = result { manager.continueTurn() }
       }
       // If it is not over already, or called off.
       order.withLock { $0.keep(timer, wait.ticket) }

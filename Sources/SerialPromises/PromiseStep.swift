@@ -38,9 +38,9 @@ extension PromiseManager {
   /// - Returns: The step's handle.
   func add(
     _ promise: AnyPromise, _ handler: @escaping Promisable.Handler, name: String?,
-    at position: Place = .last, reportsRefusal: Bool = true
+    at position: StepPlace = .last, reportsRefusal: Bool = true
   ) -> StepHandle {
-    let place = StepPlace(order)
+    let place = Reservation(order)
     hasReservations.store(true, ordering: .relaxed)
     // Listed first: a promise that is canceled from now on finds the step, if it is there.
     promise.core.attach(place)
@@ -193,7 +193,7 @@ extension Core {
   }
 
   /// The step was canceled while it waited: the work never begins.
-  fileprivate func leaveQueue(_ place: StepPlace) {
+  fileprivate func leaveQueue(_ place: Reservation) {
     cancel()
     _ = withdraw(place, cancelling: false)
   }
@@ -225,7 +225,7 @@ extension Core {
 /// The place of a promise's step in a manager's queue.
 ///
 /// Waits in the promise's list: when the promise is canceled, so is the step.
-private final class StepPlace: Reaction, @unchecked Sendable {
+private final class Reservation: Reaction, @unchecked Sendable {
   // Sendable as its superclass is; `place` is touched only under the lock of the order.
   private let lock: Locked<SerialOrder>
   private var place: (record: StepRecord, id: Int)?
@@ -264,7 +264,7 @@ private final class StepWork: WorkScope, @unchecked Sendable {
   }
 
   deinit {
-    let manager: PromiseManager?
+    let manager: (any StepRunner)?
     switch withLock({ ending }) {
     // The promise went away unsettled: the step has dropped its `then`.
     case nil: return
@@ -276,7 +276,7 @@ private final class StepWork: WorkScope, @unchecked Sendable {
     // After the turn, and not inside it: what the next step settles, and the rest that waits at this
     // promise, would come after that step, and it would wait for that without end. Elsewhere, if the
     // work ended on a thread that is doing something else, which may hold locks or belong to a task.
-    if let turn = Turn.current, turn.runningReaction is StepEnd, turn.manager == nil,
+    if let turn = Trampoline.current, turn.runningReaction is StepEnd, turn.manager == nil,
       manager.runsOnThisThread
     {
       turn.manager = manager

@@ -11,7 +11,7 @@ final class EventFeed {
 
   // What follows from the events of the transition that is being made.
   private var wakes: [() -> Void] = []
-  private var dropped: [PromiseManager.Event] = []
+  private var dropped: [StepEvent] = []
 
   /// Whether there is a listener; if not, no event is made.
   var isWatched: Bool { !buffers.isEmpty }
@@ -19,7 +19,7 @@ final class EventFeed {
   /// Whether something is to be done after the lock.
   var hasConsequences: Bool { !wakes.isEmpty || !dropped.isEmpty }
 
-  func append(_ event: PromiseManager.Event) {
+  func append(_ event: StepEvent) {
     for buffer in buffers {
       let effect = buffer.append(event)
       if let wake = effect.wake { wakes.append(wake) }
@@ -68,10 +68,10 @@ final class EventFeed {
 /// Touched only under the order's lock.
 final class EventBuffer {
   private let limit: Int
-  private var events = Fifo<PromiseManager.Event>()
+  private var events = Fifo<StepEvent>()
 
   /// The listener, while it waits for an event; several, if tasks share the sequence.
-  private var waiting = Fifo<CheckedContinuation<PromiseManager.Event?, Never>>()
+  private var waiting = Fifo<CheckedContinuation<StepEvent?, Never>>()
   private var isEnded = false
 
   init(limit: Int) {
@@ -84,8 +84,8 @@ final class EventBuffer {
   /// - Returns: What is to be done after the lock: a listener to be resumed, and the event that had to
   ///   make room.
   func append(
-    _ event: PromiseManager.Event
-  ) -> (wake: (() -> Void)?, dropped: PromiseManager.Event?) {
+    _ event: StepEvent
+  ) -> (wake: (() -> Void)?, dropped: StepEvent?) {
     if let listener = waiting.popFirst() { return ({ listener.resume(returning: event) }, nil) }
     events.append(event)
     return (nil, events.count > limit ? events.popFirst() : nil)
@@ -93,7 +93,7 @@ final class EventBuffer {
 
   /// What there is for a listener that asks.
   enum Answer {
-    case event(PromiseManager.Event)
+    case event(StepEvent)
     case ended
     /// Nothing yet.
     case none
@@ -105,7 +105,7 @@ final class EventBuffer {
   }
 
   /// As `next()`; if there is nothing yet, the listener is resumed when there is.
-  func next(_ listener: CheckedContinuation<PromiseManager.Event?, Never>) -> Answer {
+  func next(_ listener: CheckedContinuation<StepEvent?, Never>) -> Answer {
     let answer = next()
     if case .none = answer { waiting.append(listener) }
     return answer
@@ -122,14 +122,14 @@ final class EventBuffer {
   }
 
   /// Takes all events out, for the release after the lock.
-  func removeAll() -> [PromiseManager.Event] {
-    var all: [PromiseManager.Event] = []
+  func removeAll() -> [StepEvent] {
+    var all: [StepEvent] = []
     while let event = events.popFirst() { all.append(event) }
     return all
   }
 }
 
-extension PromiseManager.Event {
+extension StepEvent {
   fileprivate var hasError: Bool {
     if case .finished(_, .failed, _) = self { return true }
     return false
@@ -153,7 +153,7 @@ final class EventListener: @unchecked Sendable {
     cancel()
   }
 
-  func next() async -> PromiseManager.Event? {
+  func next() async -> StepEvent? {
     switch lock.withLock({ _ in buffer.next() }) {
     case .event(let event): return event
     case .ended: return nil

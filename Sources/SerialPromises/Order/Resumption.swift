@@ -3,7 +3,7 @@
 /// What a step does later than its handler was called, after a delay for instance, is its handler as
 /// much: it holds up the next step until it has returned, and is not to begin once the step is over.
 final class Resumption: Sendable {
-  let handler: Promisable.Handler
+  let handler: Work.Handler
 
   /// The one that the step has had all the time.
   let then: Then
@@ -12,7 +12,7 @@ final class Resumption: Sendable {
   let drop: @Sendable () -> Void
 
   init(
-    _ handler: @escaping Promisable.Handler, _ then: Then,
+    _ handler: @escaping Work.Handler, _ then: Then,
     orElse drop: @escaping @Sendable () -> Void
   ) {
     self.handler = handler

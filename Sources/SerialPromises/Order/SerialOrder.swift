@@ -62,7 +62,7 @@ struct SerialOrder {
     /// Somebody else holds the claim, or will when the handler has returned.
     case counted
     /// The step is over; whoever called `then` holds the claim now, on behalf of the manager.
-    case claimed(PromiseManager?)
+    case claimed((any StepRunner)?)
     /// The step was over already.
     case late
   }
@@ -74,7 +74,7 @@ struct SerialOrder {
   private var spareToken: Token?
 
   /// Keeps the manager alive as long as the queue is not at rest.
-  private var owner: PromiseManager?
+  private var owner: (any StepRunner)?
 
   /// How many steps wait, without those that were cancelled.
   private(set) var waitingCount = 0
@@ -181,7 +181,7 @@ struct SerialOrder {
   @inline(__always)
   mutating func add(
     _ work: inout Work?, _ record: StepRecord?, lock: Locked<SerialOrder>,
-    owner: PromiseManager?
+    owner: (any StepRunner)?
   ) -> Admission {
     if isClosed { return .refused(.closed) }
     if let capacity = backpressure.capacity, waitingCount >= capacity {
@@ -193,7 +193,7 @@ struct SerialOrder {
   @inline(__always)
   mutating func enter(
     _ work: inout Work?, _ record: StepRecord?, lock: Locked<SerialOrder>,
-    owner: PromiseManager?
+    owner: (any StepRunner)?
   ) -> Admission {
     if isIdle { idleMark = queue.end }
     let id = queue.end
@@ -204,7 +204,7 @@ struct SerialOrder {
   }
 
   /// Gives the claim to the caller if nobody has it and a step could run.
-  mutating func claim(for owner: PromiseManager?) -> Bool {
+  mutating func claim(for owner: (any StepRunner)?) -> Bool {
     guard phase == .resting, !isPaused, waitingCount > 0 else { return false }
     phase = .claimed
     self.owner = owner
@@ -689,7 +689,7 @@ extension SerialOrder {
   /// Begins steps again, and forgets the failure.
   ///
   /// - Returns: Whether the caller holds the claim now, and the failure, to be released after the lock.
-  mutating func resume(for owner: PromiseManager?) -> (claims: Bool, failure: (any Error)?) {
+  mutating func resume(for owner: (any StepRunner)?) -> (claims: Bool, failure: (any Error)?) {
     isPaused = false
     return (claim(for: owner), failure.take())
   }
@@ -713,8 +713,8 @@ extension SerialOrder {
   /// `admitted` is called when the step has come within the capacity, or with false when it was
   /// cancelled before.
   mutating func addWhenRoom(
-    _ handler: @escaping Promisable.Handler, _ record: StepRecord, lock: Locked<SerialOrder>,
-    owner: PromiseManager?, admitted: @escaping @Sendable (Bool) -> Void,
+    _ handler: @escaping Work.Handler, _ record: StepRecord, lock: Locked<SerialOrder>,
+    owner: (any StepRunner)?, admitted: @escaping @Sendable (Bool) -> Void,
     _ consequences: inout Consequences?
   ) -> Admission {
     if isClosed { return .refused(.closed) }
@@ -750,8 +750,8 @@ extension SerialOrder {
 extension SerialOrder {
   /// Adds a step at a place.
   mutating func add(
-    _ work: inout Work?, _ record: StepRecord, at place: PromiseManager.Place,
-    lock: Locked<SerialOrder>, owner: PromiseManager?
+    _ work: inout Work?, _ record: StepRecord, at place: StepPlace,
+    lock: Locked<SerialOrder>, owner: (any StepRunner)?
   ) -> Admission {
     let admission = add(&work, record, lock: lock, owner: owner)
     // Under the same lock: no other thread has seen it elsewhere.
@@ -759,7 +759,7 @@ extension SerialOrder {
     return admission
   }
 
-  private func isLast(_ place: PromiseManager.Place) -> Bool {
+  private func isLast(_ place: StepPlace) -> Bool {
     if case .last = place { true } else { false }
   }
 
@@ -768,7 +768,7 @@ extension SerialOrder {
   /// - Returns: How many slots were visited, for tests: no more than a few segments have, however many
   ///   steps wait; nil if the step does not wait.
   @discardableResult
-  mutating func move(_ id: Int, _ record: StepRecord, to place: PromiseManager.Place) -> Int? {
+  mutating func move(_ id: Int, _ record: StepRecord, to place: StepPlace) -> Int? {
     guard let segment = waitingSegment(of: id, record) else { return nil }
     // With no other step that waits, all places are the same.
     guard waitingCount > 1 else { return 0 }

@@ -1,6 +1,8 @@
 /// A handler in a structure: a bare closure in an optional would be wrapped in a second one.
 struct Work {
-  let call: Promisable.Handler
+  typealias Handler = @Sendable (_ then: Then) -> Void
+
+  let call: Handler
 }
 
 /// One place in the queue: a step from its adding until it is over.

@@ -74,7 +74,7 @@ final class Token: @unchecked Sendable {
     {
       return
     }
-    callLocked(error)?.startTurn(.ended)
+    callLocked(error)?.continueTurn()
   }
 
   /// As `call`, but leaves it to the caller to go on with the queue.
@@ -84,7 +84,7 @@ final class Token: @unchecked Sendable {
   ///   - isCancellation: Whether it ends because its work was called off.
   /// - Returns: The manager on whose behalf the caller holds the claim now, if it does.
   @inline(never)
-  func callLocked(_ error: (any Error)?, isCancellation: Bool = false) -> PromiseManager? {
+  func callLocked(_ error: (any Error)?, isCancellation: Bool = false) -> (any StepRunner)? {
     var isFirst = false
     let result = lock.transition { order, consequences -> SerialOrder.ThenResult in
       // Under the lock, so that the drain finds the error when it finds the call.

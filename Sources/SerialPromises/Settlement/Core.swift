@@ -169,7 +169,7 @@ class Core: Reaction, @unchecked Sendable {
   ) {
     switch attachment {
     case .listed: break
-    case .schedules: Turn.schedule(self)
+    case .schedules: Trampoline.schedule(self)
     case .due:
       var due = DueList()
       due.append(reaction)
@@ -267,7 +267,7 @@ class Core: Reaction, @unchecked Sendable {
   final func carryOut(_ consequences: Settlement.Consequences, _ agenda: inout Agenda) {
     if !consequences.watchers.isEmpty { tell(consequences.watchers) }
     if !consequences.due.isEmpty { agenda.append(consequences.due, of: self) }
-    if consequences.schedules { Turn.schedule(self) }
+    if consequences.schedules { Trampoline.schedule(self) }
   }
 
   /// Passes progress on to those who hang on this promise, and to those who hang on them.
@@ -280,7 +280,7 @@ class Core: Reaction, @unchecked Sendable {
   /// What this promise waits for has come further; it is passed on later.
   final func rise(to fraction: Double, _ front: inout ProgressFront) {
     let consequences = withLock { $0.rise(to: fraction) }
-    if consequences.schedules { Turn.schedule(self) }
+    if consequences.schedules { Trampoline.schedule(self) }
     front.tell(consequences.watchers, fraction)
   }
 
@@ -299,14 +299,14 @@ class Core: Reaction, @unchecked Sendable {
   }
 
   /// Runs what waits, one after another; only for the drain that this promise was scheduled with.
-  final func drain(in turn: Turn) {
+  final func drain(in trampoline: Trampoline) {
     while let reaction = withLock({ $0.next() }) {
       // Not kept waiting by what follows, which may take its time, or wait for the next step.
-      if turn.manager != nil { turn.manager.take()?.continueElsewhere() }
-      turn.runningReaction = reaction
+      if trampoline.manager != nil { trampoline.manager.take()?.continueElsewhere() }
+      trampoline.runningReaction = reaction
       var agenda = Agenda()
       reaction.react(to: self, &agenda)
-      turn.runningReaction = nil
+      trampoline.runningReaction = nil
       agenda.run()
     }
   }

@@ -146,7 +146,7 @@ final class QueueLink: HandlerLink, @unchecked Sendable {
     guard !waitsForTurn(source), let handler = handler.take() else { return }
     let outcome = source.settledOutcome
     queue.async {
-      Turn.onQueue.with(self) {
+      Trampoline.onQueue.with(self) {
         var agenda = Agenda()
         self.settle(after: source, outcome, &agenda, handler)
         agenda.run()

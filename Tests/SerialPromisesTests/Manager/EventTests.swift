@@ -5,7 +5,7 @@ import Testing
 
 /// What a listener is told.
 struct EventTests {
-  private func text(_ event: PromiseManager.Event) -> String {
+  private func text(_ event: StepEvent) -> String {
     switch event {
     case .added(let step): "added \(step.id)"
     case .started(let step): "started \(step.id)"
@@ -17,7 +17,7 @@ struct EventTests {
   }
 
   /// What arrives until the sequence ends.
-  private func rest(_ events: AsyncStream<PromiseManager.Event>) async -> [String] {
+  private func rest(_ events: AsyncStream<StepEvent>) async -> [String] {
     var all: [String] = []
     for await event in events { all.append(text(event)) }
     return all
@@ -28,7 +28,7 @@ struct EventTests {
     "every step's way is told in order, and the sequence ends with the manager",
     .shows(Managing.events))
   func order() async {
-    let events: AsyncStream<PromiseManager.Event>
+    let events: AsyncStream<StepEvent>
     do {
       let (manager, taken) = (PromiseManager(), Taken())
       manager.add(taken.handler)
@@ -49,7 +49,7 @@ struct EventTests {
   // Fails if the sequences are ended before the last events are handed on.
   @Test("what is cancelled because its manager goes away is told before the sequence ends")
   func goingAway() async {
-    let events: AsyncStream<PromiseManager.Event>
+    let events: AsyncStream<StepEvent>
     do {
       let manager = PromiseManager()
       events = manager.events()
@@ -66,7 +66,7 @@ struct EventTests {
     .shows(Managing.events))
   func threads() async {
     let perThread = 200
-    let events = { () -> AsyncStream<PromiseManager.Event> in
+    let events = { () -> AsyncStream<StepEvent> in
       let manager = PromiseManager()
       let events = manager.events(bufferingNewest: .max)
       onThreads(8) { _ in
@@ -105,7 +105,7 @@ struct EventTests {
   // Fails if the buffer has no bound, or drops the newest.
   @Test("a listener that does not keep up finds the newest events", .shows(Managing.events))
   func bounded() async {
-    let events = { () -> AsyncStream<PromiseManager.Event> in
+    let events = { () -> AsyncStream<StepEvent> in
       let manager = PromiseManager()
       let events = manager.events(bufferingNewest: 3)
       for _ in 1...100 { manager.add { then in then() } }
@@ -205,7 +205,7 @@ struct EventTests {
   // Fails if a buffer of no events keeps one, or one of a negative number traps.
   @Test("a listener that buffers nothing gets nothing late", arguments: [0, -1])
   func noBuffer(_ limit: Int) async {
-    let events = { () -> AsyncStream<PromiseManager.Event> in
+    let events = { () -> AsyncStream<StepEvent> in
       let manager = PromiseManager()
       let events = manager.events(bufferingNewest: limit)
       manager.add { then in then() }
@@ -218,7 +218,7 @@ struct EventTests {
   @Test("listening does not keep the manager alive")
   func weakly() async {
     weak var manager: PromiseManager?
-    let events = { () -> AsyncStream<PromiseManager.Event> in
+    let events = { () -> AsyncStream<StepEvent> in
       let made = PromiseManager()
       manager = made
       return made.events()

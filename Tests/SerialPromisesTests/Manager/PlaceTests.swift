@@ -16,7 +16,7 @@ struct PlaceTests {
   }
 
   @discardableResult
-  private func add(_ name: String, at place: PromiseManager.Place = .last) -> StepHandle {
+  private func add(_ name: String, at place: StepPlace = .last) -> StepHandle {
     manager.add(name, at: place, logging(name))
   }
 
@@ -206,7 +206,7 @@ struct PlaceTests {
   func cancelled() {
     manager.pause()
     let steps = ["a", "b", "c", "d"].map { add($0) }
-    let places: [PromiseManager.Place] = [.first, .before(steps[1]), .last]
+    let places: [StepPlace] = [.first, .before(steps[1]), .last]
     for (step, place) in zip([steps[3], steps[2], steps[0]], places) {
       step.move(to: place)
       step.cancel()
@@ -253,7 +253,7 @@ struct PlaceTests {
     let lock = Locked(SerialOrder())
     var (order, consequences) = (SerialOrder(), Consequences?.none)
     var ids: [Int] = []
-    for place in [PromiseManager.Place.last, .first] {
+    for place in [StepPlace.last, .first] {
       var work: Work? = Work { _ in }
       let admission = order.add(&work, StepRecord(lock), at: place, lock: lock, owner: nil)
       if case .entered(_, let id, _) = admission { ids.append(id) }
@@ -337,7 +337,7 @@ struct PlaceTests {
         handles.randomElement(using: &random), handles.randomElement(using: &random)
       )
       guard let step, let other else { return }
-      let place: PromiseManager.Place =
+      let place: StepPlace =
         switch Int.random(in: 0..<4, using: &random) {
         case 0: .first
         case 1: .last
@@ -462,7 +462,7 @@ struct PlaceTests {
           sentinel.touch()
           then()
         }
-        let place: PromiseManager.Place =
+        let place: StepPlace =
           number % 3 == 0 ? .first : handles.last.map { .before($0) } ?? .last
         handles.append(manager.add("\(number)", at: place, handler))
       }
@@ -502,7 +502,7 @@ struct PlaceTests {
         let neighbor = line.randomElement(using: &random)
         let number = handles.count
         let way = Int.random(in: 0..<100, using: &random)
-        let place: PromiseManager.Place
+        let place: StepPlace
         switch way % 3 {
         case 0: place = .first
         case 1: place = .last

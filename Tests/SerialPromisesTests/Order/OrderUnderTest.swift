@@ -148,7 +148,7 @@ struct OrderUnderTest {
     order.cancel(id, record(id), &news)
   }
 
-  private mutating func place(_ place: OrderEvent.Place) -> PromiseManager.Place {
+  private mutating func place(_ place: OrderEvent.Place) -> StepPlace {
     switch place {
     case .first: .first
     case .last: .last
@@ -212,7 +212,7 @@ struct OrderUnderTest {
     }
   }
 
-  private func text(_ event: PromiseManager.Event) -> String {
+  private func text(_ event: StepEvent) -> String {
     switch event {
     case .added(let step): "added \(step.id)"
     case .started(let step): "started \(step.id)"

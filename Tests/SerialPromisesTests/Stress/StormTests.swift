@@ -142,7 +142,7 @@ struct StormTests {
 
   /// Every step that was added is cancelled, or started and finished; never two at a time.
   private func expectAccounts(
-    _ events: AsyncStream<PromiseManager.Event>, of manager: PromiseManager, steps: Int
+    _ events: AsyncStream<StepEvent>, of manager: PromiseManager, steps: Int
   ) async {
     let marker = manager.add { then in then() }
     // It may have become idle while it was paused.

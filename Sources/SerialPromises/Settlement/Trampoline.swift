@@ -1,20 +1,20 @@
 import Dispatch
 
-/// A thread's turn at running promises' handlers, one promise after another.
+/// A trampoline: a thread runs the handlers of one promise after another.
 ///
-/// A promise that is settled by a handler waits in the turn's list until that handler has
-/// returned: so a chain needs one turn, and constant stack. One that is settled outside of a turn
-/// gets a turn of its own on a global queue, after the settling code's stack.
-final class Turn {
-  private static let slot = ThreadLocal<Turn>()
+/// A promise that is settled by a handler waits in the list until that handler has returned, so a chain
+/// needs one trampoline and constant stack. One that is settled elsewhere gets a trampoline on a
+/// global queue, after the settling code's stack.
+final class Trampoline {
+  private static let slot = ThreadLocal<Trampoline>()
 
-  /// The turn that the calling thread is in.
-  static var current: Turn? { slot.current }
+  /// The trampoline that the calling thread is in.
+  static var current: Trampoline? { slot.current }
 
-  /// The link whose handler the calling thread runs on a dispatch queue, outside of a turn.
+  /// The link whose handler the calling thread runs on a dispatch queue, outside of a trampoline.
   static let onQueue = ThreadLocal<Reaction>()
 
-  // Exclusive because one thread has a turn. What runs is not counted: whoever runs it holds it, and
+  // Exclusive because one thread has it. What runs is not counted: whoever runs it holds it, and
   // sets this back before letting go of it.
 
   /// The promise whose handlers run.
@@ -27,8 +27,8 @@ final class Turn {
   @exclusivity(unchecked) private var first: Core?
   @exclusivity(unchecked) private var later = Fifo<Core>()
 
-  /// Whose next step runs after this turn, on its thread: the claim is this turn's to pass on.
-  @exclusivity(unchecked) var manager: PromiseManager?
+  /// Whose next step runs after this, on its thread: the claim is passed on here.
+  @exclusivity(unchecked) var manager: (any StepRunner)?
 
   /// Has a promise looked at; only for whoever claimed that.
   static func schedule(_ core: Core) {
@@ -41,11 +41,11 @@ final class Turn {
 
   private static func begin(with first: Core, _ later: Fifo<Core>) {
     DispatchQueue.global().async {
-      let turn = Turn()
-      turn.first = first
-      turn.later = later
-      slot.with(turn) { turn.run() }
-      turn.manager.take()?.startTurn(.ended)
+      let trampoline = Trampoline()
+      trampoline.first = first
+      trampoline.later = later
+      slot.with(trampoline) { trampoline.run() }
+      trampoline.manager.take()?.continueTurn()
     }
   }
 

@@ -1,0 +1,35 @@
+/// How a step ended.
+///
+/// ```swift
+/// switch await handle.outcome {
+/// case .succeeded: show("done")
+/// case .failed(let error): show("failed: \(error)")
+/// case .cancelled: show("cancelled")
+/// }
+/// ```
+public enum StepOutcome: Sendable {
+  /// `then` was called without an error.
+  case succeeded
+
+  /// `then` was called with an error, or dropped, or the step was refused.
+  case failed(any Error)
+
+  /// The step was cancelled: before it ran, or by its own `then` or grace period after it was
+  /// told to stop.
+  case cancelled
+
+  /// Throws why the step did not succeed.
+  ///
+  /// ```swift
+  /// try await handle.outcome.get()
+  /// ```
+  ///
+  /// - Throws: The step's error, or `CancellationError`.
+  public func get() throws {
+    switch self {
+    case .succeeded: break
+    case .failed(let error): throw error
+    case .cancelled: throw CancellationError()
+    }
+  }
+}
