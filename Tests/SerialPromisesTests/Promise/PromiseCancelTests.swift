@@ -7,7 +7,7 @@ import Testing
 /// Calling a promise off.
 struct PromiseCancelTests {
   private func cancellable(_ handler: @escaping @Sendable () -> Void = {}) -> Deferred<Int> {
-    let deferred = Deferred<Int>("cancellable")
+    let deferred = Deferred<Int>("cancellable", diagnostics: .silent)
     deferred.onCancel(handler)
     return deferred
   }
