@@ -1,5 +1,6 @@
-/// A promise of the library or the program, one sentence each. The table in
-/// Documentation/Guarantees.md lists the tests that show it.
+/// A promise of the library or the program: one sentence.
+///
+/// The table in Documentation/Guarantees.md lists the tests that show it.
 package protocol Guarantee: CaseIterable, RawRepresentable<String>, Sendable {
   /// What the guarantees are about.
   static var subject: String { get }

@@ -74,7 +74,7 @@ private final class Tally: Sendable {
   let count = Atomic(0)
   let hasFailed = Atomic(false)
 
-  /// Takes over what an inner scope counted. An argument that counted nothing is one case.
+  /// Adds what an inner scope counted; an argument that counted nothing is one case.
   func add(_ inner: Tally, isArgument: Bool) {
     count.add(
       max(inner.count.load(ordering: .relaxed), isArgument ? 1 : 0), ordering: .relaxed)
