@@ -27,7 +27,7 @@ package struct Shows: TestTrait, SuiteTrait, TestScoping {
   ) async throws {
     guard let file = Record.file else { return try await body() }
     let outer = Tally.current
-    let tally = Tally()
+    let tally = Tally(of: rows, in: outer)
     defer { outer?.add(tally, isArgument: testCase != nil) }
     do {
       try await Tally.$current.withValue(tally) {
@@ -44,6 +44,8 @@ package struct Shows: TestTrait, SuiteTrait, TestScoping {
     // A line counts for all arguments: a run that is killed before the last one leaves none.
     let cases = tally.count.load(ordering: .relaxed)
     guard testCase == nil, cases > 0, !tally.hasFailed.load(ordering: .relaxed) else { return }
+    // A suite inside the suite inherits the trait: its tests are part of the outer line.
+    guard !isOfSuite || outer?.isPart(of: rows) != true else { return }
     let suite = test.sourceLocation.fileName.dropLast(".swift".count)
     let name = isOfSuite ? "\(suite)" : "\(suite): \(test.displayName ?? test.name)"
     Record.append(rows.map { "\($0)\t\(name)\t\(cases)\n" }, to: file)
@@ -73,6 +75,18 @@ private final class Tally: Sendable {
 
   let count = Atomic(0)
   let hasFailed = Atomic(false)
+  private let rows: [String]
+  private let outer: Tally?
+
+  init(of rows: [String], in outer: Tally?) {
+    self.rows = rows
+    self.outer = outer
+  }
+
+  /// Whether it counts for these rows, itself or through an outer scope.
+  func isPart(of rows: [String]) -> Bool {
+    self.rows == rows || outer?.isPart(of: rows) == true
+  }
 
   /// Adds what an inner scope counted; an argument that counted nothing is one case.
   func add(_ inner: Tally, isArgument: Bool) {
