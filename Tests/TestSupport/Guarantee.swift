@@ -1,10 +1,12 @@
-/// What is promised, a sentence each; a table of tests in CONTRIBUTING.md says which of them show it.
+/// A promise of the library or the program: one sentence.
+///
+/// The table in Documentation/Guarantees.md lists the tests that show it.
 package protocol Guarantee: CaseIterable, RawRepresentable<String>, Sendable {
   /// What the guarantees are about.
   static var subject: String { get }
 }
 
-/// All there are, in the order of the table.
+/// All guarantees, in the order of the table.
 let allGuarantees: [any Guarantee.Type] = [
   OnDisk.self, Running.self, Managing.self, Promising.self, Progressing.self,
 ]
