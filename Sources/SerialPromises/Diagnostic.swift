@@ -18,7 +18,9 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   /// `then` was called a second time. Only the first call counted.
   case thenCalledAgain(StepIdentity)
 
-  /// `then` was called after the step had been ended without it, by a grace period or a time-out.
+  /// `then` was called after a grace period or a time limit had ended the step without it.
+  ///
+  /// Not reported of asynchronous work and promises that were cancelled.
   case thenCalledLate(StepIdentity)
 
   /// A step was not taken, and whoever added it may not have looked at the handle.
@@ -63,8 +65,9 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
       """
     case .thenCalledLate(let step):
       """
-      \(step) called `then` after a time limit had ended it; the call changed nothing, but what the \
-      step did may have overlapped with the next; stop it in `onCancel`, or pass `waitsForThen: true`
+      \(step) continued after a time limit or a grace period had ended it; its `then` changed \
+      nothing, but its work may have overlapped with the next step; stop it in `onCancel`, or limit it \
+      with `timeout(_:waitsForThen: true)`
       """
     case .refused(let error):
       "a step was refused and will not run: \(error)"

@@ -270,7 +270,10 @@ private final class StepWork: WorkScope, @unchecked Sendable {
     case nil: return
     case .succeeded: manager = then.token.callLocked(nil)
     case .failed(let error): manager = then.token.callLocked(error)
-    case .cancelled: manager = then.token.callLocked(CancellationError(), isCancellation: true)
+    case .cancelled:
+      // Late if a time limit or a grace period ended the step, which canceled the promise: no misuse.
+      manager = then.token.callLocked(
+        CancellationError(), isCancellation: true, reportsLate: false)
     }
     guard let manager else { return }
     // After the turn, and not inside it: what the next step settles, and the rest that waits at this

@@ -114,7 +114,12 @@ final class AsyncCall: @unchecked Sendable {
   }
 
   private func end(_ outcome: Outcome, _ then: Then) {
-    if case .failure(let error) = outcome { then(error) } else { then() }
+    // Late only if a time limit or a grace period ended the step, which canceled this task: no misuse.
+    if case .failure(let error) = outcome {
+      then.token.call(error, reportsLate: false)
+    } else {
+      then.token.call(nil, reportsLate: false)
+    }
   }
 
   private func outcome(_ outcome: StepOutcome) -> Outcome {
