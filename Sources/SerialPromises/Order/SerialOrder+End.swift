@@ -77,11 +77,7 @@ extension SerialOrder {
   }
 
   /// Whether the error says that the work was called off, and not that it went wrong.
-  private func isCancellation(_ error: (any Error)?) -> Bool {
-    if error is CancellationError { return true }
-    if case .cancelled = error as? PromiseError { return true }
-    return false
-  }
+  private func isCancellation(_ error: (any Error)?) -> Bool { error is CancellationError }
 }
 
 extension SerialOrder {

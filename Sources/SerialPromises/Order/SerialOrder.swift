@@ -311,7 +311,7 @@ struct SerialOrder {
       isGraceOver = true
       return .counted
     }
-    return then(id: id, error: PromiseError.cancelled(firstStep), &consequences)
+    return then(id: id, error: CancellationError(), &consequences)
   }
 
   /// The time of step `id` is over: it is canceled, and fails.
@@ -387,7 +387,7 @@ struct SerialOrder {
     if phase == .ended || continuation == .called {
       error = thenError.take()
     } else if isGraceOver {
-      error = PromiseError.cancelled(firstStep)
+      error = CancellationError()
     } else if continuation == .dropped {
       error = PromiseError.abandoned(firstStep)
     } else if isResumable {
