@@ -16,8 +16,9 @@ extension PromiseManager {
   ///   - name: What the step is called in events, errors and diagnostics.
   ///   - operation: The work.
   /// - Returns: What the work returned.
-  /// - Throws: What the work threw; `CancellationError` if the step was cancelled;
-  ///   ``PromiseError/closed`` or ``PromiseError/full(capacity:)`` if it was refused;
+  /// - Throws: What the work threw; `CancellationError` if the step was canceled;
+  ///   ``PromiseError/timedOut(_:)`` if its time was over; ``PromiseError/closed`` or
+  ///   ``PromiseError/full(capacity:)`` if it was refused;
   ///   ``PromiseError/selfWait(_:)`` when called from inside a running step of this manager, which
   ///   would wait for itself.
   nonisolated(nonsending) public func run<Value: Sendable>(
@@ -75,9 +76,10 @@ extension PromiseManager {
   /// try manager.waitUntilIdle(timeout: .seconds(60))
   /// ```
   ///
-  /// - Parameter timeout: How long to wait; nil means for ever.
+  /// - Parameter timeout: How long to wait; nil means forever.
   /// - Throws: ``PromiseError/timedOut(_:)``, or ``PromiseError/selfWait(_:)`` when a handler
   ///   calls it, which would wait for itself.
+  @available(*, noasync, message: "await `idle()` instead")
   public func waitUntilIdle(timeout: Duration? = nil) throws(PromiseError) {
     let thread = ThreadIdentity()
     let step = order.withLock { $0.isHandling(on: thread) ? $0.runningStep : nil }
