@@ -20,7 +20,7 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
 
   /// `then` was called after a grace period or a time limit had ended the step without it.
   ///
-  /// Not reported of asynchronous work and promises that were cancelled.
+  /// Not reported of asynchronous work and promises that were canceled.
   case thenCalledLate(StepIdentity)
 
   /// A step was not taken, and whoever added it may not have looked at the handle.
@@ -95,7 +95,7 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     case .cannotRetry(let promise):
       """
       \(promise) is tried once only, as its work has begun already; \
-      call `retry` on a promise that is made from a task, before it is started
+      call `retry` on a promise that is made from a closure, before it is started
       """
     }
   }
@@ -140,7 +140,7 @@ public struct DiagnosticHandler: Sendable {
 
   private static let current = Locked(DiagnosticHandler.standardError)
 
-  /// Where diagnostics go that no manager has its own place for.
+  /// Where diagnostics go that no manager or promise has its own handler for.
   ///
   /// Any thread may read or set it.
   ///

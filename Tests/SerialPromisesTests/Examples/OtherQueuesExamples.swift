@@ -55,7 +55,7 @@ struct OtherQueuesExamples: StandIns {
     manager.pause()
     let handle = manager.add { then in then() }
     manager.cancelWaiting()
-    await manager.waitingCount(below: 10)
+    await manager.fewerWaiting(than: 10)
     await manager.atRest()
     #expect(text(await handle.outcome) == "cancelled")
     manager.cancelAll()

@@ -69,7 +69,7 @@ struct QueueExamples: StandIns {
       #expect(text(await step.outcome) == "succeeded")
     }
     for url in urls {
-      await manager.waitingCount(below: 10)
+      await manager.fewerWaiting(than: 10)
       manager.add { then in upload(url) { error in then(error) } }
     }
     await manager.idle()
