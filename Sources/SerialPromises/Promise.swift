@@ -69,7 +69,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the promise is called in errors and diagnostics.
+  ///   - name: What the promise is called in errors, diagnostics and, as a step, events.
   ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
   ///     ``DiagnosticHandler/shared``.
   ///   - file: Where the promise is made, for diagnostics.
@@ -103,7 +103,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the promise is called in errors and diagnostics.
+  ///   - name: What the promise is called in errors, diagnostics and, as a step, events.
   ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
   ///     ``DiagnosticHandler/shared``.
   ///   - file: Where the promise is made, for diagnostics.
@@ -128,7 +128,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the promise is called in errors and diagnostics.
+  ///   - name: What the promise is called in errors, diagnostics and, as a step, events.
   ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
   ///     ``DiagnosticHandler/shared``.
   ///   - file: Where the promise is made, for diagnostics.

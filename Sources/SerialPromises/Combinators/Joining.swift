@@ -85,7 +85,9 @@ extension PromiseManager {
     // Combined before they can fail: the result names the step that failed first, and not one that the
     // policy cancels because of it.
     let all = when(results.map { Promise<Value>(hot: $0) }, file: file, line: line)
-    for (promise, result) in zip(promises, results) { add(promise, name: nil, into: result) }
+    for (promise, result) in zip(promises, results) {
+      add(promise, name: promise.stepName, into: result)
+    }
     return all
   }
 }

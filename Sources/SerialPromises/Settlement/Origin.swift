@@ -41,7 +41,7 @@ public struct PromiseIdentity: Sendable, Hashable, CustomStringConvertible {
 
 /// Where a chain of promises begins, for messages.
 final class Origin: Sendable {
-  private let name: String?
+  let name: String?
   private let file: StaticString
   private let line: UInt
   private let diagnostics: DiagnosticHandler?
