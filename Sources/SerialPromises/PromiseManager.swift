@@ -144,8 +144,9 @@ public final class PromiseManager: Sendable {
   }
 
   /// Adds a step for a caller that waits for it, and gets the error if it is refused.
-  func addCall(_ step: Step) -> StepHandle {
-    accept(enter(step), name: step.name, isCall: true)
+  func addCall(_ step: Step, at place: Place) -> StepHandle {
+    if case .last = place { return accept(enter(step), name: step.name, isCall: true) }
+    return add(step.handler, name: step.name, at: place, isCall: true)
   }
 
   /// Adds a step of any type.
@@ -163,7 +164,7 @@ public final class PromiseManager: Sendable {
   @discardableResult
   public func add(_ step: some Promisable) -> StepHandle {
     if let step = step as? Step { return add(step) }
-    if let promise = step.promise { return add(promise, step.handler, name: nil) }
+    if let promise = step.promise { return add(promise, step.handler, name: step.stepName) }
     return accept(enter(step.handler, nil), name: nil)
   }
 

@@ -32,14 +32,15 @@ final class AsyncCall: @unchecked Sendable {
   /// - Parameters:
   ///   - name: What the step is called.
   ///   - manager: Where the step is added.
+  ///   - place: Where it goes in the queue.
   ///   - finish: Called once, when the step is over.
   func begin(
-    named name: String?, on manager: PromiseManager,
+    named name: String?, on manager: PromiseManager, at place: PromiseManager.Place,
     _ finish: @escaping @Sendable (Outcome) -> Void
   ) {
     // Without the lock: nobody else has this before it is added.
     adder = ThreadIdentity()
-    let handle = manager.addCall(Step(name) { then in self.run(then) })
+    let handle = manager.addCall(Step(name) { then in self.run(then) }, at: place)
     if case .over(let outcome) = handle.state { return finish(self.outcome(outcome)) }
     let isCancelled = withLock {
       adder = nil

@@ -145,6 +145,14 @@ struct ManagerExamples: StandIns {
     }
     await manager.idle()
     #expect(log.all == ["upload a", "upload b"])
+    do {
+      let manager = PromiseManager(capacity: 2)
+      for url in urls {
+        try await manager.addWhenRoom(Promise(url) { try await load(url) })
+      }
+      await manager.idle()
+      #expect(manager.waitingCount == 0)
+    }
   }
 
   // Fails if the values are not those of the promises, in their order.

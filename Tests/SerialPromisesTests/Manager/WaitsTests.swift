@@ -8,6 +8,20 @@ struct WaitsTests {
   private let reports = Reports()
   private let step = StepIdentity(id: 1, name: "outer")
 
+  // Fails if the getter is not `nonisolated(nonsending)`: it leaves the actor, and the other task runs.
+  @Test("asking for the outcome of a step that is over does not leave the caller's actor")
+  @MainActor
+  func outcomeOnActor() async {
+    let log = Log<String>()
+    let handle = PromiseManager().add { then in then() }
+    while text(handle.state) != "succeeded" { await Task.yield() }
+    let other = Task { @MainActor in log.append("other") }
+    _ = await handle.outcome
+    log.append("outcome")
+    await other.value
+    #expect(log.all == ["outcome", "other"])
+  }
+
   // Fails if the step that waits is waited for, or the one that runs is not.
   @Test("atRest returns when the running step of a paused manager is over, with others waiting")
   func rest() async {
