@@ -79,7 +79,7 @@ public struct StepHandle: Sendable {
   /// ```
   public let id: Int
 
-  /// The name that the step was added with.
+  /// The name that the step was added with, or that of the promise that is the step.
   ///
   /// ```swift
   /// let handle = manager.add("upload") { then in upload(file) { error in then(error) } }

@@ -23,6 +23,7 @@ struct PromiseStepTests {
     #expect(handles.map(\.name) == Array(repeating: "page", count: 7))
     let all = manager.serially([page(), page()])
     #expect(manager.add(Promise<Int> { 1 }).name == nil)
+    #expect(manager.add(when([page()])).name == "when")
     manager.resume()
     #expect(try await all.value == [1, 1])
     var names: [String?] = []
@@ -30,7 +31,7 @@ struct PromiseStepTests {
       if case .added(let step) = event { names.append(step.name) }
       if case .idle = event { break }
     }
-    #expect(names == Array(repeating: "page", count: 9) + [nil])
+    #expect(names == Array(repeating: "page", count: 9) + [nil, "when"])
   }
 
   // Fails if a promise is started before its turn, or the next step before it is settled.
