@@ -32,14 +32,15 @@ final class AsyncCall: @unchecked Sendable {
   /// - Parameters:
   ///   - name: What the step is called.
   ///   - manager: Where the step is added.
+  ///   - place: Where it goes in the queue.
   ///   - finish: Called once, when the step is over.
   func begin(
-    named name: String?, on manager: PromiseManager,
+    named name: String?, on manager: PromiseManager, at place: StepPlace,
     _ finish: @escaping @Sendable (Outcome) -> Void
   ) {
     // Without the lock: nobody else has this before it is added.
     adder = ThreadIdentity()
-    let handle = manager.addCall(Step(name) { then in self.run(then) })
+    let handle = manager.addCall(Step(name) { then in self.run(then) }, at: place)
     if case .over(let outcome) = handle.state { return finish(self.outcome(outcome)) }
     let isCancelled = withLock {
       adder = nil
@@ -114,7 +115,12 @@ final class AsyncCall: @unchecked Sendable {
   }
 
   private func end(_ outcome: Outcome, _ then: Then) {
-    if case .failure(let error) = outcome { then(error) } else { then() }
+    // Late only if a time limit or a grace period ended the step, which canceled this task: no misuse.
+    if case .failure(let error) = outcome {
+      then.token.call(error, reportsLate: false)
+    } else {
+      then.token.call(nil, reportsLate: false)
+    }
   }
 
   private func outcome(_ outcome: StepOutcome) -> Outcome {

@@ -27,7 +27,7 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the promise is called in errors and diagnostics.
+  ///   - name: What the promise is called in errors, diagnostics and, as a step, events.
   ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
   ///     ``DiagnosticHandler/shared``.
   ///   - file: Where the promise is made, for diagnostics.
@@ -99,6 +99,21 @@ public final class Deferred<Value: Sendable>: Sendable {
     if !trySettle(with: result) { reportLate() }
   }
 
+  /// Settles the promise with a result; if it is settled already, that is reported and nothing
+  /// changes.
+  ///
+  /// For a result whose type of error is not known, because it is written in place, for instance.
+  ///
+  /// ```swift
+  /// let deferred = Deferred<Int>()
+  /// deferred.settle(with: .success(42))
+  /// ```
+  ///
+  /// - Parameter result: The promise's value, or why there is none.
+  public func settle(with result: Result<Value, any Error>) {
+    if !trySettle(with: result) { reportLate() }
+  }
+
   /// Fulfills the promise unless it is settled already.
   ///
   /// ```swift
@@ -135,6 +150,21 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// - Returns: Whether this settled it.
   @discardableResult
   public func trySettle(with result: Result<Value, some Error>) -> Bool {
+    trySettle(with: result.mapError { $0 as any Error })
+  }
+
+  /// Settles the promise with a result unless it is settled already.
+  ///
+  /// For a result whose type of error is not known, because it is written in place, for instance.
+  ///
+  /// ```swift
+  /// deferred.trySettle(with: .failure(TooSlow()))  // nothing, if it is settled
+  /// ```
+  ///
+  /// - Parameter result: The promise's value, or why there is none.
+  /// - Returns: Whether this settled it.
+  @discardableResult
+  public func trySettle(with result: Result<Value, any Error>) -> Bool {
     switch result {
     case .success(let value): tryFulfill(value)
     case .failure(let error): tryFail(error)

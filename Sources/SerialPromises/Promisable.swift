@@ -85,7 +85,7 @@ public struct Step: Promisable {
 
   /// Makes a step that does what another does in another way.
   init(_ step: some Promisable, _ handler: @escaping Handler) {
-    name = (step as? Step)?.name
+    name = step.stepName
     self.handler = handler
     promise = step.promise
   }
@@ -96,4 +96,7 @@ extension Promisable {
   var promise: AnyPromise? {
     (self as? Step)?.promise ?? (self as? any PromiseOfAnyType)?.erased
   }
+
+  /// What the step is called: a promise keeps its name.
+  var stepName: String? { (self as? Step)?.name ?? promise?.core.origin.name }
 }

@@ -12,10 +12,10 @@
 /// print(try await line.value)
 /// ```
 ///
-/// **Cold and hot.** A promise made from a task, as above, is *cold*: it does nothing until it is
+/// **Cold and hot.** A promise made from a closure, as above, is *cold*: it does nothing until it is
 /// demanded by ``start()``, by awaiting its ``value``, by ``wait(timeout:)``, by a
-/// ``PromiseManager`` that reaches it, or by demanding anything that was made from it. The task
-/// runs once, however often it is demanded. If nothing demands it, handlers that wait for it never
+/// ``PromiseManager`` that reaches it, or by demanding anything that was made from it. The
+/// closure runs once, however often it is demanded. If nothing demands it, handlers that wait for it never
 /// run, which is reported as ``Diagnostic/neverStarted(_:)``. A promise made by `Promise.value`,
 /// `Promise.on`, a ``Deferred`` and the like is *hot*: its work has begun.
 ///
@@ -57,9 +57,9 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 
   // MARK: Cold
 
-  /// Makes a cold promise from a task that works with callbacks.
+  /// Makes a cold promise from a closure that works with callbacks.
   ///
-  /// The task is called on the thread that demands the promise. If both closures go away uncalled,
+  /// The closure is called on the thread that demands the promise. If both closures go away uncalled,
   /// the promise fails with ``PromiseError/abandonedPromise(_:)``.
   ///
   /// ```swift
@@ -69,30 +69,30 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the promise is called in errors and diagnostics.
+  ///   - name: What the promise is called in errors, diagnostics and, as a step, events.
   ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
   ///     ``DiagnosticHandler/shared``.
   ///   - file: Where the promise is made, for diagnostics.
   ///   - line: Where the promise is made, for diagnostics.
-  ///   - task: Starts the work, and has `resolve` called with the value, or `reject` with the
+  ///   - body: Starts the work, and has `resolve` called with the value, or `reject` with the
   ///     error. The first call counts; a later one is reported. Throwing rejects.
   public init(
     _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
     file: StaticString = #fileID, line: UInt = #line,
-    _ task:
+    _ body:
       @escaping @Sendable (
         _ resolve: @escaping @Sendable (Value) -> Void,
         _ reject: @escaping @Sendable (any Error) -> Void
       ) throws -> Void
   ) {
     self.init(name, diagnostics: diagnostics, file: file, line: line) { deferred in
-      try task({ deferred.fulfill($0) }, { deferred.fail($0) })
+      try body({ deferred.fulfill($0) }, { deferred.fail($0) })
     }
   }
 
-  /// Makes a cold promise from a task that settles a ``Deferred``.
+  /// Makes a cold promise from a closure that settles a ``Deferred``.
   ///
-  /// For a task that reports progress, can be cancelled, or ends with another promise:
+  /// For work that reports progress, can be cancelled, or ends with another promise:
   ///
   /// ```swift
   /// let file = Promise<String> { deferred in
@@ -103,19 +103,19 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the promise is called in errors and diagnostics.
+  ///   - name: What the promise is called in errors, diagnostics and, as a step, events.
   ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
   ///     ``DiagnosticHandler/shared``.
   ///   - file: Where the promise is made, for diagnostics.
   ///   - line: Where the promise is made, for diagnostics.
-  ///   - task: Starts the work; called on the thread that demands the promise. Throwing fails it.
+  ///   - body: Starts the work; called on the thread that demands the promise. Throwing fails it.
   public init(
     _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
     file: StaticString = #fileID, line: UInt = #line,
-    _ task: @escaping @Sendable (_ deferred: Deferred<Value>) throws -> Void
+    _ body: @escaping @Sendable (_ deferred: Deferred<Value>) throws -> Void
   ) {
     self.init(cold: Origin(name, file, line, diagnostics)) { deferred in
-      do { try task(deferred) } catch { deferred.fail(error) }
+      do { try body(deferred) } catch { deferred.fail(error) }
     }
   }
 
@@ -128,7 +128,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the promise is called in errors and diagnostics.
+  ///   - name: What the promise is called in errors, diagnostics and, as a step, events.
   ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
   ///     ``DiagnosticHandler/shared``.
   ///   - file: Where the promise is made, for diagnostics.
@@ -160,7 +160,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   ) {
     let core = Core(
       Core.Traits(origin: origin, runsOnMainQueue: isOnMainQueue), isDemanded: false)
-    core.withLock { $0.recipe = TaskRecipe(begin: begin, isOnMainQueue: isOnMainQueue) }
+    core.withLock { $0.recipe = ColdRecipe(begin: begin, isOnMainQueue: isOnMainQueue) }
     erased = AnyPromise(core: core, lifeline: Lifeline(root: core))
   }
 
@@ -247,7 +247,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 }
 
 /// How a cold promise begins.
-private struct TaskRecipe<Value: Sendable>: Recipe {
+private struct ColdRecipe<Value: Sendable>: Recipe {
   let begin: @Sendable (Deferred<Value>) -> Void
   let isOnMainQueue: Bool
 

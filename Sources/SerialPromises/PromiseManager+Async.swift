@@ -14,21 +14,24 @@ extension PromiseManager {
   ///
   /// - Parameters:
   ///   - name: What the step is called in events, errors and diagnostics.
+  ///   - place: Where it goes in the queue.
   ///   - operation: The work.
   /// - Returns: What the work returned.
-  /// - Throws: What the work threw; `CancellationError` if the step was cancelled;
-  ///   ``PromiseError/closed`` or ``PromiseError/full(capacity:)`` if it was refused;
+  /// - Throws: What the work threw; `CancellationError` if the step was canceled;
+  ///   ``PromiseError/timedOut(_:)`` if its time was over; ``PromiseError/closed`` or
+  ///   ``PromiseError/full(capacity:)`` if it was refused;
   ///   ``PromiseError/selfWait(_:)`` when called from inside a running step of this manager, which
   ///   would wait for itself.
   nonisolated(nonsending) public func run<Value: Sendable>(
-    _ name: String? = nil, _ operation: @escaping @Sendable () async throws -> Value
+    _ name: String? = nil, at place: StepPlace = .last,
+    _ operation: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     if let step = RunningStep.waitingForItself(order) { throw PromiseError.selfWait(step) }
     try Task.checkCancellation()
     let call = AsyncCall { try await operation() }
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
-        call.begin(named: name, on: self) { $0.resume(continuation) }
+        call.begin(named: name, on: self, at: place) { $0.resume(continuation) }
       }
     } onCancel: {
       call.cancel()
@@ -75,9 +78,10 @@ extension PromiseManager {
   /// try manager.waitUntilIdle(timeout: .seconds(60))
   /// ```
   ///
-  /// - Parameter timeout: How long to wait; nil means for ever.
+  /// - Parameter timeout: How long to wait; nil means forever.
   /// - Throws: ``PromiseError/timedOut(_:)``, or ``PromiseError/selfWait(_:)`` when a handler
   ///   calls it, which would wait for itself.
+  @available(*, noasync, message: "await `idle()` instead")
   public func waitUntilIdle(timeout: Duration? = nil) throws(PromiseError) {
     let thread = ThreadIdentity()
     let step = order.withLock { $0.isHandling(on: thread) ? $0.runningStep : nil }
@@ -136,11 +140,44 @@ extension PromiseManager {
   nonisolated(nonsending) public func addWhenRoom(
     _ name: String? = nil, _ handler: @escaping Promisable.Handler
   ) async throws -> StepHandle {
+    try await addWhenRoom(name, handler, nil)
+  }
+
+  /// Adds a step of any type, a promise for instance, and waits until there is room for it within the
+  /// capacity.
+  ///
+  /// As ``addWhenRoom(_:_:)``. A promise that has not begun belongs to its turn from the call on, not
+  /// only when there is room. If the step is canceled before there is room, by its task for instance,
+  /// so is the promise; one that is refused is left as it was.
+  ///
+  /// ```swift
+  /// let manager = PromiseManager(capacity: 2)
+  /// for url in urls {
+  ///   try await manager.addWhenRoom(Promise(url) { try await load(url) })
+  /// }
+  /// ```
+  ///
+  /// - Parameter step: The step. Its `handler` is read now.
+  /// - Returns: The step's handle.
+  /// - Throws: ``PromiseError/closed``; `CancellationError` when the task or the step was canceled
+  ///   before there was room; ``PromiseError/selfWait(_:)`` when there is no room and a running step of
+  ///   this manager asks, which would have to end first.
+  @discardableResult
+  nonisolated(nonsending) public func addWhenRoom(
+    _ step: some Promisable
+  ) async throws -> StepHandle {
+    try await addWhenRoom(step.stepName, step.handler, step.promise)
+  }
+
+  nonisolated(nonsending) private func addWhenRoom(
+    _ name: String?, _ handler: @escaping Promisable.Handler, _ promise: AnyPromise?
+  ) async throws -> StepHandle {
     try Task.checkCancellation()
     let handle = Locked<StepHandle?>(nil)
     let hasRoom = try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        park(name, handler, handle) { continuation.resume(with: $0) }
+        // A promise is reserved when this returns: whoever resumes, the task does not run before.
+        park(name, handler, promise, handle) { continuation.resume(with: $0) }
         // The task may have been cancelled before there was a handle to cancel with.
         if Task.isCancelled { unpark(handle) }
       }
@@ -162,21 +199,25 @@ extension PromiseManager {
   }
 
   private func park(
-    _ name: String?, _ handler: @escaping Promisable.Handler, _ handle: Locked<StepHandle?>,
-    _ resume: @escaping @Sendable (Result<Bool, any Error>) -> Void
+    _ name: String?, _ handler: @escaping Promisable.Handler, _ promise: AnyPromise?,
+    _ handle: Locked<StepHandle?>, _ resume: @escaping @Sendable (Result<Bool, any Error>) -> Void
   ) {
     let asking = RunningStep.waitingForItself(order)
-    let admission = order.transition { order, consequences -> SerialOrder.Admission in
+    let record = StepRecord(order, name: name)
+    let enter = {
+      (order: inout SerialOrder, consequences: inout Consequences?) -> SerialOrder.Admission in
       if let asking, !order.hasRoom, !order.isClosed { return .refused(.selfWait(asking)) }
       let admission = order.addWhenRoom(
-        handler, StepRecord(self.order, name: name), lock: self.order, owner: self,
-        admitted: { resume(.success($0)) }, &consequences)
+        handler, record, lock: self.order, owner: self, admitted: { resume(.success($0)) },
+        &consequences)
       // Before the adder can be told that there is room, and look for the handle.
       if case .entered(let record, let id, _) = admission {
         handle.withLock { $0 = StepHandle(record, id: id) }
       }
       return admission
     }
+    let admission =
+      promise.map { self.enter($0, record, enter) } ?? order.transition(enter)
     switch admission {
     case .entered(_, let id, let claims): if claims { startTurn(.added(id)) }
     case .refused(let error): resume(.failure(error))

@@ -110,6 +110,8 @@ extension PromiseManager {
   /// How far the queue has come, from 0 to 1: the steps that are over and the progress of the
   /// running one, over all steps that were added since the manager was last idle.
   ///
+  /// It is 1 when nothing has been added.
+  ///
   /// ```swift
   /// let bar = String(repeating: "#", count: Int(manager.progress * 20))
   /// ```
@@ -145,13 +147,16 @@ extension PromiseManager {
   /// Cancels every step, and ends the running one without its `then` if it takes longer than a
   /// grace period.
   ///
+  /// As ``StepHandle/cancel(grace:clock:)`` does for one step: what the running step started may still
+  /// be running afterwards, beside the next step.
+  ///
   /// ```swift
   /// manager.cancelAll(grace: .seconds(5))
   /// await manager.idle()  // after five seconds at most, if the running handler has returned
   /// ```
   ///
   /// - Parameters:
-  ///   - grace: How long the running step may go on after it was told.
+  ///   - grace: How long the running step may continue after it was asked to stop.
   ///   - clock: What measures the time.
   public func cancelAll(grace: Duration, clock: some Clock<Duration> = ContinuousClock()) {
     let running = order.transition { $0.cancelAll(&$1) }

@@ -7,7 +7,7 @@ extension PromiseManager {
   ///
   /// ```swift
   /// let events = manager.events()
-  /// manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+  /// manager.add("upload") { then in upload(file) { error in then(error) } }
   /// for await event in events {
   ///   if case .finished(let step, let outcome, _) = event { show("\(step) \(outcome)") }
   ///   if case .idle = event { break }

@@ -69,19 +69,30 @@ extension PromiseManager {
   @discardableResult
   public func add(_ step: some Promisable, at place: StepPlace) -> StepHandle {
     if let step = step as? Step { return add(step, at: place) }
-    if let promise = step.promise { return add(promise, step.handler, name: nil, at: place) }
+    if let promise = step.promise {
+      return add(promise, step.handler, name: step.stepName, at: place)
+    }
     return add(step.handler, name: nil, at: place)
   }
 
-  private func add(
-    _ handler: @escaping Promisable.Handler, name: String?, at place: StepPlace
+  /// Adds a step made of a closure at a place.
+  ///
+  /// - Parameters:
+  ///   - handler: The work.
+  ///   - name: What the step is called.
+  ///   - place: Where it goes in the queue.
+  ///   - isCall: Whether the caller waits for the step, and gets the error if it is refused.
+  /// - Returns: The step's handle.
+  func add(
+    _ handler: @escaping Promisable.Handler, name: String?, at place: StepPlace,
+    isCall: Bool = false
   ) -> StepHandle {
     let record = StepRecord(order, name: name)
     var work: Work? = Work(call: handler)
     let admission = order.transition { order, _ in
       order.add(&work, record, at: place, lock: self.order, owner: self)
     }
-    return accept(admission, name: name)
+    return accept(admission, name: name, isCall: isCall)
   }
 }
 

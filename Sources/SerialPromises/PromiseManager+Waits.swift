@@ -26,13 +26,13 @@ extension PromiseManager {
   ///
   /// ```swift
   /// for url in urls {
-  ///   await manager.waitingCount(below: 10)
+  ///   await manager.fewerWaiting(than: 10)
   ///   manager.add { then in upload(url) { error in then(error) } }
   /// }
   /// ```
   ///
   /// - Parameter limit: At least 1, with which it returns when nothing waits.
-  nonisolated(nonsending) public func waitingCount(below limit: Int) async {
+  nonisolated(nonsending) public func fewerWaiting(than limit: Int) async {
     precondition(limit > 0, "a limit is at least 1")
     await wait(for: .fewerWait(than: limit))
   }

@@ -5,7 +5,7 @@ import Dispatch
 /// ```swift
 /// let manager = PromiseManager()
 /// manager.add { then in download { then() } }
-/// manager.add(Step("upload") { then in upload { error in then(error) } })
+/// manager.add("upload") { then in upload { error in then(error) } }
 /// let value = try await manager.run { try await fetch() }
 /// await manager.idle()
 /// ```
@@ -60,10 +60,12 @@ public final class PromiseManager: StepRunner {
   ///   - policy: What happens to the rest when a step fails.
   ///   - capacity: How many steps may wait, the running one not counted, at least 1; nil means any number.
   ///   - rate: How many steps may begin in any interval of time; nil means any number.
-  ///   - timeLimit: How long each step may take, from its turn on; nil means for ever. A step that takes
-  ///     longer fails as with ``Promisable/timeout(_:waitsForThen:clock:)``, and the manager goes on:
-  ///     **what the step started may still be running**. A step may have a time limit of its own
-  ///     besides; the one that is over first counts.
+  ///   - timeLimit: How long each step may take, from its turn on; nil means forever. A step that takes
+  ///     longer is canceled and fails with ``PromiseError/timedOut(_:)``, and so does what `run` or
+  ///     `enqueue` gives (`serially`: inside its ``WhenError``). A promise that was added as the step is
+  ///     itself canceled, if it can be: its `value` throws `CancellationError`; only the handle says
+  ///     `timedOut`. The manager continues with the next step: **what the step started may still be
+  ///     running**. A step may also have a time limit of its own; the one that is over first counts.
   ///   - clock: What measures the rate and the time limit.
   ///   - diagnostics: Where misuse is reported; nil means ``DiagnosticHandler/shared``.
   public init(
@@ -141,8 +143,9 @@ public final class PromiseManager: StepRunner {
   }
 
   /// Adds a step for a caller that waits for it, and gets the error if it is refused.
-  func addCall(_ step: Step) -> StepHandle {
-    accept(enter(step), name: step.name, isCall: true)
+  func addCall(_ step: Step, at place: StepPlace) -> StepHandle {
+    if case .last = place { return accept(enter(step), name: step.name, isCall: true) }
+    return add(step.handler, name: step.name, at: place, isCall: true)
   }
 
   /// Adds a step of any type.
@@ -160,7 +163,7 @@ public final class PromiseManager: StepRunner {
   @discardableResult
   public func add(_ step: some Promisable) -> StepHandle {
     if let step = step as? Step { return add(step) }
-    if let promise = step.promise { return add(promise, step.handler, name: nil) }
+    if let promise = step.promise { return add(promise, step.handler, name: step.stepName) }
     return accept(enter(step.handler, nil), name: nil)
   }
 

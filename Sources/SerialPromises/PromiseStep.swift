@@ -40,11 +40,32 @@ extension PromiseManager {
     _ promise: AnyPromise, _ handler: @escaping Promisable.Handler, name: String?,
     at position: StepPlace = .last, reportsRefusal: Bool = true
   ) -> StepHandle {
+    let record = StepRecord(order, name: name)
+    var work: Work? = Work(call: handler)
+    let admission = enter(promise, record) { order, _ in
+      order.add(&work, record, at: position, lock: self.order, owner: self)
+    }
+    if case .refused(let error) = admission, !reportsRefusal {
+      return StepHandle(StepRecord(order, name: name, refused: error), id: 0)
+    }
+    return accept(admission, name: name)
+  }
+
+  /// Enters a promise as a step: from now on it waits for the step's turn, and is canceled with it.
+  ///
+  /// - Parameters:
+  ///   - promise: The promise. A refusal leaves it as it was.
+  ///   - record: The record of the step.
+  ///   - enter: Enters the step, under the lock.
+  /// - Returns: What `enter` returned.
+  func enter(
+    _ promise: AnyPromise, _ record: StepRecord,
+    _ enter: (inout SerialOrder, inout Consequences?) -> SerialOrder.Admission
+  ) -> SerialOrder.Admission {
     let place = Reservation(order)
     hasReservations.store(true, ordering: .relaxed)
     // Listed first: a promise that is canceled from now on finds the step, if it is there.
     promise.core.attach(place)
-    let record = StepRecord(order, name: name)
     record.whenCancelled = { promise.core.leaveQueue(place) }
     // A step may end before it begins its promise: during a delay, for instance.
     record.observers = [
@@ -54,9 +75,8 @@ extension PromiseManager {
         }
       }
     ]
-    var work: Work? = Work(call: handler)
-    let admission = order.transition { order, _ in
-      let admission = order.add(&work, record, at: position, lock: self.order, owner: self)
+    let admission = order.transition { order, consequences in
+      let admission = enter(&order, &consequences)
       if case .entered(let record, let id, _) = admission { place.enter(record, id) }
       return admission
     }
@@ -69,15 +89,12 @@ extension PromiseManager {
     } else {
       _ = promise.core.withdraw(place, cancelling: false)
     }
-    if case .refused(let error) = admission, !reportsRefusal {
-      return StepHandle(StepRecord(order, name: name, refused: error), id: 0)
-    }
-    return accept(admission, name: name)
+    return admission
   }
 
   /// Runs asynchronous work when its turn has come, and promises its value.
   ///
-  /// The way to ``run(_:_:)`` from synchronous code: the work has its turn from now on, and runs in a
+  /// The way to ``run(_:at:_:)`` from synchronous code: the work has its turn from now on, and runs in a
   /// task of its own, whether the value is wanted or not. Canceling the promise cancels the step: if
   /// it still waits it will never run, if it runs its task is canceled. The work sees the caller's
   /// task-local values only if its turn comes at once: hand it what it needs.
@@ -90,6 +107,7 @@ extension PromiseManager {
   ///
   /// - Parameters:
   ///   - name: What the step and the promise are called in events, errors and diagnostics.
+  ///   - place: Where the step goes in the queue.
   ///   - file: Where the promise is made, for diagnostics.
   ///   - line: Where the promise is made, for diagnostics.
   ///   - operation: The work.
@@ -100,12 +118,13 @@ extension PromiseManager {
   ///   ``Diagnostic/unhandledFailure(_:_:)``.
   @discardableResult
   public func enqueue<Value: Sendable>(
-    _ name: String? = nil, file: StaticString = #fileID, line: UInt = #line,
+    _ name: String? = nil, at place: StepPlace = .last,
+    file: StaticString = #fileID, line: UInt = #line,
     _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
   ) -> Promise<Value> {
     let promise = Promise(name, diagnostics: diagnostics, file: file, line: line, operation)
     let result = Core(origin: promise.core.origin)
-    add(promise, name: name, into: result)
+    add(promise, name: name, at: place, into: result)
     return Promise(hot: result)
   }
 
@@ -114,14 +133,18 @@ extension PromiseManager {
   /// - Parameters:
   ///   - promise: The promise.
   ///   - name: What the step is called.
+  ///   - place: Where it goes in the queue.
   ///   - result: Is settled with what the promise comes to, or with why its step did not run, or was ended.
-  func add<Value>(_ promise: Promise<Value>, name: String?, into result: Core) {
+  func add<Value>(
+    _ promise: Promise<Value>, name: String?, at place: StepPlace = .last, into result: Core
+  ) {
     // Listens without demanding, which is for the manager to do. Hung on the promise, so that a cycle is
     // found.
     let value = StepValue(result)
     result.hang(on: Upstream(promise.core, value))
     promise.core.attach(value)
-    let handle = add(promise.erased, promise.handler, name: name, reportsRefusal: false)
+    let handle = add(
+      promise.erased, promise.handler, name: name, at: place, reportsRefusal: false)
     result.onCancel { handle.cancel() }
     handle.observe { outcome in
       do { try outcome.get() } catch { result.settle(.failure(error), by: .adopted) }
@@ -270,7 +293,10 @@ private final class StepWork: WorkScope, @unchecked Sendable {
     case nil: return
     case .succeeded: manager = then.token.callLocked(nil)
     case .failed(let error): manager = then.token.callLocked(error)
-    case .cancelled: manager = then.token.callLocked(CancellationError(), isCancellation: true)
+    case .cancelled:
+      // Late if a time limit or a grace period ended the step, which canceled the promise: no misuse.
+      manager = then.token.callLocked(
+        CancellationError(), isCancellation: true, reportsLate: false)
     }
     guard let manager else { return }
     // After the turn, and not inside it: what the next step settles, and the rest that waits at this

@@ -40,7 +40,42 @@ extension PromiseManager {
   )
   @_disfavoredOverload
   @discardableResult
-  public func add(_ work: @escaping @Sendable () async throws -> Void) -> StepHandle {
+  public func add(
+    _ name: String? = nil, at place: StepPlace = .last,
+    _ work: @escaping @Sendable () async throws -> Void
+  ) -> StepHandle {
     add { then in then() }
+  }
+
+  /// Names `then`, and promises, to callers whose closure takes no `then`.
+  @available(
+    *, unavailable,
+    message: """
+      the closure of a step is given 'then', and calls it when it is done: \
+      'addWhenRoom { then in …; then() }'; for asynchronous work, add a promise: \
+      'addWhenRoom(Promise { … })'
+      """
+  )
+  @_disfavoredOverload
+  @discardableResult
+  public func addWhenRoom(
+    _ name: String? = nil, _ work: @escaping @Sendable () async throws -> Void
+  ) async throws -> StepHandle {
+    try await addWhenRoom { then in then() }
+  }
+}
+
+extension Step {
+  /// Names `then`, and promises, to callers whose closure takes no `then`.
+  @available(
+    *, unavailable,
+    message: """
+      the closure of a step is given 'then', and calls it when it is done: \
+      'Step { then in …; then() }'; for asynchronous work, make a promise: 'Promise { … }'
+      """
+  )
+  @_disfavoredOverload
+  public init(_ name: String? = nil, _ work: @escaping @Sendable () async throws -> Void) {
+    self.init(name) { then in then() }
   }
 }

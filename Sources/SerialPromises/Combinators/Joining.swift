@@ -20,45 +20,45 @@ extension Promise {
   }
 }
 
-/// Passes a value through steps, one after another.
+/// Passes a value through functions, one after another.
 ///
 /// ```swift
 /// let image = chain(initial: photo, [crop, sharpen, upload])
 /// ```
 ///
 /// - Parameters:
-///   - value: What the first step is given.
-///   - steps: Each is given what the one before made. None: the result is `value`.
+///   - value: What the first transform is given.
+///   - transforms: Each is given what the one before made. None: the result is `value`.
 ///   - file: Where the promise is made, for diagnostics.
 ///   - line: Where the promise is made, for diagnostics.
-/// - Returns: A promise of what the last step made. In its progress each step counts the same.
+/// - Returns: A promise of what the last one made. In its progress each transform counts the same.
 public func chain<Value: Sendable>(
-  initial value: Value, _ steps: [@Sendable (Value) throws -> Promise<Value>],
+  initial value: Value, _ transforms: [@Sendable (Value) throws -> Promise<Value>],
   file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<Value> {
   // Not a part of the work: of depth 0.
   let core = Core(origin: Origin("chain", file, line), depth: 0, .value(value))
-  return steps.reduce(Promise(hot: core)) { $0.then($1) }
+  return transforms.reduce(Promise(hot: core)) { $0.then($1) }
 }
 
-/// Passes a promise's value through steps, one after another.
+/// Passes a promise's value through functions, one after another.
 ///
 /// ```swift
 /// let image = chain(initial: fetchAvatar(of: user), [crop, sharpen])
 /// ```
 ///
 /// - Parameters:
-///   - promise: What the first step is given the value of.
-///   - steps: Each is given what the one before made. None: the result is that value.
-/// - Returns: A promise of what the last step made. In its progress the promise and each step count
-///   the same.
+///   - promise: Its value is given to the first transform.
+///   - transforms: Each is given what the one before made. None: the result is that value.
+/// - Returns: A promise of what the last one made. In its progress the promise and each transform
+///   count the same.
 public func chain<Value: Sendable>(
-  initial promise: Promise<Value>, _ steps: [@Sendable (Value) throws -> Promise<Value>]
+  initial promise: Promise<Value>, _ transforms: [@Sendable (Value) throws -> Promise<Value>]
 ) -> Promise<Value> {
   // One part of the work, however many links it has: of depth 1.
   let first = Core.Traits(origin: promise.core.origin, kind: .passage)
   let start = promise.erased.attach(HandlerLink(first) { try .passOn($0) })
-  return steps.reduce(Promise(start)) { $0.then($1) }
+  return transforms.reduce(Promise(start)) { $0.then($1) }
 }
 
 extension PromiseManager {
@@ -85,7 +85,9 @@ extension PromiseManager {
     // Combined before they can fail: the result names the step that failed first, and not one that the
     // policy cancels because of it.
     let all = when(results.map { Promise<Value>(hot: $0) }, file: file, line: line)
-    for (promise, result) in zip(promises, results) { add(promise, name: nil, into: result) }
+    for (promise, result) in zip(promises, results) {
+      add(promise, name: promise.stepName, into: result)
+    }
     return all
   }
 }

@@ -31,7 +31,7 @@ public enum Backoff: Sendable, Hashable {
 /// ```swift
 /// fetch("missing").retry(2).catch { error in
 ///   guard let failure = error as? RetryError else { throw error }
-///   show("\(failure.attempts) attempts: \(failure.last)")
+///   show("\(failure.attempts) attempts: \(failure.lastError)")
 /// }
 /// ```
 public struct RetryError: Error, CustomStringConvertible {
@@ -40,25 +40,25 @@ public struct RetryError: Error, CustomStringConvertible {
   /// ```swift
   /// fetch("missing").retry(2).catch { error in
   ///   guard let failure = error as? RetryError else { throw error }
-  ///   show("\(failure.attempts) attempts: \(failure.last)")
+  ///   show("\(failure.attempts) attempts: \(failure.lastError)")
   /// }
   /// ```
-  public var last: any Error { causes.errors[0] }
+  public var lastError: any Error { causes.errors[0] }
 
   /// How many attempts there were, the first one included.
   ///
   /// ```swift
   /// fetch("missing").retry(2).catch { error in
   ///   guard let failure = error as? RetryError else { throw error }
-  ///   show("\(failure.attempts) attempts: \(failure.last)")
+  ///   show("\(failure.attempts) attempts: \(failure.lastError)")
   /// }
   /// ```
   public let attempts: Int
 
   let causes: ErrorList
 
-  init(last: any Error, attempts: Int) {
-    causes = ErrorList([last])
+  init(lastError: any Error, attempts: Int) {
+    causes = ErrorList([lastError])
     self.attempts = attempts
   }
 
@@ -68,7 +68,7 @@ public struct RetryError: Error, CustomStringConvertible {
 
 extension RetryError: NestedError {
   var parts: [NestedErrorPart] {
-    [.text("failed in \(attempts) \(attempts == 1 ? "attempt" : "attempts"): "), .error(last)]
+    [.text("failed in \(attempts) \(attempts == 1 ? "attempt" : "attempts"): "), .error(lastError)]
   }
 }
 
@@ -88,6 +88,6 @@ struct RetryPolicy: Sendable {
 
   /// The error to end with.
   func failure(after attempts: Int, _ error: any Error) -> any Error {
-    error is CancellationError ? error : RetryError(last: error, attempts: attempts)
+    error is CancellationError ? error : RetryError(lastError: error, attempts: attempts)
   }
 }

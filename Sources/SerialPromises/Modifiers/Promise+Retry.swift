@@ -1,7 +1,7 @@
 extension Promise {
   /// Begins again when the promise fails.
   ///
-  /// What is cold begins again, from its tasks on; a promise whose work had begun when this was
+  /// What is cold begins again, from its closures on; a promise whose work had begun when this was
   /// called cannot, which is reported as ``Diagnostic/cannotRetry(_:)``, and is tried once.
   ///
   /// Takes time in proportion to the links from which it begins again.

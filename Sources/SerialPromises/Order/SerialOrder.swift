@@ -333,7 +333,7 @@ struct SerialOrder {
       isGraceOver = true
       return .counted
     }
-    return then(id: id, error: PromiseError.cancelled(firstStep), &consequences)
+    return then(id: id, error: CancellationError(), &consequences)
   }
 
   /// The time of step `id` is over: it is canceled, and fails.
@@ -409,7 +409,7 @@ struct SerialOrder {
     if phase == .ended || continuation == .called {
       error = thenError.take()
     } else if isGraceOver {
-      error = PromiseError.cancelled(firstStep)
+      error = CancellationError()
     } else if continuation == .dropped {
       error = PromiseError.abandoned(firstStep)
     } else if isResumable {
@@ -534,11 +534,7 @@ extension SerialOrder {
   }
 
   /// Whether the error says that the work was called off, and not that it went wrong.
-  private func isCancellation(_ error: (any Error)?) -> Bool {
-    if error is CancellationError { return true }
-    if case .cancelled = error as? PromiseError { return true }
-    return false
-  }
+  private func isCancellation(_ error: (any Error)?) -> Bool { error is CancellationError }
 }
 
 extension SerialOrder {

@@ -2,10 +2,10 @@
 ///
 /// A handle may be thrown away; the step runs all the same. It does not keep the manager alive.
 /// The outcome, with its error, can be asked for as long as a handle of the step exists, and is
-/// released with the last one.
+/// released with the last one. All members may be used from any thread.
 ///
 /// ```swift
-/// let handle = manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+/// let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
 /// handle.cancel()  // while it waits: `upload` is never called
 /// ```
 public struct StepHandle: Sendable {
@@ -38,15 +38,15 @@ public struct StepHandle: Sendable {
   /// refused.
   ///
   /// ```swift
-  /// let handle = manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+  /// let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
   /// let title = "\(handle.id): \(handle.name ?? "step")"  // 2: upload
   /// ```
   public let id: Int
 
-  /// The name that the step was added with.
+  /// The name that the step was added with, or that of the promise that is the step.
   ///
   /// ```swift
-  /// let handle = manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+  /// let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
   /// let title = "\(handle.id): \(handle.name ?? "step")"  // 2: upload
   /// ```
   public var name: String? {
@@ -79,7 +79,7 @@ public struct StepHandle: Sendable {
   /// case .cancelled: show("cancelled")
   /// }
   /// ```
-  public var outcome: StepOutcome {
+  nonisolated(nonsending) public var outcome: StepOutcome {
     get async {
       if case .over(let outcome) = state { return outcome }
       if let step = RunningStep.waitingForItself(record.lock) {
@@ -95,12 +95,12 @@ public struct StepHandle: Sendable {
 
   /// Cancels the step.
   ///
-  /// A step that waits will never run. A step that runs is told, through its `then`'s
-  /// ``Then/onCancel(_:)`` and, if it was added with `run`, by cancelling its task; it still ends
-  /// by calling `then`. A step that is over stays as it is.
+  /// A step that waits will never run. A step that runs is asked to stop, through its `then`'s
+  /// ``Then/onCancel(_:)`` and, if it is a promise, by canceling that; it still ends by calling
+  /// `then`. A step that is over stays as it is.
   ///
   /// ```swift
-  /// let handle = manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+  /// let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
   /// handle.cancel()  // while it waits: `upload` is never called
   /// ```
   public func cancel() {

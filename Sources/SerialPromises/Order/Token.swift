@@ -64,7 +64,12 @@ final class Token: @unchecked Sendable {
     return stage.load(ordering: .acquiring) == Stage.called
   }
 
-  func call(_ error: (any Error)?) {
+  /// `then` was called.
+  ///
+  /// - Parameters:
+  ///   - error: Why the step failed; nil if it succeeded.
+  ///   - reportsLate: Whether a call after the end of the step is reported.
+  func call(_ error: (any Error)?, reportsLate: Bool = true) {
     // Most steps succeed before their handler returns. The drain looks at the stage then, so no
     // lock is needed; releasing makes what this thread wrote visible to the next step.
     if error == nil,
@@ -74,17 +79,21 @@ final class Token: @unchecked Sendable {
     {
       return
     }
-    callLocked(error)?.continueTurn()
+    callLocked(error, reportsLate: reportsLate)?.continueTurn()
   }
 
   /// As `call`, but leaves it to the caller to go on with the queue.
   ///
   /// - Parameters:
   ///   - error: Why the step failed; nil if it succeeded.
-  ///   - isCancellation: Whether it ends because its work was called off.
+  ///   - isCancellation: Whether it ends because its work was canceled.
+  ///   - reportsLate: Whether a call after the end of the step is reported: not the end of work that
+  ///     the library itself canceled when it ended the step.
   /// - Returns: The manager on whose behalf the caller holds the claim now, if it does.
   @inline(never)
-  func callLocked(_ error: (any Error)?, isCancellation: Bool = false) -> (any StepRunner)? {
+  func callLocked(
+    _ error: (any Error)?, isCancellation: Bool = false, reportsLate: Bool = true
+  ) -> (any StepRunner)? {
     var isFirst = false
     let result = lock.transition { order, consequences -> SerialOrder.ThenResult in
       // Under the lock, so that the drain finds the error when it finds the call.
@@ -100,7 +109,7 @@ final class Token: @unchecked Sendable {
     case .claimed(let manager):
       return manager
     case .late:
-      reportLate(isFirst: isFirst)
+      if reportsLate { reportLate(isFirst: isFirst) }
       return nil
     }
   }

@@ -1,6 +1,6 @@
 /// Where a chain of promises begins, for messages.
 final class Origin: Sendable {
-  private let name: String?
+  let name: String?
   private let file: StaticString
   private let line: UInt
   private let diagnostics: DiagnosticHandler?

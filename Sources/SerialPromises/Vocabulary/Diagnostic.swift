@@ -18,7 +18,9 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   /// `then` was called a second time. Only the first call counted.
   case thenCalledAgain(StepIdentity)
 
-  /// `then` was called after the step had been ended without it, by a grace period or a time-out.
+  /// `then` was called after a grace period or a time limit had ended the step without it.
+  ///
+  /// Not reported of asynchronous work and promises that were canceled.
   case thenCalledLate(StepIdentity)
 
   /// A step was not taken, and whoever added it may not have looked at the handle.
@@ -63,8 +65,9 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
       """
     case .thenCalledLate(let step):
       """
-      \(step) called `then` after a time limit had ended it; the call changed nothing, but what the \
-      step did may have overlapped with the next; stop it in `onCancel`, or pass `waitsForThen: true`
+      \(step) continued after a time limit or a grace period had ended it; its `then` changed \
+      nothing, but its work may have overlapped with the next step; stop it in `onCancel`, or limit it \
+      with `timeout(_:waitsForThen: true)`
       """
     case .refused(let error):
       "a step was refused and will not run: \(error)"
@@ -92,7 +95,7 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     case .cannotRetry(let promise):
       """
       \(promise) is tried once only, as its work has begun already; \
-      call `retry` on a promise that is made from a task, before it is started
+      call `retry` on a promise that is made from a closure, before it is started
       """
     }
   }
@@ -137,7 +140,7 @@ public struct DiagnosticHandler: Sendable {
 
   private static let current = Locked(DiagnosticHandler.standardError)
 
-  /// Where diagnostics go that no manager has its own place for.
+  /// Where diagnostics go that no manager or promise has its own handler for.
   ///
   /// Any thread may read or set it.
   ///

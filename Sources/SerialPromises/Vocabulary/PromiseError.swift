@@ -25,9 +25,6 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   /// There was no promise in what should have been combined.
   case noPromises
 
-  /// The step was cancelled before it had ended.
-  case cancelled(StepIdentity)
-
   /// The manager has as many waiting steps as its capacity allows.
   case full(capacity: Int)
 
@@ -54,8 +51,6 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
       """
     case .noPromises:
       "there was no promise to choose from; pass at least one"
-    case .cancelled(let step):
-      "\(step) was cancelled and ended without its `then`; its work may still be going on"
     case .full(let capacity):
       "the manager is full: \(capacity) steps wait; add later, or await `addWhenRoom`"
     case .closed:

@@ -4,7 +4,9 @@
 /// and that of the one that comes so many steps later, the whole interval passes. Further attempts of a
 /// step that is retried are part of that step, and not counted.
 ///
-/// A manager that waits for its rate is not idle, and stays alive.
+/// A manager that waits for its rate is not idle, and stays alive. Time is measured by the manager's
+/// `clock:`. A wait that the clock ends early, or cannot measure because it throws, counts as over: the
+/// step begins, and is counted from when the wait should have ended.
 ///
 /// ```swift
 /// let polite = PromiseManager(rate: Rate(10, per: .seconds(1)), timeLimit: .seconds(30))

@@ -15,7 +15,7 @@ public struct StepIdentity: Sendable, Hashable, CustomStringConvertible {
   /// ```
   public let id: Int
 
-  /// The name that the step was added with.
+  /// The name that the step was added with, or that of the promise that is the step.
   ///
   /// ```swift
   /// func title(of step: StepIdentity) -> String {

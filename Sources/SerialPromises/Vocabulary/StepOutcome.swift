@@ -11,7 +11,7 @@ public enum StepOutcome: Sendable {
   /// `then` was called without an error.
   case succeeded
 
-  /// `then` was called with an error, or dropped, or the step was refused.
+  /// `then` was called with an error, or dropped, or the step was refused, or its time was over.
   case failed(any Error)
 
   /// The step was cancelled: before it ran, or by its own `then` or grace period after it was

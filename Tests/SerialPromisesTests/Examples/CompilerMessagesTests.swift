@@ -19,6 +19,8 @@ struct CompilerMessagesTests {
     func report(_ x: some Sendable) async {}
     func load(_ url: String) async throws -> String { url }
     func fetch(_ url: String) -> Promise<String> { .value(url) }
+    @MainActor final class Label { var number = 0; nonisolated init() {} }
+    let label = Label()
     """
 
   // Fails if a message does not lead to the remedy, or the remedy does not compile.

@@ -41,7 +41,7 @@ struct ErrorExamples: StandIns {
     let retryEnd =
       fetch("missing").retry(2).catch { error in
         guard let failure = error as? RetryError else { throw error }
-        show("\(failure.attempts) attempts: \(failure.last)")
+        show("\(failure.attempts) attempts: \(failure.lastError)")
       }
     try await retryEnd.value
     let missing = "Missing()"

@@ -145,6 +145,14 @@ struct ManagerExamples: StandIns {
     }
     await manager.idle()
     #expect(log.all == ["upload a", "upload b"])
+    do {
+      let manager = PromiseManager(capacity: 2)
+      for url in urls {
+        try await manager.addWhenRoom(Promise(url) { try await load(url) })
+      }
+      await manager.idle()
+      #expect(manager.waitingCount == 0)
+    }
   }
 
   // Fails if the values are not those of the promises, in their order.
@@ -162,7 +170,7 @@ struct ManagerExamples: StandIns {
     let manager = PromiseManager()
     do {
       let events = manager.events()
-      manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+      manager.add("upload") { then in upload(file) { error in then(error) } }
       for await event in events {
         if case .finished(let step, let outcome, _) = event { show("\(step) \(outcome)") }
         if case .idle = event { break }

@@ -174,7 +174,7 @@ struct OMPromisesExamples {
   }
 
   // Fails if the task begins before it is wanted.
-  @Test("OMLazyPromise: a promise made from a task is cold")
+  @Test("OMLazyPromise: a promise made from a closure is cold")
   func lazy() async {
     let compute = { @Sendable in
       show("begun")

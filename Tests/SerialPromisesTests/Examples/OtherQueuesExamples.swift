@@ -39,7 +39,8 @@ struct OtherQueuesExamples: StandIns {
     }
     manager.add(at: .first) { then in then() }
     manager.add(step, at: .before(handle))
-    #expect(manager.waitingCount == 3)
+    manager.enqueue(at: .first) { try await load(url) }
+    #expect(manager.waitingCount == 4)
     #expect(handle.move(to: .first))
     manager.resume()
     await manager.idle()
@@ -55,7 +56,7 @@ struct OtherQueuesExamples: StandIns {
     manager.pause()
     let handle = manager.add { then in then() }
     manager.cancelWaiting()
-    await manager.waitingCount(below: 10)
+    await manager.fewerWaiting(than: 10)
     await manager.atRest()
     #expect(text(await handle.outcome) == "cancelled")
     manager.cancelAll()

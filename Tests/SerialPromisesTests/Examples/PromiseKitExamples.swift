@@ -143,7 +143,7 @@ struct PromiseKitExamples {
     }
     let page = task.retry(3, delay: .milliseconds(1), backoff: .exponential)
     let failure = await #expect(throws: RetryError.self) { try await page.value }
-    #expect(failure?.last as? Failed == Failed(number: 4))
+    #expect(failure?.lastError as? Failed == Failed(number: 4))
     #expect(failure?.attempts == 4)
   }
 

@@ -20,6 +20,13 @@ struct QueueExamples: StandIns {
       let (deferred, text) = (Deferred<Int>(), "text")
       deferred.trySettle(with: Result { try parse(text) })  // nothing, if it is settled
       #expect(try await deferred.promise.value == 4)
+      deferred.trySettle(with: .failure(TooSlow()))  // nothing, if it is settled
+      #expect(try await deferred.promise.value == 4)
+    }
+    do {
+      let deferred = Deferred<Int>()
+      deferred.settle(with: .success(42))
+      #expect(try await deferred.promise.value == 42)
     }
   }
 
@@ -69,7 +76,7 @@ struct QueueExamples: StandIns {
       #expect(text(await step.outcome) == "succeeded")
     }
     for url in urls {
-      await manager.waitingCount(below: 10)
+      await manager.fewerWaiting(than: 10)
       manager.add { then in upload(url) { error in then(error) } }
     }
     await manager.idle()

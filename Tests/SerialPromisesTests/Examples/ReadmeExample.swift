@@ -26,7 +26,7 @@ struct ReadmeExample {
   func readme() async throws {
     let manager = PromiseManager()
     manager.add { then in download { then() } }
-    manager.add(Step("upload") { then in upload { error in then(error) } })
+    manager.add("upload") { then in upload { error in then(error) } }
     let value = try await manager.run { try await fetch() }
     await manager.idle()
     #expect(value == 42)

@@ -108,12 +108,12 @@ struct StepExamples: StandIns {
   func handles() async throws {
     let manager = PromiseManager()
     manager.pause()
-    let handle = manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+    let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
     handle.cancel()  // while it waits: `upload` is never called
     #expect(await text(handle.outcome) == "cancelled")
     manager.resume()
     do {
-      let handle = manager.add(Step("upload") { then in upload(file) { error in then(error) } })
+      let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
       let title = "\(handle.id): \(handle.name ?? "step")"  // 2: upload
       #expect(title == "2: upload")
       try await handle.outcome.get()

@@ -124,7 +124,7 @@ struct TutorialExamples {
 
     func publishAll(_ files: [String]) async {
       let handles = files.map { file in
-        manager.add(Step(file) { then in publish(file) { error in then(error) } })
+        manager.add(file) { then in publish(file) { error in then(error) } }
       }
       for (file, handle) in zip(files, handles) {
         switch await handle.outcome {

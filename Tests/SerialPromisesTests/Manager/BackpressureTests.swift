@@ -62,6 +62,90 @@ struct BackpressureTests {
     #expect(log.all == [1, 2, 3, 4])
   }
 
+  // Fails if the promise is not reserved when it is parked: it begins beside the running step.
+  @Test(
+    "a promise for which its adder waits keeps its turn, and the adder returns when there is room")
+  @MainActor
+  func parkedPromise() async throws {
+    let (manager, taken, log) = (PromiseManager(capacity: 1), Taken(), Log<String>())
+    manager.add(taken.handler)
+    let promises = ["a", "b"].map { name in
+      Promise(name) {
+        log.append(name)
+        return name
+      }
+    }
+    #expect(try await manager.addWhenRoom(promises[0]).name == "a")
+    // On this actor, which it leaves when the promise is reserved.
+    let adder = Task { @MainActor in
+      let handle = try await manager.addWhenRoom(promises[1])
+      log.append("room")
+      return handle
+    }
+    await manager.waiting(2)
+    promises[1].start()
+    promises[0].start()
+    #expect(log.all.isEmpty)
+    taken.call()
+    let handle = try await adder.value
+    #expect(text(await handle.outcome) == "succeeded")
+    #expect(try await promises[1].value == "b")
+    #expect(Set(log.all) == ["a", "b", "room"] && log.all.first != "b")
+  }
+
+  /// How an adder comes to wait in vain.
+  enum End: CaseIterable { case task, promise, all }
+
+  // Fails if the step of a canceled promise stays in the queue, or the promise of a canceled step pending.
+  @Test(
+    "a promise for which its adder waits is canceled with its step, and cancels it",
+    arguments: End.allCases)
+  func cancelledPromise(_ end: End) async {
+    let (manager, taken, log) = (PromiseManager(capacity: 1), Taken(), Log<String>())
+    manager.add(taken.handler)
+    manager.add { then in then() }
+    let promise = Promise { log.append("work") }
+    let adder = Task { try await manager.addWhenRoom(promise) }
+    await manager.waiting(2)
+    switch end {
+    case .task: adder.cancel()
+    case .promise: promise.cancel()
+    case .all: manager.cancelAll()
+    }
+    await #expect(throws: CancellationError.self) { try await adder.value }
+    #expect(await promise.outcome == "failed CancellationError()")
+    taken.call()
+    await manager.idle()
+    #expect(log.all.isEmpty)
+  }
+
+  // Fails if a refusal cancels the promise, or leaves it waiting for a turn that never comes.
+  @Test("a promise that addWhenRoom refuses is left as it was")
+  func refusedPromise() async throws {
+    let manager = PromiseManager(capacity: 1)
+    let (first, second) = (Promise { 1 }, Promise { 2 })
+    let third = Promise { 3 }
+    let inside = Promise {
+      manager.enqueue {}
+      do {
+        _ = try await manager.addWhenRoom(first)
+        return ""
+      } catch {
+        return "\(error)"
+      }
+    }
+    manager.add(inside)
+    #expect(try await inside.value.contains("waits for its own manager"))
+    manager.close()
+    await #expect(throws: PromiseError.closed) { try await manager.addWhenRoom(second) }
+    let cancelled = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await manager.addWhenRoom(third)
+    }
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    #expect(try await first.value + second.value + third.value == 6)
+  }
+
   // Fails if a parked step that is cancelled runs, or gives its place to one beyond the capacity.
   @Test(
     "an adder that is cancelled while it is parked throws, and its step does not run",

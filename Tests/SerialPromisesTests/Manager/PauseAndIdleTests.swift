@@ -49,10 +49,10 @@ struct PauseAndIdleTests {
   func idleAlready() async throws {
     let manager = PromiseManager()
     await manager.idle()
-    try manager.waitUntilIdle()
+    try manager.blockUntilIdle()
     manager.pause()
     await manager.idle()
-    try manager.waitUntilIdle(timeout: .zero)
+    try manager.blockUntilIdle(timeout: .zero)
   }
 
   // Fails if a waiter is woken with a step left, or not all waiters are woken.

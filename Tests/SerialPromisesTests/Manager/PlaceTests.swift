@@ -149,6 +149,45 @@ struct PlaceTests {
     #expect(log.all == ["promise", "a"])
   }
 
+  // Fails if `run` or `enqueue` does not pass its place on.
+  @Test("asynchronous work goes to the place that it is given")
+  func asynchronous() async throws {
+    manager.pause()
+    let a = add("a")
+    let enqueued = manager.enqueue("b", at: .first) { [log] in log.append("b") }
+    let running = Task { [manager, log] in
+      try await manager.run("c", at: .before(a)) { log.append("c") }
+    }
+    await manager.waiting(3)
+    manager.enqueue(at: .last) { [log] in log.append("d") }
+    manager.resume()
+    try await running.value
+    try await enqueued.value
+    await manager.idle()
+    #expect(log.all == ["b", "c", "a", "d"])
+  }
+
+  // Fails if a place costs `run` its error, or the task its way to cancel the step.
+  @Test("asynchronous work at a place is refused and canceled as elsewhere")
+  func asynchronousRefused() async {
+    let reports = Reports()
+    let manager = PromiseManager(capacity: 2, diagnostics: reports.place)
+    manager.pause()
+    manager.add("a", logging("a"))
+    let running = Task { [manager, log] in
+      try await manager.run(at: .first) { log.append("b") }
+    }
+    await manager.waiting(2)
+    let full = PromiseError.full(capacity: 2)
+    await #expect(throws: full) { try await manager.run(at: .first) {} }
+    #expect(await manager.enqueue(at: .first) {}.outcome == "failed \(full)")
+    running.cancel()
+    await #expect(throws: CancellationError.self) { try await running.value }
+    manager.resumeAndWait()
+    #expect(log.all == ["a"])
+    #expect(reports.all.isEmpty)
+  }
+
   // MARK: Moving
 
   // Fails if a step is moved to another place than said, or what is not moved is.

@@ -141,7 +141,7 @@ struct RateTests {
       case .one: handle.cancel()
       }
       await waiter.value
-      try made.waitUntilIdle(timeout: .zero)
+      try made.blockUntilIdle(timeout: .zero)
       #expect(clock.sleepers == 0)
       // What is added afterwards waits for the rest of the time.
       made.add(step)
@@ -176,6 +176,20 @@ struct RateTests {
     for _ in 1...7 { manager.add(step) }
     await manager.idle()
     #expect(began.count == 7)
+  }
+
+  // Fails if a step that began before its wait was to end is counted from when it began, and not from
+  // `time + delay` in `SerialOrder.next(at:)`: the third wait would end at 10, like the first.
+  @Test(
+    "a step whose wait ended early is counted from when that should have ended",
+    arguments: [true, false])
+  func endedEarly(_ throwing: Bool) async {
+    let clock = HastyClock(throwing: throwing)
+    let manager = PromiseManager(rate: rate, clock: clock)
+    for _ in 1...6 { manager.add(step) }
+    await manager.idle()
+    #expect(began.count == 6)
+    #expect(clock.deadlines.all == [10, 10, 20, 20].map { .seconds($0) })
   }
 
   // Fails if work is started elsewhere than it should be, or its value is lost.
@@ -251,6 +265,20 @@ struct RateTests {
     // A step begins a little after that was decided: what is late at first is not too early then.
     let span = all[0].duration(to: all[all.count - 1])
     #expect(span >= .milliseconds(5 * 6) - .milliseconds(5))
+  }
+}
+
+/// A clock that stands still at zero, and ends each sleep at once.
+private struct HastyClock: Clock {
+  let deadlines = Log<Duration>()
+  let throwing: Bool
+
+  var now: ManualClock.Instant { ManualClock.Instant() }
+  var minimumResolution: Duration { .zero }
+
+  func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
+    deadlines.append(deadline.offset)
+    if throwing { throw Failed() }
   }
 }
 

@@ -69,37 +69,63 @@ struct TimeLimitTests {
     #expect(text(promise.state) == "failed CancellationError()")
   }
 
-  // Fails if whoever waits for the value is told of the cancellation that the limit led to.
-  @Test("run and enqueue fail with the time limit", arguments: [true, false], [true, false])
+  // Fails if the value's awaiter gets the cancellation that the limit led to, or if the late end of the
+  // work, which the library itself canceled, is reported.
+  @Test(
+    "run and enqueue fail with the time limit, and report no late end", arguments: [true, false],
+    [true, false])
   func calls(_ isRun: Bool, _ ends: Bool) async {
-    let (manager, begun, goOn) = (manager, Gate(), Gate())
-    // Ends at once when it is canceled, or later.
-    let work = { @Sendable in
-      begun.open()
-      if ends {
-        await withTaskCancellationHandler {
+    let goOn = Gate()
+    func call() async -> Watched {
+      let (manager, begun) = (manager, Gate())
+      // Ends at once when it is canceled, or later.
+      let work = { @Sendable in
+        begun.open()
+        if ends {
+          await withTaskCancellationHandler {
+            await goOn.passed()
+          } onCancel: {
+            goOn.open()
+          }
+          try Task.checkCancellation()
+        } else {
           await goOn.passed()
-        } onCancel: {
-          goOn.open()
         }
-        try Task.checkCancellation()
-      } else {
-        await goOn.passed()
       }
-    }
-    let task = Task {
-      if isRun {
-        try await manager.run { try await work() }
-      } else {
-        try await manager.enqueue { try await work() }.value
+      let task = Task {
+        if isRun {
+          try await manager.run { try await work() }
+        } else {
+          try await manager.enqueue { try await work() }.value
+        }
       }
+      await begun.passed()
+      await clock.somebodySleeps()
+      clock.advance(by: .seconds(5))
+      await #expect(throws: PromiseError.timedOut(.seconds(5))) { try await task.value }
+      return Watched(manager.order)
     }
-    await begun.passed()
+    let order = await call()
+    goOn.open()
+    // The last `then` holds the order: when that is gone, the work has ended.
+    while !order.isGone { await Task.yield() }
+    #expect(reports.all.isEmpty)
+  }
+
+  // Fails if `StepWork` reports no late end at all, or not the one that could not be canceled.
+  @Test("a promise that cannot be canceled and ends late is reported", arguments: [true, false])
+  func latePromise(_ succeeds: Bool) async {
+    let (manager, deferred) = (manager, Deferred<Int>(diagnostics: .silent))
+    let handle = manager.add(deferred.promise)
     await clock.somebodySleeps()
     clock.advance(by: .seconds(5))
-    await #expect(throws: PromiseError.timedOut(.seconds(5))) { try await task.value }
-    goOn.open()
-    await manager.idle()
+    #expect(text(await handle.outcome) == late)
+    if succeeds { deferred.fulfill(1) } else { deferred.fail(Failed()) }
+    while reports.all.isEmpty { await Task.yield() }
+    #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: nil))])
+    let message = "\(reports.all)"
+    #expect(message.contains("a time limit or a grace period had ended it"))
+    #expect(message.contains("limit it with `timeout(_:waitsForThen: true)`"))
   }
 
   // Fails if one of the two limits replaces the other.

@@ -8,6 +8,20 @@ struct WaitsTests {
   private let reports = Reports()
   private let step = StepIdentity(id: 1, name: "outer")
 
+  // Fails if the getter is not `nonisolated(nonsending)`: it leaves the actor, and the other task runs.
+  @Test("asking for the outcome of a step that is over does not leave the caller's actor")
+  @MainActor
+  func outcomeOnActor() async {
+    let log = Log<String>()
+    let handle = PromiseManager().add { then in then() }
+    while text(handle.state) != "succeeded" { await Task.yield() }
+    let other = Task { @MainActor in log.append("other") }
+    _ = await handle.outcome
+    log.append("outcome")
+    await other.value
+    #expect(log.all == ["outcome", "other"])
+  }
+
   // Fails if the step that waits is waited for, or the one that runs is not.
   @Test("atRest returns when the running step of a paused manager is over, with others waiting")
   func rest() async {
@@ -60,13 +74,13 @@ struct WaitsTests {
   }
 
   // Fails if those are woken who wait for fewer still, or are not when steps begin or are cancelled.
-  @Test("waitingCount(below:) returns when few enough wait, whether they began or were cancelled")
+  @Test("fewerWaiting(than:) returns when few enough wait, whether they began or were cancelled")
   func few() async {
     let (manager, taken) = (PromiseManager(), Taken())
     manager.add(taken.handler)
     var handles = (1...3).map { _ in manager.add { then in then() } }
-    await manager.waitingCount(below: 4)
-    let waiters = [3, 3, 2, 1].map { limit in Task { await manager.waitingCount(below: limit) } }
+    await manager.fewerWaiting(than: 4)
+    let waiters = [3, 3, 2, 1].map { limit in Task { await manager.fewerWaiting(than: limit) } }
     await manager.waiting(2, for: .fewerWait(than: 3))
     await manager.waiting(1, for: .fewerWait(than: 2))
     await manager.waiting(1, for: .fewerWait(than: 1))
@@ -82,12 +96,12 @@ struct WaitsTests {
   }
 
   // Fails if a sweep passes over a number that somebody waits for.
-  @Test("waitingCount(below:) returns when all that waits is cancelled at once", arguments: 1...3)
+  @Test("fewerWaiting(than:) returns when all that waits is cancelled at once", arguments: 1...3)
   func swept(_ limit: Int) async {
     let manager = PromiseManager()
     manager.pause()
     for _ in 1...3 { manager.add { then in then() } }
-    let waiter = Task { await manager.waitingCount(below: limit) }
+    let waiter = Task { await manager.fewerWaiting(than: limit) }
     await manager.waiting(1, for: .fewerWait(than: limit))
     manager.cancelWaiting()
     await waiter.value
@@ -102,7 +116,7 @@ struct WaitsTests {
     let condition: Waiters.Condition = isRest ? .atRest : .fewerWait(than: 1)
     let waiters = (1...5).map { _ in
       Task {
-        if isRest { await manager.atRest() } else { await manager.waitingCount(below: 1) }
+        if isRest { await manager.atRest() } else { await manager.fewerWaiting(than: 1) }
       }
     }
     await manager.waiting(5, for: condition)
@@ -119,12 +133,12 @@ struct WaitsTests {
   func selfWait() async throws {
     let manager = PromiseManager(diagnostics: reports.place)
     try await manager.run("outer") {
-      await manager.waitingCount(below: 1)
+      await manager.fewerWaiting(than: 1)
       #expect(reports.all.isEmpty)
       manager.add { then in then() }
-      await manager.waitingCount(below: 2)
+      await manager.fewerWaiting(than: 2)
       #expect(reports.all.isEmpty)
-      await manager.waitingCount(below: 1)
+      await manager.fewerWaiting(than: 1)
       await manager.atRest()
     }
     #expect(reports.all == [.selfWait(step), .selfWait(step)])

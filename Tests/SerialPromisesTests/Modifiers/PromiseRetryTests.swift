@@ -36,7 +36,7 @@ struct PromiseRetryTests {
     let page = failing(until: .max, log).retry(2)
     let failure = await #expect(throws: RetryError.self) { try await page.value }
     #expect(failure?.attempts == 3)
-    #expect(failure?.last as? Failed == Failed(number: 3))
+    #expect(failure?.lastError as? Failed == Failed(number: 3))
     #expect(log.count == 3)
   }
 

@@ -42,7 +42,7 @@ struct StepRetryTests {
     let outcome = await handle.outcome
     let failure = try #require(throws: RetryError.self) { try outcome.get() }
     #expect(failure.attempts == 3)
-    #expect(failure.last as? Failed == Failed(number: 3))
+    #expect(failure.lastError as? Failed == Failed(number: 3))
   }
 
   // Fails if the condition is not asked, or what it refuses is tried again.

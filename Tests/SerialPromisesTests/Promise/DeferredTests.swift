@@ -49,6 +49,21 @@ struct DeferredTests {
     #expect(text(failing.promise.state) == "failed Failed(number: 0)")
   }
 
+  // Fails to compile without the overloads for `any Error`: nothing would say of which type it is.
+  @Test("a result that is written in place settles the promise, and a late one is reported")
+  func resultsInPlace() {
+    let deferred = Deferred<Int>("result", diagnostics: reports.place)
+    deferred.settle(with: .success(1))
+    #expect(!deferred.trySettle(with: .failure(Failed())))
+    #expect(reports.all.isEmpty)
+    deferred.settle(with: .failure(Failed()))
+    #expect(reports.all == [.settledAgain(deferred.promise.core.origin.identity)])
+    #expect(text(deferred.promise.state) == "1")
+    let failing = Deferred<Int>("result", diagnostics: reports.place)
+    #expect(failing.trySettle(with: .failure(Failed())))
+    #expect(text(failing.promise.state) == "failed Failed(number: 0)")
+  }
+
   // Fails if an owner that does not know of a cancellation yet is accused.
   @Test("an attempt after a cancellation is not reported")
   func afterCancel() {

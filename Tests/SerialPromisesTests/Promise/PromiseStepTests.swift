@@ -5,6 +5,35 @@ import Testing
 
 /// Promises as a manager's steps.
 struct PromiseStepTests {
+  // Fails if a promise loses its name on one of the ways into a manager: where `stepName` is not asked.
+  @Test("a named promise is a named step, whatever it is made of and however it is added")
+  func names() async throws {
+    func modified(_ step: some Promisable) -> [Step] {
+      [step.timeout(.seconds(60)), step.delay(.zero), step.retry(1)]
+    }
+    let manager = PromiseManager()
+    let events = manager.events()
+    manager.pause()
+    let page = { Promise<Int>("page") { 1 } }
+    var handles = [
+      manager.add(page()), manager.add(page(), at: .first), manager.add(page().map { $0 }),
+    ]
+    for step in modified(page()) { handles.append(manager.add(step)) }
+    handles.append(try await manager.addWhenRoom(page()))
+    #expect(handles.map(\.name) == Array(repeating: "page", count: 7))
+    let all = manager.serially([page(), page()])
+    #expect(manager.add(Promise<Int> { 1 }).name == nil)
+    #expect(manager.add(when([page()])).name == "when")
+    manager.resume()
+    #expect(try await all.value == [1, 1])
+    var names: [String?] = []
+    for await event in events {
+      if case .added(let step) = event { names.append(step.name) }
+      if case .idle = event { break }
+    }
+    #expect(names == Array(repeating: "page", count: 9) + [nil, "when"])
+  }
+
   // Fails if a promise is started before its turn, or the next step before it is settled.
   @Test(
     "promises run one after another, each started when its turn has come",

@@ -136,7 +136,9 @@ import Testing
       var error: any Error = Failed(number: 5)
       for index in 0..<40_000 {
         error = index % 2 == 0 ? WhenError(position: 1, underlying: error) : error
-        if index % 2 == 1 { error = RetryError(last: AllFailedError(errors: [error]), attempts: 2) }
+        if index % 2 == 1 {
+          error = RetryError(lastError: AllFailedError(errors: [error]), attempts: 2)
+        }
       }
       #expect("\(error)".hasSuffix("the promise at 1 failed: Failed(number: 5)"))
       let shared = error

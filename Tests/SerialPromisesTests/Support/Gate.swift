@@ -134,6 +134,11 @@ func text(_ state: StepHandle.State) -> String {
 }
 
 extension PromiseManager {
+  /// As `waitUntilIdle`, for asynchronous tests of managers that are idle, where nothing blocks.
+  func blockUntilIdle(timeout: Duration? = nil) throws {
+    try waitUntilIdle(timeout: timeout)
+  }
+
   /// Resumes the manager and waits until nothing can run, for steps that call `then` at once.
   ///
   /// A turn may end by time, and the rest run on another thread. Yields, because nothing is notified of a

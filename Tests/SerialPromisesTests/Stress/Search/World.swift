@@ -180,7 +180,7 @@ final class World: Sendable {
 extension Ending {
   init(_ error: any Error) {
     switch error {
-    case is CancellationError, PromiseError.cancelled: self = .cancelled
+    case is CancellationError: self = .cancelled
     case PromiseError.timedOut: self = .timedOut
     default: self = .failed
     }
