@@ -22,7 +22,7 @@ enum SignalName {
 
   /// The number of a signal given as `SIGTERM`, `TERM`, `term` or `15`.
   static func number(of word: Bytes) -> Int32? {
-    if let number = ParsedWords.number(word) { return number <= 64 ? Int32(number) : nil }
+    if let number = Int(decimal: word) { return number <= 64 ? Int32(number) : nil }
     let upper = word.text.uppercased()
     return names.first { $0.value == upper || $0.value == "SIG" + upper }?.key
   }

@@ -155,7 +155,7 @@ extension Invocation {
     case "on-finish": return .onFinish(value.allSatisfy(\.isSpace) ? nil : value)
     default:
       if value == Bytes("all") { return .keep(nil) }
-      guard let count = ParsedWords.number(value), count <= Int(UInt32.max) else {
+      guard let count = Int(decimal: value), count <= Int(UInt32.max) else {
         throw words.misused(Visible.text(value), "keep is a number above 0, or all")
       }
       return .keep(count)

@@ -73,7 +73,7 @@ extension Invocation {
     try refuseOperands(words)
     return List(
       queue: queue, states: (words.values[.state] ?? []).map(\.text),
-      onlyFailed: words.has(.failed), last: words.value(.last).flatMap(ParsedWords.number),
+      onlyFailed: words.has(.failed), last: words.number(.last),
       json: words.has(.json)
     )
   }
@@ -136,7 +136,7 @@ extension Invocation {
   static func id(_ words: ParsedWords) throws(Failure) -> Int? {
     guard let word = words.operands.first else { return nil }
     try refuseOperands(words, after: 1)
-    guard let id = ParsedWords.jobID(word) else {
+    guard let id = JobID.parse(word) else {
       throw notAnID(word)
     }
     return id

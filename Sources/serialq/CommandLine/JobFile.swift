@@ -29,10 +29,3 @@ enum JobFile {
     return commands
   }
 }
-
-extension UInt8 {
-  /// Whether a shell would skip it between words; a lone carriage return counts as one.
-  var isBlank: Bool {
-    self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") || self == UInt8(ascii: "\r")
-  }
-}

@@ -9,7 +9,7 @@ extension ParsedWords {
     value(name).flatMap(Humanize.parseDuration).map { Int($0.components.seconds) }
   }
 
-  func number(_ name: OptionName) -> Int? { value(name).flatMap(Self.number) }
+  func number(_ name: OptionName) -> Int? { value(name).flatMap { Int(decimal: $0) } }
 
   /// Fails unless every value is what its option takes.
   func check() throws(Failure) {
@@ -34,9 +34,9 @@ extension ParsedWords {
     case .queue: return QueueName.fault(in: value)
     case .commandLine: return value.allSatisfy(\.isSpace) ? "the command is empty" : nil
     case .count:
-      guard let number = number(value) else { return "not a number above 0" }
+      guard let number = Int(decimal: value) else { return "not a number above 0" }
       return number > mostCounted ? "more than \(mostCounted)" : nil
-    case .jobID: return jobID(value) == nil ? "not a number above 0" : nil
+    case .jobID: return JobID.parse(value) == nil ? "not a number above 0" : nil
     case .duration:
       return Humanize.parseDuration(value) == nil
         ? "not a duration, such as 90, 90s, 30m, 2h or 7d" : nil
@@ -54,25 +54,7 @@ extension ParsedWords {
     }
   }
 
-  /// A number that a job can have.
-  static func jobID(_ digits: Bytes) -> JobID? {
-    number(digits).flatMap { FlatObject.ids ~= $0 ? $0 : nil }
-  }
-
   /// The highest count that can be given: the journal is read up to 2^31 attempts at a job, and whoever
   /// retries it by hand may have it tried as often once more.
   static let mostCounted = 1_000_000_000
-
-  /// A decimal number above 0: digits only, so that `+1`, ` 1` and `0x1` are not taken for one.
-  static func number(_ digits: Bytes) -> Int? {
-    guard digits.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains),
-      let number = Int(digits.text), number > 0
-    else { return nil }
-    return number
-  }
-}
-
-extension UInt8 {
-  /// Whether a command made of nothing else does nothing.
-  var isSpace: Bool { isBlank || self == UInt8(ascii: "\n") }
 }

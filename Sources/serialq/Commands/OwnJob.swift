@@ -9,7 +9,7 @@ extension Session {
     _ command: String, _ queue: Queue, named name: String
   ) throws(Failure) {
     guard Machine.variable("SERIALQ_QUEUE") == Bytes(name.utf8),
-      let id = Machine.variable("SERIALQ_JOB").flatMap(ParsedWords.jobID),
+      let id = Machine.variable("SERIALQ_JOB").flatMap(JobID.parse),
       let job = queue.job(id), job.state == .running
     else { return }
     let group = Machine.processGroup()

@@ -152,6 +152,17 @@ extension Event {
   }
 }
 
+extension JobID {
+  /// Below 2^53, up to which `jq` and JavaScript can hold a number exactly, so that there is always a
+  /// next one that a line can hold.
+  static var valid: ClosedRange<JobID> { 1...(1 << 53) - 1 }
+
+  /// Reads the decimal digits of an id.
+  static func parse(_ digits: Bytes) -> JobID? {
+    JobID(decimal: digits).flatMap { valid ~= $0 ? $0 : nil }
+  }
+}
+
 extension ClosedRange<JobID> {
   /// `3-7`, or `3` for one alone.
   var text: String { count == 1 ? "\(lowerBound)" : "\(lowerBound)-\(upperBound)" }
@@ -159,7 +170,7 @@ extension ClosedRange<JobID> {
   /// Reads what ``text`` writes, and nothing else.
   init?(_ text: Bytes) {
     let parts = text.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-    let ends = parts.compactMap { ParsedWords.jobID(Bytes($0)) }
+    let ends = parts.compactMap { JobID.parse(Bytes($0)) }
     guard ends.count == parts.count, let first = ends.first, let last = ends.last,
       first < last || parts.count == 1, parts.count <= 2
     else { return nil }
@@ -187,12 +198,8 @@ extension FlatObject {
     return number
   }
 
-  /// Below 2^53, up to which `jq` and JavaScript can hold a number exactly, so that there is always a
-  /// next one that a line can hold.
-  static var ids: ClosedRange<Int> { 1...(1 << 53) - 1 }
-
   mutating func id(_ name: StaticString = "id") throws(FlatObjectError) -> JobID {
-    try number(name, FlatObject.ids)
+    try number(name, JobID.valid)
   }
 
   mutating func time(_ name: StaticString = "at") throws(FlatObjectError) -> Timestamp {

@@ -11,7 +11,7 @@ enum JournalLine {
   static let opening = Bytes("{\"v\":")
 
   /// The highest `next` that a line can hold.
-  static let lastNext = FlatObject.ids.upperBound + 1
+  static let lastNext = JobID.valid.upperBound + 1
 
   private static let sumOpening = Bytes(",\"sum\":\"")
   private static let sumClosing = Bytes("\"}")

@@ -9,3 +9,13 @@ extension Array where Element == UInt8 {
   /// The bytes as text for people; what is not UTF-8 is shown as U+FFFD.
   var text: String { String(decoding: self, as: UTF8.self) }
 }
+
+extension UInt8 {
+  /// Whether a shell skips it between words; a lone carriage return counts as one.
+  var isBlank: Bool {
+    self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") || self == UInt8(ascii: "\r")
+  }
+
+  /// Whether a command of nothing else does nothing.
+  var isSpace: Bool { isBlank || self == UInt8(ascii: "\n") }
+}

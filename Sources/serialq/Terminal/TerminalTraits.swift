@@ -20,7 +20,7 @@ struct TerminalTraits: Equatable {
   /// no-color.org for NO_COLOR, which counts unless it is empty.
   init(isTerminal: Bool, windowColumns: Int?, variable: (StaticString) -> Bytes?) {
     self.isTerminal = isTerminal
-    width = variable("COLUMNS").flatMap(ParsedWords.number) ?? windowColumns
+    width = variable("COLUMNS").flatMap { Int(decimal: $0) } ?? windowColumns
     let isRefused = variable("NO_COLOR")?.isEmpty == false
     // Without TERM nothing is known of the terminal, not even that it can move the cursor.
     let isDumb = variable("TERM").map { $0.isEmpty || $0 == Bytes("dumb") } ?? true

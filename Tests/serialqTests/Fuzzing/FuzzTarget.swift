@@ -147,7 +147,7 @@ enum FuzzTarget: String, CaseIterable {
       return "the time reads differently when it is written again"
     }
     if let ids = ClosedRange<JobID>(text), ids.count < 1 { return "no ids" }
-    if let number = ParsedWords.number(text), number < 1 { return "the number" }
+    if let number = Int(decimal: text), number < 1 { return "the number" }
     _ = Visible.text(text) + ShellQuote.command(.arguments([text]))
     return QueueName.fault(in: text) == nil && !QueueFolder.isName(text) ? "the name" : nil
   }

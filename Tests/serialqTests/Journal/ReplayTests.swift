@@ -181,7 +181,7 @@ import Testing
   func lastID() throws {
     let temporary = try TemporaryFolder()
     let folder = try temporary.queue()
-    try Journal(folder).append([added(FlatObject.ids.upperBound)])
+    try Journal(folder).append([added(JobID.valid.upperBound)])
     #expect(throws: Failure.self) {
       try Journal(folder).locked { (scope) throws(Failure) in
         try scope.append([added(try scope.nextID())])
@@ -189,7 +189,7 @@ import Testing
     }
     try Journal(folder).append([.paused(at: Timestamp(microseconds: 0), because: nil)])
     let queue = try Replayed(content(folder.journal)).queue
-    #expect(queue.jobs.map(\.id) == [FlatObject.ids.upperBound] && queue.isPaused)
+    #expect(queue.jobs.map(\.id) == [JobID.valid.upperBound] && queue.isPaused)
   }
 
   // Fails when a number that can come about is written and not read: the whole journal would be refused
@@ -210,7 +210,7 @@ import Testing
 
   /// Of numbers.
   private func extremes(_ at: Timestamp) -> [Event] {
-    let id = FlatObject.ids.upperBound
+    let id = JobID.valid.upperBound
     let most = ParsedWords.mostCounted
     let endings = [Ending.exited(0), .exited(255), .killed(1), .killed(127)]
     let ended: [Event] = endings.flatMap { how in
@@ -234,7 +234,7 @@ import Testing
 
   /// Of texts, and of the numbers that stand beside them.
   private func extremes(_ at: Timestamp, _ text: Bytes) -> [Event] {
-    let id = FlatObject.ids.upperBound
+    let id = JobID.valid.upperBound
     let most = ParsedWords.mostCounted
     let century = 100 * 365 * 86_400
     let job = NewJob(

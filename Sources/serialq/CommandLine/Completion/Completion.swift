@@ -96,7 +96,7 @@ struct Completion: Equatable {
   /// Ids, and after `3-` those with which a range from 3 on can end.
   private static func ids(_ name: CommandName, _ word: Bytes) -> (Wanted, kept: Bytes) {
     let digits = word.prefix { $0 != UInt8(ascii: "-") }
-    guard digits.count < word.count, let first = ParsedWords.number(Bytes(digits)), first < .max
+    guard digits.count < word.count, let first = Int(decimal: Bytes(digits)), first < .max
     else { return (.jobs(name, from: 1), []) }
     return (.jobs(name, from: first + 1), digits + [UInt8(ascii: "-")])
   }
