@@ -2,14 +2,6 @@
 ///
 /// What it writes is safe for a terminal too: whatever would steer it is escaped.
 enum ShellQuote {
-  /// A job's command, on one line.
-  static func command(_ command: Command) -> String {
-    switch command {
-    case .arguments(let words): arguments(words)
-    case .shell(let line): PasteCheck.isSafe(line) ? line.text : "sh -c \(word(line))"
-    }
-  }
-
   /// A program and its arguments.
   static func arguments(_ words: [Bytes]) -> String {
     let line = words.enumerated().map { index, bytes in
