@@ -121,7 +121,7 @@ extension CommandTable {
       """,
       """
       With --html it is a page, which needs neither a network nor a script: the timeline, how long \
-      the jobs of each label took, the latest \(Session.mostTroubles) failures with the end of \
+      the jobs of each label took, the latest \(QueueReport.mostTroubles) failures with the end of \
       their output, and totals. It shows labels, commands and output: look before you send it on.
       """,
     ],
@@ -130,7 +130,7 @@ extension CommandTable {
       What is drawn is bounded, what is counted is not. Earlier attempts at a job are drawn too, \
       for as long as the journal holds them: it forgets them when it is written anew. How long an \
       interrupted job ran is not known: its start is drawn. Of an output, the last \
-      \(Session.troubleLines) lines are shown, out of its last \(Session.troubleBytes) bytes.
+      \(QueueReport.troubleLines) lines are shown, out of its last \(QueueReport.troubleBytes) bytes.
       """
     ],
     options: [
@@ -141,8 +141,8 @@ extension CommandTable {
       OptionSpec(
         .last, value: OptionValue(.count, "N"),
         help: """
-          Draws the last N jobs that have run, not \(Session.rowsOnTerminal), or \
-          \(Session.rowsOnPage) on a page.
+          Draws the last N jobs that have run, not \(QueueReport.rowsOnTerminal), or \
+          \(QueueReport.rowsOnPage) on a page.
           """),
     ],
     operands: .none,

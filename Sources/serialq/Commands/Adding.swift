@@ -51,7 +51,7 @@ struct Adding {
       guard startsRunner, !added.isPaused else { return added }
       do throws(Failure) {
         // Under the lock: a runner that finds nothing to do decides under it, too.
-        try BackgroundRunner.ensure(folder)
+        try BackgroundRunner.own.ensure(folder)
       } catch {
         added.failure = error
       }

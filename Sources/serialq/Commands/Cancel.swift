@@ -20,7 +20,7 @@ extension Session {
       return (events, (jobs, running))
     } then: { (folder, queue) throws(Failure) in
       // The job of a runner that died: only a runner ends it, and writes down that it has ended.
-      if !queue.running.isEmpty { try BackgroundRunner.ensure(folder) }
+      if !queue.running.isEmpty { try BackgroundRunner.own.ensure(folder) }
     }
     if jobs.isEmpty { return tell("serialq: nothing to cancel") }
     let waiting = jobs.filter { $0.state == .waiting }

@@ -37,44 +37,12 @@ extension Session {
   /// Starts a runner if there is something to do.
   func startRunner(_ folder: QueueFolder, _ queue: Queue) throws(Failure) {
     guard queue.hasWork else { return }
-    try BackgroundRunner.ensure(folder)
+    try BackgroundRunner.own.ensure(folder)
   }
 
   /// Tells a person what was done; a script knows by the exit code.
   mutating func tell(_ text: String) {
     if messageTraits.isTerminal { output.message(text) }
-  }
-}
-
-extension Queue {
-  /// The jobs of these ids, in that order, each once; fails when one is not there.
-  func jobs(_ ids: [ClosedRange<JobID>], in name: String) throws(Failure) -> [Job] {
-    var seen: Set<JobID> = []
-    var found: [Job] = []
-    for range in ids {
-      let start = Queue.place(of: range.lowerBound, in: jobs)
-      let part = jobs[start...].prefix { range.contains($0.id) }
-      if part.isEmpty || range.count == 1 && part.first?.id != range.lowerBound {
-        throw missing(range, in: name)
-      }
-      found += part.filter { seen.insert($0.id).inserted }
-    }
-    return found
-  }
-
-  func missing(_ range: ClosedRange<JobID>, in name: String) -> Failure {
-    let last = jobs.last.map { "its last job is \($0.id)" } ?? "it has no jobs"
-    return Failure(
-      range.count == 1 ? "job \(range.text)" : "jobs \(range.text)",
-      "queue \(name) has no such job; \(last)",
-      next: "See all with: serialq list\(QueueName.option(for: name))")
-  }
-}
-
-extension Failure {
-  /// The same, and that all is not lost: who believes so does it again, and jobs run twice.
-  func adding(_ next: String) -> Failure {
-    Failure(what, why, next: next, code: code)
   }
 }
 

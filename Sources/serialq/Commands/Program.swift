@@ -113,14 +113,3 @@ struct Session {
     for line in damaged { output.message(line.message(in: folder)) }
   }
 }
-
-extension DamagedLine {
-  func message(in folder: QueueFolder) -> String {
-    """
-    serialq: \(Visible.text(folder.journal)): line \(number) is damaged (\(reason)) and was left \
-    out
-    All other lines count. See if a job is missing: serialq \
-    list\(QueueName.option(for: folder.name.text))
-    """
-  }
-}

@@ -1,18 +1,10 @@
 extension Session {
-  /// As many jobs as are drawn if nobody says how many.
-  static let rowsOnTerminal = 50
-  static let rowsOnPage = 200
-  /// What of the failures is shown.
-  static let mostTroubles = 50
-  static let troubleLines = 20
-  static let troubleBytes = 4_096
-
   /// `serialq report`: when the jobs of a queue ran.
   mutating func report(_ call: Invocation.Report) throws(Failure) {
     var attempts = EarlierAttempts()
     let found = try readQueue(named: call.queue) { attempts.take($0) }
     let now = Clock.reading()
-    let standard = call.page == nil ? Self.rowsOnTerminal : Self.rowsOnPage
+    let standard = call.page == nil ? QueueReport.rowsOnTerminal : QueueReport.rowsOnPage
     var report = QueueReport(
       call.queue, found?.1 ?? Queue(), attempts, at: now, last: call.last ?? standard)
     guard let path = call.page else {
@@ -43,9 +35,10 @@ extension Session {
       (one.run?.ended ?? one.added, one.id) > (other.run?.ended ?? other.added, other.id)
     }
     var troubles: [QueueReport.Trouble] = []
-    for job in failed.prefix(Self.mostTroubles) {
+    for job in failed.prefix(QueueReport.mostTroubles) {
       let tail = try LogReader.tail(
-        of: folder.log(job.id), lines: Self.troubleLines, bytes: Int64(Self.troubleBytes))
+        of: folder.log(job.id), lines: QueueReport.troubleLines,
+        bytes: Int64(QueueReport.troubleBytes))
       troubles.append(QueueReport.Trouble(job: job, tail: tail))
     }
     return troubles

@@ -5,7 +5,7 @@ extension Session {
       guard let id = call.ids.first else { return .success }
       throw Queue().missing(id, in: call.queue)
     }
-    var waiting = try Waiting(folder, ids: call.ids)
+    var waiting = try Waiting(folder, ids: call.ids, startingIfNeeded: .own)
     if !waiting.isDone { try refuseOwnQueue("wait", waiting.queue, named: waiting.queueName) }
     let deadline = call.timeout.map { Clock.monotonic() + Int64($0) * 1_000_000_000 }
     while true {

@@ -82,3 +82,14 @@ private func lineEnd(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> I
   else { return nil }
   return UnsafeRawPointer(found) - UnsafeRawPointer(base)
 }
+
+extension DamagedLine {
+  func message(in folder: QueueFolder) -> String {
+    """
+    serialq: \(Visible.text(folder.journal)): line \(number) is damaged (\(reason)) and was left \
+    out
+    All other lines count. See if a job is missing: serialq \
+    list\(QueueName.option(for: folder.name.text))
+    """
+  }
+}

@@ -37,20 +37,4 @@ struct QueueFolder: Equatable, Sendable {
 
   /// Locked by the job itself, as long as any process of it has the descriptor.
   func jobLock(_ id: JobID) -> Bytes { locks.appending(path: Bytes(String(id).utf8)) }
-
-  /// Letters, digits, `.`, `_` and `-`, 1 to 64 of them, the first neither `.` nor `-`: never
-  /// hidden, never an option, never a path.
-  static func isName(_ name: Bytes) -> Bool {
-    guard let first = name.first, name.count <= 64 else { return false }
-    guard first != UInt8(ascii: "."), first != UInt8(ascii: "-") else { return false }
-    return name.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "-"):
-        true
-      default: false
-      }
-    }
-  }
 }

@@ -64,7 +64,7 @@ struct Spool: Equatable, Sendable {
     guard try Spool.isSafe(path) else { return [] }
     return try attempt("reading \(path.text)") { () throws(SystemError) in
       var found: [Bytes] = []
-      for name in try FileSystem.names(in: path) where QueueFolder.isName(name) {
+      for name in try FileSystem.names(in: path) where QueueName.fault(in: name) == nil {
         if try FileSystem.status(of: path.appending(path: name))?.kind == .folder {
           found.append(name)
         }
@@ -74,7 +74,7 @@ struct Spool: Equatable, Sendable {
   }
 
   private func queueFolder(named name: Bytes) throws(Failure) -> QueueFolder {
-    guard QueueFolder.isName(name) else {
+    guard QueueName.fault(in: name) == nil else {
       throw Failure(
         "queue \(name.text)", "not a name for a queue",
         next: "Use 1 to 64 letters, digits, '.', '_' and '-', the first neither '.' nor '-'.")

@@ -88,8 +88,8 @@ struct HTMLReport {
     return """
       <section>
       <h2>Failures</h2>
-      <p class="soft">\(count)Of each output the end: \(Session.troubleLines) lines or \
-      \(Session.troubleBytes / 1_024) KB at the most.</p>
+      <p class="soft">\(count)Of each output the end: \(QueueReport.troubleLines) lines or \
+      \(QueueReport.troubleBytes / 1_024) KB at the most.</p>
       \(articles)
       </section>
       """

@@ -3,6 +3,14 @@
 /// Pure: from what is known to what is drawn, on a page or on a terminal. What is drawn is bounded,
 /// what is counted is not.
 struct QueueReport {
+  /// As many jobs as are drawn if nobody says how many.
+  static let rowsOnTerminal = 50
+  static let rowsOnPage = 200
+  /// What of the failures is shown.
+  static let mostTroubles = 50
+  static let troubleLines = 20
+  static let troubleBytes = 4_096
+
   /// A job that failed, and the end of its output.
   struct Trouble {
     var job: Job

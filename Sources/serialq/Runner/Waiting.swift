@@ -7,6 +7,7 @@ struct Waiting {
   private let folder: QueueFolder
   private let journal: Journal
   private let ids: [JobID]
+  private let runner: BackgroundRunner
   private let watch: FileWatch
   private let runnerEnded: WakeUpPipe
   private var isWatchingRunner = false
@@ -17,9 +18,13 @@ struct Waiting {
   /// Found, and not yet told.
   private var damaged: [DamagedLine] = []
 
-  /// For these jobs; with none for the whole queue.
-  init(_ folder: QueueFolder, ids: [ClosedRange<JobID>]) throws(Failure) {
+  /// For these jobs; with none for the whole queue. `runner` is started if there is work and none is
+  /// at work.
+  init(
+    _ folder: QueueFolder, ids: [ClosedRange<JobID>], startingIfNeeded runner: BackgroundRunner
+  ) throws(Failure) {
     self.folder = folder
+    self.runner = runner
     journal = Journal(folder)
     reader = JournalReader(folder)
     (watch, runnerEnded) = try attempt("watching \(folder.path.text)") { () throws(SystemError) in
@@ -98,7 +103,7 @@ struct Waiting {
       damaged += try reader.read(into: &queue).damaged
       if isDone { return }
       if queue.isPaused, isForWaiting { throw paused() }
-      try BackgroundRunner.ensure(folder)
+      try runner.ensure(folder)
       isWatchingRunner = true
     }
     if isWatchingRunner { try watchRunner() }

@@ -25,6 +25,11 @@ struct Failure: Error, Equatable, CustomStringConvertible {
     let lines = next.split(separator: "\n").map { Visible.text(Bytes($0.utf8)) }
     return (["serialq: \(sentence)"] + lines).joined(separator: "\n")
   }
+
+  /// The same, and that all is not lost: who believes so does it again, and jobs run twice.
+  func adding(_ next: String) -> Failure {
+    Failure(what, why, next: next, code: code)
+  }
 }
 
 /// The exit codes of the program, as `timeout(1)` and `env(1)` use them.

@@ -99,10 +99,10 @@ import Testing
   @Test("Names of queues are letters, digits, dots, underscores and hyphens", .shows(OnDisk.names))
   func names() {
     for good in ["a", "9", "_", "a.b-c_D", String(repeating: "x", count: 64)] {
-      #expect(QueueFolder.isName(Bytes(good.utf8)))
+      #expect(QueueName.fault(in: Bytes(good.utf8)) == nil)
     }
     for bad in ["", ".", "..", ".a", "-a", "a/b", "a b", "é", String(repeating: "x", count: 65)] {
-      #expect(!QueueFolder.isName(Bytes(bad.utf8)))
+      #expect(QueueName.fault(in: Bytes(bad.utf8)) != nil)
     }
   }
 }

@@ -131,13 +131,4 @@ extension JobState {
     case .skipped: "skipped"
     }
   }
-
-  var colour: Colour? {
-    switch self {
-    case .waiting, .cancelled, .skipped: .dim
-    case .running: .bold
-    case .succeeded: .green
-    case .failed, .killed, .timedOut, .interrupted: .red
-    }
-  }
 }

@@ -1,4 +1,6 @@
 /// Which names a queue may have: they become the names of folders.
+///
+/// Never hidden, never an option, never a path.
 enum QueueName {
   static let standard = "default"
   static let longest = 64
