@@ -1,7 +1,6 @@
 #if os(Linux)
   import Dispatch
   import Glibc
-  import SerialPromises
 
   /// Wakes when files in a folder are made, grow, are replaced or go: `inotify(7)`.
   ///
@@ -14,10 +13,11 @@
   final class FileWatch: Sendable {
     private enum Source {
       case events(FileDescriptor, watches: [Int32])
-      case alarm(WakeUpPipe, Locked<any DispatchSourceTimer>)
+      case alarm(WakeUpPipe, any DispatchSourceTimer)
     }
 
-    private let source: Source
+    // A timer can be cancelled by any thread.
+    nonisolated(unsafe) private let source: Source
 
     /// Watches these folders, not what is in folders inside them.
     init(folders: [Bytes]) throws(SystemError) {
@@ -35,7 +35,7 @@
         // Else closing takes milliseconds, and so would the end of every `wait`: with watches left, Linux
         // has it wait until all its processors have let go of them.
         for watch in watches { inotify_rm_watch(events.raw, watch) }
-      case .alarm(_, let timer): timer.withLock { $0.cancel() }
+      case .alarm(_, let timer): timer.cancel()
       }
     }
 
@@ -79,7 +79,7 @@
       timer.schedule(deadline: .now(), repeating: .milliseconds(100), leeway: .milliseconds(20))
       timer.setEventHandler { pipe.wake() }
       timer.activate()
-      return .alarm(pipe, Locked(timer))
+      return .alarm(pipe, timer)
     }
   }
 #endif

@@ -1,5 +1,4 @@
 import Dispatch
-import SerialPromises
 
 #if canImport(Glibc)
   import Glibc
@@ -12,19 +11,19 @@ import SerialPromises
 ///
 /// Children get the defaults back when they are spawned.
 final class HeardSignals: Sendable {
-  private let sources: Locked<[any DispatchSourceSignal]>
+  // Kept and never touched again: what is not kept hears nothing.
+  nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
   /// Calls `hear` for each of these that comes, one after another, on a thread of Dispatch.
   init(_ numbers: [Int32], _ hear: @escaping @Sendable (_ signal: Int32) -> Void) {
     let queue = DispatchQueue(label: "serialq.signals")
-    sources = Locked(
-      numbers.map { number in
-        signal(number, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-        source.setEventHandler { hear(number) }
-        source.resume()
-        return source
-      })
+    sources = numbers.map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      source.setEventHandler { hear(number) }
+      source.resume()
+      return source
+    }
   }
 
   /// Does to this process what the signal does by default: ends it, or stops it until it is told to
