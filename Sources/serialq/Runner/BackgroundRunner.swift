@@ -1,8 +1,5 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
+import SerialqQueue
+import SerialqSystem
 
 /// A runner in a process of its own, that nobody has to wait for.
 struct BackgroundRunner: Sendable {

@@ -1,3 +1,6 @@
+import SerialqQueue
+import SerialqSystem
+
 /// Prints what the jobs of a queue print, from job to job, as it comes; whoever runs them.
 struct Follower {
   /// What is followed.

@@ -1,3 +1,6 @@
+import SerialqQueue
+import SerialqSystem
+
 /// The lock that a runner holds for as long as it is at work: there is one runner a queue.
 enum RunnerLock {
   static func open(_ folder: QueueFolder) throws(Failure) -> FileDescriptor {

@@ -1,3 +1,6 @@
+import SerialqQueue
+import SerialqSystem
+
 /// Reads a job's log while it grows.
 struct LogReader {
   private let path: Bytes

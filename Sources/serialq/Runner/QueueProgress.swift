@@ -1,3 +1,6 @@
+import SerialqQueue
+import SerialqSystem
+
 /// How far a queue has come since it was last idle, and how long the rest will take.
 ///
 /// Not over all of its history: of a queue with a thousand finished jobs, three new ones are to be

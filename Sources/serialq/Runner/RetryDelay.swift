@@ -1,3 +1,6 @@
+import SerialqQueue
+import SerialqSystem
+
 /// When a job that waits for its next attempt may start, by the clock that does not jump.
 ///
 /// The journal has it as a date. Were that alone looked at, a clock that is set back would put the

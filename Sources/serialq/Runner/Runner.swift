@@ -1,5 +1,7 @@
 import Dispatch
 import SerialPromises
+import SerialqQueue
+import SerialqSystem
 
 /// Runs the waiting jobs of a queue, one after another, until there are none.
 ///

@@ -1,10 +1,6 @@
 import SerialPromises
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
+import SerialqQueue
+import SerialqSystem
 
 /// Hears the signals by which a person or the system asks a foreground run to stop.
 final class StopSignals: Sendable {

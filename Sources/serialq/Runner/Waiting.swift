@@ -1,4 +1,6 @@
 import Dispatch
+import SerialqQueue
+import SerialqSystem
 
 /// Waits for jobs to be done, whoever runs them, and sees to it that somebody does.
 ///

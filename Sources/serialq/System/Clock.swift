@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// What the clocks said at one moment.
 struct ClockReading: Equatable, Sendable {
   var date: Timestamp

@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 extension FileDescriptor {
   /// Everything from the current position to the end, by `read(2)`.
   func readAll() throws(SystemError) -> Bytes {

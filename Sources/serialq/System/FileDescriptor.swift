@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// An open file, closed when the last reference goes.
 ///
 /// A lock taken on it lasts as long as the descriptor, so a holder keeps it in a property: a local

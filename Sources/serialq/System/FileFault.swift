@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Why a file in a queue is not one of its owner's alone, and so neither read nor written.
 ///
 /// What is in a queue runs as its owner, and is written as its owner. Whoever could once write to

@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Calls on paths.
 enum FileSystem {
   /// What `lstat(2)` says of the path itself, or `stat(2)` of what it leads to; nil when there is

@@ -1,6 +1,4 @@
 #if canImport(Darwin)
-  import Darwin
-
   /// Wakes when files in a folder are made, grow, are replaced or go, without polling: `kqueue(2)`,
   /// `EVFILT_VNODE`.
   ///

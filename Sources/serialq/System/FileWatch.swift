@@ -1,6 +1,5 @@
 #if os(Linux)
   import Dispatch
-  import Glibc
 
   /// Wakes when files in a folder are made, grow, are replaced or go: `inotify(7)`.
   ///

@@ -1,11 +1,5 @@
 import Dispatch
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Signals that are ignored as signals and noticed by Dispatch instead, by `signal(2)`, so that
 /// nothing runs in a signal handler.
 ///

@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Sleeps until one of the descriptors has input or is at its end, by `poll(2)`, and says which.
 ///
 /// None when the time is over; without a time it sleeps for as long as it takes. A signal does not

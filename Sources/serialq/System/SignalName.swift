@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// The names of signals.
 enum SignalName {
   /// `SIGTERM`; for a real-time signal `SIGRTMIN+3`; for what has no name `signal 32`.

@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A system call that failed: the call's name and its `errno`.
 struct SystemError: Error, Equatable {
   var call: StaticString

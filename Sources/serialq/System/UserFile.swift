@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A file that a person names, to be written.
 enum UserFile {
   /// Puts `bytes` at `path`, in the place of what was there, all or nothing; its mode stays, and that

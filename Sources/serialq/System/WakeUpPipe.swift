@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A pipe by which one thread wakes another out of `poll(2)`.
 final class WakeUpPipe: Sendable {
   private let input: FileDescriptor

@@ -1,0 +1,93 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+/// The help texts, made from the command table; no line is wider than 80 columns.
+enum Help {
+  static func text(of name: CommandName?) -> String {
+    name.map { command(CommandTable.command($0)) } ?? overview
+  }
+
+  private static let width = 80
+
+  /// One screen: what the program is, its commands, its exit codes, and examples.
+  private static var overview: String {
+    let commands = CommandTable.commands.map { command in
+      (command.name.words.joined(separator: ", "), command.summary)
+    }
+    return """
+      serialq - \(CommandTable.tagline)
+
+      Usage: serialq [COMMAND] [options]
+
+      \(entries(commands))
+
+      serialq help COMMAND tells more, man serialq all; --version prints the version.
+      \(wrapped("Exit codes: " + CommandTable.exitCodes, indent: 0))
+
+      Examples:
+      \(examples(CommandTable.examples))
+
+      """
+  }
+
+  private static func command(_ command: CommandSpec) -> String {
+    let names = command.name.words.joined(separator: ", ")
+    let usage = command.synopsis.map { "  serialq \($0)" }.joined(separator: "\n")
+    let paragraphs = command.description.map { wrapped($0, indent: 0) }
+    // Those that are understood everywhere are in the manual: this is to fit on a screen.
+    let options = command.options.map { (heading($0), $0.help) }
+    let optionPart = options.isEmpty ? "" : "\n\nOptions:\n\(entries(options))"
+    return """
+      serialq \(names) - \(command.summary)
+
+      Usage:
+      \(usage)
+
+      \(paragraphs.joined(separator: "\n\n"))\(optionPart)
+
+      Examples:
+      \(examples(command.examples))
+
+      """
+  }
+
+  private static func heading(_ option: OptionSpec) -> String {
+    let short = option.short.map { "-\($0), " } ?? "    "
+    return short + option.long + (option.value.map { " \($0.placeholder)" } ?? "")
+  }
+
+  /// Names on the left, what they mean wrapped on the right.
+  private static func entries(_ entries: [(name: String, meaning: String)]) -> String {
+    let indent = (entries.map(\.name.count).max() ?? 0) + 4
+    return entries.map { name, meaning in
+      let padding = String(repeating: " ", count: indent - 2 - name.count)
+      return "  \(name)\(padding)\(wrapped(meaning, indent: indent))"
+    }.joined(separator: "\n")
+  }
+
+  private static func examples(_ examples: [Example]) -> String {
+    let longest = examples.map(\.line.count).max() ?? 0
+    return examples.map { example in
+      let padding = String(repeating: " ", count: longest - example.line.count)
+      return "  \(example.line)\(padding)  # \(example.meaning)"
+    }.joined(separator: "\n")
+  }
+
+  /// `text` broken between words; every line but the first starts with `indent` spaces, and the
+  /// first is taken to start there too.
+  private static func wrapped(_ text: String, indent: Int) -> String {
+    var lines = [""]
+    for word in text.split(separator: " ") {
+      let line = lines[lines.count - 1]
+      if line.isEmpty {
+        lines[lines.count - 1] = String(word)
+      } else if indent + line.count + 1 + word.count <= width {
+        lines[lines.count - 1] = "\(line) \(word)"
+      } else {
+        lines.append(String(word))
+      }
+    }
+    return lines.joined(separator: "\n" + String(repeating: " ", count: indent))
+  }
+}

@@ -1,0 +1,64 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+/// The manual page, as mdoc(7): what the table of commands knows, between sections of prose.
+enum Manual {
+  static var text: String {
+    [
+      head, description, commands, jobs, afterReboot, json, environment, files, exitStatus,
+      examplesSection, internals, assumptions, caveats,
+    ].joined()
+  }
+
+  private static var head: String {
+    """
+    .Dd \(CommandTable.date)
+    .Dt SERIALQ 1
+    .Os
+    .Sh NAME
+    .Nm serialq
+    .Nd \(CommandTable.tagline)
+    .Sh SYNOPSIS
+    .Nm
+    .Op Cm status
+    .Op Ar options
+    .Nm
+    .Ar command
+    .Op Ar options
+    .Op Ar argument ...
+
+    """
+  }
+
+  private static var commands: String {
+    let everywhere = CommandTable.everywhere.map(item).joined()
+    return """
+      .Sh COMMANDS
+      Every command understands:
+      .Bl -tag -width Ds
+      \(everywhere).El
+      \(CommandTable.commands.map(section).joined())
+      """
+  }
+
+  private static func section(_ command: CommandSpec) -> String {
+    let names = command.name.words.joined(separator: ", ")
+    let forms = command.synopsis.map { ".D1 Nm serialq \(Mdoc.form($0))\n" }.joined()
+    let paragraphs = (command.description + command.details).map(Mdoc.text)
+      .joined(separator: "\n.Pp\n")
+    let options = command.options.map(item).joined()
+    let list = options.isEmpty ? "" : ".Bl -tag -width Ds\n\(options).El\n"
+    return """
+      .Ss \(names) \\(em \(command.summary)
+      \(forms).Pp
+      \(paragraphs)
+      \(list)
+      """
+  }
+
+  private static func item(_ option: OptionSpec) -> String {
+    let details = option.details.isEmpty ? "" : "\(Mdoc.text(option.details))\n"
+    return ".It \(Mdoc.option(option))\n\(Mdoc.text(option.help))\n\(details)"
+  }
+}

@@ -1,0 +1,60 @@
+import SerialqSystem
+
+/// In which order the waiting jobs of a queue run: a list that is linked by ids, so that a job is
+/// put anywhere and taken out in O(1) steps, each of which finds a job by its id.
+///
+/// Lies beside the jobs, one link for each of them, at the same index.
+struct WaitingOrder: Sendable {
+  /// Finds the index of a job.
+  typealias Find = (JobID) -> Int?
+
+  /// No job has this id.
+  static let none: JobID = 0
+
+  private struct Link {
+    var before = WaitingOrder.none
+    var after = WaitingOrder.none
+  }
+
+  private(set) var first = none
+  private(set) var last = none
+  private var links: [Link] = []
+
+  func before(_ index: Int) -> JobID { links[index].before }
+  func after(_ index: Int) -> JobID { links[index].after }
+
+  /// Puts a job between two that are neighbours.
+  mutating func insert(
+    _ id: JobID, at index: Int, between before: JobID, and after: JobID, find: Find
+  ) {
+    links[index] = Link(before: before, after: after)
+    connect(before, to: id, find)
+    connect(id, to: after, find)
+  }
+
+  /// Takes a job out.
+  mutating func remove(at index: Int, find: Find) {
+    let link = links[index]
+    links[index] = Link()
+    connect(link.before, to: link.after, find)
+  }
+
+  private mutating func connect(_ before: JobID, to after: JobID, _ find: Find) {
+    if before == WaitingOrder.none {
+      first = after
+    } else if let index = find(before) {
+      links[index].after = after
+    }
+    if after == WaitingOrder.none {
+      last = before
+    } else if let index = find(after) {
+      links[index].before = before
+    }
+  }
+
+  // MARK: As the jobs are stored
+
+  mutating func makeRoom(at index: Int) { links.insert(Link(), at: index) }
+  mutating func moveLink(from index: Int, to kept: Int) { links[kept] = links[index] }
+  mutating func keepRoom(for count: Int) { links.removeSubrange(count...) }
+}
