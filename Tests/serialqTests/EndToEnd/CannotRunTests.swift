@@ -1,6 +1,6 @@
+import SerialqRunner
+import SerialqSystem
 import Testing
-
-@testable import serialq
 
 /// Jobs for which there is no process.
 @Suite struct CannotRunTests {

@@ -1,8 +1,8 @@
 import Dispatch
 import Foundation
+import SerialqRunner
+import SerialqSystem
 import TestSupport
-
-@testable import serialq
 
 #if canImport(Glibc)
   import Glibc

@@ -1,6 +1,6 @@
+import SerialqQueue
+import SerialqSystem
 import Testing
-
-@testable import serialq
 
 /// What cannot be done is refused with one message, and changes nothing.
 @Suite struct WrongInputTests {

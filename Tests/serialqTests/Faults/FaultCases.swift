@@ -1,6 +1,5 @@
+import SerialqSystem
 import TestSupport
-
-@testable import serialq
 
 /// A command that writes, and the queue that it finds.
 struct FaultCase: CustomStringConvertible, Sendable {

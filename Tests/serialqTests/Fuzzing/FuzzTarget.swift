@@ -1,4 +1,6 @@
-@testable import serialq
+import SerialqCLI
+import SerialqQueue
+import SerialqSystem
 
 /// What is fed with bytes nobody has thought of, by the tests and by `.ci/fuzz`.
 ///
