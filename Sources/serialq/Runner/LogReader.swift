@@ -1,4 +1,3 @@
-import SerialqQueue
 import SerialqSystem
 
 /// Reads a job's log while it grows.

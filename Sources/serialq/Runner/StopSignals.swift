@@ -1,5 +1,4 @@
 import SerialPromises
-import SerialqQueue
 import SerialqSystem
 
 /// Hears the signals by which a person or the system asks a foreground run to stop.

@@ -1,5 +1,3 @@
-import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// The commands that change what waits, or what is over.

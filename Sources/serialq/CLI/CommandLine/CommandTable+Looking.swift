@@ -1,5 +1,4 @@
 import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// The commands that only look: `list`, `status`, `show`, `log`, `report`, `completion` and

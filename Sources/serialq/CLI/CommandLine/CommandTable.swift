@@ -1,5 +1,3 @@
-import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// Every command and option of the program, as data: the parser and the help are made from it.

@@ -1,7 +1,3 @@
-import SerialqQueue
-import SerialqRunner
-import SerialqSystem
-
 /// The help texts, made from the command table; no line is wider than 80 columns.
 enum Help {
   static func text(of name: CommandName?) -> String {

@@ -1,5 +1,4 @@
 import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// Reading the values of options, checked by their kind.

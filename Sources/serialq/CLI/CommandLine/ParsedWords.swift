@@ -1,5 +1,3 @@
-import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// A command's words, sorted into options and operands but not yet understood.

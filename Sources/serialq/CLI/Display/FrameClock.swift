@@ -1,7 +1,3 @@
-import SerialqQueue
-import SerialqRunner
-import SerialqSystem
-
 /// When the next frame of a live display is due: soon after something happened, no oftener than
 /// eyes can follow, and when a time that is shown is written differently.
 ///

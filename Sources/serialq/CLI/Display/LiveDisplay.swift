@@ -1,5 +1,3 @@
-import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// Keeps lines at the bottom of the terminal up to date for as long as a command works.

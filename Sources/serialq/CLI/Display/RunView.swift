@@ -1,5 +1,4 @@
 import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// What `run` shows below the output of the jobs: the running job, and how far the queue has come.

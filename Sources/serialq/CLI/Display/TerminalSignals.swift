@@ -1,6 +1,4 @@
 import SerialPromises
-import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// Hears what happens to the terminal that a live display is drawn on: it was resized, the display

@@ -1,5 +1,4 @@
 import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// How long jobs of one label took, one after another; of jobs without one, those that ran the same

@@ -1,5 +1,3 @@
-import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// A piece of a page: what is written here is markup, and what is put into it is text.

@@ -1,5 +1,4 @@
 import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// A queue's report as one page that needs nothing else: no network, no script, no font.

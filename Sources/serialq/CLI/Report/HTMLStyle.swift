@@ -1,7 +1,3 @@
-import SerialqQueue
-import SerialqRunner
-import SerialqSystem
-
 /// How the page looks: on a wide screen, on a phone, in the dark, on paper.
 enum HTMLStyle {
   /// A pattern for each state beside its colour: what cannot be told apart by its colour, on paper or

@@ -1,5 +1,4 @@
 import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// What became of a queue: its timeline, how long jobs took, and what failed.

@@ -1,5 +1,3 @@
-import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 // The times that are written along it.

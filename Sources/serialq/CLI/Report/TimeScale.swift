@@ -1,5 +1,3 @@
-import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// Where a moment is drawn: from 0 at the left edge to 1 at the right.

@@ -1,5 +1,4 @@
 import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// When the jobs of a queue ran, as it is drawn: a row a job, along one scale of time.

@@ -1,5 +1,3 @@
-import SerialqSystem
-
 /// In which order the waiting jobs of a queue run: a list that is linked by ids, so that a job is
 /// put anywhere and taken out in O(1) steps, each of which finds a job by its id.
 ///

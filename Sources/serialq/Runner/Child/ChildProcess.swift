@@ -1,4 +1,3 @@
-import SerialqQueue
 import SerialqSystem
 
 /// A process that this one started: waiting for it, reaping it, ending it.

@@ -1,4 +1,3 @@
-import SerialqQueue
 import SerialqSystem
 
 /// How a process ended.

@@ -1,4 +1,3 @@
-import SerialqQueue
 import SerialqSystem
 
 /// Where a program may be, as `execvp(3)` looks for it, but along the job's own PATH.

@@ -1,4 +1,3 @@
-import SerialqQueue
 import SerialqSystem
 
 extension JobProcess {

@@ -1,4 +1,3 @@
-import SerialqQueue
 import SerialqSystem
 
 /// The attributes and file actions of `posix_spawn(3)` for one job.

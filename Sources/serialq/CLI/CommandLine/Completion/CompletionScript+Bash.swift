@@ -1,7 +1,3 @@
-import SerialqQueue
-import SerialqRunner
-import SerialqSystem
-
 extension CompletionScript {
   /// Works from bash 3.2 on, with or without the package bash-completion.
   static let bashText = #"""

@@ -1,7 +1,3 @@
-import SerialqQueue
-import SerialqRunner
-import SerialqSystem
-
 extension CompletionScript {
   static let fishText = #"""
     # Completion of serialq for fish. In config.fish: serialq completion fish | source

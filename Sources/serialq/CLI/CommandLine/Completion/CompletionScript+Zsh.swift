@@ -1,7 +1,3 @@
-import SerialqQueue
-import SerialqRunner
-import SerialqSystem
-
 extension CompletionScript {
   /// For a folder of `fpath`, or to be evaluated.
   static let zshText = #"""

@@ -1,5 +1,3 @@
-import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// A script with which a shell completes the words of a call.

@@ -1,4 +1,3 @@
-import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 

@@ -1,7 +1,3 @@
-import SerialqQueue
-import SerialqRunner
-import SerialqSystem
-
 /// The manual page, as mdoc(7): what the table of commands knows, between sections of prose.
 enum Manual {
   static var text: String {

@@ -1,7 +1,3 @@
-import SerialqQueue
-import SerialqRunner
-import SerialqSystem
-
 /// Text as mdoc(7) takes it.
 enum Mdoc {
   /// Text lines for a paragraph: a sentence begins a line, as the language wants it, and what would

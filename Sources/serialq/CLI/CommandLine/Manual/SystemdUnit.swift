@@ -1,5 +1,3 @@
-import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// The unit with which systemd(1) goes on with a user's queues when the machine has started.
