@@ -25,7 +25,8 @@ let package = Package(
     layer("System", dependencies: []),
     layer("Queue", dependencies: ["SerialqSystem"]),
     layer("Runner", dependencies: ["SerialqQueue", "SerialqSystem", "SerialPromises"]),
-    layer("CLI", dependencies: ["SerialqRunner", "SerialqQueue", "SerialqSystem", "SerialPromises"]),
+    layer(
+      "CLI", dependencies: ["SerialqRunner", "SerialqQueue", "SerialqSystem", "SerialPromises"]),
     .executableTarget(
       name: "serialq",
       dependencies: ["SerialqCLI"],

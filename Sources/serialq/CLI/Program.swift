@@ -2,9 +2,9 @@ import SerialqQueue
 import SerialqSystem
 
 /// The whole program: words in, exit code out.
-enum Program {
+package enum Program {
   /// Does what the process was called for, and exits: the only place that does.
-  static func main() -> Never {
+  package static func main() -> Never {
     let code = run()
     exit(code.rawValue)
   }

@@ -2,17 +2,21 @@ import SerialqQueue
 import SerialqSystem
 
 /// A runner in a process of its own, that nobody has to wait for.
-struct BackgroundRunner: Sendable {
+package struct BackgroundRunner: Sendable {
   /// The word that makes this program one: followed by the queue's name, and started by nobody but
   /// itself, with SERIALQ_DIR set and the queue's runner lock as descriptor 63, which it holds.
-  let word: Bytes
+  package let word: Bytes
+
+  package init(word: Bytes) {
+    self.word = word
+  }
 
   /// Makes sure that a runner is at work; called under the journal's lock.
   ///
   /// The lock is taken here and handed over, so that from now on a runner is seen at work, and no
   /// second one is started while this one gets ready. A runner that is alive looks for jobs once
   /// more, under the journal's lock, before it gives its own up.
-  func ensure(_ folder: QueueFolder) throws(Failure) {
+  package func ensure(_ folder: QueueFolder) throws(Failure) {
     let lock = try RunnerLock.open(folder)
     let isFree = try attempt("taking a lock") { () throws(SystemError) in try lock.tryLock() }
     if isFree { return try start(folder, lock) }
@@ -42,7 +46,7 @@ struct BackgroundRunner: Sendable {
   }
 
   /// The lock that was handed over, if it is this queue's.
-  static func inheritedLock(_ folder: QueueFolder) -> FileDescriptor? {
+  package static func inheritedLock(_ folder: QueueFolder) -> FileDescriptor? {
     let raw = JobProcess.lockDescriptor
     guard fcntl(raw, F_SETFD, FD_CLOEXEC) == 0 else { return nil }
     let lock = FileDescriptor(owning: raw)

@@ -5,7 +5,7 @@ import SerialqSystem
 /// Waits for jobs to be done, whoever runs them, and sees to it that somebody does.
 ///
 /// No polling: the journal's growth wakes it, and the end of the runner, however it comes about.
-struct Waiting {
+package struct Waiting {
   private let folder: QueueFolder
   private let journal: Journal
   private let ids: [JobID]
@@ -16,13 +16,13 @@ struct Waiting {
   /// How many runners were looked for since the queue last changed.
   private var vainStarts = 0
   private var reader: JournalReader
-  private(set) var queue = Queue()
+  package private(set) var queue = Queue()
   /// Found, and not yet told.
   private var damaged: [DamagedLine] = []
 
   /// For these jobs; with none for the whole queue. `runner` is started if there is work and none is
   /// at work.
-  init(
+  package init(
     _ folder: QueueFolder, ids: [ClosedRange<JobID>], startingIfNeeded runner: BackgroundRunner
   ) throws(Failure) {
     self.folder = folder
@@ -36,16 +36,16 @@ struct Waiting {
     self.ids = try queue.jobs(ids, in: folder.name.text).map(\.id)
   }
 
-  var queueName: String { folder.name.text }
+  package var queueName: String { folder.name.text }
 
   /// The id, if it is a single one that is waited for.
-  var onlyID: JobID? { ids.count == 1 ? ids.first : nil }
+  package var onlyID: JobID? { ids.count == 1 ? ids.first : nil }
 
   /// Looks at the queue, and starts a runner if none is at work though there is work.
   ///
   /// Returns the damaged lines that are news. Fails when what is waited for cannot happen: a job is
   /// gone, or waits in a paused queue.
-  mutating func look() throws(Failure) -> [DamagedLine] {
+  package mutating func look() throws(Failure) -> [DamagedLine] {
     watch.drain()
     if runnerEnded.drain() { isWatchingRunner = false }
     let news = try reader.read(into: &queue)
@@ -61,7 +61,7 @@ struct Waiting {
     return damaged
   }
 
-  var isDone: Bool {
+  package var isDone: Bool {
     guard !ids.isEmpty else { return queue.running.isEmpty && queue.count(.waiting) == 0 }
     return ids.allSatisfy { queue.job($0)?.state.isOver == true }
   }
@@ -73,18 +73,18 @@ struct Waiting {
   }
 
   /// What was waited for and is no success; for the whole queue the open failures.
-  var unsuccessful: [Job] {
+  package var unsuccessful: [Job] {
     ids.isEmpty
       ? queue.openFailures : ids.compactMap(queue.job).filter { $0.state != .succeeded }
   }
 
   /// Makes durable what is about to be told: the runner leaves some of it to its next start.
-  func flush() throws(Failure) {
+  package func flush() throws(Failure) {
     try journal.locked { (scope) throws(Failure) in try scope.flush() }
   }
 
   /// Sleeps until something may have happened; false when the time is over.
-  func sleep(until deadline: Int64?) throws(Failure) -> Bool {
+  package func sleep(until deadline: Int64?) throws(Failure) -> Bool {
     let left = deadline.map { max(0, ($0 - Clock.monotonic() + 999_999) / 1_000_000) }
     if left == 0 { return false }
     _ = try attempt("waiting") { () throws(SystemError) in

@@ -2,11 +2,11 @@
 ///
 /// A lock taken on it lasts as long as the descriptor, so a holder keeps it in a property: a local
 /// variable may be released after its last use, before the end of its scope.
-final class FileDescriptor: Sendable {
-  let raw: Int32
+package final class FileDescriptor: Sendable {
+  package let raw: Int32
 
   /// Takes over a descriptor that nobody else closes.
-  init(owning raw: Int32) { self.raw = raw }
+  package init(owning raw: Int32) { self.raw = raw }
 
   deinit {
     // Not repeated after EINTR: the number is free by then, and another thread may have it already.
@@ -17,7 +17,7 @@ final class FileDescriptor: Sendable {
   ///
   /// Files are made 0600. Unless `followingLinks`, as for a file that somebody names, it has to be
   /// a file of this user's alone; see ``FileFault``.
-  static func open(
+  package static func open(
     _ path: Bytes,
     _ access: Access,
     followingLinks: Bool = false
@@ -36,7 +36,7 @@ final class FileDescriptor: Sendable {
   }
 
   /// Opens a file as ``open(_:_:followingLinks:)`` does, or returns nil when there is none.
-  static func openIfThere(
+  package static func openIfThere(
     _ path: Bytes,
     _ access: Access,
     followingLinks: Bool = false
@@ -50,23 +50,27 @@ final class FileDescriptor: Sendable {
   }
 
   /// Another descriptor for standard input, by `dup(2)`.
-  static func standardInput() throws(SystemError) -> FileDescriptor {
+  package static func standardInput() throws(SystemError) -> FileDescriptor {
     FileDescriptor(
       owning: try retrying("fcntl") { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) })
   }
 
   /// What a file is opened for.
-  struct Access: OptionSet {
-    var rawValue: Int32
-    static let read = Access([])
-    static let readWrite = Access(rawValue: 1)
+  package struct Access: OptionSet {
+    package var rawValue: Int32
+
+    package init(rawValue: Int32) {
+      self.rawValue = rawValue
+    }
+    package static let read = Access([])
+    package static let readWrite = Access(rawValue: 1)
     /// Every write goes to the end, wherever another process has moved it.
-    static let append = Access(rawValue: 2)
+    package static let append = Access(rawValue: 2)
     /// Makes the file when it is not there.
-    static let create = Access(rawValue: 4)
+    package static let create = Access(rawValue: 4)
     /// Fails when the file is there.
-    static let exclusive = Access(rawValue: 8)
-    static let truncate = Access(rawValue: 16)
+    package static let exclusive = Access(rawValue: 8)
+    package static let truncate = Access(rawValue: 16)
     static let folder = Access(rawValue: 32)
     /// To write alone: whoever opens a fifo so waits for its reader.
     static let write = Access(rawValue: 64)
@@ -83,22 +87,22 @@ final class FileDescriptor: Sendable {
   }
 
   /// Waits for the exclusive lock of `flock(2)`.
-  func lock() throws(SystemError) {
+  package func lock() throws(SystemError) {
     _ = try retrying("flock") { flock(raw, LOCK_EX) }
   }
 
   /// Waits for the shared lock of `flock(2)`.
-  func lockShared() throws(SystemError) {
+  package func lockShared() throws(SystemError) {
     _ = try retrying("flock") { flock(raw, LOCK_SH) }
   }
 
   /// Takes the exclusive lock of `flock(2)` if nobody else has it, and says whether it did.
-  func tryLock() throws(SystemError) -> Bool {
+  package func tryLock() throws(SystemError) -> Bool {
     try tryLock(LOCK_EX)
   }
 
   /// Takes the shared lock of `flock(2)` if nobody has the exclusive one, and says whether it did.
-  func tryLockShared() throws(SystemError) -> Bool {
+  package func tryLockShared() throws(SystemError) -> Bool {
     try tryLock(LOCK_SH)
   }
 
@@ -113,7 +117,7 @@ final class FileDescriptor: Sendable {
   }
 
   /// Gives the lock of `flock(2)` back, whoever else holds the same open file.
-  func unlock() {
+  package func unlock() {
     _ = flock(raw, LOCK_UN)
   }
 }

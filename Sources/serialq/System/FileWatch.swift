@@ -9,7 +9,7 @@
   /// No polling, but where the system refuses: of inotify a user has 128 at once, and no job must
   /// stay undone, and no `wait` fail, because others wait too. Whoever comes then is woken ten times
   /// a second.
-  final class FileWatch: Sendable {
+  package final class FileWatch: Sendable {
     private enum Source {
       case events(FileDescriptor, watches: [Int32])
       case alarm(WakeUpPipe, any DispatchSourceTimer)
@@ -19,7 +19,7 @@
     nonisolated(unsafe) private let source: Source
 
     /// Watches these folders, not what is in folders inside them.
-    init(folders: [Bytes]) throws(SystemError) {
+    package init(folders: [Bytes]) throws(SystemError) {
       do {
         source = try Self.events(folders)
       } catch  where error.code == EMFILE || error.code == ENOSPC {
@@ -39,7 +39,7 @@
     }
 
     /// Has input when something happened; for ``waitForInput(on:timeoutMilliseconds:)``.
-    var descriptor: Int32 {
+    package var descriptor: Int32 {
       switch source {
       case .events(let events, _): events.raw
       case .alarm(let pipe, _): pipe.descriptor
@@ -48,7 +48,7 @@
 
     /// Takes what has been reported, so that the next wait sleeps; called before looking at the
     /// files, so that a change made while looking wakes again.
-    func drain() {
+    package func drain() {
       switch source {
       case .events(let events, _):
         withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in

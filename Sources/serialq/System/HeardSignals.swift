@@ -4,12 +4,12 @@ import Dispatch
 /// nothing runs in a signal handler.
 ///
 /// Children get the defaults back when they are spawned.
-final class HeardSignals: Sendable {
+package final class HeardSignals: Sendable {
   // Kept and never touched again: what is not kept hears nothing.
   nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
   /// Calls `hear` for each of these that comes, one after another, on a thread of Dispatch.
-  init(_ numbers: [Int32], _ hear: @escaping @Sendable (_ signal: Int32) -> Void) {
+  package init(_ numbers: [Int32], _ hear: @escaping @Sendable (_ signal: Int32) -> Void) {
     let queue = DispatchQueue(label: "serialq.signals")
     sources = numbers.map { number in
       signal(number, SIG_IGN)
@@ -22,7 +22,7 @@ final class HeardSignals: Sendable {
 
   /// Does to this process what the signal does by default: ends it, or stops it until it is told to
   /// continue, and then it is heard again.
-  static func obey(_ number: Int32) {
+  package static func obey(_ number: Int32) {
     var action = sigaction()
     // What Dispatch has put there, and needs there to hear it again.
     sigaction(number, nil, &action)
@@ -39,7 +39,7 @@ final class HeardSignals: Sendable {
   }
 
   /// Whether whoever started the program has it ignore this signal, as `nohup` does.
-  static func isIgnored(_ number: Int32) -> Bool {
+  package static func isIgnored(_ number: Int32) -> Bool {
     var action = sigaction()
     sigaction(number, nil, &action)
     #if canImport(Glibc)

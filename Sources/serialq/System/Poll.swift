@@ -2,7 +2,7 @@
 ///
 /// None when the time is over; without a time it sleeps for as long as it takes. A signal does not
 /// cut it short.
-func waitForInput(
+package func waitForInput(
   on descriptors: [Int32],
   timeoutMilliseconds: Int32?
 ) throws(SystemError) -> [Bool] {

@@ -1,7 +1,7 @@
 /// The names of signals.
-enum SignalName {
+package enum SignalName {
   /// `SIGTERM`; for a real-time signal `SIGRTMIN+3`; for what has no name `signal 32`.
-  static func of(_ signal: Int32) -> String {
+  package static func of(_ signal: Int32) -> String {
     if let name = names[signal] { return name }
     #if canImport(Glibc)
       // glibc keeps the first few for itself, so where they start is known only when running.
@@ -15,14 +15,14 @@ enum SignalName {
   }
 
   /// The number of a signal given as `SIGTERM`, `TERM`, `term` or `15`.
-  static func number(of word: Bytes) -> Int32? {
+  package static func number(of word: Bytes) -> Int32? {
     if let number = Int(decimal: word) { return number <= 64 ? Int32(number) : nil }
     let upper = word.text.uppercased()
     return names.first { $0.value == upper || $0.value == "SIG" + upper }?.key
   }
 
   /// All names, by number.
-  static var all: [String] { names.sorted { $0.key < $1.key }.map(\.value) }
+  package static var all: [String] { names.sorted { $0.key < $1.key }.map(\.value) }
 
   /// By number, which differs from system to system.
   private static let names: [Int32: String] = {

@@ -1,7 +1,7 @@
 import SerialqSystem
 
 /// What a job runs.
-enum Command: Hashable, Sendable {
+package enum Command: Hashable, Sendable {
   /// A command line for `/bin/sh -c`.
   case shell(Bytes)
   /// A program and its arguments, passed on exactly.
@@ -9,11 +9,18 @@ enum Command: Hashable, Sendable {
 }
 
 /// A command that is run when a job has ended, and what it finds around it.
-struct Hook: Equatable, Sendable {
-  var line: Bytes
-  var directory: Bytes
-  var environment: Bytes
-  var umask: UInt16
+package struct Hook: Equatable, Sendable {
+  package var line: Bytes
+  package var directory: Bytes
+  package var environment: Bytes
+  package var umask: UInt16
+
+  package init(line: Bytes, directory: Bytes, environment: Bytes, umask: UInt16) {
+    self.line = line
+    self.directory = directory
+    self.environment = environment
+    self.umask = umask
+  }
 }
 
 extension Command {

@@ -1,7 +1,7 @@
 import SerialqSystem
 
 /// How a job's process ended, as far as it was seen.
-enum Ending: Equatable, Sendable {
+package enum Ending: Equatable, Sendable {
   case exited(Int32)
   /// By the signal of this number.
   case killed(Int32)
@@ -10,7 +10,7 @@ enum Ending: Equatable, Sendable {
 }
 
 /// Why a job ended.
-enum EndCause: Equatable, Sendable {
+package enum EndCause: Equatable, Sendable {
   case itself
   /// It was told to end.
   case cancelled
@@ -20,7 +20,7 @@ enum EndCause: Equatable, Sendable {
 
 extension Ending {
   /// The state of a job that ended like this.
-  func state(because cause: EndCause) -> JobState {
+  package func state(because cause: EndCause) -> JobState {
     switch (cause, self) {
     case (.cancelled, _): .cancelled
     case (.timedOut, _): .timedOut

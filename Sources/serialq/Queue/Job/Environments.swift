@@ -5,13 +5,13 @@ import SerialqSystem
 /// The content is `NAME=VALUE` and NUL for each variable. The name is the FNV-1a hash of the
 /// content, and `-1`, `-2`… after it when another content had the same hash, so no two are ever
 /// mixed up. Used while the journal is locked: compaction deletes those that no job refers to.
-struct Environments: Sendable {
+package struct Environments: Sendable {
   let folder: QueueFolder
   let output: JournalOutput
   /// Sixteen digits for a content; replaced where a collision is wanted.
   var hash: @Sendable (Bytes) -> Bytes = Environments.fnv1a
 
-  init(_ folder: QueueFolder, output: JournalOutput = .system) {
+  package init(_ folder: QueueFolder, output: JournalOutput = .system) {
     self.folder = folder
     self.output = output
   }
@@ -40,7 +40,7 @@ struct Environments: Sendable {
   private static let advice = "Jobs that were added with it cannot run: add them again."
 
   /// The variables under a key; fails when they are not there or not what was stored.
-  func load(_ key: Bytes) throws(Failure) -> [Bytes] {
+  package func load(_ key: Bytes) throws(Failure) -> [Bytes] {
     let path = folder.environments.appending(path: key)
     guard let content = try content(path) else {
       throw Failure("the environment \(path.text)", "is not there", next: Self.advice)
@@ -52,7 +52,7 @@ struct Environments: Sendable {
   }
 
   /// The variables under a key, with others in the place of those of the same name.
-  func load(_ key: Bytes, adding others: [Bytes]) throws(Failure) -> [Bytes] {
+  package func load(_ key: Bytes, adding others: [Bytes]) throws(Failure) -> [Bytes] {
     let equals = UInt8(ascii: "=")
     let names = others.map { Bytes($0.prefix { $0 != equals }) + [equals] }
     return try load(key).filter { variable in !names.contains { variable.starts(with: $0) } }
@@ -99,7 +99,7 @@ struct Environments: Sendable {
 
 extension JournalScope {
   /// The key for these variables, to go into the event that is appended next.
-  func storeEnvironment(_ variables: [Bytes]) throws(Failure) -> Bytes {
+  package func storeEnvironment(_ variables: [Bytes]) throws(Failure) -> Bytes {
     try Environments(journal.folder, output: journal.output).store(variables, in: self)
   }
 }

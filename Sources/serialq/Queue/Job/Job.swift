@@ -1,7 +1,7 @@
 import SerialqSystem
 
 /// Where a job is on its way.
-enum JobState: UInt8, CaseIterable, Sendable {
+package enum JobState: UInt8, CaseIterable, Sendable {
   /// → running, cancelled, skipped; and by events that outlived a damaged one, anything that running
   /// leads to.
   case waiting
@@ -27,20 +27,20 @@ enum JobState: UInt8, CaseIterable, Sendable {
 ///
 /// Kept small: a hundred thousand of them must fit a runner of 40 MB. What only few jobs have is
 /// apart.
-struct Job: Equatable, Sendable {
-  let id: JobID
-  var state: JobState
+package struct Job: Equatable, Sendable {
+  package let id: JobID
+  package var state: JobState
   /// Whether somebody has seen that it failed.
-  var isAcknowledged = false
+  package var isAcknowledged = false
   /// Whether it waits elsewhere than where its id says.
   var isPlaced = false
-  var umask: UInt16
-  var command: Command
-  var directory: Bytes
+  package var umask: UInt16
+  package var command: Command
+  package var directory: Bytes
   /// The key of ``Environments``.
-  var environment: Bytes
-  var label: Bytes?
-  var added: Timestamp
+  package var environment: Bytes
+  package var label: Bytes?
+  package var added: Timestamp
   private var box: Box?
 
   init(_ new: NewJob) {
@@ -56,19 +56,19 @@ struct Job: Equatable, Sendable {
   }
 
   /// What is known of its last attempt; nil when it never ran.
-  var run: Run? {
+  package var run: Run? {
     get { box?.run }
     set { box = newValue == nil && limits == .none ? nil : Box(newValue, limits) }
   }
 
   /// How long and how often it may run.
-  var limits: Limits { box?.limits ?? .none }
+  package var limits: Limits { box?.limits ?? .none }
 
   /// How long ago its attempt began, in nanoseconds; nil when that is not known.
   ///
   /// By the clock that does not jump, if it has counted since then: the date may have been set
   /// meanwhile, and the job would seem to have used up its time, or to have only begun.
-  func sinceStart(_ now: ClockReading) -> Int64? {
+  package func sinceStart(_ now: ClockReading) -> Int64? {
     guard let run, let started = run.started else { return nil }
     if let uptime = run.uptime, let boot = run.boot, !boot.isEmpty, boot == now.boot,
       uptime <= now.monotonic
@@ -79,40 +79,40 @@ struct Job: Equatable, Sendable {
   }
 
   /// When a job that is over was over, as far as that is known.
-  var overSince: Timestamp { run?.ended ?? added }
+  package var overSince: Timestamp { run?.ended ?? added }
 
   /// Whether it failed and nobody has taken note of it.
-  var isOpenFailure: Bool { state.isFailure && !isAcknowledged }
+  package var isOpenFailure: Bool { state.isFailure && !isAcknowledged }
 
   /// An attempt at a job.
-  struct Run: Equatable, Sendable {
+  package struct Run: Equatable, Sendable {
     /// From 1 on; 0 for one that was cancelled before it ever ran.
-    var attempt = 1
+    package var attempt = 1
     /// How many of its automatic retries are used up.
-    var used = 0
+    package var used = 0
     /// Nil when the line that said so was damaged, and while it waits for the next attempt.
-    var started: Timestamp?
+    package var started: Timestamp?
     var boot: Bytes?
     /// Only while it runs: the monotonic clock at its start, since `boot`.
     var uptime: Int64?
     /// Only while it runs.
-    var pid: Int32?
+    package var pid: Int32?
     /// When it ended, or was found interrupted, or was cancelled.
-    var ended: Timestamp?
+    package var ended: Timestamp?
     /// In nanoseconds.
-    var duration: Int64?
+    package var duration: Int64?
     /// Nil for one that was interrupted, or cancelled before it ran.
-    var how: Ending?
+    package var how: Ending?
     /// While it waits for the next attempt: not before.
-    var due: Timestamp?
+    package var due: Timestamp?
     /// While it waits for the next attempt: whether the job before it does not matter.
     var isFree = false
     /// While it runs: the signals with which it was asked to end, the latest last.
-    var requests: [Int32] = []
+    package var requests: [Int32] = []
     /// The job for which it was skipped.
-    var because: JobID?
+    package var because: JobID?
     /// How the command went that was run when it had ended, if it failed.
-    var hook: Ending?
+    package var hook: Ending?
   }
 
   /// Keeps what only few jobs have out of all of them.
@@ -131,13 +131,13 @@ struct Job: Equatable, Sendable {
 
 extension JobState {
   /// Whether nothing happens to it any more by itself.
-  var isOver: Bool { self != .waiting && self != .running }
+  package var isOver: Bool { self != .waiting && self != .running }
 
   /// Whether it counts as a failure.
   ///
   /// A cancelled job is no failure, because a person wanted it so; nor is a skipped one, because
   /// the job that it was skipped for is the one to look at.
-  var isFailure: Bool {
+  package var isFailure: Bool {
     switch self {
     case .failed, .killed, .timedOut, .interrupted: true
     case .waiting, .running, .succeeded, .cancelled, .skipped: false

@@ -3,7 +3,7 @@ import SerialqSystem
 /// How a job is shown to people and to scripts.
 extension Job {
   /// The exit code or the signal, once it has ended.
-  var exitText: String {
+  package var exitText: String {
     switch run?.how {
     case .exited(let code), .cannotRun(let code, _): "\(code)"
     case .killed(let signal): SignalName.of(signal)
@@ -12,25 +12,25 @@ extension Job {
   }
 
   /// Nil unless it ended by itself, or could not be run.
-  var exitCode: Int? { run?.how?.exitCode }
+  package var exitCode: Int? { run?.how?.exitCode }
 
-  var signalName: Bytes? { run?.how?.signalName }
+  package var signalName: Bytes? { run?.how?.signalName }
 
   /// How long it took, or has taken until now.
-  var elapsed: Duration? {
+  package var elapsed: Duration? {
     if let duration = run?.duration { return .nanoseconds(duration) }
     guard state == .running else { return nil }
     return sinceStart(Clock.reading()).map { .nanoseconds($0) }
   }
 
   /// The label and what it runs, on one line.
-  var title: String {
+  package var title: String {
     let command = ShellQuote.command(command)
     return label.map { "\(Visible.text($0)): \(command)" } ?? command
   }
 
   /// What became of it, as a sentence goes on after "job 3".
-  var outcomeText: String {
+  package var outcomeText: String {
     let time = elapsed.map { " after \(Humanize.duration($0))" } ?? ""
     let how = run?.how?.outcomeText ?? ""
     switch (state, run?.how) {
@@ -48,7 +48,7 @@ extension Job {
     }
   }
 
-  func write(to json: inout JSONWriter, log: Bytes) {
+  package func write(to json: inout JSONWriter, log: Bytes) {
     json.object { json in
       json.member("id", id)
       json.member("state", Bytes(state.name))
@@ -90,7 +90,7 @@ extension Job {
 
 extension Ending {
   /// As a sentence goes on after what ended, if it did not succeed.
-  var outcomeText: String {
+  package var outcomeText: String {
     switch self {
     case .exited(let code): "failed with exit code \(code)"
     case .killed(let signal): "was killed by \(SignalName.of(signal))"
@@ -120,7 +120,7 @@ extension String {
 }
 
 extension JobState {
-  var name: StaticString {
+  package var name: StaticString {
     switch self {
     case .waiting: "waiting"
     case .running: "running"

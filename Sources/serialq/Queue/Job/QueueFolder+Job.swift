@@ -2,15 +2,15 @@ import SerialqSystem
 
 extension QueueFolder {
   /// The output of a job.
-  func log(_ id: JobID) -> Bytes { logs.appending(path: Bytes(String(id).utf8)) }
+  package func log(_ id: JobID) -> Bytes { logs.appending(path: Bytes(String(id).utf8)) }
 
   /// What a job finds in its environment beside its own.
-  func variables(of id: JobID) -> [Bytes] {
+  package func variables(of id: JobID) -> [Bytes] {
     [Bytes("SERIALQ_JOB=\(id)".utf8), Bytes("SERIALQ_QUEUE=") + name]
   }
 
   /// Deletes the logs of jobs that are no longer known; one that stays behind does no harm.
-  func removeLogs(_ ids: [ClosedRange<JobID>]) {
+  package func removeLogs(_ ids: [ClosedRange<JobID>]) {
     for id in ids.joined() { try? FileSystem.remove(log(id)) }
   }
 }

@@ -2,7 +2,7 @@ import SerialqSystem
 
 extension JournalReader {
   /// Whether the journal is mostly history, or holds damaged lines to be put aside.
-  func isWorthCompacting(_ queue: Queue) -> Bool {
+  package func isWorthCompacting(_ queue: Queue) -> Bool {
     let waiting = queue.count(.waiting)
     let needed = waiting + 3 * (queue.jobs.count - waiting)
     // Not for a few lines: it rewrites the whole file.
@@ -16,7 +16,7 @@ extension JournalScope {
   /// Damaged lines are put aside in `damaged` first. Environments of forgotten jobs go. On failure
   /// the journal is as it was; a crash leaves either the old one or the new one.
   /// Returns the damaged lines, of which nobody hears any more unless they are told now.
-  mutating func compact() throws(Failure) -> [DamagedLine] {
+  package mutating func compact() throws(Failure) -> [DamagedLine] {
     var queue = Queue()
     var reader = JournalReader(journal.folder)
     let news = try reader.read(into: &queue)
@@ -72,7 +72,7 @@ extension QueueFolder {
   /// Whether damaged lines are kept in ``damaged``.
   ///
   /// That is opened, and so refused where it is a fifo: whoever then prints it would wait for ever.
-  func hasDamagedLines() throws(Failure) -> Bool {
+  package func hasDamagedLines() throws(Failure) -> Bool {
     try attempt("looking at \(damaged.text)") { () throws(SystemError) in
       try FileDescriptor.openIfThere(damaged, .read) != nil
     }

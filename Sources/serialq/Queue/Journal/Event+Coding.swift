@@ -160,17 +160,17 @@ extension JobID {
   static var valid: ClosedRange<JobID> { 1...(1 << 53) - 1 }
 
   /// Reads the decimal digits of an id.
-  static func parse(_ digits: Bytes) -> JobID? {
+  package static func parse(_ digits: Bytes) -> JobID? {
     JobID(decimal: digits).flatMap { valid ~= $0 ? $0 : nil }
   }
 }
 
 extension ClosedRange<JobID> {
   /// `3-7`, or `3` for one alone.
-  var text: String { count == 1 ? "\(lowerBound)" : "\(lowerBound)-\(upperBound)" }
+  package var text: String { count == 1 ? "\(lowerBound)" : "\(lowerBound)-\(upperBound)" }
 
   /// Reads what ``text`` writes, and nothing else.
-  init?(_ text: Bytes) {
+  package init?(_ text: Bytes) {
     let parts = text.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
     let ends = parts.compactMap { JobID.parse(Bytes($0)) }
     guard ends.count == parts.count, let first = ends.first, let last = ends.last,

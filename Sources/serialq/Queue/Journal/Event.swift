@@ -1,17 +1,17 @@
 import SerialqSystem
 
 /// The number of a job in its queue, from 1 on, never used twice.
-typealias JobID = Int
+package typealias JobID = Int
 
 /// Where a job goes among those that wait.
-enum Place: Equatable, Sendable {
+package enum Place: Equatable, Sendable {
   case last
   case first
   case before(JobID)
   case after(JobID)
 
   /// The job that it is given by.
-  var neighbour: JobID? {
+  package var neighbour: JobID? {
     switch self {
     case .first, .last: nil
     case .before(let id), .after(let id): id
@@ -20,21 +20,28 @@ enum Place: Equatable, Sendable {
 }
 
 /// Under which conditions a job runs, and how long and how often; most jobs have none.
-struct Limits: Equatable, Sendable {
+package struct Limits: Equatable, Sendable {
   /// In seconds; 0 for none.
-  var timeout = 0
+  package var timeout = 0
   /// How often it is started again by itself when it failed.
   var retries = 0
   /// How many seconds to wait before that.
-  var retryDelay = 0
+  package var retryDelay = 0
   /// Whether it is skipped unless the job before it succeeded.
   var ifOK = false
 
-  static let none = Limits()
+  package init(timeout: Int = 0, retries: Int = 0, retryDelay: Int = 0, ifOK: Bool = false) {
+    self.timeout = timeout
+    self.retries = retries
+    self.retryDelay = retryDelay
+    self.ifOK = ifOK
+  }
+
+  package static let none = Limits()
 }
 
 /// What `add` writes down of a job.
-struct NewJob: Equatable, Sendable {
+package struct NewJob: Equatable, Sendable {
   var id: JobID
   var command: Command
   var directory: Bytes
@@ -43,13 +50,28 @@ struct NewJob: Equatable, Sendable {
   var umask: UInt16
   var label: Bytes?
   var limits = Limits.none
-  var place = Place.last
+  package var place = Place.last
   var at: Timestamp
+
+  package init(
+    id: JobID, command: Command, directory: Bytes, environment: Bytes, umask: UInt16,
+    label: Bytes? = nil, limits: Limits = Limits.none, place: Place = Place.last, at: Timestamp
+  ) {
+    self.id = id
+    self.command = command
+    self.directory = directory
+    self.environment = environment
+    self.umask = umask
+    self.label = label
+    self.limits = limits
+    self.place = place
+    self.at = at
+  }
 }
 
 /// A job that is over waits again.
-struct Retry: Equatable, Sendable {
-  var id: JobID
+package struct Retry: Equatable, Sendable {
+  package var id: JobID
   var at: Timestamp
   /// How many attempts there have been.
   var attempts: Int
@@ -60,10 +82,23 @@ struct Retry: Equatable, Sendable {
   var due: Timestamp?
   /// Whether it runs whatever became of the job before it.
   var isFree = false
+
+  package init(
+    id: JobID, at: Timestamp, attempts: Int, used: Int = 0, place: Place = Place.last,
+    due: Timestamp? = nil, isFree: Bool = false
+  ) {
+    self.id = id
+    self.at = at
+    self.attempts = attempts
+    self.used = used
+    self.place = place
+    self.due = due
+    self.isFree = isFree
+  }
 }
 
 /// One change of the queue's settings.
-enum Setting: Equatable, Sendable {
+package enum Setting: Equatable, Sendable {
   case stopsOnFailure(Bool)
   case onFinish(Hook?)
   /// How many finished jobs are kept; nil for all.
@@ -74,7 +109,7 @@ enum Setting: Equatable, Sendable {
 ///
 /// A new kind of event is one case here, one branch in each of ``encode(to:)`` and
 /// ``init(from:sharing:)``, and one in ``Queue/apply(_:)-(Event)``.
-enum Event: Equatable, Sendable {
+package enum Event: Equatable, Sendable {
   case added(NewJob)
   /// Flushed before the process is made. `boot` tells a process of this start of the machine from
   /// one before. `uptime` is the monotonic clock's time: the date may be set while the job runs.
@@ -112,7 +147,7 @@ enum Event: Equatable, Sendable {
 
 extension Event {
   /// The job that it speaks of.
-  var job: JobID? {
+  package var job: JobID? {
     switch self {
     case .added(let job): job.id
     case .retried(let retry): retry.id
@@ -127,7 +162,7 @@ extension Event {
 }
 
 /// An event as a line of the journal has it.
-struct Record: Equatable, Sendable {
+package struct Record: Equatable, Sendable {
   var event: Event
   /// The next free id after this event.
   var next: JobID

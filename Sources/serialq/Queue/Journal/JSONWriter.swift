@@ -11,28 +11,28 @@ import SerialqSystem
 ///     }
 ///
 /// Text goes through ``ByteText``, so whatever the bytes are, the output is valid JSON in UTF-8.
-struct JSONWriter {
-  private(set) var bytes: Bytes
+package struct JSONWriter {
+  package private(set) var bytes: Bytes
   /// Whether the next value or key has one before it in its object or array.
   private var follows = false
 
-  init(reservingCapacity capacity: Int = 256) {
+  package init(reservingCapacity capacity: Int = 256) {
     bytes = []
     bytes.reserveCapacity(capacity)
   }
 
   /// Writes an object, whose members are what the closure writes.
-  mutating func object(_ members: (inout JSONWriter) -> Void) {
+  package mutating func object(_ members: (inout JSONWriter) -> Void) {
     nested("{", "}", members)
   }
 
   /// Writes an array, whose elements are what the closure writes.
-  mutating func array(_ elements: (inout JSONWriter) -> Void) {
+  package mutating func array(_ elements: (inout JSONWriter) -> Void) {
     nested("[", "]", elements)
   }
 
   /// Writes the name of the member whose value comes next.
-  mutating func key(_ name: StaticString) {
+  package mutating func key(_ name: StaticString) {
     separate()
     bytes.append(UInt8(ascii: "\""))
     name.withUTF8Buffer { bytes.append(contentsOf: $0) }
@@ -41,11 +41,11 @@ struct JSONWriter {
     follows = false
   }
 
-  mutating func null() { literal("null") }
+  package mutating func null() { literal("null") }
 
   mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
 
-  mutating func int(_ value: Int64) {
+  package mutating func int(_ value: Int64) {
     separate()
     bytes.append(contentsOf: String(value).utf8)
   }
@@ -67,7 +67,7 @@ struct JSONWriter {
   }
 
   /// Writes a line end after a whole value, and starts afresh.
-  mutating func endLine() {
+  package mutating func endLine() {
     bytes.append(UInt8(ascii: "\n"))
     follows = false
   }
@@ -148,19 +148,19 @@ struct JSONWriter {
 
 extension JSONWriter {
   /// Writes a member that is a number, or null.
-  mutating func member(_ name: StaticString, _ value: Int?) {
+  package mutating func member(_ name: StaticString, _ value: Int?) {
     key(name)
     if let value { int(Int64(value)) } else { null() }
   }
 
   /// Writes a member that is text, or null.
-  mutating func member(_ name: StaticString, _ value: Bytes?) {
+  package mutating func member(_ name: StaticString, _ value: Bytes?) {
     key(name)
     if let value { string(value) } else { null() }
   }
 
   /// Writes a member that is true or false.
-  mutating func member(_ name: StaticString, _ value: Bool) {
+  package mutating func member(_ name: StaticString, _ value: Bool) {
     key(name)
     bool(value)
   }

@@ -1,11 +1,11 @@
 import SerialqSystem
 
 /// The append-only file of a queue's events: everything that changes it goes through its lock.
-struct Journal: Sendable {
+package struct Journal: Sendable {
   let folder: QueueFolder
   let output: JournalOutput
 
-  init(_ folder: QueueFolder, output: JournalOutput = .system) {
+  package init(_ folder: QueueFolder, output: JournalOutput = .system) {
     self.folder = folder
     self.output = output
   }
@@ -15,7 +15,7 @@ struct Journal: Sendable {
   /// What is decided inside holds against every other decision made inside: so an `add` that finds
   /// a runner and a runner that finds nothing to do cannot miss each other. Not to be nested: it
   /// would wait for itself.
-  func locked<Result>(
+  package func locked<Result>(
     _ work: (inout JournalScope) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let lock = try attempt("locking \(folder.lock.text)") { () throws(SystemError) in
@@ -31,13 +31,13 @@ struct Journal: Sendable {
   }
 
   /// Appends events in one batch and returns when they are durable.
-  func append(_ events: [Event]) throws(Failure) {
+  package func append(_ events: [Event]) throws(Failure) {
     try locked { (scope) throws(Failure) in try scope.append(events) }
   }
 }
 
 /// How the journal is written; tests put a full disk in its place.
-struct JournalOutput: Sendable {
+package struct JournalOutput: Sendable {
   var write: @Sendable (FileDescriptor, Bytes) throws(SystemError) -> Void
   var flush: @Sendable (FileDescriptor) throws(SystemError) -> Void
 

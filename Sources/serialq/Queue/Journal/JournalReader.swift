@@ -5,7 +5,7 @@ import SerialqSystem
 /// Needs no lock: a line or a batch that is being written is not there yet. Notices when compaction
 /// put another file in the journal's place, and when what it had read was taken back because it
 /// could not be flushed.
-struct JournalReader {
+package struct JournalReader {
   private let path: Bytes
   private var file: FileDescriptor?
   private var identity: FileStatus.Identity?
@@ -17,24 +17,24 @@ struct JournalReader {
   /// The last bytes read; when the file has others there, it is not what was read.
   private var mark: Bytes = []
 
-  init(_ folder: QueueFolder) {
+  package init(_ folder: QueueFolder) {
     path = folder.journal
   }
 
   /// What one look at the journal brought.
-  struct News: Equatable {
+  package struct News: Equatable {
     /// The queue was built again from nothing, and every event told again.
-    var reset = false
-    var applied = 0
+    package var reset = false
+    package var applied = 0
     /// Events that could not follow what was; see ``Queue``.
     var ignored = 0
-    var damaged: [DamagedLine] = []
+    package var damaged: [DamagedLine] = []
   }
 
   /// Applies to `queue` what is new, and tells each event after it was applied; O(what is new).
   ///
   /// Fails, with `queue` part of the way, on a line that a newer version wrote.
-  mutating func read(
+  package mutating func read(
     into queue: inout Queue,
     each: (Event) -> Void = { _ in }
   ) throws(Failure) -> News {

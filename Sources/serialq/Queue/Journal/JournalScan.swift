@@ -80,7 +80,7 @@ private func lineEnd(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> I
 }
 
 extension DamagedLine {
-  func message(in folder: QueueFolder) -> String {
+  package func message(in folder: QueueFolder) -> String {
     """
     serialq: \(Visible.text(folder.journal)): line \(number) is damaged (\(reason)) and was left \
     out

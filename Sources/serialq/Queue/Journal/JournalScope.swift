@@ -1,7 +1,7 @@
 import SerialqSystem
 
 /// What can be done while the journal is locked; see ``Journal/locked(_:)``.
-struct JournalScope {
+package struct JournalScope {
   let journal: Journal
   /// The file whose lock is held; see ``UnfinishedWork``.
   let lock: FileDescriptor
@@ -27,12 +27,12 @@ struct JournalScope {
   private var folder: QueueFolder { journal.folder }
 
   /// The id for the next job; O(1) unless the journal's end is damaged.
-  mutating func nextID() throws(Failure) -> JobID {
+  package mutating func nextID() throws(Failure) -> JobID {
     try foundTail().nextID
   }
 
   /// Whether the queue is paused; as cheap as ``nextID()``.
-  mutating func isPaused() throws(Failure) -> Bool {
+  package mutating func isPaused() throws(Failure) -> Bool {
     try foundTail().isPaused
   }
 
@@ -40,7 +40,7 @@ struct JournalScope {
   ///
   /// With `flush` false they are only as durable as the next flush makes them. On failure the
   /// journal is as it was. With no events it makes durable what was there.
-  mutating func append(_ events: [Event], flush: Bool = true) throws(Failure) {
+  package mutating func append(_ events: [Event], flush: Bool = true) throws(Failure) {
     guard !events.isEmpty else {
       // Who finds nothing to do reports as done what another wrote, who may have died before it
       // was flushed.
@@ -83,7 +83,7 @@ struct JournalScope {
   }
 
   /// Makes durable what was appended without a flush, by whomever.
-  mutating func flush() throws(Failure) {
+  package mutating func flush() throws(Failure) {
     guard let file = try openedFile() else { return }
     try attempt("writing \(folder.journal.text)") { () throws(SystemError) in
       try makeDurable(file)

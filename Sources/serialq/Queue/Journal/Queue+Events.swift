@@ -136,7 +136,7 @@ extension Queue {
   }
 
   /// Pauses; the first who did is the one who is remembered.
-  mutating func pause(_ new: Pause) -> Bool {
+  package mutating func pause(_ new: Pause) -> Bool {
     // What only the line's mark told gives way to what tells why.
     guard pause == nil || (pause?.at == nil && new.at != nil) else { return false }
     pause = new

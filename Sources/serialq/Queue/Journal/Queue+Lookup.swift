@@ -2,7 +2,7 @@ import SerialqSystem
 
 extension Queue {
   /// The jobs of these ids, in that order, each once; fails when one is not there.
-  func jobs(_ ids: [ClosedRange<JobID>], in name: String) throws(Failure) -> [Job] {
+  package func jobs(_ ids: [ClosedRange<JobID>], in name: String) throws(Failure) -> [Job] {
     var seen: Set<JobID> = []
     var found: [Job] = []
     for range in ids {
@@ -16,7 +16,7 @@ extension Queue {
     return found
   }
 
-  func missing(_ range: ClosedRange<JobID>, in name: String) -> Failure {
+  package func missing(_ range: ClosedRange<JobID>, in name: String) -> Failure {
     let last = jobs.last.map { "its last job is \($0.id)" } ?? "it has no jobs"
     return Failure(
       range.count == 1 ? "job \(range.text)" : "jobs \(range.text)",

@@ -1,7 +1,7 @@
 import SerialqSystem
 
 /// What a runner is to do next.
-enum NextStep: Equatable {
+package enum NextStep: Equatable {
   case run(Job)
   /// The job before it did not succeed, in the end because of that one.
   case skip(Job, because: JobID)
@@ -16,7 +16,7 @@ extension Queue {
   /// What is to be done next, `now`; O(1).
   ///
   /// The first waiting job decides alone: none overtakes it while it waits for its next attempt.
-  func next(now: Timestamp) -> NextStep {
+  package func next(now: Timestamp) -> NextStep {
     guard !isPaused, let job = firstWaiting else { return .nothing }
     if let due = job.run?.due, due > now { return .later(due) }
     if job.limits.ifOK, job.run?.isFree != true, let previous, !previous.succeeded {
@@ -26,12 +26,12 @@ extension Queue {
   }
 
   /// Whether a runner would have something to do: a job to run, to wait for or to find out about.
-  var hasWork: Bool { !running.isEmpty || (!isPaused && count(.waiting) > 0) }
+  package var hasWork: Bool { !running.isEmpty || (!isPaused && count(.waiting) > 0) }
 
   /// What follows from the end of a job in this state, beside the end itself.
   ///
   /// `job` is as it was while it ran. O(1), unless the number of jobs to keep is limited.
-  func consequences(of job: Job, ending state: JobState, at now: Timestamp) -> [Event] {
+  package func consequences(of job: Job, ending state: JobState, at now: Timestamp) -> [Event] {
     guard state.isFailure else { return keepEvents(at: now, ending: 1) }
     let attempts = job.run?.attempt ?? 1
     let used = job.run?.used ?? 0
@@ -64,7 +64,7 @@ extension Queue {
 
   /// What it takes to cancel jobs that wait: those after them that asked for their success are
   /// skipped.
-  func cancelEvents(_ ids: [JobID], at now: Timestamp) -> [Event] {
+  package func cancelEvents(_ ids: [JobID], at now: Timestamp) -> [Event] {
     let cancelled = Set(ids)
     var skipped: Set<JobID> = []
     var events = ids.map { Event.cancelled(id: $0, at: now) }
@@ -89,7 +89,7 @@ extension Sequence<Job> {
   /// in their order.
   ///
   /// An id says when a job was added: one that was moved, or retried, is over after others.
-  func ids(butOverLast count: Int) -> [JobID] {
+  package func ids(butOverLast count: Int) -> [JobID] {
     let ends = map { (date: $0.overSince, id: $0.id) }.sorted {
       ($0.date, $0.id) < ($1.date, $1.id)
     }
@@ -99,7 +99,7 @@ extension Sequence<Job> {
 
 extension JobID {
   /// Ascending ids as ranges.
-  static func ranges(of ids: some Sequence<JobID>) -> [ClosedRange<JobID>] {
+  package static func ranges(of ids: some Sequence<JobID>) -> [ClosedRange<JobID>] {
     var ranges: [ClosedRange<JobID>] = []
     forEachRange(of: ids) { ranges.append($0...$1) }
     return ranges
@@ -109,7 +109,7 @@ extension JobID {
   ///
   /// Every `add` prints one, and a generic type that is used for the first time costs it as much as
   /// everything it does before it writes: hence no array of ranges.
-  static func text(of ids: [JobID], separator: String) -> String {
+  package static func text(of ids: [JobID], separator: String) -> String {
     var text = ""
     forEachRange(of: ids) { first, last in
       if !text.isEmpty { text += separator }

@@ -5,43 +5,49 @@ import SerialqSystem
 /// Total: an event whose job is not known, or that cannot follow what was, is left out and changes
 /// nothing. Such an event is what damage to an earlier line leaves behind. One that shows that a
 /// job ran always counts, so that no job runs a second time because the line that said so was lost.
-struct Queue: Equatable, Sendable {
+package struct Queue: Equatable, Sendable {
   // Changed by ``apply(_:)-(Event)`` alone, whose parts are in other files.
 
   /// All jobs, by id.
-  var jobs: [Job] = []
+  package var jobs: [Job] = []
   /// The id of the job that will be added next.
   var nextID: JobID = 1
   /// The jobs in state running, in the order in which they were started.
   ///
   /// More than one only when the end of one was
   /// lost: a runner looks at all of them.
-  var running: [JobID] = []
+  package var running: [JobID] = []
   /// Why no job is started, if none is.
-  var pause: Pause?
-  var settings = Settings()
+  package var pause: Pause?
+  package var settings = Settings()
   /// The job whose turn was last; it may have been forgotten.
   var previous: Previous?
   var order = WaitingOrder()
   var counts = [Int](repeating: 0, count: JobState.allCases.count)
   var acknowledged = 0
 
-  init() {}
+  package init() {}
 
   /// Why and since when no job is started.
-  struct Pause: Equatable, Sendable {
+  package struct Pause: Equatable, Sendable {
     /// Nil when the line that said so was damaged.
-    var at: Timestamp?
+    package var at: Timestamp?
     /// The job whose failure stopped the queue; nil when a person did.
-    var because: JobID?
+    package var because: JobID?
   }
 
   /// What `set` has set.
-  struct Settings: Equatable, Sendable {
-    var stopsOnFailure = false
-    var onFinish: Hook?
+  package struct Settings: Equatable, Sendable {
+    package var stopsOnFailure = false
+    package var onFinish: Hook?
     /// How many finished jobs are kept; nil for all.
-    var keep: Int?
+    package var keep: Int?
+
+    package init(stopsOnFailure: Bool = false, onFinish: Hook? = nil, keep: Int? = nil) {
+      self.stopsOnFailure = stopsOnFailure
+      self.onFinish = onFinish
+      self.keep = keep
+    }
   }
 
   /// The job whose turn was last, and whether it succeeded.
@@ -51,34 +57,34 @@ struct Queue: Equatable, Sendable {
   }
 
   /// The same jobs in the same order and the same next id; how the rest came about does not matter.
-  static func == (left: Queue, right: Queue) -> Bool {
+  package static func == (left: Queue, right: Queue) -> Bool {
     left.nextID == right.nextID && left.running == right.running && left.jobs == right.jobs
       && left.pause == right.pause && left.settings == right.settings
       && left.previous == right.previous && left.waiting.elementsEqual(right.waiting)
   }
 
-  var isPaused: Bool { pause != nil }
+  package var isPaused: Bool { pause != nil }
 
   /// The job of this id; O(log n), O(1) as long as none was forgotten.
-  func job(_ id: JobID) -> Job? { index(of: id).map { jobs[$0] } }
+  package func job(_ id: JobID) -> Job? { index(of: id).map { jobs[$0] } }
 
   /// How many jobs are in this state; O(1).
-  func count(_ state: JobState) -> Int { counts[Int(state.rawValue)] }
+  package func count(_ state: JobState) -> Int { counts[Int(state.rawValue)] }
 
   /// How many jobs are over; O(1).
-  var overCount: Int { jobs.count - count(.waiting) - count(.running) }
+  package var overCount: Int { jobs.count - count(.waiting) - count(.running) }
 
   /// How many failures nobody has taken note of; O(1).
-  var openFailureCount: Int {
+  package var openFailureCount: Int {
     JobState.allCases.reduce(-acknowledged) { $1.isFailure ? $0 + count($1) : $0 }
   }
 
   /// The failures of which nobody has taken note, by id; O(n).
-  var openFailures: [Job] { openFailureCount == 0 ? [] : jobs.filter(\.isOpenFailure) }
+  package var openFailures: [Job] { openFailureCount == 0 ? [] : jobs.filter(\.isOpenFailure) }
 
   /// The job whose on-finish command was the latest to be run, and how that failed; nil if it did
   /// not, or none is set any more; O(n) if one is.
-  var latestHookFailure: (JobID, Ending)? {
+  package var latestHookFailure: (JobID, Ending)? {
     guard settings.onFinish != nil else { return nil }
     // It is run for each job whose end a runner saw, and its log is that of the latest.
     let ended = jobs.lazy.filter { $0.run?.how != nil || $0.run?.hook != nil }
@@ -92,7 +98,7 @@ struct Queue: Equatable, Sendable {
   ///
   /// The dates of the starts decide only where the last turn does not tell: the clock may have been
   /// set back between two.
-  var lastStarted: Job? {
+  package var lastStarted: Job? {
     // Cancelled and skipped jobs have not run; one that waits again has no log to look at.
     func hasRun(_ job: Job) -> Bool { job.state != .waiting && job.run?.started != nil }
     let last = (running.last ?? previous?.id).flatMap(job)
@@ -103,10 +109,10 @@ struct Queue: Equatable, Sendable {
   }
 
   /// The job that runs next; O(1).
-  var firstWaiting: Job? { job(order.first) }
+  package var firstWaiting: Job? { job(order.first) }
 
   /// The jobs that wait, in the order in which they will run; O(1) or O(log n) for each.
-  var waiting: some Sequence<Job> {
+  package var waiting: some Sequence<Job> {
     sequence(state: order.first) { (id: inout JobID) -> Job? in
       guard let index = index(of: id) else { return nil }
       id = order.after(index)
@@ -115,17 +121,17 @@ struct Queue: Equatable, Sendable {
   }
 
   /// The job that runs after this one, if both wait.
-  func waiting(after id: JobID) -> Job? {
+  package func waiting(after id: JobID) -> Job? {
     guard let index = index(of: id), jobs[index].state == .waiting else { return nil }
     return job(order.after(index))
   }
 
   /// All jobs: those that do not wait by id, then those that do in the order in which they will run.
-  var inOrder: [Job] { jobs.filter { $0.state != .waiting } + waiting }
+  package var inOrder: [Job] { jobs.filter { $0.state != .waiting } + waiting }
 
   /// Applies what a line says; false when the event was left out.
   @discardableResult
-  mutating func apply(_ record: Record) -> Bool {
+  package mutating func apply(_ record: Record) -> Bool {
     let counted = apply(record.event)
     // The line knows better than the jobs, some of which may be lost or forgotten.
     nextID = max(record.next, (jobs.last?.id ?? 0) + 1)
@@ -138,7 +144,7 @@ struct Queue: Equatable, Sendable {
 
   /// Applies one event; false when it was left out.
   @discardableResult
-  mutating func apply(_ event: Event) -> Bool {
+  package mutating func apply(_ event: Event) -> Bool {
     switch event {
     case .added(let new): add(new)
     case .started(let id, let attempt, let at, let boot, let uptime):

@@ -1,9 +1,9 @@
 import SerialqSystem
 
 /// The folder of one queue, and where everything in it is.
-struct QueueFolder: Equatable, Sendable {
-  let name: Bytes
-  let path: Bytes
+package struct QueueFolder: Equatable, Sendable {
+  package let name: Bytes
+  package let path: Bytes
 
   init(name: Bytes, path: Bytes) {
     self.name = name
@@ -20,14 +20,14 @@ struct QueueFolder: Equatable, Sendable {
   /// ``UnfinishedWork``.
   var lock: Bytes { path.appending(path: Bytes("lock")) }
   /// Locked for as long as a runner is at work.
-  var runnerLock: Bytes { path.appending(path: Bytes("runner.lock")) }
+  package var runnerLock: Bytes { path.appending(path: Bytes("runner.lock")) }
   /// What a runner in the background has to say: nobody else hears it.
-  var runnerLog: Bytes { path.appending(path: Bytes("runner.log")) }
+  package var runnerLog: Bytes { path.appending(path: Bytes("runner.log")) }
   /// The output of the last command that was run because a job had ended.
-  var hookLog: Bytes { path.appending(path: Bytes("hook.log")) }
+  package var hookLog: Bytes { path.appending(path: Bytes("hook.log")) }
   /// Damaged lines that compaction took out of the journal.
-  var damaged: Bytes { path.appending(path: Bytes("damaged")) }
-  var logs: Bytes { path.appending(path: Bytes("log")) }
+  package var damaged: Bytes { path.appending(path: Bytes("damaged")) }
+  package var logs: Bytes { path.appending(path: Bytes("log")) }
   var locks: Bytes { path.appending(path: Bytes("locks")) }
   var environments: Bytes { path.appending(path: Bytes("env")) }
 
@@ -35,5 +35,5 @@ struct QueueFolder: Equatable, Sendable {
   var parts: [Bytes] { [logs, locks, environments] }
 
   /// Locked by the job itself, as long as any process of it has the descriptor.
-  func jobLock(_ id: JobID) -> Bytes { locks.appending(path: Bytes(String(id).utf8)) }
+  package func jobLock(_ id: JobID) -> Bytes { locks.appending(path: Bytes(String(id).utf8)) }
 }

@@ -3,13 +3,13 @@ import SerialqSystem
 /// Which names a queue may have: they become the names of folders.
 ///
 /// Never hidden, never an option, never a path.
-enum QueueName {
-  static let standard = "default"
+package enum QueueName {
+  package static let standard = "default"
   static let longest = 64
 
   /// The queue that is meant where no option names one; `variable` is the value of SERIALQ_QUEUE, and
   /// empty is as good as unset.
-  static func unnamed(variable: Bytes?) -> Bytes {
+  package static func unnamed(variable: Bytes?) -> Bytes {
     guard let variable, !variable.isEmpty else { return Bytes(standard.utf8) }
     return variable
   }
@@ -18,14 +18,14 @@ enum QueueName {
   ///
   /// None only if it means the standard queue without one, too: a job has SERIALQ_QUEUE set, and so may
   /// whoever reads this. Another queue is always named, because advice is read in other shells, too.
-  static func option(
+  package static func option(
     for name: String, variable: Bytes? = Machine.variable("SERIALQ_QUEUE")
   ) -> String {
     name == standard && unnamed(variable: variable) == Bytes(standard.utf8) ? "" : " -q \(name)"
   }
 
   /// Why `name` cannot name a queue, or `nil` if it can.
-  static func fault(in name: Bytes) -> String? {
+  package static func fault(in name: Bytes) -> String? {
     guard let first = name.first else { return "a queue's name cannot be empty" }
     guard name.count <= longest else { return "a queue's name has at most \(longest) characters" }
     guard first != UInt8(ascii: "."), first != UInt8(ascii: "-") else {

@@ -165,7 +165,7 @@ struct Replay {
 }
 
 /// A line that was written once and is not what it was.
-struct DamagedLine: Equatable, Sendable {
+package struct DamagedLine: Equatable, Sendable {
   /// Counted from 1, as `sed -n` does.
   var number: Int
   var reason: String

@@ -4,14 +4,14 @@ import SerialqSystem
 ///
 /// Refuses a folder that somebody else could have put there or could write to: a queue is a list of
 /// commands that run as its owner.
-struct Spool: Equatable, Sendable {
+package struct Spool: Equatable, Sendable {
   let path: Bytes
 
   init(path: Bytes) { self.path = path }
 
   /// `$SERIALQ_DIR`, else `$XDG_STATE_HOME/serialq`, else `$HOME/.local/state/serialq`; an empty
   /// variable is as none.
-  init(environment: (StaticString) -> Bytes?) throws(Failure) {
+  package init(environment: (StaticString) -> Bytes?) throws(Failure) {
     func absolute(_ name: StaticString) throws(Failure) -> Bytes? {
       guard let value = environment(name), !value.isEmpty else { return nil }
       guard value.first == UInt8(ascii: "/") else {
@@ -34,12 +34,12 @@ struct Spool: Equatable, Sendable {
   }
 
   /// Where the queue of this name is or would be; makes nothing.
-  func folder(named name: String) throws(Failure) -> QueueFolder {
+  package func folder(named name: String) throws(Failure) -> QueueFolder {
     try queueFolder(named: Bytes(name.utf8))
   }
 
   /// The queue of this name, or nil when there is none; makes nothing.
-  func existingQueue(named name: Bytes) throws(Failure) -> QueueFolder? {
+  package func existingQueue(named name: Bytes) throws(Failure) -> QueueFolder? {
     let folder = try queueFolder(named: name)
     guard try Spool.isSafe(path), try Spool.isSafe(folder.path) else { return nil }
     for part in folder.parts { _ = try Spool.isSafe(part) }
@@ -47,7 +47,7 @@ struct Spool: Equatable, Sendable {
   }
 
   /// The queue of this name, made when there is none; what is made is durable on return.
-  func makeQueue(named name: Bytes) throws(Failure) -> QueueFolder {
+  package func makeQueue(named name: Bytes) throws(Failure) -> QueueFolder {
     let folder = try queueFolder(named: name)
     try Spool.make(path)
     try Spool.make(folder.path)
@@ -56,7 +56,7 @@ struct Spool: Equatable, Sendable {
   }
 
   /// The names of all queues, in byte order; makes nothing.
-  func queueNames() throws(Failure) -> [Bytes] {
+  package func queueNames() throws(Failure) -> [Bytes] {
     guard try Spool.isSafe(path) else { return [] }
     return try attempt("reading \(path.text)") { () throws(SystemError) in
       var found: [Bytes] = []

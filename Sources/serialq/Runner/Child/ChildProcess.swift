@@ -1,8 +1,12 @@
 import SerialqSystem
 
 /// A process that this one started: waiting for it, reaping it, ending it.
-struct ChildProcess: Equatable {
+package struct ChildProcess: Equatable {
   var pid: Int32
+
+  package init(pid: Int32) {
+    self.pid = pid
+  }
 
   /// Waits until it has ended, and leaves it to be reaped: `waitid(2)` with WNOWAIT.
   ///
@@ -18,7 +22,7 @@ struct ChildProcess: Equatable {
   /// Takes its exit status, after which the number may become another process's: `waitpid(2)`.
   ///
   /// Waits if it has not ended yet.
-  func reap() throws(Failure) -> ExitStatus {
+  package func reap() throws(Failure) -> ExitStatus {
     var status: Int32 = 0
     while waitpid(pid, &status, 0) != pid {
       try Self.failUnlessInterrupted("waiting for process \(pid)")

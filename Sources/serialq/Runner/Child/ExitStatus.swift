@@ -1,7 +1,7 @@
 import SerialqSystem
 
 /// How a process ended.
-enum ExitStatus: Equatable {
+package enum ExitStatus: Equatable {
   case exited(code: Int32)
   case killed(signal: Int32)
 

@@ -1,35 +1,45 @@
 /// A table of text: columns as wide as their widest cell, two spaces between them.
 ///
 /// Columns without content are left out, heading and all. The last column is not padded.
-struct Columns {
-  enum Alignment {
+package struct Columns {
+  package enum Alignment {
     case left, right
   }
 
-  struct Heading {
+  package struct Heading {
     var title: String
     var alignment: Alignment = .left
+
+    package init(title: String, alignment: Alignment = .left) {
+      self.title = title
+      self.alignment = alignment
+    }
   }
 
-  struct Cell: ExpressibleByStringLiteral {
+  package struct Cell: ExpressibleByStringLiteral {
     /// Has to be visible text already: nothing is escaped here.
     var text: String
     var colour: Colour?
 
-    init(_ text: String, _ colour: Colour? = nil) {
+    package init(_ text: String, _ colour: Colour? = nil) {
       self.text = text
       self.colour = colour
     }
 
-    init(stringLiteral text: String) { self.init(text) }
+    package init(stringLiteral text: String) { self.init(text) }
   }
 
   var headings: [Heading]
   /// Each as long as `headings`; a missing cell is empty.
-  var rows: [[Cell]] = []
+  package var rows: [[Cell]] = []
+
+  package init(headings: [Heading], rows: [[Cell]] = []) {
+    self.headings = headings
+    self.rows = rows
+  }
 
   /// The lines of the table, the headings first, each ended by a newline; empty without rows.
-  func rendered(colour: Bool) -> String {
+  package func rendered(colour: Bool) -> String {
     var widths = headings.map { DisplayWidth.of($0.title) }
     var isUsed = headings.map { _ in false }
     for row in rows {
@@ -69,7 +79,7 @@ struct Columns {
 }
 
 /// The few colours in use, by their codes (SGR), which every colour terminal knows.
-enum Colour: String {
+package enum Colour: String {
   case bold = "1"
   case dim = "2"
   case red = "31"

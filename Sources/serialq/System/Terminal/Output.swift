@@ -2,7 +2,7 @@
 ///
 /// Results are collected and go out with `flush`, so that a command which fails half way has
 /// printed nothing.
-struct Output {
+package struct Output {
   private let results: Int32
   private let messages: Int32
   private var pending = Bytes()
@@ -16,11 +16,11 @@ struct Output {
   ///
   /// A command that goes on printing should end. That nobody reads is no failure: whoever reads has
   /// seen enough.
-  private(set) var readerIsGone = false
+  package private(set) var readerIsGone = false
   /// Why results could not be written.
   private var failure: Failure?
 
-  init(results: Int32 = STDOUT_FILENO, messages: Int32 = STDERR_FILENO) {
+  package init(results: Int32 = STDOUT_FILENO, messages: Int32 = STDERR_FILENO) {
     self.results = results
     self.messages = messages
   }
@@ -28,22 +28,22 @@ struct Output {
   /// Has a write to a closed pipe fail (EPIPE) instead of killing the process: `signal(2)`.
   ///
   /// To be called once, at the start; a spawned child gets the default back.
-  static func ignoreBrokenPipes() {
+  package static func ignoreBrokenPipes() {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  mutating func result(_ text: String) {
+  package mutating func result(_ text: String) {
     pending += text.utf8
   }
 
   /// Adds bytes as they are: a job's own output.
-  mutating func result(_ bytes: Bytes) {
+  package mutating func result(_ bytes: Bytes) {
     pending += bytes
   }
 
   /// Writes what is pending; fails if it, or what ``emit()`` wrote before, could not all be written
   /// (a full disk).
-  mutating func flush() throws(Failure) {
+  package mutating func flush() throws(Failure) {
     emit()
     if let failure { throw failure }
   }
@@ -52,7 +52,7 @@ struct Output {
   ///
   /// For what is printed while jobs run: who failed at once would leave a job with nobody to see its
   /// end.
-  mutating func emit() {
+  package mutating func emit() {
     guard !pending.isEmpty else { return }
     var bytes = pending
     pending.removeAll(keepingCapacity: true)
@@ -83,7 +83,7 @@ struct Output {
   /// Prints a line to standard error; `text` has to be visible text already.
   ///
   /// Where messages cannot be written there is nobody left to tell.
-  func message(_ text: String) {
+  package func message(_ text: String) {
     let line = Bytes("\(text)\n".utf8)
     guard !region.lines.isEmpty else {
       _ = Self.writeAll(line, to: messages)
@@ -101,7 +101,7 @@ struct Output {
   /// in the place of those shown before; in one write, and none if they are the same.
   ///
   /// For a terminal alone. What cannot be drawn is no failure: the results are what counts.
-  mutating func show(_ lines: [StyledLine], columns: Int, colour: Bool) {
+  package mutating func show(_ lines: [StyledLine], columns: Int, colour: Bool) {
     var text = ""
     if isInLine, !lines.isEmpty {
       text = "\r\n"
@@ -112,7 +112,7 @@ struct Output {
   }
 
   /// Takes away what ``show(_:columns:colour:)`` shows.
-  mutating func hide() {
+  package mutating func hide() {
     guard !region.lines.isEmpty else { return }
     let text = region.erase(columns: TerminalWindow(of: results).columns)
     _ = Self.writeAll(Bytes(text.utf8), to: results)
@@ -120,7 +120,7 @@ struct Output {
 
   /// Adds the newline that the results lack, so that what comes next on the same terminal begins a
   /// line.
-  mutating func endLine() {
+  package mutating func endLine() {
     if pending.last.map({ $0 != UInt8(ascii: "\n") }) ?? isInLine { result("\n") }
   }
 

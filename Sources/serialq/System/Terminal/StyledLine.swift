@@ -1,5 +1,5 @@
 /// A line of text, some of it in colour: one row of a terminal.
-struct StyledLine: Equatable {
+package struct StyledLine: Equatable {
   struct Span: Equatable {
     /// Has to be visible text already: nothing is escaped here.
     var text: String
@@ -8,18 +8,18 @@ struct StyledLine: Equatable {
 
   private(set) var spans: [Span]
 
-  init(_ text: String = "", _ colour: Colour? = nil) {
+  package init(_ text: String = "", _ colour: Colour? = nil) {
     spans = [Span(text: text, colour: colour)]
   }
 
   /// In columns.
-  var width: Int { spans.reduce(0) { $0 + DisplayWidth.of($1.text) } }
+  package var width: Int { spans.reduce(0) { $0 + DisplayWidth.of($1.text) } }
 
-  mutating func append(_ text: String, _ colour: Colour? = nil) {
+  package mutating func append(_ text: String, _ colour: Colour? = nil) {
     spans.append(Span(text: text, colour: colour))
   }
 
-  static func + (left: StyledLine, right: StyledLine) -> StyledLine {
+  package static func + (left: StyledLine, right: StyledLine) -> StyledLine {
     var line = left
     line.spans += right.spans
     return line
@@ -29,7 +29,7 @@ struct StyledLine: Equatable {
   /// longer.
   ///
   /// Never cuts a wide character in half, nor takes a mark from the character that it is upon.
-  func fitted(to columns: Int) -> StyledLine {
+  package func fitted(to columns: Int) -> StyledLine {
     guard columns > 0 else { return StyledLine() }
     guard width > columns else { return self }
     var fitted = StyledLine()
@@ -52,7 +52,7 @@ struct StyledLine: Equatable {
   }
 
   /// This at the left and `right` at the right end of `columns`; what is left is cut for it.
-  func beside(_ right: StyledLine, in columns: Int) -> StyledLine {
+  package func beside(_ right: StyledLine, in columns: Int) -> StyledLine {
     let room = columns - right.width - 1
     guard room > 0 else { return right.fitted(to: columns) }
     var line = fitted(to: room)
@@ -60,7 +60,7 @@ struct StyledLine: Equatable {
     return line + right
   }
 
-  func rendered(colour: Bool) -> String {
+  package func rendered(colour: Bool) -> String {
     spans.map { colour ? $0.colour?.applied(to: $0.text) ?? $0.text : $0.text }.joined()
   }
 }

@@ -1,12 +1,12 @@
 /// What may be printed to a descriptor: whether it is a terminal, how wide, whether in colour and drawn
 /// over.
-struct TerminalTraits: Equatable {
-  var isTerminal: Bool
+package struct TerminalTraits: Equatable {
+  package var isTerminal: Bool
   /// In columns; `nil` if there is no limit to keep to.
-  var width: Int?
-  var hasColour: Bool
+  package var width: Int?
+  package var hasColour: Bool
   /// Whether lines on it can be drawn over.
-  var isLive: Bool
+  package var isLive: Bool
 
   /// Decides from what the system says; `variable` gives a variable of the environment.
   ///
@@ -23,7 +23,7 @@ struct TerminalTraits: Equatable {
   }
 
   /// Asks `descriptor`: `isatty(3)`, and `ioctl(2)` with TIOCGWINSZ.
-  init(of descriptor: Int32, variable: (StaticString) -> Bytes?) {
+  package init(of descriptor: Int32, variable: (StaticString) -> Bytes?) {
     var window = winsize()
     // A serial line says that it is 0 columns wide.
     let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0 && window.ws_col > 0

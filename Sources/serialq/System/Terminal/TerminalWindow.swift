@@ -1,13 +1,13 @@
 /// What of a terminal there is to draw on, now: both change while a program runs.
-struct TerminalWindow: Equatable {
-  var columns: Int
-  var rows: Int
+package struct TerminalWindow: Equatable {
+  package var columns: Int
+  package var rows: Int
 
   /// Asks the terminal, by `ioctl(2)` with TIOCGWINSZ.
   ///
   /// One that does not say counts as 80 by 24.
   /// COLUMNS is of no use here: it stays as it was when the window is resized.
-  init(of descriptor: Int32) {
+  package init(of descriptor: Int32) {
     var window = winsize()
     let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0
     columns = isKnown && window.ws_col > 0 ? Int(window.ws_col) : 80
@@ -23,7 +23,7 @@ struct TerminalWindow: Equatable {
   /// shell's, which does not expect anybody to draw there.
   ///
   /// A terminal that no shell controls is everybody's.
-  static func isOurs(_ descriptor: Int32) -> Bool {
+  package static func isOurs(_ descriptor: Int32) -> Bool {
     let owner = tcgetpgrp(descriptor)
     return owner < 0 || owner == getpgrp()
   }

@@ -2,15 +2,15 @@
 ///
 /// A table of its own, because the C library's `wcwidth` depends on the locale, and knows nothing
 /// above ASCII in the C locale.
-enum DisplayWidth {
-  static func of(_ text: String) -> Int {
+package enum DisplayWidth {
+  package static func of(_ text: String) -> Int {
     // ASCII, as nearly always: a column a byte.
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
     return text.unicodeScalars.reduce(0) { $0 + of($1) }
   }
 
   /// 0 for marks upon other characters, 2 for wide ones, else 1.
-  static func of(_ scalar: UnicodeScalar) -> Int {
+  package static func of(_ scalar: UnicodeScalar) -> Int {
     if scalar.value < 0x300 { return 1 }
     switch scalar.properties.generalCategory {
     case .nonspacingMark, .enclosingMark, .format: return 0

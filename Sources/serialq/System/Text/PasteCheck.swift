@@ -2,8 +2,8 @@
 ///
 /// Interactive shells read more into a line than `sh` does, and wait for more when it is not
 /// complete. In doubt the answer is no: then the line is shown as an argument of `sh -c`.
-enum PasteCheck {
-  static func isSafe(_ line: Bytes) -> Bool {
+package enum PasteCheck {
+  package static func isSafe(_ line: Bytes) -> Bool {
     guard TextPiece.arePrintable(line), line.first != UInt8(ascii: "^") else { return false }
     var scan = Scan(line)
     return scan.isSafe()

@@ -1,9 +1,9 @@
 /// Writes commands so that pasting them into bash, zsh or ksh runs the same bytes.
 ///
 /// What it writes is safe for a terminal too: whatever would steer it is escaped.
-enum ShellQuote {
+package enum ShellQuote {
   /// A program and its arguments.
-  static func arguments(_ words: [Bytes]) -> String {
+  package static func arguments(_ words: [Bytes]) -> String {
     let line = words.enumerated().map { index, bytes in
       isBare(bytes, at: index) ? bytes.text : quoted(bytes)
     }.joined(separator: " ")
@@ -14,7 +14,7 @@ enum ShellQuote {
   ///
   /// Not to be shown: `$'…'`, which writes what would steer a terminal, is not known to all of them
   /// (dash), so each byte stands there as it is.
-  static func script(_ words: [Bytes]) -> Bytes {
+  package static func script(_ words: [Bytes]) -> Bytes {
     let line = words.enumerated().map { index, bytes in
       isBare(bytes, at: index) ? bytes : singleQuoted(bytes)
     }.joined(separator: [UInt8(ascii: " ")])
@@ -22,7 +22,7 @@ enum ShellQuote {
   }
 
   /// One argument.
-  static func word(_ bytes: Bytes) -> String {
+  package static func word(_ bytes: Bytes) -> String {
     isBare(bytes) ? bytes.text : quoted(bytes)
   }
 

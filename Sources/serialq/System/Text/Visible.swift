@@ -2,10 +2,10 @@
 ///
 /// A label or a log could otherwise move the cursor, set the window's title, or turn text around
 /// so that one reads something else than what is there.
-enum Visible {
+package enum Visible {
   /// `bytes` on one line: `^[` for an escape, `<U+202E>` for what has no sign of its own, `<FF>`
   /// for a byte that is not UTF-8.
-  static func text(_ bytes: Bytes) -> String {
+  package static func text(_ bytes: Bytes) -> String {
     var shown = ""
     for piece in TextPiece.pieces(of: bytes) {
       switch piece {
@@ -24,7 +24,7 @@ enum Visible {
   }
 
   /// JSON that says the same, in which what would steer a terminal is escaped.
-  static func json(_ bytes: Bytes) -> Bytes {
+  package static func json(_ bytes: Bytes) -> Bytes {
     TextPiece.pieces(of: bytes).flatMap { piece -> Bytes in
       // Outside of its strings there is nothing of the kind but ends of lines.
       guard case .unprintable(let scalar) = piece, scalar != "\n" else { return piece.bytes }
@@ -34,7 +34,7 @@ enum Visible {
 
   /// The last `count` lines of a log, as a terminal would have left them: of a progress line that
   /// is drawn over and over only the last state, and tabs as spaces.
-  static func lastLines(_ count: Int, of log: Bytes) -> [String] {
+  package static func lastLines(_ count: Int, of log: Bytes) -> [String] {
     var lines = log.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     // The newline that ends a log starts no line of its own.
     if lines.last?.isEmpty == true { lines.removeLast() }
