@@ -1,4 +1,5 @@
-import SerialqRunner
+@testable import SerialqQueue
+@testable import SerialqRunner
 import SerialqSystem
 import Testing
 

@@ -1,6 +1,6 @@
 import Foundation
 import SerialqQueue
-import SerialqSystem
+@testable import SerialqSystem
 import TestSupport
 import Testing
 

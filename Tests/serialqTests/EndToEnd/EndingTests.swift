@@ -1,6 +1,6 @@
 import Foundation
 import SerialqQueue
-import SerialqRunner
+@testable import SerialqRunner
 import SerialqSystem
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import Foundation
-import SerialqCLI
+@testable import SerialqCLI
 import SerialqSystem
 import Testing
 

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import SerialqRunner
+@testable import SerialqRunner
 import SerialqSystem
 import TestSupport
 

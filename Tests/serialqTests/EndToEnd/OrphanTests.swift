@@ -1,3 +1,4 @@
+@testable import SerialqQueue
 import SerialqSystem
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import SerialqQueue
-import SerialqRunner
-import SerialqSystem
+@testable import SerialqRunner
+@testable import SerialqSystem
 import TestSupport
 import Testing
 

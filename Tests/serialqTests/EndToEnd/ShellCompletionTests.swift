@@ -1,4 +1,4 @@
-import SerialqCLI
+@testable import SerialqCLI
 import SerialqSystem
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
-import SerialqQueue
-import SerialqSystem
+@testable import SerialqQueue
+@testable import SerialqSystem
 import Testing
 
 /// What cannot be done is refused with one message, and changes nothing.

@@ -1,4 +1,4 @@
-import SerialqSystem
+@testable import SerialqSystem
 
 /// A disk that keeps what was flushed, and of the rest whatever it likes.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import SerialqQueue
+@testable import SerialqQueue
 import SerialqSystem
 import Testing
 

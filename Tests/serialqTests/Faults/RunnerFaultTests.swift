@@ -1,5 +1,5 @@
 import SerialqQueue
-import SerialqRunner
+@testable import SerialqRunner
 import SerialqSystem
 import TestSupport
 import Testing

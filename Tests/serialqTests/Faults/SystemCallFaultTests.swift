@@ -1,4 +1,4 @@
-import SerialqQueue
+@testable import SerialqQueue
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
-import SerialqCLI
-import SerialqQueue
-import SerialqSystem
+@testable import SerialqCLI
+@testable import SerialqQueue
+@testable import SerialqSystem
 
 /// What is fed with bytes nobody has thought of, by the tests and by `.ci/fuzz`.
 ///

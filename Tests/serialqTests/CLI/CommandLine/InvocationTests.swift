@@ -1,5 +1,5 @@
-import SerialqQueue
-import SerialqSystem
+@testable import SerialqQueue
+@testable import SerialqSystem
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import SerialqSystem
+@testable import SerialqSystem
 import Testing
 
 @testable import SerialqCLI

@@ -1,5 +1,5 @@
-import SerialqQueue
-import SerialqSystem
+@testable import SerialqQueue
+@testable import SerialqSystem
 @testable import SerialqCLI
 
 /// What happened to a queue, at moments told in seconds since it began: 2027-01-15 08:00:00 UTC.

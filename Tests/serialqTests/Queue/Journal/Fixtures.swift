@@ -1,5 +1,5 @@
 import Foundation
-import SerialqSystem
+@testable import SerialqSystem
 import Testing
 
 @testable import SerialqQueue

@@ -1,5 +1,5 @@
 import Dispatch
-import SerialqSystem
+@testable import SerialqSystem
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import SerialqSystem
+@testable import SerialqSystem
 import TestSupport
 import Testing
 

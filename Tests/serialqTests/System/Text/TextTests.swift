@@ -1,5 +1,5 @@
 import Foundation
-import SerialqQueue
+@testable import SerialqQueue
 import Testing
 
 @testable import SerialqSystem
