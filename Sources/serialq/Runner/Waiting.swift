@@ -20,8 +20,9 @@ package struct Waiting {
   /// Found, and not yet told.
   private var damaged: [DamagedLine] = []
 
-  /// For these jobs; with none for the whole queue. `runner` is started if there is work and none is
-  /// at work.
+  /// For these jobs; with none for the whole queue.
+  ///
+  /// `runner` is what is started if there is work and no runner.
   package init(
     _ folder: QueueFolder, ids: [ClosedRange<JobID>], startingIfNeeded runner: BackgroundRunner
   ) throws(Failure) {

@@ -10,7 +10,8 @@ extension Invocation {
   static func parse(
     _ words: [Bytes], queueVariable: Bytes? = nil
   ) throws(Failure) -> Invocation {
-    if words.count == 2, words[0] == BackgroundRunner.own.word, QueueName.fault(in: words[1]) == nil {
+    if words.count == 2, words[0] == BackgroundRunner.own.word, QueueName.fault(in: words[1]) == nil
+    {
       return .backgroundRunner(queue: words[1].text)
     }
     let (command, rest) = try command(words)
