@@ -59,18 +59,23 @@ package final class FileDescriptor: Sendable {
   package struct Access: OptionSet {
     package var rawValue: Int32
 
-    package init(rawValue: Int32) {
-      self.rawValue = rawValue
+    // Inlined, or every call from another layer would look up at run time how a set is made of a list.
+    @inlinable package init(rawValue: Int32) { self.rawValue = rawValue }
+
+    @inlinable package init(arrayLiteral elements: Access...) {
+      rawValue = 0
+      for element in elements { rawValue |= element.rawValue }
     }
-    package static let read = Access([])
-    package static let readWrite = Access(rawValue: 1)
+
+    @inlinable package static var read: Access { Access(rawValue: 0) }
+    @inlinable package static var readWrite: Access { Access(rawValue: 1) }
     /// Every write goes to the end, wherever another process has moved it.
-    package static let append = Access(rawValue: 2)
+    @inlinable package static var append: Access { Access(rawValue: 2) }
     /// Makes the file when it is not there.
-    package static let create = Access(rawValue: 4)
+    @inlinable package static var create: Access { Access(rawValue: 4) }
     /// Fails when the file is there.
-    package static let exclusive = Access(rawValue: 8)
-    package static let truncate = Access(rawValue: 16)
+    @inlinable package static var exclusive: Access { Access(rawValue: 8) }
+    @inlinable package static var truncate: Access { Access(rawValue: 16) }
     static let folder = Access(rawValue: 32)
     /// To write alone: whoever opens a fifo so waits for its reader.
     static let write = Access(rawValue: 64)
