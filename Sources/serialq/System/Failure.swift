@@ -2,7 +2,7 @@
 ///
 /// Printed as `serialq: what: why`, then `next`, which says what state things are in and what to do, on
 /// lines of its own: nobody is left with a fault and no way on. The process exits with `code`.
-package struct Failure: Error, Equatable, CustomStringConvertible {
+@usableFromInline package struct Failure: Error, Equatable, CustomStringConvertible {
   package var what: String
   var why: String
   var next: String
@@ -21,7 +21,7 @@ package struct Failure: Error, Equatable, CustomStringConvertible {
   /// places that name them can forget it.
   package var sentence: String { Visible.text(Bytes("\(what): \(why)".utf8)) }
 
-  package var description: String {
+  @usableFromInline package var description: String {
     let lines = next.split(separator: "\n").map { Visible.text(Bytes($0.utf8)) }
     return (["serialq: \(sentence)"] + lines).joined(separator: "\n")
   }

@@ -63,8 +63,9 @@ package final class FileDescriptor: Sendable {
     @inlinable package init(rawValue: Int32) { self.rawValue = rawValue }
 
     @inlinable package init(arrayLiteral elements: Access...) {
-      rawValue = 0
-      for element in elements { rawValue |= element.rawValue }
+      var all: Int32 = 0
+      elements.forEach { all |= $0.rawValue }
+      rawValue = all
     }
 
     @inlinable package static var read: Access { Access(rawValue: 0) }

@@ -1,5 +1,5 @@
 /// A system call that failed: the call's name and its `errno`.
-package struct SystemError: Error, Equatable {
+@usableFromInline package struct SystemError: Error, Equatable {
   package var call: StaticString
   package var code: Int32
   /// What is wrong with the file that was not opened, if that was the reason.
@@ -11,13 +11,13 @@ package struct SystemError: Error, Equatable {
     self.fault = fault
   }
 
-  package static func == (left: SystemError, right: SystemError) -> Bool { left.code == right.code }
+  @usableFromInline package static func == (left: SystemError, right: SystemError) -> Bool { left.code == right.code }
 
   /// What the system says about it, by `strerror`.
   package var text: String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
 
   /// The failure that a person reads: what was tried, why it did not work, what to do next.
-  package func failure(_ what: String) -> Failure {
+  @usableFromInline package func failure(_ what: String) -> Failure {
     Failure(what, fault?.text ?? "\(text) (\(call))", next: fault?.advice ?? advice)
   }
 
@@ -44,7 +44,7 @@ package struct SystemError: Error, Equatable {
 }
 
 /// Does `work`, and turns a failing system call into the failure of `what`.
-package func attempt<Result>(
+@inlinable package func attempt<Result>(
   _ what: @autoclosure () -> String,
   _ work: () throws(SystemError) -> Result
 ) throws(Failure) -> Result {
