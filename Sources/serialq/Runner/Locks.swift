@@ -42,7 +42,7 @@ package enum JobLock {
   /// Makes and takes the lock of a job that is about to start.
   static func take(_ id: JobID, _ folder: QueueFolder) throws(Failure) -> FileDescriptor {
     try attempt("locking \(folder.jobLock(id).text)") { () throws(SystemError) in
-      let file = try FileDescriptor.open(folder.jobLock(id), [.readWrite, .create])
+      let file = try FileDescriptor.open(folder.jobLock(id), .lockFile)
       // Nobody else can hold it, but for a process that an earlier attempt left behind; that one
       // does not hold up the queue, so a new file takes the place of the old.
       if try file.tryLock() { return file }

@@ -78,6 +78,14 @@ package final class FileDescriptor: Sendable {
     @inlinable package static var exclusive: Access { Access(rawValue: 8) }
     @inlinable package static var truncate: Access { Access(rawValue: 16) }
     static let folder = Access(rawValue: 32)
+    // Made here once: in another layer, the list of the parts costs `add` a look-up at run time.
+
+    /// A file that is there to be locked, made when it is not there.
+    package static let lockFile: Access = [.readWrite, .create]
+    /// A file that begins empty, whatever was there.
+    package static let emptied: Access = [.readWrite, .create, .truncate]
+    /// A file that only grows.
+    package static let growing: Access = [.readWrite, .append]
     /// To write alone: whoever opens a fifo so waits for its reader.
     static let write = Access(rawValue: 64)
 

@@ -53,7 +53,7 @@ extension Session {
     let path = folder.path.appending(path: Bytes("edit-\(Machine.processID())".utf8))
     defer { try? FileSystem.remove(path) }
     try attempt("writing \(path.text)") { () throws(SystemError) in
-      let file = try FileDescriptor.open(path, [.readWrite, .create, .truncate])
+      let file = try FileDescriptor.open(path, .emptied)
       try file.writeAll(text + [UInt8(ascii: "\n")])
     }
     let named = [Machine.variable("VISUAL"), Machine.variable("EDITOR")]

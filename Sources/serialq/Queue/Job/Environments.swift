@@ -80,7 +80,7 @@ package struct Environments: Sendable {
   ) throws(Failure) {
     let temporary = folder.environments.appending(path: Bytes(".new"))
     do throws(SystemError) {
-      let file = try FileDescriptor.open(temporary, [.readWrite, .create, .truncate])
+      let file = try FileDescriptor.open(temporary, .emptied)
       try output.write(file, content)
       try output.flush(file)
       try scope.replace(path, by: temporary, in: folder.environments)

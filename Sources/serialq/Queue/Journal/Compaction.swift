@@ -48,7 +48,7 @@ extension JournalScope {
   private func writeNewJournal(_ queue: Queue) throws(Failure) {
     let folder = journal.folder
     do throws(SystemError) {
-      let file = try FileDescriptor.open(folder.newJournal, [.readWrite, .create, .truncate])
+      let file = try FileDescriptor.open(folder.newJournal, .emptied)
       var json = JSONWriter(reservingCapacity: 1 << 20)
       try queue.forEachMinimalEvent { (event) throws(SystemError) in
         let record = Record(event: event, next: queue.nextID, more: 0, isPaused: queue.isPaused)

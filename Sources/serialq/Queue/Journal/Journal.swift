@@ -19,7 +19,7 @@ package struct Journal: Sendable {
     _ work: (inout JournalScope) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let lock = try attempt("locking \(folder.lock.text)") { () throws(SystemError) in
-      let file = try FileDescriptor.open(folder.lock, [.readWrite, .create])
+      let file = try FileDescriptor.open(folder.lock, .lockFile)
       try file.lock()
       return file
     }

@@ -117,7 +117,7 @@ package struct JournalScope {
     if let file { return file }
     let path = folder.journal
     let found = try attempt("opening \(path.text)") { () throws(SystemError) in
-      try FileDescriptor.openIfThere(path, [.readWrite, .append])
+      try FileDescriptor.openIfThere(path, .growing)
     }
     file = found
     return found
