@@ -6,6 +6,13 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 /// Exposes what glibc keeps behind a feature macro: `posix_spawn_file_actions_addchdir_np` and its like.
 let gnuSource: [CSetting] = [.define("_GNU_SOURCE", .when(platforms: [.linux]))]
 
+/// A layer of the program: it sees those that it names, and nothing above it.
+func layer(_ name: String, dependencies: [Target.Dependency]) -> Target {
+  .target(
+    name: "Serialq\(name)", dependencies: dependencies, path: "Sources/serialq/\(name)",
+    cSettings: gnuSource, swiftSettings: strict)
+}
+
 let package = Package(
   name: "SerialPromises",
   platforms: [.macOS(.v15), .iOS(.v18)],
@@ -15,10 +22,17 @@ let package = Package(
   ],
   targets: [
     .target(name: "SerialPromises", swiftSettings: strict),
+    layer("System", dependencies: []),
+    layer("Queue", dependencies: ["SerialqSystem"]),
+    layer("Runner", dependencies: ["SerialqQueue", "SerialqSystem", "SerialPromises"]),
+    layer(
+      "CLI", dependencies: ["SerialqRunner", "SerialqQueue", "SerialqSystem", "SerialPromises"]),
     .executableTarget(
       name: "serialq",
-      dependencies: ["SerialPromises"],
-      cSettings: gnuSource,
+      dependencies: ["SerialqCLI"],
+      path: "Sources/serialq",
+      exclude: ["System", "Queue", "Runner", "CLI"],
+      sources: ["main.swift"],
       swiftSettings: strict
     ),
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
@@ -29,7 +43,10 @@ let package = Package(
     ),
     .testTarget(
       name: "serialqTests",
-      dependencies: ["serialq", "SerialPromises", "TestSupport"],
+      dependencies: [
+        "serialq", "SerialqCLI", "SerialqRunner", "SerialqQueue", "SerialqSystem", "SerialPromises",
+        "TestSupport",
+      ],
       exclude: ["Snapshots", "Faults/faults.c"],
       cSettings: gnuSource,
       swiftSettings: strict

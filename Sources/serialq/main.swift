@@ -1,1 +1,3 @@
+import SerialqCLI
+
 Program.main()

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
+import SerialqSystem
 
 /// What the fuzzer calls with every input; `SERIALQ_FUZZ` says what is fed with it.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,21 +1,22 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
+import SerialqQueue
+import SerialqSystem
 
 /// A runner in a process of its own, that nobody has to wait for.
-enum BackgroundRunner {
+package struct BackgroundRunner: Sendable {
   /// The word that makes this program one: followed by the queue's name, and started by nobody but
   /// itself, with SERIALQ_DIR set and the queue's runner lock as descriptor 63, which it holds.
-  static let word = Bytes("background-runner")
+  package let word: Bytes
+
+  package init(word: Bytes) {
+    self.word = word
+  }
 
   /// Makes sure that a runner is at work; called under the journal's lock.
   ///
   /// The lock is taken here and handed over, so that from now on a runner is seen at work, and no
   /// second one is started while this one gets ready. A runner that is alive looks for jobs once
   /// more, under the journal's lock, before it gives its own up.
-  static func ensure(_ folder: QueueFolder) throws(Failure) {
+  package func ensure(_ folder: QueueFolder) throws(Failure) {
     let lock = try RunnerLock.open(folder)
     let isFree = try attempt("taking a lock") { () throws(SystemError) in try lock.tryLock() }
     if isFree { return try start(folder, lock) }
@@ -24,7 +25,7 @@ enum BackgroundRunner {
     try start(folder, lock)
   }
 
-  private static func start(_ folder: QueueFolder, _ lock: FileDescriptor) throws(Failure) {
+  private func start(_ folder: QueueFolder, _ lock: FileDescriptor) throws(Failure) {
     let log = try attempt("opening \(folder.runnerLog.text)") { () throws(SystemError) in
       try FileDescriptor.open(folder.runnerLog, [.readWrite, .append, .create])
     }
@@ -45,7 +46,7 @@ enum BackgroundRunner {
   }
 
   /// The lock that was handed over, if it is this queue's.
-  static func inheritedLock(_ folder: QueueFolder) -> FileDescriptor? {
+  package static func inheritedLock(_ folder: QueueFolder) -> FileDescriptor? {
     let raw = JobProcess.lockDescriptor
     guard fcntl(raw, F_SETFD, FD_CLOEXEC) == 0 else { return nil }
     let lock = FileDescriptor(owning: raw)
@@ -55,40 +56,4 @@ enum BackgroundRunner {
     else { return nil }
     return lock
   }
-}
-
-extension Session {
-  /// Runs a queue to its end, in the background.
-  func runInBackground(_ queue: String) throws(Failure) -> ExitCode {
-    guard let folder = try spool().existingQueue(named: Bytes(queue.utf8)) else {
-      throw Failure(
-        "queue \(queue)", "there is no such queue", next: "See all with: serialq queues")
-    }
-    // Who closes the terminal, or logs out, means no job.
-    signal(SIGHUP, SIG_IGN)
-    let lock = BackgroundRunner.inheritedLock(folder)
-    let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
-    let messages = output
-    let runner = try Runner(
-      folder, .background, lock: lock, say: { messages.message($0) }, wake: { wakeUp.wake() })
-    let signals = StopSignals { _, count in count == 1 ? runner.stop() : runner.kill() }
-    // What an earlier one had to say is no longer of interest.
-    if lock != nil { emptyOwnLog() }
-    runner.start()
-    while !runner.isDone {
-      _ = try attempt("waiting") { () throws(SystemError) in
-        try waitForInput(on: [wakeUp.descriptor], timeoutMilliseconds: nil)
-      }
-      wakeUp.drain()
-    }
-    if let failure = runner.failure {
-      // While it still holds its lock: who waits for that to be free reads at once what was said, and
-      // the next runner empties the log.
-      output.message(failure.description)
-      return withExtendedLifetime(runner) { failure.code }
-    }
-    return signals.first.map { ExitCode(rawValue: 128 + $0) } ?? .success
-  }
-
-  private func emptyOwnLog() { _ = ftruncate(STDERR_FILENO, 0) }
 }

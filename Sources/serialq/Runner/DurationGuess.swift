@@ -1,3 +1,6 @@
+import SerialqQueue
+import SerialqSystem
+
 /// How long jobs will take, guessed from how long earlier ones took.
 ///
 /// A job that ran the same command before will take as long as that did, one with the same label as

@@ -1,3 +1,6 @@
+import SerialqQueue
+import SerialqSystem
+
 extension Runner {
   /// How long the command that is run when a job has ended may take: the next job waits for it.
   private static let limit: Int64 = 60_000_000_000

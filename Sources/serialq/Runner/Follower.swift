@@ -1,19 +1,30 @@
+import SerialqQueue
+import SerialqSystem
+
 /// Prints what the jobs of a queue print, from job to job, as it comes; whoever runs them.
-struct Follower {
+package struct Follower {
   /// What is followed.
-  enum Subject: Equatable {
+  package enum Subject: Equatable {
     case queue
     case job(JobID)
   }
 
   /// How it is printed.
-  struct Manner {
+  package struct Manner {
     /// Whether beginnings and ends that went well are said too.
     var isTalkative = false
     /// Whether that is said on the terminal that has the output too, so that lines have to be ended.
     var sharesTerminal = false
     /// Whether something is drawn below the output, which therefore comes in whole lines.
     var isAboveDisplay = false
+
+    package init(
+      isTalkative: Bool = false, sharesTerminal: Bool = false, isAboveDisplay: Bool = false
+    ) {
+      self.isTalkative = isTalkative
+      self.sharesTerminal = sharesTerminal
+      self.isAboveDisplay = isAboveDisplay
+    }
   }
 
   private let folder: QueueFolder
@@ -21,7 +32,7 @@ struct Follower {
   private let manner: Manner
   private let watch: FileWatch
   private var reader: JournalReader
-  private(set) var queue = Queue()
+  package private(set) var queue = Queue()
   private var current: (attempt: Attempt, log: LogReader)?
   /// The last attempt at the current job whose failure, with another one to follow, has been told.
   private var left = 0
@@ -29,10 +40,10 @@ struct Follower {
   /// Jobs that ended before this began to look, or whose end has been told.
   private var told: Set<Attempt> = []
   /// Jobs whose end has been told, and was a failure.
-  private(set) var failed: [JobID] = []
-  private(set) var succeeded = 0
+  package private(set) var failed: [JobID] = []
+  package private(set) var succeeded = 0
   /// How often the queue has changed.
-  private(set) var changes = 0
+  package private(set) var changes = 0
 
   /// One attempt at a job: each has an end of its own.
   private struct Attempt: Hashable {
@@ -46,7 +57,7 @@ struct Follower {
   }
 
   /// Begins to look: what has ended by now is not told.
-  init(_ folder: QueueFolder, _ subject: Subject, _ manner: Manner) throws(Failure) {
+  package init(_ folder: QueueFolder, _ subject: Subject, _ manner: Manner) throws(Failure) {
     self.folder = folder
     self.subject = subject
     self.manner = manner
@@ -60,10 +71,10 @@ struct Follower {
     }
   }
 
-  var queueName: String { folder.name.text }
+  package var queueName: String { folder.name.text }
 
   /// Whether nothing more will come, as far as the journal says.
-  var isAtEnd: Bool {
+  package var isAtEnd: Bool {
     switch subject {
     case .queue: queue.running.isEmpty && queue.count(.waiting) == 0
     case .job(let id): queue.job(id).map(\.state.isOver) ?? true
@@ -72,12 +83,12 @@ struct Follower {
 
   /// The line that the running job has begun to print and not ended, if output comes in whole
   /// lines.
-  mutating func openLine() throws(Failure) -> String? {
+  package mutating func openLine() throws(Failure) -> String? {
     try current?.log.openLine()
   }
 
   /// Sleeps until something may have happened: in the queue, or at one of the descriptors.
-  func wait(
+  package func wait(
     orFor descriptors: [Int32] = [], timeoutMilliseconds: Int32? = nil
   ) throws(Failure) {
     _ = try attempt("waiting") { () throws(SystemError) in
@@ -87,7 +98,7 @@ struct Follower {
   }
 
   /// Prints what has come since the last call.
-  mutating func advance(_ output: inout Output) throws(Failure) {
+  package mutating func advance(_ output: inout Output) throws(Failure) {
     watch.drain()
     var changed: [JobID] = []
     var ended: [JobID: JobState] = [:]

@@ -1,5 +1,8 @@
+import SerialqQueue
+import SerialqSystem
+
 /// The lock that a runner holds for as long as it is at work: there is one runner a queue.
-enum RunnerLock {
+package enum RunnerLock {
   static func open(_ folder: QueueFolder) throws(Failure) -> FileDescriptor {
     try attempt("opening \(folder.runnerLock.text)") { () throws(SystemError) in
       try FileDescriptor.open(folder.runnerLock, [.readWrite, .append, .create])
@@ -17,7 +20,7 @@ enum RunnerLock {
   }
 
   /// The job of a runner that died for which the runner waits; true only while its lock is held.
-  static func orphan(_ folder: QueueFolder) throws(Failure) -> JobID? {
+  package static func orphan(_ folder: QueueFolder) throws(Failure) -> JobID? {
     try attempt("reading \(folder.runnerLock.text)") { () throws(SystemError) in
       let text = try FileDescriptor.openIfThere(folder.runnerLock, .read)?.readAll().text
       let words = text?.split(separator: "\n").first?.split(separator: " ") ?? []
@@ -28,18 +31,18 @@ enum RunnerLock {
   private static let waits = " waits for job "
 
   /// Whether a runner is at work.
-  static func isHeld(_ folder: QueueFolder) throws(Failure) -> Bool {
+  package static func isHeld(_ folder: QueueFolder) throws(Failure) -> Bool {
     try isLocked(folder.runnerLock)
   }
 }
 
 /// The lock that a running job holds through a descriptor that it inherits, so that it is known to
 /// be alive when its runner is not.
-enum JobLock {
+package enum JobLock {
   /// Makes and takes the lock of a job that is about to start.
   static func take(_ id: JobID, _ folder: QueueFolder) throws(Failure) -> FileDescriptor {
     try attempt("locking \(folder.jobLock(id).text)") { () throws(SystemError) in
-      let file = try FileDescriptor.open(folder.jobLock(id), [.readWrite, .create])
+      let file = try FileDescriptor.open(folder.jobLock(id), .lockFile)
       // Nobody else can hold it, but for a process that an earlier attempt left behind; that one
       // does not hold up the queue, so a new file takes the place of the old.
       if try file.tryLock() { return file }
@@ -58,7 +61,7 @@ enum JobLock {
   }
 
   /// Whether a process of the job is alive.
-  static func isHeld(_ id: JobID, _ folder: QueueFolder) throws(Failure) -> Bool {
+  package static func isHeld(_ id: JobID, _ folder: QueueFolder) throws(Failure) -> Bool {
     try isLocked(folder.jobLock(id))
   }
 
@@ -67,7 +70,7 @@ enum JobLock {
   ///
   /// None if nobody in it has that lock: when its leader has ended, the number may be a stranger's
   /// by now.
-  static func groups(of job: Job, _ folder: QueueFolder) -> [Int32] {
+  package static func groups(of job: Job, _ folder: QueueFolder) -> [Int32] {
     guard let lock = try? FileSystem.status(of: folder.jobLock(job.id))?.identity else { return [] }
     let holding = Machine.groups(holding: lock, as: JobProcess.lockDescriptor)
     guard let pid = job.run?.pid else { return holding?.sorted() ?? [] }

@@ -1,5 +1,7 @@
+import SerialqSystem
+
 /// Reads a job's log while it grows.
-struct LogReader {
+package struct LogReader {
   private let path: Bytes
   private var file: FileDescriptor?
   /// How far it has been printed, and how far it has been looked at: in between is one line, which
@@ -7,7 +9,7 @@ struct LogReader {
   private var printed: Int64 = 0
   private var seen: Int64 = 0
 
-  init(_ path: Bytes) {
+  package init(_ path: Bytes) {
     self.path = path
   }
 
@@ -33,7 +35,7 @@ struct LogReader {
 
   /// Prints all that there is, and nothing that comes meanwhile: what a job prints that prints its
   /// own log would have no end.
-  mutating func printOnce(to output: inout Output) throws(Failure) {
+  package mutating func printOnce(to output: inout Output) throws(Failure) {
     guard let file = try opened() else { return }
     let size = try attempt("reading \(path.text)") { () throws(SystemError) in
       try file.status().size
@@ -86,7 +88,7 @@ struct LogReader {
   }
 
   /// The last lines of a log, made safe for a terminal; reads no more than its end.
-  static func tail(
+  package static func tail(
     of path: Bytes, lines: Int, bytes most: Int64 = tailSize
   ) throws(Failure) -> [String] {
     let end = try attempt("reading \(path.text)") { () throws(SystemError) -> Bytes in

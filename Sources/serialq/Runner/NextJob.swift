@@ -1,4 +1,6 @@
 import SerialPromises
+import SerialqQueue
+import SerialqSystem
 
 /// The step that runs the first waiting job of the queue.
 ///
@@ -154,7 +156,7 @@ struct NextJob: Promisable {
   /// the job may not have read yet what the last one wrote.
   private func makeLog(of job: Job, attempt: Int) throws(Failure) -> FileDescriptor {
     let path = runner.folder.log(job.id)
-    return try serialq.attempt("making \(path.text)") { () throws(SystemError) in
+    return try SerialqSystem.attempt("making \(path.text)") { () throws(SystemError) in
       if let run = job.run, run.used > 0 {
         return try FileDescriptor.open(path, [.readWrite, .append, .create])
       }
@@ -218,17 +220,5 @@ extension ExitStatus {
     case .exited(let code): .exited(code)
     case .killed(let signal): .killed(signal)
     }
-  }
-}
-
-extension QueueFolder {
-  /// What a job finds in its environment beside its own.
-  func variables(of id: JobID) -> [Bytes] {
-    [Bytes("SERIALQ_JOB=\(id)".utf8), Bytes("SERIALQ_QUEUE=") + name]
-  }
-
-  /// Deletes the logs of jobs that are no longer known; one that stays behind does no harm.
-  func removeLogs(_ ids: [ClosedRange<JobID>]) {
-    for id in ids.joined() { try? FileSystem.remove(log(id)) }
   }
 }

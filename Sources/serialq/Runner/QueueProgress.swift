@@ -1,10 +1,13 @@
+import SerialqQueue
+import SerialqSystem
+
 /// How far a queue has come since it was last idle, and how long the rest will take.
 ///
 /// Not over all of its history: of a queue with a thousand finished jobs, three new ones are to be
 /// seen coming on. A job counts if, when it ended, there was another that still counts: the jobs
 /// from when they were queued until they ended form one stretch of time without a gap.
-struct QueueProgress {
-  private(set) var bar = ProgressBar(over: 0, failed: 0, running: 0, waiting: 0)
+package struct QueueProgress {
+  package private(set) var bar = ProgressBar(over: 0, failed: 0, running: 0, waiting: 0)
   private var guess = DurationGuess([])
   private var waitingLeft: Duration?
   /// The changes of the queue that have been counted, and that the guess knows of.
@@ -14,7 +17,7 @@ struct QueueProgress {
   private var guessed: Int64
 
   /// O(jobs).
-  init(_ queue: Queue, at now: Int64 = Clock.monotonic()) {
+  package init(_ queue: Queue, at now: Int64 = Clock.monotonic()) {
     guessed = now
     count(queue)
     guess(queue)
@@ -23,7 +26,7 @@ struct QueueProgress {
   /// Takes note of a queue that has changed so many times; O(1) if that is no news.
   ///
   /// Guesses no oftener than once a second: with many short jobs it would cost as much as they do.
-  mutating func update(_ queue: Queue, changes: Int, at now: Int64 = Clock.monotonic()) {
+  package mutating func update(_ queue: Queue, changes: Int, at now: Int64 = Clock.monotonic()) {
     if changes != counted {
       counted = changes
       count(queue)
@@ -67,10 +70,10 @@ struct QueueProgress {
   }
 
   /// How long a job will take in all; nil when nothing is known.
-  func expected(_ job: Job) -> Duration? { guess.duration(of: job) }
+  package func expected(_ job: Job) -> Duration? { guess.duration(of: job) }
 
   /// How long all that runs and waits will still take; nil when nothing is known.
-  func left(_ queue: Queue) -> Duration? {
+  package func left(_ queue: Queue) -> Duration? {
     let running = queue.running.compactMap(queue.job)
     guard queue.count(.waiting) > 0 else { return guess.left(running: running, waiting: []) }
     guard let waitingLeft else { return nil }

@@ -1,3 +1,6 @@
+import SerialqQueue
+import SerialqSystem
+
 extension Runner {
   /// Finds out about the jobs that a runner before this one started and did not see the end of.
   ///

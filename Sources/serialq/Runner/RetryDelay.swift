@@ -1,17 +1,22 @@
+import SerialqQueue
+import SerialqSystem
+
 /// When a job that waits for its next attempt may start, by the clock that does not jump.
 ///
 /// The journal has it as a date. Were that alone looked at, a clock that is set back would put the
 /// attempt off, each time anew, and one that is set forward would bring it on at once. So the date
 /// counts only when the job is first seen to wait; from then on what is left of its delay does.
-struct RetryDelay: Sendable {
+package struct RetryDelay: Sendable {
   private var known: (id: JobID, due: Timestamp, start: Int64)?
+
+  package init() {}
 
   /// When the delay of the job that was asked about last is over, by the monotonic clock.
   var end: Int64? { known?.start }
 
   /// The date by which to decide about `job`, the first that waits: as it would be had nobody set
   /// the clock since.
-  mutating func date(for job: Job?, _ now: ClockReading) -> Timestamp {
+  package mutating func date(for job: Job?, _ now: ClockReading) -> Timestamp {
     guard let job, let due = job.run?.due else {
       known = nil
       return now.date

@@ -1,15 +1,17 @@
 import Dispatch
 import SerialPromises
+import SerialqQueue
+import SerialqSystem
 
 /// Runs the waiting jobs of a queue, one after another, until there are none.
 ///
 /// Its steps, each in its turn in a `PromiseManager`: *take over* (become the queue's one runner,
 /// and find out about jobs whose runner died), then *next job* as often as there is one.
-final class Runner: Sendable {
+package final class Runner: Sendable {
   let folder: QueueFolder
 
   /// Who runs the queue.
-  enum Kind {
+  package enum Kind {
     /// A person waits for it, and what it stops was stopped by that person: cancelled.
     case foreground
     /// Nobody waits for it, and whoever stops it, as the system does when the machine goes down,
@@ -49,7 +51,7 @@ final class Runner: Sendable {
   /// For one queue; calls `wake` when ``isDone`` has become true, or ``hasWork`` false after a stop.
   ///
   /// `lock` is the queue's runner lock, if whoever started the process has taken it for it.
-  init(
+  package init(
     _ folder: QueueFolder, _ kind: Kind = .foreground, lock: FileDescriptor? = nil,
     say: @escaping @Sendable (String) -> Void, wake: @escaping @Sendable () -> Void
   ) throws(Failure) {
@@ -68,7 +70,7 @@ final class Runner: Sendable {
   }
 
   /// Begins; it is done when the queue is empty, or something is in the way.
-  func start() {
+  package func start() {
     manager.add(
       Step("take over") { then in
         self.step(then) { () throws(Failure) in
@@ -79,18 +81,18 @@ final class Runner: Sendable {
   }
 
   /// Ends the running job and starts no other; the rest stays in the queue.
-  func stop() { supervision.requestStop(.inOrder) }
+  package func stop() { supervision.requestStop(.inOrder) }
 
   /// Kills the running job.
-  func kill() { supervision.requestStop(.atOnce) }
+  package func kill() { supervision.requestStop(.atOnce) }
 
   /// Whether a stop has anything to wait for: not for a lock that another process holds.
-  var hasWork: Bool { state.withLock { !$0.isWaitingForLock && !$0.isDone } }
+  package var hasWork: Bool { state.withLock { !$0.isWaitingForLock && !$0.isDone } }
 
   /// Why it ended before the queue was empty, if it did.
-  var failure: Failure? { state.withLock { $0.failure } }
+  package var failure: Failure? { state.withLock { $0.failure } }
 
-  var isDone: Bool { state.withLock { $0.isDone } }
+  package var isDone: Bool { state.withLock { $0.isDone } }
 
   // MARK: Steps
 

@@ -1,19 +1,14 @@
 import SerialPromises
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
+import SerialqSystem
 
 /// Hears the signals by which a person or the system asks a foreground run to stop.
-final class StopSignals: Sendable {
+package final class StopSignals: Sendable {
   private let received: Locked<[Int32]>
   private let heard: HeardSignals
 
   /// - Parameter hear: Called for each, one after another, on a thread of Dispatch; with the
   ///   signal, and how many have come with it.
-  init(_ hear: @escaping @Sendable (_ signal: Int32, _ count: Int) -> Void) {
+  package init(_ hear: @escaping @Sendable (_ signal: Int32, _ count: Int) -> Void) {
     let received = Locked<[Int32]>([])
     self.received = received
     heard = HeardSignals([SIGINT, SIGTERM, SIGHUP].filter { !HeardSignals.isIgnored($0) }) {
@@ -27,5 +22,5 @@ final class StopSignals: Sendable {
     }
   }
 
-  var first: Int32? { received.withLock { $0.first } }
+  package var first: Int32? { received.withLock { $0.first } }
 }

@@ -1,5 +1,7 @@
 import Dispatch
 import SerialPromises
+import SerialqQueue
+import SerialqSystem
 
 /// Sleeps until a job has ended, and meanwhile sends it the signals that are due: because somebody
 /// cancels it, its time is over, or its runner is to stop.

@@ -1,8 +1,5 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
+import SerialqQueue
+import SerialqSystem
 
 /// When a job is sent which signal: SIGTERM, grace, SIGKILL.
 ///

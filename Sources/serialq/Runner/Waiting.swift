@@ -1,25 +1,33 @@
 import Dispatch
+import SerialqQueue
+import SerialqSystem
 
 /// Waits for jobs to be done, whoever runs them, and sees to it that somebody does.
 ///
 /// No polling: the journal's growth wakes it, and the end of the runner, however it comes about.
-struct Waiting {
+package struct Waiting {
   private let folder: QueueFolder
   private let journal: Journal
   private let ids: [JobID]
+  private let runner: BackgroundRunner
   private let watch: FileWatch
   private let runnerEnded: WakeUpPipe
   private var isWatchingRunner = false
   /// How many runners were looked for since the queue last changed.
   private var vainStarts = 0
   private var reader: JournalReader
-  private(set) var queue = Queue()
+  package private(set) var queue = Queue()
   /// Found, and not yet told.
   private var damaged: [DamagedLine] = []
 
   /// For these jobs; with none for the whole queue.
-  init(_ folder: QueueFolder, ids: [ClosedRange<JobID>]) throws(Failure) {
+  ///
+  /// `runner` is what is started if there is work and no runner.
+  package init(
+    _ folder: QueueFolder, ids: [ClosedRange<JobID>], startingIfNeeded runner: BackgroundRunner
+  ) throws(Failure) {
     self.folder = folder
+    self.runner = runner
     journal = Journal(folder)
     reader = JournalReader(folder)
     (watch, runnerEnded) = try attempt("watching \(folder.path.text)") { () throws(SystemError) in
@@ -29,16 +37,16 @@ struct Waiting {
     self.ids = try queue.jobs(ids, in: folder.name.text).map(\.id)
   }
 
-  var queueName: String { folder.name.text }
+  package var queueName: String { folder.name.text }
 
   /// The id, if it is a single one that is waited for.
-  var onlyID: JobID? { ids.count == 1 ? ids.first : nil }
+  package var onlyID: JobID? { ids.count == 1 ? ids.first : nil }
 
   /// Looks at the queue, and starts a runner if none is at work though there is work.
   ///
   /// Returns the damaged lines that are news. Fails when what is waited for cannot happen: a job is
   /// gone, or waits in a paused queue.
-  mutating func look() throws(Failure) -> [DamagedLine] {
+  package mutating func look() throws(Failure) -> [DamagedLine] {
     watch.drain()
     if runnerEnded.drain() { isWatchingRunner = false }
     let news = try reader.read(into: &queue)
@@ -54,7 +62,7 @@ struct Waiting {
     return damaged
   }
 
-  var isDone: Bool {
+  package var isDone: Bool {
     guard !ids.isEmpty else { return queue.running.isEmpty && queue.count(.waiting) == 0 }
     return ids.allSatisfy { queue.job($0)?.state.isOver == true }
   }
@@ -66,18 +74,18 @@ struct Waiting {
   }
 
   /// What was waited for and is no success; for the whole queue the open failures.
-  var unsuccessful: [Job] {
+  package var unsuccessful: [Job] {
     ids.isEmpty
       ? queue.openFailures : ids.compactMap(queue.job).filter { $0.state != .succeeded }
   }
 
   /// Makes durable what is about to be told: the runner leaves some of it to its next start.
-  func flush() throws(Failure) {
+  package func flush() throws(Failure) {
     try journal.locked { (scope) throws(Failure) in try scope.flush() }
   }
 
   /// Sleeps until something may have happened; false when the time is over.
-  func sleep(until deadline: Int64?) throws(Failure) -> Bool {
+  package func sleep(until deadline: Int64?) throws(Failure) -> Bool {
     let left = deadline.map { max(0, ($0 - Clock.monotonic() + 999_999) / 1_000_000) }
     if left == 0 { return false }
     _ = try attempt("waiting") { () throws(SystemError) in
@@ -98,7 +106,7 @@ struct Waiting {
       damaged += try reader.read(into: &queue).damaged
       if isDone { return }
       if queue.isPaused, isForWaiting { throw paused() }
-      try BackgroundRunner.ensure(folder)
+      try runner.ensure(folder)
       isWatchingRunner = true
     }
     if isWatchingRunner { try watchRunner() }

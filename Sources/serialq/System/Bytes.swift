@@ -1,11 +1,21 @@
 /// Text as the system has it: arguments, paths and environments need not be UTF-8.
-typealias Bytes = [UInt8]
+package typealias Bytes = [UInt8]
 
 extension Array where Element == UInt8 {
-  init(_ text: StaticString) {
+  package init(_ text: StaticString) {
     self = text.withUTF8Buffer { Array($0) }
   }
 
   /// The bytes as text for people; what is not UTF-8 is shown as U+FFFD.
-  var text: String { String(decoding: self, as: UTF8.self) }
+  package var text: String { String(decoding: self, as: UTF8.self) }
+}
+
+extension UInt8 {
+  /// Whether a shell skips it between words; a lone carriage return counts as one.
+  package var isBlank: Bool {
+    self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") || self == UInt8(ascii: "\r")
+  }
+
+  /// Whether a command of nothing else does nothing.
+  package var isSpace: Bool { isBlank || self == UInt8(ascii: "\n") }
 }

@@ -1,34 +1,28 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// What the clocks said at one moment.
-struct ClockReading: Equatable, Sendable {
-  var date: Timestamp
-  var monotonic: Int64
+package struct ClockReading: Equatable, Sendable {
+  package var date: Timestamp
+  package var monotonic: Int64
   /// The start of the machine since which `monotonic` counts; see ``Machine/boot()``.
-  var boot: Bytes
+  package var boot: Bytes
 }
 
 /// The two clocks: one tells the date and may jump, the other measures and may not.
-enum Clock {
+package enum Clock {
   /// The date, by `clock_gettime(CLOCK_REALTIME)`.
-  static func now() -> Timestamp {
+  package static func now() -> Timestamp {
     Timestamp(microseconds: nanoseconds(CLOCK_REALTIME) / 1_000)
   }
 
   /// Nanoseconds since some fixed moment, by `clock_gettime(CLOCK_MONOTONIC)`.
-  static func monotonic() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
+  package static func monotonic() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
 
   /// What every clock says now.
-  static func reading() -> ClockReading {
+  package static func reading() -> ClockReading {
     ClockReading(date: now(), monotonic: monotonic(), boot: Machine.boot())
   }
 
   /// A duration of less than centuries, as ``monotonic()`` counts it.
-  static func nanoseconds(_ duration: Duration) -> Int64 {
+  package static func nanoseconds(_ duration: Duration) -> Int64 {
     duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000
   }
 

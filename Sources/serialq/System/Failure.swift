@@ -2,13 +2,13 @@
 ///
 /// Printed as `serialq: what: why`, then `next`, which says what state things are in and what to do, on
 /// lines of its own: nobody is left with a fault and no way on. The process exits with `code`.
-struct Failure: Error, Equatable, CustomStringConvertible {
-  var what: String
+@usableFromInline package struct Failure: Error, Equatable, CustomStringConvertible {
+  package var what: String
   var why: String
   var next: String
-  var code: ExitCode
+  package var code: ExitCode
 
-  init(_ what: String, _ why: String, next: String, code: ExitCode = .cannot) {
+  package init(_ what: String, _ why: String, next: String, code: ExitCode = .cannot) {
     self.what = what
     self.why = why
     self.next = next
@@ -19,23 +19,32 @@ struct Failure: Error, Equatable, CustomStringConvertible {
   ///
   /// Here names and paths that somebody else chose become visible text, so that none of the many
   /// places that name them can forget it.
-  var sentence: String { Visible.text(Bytes("\(what): \(why)".utf8)) }
+  package var sentence: String { Visible.text(Bytes("\(what): \(why)".utf8)) }
 
-  var description: String {
+  @usableFromInline package var description: String {
     let lines = next.split(separator: "\n").map { Visible.text(Bytes($0.utf8)) }
     return (["serialq: \(sentence)"] + lines).joined(separator: "\n")
+  }
+
+  /// The same, and that all is not lost: who believes so does it again, and jobs run twice.
+  package func adding(_ next: String) -> Failure {
+    Failure(what, why, next: next, code: code)
   }
 }
 
 /// The exit codes of the program, as `timeout(1)` and `env(1)` use them.
-struct ExitCode: Equatable {
-  var rawValue: Int32
+package struct ExitCode: Equatable {
+  package var rawValue: Int32
 
-  static let success = ExitCode(rawValue: 0)
-  static let jobFailed = ExitCode(rawValue: 1)
-  static let timedOut = ExitCode(rawValue: 124)
+  package init(rawValue: Int32) {
+    self.rawValue = rawValue
+  }
+
+  package static let success = ExitCode(rawValue: 0)
+  package static let jobFailed = ExitCode(rawValue: 1)
+  package static let timedOut = ExitCode(rawValue: 124)
   /// serialq itself could not: usage, spool, no such job.
-  static let cannot = ExitCode(rawValue: 125)
-  static let cannotExecute = ExitCode(rawValue: 126)
-  static let notFound = ExitCode(rawValue: 127)
+  package static let cannot = ExitCode(rawValue: 125)
+  package static let cannotExecute = ExitCode(rawValue: 126)
+  package static let notFound = ExitCode(rawValue: 127)
 }

@@ -1,12 +1,6 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 extension FileDescriptor {
   /// Everything from the current position to the end, by `read(2)`.
-  func readAll() throws(SystemError) -> Bytes {
+  package func readAll() throws(SystemError) -> Bytes {
     var all: Bytes = []
     while true {
       let start = all.count
@@ -23,7 +17,8 @@ extension FileDescriptor {
 
   /// Adds to `buffer` up to `count` bytes from `offset` on, by `pread(2)`; fewer only at the end of
   /// the file.
-  func fill(_ buffer: inout Bytes, with count: Int, from offset: Int64) throws(SystemError) {
+  package func fill(_ buffer: inout Bytes, with count: Int, from offset: Int64) throws(SystemError)
+  {
     let start = buffer.count
     buffer.append(contentsOf: repeatElement(0, count: count))
     var filled = 0
@@ -42,7 +37,7 @@ extension FileDescriptor {
   }
 
   /// Writes all of it, in one `write(2)` unless the system takes less.
-  func writeAll(_ bytes: Bytes) throws(SystemError) {
+  package func writeAll(_ bytes: Bytes) throws(SystemError) {
     var done = 0
     while done < bytes.count {
       done += try retrying("write") {
@@ -52,14 +47,14 @@ extension FileDescriptor {
   }
 
   /// What `fstat(2)` says.
-  func status() throws(SystemError) -> FileStatus {
+  package func status() throws(SystemError) -> FileStatus {
     var info = stat()
     _ = try retrying("fstat") { fstat(raw, &info) }
     return FileStatus(info)
   }
 
   /// Cuts the file by `ftruncate(2)`.
-  func truncate(to size: Int64) throws(SystemError) {
+  package func truncate(to size: Int64) throws(SystemError) {
     _ = try retrying("ftruncate") { ftruncate(raw, off_t(size)) }
   }
 
@@ -70,7 +65,7 @@ extension FileDescriptor {
 
   /// Returns when the content is on the disk: `fdatasync(2)`, and where that is not enough
   /// `F_FULLFSYNC`.
-  func flushData() throws(SystemError) {
+  package func flushData() throws(SystemError) {
     #if canImport(Darwin)
       // fsync on this system stops at the drive's own cache, which a power cut empties.
       if fcntl(raw, F_FULLFSYNC) != -1 { return }
@@ -87,22 +82,22 @@ extension FileDescriptor {
 }
 
 /// What `fstat(2)` and `lstat(2)` say about a file.
-struct FileStatus: Equatable {
+package struct FileStatus: Equatable {
   /// What kind of thing a path names.
-  enum Kind { case file, folder, link, other }
+  package enum Kind { case file, folder, link, other }
 
   /// Tells one file from every other that exists at the same time.
-  struct Identity: Equatable {
+  package struct Identity: Equatable {
     var device: UInt64
     var inode: UInt64
   }
 
-  var identity: Identity
-  var size: Int64
-  var owner: UInt32
+  package var identity: Identity
+  package var size: Int64
+  package var owner: UInt32
   /// The permission bits.
-  var mode: UInt32
-  var kind: Kind
+  package var mode: UInt32
+  package var kind: Kind
   /// How many names it has: hard links.
   var links: UInt64
 

@@ -1,18 +1,12 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// An open file, closed when the last reference goes.
 ///
 /// A lock taken on it lasts as long as the descriptor, so a holder keeps it in a property: a local
 /// variable may be released after its last use, before the end of its scope.
-final class FileDescriptor: Sendable {
-  let raw: Int32
+package final class FileDescriptor: Sendable {
+  package let raw: Int32
 
   /// Takes over a descriptor that nobody else closes.
-  init(owning raw: Int32) { self.raw = raw }
+  package init(owning raw: Int32) { self.raw = raw }
 
   deinit {
     // Not repeated after EINTR: the number is free by then, and another thread may have it already.
@@ -23,7 +17,7 @@ final class FileDescriptor: Sendable {
   ///
   /// Files are made 0600. Unless `followingLinks`, as for a file that somebody names, it has to be
   /// a file of this user's alone; see ``FileFault``.
-  static func open(
+  package static func open(
     _ path: Bytes,
     _ access: Access,
     followingLinks: Bool = false
@@ -42,7 +36,7 @@ final class FileDescriptor: Sendable {
   }
 
   /// Opens a file as ``open(_:_:followingLinks:)`` does, or returns nil when there is none.
-  static func openIfThere(
+  package static func openIfThere(
     _ path: Bytes,
     _ access: Access,
     followingLinks: Bool = false
@@ -56,24 +50,42 @@ final class FileDescriptor: Sendable {
   }
 
   /// Another descriptor for standard input, by `dup(2)`.
-  static func standardInput() throws(SystemError) -> FileDescriptor {
+  package static func standardInput() throws(SystemError) -> FileDescriptor {
     FileDescriptor(
       owning: try retrying("fcntl") { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) })
   }
 
   /// What a file is opened for.
-  struct Access: OptionSet {
-    var rawValue: Int32
-    static let read = Access([])
-    static let readWrite = Access(rawValue: 1)
+  package struct Access: OptionSet {
+    package var rawValue: Int32
+
+    // Inlined, or every call from another layer would look up at run time how a set is made of a list.
+    @inlinable package init(rawValue: Int32) { self.rawValue = rawValue }
+
+    @inlinable package init(arrayLiteral elements: Access...) {
+      var all: Int32 = 0
+      elements.forEach { all |= $0.rawValue }
+      rawValue = all
+    }
+
+    @inlinable package static var read: Access { Access(rawValue: 0) }
+    @inlinable package static var readWrite: Access { Access(rawValue: 1) }
     /// Every write goes to the end, wherever another process has moved it.
-    static let append = Access(rawValue: 2)
+    @inlinable package static var append: Access { Access(rawValue: 2) }
     /// Makes the file when it is not there.
-    static let create = Access(rawValue: 4)
+    @inlinable package static var create: Access { Access(rawValue: 4) }
     /// Fails when the file is there.
-    static let exclusive = Access(rawValue: 8)
-    static let truncate = Access(rawValue: 16)
+    @inlinable package static var exclusive: Access { Access(rawValue: 8) }
+    @inlinable package static var truncate: Access { Access(rawValue: 16) }
     static let folder = Access(rawValue: 32)
+    // Made here once: in another layer, the list of the parts costs `add` a look-up at run time.
+
+    /// A file that is there to be locked, made when it is not there.
+    package static let lockFile: Access = [.readWrite, .create]
+    /// A file that begins empty, whatever was there.
+    package static let emptied: Access = [.readWrite, .create, .truncate]
+    /// A file that only grows.
+    package static let growing: Access = [.readWrite, .append]
     /// To write alone: whoever opens a fifo so waits for its reader.
     static let write = Access(rawValue: 64)
 
@@ -89,22 +101,22 @@ final class FileDescriptor: Sendable {
   }
 
   /// Waits for the exclusive lock of `flock(2)`.
-  func lock() throws(SystemError) {
+  package func lock() throws(SystemError) {
     _ = try retrying("flock") { flock(raw, LOCK_EX) }
   }
 
   /// Waits for the shared lock of `flock(2)`.
-  func lockShared() throws(SystemError) {
+  package func lockShared() throws(SystemError) {
     _ = try retrying("flock") { flock(raw, LOCK_SH) }
   }
 
   /// Takes the exclusive lock of `flock(2)` if nobody else has it, and says whether it did.
-  func tryLock() throws(SystemError) -> Bool {
+  package func tryLock() throws(SystemError) -> Bool {
     try tryLock(LOCK_EX)
   }
 
   /// Takes the shared lock of `flock(2)` if nobody has the exclusive one, and says whether it did.
-  func tryLockShared() throws(SystemError) -> Bool {
+  package func tryLockShared() throws(SystemError) -> Bool {
     try tryLock(LOCK_SH)
   }
 
@@ -119,7 +131,7 @@ final class FileDescriptor: Sendable {
   }
 
   /// Gives the lock of `flock(2)` back, whoever else holds the same open file.
-  func unlock() {
+  package func unlock() {
     _ = flock(raw, LOCK_UN)
   }
 }

@@ -1,15 +1,9 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Why a file in a queue is not one of its owner's alone, and so neither read nor written.
 ///
 /// What is in a queue runs as its owner, and is written as its owner. Whoever could once write to
 /// its folder may have planted something there: a link that leads what is written to another file, a
 /// fifo that never answers, a file that says what to run.
-enum FileFault: Equatable, Sendable {
+package enum FileFault: Equatable, Sendable {
   case symbolicLink
   /// A folder, a fifo, a socket, a device.
   case notFile

@@ -1,14 +1,8 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Calls on paths.
-enum FileSystem {
+package enum FileSystem {
   /// What `lstat(2)` says of the path itself, or `stat(2)` of what it leads to; nil when there is
   /// nothing.
-  static func status(
+  package static func status(
     of path: Bytes, followingLinks: Bool = false
   ) throws(SystemError) -> FileStatus? {
     var info = stat()
@@ -22,7 +16,7 @@ enum FileSystem {
   }
 
   /// Makes a folder, 0700, by `mkdir(2)`; false when there is something of that name.
-  static func makeFolder(_ path: Bytes) throws(SystemError) -> Bool {
+  package static func makeFolder(_ path: Bytes) throws(SystemError) -> Bool {
     do throws(SystemError) {
       try call("mkdir", path) { mkdir($0, 0o700) }
     } catch {
@@ -37,7 +31,7 @@ enum FileSystem {
   }
 
   /// Puts `path` in the place of whatever `target` was, in one step, by `rename(2)`.
-  static func rename(_ path: Bytes, to target: Bytes) throws(SystemError) {
+  package static func rename(_ path: Bytes, to target: Bytes) throws(SystemError) {
     try call("rename", path) { from in target.withCPath { to in renameFile(from, to) } }
   }
 
@@ -51,7 +45,7 @@ enum FileSystem {
   }
 
   /// Removes a file by `unlink(2)`; one that is not there is no error.
-  static func remove(_ path: Bytes) throws(SystemError) {
+  package static func remove(_ path: Bytes) throws(SystemError) {
     do throws(SystemError) {
       try call("unlink", path) { unlink($0) }
     } catch {
@@ -60,13 +54,13 @@ enum FileSystem {
   }
 
   /// Makes the entries of a folder durable, by `fsync(2)`.
-  static func flush(folder path: Bytes) throws(SystemError) {
+  package static func flush(folder path: Bytes) throws(SystemError) {
     try FileDescriptor.open(path, .folder, followingLinks: true).flushAll()
   }
 
   /// The names in a folder, in no order, without `.` and `..`, by `readdir(3)`; none when it is not
   /// there.
-  static func names(in path: Bytes) throws(SystemError) -> [Bytes] {
+  package static func names(in path: Bytes) throws(SystemError) -> [Bytes] {
     var opened = path.withCPath { opendir($0) }
     while opened == nil, errno == EINTR { opened = path.withCPath { opendir($0) } }
     guard let stream = opened else {

@@ -1,23 +1,21 @@
 #if canImport(Darwin)
-  import Darwin
-
   /// Wakes when files in a folder are made, grow, are replaced or go, without polling: `kqueue(2)`,
   /// `EVFILT_VNODE`.
   ///
   /// Written from the manual and never run: the project is tested on Linux. Here a folder reports
   /// only its entries, so the files in it are watched one by one, and looked for again in every
   /// ``drain()``.
-  final class FileWatch {
+  package final class FileWatch {
     private let events: FileDescriptor
     private var folders: [Bytes] = []
     private var watched: [Bytes: FileDescriptor] = [:]
 
-    init(folders: [Bytes]) throws(SystemError) {
+    package init(folders: [Bytes]) throws(SystemError) {
       events = FileDescriptor(owning: try retrying("kqueue") { kqueue() })
       for folder in folders { try add(folder: folder) }
     }
 
-    var descriptor: Int32 { events.raw }
+    package var descriptor: Int32 { events.raw }
 
     private func add(folder path: Bytes) throws(SystemError) {
       try add(file: path)
@@ -41,7 +39,7 @@
       watched[path] = file
     }
 
-    func drain() {
+    package func drain() {
       var event = kevent()
       var now = timespec()
       while kevent(events.raw, nil, 0, &event, 1, &now) > 0 {}

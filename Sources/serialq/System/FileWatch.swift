@@ -1,7 +1,5 @@
 #if os(Linux)
   import Dispatch
-  import Glibc
-  import SerialPromises
 
   /// Wakes when files in a folder are made, grow, are replaced or go: `inotify(7)`.
   ///
@@ -11,16 +9,17 @@
   /// No polling, but where the system refuses: of inotify a user has 128 at once, and no job must
   /// stay undone, and no `wait` fail, because others wait too. Whoever comes then is woken ten times
   /// a second.
-  final class FileWatch: Sendable {
+  package final class FileWatch: Sendable {
     private enum Source {
       case events(FileDescriptor, watches: [Int32])
-      case alarm(WakeUpPipe, Locked<any DispatchSourceTimer>)
+      case alarm(WakeUpPipe, any DispatchSourceTimer)
     }
 
-    private let source: Source
+    // A timer can be cancelled by any thread.
+    nonisolated(unsafe) private let source: Source
 
     /// Watches these folders, not what is in folders inside them.
-    init(folders: [Bytes]) throws(SystemError) {
+    package init(folders: [Bytes]) throws(SystemError) {
       do {
         source = try Self.events(folders)
       } catch  where error.code == EMFILE || error.code == ENOSPC {
@@ -35,12 +34,12 @@
         // Else closing takes milliseconds, and so would the end of every `wait`: with watches left, Linux
         // has it wait until all its processors have let go of them.
         for watch in watches { inotify_rm_watch(events.raw, watch) }
-      case .alarm(_, let timer): timer.withLock { $0.cancel() }
+      case .alarm(_, let timer): timer.cancel()
       }
     }
 
     /// Has input when something happened; for ``waitForInput(on:timeoutMilliseconds:)``.
-    var descriptor: Int32 {
+    package var descriptor: Int32 {
       switch source {
       case .events(let events, _): events.raw
       case .alarm(let pipe, _): pipe.descriptor
@@ -49,7 +48,7 @@
 
     /// Takes what has been reported, so that the next wait sleeps; called before looking at the
     /// files, so that a change made while looking wakes again.
-    func drain() {
+    package func drain() {
       switch source {
       case .events(let events, _):
         withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
@@ -79,7 +78,7 @@
       timer.schedule(deadline: .now(), repeating: .milliseconds(100), leeway: .milliseconds(20))
       timer.setEventHandler { pipe.wake() }
       timer.activate()
-      return .alarm(pipe, Locked(timer))
+      return .alarm(pipe, timer)
     }
   }
 #endif

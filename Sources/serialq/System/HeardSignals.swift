@@ -1,35 +1,28 @@
 import Dispatch
-import SerialPromises
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// Signals that are ignored as signals and noticed by Dispatch instead, by `signal(2)`, so that
 /// nothing runs in a signal handler.
 ///
 /// Children get the defaults back when they are spawned.
-final class HeardSignals: Sendable {
-  private let sources: Locked<[any DispatchSourceSignal]>
+package final class HeardSignals: Sendable {
+  // Kept and never touched again: what is not kept hears nothing.
+  nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
   /// Calls `hear` for each of these that comes, one after another, on a thread of Dispatch.
-  init(_ numbers: [Int32], _ hear: @escaping @Sendable (_ signal: Int32) -> Void) {
+  package init(_ numbers: [Int32], _ hear: @escaping @Sendable (_ signal: Int32) -> Void) {
     let queue = DispatchQueue(label: "serialq.signals")
-    sources = Locked(
-      numbers.map { number in
-        signal(number, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-        source.setEventHandler { hear(number) }
-        source.resume()
-        return source
-      })
+    sources = numbers.map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      source.setEventHandler { hear(number) }
+      source.resume()
+      return source
+    }
   }
 
   /// Does to this process what the signal does by default: ends it, or stops it until it is told to
   /// continue, and then it is heard again.
-  static func obey(_ number: Int32) {
+  package static func obey(_ number: Int32) {
     var action = sigaction()
     // What Dispatch has put there, and needs there to hear it again.
     sigaction(number, nil, &action)
@@ -46,7 +39,7 @@ final class HeardSignals: Sendable {
   }
 
   /// Whether whoever started the program has it ignore this signal, as `nohup` does.
-  static func isIgnored(_ number: Int32) -> Bool {
+  package static func isIgnored(_ number: Int32) -> Bool {
     var action = sigaction()
     sigaction(number, nil, &action)
     #if canImport(Glibc)

@@ -5,9 +5,9 @@
 #endif
 
 /// What the system says about this process and this start of the machine.
-enum Machine {
+package enum Machine {
   /// The value of a variable, by `getenv(3)`.
-  static func variable(_ name: StaticString) -> Bytes? {
+  package static func variable(_ name: StaticString) -> Bytes? {
     // A literal ends with a NUL.
     getenv(UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)).map(bytes)
   }
@@ -15,7 +15,7 @@ enum Machine {
   /// Every `NAME=VALUE` of the environment, byte for byte: `environ(7)`.
   ///
   /// Nothing in the program changes the environment, so reading it needs no lock.
-  static func environment() -> [Bytes] {
+  package static func environment() -> [Bytes] {
     var variables: [Bytes] = []
     var next = environ
     while let variable = next.pointee {
@@ -26,14 +26,14 @@ enum Machine {
   }
 
   /// The current directory, by `getcwd(3)`.
-  static func directory() throws(SystemError) -> Bytes {
+  package static func directory() throws(SystemError) -> Bytes {
     guard let path = getcwd(nil, 0) else { throw SystemError("getcwd", errno) }
     defer { free(path) }
     return bytes(path)
   }
 
   /// The file mode creation mask, by `umask(2)`, which can only tell it by changing it.
-  static func umask() -> UInt16 {
+  package static func umask() -> UInt16 {
     let mask = setUmask(0)
     _ = setUmask(mask)
     return UInt16(mask & 0o777)
@@ -57,13 +57,13 @@ enum Machine {
   }()
 
   /// The number of this process, by `getpid(2)`.
-  static func processID() -> Int32 { getpid() }
+  package static func processID() -> Int32 { getpid() }
 
   /// The process group of this process, by `getpgrp(2)`: a job's processes are in that of the job.
-  static func processGroup() -> Int32 { getpgrp() }
+  package static func processGroup() -> Int32 { getpgrp() }
 
   /// The file that this process executes, for starting another of the same program.
-  static func program() -> Bytes {
+  package static func program() -> Bytes {
     #if os(Linux)
       // Also right when the file has been replaced or deleted since.
       let link = Bytes("/proc/self/exe")
@@ -88,7 +88,7 @@ enum Machine {
   /// number.
   ///
   /// Looked up in `proc(5)`; nil where there is none.
-  static func groups(
+  package static func groups(
     holding file: FileStatus.Identity, as descriptor: Int32
   ) -> Set<Int32>? {
     #if os(Linux)

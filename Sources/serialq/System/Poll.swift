@@ -1,14 +1,8 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Sleeps until one of the descriptors has input or is at its end, by `poll(2)`, and says which.
 ///
 /// None when the time is over; without a time it sleeps for as long as it takes. A signal does not
 /// cut it short.
-func waitForInput(
+package func waitForInput(
   on descriptors: [Int32],
   timeoutMilliseconds: Int32?
 ) throws(SystemError) -> [Bool] {

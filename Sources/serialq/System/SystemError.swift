@@ -1,29 +1,23 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A system call that failed: the call's name and its `errno`.
-struct SystemError: Error, Equatable {
-  var call: StaticString
-  var code: Int32
+@usableFromInline package struct SystemError: Error, Equatable {
+  package var call: StaticString
+  package var code: Int32
   /// What is wrong with the file that was not opened, if that was the reason.
   var fault: FileFault?
 
-  init(_ call: StaticString, _ code: Int32, _ fault: FileFault? = nil) {
+  package init(_ call: StaticString, _ code: Int32, _ fault: FileFault? = nil) {
     self.call = call
     self.code = code
     self.fault = fault
   }
 
-  static func == (left: SystemError, right: SystemError) -> Bool { left.code == right.code }
+  @usableFromInline package static func == (left: SystemError, right: SystemError) -> Bool { left.code == right.code }
 
   /// What the system says about it, by `strerror`.
-  var text: String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
+  package var text: String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
 
   /// The failure that a person reads: what was tried, why it did not work, what to do next.
-  func failure(_ what: String) -> Failure {
+  @usableFromInline package func failure(_ what: String) -> Failure {
     Failure(what, fault?.text ?? "\(text) (\(call))", next: fault?.advice ?? advice)
   }
 
@@ -50,7 +44,7 @@ struct SystemError: Error, Equatable {
 }
 
 /// Does `work`, and turns a failing system call into the failure of `what`.
-func attempt<Result>(
+@inlinable package func attempt<Result>(
   _ what: @autoclosure () -> String,
   _ work: () throws(SystemError) -> Result
 ) throws(Failure) -> Result {
@@ -86,7 +80,7 @@ extension Array where Element == UInt8 {
   }
 
   /// The path of an entry in the folder that these bytes name.
-  func appending(path name: Bytes) -> Bytes {
+  package func appending(path name: Bytes) -> Bytes {
     var path = self
     if path.last != UInt8(ascii: "/") { path.append(UInt8(ascii: "/")) }
     path.append(contentsOf: name)

@@ -1,12 +1,12 @@
 /// A moment in UTC to the microsecond, which is as exact as the journal writes it: reading one back
 /// gives the same.
-struct Timestamp: Equatable, Comparable, Sendable {
+package struct Timestamp: Equatable, Comparable, Sendable {
   /// Microseconds since 1970, leap seconds not counted.
-  var microseconds: Int64
+  package var microseconds: Int64
 
-  init(microseconds: Int64) { self.microseconds = microseconds }
+  package init(microseconds: Int64) { self.microseconds = microseconds }
 
-  static func < (left: Timestamp, right: Timestamp) -> Bool {
+  package static func < (left: Timestamp, right: Timestamp) -> Bool {
     left.microseconds < right.microseconds
   }
 
@@ -19,7 +19,7 @@ struct Timestamp: Equatable, Comparable, Sendable {
   ///
   /// The Gregorian rule itself instead of `gmtime_r`: it cannot fail and is the exact inverse of
   /// the parser.
-  var rfc3339: Bytes {
+  package var rfc3339: Bytes {
     let limits = Timestamp.expressible
     let moment = min(max(microseconds, limits.lowerBound), limits.upperBound)
     var day = moment / Timestamp.dayLength
@@ -51,13 +51,13 @@ struct Timestamp: Equatable, Comparable, Sendable {
   }
 
   /// The date: `2026-11-21`.
-  var day: String { String(rfc3339.text.prefix(10)) }
+  package var day: String { String(rfc3339.text.prefix(10)) }
 
   /// The time of day: `10:00:00`.
-  var time: String { String(rfc3339.text.dropFirst(11).prefix(8)) }
+  package var time: String { String(rfc3339.text.dropFirst(11).prefix(8)) }
 
   /// Reads what ``rfc3339`` writes, and nothing else; a date that no calendar has is refused.
-  init?(rfc3339 text: UnsafeBufferPointer<UInt8>) {
+  package init?(rfc3339 text: UnsafeBufferPointer<UInt8>) {
     guard text.count == 27 else { return nil }
     var good = true
     func number(_ start: Int, _ digits: Int, _ separator: Unicode.Scalar) -> Int64 {

@@ -1,16 +1,10 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A file that a person names, to be written.
-enum UserFile {
+package enum UserFile {
   /// Puts `bytes` at `path`, in the place of what was there, all or nothing; its mode stays, and that
   /// of a new one is what the umask leaves.
   ///
   /// A link is followed, and what is no file, such as `/dev/stdout`, is written to.
-  static func replace(_ path: Bytes, by bytes: Bytes) throws(SystemError) {
+  package static func replace(_ path: Bytes, by bytes: Bytes) throws(SystemError) {
     let old = try FileSystem.status(of: path, followingLinks: true)
     if let old, old.kind != .file {
       // A folder is refused by the system. Were it replaced, there would be no /dev/null any more.

@@ -1,15 +1,9 @@
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A pipe by which one thread wakes another out of `poll(2)`.
-final class WakeUpPipe: Sendable {
+package final class WakeUpPipe: Sendable {
   private let input: FileDescriptor
   private let output: FileDescriptor
 
-  init() throws(SystemError) {
+  package init() throws(SystemError) {
     var ends: [Int32] = [0, 0]
     // A job must not inherit them, and a full pipe must not block whoever wakes.
     #if canImport(Glibc)
@@ -26,17 +20,17 @@ final class WakeUpPipe: Sendable {
   }
 
   /// Has input when it was woken; for ``waitForInput(on:timeoutMilliseconds:)``.
-  var descriptor: Int32 { input.raw }
+  package var descriptor: Int32 { input.raw }
 
   /// Wakes whoever waits; a pipe that is full does so as well, so a failed write says nothing.
-  func wake() {
+  package func wake() {
     var byte: UInt8 = 0
     _ = try? retrying("write") { write(output.raw, &byte, 1) }
   }
 
   /// Takes what has been written, so that the next wait sleeps; says whether it was woken.
   @discardableResult
-  func drain() -> Bool {
+  package func drain() -> Bool {
     withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
       var isWoken = false
       while let count = try? retrying(

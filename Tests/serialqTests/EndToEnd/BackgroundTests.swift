@@ -1,7 +1,8 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 #if canImport(Glibc)
   import Glibc

@@ -1,6 +1,7 @@
+@testable import SerialqQueue
+@testable import SerialqRunner
+import SerialqSystem
 import Testing
-
-@testable import serialq
 
 /// Jobs for which there is no process.
 @Suite struct CannotRunTests {

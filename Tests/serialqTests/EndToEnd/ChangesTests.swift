@@ -1,6 +1,5 @@
+import SerialqSystem
 import Testing
-
-@testable import serialq
 
 /// What waits can still be changed; what is over can be forgotten.
 @Suite struct ChangesTests {

@@ -1,8 +1,8 @@
 import Foundation
+import SerialqQueue
+@testable import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 #if canImport(Glibc)
   import Glibc

@@ -1,8 +1,9 @@
 import Foundation
+import SerialqQueue
+@testable import SerialqRunner
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 #if canImport(Glibc)
   import Glibc

@@ -1,8 +1,7 @@
 import Foundation
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 /// Words on their way to the job, through every place where they are kept.
 @Suite struct ExactWordsTests {

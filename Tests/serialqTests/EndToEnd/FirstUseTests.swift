@@ -1,6 +1,5 @@
+import SerialqSystem
 import Testing
-
-@testable import serialq
 
 /// What a newcomer types first.
 @Suite struct FirstUseTests {

@@ -1,7 +1,5 @@
 import Testing
 
-@testable import serialq
-
 /// Commands that come to a stop when part of what they are for is done.
 @Suite struct HalfDoneTests {
   /// Puts a folder where a file of the queue belongs.

@@ -1,7 +1,7 @@
 import Foundation
+@testable import SerialqCLI
+import SerialqSystem
 import Testing
-
-@testable import serialq
 
 /// What scripts read.
 @Suite struct JSONOutputTests {

@@ -1,9 +1,10 @@
 import Dispatch
 import Foundation
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 #if canImport(Glibc)
   import Glibc

@@ -1,7 +1,7 @@
+import SerialqQueue
+@testable import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 #if canImport(Glibc)
   import Glibc

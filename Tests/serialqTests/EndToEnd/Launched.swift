@@ -1,8 +1,8 @@
 import Dispatch
 import Foundation
+@testable import SerialqRunner
+import SerialqSystem
 import TestSupport
-
-@testable import serialq
 
 #if canImport(Glibc)
   import Glibc

@@ -1,7 +1,7 @@
+import SerialqRunner
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 #if canImport(Glibc)
   import Glibc

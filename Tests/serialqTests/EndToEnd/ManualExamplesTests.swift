@@ -1,8 +1,9 @@
 import Foundation
+@testable import SerialqCLI
+import SerialqQueue
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 /// What the manual says can be typed.
 @Suite struct ManualExamplesTests {

@@ -1,7 +1,7 @@
+import SerialqQueue
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 /// Many who queue at the same time.
 @Suite struct ManyAddersTests {

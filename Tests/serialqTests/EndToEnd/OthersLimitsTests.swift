@@ -1,8 +1,8 @@
 import Foundation
+@testable import SerialqQueue
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 #if canImport(Glibc)
   import Glibc

@@ -1,7 +1,7 @@
+@testable import SerialqQueue
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 #if canImport(Glibc)
   import Glibc

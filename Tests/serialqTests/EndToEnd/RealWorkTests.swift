@@ -1,8 +1,7 @@
 import Foundation
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 /// A queue as somebody would really fill it.
 @Suite struct RealWorkTests {

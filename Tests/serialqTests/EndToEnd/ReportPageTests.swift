@@ -1,8 +1,7 @@
 import Foundation
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 /// The page of `serialq report`, in a real browser: Chromium, without a window.
 @Suite(.serialized, .needs(.chromium)) struct ReportPageTests {

@@ -1,7 +1,8 @@
 import Foundation
+import SerialqQueue
+@testable import SerialqRunner
+import SerialqSystem
 import Testing
-
-@testable import serialq
 
 #if canImport(Glibc)
   import Glibc

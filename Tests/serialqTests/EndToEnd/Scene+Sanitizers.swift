@@ -1,8 +1,7 @@
 import Foundation
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 // A program that was built with a sanitizer, as the tests were.
 extension Scene {

@@ -1,8 +1,9 @@
 import Foundation
+@testable import SerialqQueue
+import SerialqRunner
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 #if canImport(Glibc)
   import Glibc

@@ -1,7 +1,8 @@
+import SerialqQueue
+@testable import SerialqRunner
+@testable import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 #if canImport(Glibc)
   import Glibc

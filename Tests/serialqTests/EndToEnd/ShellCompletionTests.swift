@@ -1,7 +1,7 @@
+@testable import SerialqCLI
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 /// Completion in the shells that people use.
 @Suite struct ShellCompletionTests {

@@ -1,8 +1,7 @@
 import Foundation
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 /// What a job finds around it.
 @Suite struct SurroundingsTests {

@@ -1,7 +1,6 @@
 import Foundation
+import SerialqSystem
 import Testing
-
-@testable import serialq
 
 /// A real terminal, with a shell in it, as a person has it: a window of `tmux(1)`.
 ///

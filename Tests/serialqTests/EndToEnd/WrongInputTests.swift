@@ -1,6 +1,6 @@
+@testable import SerialqQueue
+@testable import SerialqSystem
 import Testing
-
-@testable import serialq
 
 /// What cannot be done is refused with one message, and changes nothing.
 @Suite struct WrongInputTests {

@@ -1,4 +1,4 @@
-@testable import serialq
+@testable import SerialqSystem
 
 /// A disk that keeps what was flushed, and of the rest whatever it likes.
 ///

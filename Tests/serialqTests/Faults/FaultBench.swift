@@ -1,7 +1,7 @@
 import Foundation
+@testable import SerialqQueue
+import SerialqSystem
 import Testing
-
-@testable import serialq
 
 #if canImport(Glibc)
   import Glibc

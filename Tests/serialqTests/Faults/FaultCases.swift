@@ -1,6 +1,6 @@
+@testable import SerialqQueue
+import SerialqSystem
 import TestSupport
-
-@testable import serialq
 
 /// A command that writes, and the queue that it finds.
 struct FaultCase: CustomStringConvertible, Sendable {

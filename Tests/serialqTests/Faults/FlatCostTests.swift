@@ -1,8 +1,6 @@
 import TestSupport
 import Testing
 
-@testable import serialq
-
 /// What a command does that is not to depend on what is in the queue.
 @Suite(.needs(.cc), .ifFaultsCanBeMade) struct FlatCostTests {
   // Fails when an add looks at more than the journal's end, or at a job's environment or log.

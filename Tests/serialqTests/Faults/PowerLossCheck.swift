@@ -1,7 +1,7 @@
+import SerialqQueue
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 /// Follows what programs do, and has the power fail after every change of the disk.
 struct PowerLossCheck {

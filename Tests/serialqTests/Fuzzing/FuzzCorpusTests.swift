@@ -1,8 +1,7 @@
 import Foundation
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 /// The inputs of `.ci/fuzz`, those that were once found included, and small changes of them.
 @Suite struct FuzzCorpusTests {

@@ -1,4 +1,6 @@
-@testable import serialq
+@testable import SerialqCLI
+@testable import SerialqQueue
+@testable import SerialqSystem
 
 /// What is fed with bytes nobody has thought of, by the tests and by `.ci/fuzz`.
 ///
@@ -147,8 +149,11 @@ enum FuzzTarget: String, CaseIterable {
       return "the time reads differently when it is written again"
     }
     if let ids = ClosedRange<JobID>(text), ids.count < 1 { return "no ids" }
-    if let number = ParsedWords.number(text), number < 1 { return "the number" }
+    if let number = Int(decimal: text), number < 1 { return "the number" }
     _ = Visible.text(text) + ShellQuote.command(.arguments([text]))
-    return QueueName.fault(in: text) == nil && !QueueFolder.isName(text) ? "the name" : nil
+    // A name is one part of a path, and no option.
+    let isPath = text.isEmpty || text.contains(UInt8(ascii: "/")) || text.contains(0)
+    let isHidden = text.first == UInt8(ascii: ".") || text.first == UInt8(ascii: "-")
+    return QueueName.fault(in: text) == nil && (isPath || isHidden) ? "the name" : nil
   }
 }

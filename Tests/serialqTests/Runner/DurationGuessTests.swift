@@ -1,6 +1,8 @@
+@testable import SerialqQueue
+import SerialqSystem
 import Testing
 
-@testable import serialq
+@testable import SerialqRunner
 
 @Suite struct DurationGuessTests {
   /// A job that ended, in so many seconds.

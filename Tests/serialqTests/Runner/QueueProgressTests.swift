@@ -1,6 +1,8 @@
+@testable import SerialqQueue
+import SerialqSystem
 import Testing
 
-@testable import serialq
+@testable import SerialqRunner
 
 @Suite struct QueueProgressTests {
   private func at(_ second: Int64) -> Timestamp {

@@ -1,6 +1,8 @@
+@testable import SerialqQueue
+@testable import SerialqSystem
 import Testing
 
-@testable import serialq
+@testable import SerialqRunner
 
 /// Delays and durations while somebody sets the clock.
 @Suite struct RetryDelayTests {

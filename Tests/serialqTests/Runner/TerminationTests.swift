@@ -1,6 +1,6 @@
 import Testing
 
-@testable import serialq
+@testable import SerialqRunner
 
 #if canImport(Glibc)
   import Glibc

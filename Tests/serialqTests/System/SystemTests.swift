@@ -1,7 +1,7 @@
 import Dispatch
 import Testing
 
-@testable import serialq
+@testable import SerialqSystem
 
 #if canImport(Glibc)
   import Glibc

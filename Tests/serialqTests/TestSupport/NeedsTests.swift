@@ -1,7 +1,6 @@
+import SerialqSystem
 import TestSupport
 import Testing
-
-@testable import serialq
 
 /// Tests that need tools, where those are missing.
 @Suite struct NeedsTests {

@@ -1,0 +1,194 @@
+import SerialqQueue
+import SerialqSystem
+
+/// What the last word of an unfinished call of the program can become.
+///
+/// Pure: which queues and jobs there are is looked up by whoever asks.
+struct Completion: Equatable {
+  struct Candidate: Equatable {
+    var word: String
+    var meaning: String = ""
+  }
+
+  enum Wanted: Equatable {
+    case words([Candidate])
+    case queues
+    /// The ids of jobs that the command takes, from this one on.
+    case jobs(CommandName, from: JobID)
+    case files
+    case directories
+    /// The words from this number on, counted from 1, are a command of their own.
+    case command(Int)
+  }
+
+  var wanted: Wanted
+  /// What the last word begins with and what is not to be replaced; ASCII without blanks.
+  var kept: Bytes = []
+  /// The queue that an option before the last word names.
+  var queue: Bytes?
+
+  /// For the words after the program's name, of which the last is not finished and may be empty.
+  init(_ words: [Bytes]) {
+    let last = words.last ?? []
+    let before = words.dropLast()
+    let isOption = (before.first ?? last).first == UInt8(ascii: "-")
+    if let command = isOption
+      ? CommandTable.status : before.first.flatMap(CommandTable.command(called:))
+    {
+      self.init(Scan(command, isOption ? before : before.dropFirst()), last)
+    } else {
+      self.init(wanted: before.isEmpty ? Completion.commands : .words([]))
+    }
+  }
+
+  private init(wanted: Wanted) { self.wanted = wanted }
+
+  private init(_ scan: Scan, _ last: Bytes) {
+    queue = scan.queue
+    if let start = scan.commandStart {
+      wanted = .command(start)
+    } else if let option = scan.pending {
+      (wanted, kept) = Completion.value(of: option, scan.command, last)
+    } else if !scan.isAfterDashes, last.first == UInt8(ascii: "-") {
+      guard let (option, start) = scan.command.lastOption(in: last), let start else {
+        wanted = .words(scan.options)
+        return
+      }
+      (wanted, kept) = Completion.value(of: option, scan.command, Bytes(last[start...]))
+      kept = last[..<start] + kept
+    } else {
+      (wanted, kept) = Completion.operand(scan, last)
+    }
+  }
+
+  private static func value(
+    of option: OptionSpec, _ command: CommandSpec, _ word: Bytes
+  ) -> (Wanted, kept: Bytes) {
+    switch option.value?.kind {
+    case .file: (.files, [])
+    case .directory: (.directories, [])
+    case .queue: (.queues, [])
+    case .jobID: (.jobs(command.name, from: 1), [])
+    case .signal: (.words(SignalName.all.map { Candidate(word: $0) }), [])
+    case .choice(let choices): (.words(choices.map { Candidate(word: $0) }), [])
+    case .text, .assignment, .commandLine, .count, .duration, nil: (.words([]), [])
+    }
+  }
+
+  private static func operand(_ scan: Scan, _ word: Bytes) -> (Wanted, kept: Bytes) {
+    let isFirst = scan.operands.isEmpty
+    switch scan.command.operands {
+    case .none: return (.words([]), [])
+    case .jobCommand: return (.command(scan.next), [])
+    case .jobID: return (isFirst ? .jobs(scan.command.name, from: 1) : .words([]), [])
+    case .jobIDs: return ids(scan.command.name, word)
+    case .setting:
+      guard let name = scan.operands.first else {
+        return (.words(CommandTable.settings.map { Candidate(word: $0.name) }), [])
+      }
+      let setting = CommandTable.settings.first { $0.name.utf8.elementsEqual(name) }
+      let choices = scan.operands.count == 1 ? setting?.choices ?? [] : []
+      return (.words(choices.map { Candidate(word: $0) }), [])
+    case .commandName: return (isFirst ? commands : .words([]), [])
+    case .completion:
+      let names = CompletionScript.allCases.map { Candidate(word: $0.rawValue) }
+      return (.words(isFirst ? names : []), [])
+    }
+  }
+
+  /// Ids, and after `3-` those with which a range from 3 on can end.
+  private static func ids(_ name: CommandName, _ word: Bytes) -> (Wanted, kept: Bytes) {
+    let digits = word.prefix { $0 != UInt8(ascii: "-") }
+    guard digits.count < word.count, let first = Int(decimal: Bytes(digits)), first < .max
+    else { return (.jobs(name, from: 1), []) }
+    return (.jobs(name, from: first + 1), digits + [UInt8(ascii: "-")])
+  }
+
+  private static var commands: Wanted {
+    .words(CommandTable.commands.map { Candidate(word: $0.name.rawValue, meaning: $0.summary) })
+  }
+}
+
+extension Completion {
+  /// What the words before the last one say about it.
+  private struct Scan {
+    var command: CommandSpec
+    var given: Set<OptionName> = []
+    var operands: [Bytes] = []
+    /// The option whose value comes next.
+    var pending: OptionSpec?
+    var isAfterDashes = false
+    var queue: Bytes?
+    var commandStart: Int?
+    /// The number of the last word, counted from 1.
+    var next: Int
+
+    init(_ command: CommandSpec, _ words: ArraySlice<Bytes>) {
+      self.command = command
+      next = words.endIndex + 1
+      for (index, word) in zip(words.indices, words) where commandStart == nil {
+        take(word, number: index + 1)
+      }
+    }
+
+    private mutating func take(_ word: Bytes, number: Int) {
+      if let option = pending {
+        if option.name == .queue { queue = word }
+        pending = nil
+      } else if isAfterDashes || word.first != UInt8(ascii: "-") || word.count == 1 {
+        operands.append(word)
+        if case .jobCommand = command.operands { commandStart = number }
+      } else if word == Bytes("--") {
+        isAfterDashes = true
+      } else if let (option, start) = command.lastOption(in: word) {
+        given.insert(option.name)
+        guard option.value != nil else { return }
+        guard let start else { return pending = option }
+        if option.name == .queue { queue = Bytes(word[start...]) }
+      }
+    }
+
+    /// Those that can still be given, in all their spellings.
+    var options: [Candidate] {
+      command.allOptions.filter { $0.repeats || !given.contains($0.name) }.flatMap { option in
+        let short = option.short.map { [Candidate(word: "-\($0)", meaning: option.help)] } ?? []
+        return short + [Candidate(word: option.long, meaning: option.help)]
+      }
+    }
+  }
+}
+
+extension CommandSpec {
+  /// The last option in a word that starts with a dash, and where its value begins in the word, if it
+  /// does; nil if there is none.
+  fileprivate func lastOption(in word: Bytes) -> (OptionSpec, valueStart: Int?)? {
+    if word.starts(with: Bytes("--")) {
+      let name = word.dropFirst(2).prefix { $0 != UInt8(ascii: "=") }
+      let option = allOptions.first { $0.name.rawValue.utf8.elementsEqual(name) }
+      guard let option else { return nil }
+      return (option, name.endIndex < word.endIndex ? name.endIndex + 1 : nil)
+    }
+    var found: OptionSpec?
+    for (index, letter) in zip(word.indices, word).dropFirst() {
+      guard let option = allOptions.first(where: { $0.short?.asciiValue == letter }) else {
+        return nil
+      }
+      found = option
+      if option.value != nil { return (option, index + 1 < word.endIndex ? index + 1 : nil) }
+    }
+    return found.map { ($0, nil) }
+  }
+}
+
+extension CommandName {
+  /// Whether it makes sense to give the command this job.
+  func takes(_ job: Job) -> Bool {
+    switch self {
+    case .wait, .cancel: !job.state.isOver
+    case .move, .edit: job.state == .waiting
+    case .retry: job.state.isOver
+    case .ack: job.isOpenFailure
+    default: true
+    }
+  }
+}

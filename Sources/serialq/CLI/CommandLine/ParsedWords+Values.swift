@@ -1,0 +1,63 @@
+import SerialqQueue
+import SerialqSystem
+
+/// Reading the values of options, checked by their kind.
+extension ParsedWords {
+  func has(_ name: OptionName) -> Bool { values[name] != nil }
+
+  func value(_ name: OptionName) -> Bytes? { values[name]?.first }
+
+  /// The value of an option that takes a duration, in seconds.
+  func seconds(_ name: OptionName) -> Int? {
+    value(name).flatMap(Humanize.parseDuration).map { Int($0.components.seconds) }
+  }
+
+  func number(_ name: OptionName) -> Int? { value(name).flatMap { Int(decimal: $0) } }
+
+  /// Fails unless every value is what its option takes.
+  func check() throws(Failure) {
+    for option in command.options {
+      guard let kind = option.value?.kind else { continue }
+      for value in values[option.name] ?? [] {
+        guard let fault = Self.fault(in: value, kind) else { continue }
+        throw misused("\(option.long) \(Visible.text(value))", fault)
+      }
+    }
+    guard !operands.contains(where: { $0.contains(0) }) else {
+      throw misused(command.name.rawValue, "an argument cannot hold a NUL byte")
+    }
+  }
+
+  private static func fault(in value: Bytes, _ kind: OptionValue.Kind) -> String? {
+    guard !value.contains(0) else { return "a value cannot hold a NUL byte" }
+    switch kind {
+    case .text: return nil
+    case .file: return value.isEmpty ? "a file's name cannot be empty" : nil
+    case .directory: return value.isEmpty ? "a directory's name cannot be empty" : nil
+    case .queue: return QueueName.fault(in: value)
+    case .commandLine: return value.allSatisfy(\.isSpace) ? "the command is empty" : nil
+    case .count:
+      guard let number = Int(decimal: value) else { return "not a number above 0" }
+      return number > mostCounted ? "more than \(mostCounted)" : nil
+    case .jobID: return JobID.parse(value) == nil ? "not a number above 0" : nil
+    case .duration:
+      return Humanize.parseDuration(value) == nil
+        ? "not a duration, such as 90, 90s, 30m, 2h or 7d" : nil
+    case .signal:
+      return SignalName.number(of: value) == nil ? "not a signal, such as INT or 2" : nil
+    case .assignment:
+      guard let equals = value.firstIndex(of: UInt8(ascii: "=")) else {
+        return "there is no = in it; a variable is set with NAME=VALUE"
+      }
+      return equals == 0 ? "the variable has no name" : nil
+    case .choice(let choices):
+      guard !choices.contains(where: { $0.utf8.elementsEqual(value) }) else { return nil }
+      let meant = Suggestion.closest(to: value, among: choices).map { "; did you mean \($0)?" }
+      return "not one of \(choices.joined(separator: ", "))\(meant ?? "")"
+    }
+  }
+
+  /// The highest count that can be given: the journal is read up to 2^31 attempts at a job, and whoever
+  /// retries it by hand may have it tried as often once more.
+  static let mostCounted = 1_000_000_000
+}

@@ -1,0 +1,97 @@
+import SerialqSystem
+
+/// A command's words, sorted into options and operands but not yet understood.
+struct ParsedWords {
+  var command: CommandSpec
+  var values: [OptionName: [Bytes]] = [:]
+  var operands: [Bytes] = []
+  /// Whether `--` came before the operands.
+  var afterDashes = false
+
+  /// Sorts `words`, which follow the command's name.
+  init(_ command: CommandSpec, _ words: ArraySlice<Bytes>) throws(Failure) {
+    self.command = command
+    var rest = words
+    while let word = rest.popFirst() {
+      if word == Bytes("--") {
+        afterDashes = true
+        operands += rest
+        return
+      }
+      if word.starts(with: Bytes("--")) {
+        try takeLong(word, &rest)
+      } else if word.first == UInt8(ascii: "-"), word.count > 1 {
+        try takeShort(word, &rest)
+      } else {
+        operands.append(word)
+        // What follows a job's program belongs to the job, however much it looks like an option.
+        if case .jobCommand = command.operands {
+          operands += rest
+          return
+        }
+      }
+    }
+  }
+
+  private mutating func takeLong(_ word: Bytes, _ rest: inout ArraySlice<Bytes>) throws(Failure) {
+    let parts = word.dropFirst(2).split(
+      separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false
+    )
+    let name = parts.first.map { Bytes($0) } ?? []
+    let known = command.allOptions
+    guard let option = known.first(where: { $0.name.rawValue.utf8.elementsEqual(name) }) else {
+      let meant = Suggestion.closest(to: name, among: known.map(\.name.rawValue))
+      throw unknown(Bytes("--") + name, meant: meant.map { "--\($0)" })
+    }
+    let attached = parts.count > 1 ? Bytes(parts[1]) : nil
+    guard option.value == nil else {
+      return try take(option, attached ?? rest.popFirst(), as: option.long)
+    }
+    guard attached == nil else {
+      throw misused(option.long, "takes no value")
+    }
+    values[option.name, default: []].append([])
+  }
+
+  /// Takes a cluster: flags, and perhaps one last option with its value, `-fq x` or `-fqx`.
+  private mutating func takeShort(_ word: Bytes, _ rest: inout ArraySlice<Bytes>) throws(Failure) {
+    var cluster = word.dropFirst()
+    while let letter = cluster.popFirst() {
+      guard let option = command.allOptions.first(where: { $0.short?.asciiValue == letter }) else {
+        // A word like `-json` is a long option with a dash missing.
+        let meant = Suggestion.closest(
+          to: Bytes(word.dropFirst()), among: command.allOptions.map(\.name.rawValue)
+        )
+        // Two bytes at least would be a character cut in half: then the whole word is named.
+        let named = letter < 0x80 ? [UInt8(ascii: "-"), letter] : word
+        throw unknown(named, meant: word.count > 2 ? meant.map { "--\($0)" } : nil)
+      }
+      guard option.value == nil else {
+        let value = cluster.isEmpty ? rest.popFirst() : Bytes(cluster)
+        return try take(option, value, as: "-\(Character(UnicodeScalar(letter)))")
+      }
+      values[option.name, default: []].append([])
+    }
+  }
+
+  private mutating func take(
+    _ option: OptionSpec, _ value: Bytes?, as name: String
+  ) throws(Failure) {
+    guard let value else {
+      throw misused(name, "needs a value: \(name) \(option.value?.placeholder ?? "")")
+    }
+    guard option.repeats || values[option.name] == nil else {
+      throw misused(name, "is given more than once")
+    }
+    values[option.name, default: []].append(value)
+  }
+
+  private func unknown(_ word: Bytes, meant: String?) -> Failure {
+    let suggestion = meant.map { "; did you mean \($0)?" } ?? ""
+    return misused(Visible.text(word), "unknown option of \(command.name.rawValue)\(suggestion)")
+  }
+
+  func misused(_ what: String, _ why: String) -> Failure {
+    Failure(what, why, next: "See: serialq help \(command.name.rawValue)")
+  }
+}

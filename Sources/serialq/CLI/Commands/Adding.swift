@@ -1,0 +1,136 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+/// Puts jobs into a queue, for `add` and `run`.
+struct Adding {
+  var commands: [Command]
+  var directory: Bytes
+  var environment: [Bytes]
+  var umask: UInt16
+  var label: Bytes?
+  var limits: Limits
+  var isFirst: Bool
+  var isUnique: Bool
+
+  /// What became of the jobs.
+  struct Added {
+    /// Ascending: of new jobs, and of those found waiting already.
+    var ids: [JobID]
+    /// The jobs that waited already, so that none was added.
+    var found: [JobID] = []
+    var isPaused = false
+    /// Why no runner could be started.
+    var failure: Failure?
+  }
+
+  /// Jobs as this process would run them: its directory, environment and umask.
+  init(_ source: JobSource, _ options: JobOptions) throws(Failure) {
+    commands = try Adding.commands(of: source)
+    directory = try Adding.directory(options.directory)
+    environment = Adding.environment(overriding: options.environment)
+    umask = Machine.umask()
+    label = options.label
+    limits = options.limits
+    isFirst = options.isFirst
+    isUnique = options.isUnique
+  }
+
+  /// Appends the jobs, all or none; they are durable when this returns, and a runner is at work
+  /// unless the queue is paused.
+  ///
+  /// Reads the whole journal only to find out whether a job waits already.
+  func append(to folder: QueueFolder, startsRunner: Bool) throws(Failure) -> Added {
+    var queue = Queue()
+    var reader = JournalReader(folder)
+    // Most of it before the lock is taken, for the others' sake.
+    if isUnique { _ = try reader.read(into: &queue) }
+    return try Journal(folder).locked { (scope) throws(Failure) in
+      if isUnique { _ = try reader.read(into: &queue) }
+      let (commands, found) = isUnique ? unknown(to: queue) : (commands, [])
+      let ids = try append(commands, to: &scope)
+      var added = Added(ids: ids, found: found)
+      if !found.isEmpty { added.ids = Set(ids + found).sorted() }
+      added.isPaused = try scope.isPaused()
+      guard startsRunner, !added.isPaused else { return added }
+      do throws(Failure) {
+        // Under the lock: a runner that finds nothing to do decides under it, too.
+        try BackgroundRunner.own.ensure(folder)
+      } catch {
+        added.failure = error
+      }
+      return added
+    }
+  }
+
+  private func append(
+    _ commands: [Command], to scope: inout JournalScope
+  ) throws(Failure) -> [JobID] {
+    guard !commands.isEmpty else {
+      try scope.append([])
+      return []
+    }
+    let key = try scope.storeEnvironment(environment)
+    let first = try scope.nextID()
+    let at = Clock.now()
+    let ids = Array(first..<first + commands.count)
+    try scope.append(
+      zip(ids, commands).map { id, command in
+        var job = NewJob(
+          id: id, command: command, directory: directory, environment: key, umask: umask,
+          label: label, limits: limits, at: at)
+        // Together they keep their order.
+        if isFirst { job.place = id == first ? .first : .after(id - 1) }
+        return .added(job)
+      })
+    return ids
+  }
+
+  /// The commands with which no job waits in this directory, each once, and the jobs that do.
+  private func unknown(to queue: Queue) -> ([Command], found: [JobID]) {
+    var new: [Command] = []
+    var found: [JobID] = []
+    let waiting = queue.waiting.filter { $0.directory == directory }
+    for command in commands where !new.contains(command) {
+      if let job = waiting.first(where: { $0.command == command }) {
+        found.append(job.id)
+      } else {
+        new.append(command)
+      }
+    }
+    return (new, found)
+  }
+
+  private static func commands(of source: JobSource) throws(Failure) -> [Command] {
+    switch source {
+    case .command(let command): return [command]
+    case .file(let path) where path == Bytes("-"):
+      let text = try attempt("reading standard input") { () throws(SystemError) in
+        try FileDescriptor.standardInput().readAll()
+      }
+      return try JobFile.commands(in: text, from: Bytes("standard input"))
+    case .file(let path):
+      let text = try attempt("reading \(Visible.text(path))") { () throws(SystemError) in
+        try FileDescriptor.open(path, .read, followingLinks: true).readAll()
+      }
+      return try JobFile.commands(in: text, from: path)
+    }
+  }
+
+  private static func directory(_ option: Bytes?) throws(Failure) -> Bytes {
+    if let option, option.first == UInt8(ascii: "/") { return option }
+    let current = try attempt("finding the current directory") { () throws(SystemError) in
+      try Machine.directory()
+    }
+    return option.map { current.appending(path: $0) } ?? current
+  }
+
+  private static func environment(overriding settings: [Bytes]) -> [Bytes] {
+    func name(_ variable: Bytes) -> Bytes { Bytes(variable.prefix { $0 != UInt8(ascii: "=") }) }
+    guard !settings.isEmpty else { return Machine.environment() }
+    var last: [Bytes: Bytes] = [:]
+    for setting in settings { last[name(setting)] = setting }
+    let kept = Machine.environment().filter { last[name($0)] == nil }
+    return kept + last.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
+  }
+}

@@ -1,0 +1,58 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+// What the commands that change a queue share.
+
+extension Session {
+  /// Changes a queue that is there: what `decide` gives for the queue as it is, while nobody else
+  /// can change it; durable on return.
+  ///
+  /// Read before the lock is taken, so that what has to be read under it is little.
+  func change<Result>(
+    _ name: String,
+    _ decide: (Queue, QueueFolder) throws(Failure) -> ([Event], Result),
+    then: (QueueFolder, Queue) throws(Failure) -> Void = { _, _ in }
+  ) throws(Failure) -> Result {
+    guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else {
+      throw Failure(
+        "queue \(name)", "there is no such queue", next: "See all with: serialq queues")
+    }
+    var queue = Queue()
+    var reader = JournalReader(folder)
+    report(try reader.read(into: &queue).damaged, in: folder)
+    return try Journal(folder).locked { (scope) throws(Failure) in
+      _ = try reader.read(into: &queue)
+      let (events, result) = try decide(queue, folder)
+      try scope.append(events)
+      for event in events { queue.apply(event) }
+      do throws(Failure) {
+        try then(folder, queue)
+      } catch {
+        let option = QueueName.option(for: name)
+        throw events.isEmpty
+          ? error
+          : error.adding("The queue is changed all the same. Have it run: serialq run\(option)")
+      }
+      return result
+    }
+  }
+
+  /// Starts a runner if there is something to do.
+  func startRunner(_ folder: QueueFolder, _ queue: Queue) throws(Failure) {
+    guard queue.hasWork else { return }
+    try BackgroundRunner.own.ensure(folder)
+  }
+
+  /// Tells a person what was done; a script knows by the exit code.
+  mutating func tell(_ text: String) {
+    if messageTraits.isTerminal { output.message(text) }
+  }
+}
+
+extension [Job] {
+  /// `job 3`, or `4 jobs`.
+  var text: String {
+    count == 1 ? "job \(self[0].id)" : "\(count) jobs"
+  }
+}

@@ -1,0 +1,108 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+extension Session {
+  /// `serialq edit`: changes the command of a job that waits.
+  mutating func edit(_ call: Invocation.Edit) throws(Failure) {
+    let (folder, job) = try readJob(call.id, in: call.queue)
+    try refuseUnlessWaiting(job, in: call.queue)
+    let text =
+      switch job.command {
+      case .shell(let line): line
+      case .arguments(let words): ShellQuote.script(words)
+      }
+    let edited = try edited(text, beside: folder)
+    guard !edited.allSatisfy(\.isSpace), !edited.contains(0) else {
+      let why = edited.contains(0) ? "it holds a NUL byte" : "it is empty"
+      throw Failure(
+        "the command of job \(job.id)", why,
+        next: """
+          Nothing was changed. To be rid of the job: serialq \
+          cancel\(QueueName.option(for: call.queue)) \(job.id)
+          """)
+    }
+    let isNews = edited != text
+    let option = QueueName.option(for: call.queue)
+    try change(call.queue) { (queue, folder) throws(Failure) -> ([Event], Void) in
+      // That it is as it was may still have to be made durable.
+      guard isNews else { return ([], ()) }
+      let now = try queue.jobs([call.id...call.id], in: call.queue)[0]
+      try refuseUnlessWaiting(now, in: call.queue)
+      guard now.command == job.command else {
+        throw Failure(
+          "job \(job.id)", "somebody else has changed it meanwhile",
+          next: "Nothing was changed. Look at it, then try again: serialq show\(option) \(job.id)")
+      }
+      return ([.edited(id: job.id, at: Clock.now(), command: .shell(edited))], ())
+    }
+    guard isNews else { return output.message("serialq: job \(job.id) is unchanged") }
+    tell("serialq: job \(job.id) is now: \(ShellQuote.command(.shell(edited)))")
+  }
+
+  private func refuseUnlessWaiting(_ job: Job, in queue: String) throws(Failure) {
+    guard job.state != .waiting else { return }
+    let option = QueueName.option(for: queue)
+    throw Failure(
+      "job \(job.id)", "it does not wait: it \(job.outcomeText)",
+      next: "Nothing was changed. Add what should run instead: serialq add\(option)")
+  }
+
+  /// What an editor makes of the text, in a file of its own.
+  private func edited(_ text: Bytes, beside folder: QueueFolder) throws(Failure) -> Bytes {
+    let path = folder.path.appending(path: Bytes("edit-\(Machine.processID())".utf8))
+    defer { try? FileSystem.remove(path) }
+    try attempt("writing \(path.text)") { () throws(SystemError) in
+      let file = try FileDescriptor.open(path, .emptied)
+      try file.writeAll(text + [UInt8(ascii: "\n")])
+    }
+    let named = [Machine.variable("VISUAL"), Machine.variable("EDITOR")]
+    let editor = named.compactMap { $0 }.first { !$0.isEmpty } ?? Bytes("vi")
+    // By the shell, because it may be more than one word.
+    let status = try Editor.run([
+      Bytes("/bin/sh"), Bytes("-c"), editor + Bytes(" \"$1\""), editor, path,
+    ])
+    guard status == .exited(code: 0) else {
+      throw Failure(
+        "the editor \(Visible.text(editor))", "it did not succeed",
+        next: "Nothing was changed. Another one is taken from VISUAL or EDITOR.")
+    }
+    var edited = try attempt("reading \(path.text)") { () throws(SystemError) in
+      // Whatever the editor has put there: some write another file and let it take the place.
+      try FileDescriptor.open(path, .read, followingLinks: true).readAll()
+    }
+    if edited.last == UInt8(ascii: "\n") { edited.removeLast() }
+    return edited
+  }
+}
+
+/// A program at the terminal, with everything that this one has there.
+private enum Editor {
+  static func run(_ words: [Bytes]) throws(Failure) -> ExitStatus {
+    // Ctrl-C in the editor is meant for the editor, as with system(3).
+    let before = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
+    defer { for (number, handler) in before { signal(number, handler) } }
+    #if canImport(Glibc)
+      var attributes = posix_spawnattr_t()
+    #else
+      var attributes: posix_spawnattr_t?
+    #endif
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var defaults = sigset_t()
+    sigemptyset(&defaults)
+    for number in [SIGINT, SIGQUIT, SIGPIPE] { sigaddset(&defaults, number) }
+    posix_spawnattr_setsigdefault(&attributes, &defaults)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    var pid: pid_t = 0
+    let error = CStrings.with(words) { words in
+      CStrings.with(Machine.environment()) { environment in
+        posix_spawn(&pid, "/bin/sh", nil, &attributes, words, environment)
+      }
+    }
+    guard error == 0 else {
+      throw SystemError("posix_spawn", error).failure("starting the editor")
+    }
+    return try ChildProcess(pid: pid).reap()
+  }
+}

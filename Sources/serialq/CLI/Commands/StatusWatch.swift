@@ -1,0 +1,84 @@
+import SerialPromises
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+extension Session {
+  /// `serialq status -w`: until SIGINT, which is how people end it, and so no failure.
+  mutating func watchStatus(of name: String) throws(Failure) {
+    // There is nothing to watch without it; a job for it may be on its way.
+    let folder = try spool().makeQueue(named: Bytes(name.utf8))
+    let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
+    let watch = try attempt("watching \(folder.path.text)") { () throws(SystemError) in
+      try FileWatch(folders: [folder.path, folder.logs])
+    }
+    let isInterrupted = Locked(false)
+    let interrupt = HeardSignals([SIGINT]) { _ in
+      isInterrupted.withLock { $0 = true }
+      wakeUp.wake()
+    }
+    defer { withExtendedLifetime(interrupt) {} }
+    var view = StatusWatch(folder)
+    var display = traits.isLive ? LiveDisplay(colour: traits.hasColour) { wakeUp.wake() } : nil
+    while !isInterrupted.withLock({ $0 }), !output.readerIsGone {
+      wakeUp.drain()
+      watch.drain()
+      let news = try view.update()
+      report(view.damaged, in: folder)
+      if let window = display?.nextFrame(on: &output) {
+        let report = try view.report()
+        display?.show(report.lines(in: window), changesIn: report.changesIn, on: &output)
+      } else if display == nil {
+        for line in news { output.result("\(line)\n") }
+        try output.flush()
+      }
+      _ = try attempt("waiting") { () throws(SystemError) in
+        try waitForInput(
+          on: [watch.descriptor, wakeUp.descriptor],
+          timeoutMilliseconds: display?.timeoutMilliseconds)
+      }
+    }
+  }
+}
+
+/// A queue that is looked at again and again.
+private struct StatusWatch {
+  let folder: QueueFolder
+  private var queue = Queue()
+  private var reader: JournalReader
+  private var progress = QueueProgress(Queue())
+  private var changes = 0
+  /// What was told of each job that has changed since the first look.
+  private var told: [JobID: JobState] = [:]
+  /// Damaged lines that the latest look found.
+  private(set) var damaged: [DamagedLine] = []
+
+  init(_ folder: QueueFolder) {
+    self.folder = folder
+    reader = JournalReader(folder)
+  }
+
+  /// Takes note of what was appended, and tells in lines what it was; at first, how things stand.
+  mutating func update() throws(Failure) -> [String] {
+    var changed: [JobID] = []
+    let isFirst = changes == 0
+    let news = try reader.read(into: &queue) { event in
+      if let id = event.job, changed.last != id { changed.append(id) }
+    }
+    damaged = news.damaged
+    if news.applied > 0 || news.reset || isFirst { changes += 1 }
+    if isFirst { progress = QueueProgress(queue) }
+    progress.update(queue, changes: changes)
+    if isFirst { return try report().lines().map { $0.rendered(colour: false) } }
+    return changed.compactMap { id in
+      guard let job = queue.job(id), told[id] != job.state else { return nil }
+      told[id] = job.state
+      return "job \(id) \(job.state == .running ? "begins" : job.outcomeText): \(job.title)"
+    }
+  }
+
+  func report() throws(Failure) -> StatusReport {
+    if queue.jobs.isEmpty { return StatusReport(empty: folder.name.text, hasOthers: false) }
+    return try StatusReport(folder, queue, progress)
+  }
+}

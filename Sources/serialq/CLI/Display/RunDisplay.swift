@@ -1,0 +1,51 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+/// The live display of `run`: the running job and how far the queue has come, below the output.
+struct RunDisplay {
+  private var display: LiveDisplay
+  private var progress: QueueProgress
+  private var delay = RetryDelay()
+  /// Of the running job; made once, as a command can be long.
+  private var title: (id: JobID, text: String)?
+
+  init(_ queue: Queue, _ traits: TerminalTraits, wake: @escaping @Sendable () -> Void) {
+    display = LiveDisplay(colour: traits.hasColour, wake: wake)
+    progress = QueueProgress(queue)
+  }
+
+  /// How long to wait for something to happen before drawing anyway.
+  var timeoutMilliseconds: Int32? { display.timeoutMilliseconds }
+
+  /// Draws, if it is time to, where things stand.
+  mutating func draw(
+    _ follower: inout Follower, isStopping: Bool, on output: inout Output
+  ) throws(Failure) {
+    guard let window = display.nextFrame(on: &output) else { return }
+    let queue = follower.queue
+    progress.update(queue, changes: follower.changes)
+    var view = RunView(bar: progress.bar, left: progress.left(queue))
+    if let job = queue.running.first.flatMap(queue.job) {
+      view.running = RunView.Running(
+        id: job.id, title: title(of: job), elapsed: job.elapsed, output: try follower.openLine())
+    }
+    let now = delay.date(for: queue.firstWaiting, Clock.reading())
+    var second = view.running?.elapsed.map { Humanize.rest(of: 1, after: $0) }
+    if queue.running.isEmpty, case .later(let due) = queue.next(now: now), due > now {
+      let delay = Duration.microseconds(due.microseconds - now.microseconds)
+      let id = queue.firstWaiting.map { "Job \($0.id)" } ?? "It"
+      view.note = "\(id) is tried again in \(Humanize.seconds(delay))."
+      second = Humanize.untilLess(than: delay)
+    }
+    if isStopping { view.note = "Stopping the job; once more to kill it." }
+    display.show(view.lines(in: window), changesIn: second, on: &output)
+  }
+
+  private mutating func title(of job: Job) -> String {
+    if let title, title.id == job.id { return title.text }
+    let text = job.title
+    title = (job.id, text)
+    return text
+  }
+}

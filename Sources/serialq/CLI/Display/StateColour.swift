@@ -1,0 +1,13 @@
+import SerialqQueue
+import SerialqSystem
+
+extension JobState {
+  var colour: Colour? {
+    switch self {
+    case .waiting, .cancelled, .skipped: .dim
+    case .running: .bold
+    case .succeeded: .green
+    case .failed, .killed, .timedOut, .interrupted: .red
+    }
+  }
+}

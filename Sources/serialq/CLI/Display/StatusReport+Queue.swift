@@ -1,0 +1,93 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+// Where it is known from.
+extension StatusReport {
+  /// Looks at the queue, its locks and the ends of its logs, now; reads only the ends.
+  init(_ folder: QueueFolder, _ queue: Queue, _ progress: QueueProgress) throws(Failure) {
+    let now = Clock.now()
+    func age(_ moment: Timestamp?) -> Duration? {
+      moment.map { .microseconds(max(0, now.microseconds - $0.microseconds)) }
+    }
+    self.queue = folder.name.text
+    hasRunner = try RunnerLock.isHeld(folder)
+    let open = queue.openFailures
+    let shown = Detail().troubles
+    moreTroubles = max(0, open.count - shown)
+    for job in open.suffix(shown) {
+      troubles.append(
+        Trouble(
+          id: job.id, title: job.title, outcome: job.outcomeText, age: age(job.run?.ended),
+          tail: try Self.tail(of: job, folder)))
+    }
+    notes = try Self.notes(folder, queue)
+    for job in queue.running.compactMap(queue.job) {
+      running.append(try Self.running(job, folder, progress, hasRunner: hasRunner))
+    }
+    pause = queue.pause.map { Pause(age: age($0.at), because: $0.because) }
+    waiting = queue.firstWaiting.map { job in
+      // The clock may have been set back since: never longer than the delay.
+      let longest = Int64(job.limits.retryDelay) * 1_000_000
+      let delay = min(longest, job.run?.due.map { $0.microseconds - now.microseconds } ?? 0)
+      return Waiting(
+        count: queue.count(.waiting), next: job.id, title: job.title,
+        delay: delay > 0 ? .microseconds(delay) : nil)
+    }
+    bar = progress.bar
+    left = progress.left(queue)
+    counts = JobState.allCases.compactMap { state in
+      queue.count(state) > 0 ? "\(queue.count(state)) \(state.name)" : nil
+    }
+  }
+
+  /// Of a queue without jobs.
+  init(empty queue: String, hasOthers: Bool) {
+    self.queue = queue
+    self.hasOthers = hasOthers
+  }
+
+  private static func notes(
+    _ folder: QueueFolder, _ queue: Queue
+  ) throws(Failure) -> [Note] {
+    var notes: [Note] = []
+    if let (id, how) = queue.latestHookFailure {
+      notes.append(
+        Note(
+          text: "The on-finish command of job \(id) \(how.outcomeText).",
+          adviceName: "What it said", advice: "cat \(ShellQuote.word(folder.hookLog))"))
+    }
+    // Whoever had them put aside, a runner in the background mostly, was heard by nobody.
+    if try folder.hasDamagedLines() {
+      notes.append(
+        Note(
+          text: "The journal was damaged; the lines that could not be read are kept.",
+          adviceName: "Damaged lines", advice: "cat -v \(ShellQuote.word(folder.damaged))"))
+    }
+    return notes
+  }
+
+  private static func running(
+    _ job: Job, _ folder: QueueFolder, _ progress: QueueProgress, hasRunner: Bool
+  ) throws(Failure) -> Running {
+    var running = Running(
+      id: job.id, title: job.title, elapsed: job.elapsed, expected: progress.expected(job),
+      signal: job.run?.requests.last.map(SignalName.of),
+      tail: try tail(of: job, folder))
+    if hasRunner {
+      let isWaitedFor = try RunnerLock.orphan(folder) == job.id
+      running.guardian = isWaitedFor ? .waitingRunner : .runner
+    } else {
+      running.guardian = try JobLock.isHeld(job.id, folder) ? .nobody : .gone
+    }
+    if running.guardian != .runner { running.process = JobLock.groups(of: job, folder).first }
+    return running
+  }
+
+  /// The last lines of its output that say anything.
+  private static func tail(of job: Job, _ folder: QueueFolder) throws(Failure) -> [String] {
+    try LogReader.tail(of: folder.log(job.id), lines: 10).filter { line in
+      !line.allSatisfy(\.isWhitespace)
+    }.suffix(Detail().runningTail)
+  }
+}

@@ -1,0 +1,112 @@
+import SerialqQueue
+import SerialqSystem
+
+/// The whole program: words in, exit code out.
+package enum Program {
+  /// Does what the process was called for, and exits: the only place that does.
+  package static func main() -> Never {
+    let code = run()
+    exit(code.rawValue)
+  }
+
+  private static func run() -> ExitCode {
+    var session = Session()
+    do throws(Failure) {
+      try InheritedDescriptors.fillStandardOnes()
+      Output.ignoreBrokenPipes()
+      let words = ProcessWords.arguments()
+      let queue = Machine.variable("SERIALQ_QUEUE")
+      let code = try session.perform(try Invocation.parse(words, queueVariable: queue))
+      try session.output.flush()
+      return code
+    } catch {
+      session.output.message(error.description)
+      return error.code
+    }
+  }
+}
+
+/// One call of the program.
+struct Session {
+  var output = Output()
+
+  /// What may be printed to standard output.
+  private(set) lazy var traits = TerminalTraits(of: STDOUT_FILENO, variable: Machine.variable)
+
+  /// What may be printed to standard error.
+  private(set) lazy var messageTraits = TerminalTraits(
+    of: STDERR_FILENO, variable: Machine.variable)
+
+  mutating func perform(_ invocation: Invocation) throws(Failure) -> ExitCode {
+    switch invocation {
+    case .add(let call): try add(call)
+    case .run(let call): return try run(call)
+    case .list(let call): try list(call)
+    case .status(let call): try status(call)
+    case .show(let call): try show(call)
+    case .log(let call): try log(call)
+    case .report(let call): try report(call)
+    case .wait(let call): return try wait(call)
+    case .ack(let call): try ack(call)
+    case .cancel(let call): try cancel(call)
+    case .retry(let call): try retry(call)
+    case .move(let call): try move(call)
+    case .edit(let call): try edit(call)
+    case .pause(let call): try pause(call)
+    case .resume(let call): try resume(call)
+    case .clean(let call): try clean(call)
+    case .set(let call): try set(call)
+    case .queues(let json): try queues(json: json)
+    case .help(let command): output.result(Help.text(of: command))
+    case .manual: output.result(Manual.text)
+    case .systemdUnit(let program):
+      output.result(SystemdUnit.text(program: program ?? Machine.program()))
+    case .completion(let script): output.result(script.text)
+    case .completionWords(let words): complete(words)
+    case .backgroundRunner(let queue): return try runInBackground(queue)
+    case .version: output.result("serialq \(CommandTable.version)\n")
+    }
+    return .success
+  }
+
+  func spool() throws(Failure) -> Spool {
+    try Spool(environment: Machine.variable)
+  }
+
+  /// The queue and its jobs, nil when there is no such queue; says what is damaged, and tells each
+  /// event.
+  func readQueue(
+    named name: String, each: (Event) -> Void = { _ in }
+  ) throws(Failure) -> (QueueFolder, Queue)? {
+    guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else { return nil }
+    var queue = Queue()
+    var reader = JournalReader(folder)
+    report(try reader.read(into: &queue, each: each).damaged, in: folder)
+    return (folder, queue)
+  }
+
+  /// The job of this id; fails with the ids that there are.
+  func readJob(_ id: JobID, in name: String) throws(Failure) -> (QueueFolder, Job) {
+    let option = QueueName.option(for: name)
+    guard let (folder, queue) = try readQueue(named: name) else {
+      throw Failure(
+        "job \(id)", "queue \(name) has no jobs", next: "Add one with: serialq add\(option)")
+    }
+    guard let job = queue.job(id) else {
+      let last = queue.jobs.last.map { "its last job is \($0.id)" } ?? "it has no jobs"
+      throw Failure(
+        "job \(id)", "queue \(name) has no such job; \(last)",
+        next: "See all with: serialq list\(option)")
+    }
+    return (folder, job)
+  }
+
+  /// Prints JSON: as it is to a program, and on a terminal in a form that does not steer it.
+  mutating func result(json: Bytes) {
+    output.result(traits.isTerminal ? Visible.json(json) : json)
+  }
+
+  func report(_ damaged: [DamagedLine], in folder: QueueFolder) {
+    for line in damaged { output.message(line.message(in: folder)) }
+  }
+}

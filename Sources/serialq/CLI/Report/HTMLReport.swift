@@ -1,0 +1,141 @@
+import SerialqQueue
+import SerialqSystem
+
+/// A queue's report as one page that needs nothing else: no network, no script, no font.
+struct HTMLReport {
+  let report: QueueReport
+
+  var page: String {
+    let page: HTML = """
+      <!DOCTYPE html>
+      <html lang="en">
+      <head>
+      <meta charset="utf-8"/>
+      <meta name="viewport" content="width=device-width, initial-scale=1"/>
+      <meta name="color-scheme" content="light dark"/>
+      <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src \
+      'unsafe-inline'"/>
+      <title>serialq: \(report.queue): \(report.headline)</title>
+      <style>
+      \(HTMLStyle.sheet)
+      </style>
+      </head>
+      <body>
+      \(HTMLStyle.patterns)
+      <main>
+      \(header)
+      \(content)
+      </main>
+      </body>
+      </html>
+
+      """
+    return page.markup
+  }
+
+  private var content: [HTML] {
+    guard report.jobs > 0 else {
+      return [
+        "<p class=\"note\">Add a job: <code>serialq add\(report.option) 'make test'</code></p>"
+      ]
+    }
+    return [totals, timeline, durations, failures].filter { !$0.markup.isEmpty }
+  }
+
+  private var header: HTML {
+    let period: HTML = report.periodText.map { "<p>\($0)</p>\n" } ?? ""
+    let note: HTML = report.pauseText.map { "<p class=\"note\">\($0)</p>" } ?? ""
+    let mood: HTML = report.failures == 0 ? "calm" : "trouble"
+    return """
+      <header>
+      <h1><span>Queue</span> <bdi>\(report.queue)</bdi></h1>
+      <p class="lead \(mood)">\(report.headline)</p>
+      \(period)<p class="soft">As of \(moment(report.made)), by serialq \(CommandTable.version)</p>
+      \(note)</header>
+      """
+  }
+
+  // MARK: Totals
+
+  private var totals: HTML {
+    let states: [HTML] = report.counts.map { state, count in
+      "<div><dt>\(swatch(state)) \(state.name)</dt><dd>\(count)</dd></div>"
+    }
+    var tiles: [HTML] = ["<div><dt>jobs</dt><dd>\(report.jobs)</dd></div>"] + states
+    if let (job, duration) = report.longest {
+      tiles.append("<div><dt>at work</dt><dd>\(Humanize.duration(report.work))</dd></div>")
+      tiles.append("<div><dt>longest, job \(job)</dt><dd>\(Humanize.duration(duration))</dd></div>")
+    }
+    if report.retries > 0 {
+      tiles.append("<div><dt>retries</dt><dd>\(report.retries)</dd></div>")
+    }
+    return """
+      <section>
+      <h2>Totals</h2>
+      <dl class="tiles">
+      \(tiles)
+      </dl>
+      </section>
+      """
+  }
+
+  // MARK: Failures
+
+  private var failures: HTML {
+    guard !report.troubles.isEmpty else { return "" }
+    let shown = report.troubles.count
+    let count =
+      shown == report.failures
+      ? "" : "The latest \(shown) of \(report.failures), the latest first. "
+    let articles: [HTML] = report.troubles.map(article)
+    return """
+      <section>
+      <h2>Failures</h2>
+      <p class="soft">\(count)Of each output the end: \(QueueReport.troubleLines) lines or \
+      \(QueueReport.troubleBytes / 1_024) KB at the most.</p>
+      \(articles)
+      </section>
+      """
+  }
+
+  private func article(_ trouble: QueueReport.Trouble) -> HTML {
+    let job = trouble.job
+    let lines = HTML(trouble.tail.map { "\($0)" })
+    let output: HTML =
+      trouble.tail.isEmpty
+      ? "<p class=\"soft\">There is no output.</p>"
+      : """
+      <pre tabindex="0">\(lines)</pre>
+      <p class="soft">All of it: <code>serialq log\(report.option) \(job.id)</code></p>
+      """
+    let ended: HTML = job.run?.ended.map { ", \(moment($0))" } ?? ""
+    let attempt = job.run.map { $0.attempt > 1 ? ", attempt \($0.attempt)" : "" } ?? ""
+    let seen = job.isAcknowledged ? ", marked as seen" : ""
+    return """
+      <article id="job-\(job.id)">
+      <h3><span class="id">\(job.id)</span> <bdi>\(cut(job.title, to: 1_000))</bdi></h3>
+      <p>\(swatch(job.state)) <strong>\(job.outcomeText)</strong>\(ended)\(attempt)\(seen)</p>
+      \(output)
+      </article>
+      """
+  }
+
+  // MARK: Parts of all
+
+  /// The pattern that stands for a state; what it means is always written beside it.
+  func swatch(_ state: JobState) -> HTML {
+    """
+    <svg class="swatch" width="16" height="16" aria-hidden="true"><rect class="\(state.name)" x="1" \
+    y="1" width="14" height="14" rx="2"/></svg>
+    """
+  }
+
+  private func moment(_ moment: Timestamp) -> HTML {
+    "<time datetime=\"\(moment.rfc3339.text)\">\(Humanize.moment(moment))</time>"
+  }
+
+  /// Not more than anybody reads: a command can be as long as a book.
+  func cut(_ text: String, to columns: Int) -> String {
+    StyledLine(text).fitted(to: columns).rendered(colour: false)
+  }
+}

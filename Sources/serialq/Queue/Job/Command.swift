@@ -1,0 +1,43 @@
+import SerialqSystem
+
+/// What a job runs.
+package enum Command: Hashable, Sendable {
+  /// A command line for `/bin/sh -c`.
+  case shell(Bytes)
+  /// A program and its arguments, passed on exactly.
+  case arguments([Bytes])
+}
+
+/// A command that is run when a job has ended, and what it finds around it.
+package struct Hook: Equatable, Sendable {
+  package var line: Bytes
+  package var directory: Bytes
+  package var environment: Bytes
+  package var umask: UInt16
+
+  package init(line: Bytes, directory: Bytes, environment: Bytes, umask: UInt16) {
+    self.line = line
+    self.directory = directory
+    self.environment = environment
+    self.umask = umask
+  }
+}
+
+extension Command {
+  func encode(to json: inout JSONWriter) {
+    switch self {
+    case .shell(let line): json.member("shell", line)
+    case .arguments(let words):
+      json.key("command")
+      json.array { json in words.forEach { json.string($0) } }
+    }
+  }
+
+  init(from object: inout FlatObject) throws(FlatObjectError) {
+    if let line = try object.optionalBytes("shell") {
+      self = .shell(line)
+    } else {
+      self = .arguments(try object.list("command"))
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import SerialqSystem
+
+/// How a job's process ended, as far as it was seen.
+package enum Ending: Equatable, Sendable {
+  case exited(Int32)
+  /// By the signal of this number.
+  case killed(Int32)
+  /// There was no process: the exit code of the job, and why.
+  case cannotRun(Int32, reason: Bytes)
+}
+
+/// Why a job ended.
+package enum EndCause: Equatable, Sendable {
+  case itself
+  /// It was told to end.
+  case cancelled
+  /// It took longer than it may.
+  case timedOut
+}
+
+extension Ending {
+  /// The state of a job that ended like this.
+  package func state(because cause: EndCause) -> JobState {
+    switch (cause, self) {
+    case (.cancelled, _): .cancelled
+    case (.timedOut, _): .timedOut
+    case (.itself, .exited(0)): .succeeded
+    case (.itself, .exited), (.itself, .cannotRun): .failed
+    case (.itself, .killed): .killed
+    }
+  }
+}
+
+extension EndCause {
+  init(from object: inout FlatObject) throws(FlatObjectError) {
+    if try object.flag("cancelled") {
+      self = .cancelled
+    } else {
+      self = try object.flag("timedOut") ? .timedOut : .itself
+    }
+  }
+}
+
+extension Ending {
+  func encode(to json: inout JSONWriter) {
+    switch self {
+    case .exited(let code): json.member("exit", Int(code))
+    case .killed(let signal): json.member("signal", Int(signal))
+    case .cannotRun(let code, let reason):
+      json.member("cannot", Int(code))
+      json.member("reason", reason)
+    }
+  }
+
+  init(from object: inout FlatObject) throws(FlatObjectError) {
+    if object.has("exit") {
+      self = .exited(Int32(try object.number("exit", 0...Int(Int32.max))))
+    } else if object.has("signal") {
+      self = .killed(try object.signal())
+    } else {
+      self = .cannotRun(
+        Int32(try object.number("cannot", 0...255)), reason: try object.bytes("reason"))
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import SerialqSystem
+
+/// The environments of jobs, each stored once, in a file of its own.
+///
+/// The content is `NAME=VALUE` and NUL for each variable. The name is the FNV-1a hash of the
+/// content, and `-1`, `-2`… after it when another content had the same hash, so no two are ever
+/// mixed up. Used while the journal is locked: compaction deletes those that no job refers to.
+package struct Environments: Sendable {
+  let folder: QueueFolder
+  let output: JournalOutput
+  /// Sixteen digits for a content; replaced where a collision is wanted.
+  var hash: @Sendable (Bytes) -> Bytes = Environments.fnv1a
+
+  package init(_ folder: QueueFolder, output: JournalOutput = .system) {
+    self.folder = folder
+    self.output = output
+  }
+
+  /// The key for these variables, whose file is durable on return.
+  func store(_ variables: [Bytes], in scope: JournalScope) throws(Failure) -> Bytes {
+    var content = Bytes()
+    for variable in variables {
+      content += variable
+      content.append(0)
+    }
+    let hash = hash(content)
+    for attempts in 0... {
+      let key = attempts == 0 ? hash : hash + Bytes("-\(attempts)".utf8)
+      let path = folder.environments.appending(path: key)
+      guard let stored = try self.content(path) else {
+        try write(content, to: path, in: scope)
+        return key
+      }
+      // Anything else under this name is another content or a damaged one; some job may mean it.
+      if stored == content { return key }
+    }
+    preconditionFailure("the loop has no end")
+  }
+
+  private static let advice = "Jobs that were added with it cannot run: add them again."
+
+  /// The variables under a key; fails when they are not there or not what was stored.
+  package func load(_ key: Bytes) throws(Failure) -> [Bytes] {
+    let path = folder.environments.appending(path: key)
+    guard let content = try content(path) else {
+      throw Failure("the environment \(path.text)", "is not there", next: Self.advice)
+    }
+    guard content.last ?? 0 == 0, key.starts(with: hash(content)) else {
+      throw Failure("the environment \(path.text)", "is damaged", next: Self.advice)
+    }
+    return content.split(separator: 0, omittingEmptySubsequences: false).dropLast().map(Bytes.init)
+  }
+
+  /// The variables under a key, with others in the place of those of the same name.
+  package func load(_ key: Bytes, adding others: [Bytes]) throws(Failure) -> [Bytes] {
+    let equals = UInt8(ascii: "=")
+    let names = others.map { Bytes($0.prefix { $0 != equals }) + [equals] }
+    return try load(key).filter { variable in !names.contains { variable.starts(with: $0) } }
+      + others
+  }
+
+  /// Deletes every file that no key in use names.
+  func removeAll(except used: Set<Bytes>) throws(Failure) {
+    try attempt("cleaning \(folder.environments.text)") { () throws(SystemError) in
+      for name in try FileSystem.names(in: folder.environments) where !used.contains(name) {
+        try FileSystem.remove(folder.environments.appending(path: name))
+      }
+    }
+  }
+
+  private func content(_ path: Bytes) throws(Failure) -> Bytes? {
+    try attempt("reading \(path.text)") { () throws(SystemError) in
+      try FileDescriptor.openIfThere(path, .read)?.readAll()
+    }
+  }
+
+  /// Writes under another name first, so that a crash never leaves half of it under this one.
+  private func write(
+    _ content: Bytes, to path: Bytes, in scope: JournalScope
+  ) throws(Failure) {
+    let temporary = folder.environments.appending(path: Bytes(".new"))
+    do throws(SystemError) {
+      let file = try FileDescriptor.open(temporary, .emptied)
+      try output.write(file, content)
+      try output.flush(file)
+      try scope.replace(path, by: temporary, in: folder.environments)
+    } catch {
+      try? FileSystem.remove(temporary)
+      throw error.failure("writing \(path.text)")
+    }
+  }
+
+  private static let fnv1a: @Sendable (Bytes) -> Bytes = { content in
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in content { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    return Hex.digits(hash)
+  }
+}
+
+extension JournalScope {
+  /// The key for these variables, to go into the event that is appended next.
+  package func storeEnvironment(_ variables: [Bytes]) throws(Failure) -> Bytes {
+    try Environments(journal.folder, output: journal.output).store(variables, in: self)
+  }
+}

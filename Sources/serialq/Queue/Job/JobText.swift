@@ -1,0 +1,136 @@
+import SerialqSystem
+
+/// How a job is shown to people and to scripts.
+extension Job {
+  /// The exit code or the signal, once it has ended.
+  package var exitText: String {
+    switch run?.how {
+    case .exited(let code), .cannotRun(let code, _): "\(code)"
+    case .killed(let signal): SignalName.of(signal)
+    case nil: ""
+    }
+  }
+
+  /// Nil unless it ended by itself, or could not be run.
+  package var exitCode: Int? { run?.how?.exitCode }
+
+  package var signalName: Bytes? { run?.how?.signalName }
+
+  /// How long it took, or has taken until now.
+  package var elapsed: Duration? {
+    if let duration = run?.duration { return .nanoseconds(duration) }
+    guard state == .running else { return nil }
+    return sinceStart(Clock.reading()).map { .nanoseconds($0) }
+  }
+
+  /// The label and what it runs, on one line.
+  package var title: String {
+    let command = ShellQuote.command(command)
+    return label.map { "\(Visible.text($0)): \(command)" } ?? command
+  }
+
+  /// What became of it, as a sentence goes on after "job 3".
+  package var outcomeText: String {
+    let time = elapsed.map { " after \(Humanize.duration($0))" } ?? ""
+    let how = run?.how?.outcomeText ?? ""
+    switch (state, run?.how) {
+    case (.failed, .cannotRun?): return how
+    case (.failed, _), (.killed, _): return how + time
+    case (.succeeded, _): return "succeeded\(time)"
+    case (.cancelled, _): return "was cancelled\(time)"
+    case (.timedOut, _): return "timed out\(time)"
+    case (.skipped, _):
+      let job = run?.because.map { "job \($0)" } ?? "the job before it"
+      return "was skipped, because \(job) did not succeed"
+    case (.interrupted, _): return "was interrupted: its runner died, how it ended is not known"
+    case (.waiting, _): return "waits"
+    case (.running, _): return "has been running\(time.replacingAfter)"
+    }
+  }
+
+  package func write(to json: inout JSONWriter, log: Bytes) {
+    json.object { json in
+      json.member("id", id)
+      json.member("state", Bytes(state.name))
+      switch command {
+      case .shell(let line):
+        json.key("command")
+        json.null()
+        json.member("shell", line)
+      case .arguments(let words):
+        json.key("command")
+        json.array { json in words.forEach { json.string($0) } }
+        json.key("shell")
+        json.null()
+      }
+      json.member("label", label)
+      json.member("directory", directory)
+      json.member("exitCode", exitCode)
+      json.member("signal", signalName)
+      json.member("attempt", run?.attempt)
+      json.member("added", added.rfc3339)
+      json.member("started", run?.started?.rfc3339)
+      json.member("ended", run?.ended?.rfc3339)
+      json.key("duration")
+      if let duration = run?.duration {
+        json.double(Double(duration) / 1e9)
+      } else {
+        json.null()
+      }
+      json.member("log", log)
+      json.key("onFinishFailure")
+      guard let hook = run?.hook else { return json.null() }
+      json.object { json in
+        json.member("exitCode", hook.exitCode)
+        json.member("signal", hook.signalName)
+      }
+    }
+  }
+}
+
+extension Ending {
+  /// As a sentence goes on after what ended, if it did not succeed.
+  package var outcomeText: String {
+    switch self {
+    case .exited(let code): "failed with exit code \(code)"
+    case .killed(let signal): "was killed by \(SignalName.of(signal))"
+    case .cannotRun(let code, let reason): "could not be run (\(code)): \(Visible.text(reason))"
+    }
+  }
+
+  /// Nil when a signal ended it.
+  var exitCode: Int? {
+    switch self {
+    case .exited(let code), .cannotRun(let code, _): Int(code)
+    case .killed: nil
+    }
+  }
+
+  /// Nil unless a signal ended it.
+  var signalName: Bytes? {
+    if case .killed(let signal) = self { Bytes(SignalName.of(signal).utf8) } else { nil }
+  }
+}
+
+extension String {
+  /// " after 3s" as " for 3s".
+  fileprivate var replacingAfter: String {
+    hasPrefix(" after") ? " for" + dropFirst(" after".count) : self
+  }
+}
+
+extension JobState {
+  package var name: StaticString {
+    switch self {
+    case .waiting: "waiting"
+    case .running: "running"
+    case .succeeded: "succeeded"
+    case .failed: "failed"
+    case .killed: "killed"
+    case .timedOut: "timed-out"
+    case .interrupted: "interrupted"
+    case .cancelled: "cancelled"
+    case .skipped: "skipped"
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import SerialqSystem
+
+/// The checksum of a journal line: CRC-32 as zip, gzip and `crc32(1)` have it.
+enum CRC32 {
+  /// Eight tables of 256, so that eight bytes take one step: the sum must not be what a replay
+  /// waits for.
+  private static let tables: [UInt32] = {
+    var tables = [UInt32](repeating: 0, count: 8 * 256)
+    for byte in 0..<256 {
+      var value = UInt32(byte)
+      for _ in 0..<8 { value = value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
+      tables[byte] = value
+    }
+    for index in 256..<tables.count {
+      let previous = tables[index - 256]
+      tables[index] = previous >> 8 ^ tables[Int(previous & 0xFF)]
+    }
+    return tables
+  }()
+
+  /// The sum of these bytes; O(count).
+  static func sum(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt32 {
+    let raw = UnsafeRawBufferPointer(bytes)
+    return tables.withUnsafeBufferPointer { table in
+      var sum: UInt32 = 0xFFFF_FFFF
+      var index = 0
+      while index + 8 <= raw.count {
+        let word = UInt64(
+          littleEndian: raw.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+        let mixed = word ^ UInt64(sum)
+        sum = 0
+        for lane in 0..<8 {
+          let byte = Int(truncatingIfNeeded: mixed >> UInt64(8 * lane) & 0xFF)
+          sum ^= table[(7 - lane) * 256 + byte]
+        }
+        index += 8
+      }
+      while index < raw.count {
+        sum = sum >> 8 ^ table[Int(UInt8(truncatingIfNeeded: sum) ^ raw[index])]
+        index += 1
+      }
+      return ~sum
+    }
+  }
+
+  /// The sum of these bytes; O(count).
+  static func sum(_ bytes: Bytes) -> UInt32 { bytes.withUnsafeBufferPointer { sum($0) } }
+}

@@ -1,0 +1,80 @@
+import SerialqSystem
+
+extension JournalReader {
+  /// Whether the journal is mostly history, or holds damaged lines to be put aside.
+  package func isWorthCompacting(_ queue: Queue) -> Bool {
+    let waiting = queue.count(.waiting)
+    let needed = waiting + 3 * (queue.jobs.count - waiting)
+    // Not for a few lines: it rewrites the whole file.
+    return damagedLines > 0 || (lines > 1000 && lines > 2 * needed)
+  }
+}
+
+extension JournalScope {
+  /// Writes the journal anew with the fewest events that give the same queue.
+  ///
+  /// Damaged lines are put aside in `damaged` first. Environments of forgotten jobs go. On failure
+  /// the journal is as it was; a crash leaves either the old one or the new one.
+  /// Returns the damaged lines, of which nobody hears any more unless they are told now.
+  package mutating func compact() throws(Failure) -> [DamagedLine] {
+    var queue = Queue()
+    var reader = JournalReader(journal.folder)
+    let news = try reader.read(into: &queue)
+    guard reader.lines > 0 else { return [] }
+    try putAside(news.damaged)
+    // Also when it fails: it may have got as far as to put the new file in the old one's place.
+    forgetFile()
+    try writeNewJournal(queue)
+    var environments = Set(queue.jobs.map(\.environment))
+    if let hook = queue.settings.onFinish { environments.insert(hook.environment) }
+    // One that stays behind does no harm, and the next compaction tries again.
+    try? Environments(journal.folder).removeAll(except: environments)
+    return news.damaged
+  }
+
+  private func putAside(_ damaged: [DamagedLine]) throws(Failure) {
+    guard !damaged.isEmpty else { return }
+    let folder = journal.folder
+    do throws(SystemError) {
+      let file = try FileDescriptor.open(folder.damaged, [.append, .create])
+      try journal.output.write(file, Bytes(damaged.map { $0.bytes + Bytes("\n") }.joined()))
+      try journal.output.flush(file)
+      try FileSystem.flush(folder: folder.path)
+    } catch {
+      throw error.failure("writing \(folder.damaged.text)")
+    }
+  }
+
+  private func writeNewJournal(_ queue: Queue) throws(Failure) {
+    let folder = journal.folder
+    do throws(SystemError) {
+      let file = try FileDescriptor.open(folder.newJournal, .emptied)
+      var json = JSONWriter(reservingCapacity: 1 << 20)
+      try queue.forEachMinimalEvent { (event) throws(SystemError) in
+        let record = Record(event: event, next: queue.nextID, more: 0, isPaused: queue.isPaused)
+        JournalLine.write(record, to: &json)
+        if json.bytes.count > 1 << 20 {
+          try journal.output.write(file, json.bytes)
+          json.removeAll()
+        }
+      }
+      try journal.output.write(file, json.bytes)
+      try journal.output.flush(file)
+      try replace(folder.journal, by: folder.newJournal, in: folder.path)
+    } catch {
+      try? FileSystem.remove(folder.newJournal)
+      throw error.failure("writing \(folder.newJournal.text)")
+    }
+  }
+}
+
+extension QueueFolder {
+  /// Whether damaged lines are kept in ``damaged``.
+  ///
+  /// That is opened, and so refused where it is a fifo: whoever then prints it would wait for ever.
+  package func hasDamagedLines() throws(Failure) -> Bool {
+    try attempt("looking at \(damaged.text)") { () throws(SystemError) in
+      try FileDescriptor.openIfThere(damaged, .read) != nil
+    }
+  }
+}

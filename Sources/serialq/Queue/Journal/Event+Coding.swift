@@ -1,0 +1,222 @@
+import SerialqSystem
+
+extension Event {
+  /// Writes the members that make the event; `v` stands before them, `next`, `more` and `sum`
+  /// after.
+  func encode(to json: inout JSONWriter) {
+    switch self {
+    case .added(let job): job.encode(to: &json)
+    case .retried(let retry): retry.encode(to: &json)
+    case .started(let id, let attempt, let at, let boot, let uptime):
+      json.head("started", id, at)
+      json.member("attempt", attempt)
+      json.member("boot", boot)
+      if let uptime { json.member("uptime", Int(uptime)) }
+    case .spawned(let id, let pid):
+      json.head("spawned", id, nil)
+      json.member("pid", Int(pid))
+    case .ended(let id, let at, let duration, let how, let cause):
+      json.head("ended", id, at)
+      json.member("duration", Int(duration))
+      how.encode(to: &json)
+      switch cause {
+      case .itself: break
+      case .cancelled: json.member("cancelled", true)
+      case .timedOut: json.member("timedOut", true)
+      }
+    case .interrupted(let id, let at): json.head("interrupted", id, at)
+    case .cancelling(let id, let at, let signal):
+      json.head("cancelling", id, at)
+      json.member("signal", Int(signal))
+    case .cancelled(let id, let at): json.head("cancelled", id, at)
+    case .skipped(let id, let at, let because):
+      json.head("skipped", id, at)
+      json.member("because", because)
+    case .moved(let id, let at, let place):
+      json.head("moved", id, at)
+      place.encode(to: &json)
+    case .edited(let id, let at, let command):
+      json.head("edited", id, at)
+      command.encode(to: &json)
+    case .acknowledged(let id, let at): json.head("acknowledged", id, at)
+    case .hookFailed(let id, let at, let how):
+      json.head("hookFailed", id, at)
+      how.encode(to: &json)
+    default: encodeOfQueue(to: &json)
+    }
+  }
+
+  /// The events that speak of no single job.
+  private func encodeOfQueue(to json: inout JSONWriter) {
+    switch self {
+    case .forgotten(let ids, let at):
+      json.head("forgotten", nil, at)
+      json.key("ids")
+      json.array { json in for range in ids { json.string(range.text) } }
+    case .paused(let at, let because):
+      json.head("paused", nil, at)
+      if let because { json.member("because", because) }
+    case .resumed(let at): json.head("resumed", nil, at)
+    case .set(let setting, let at):
+      json.head("set", nil, at)
+      setting.encode(to: &json)
+    case .compacted(let at): json.head("compacted", nil, at)
+    case .previous(let id, let succeeded):
+      json.head("previous", id, nil)
+      if succeeded { json.member("succeeded", true) }
+    default: preconditionFailure("an event of a job is encoded with its job")
+    }
+  }
+
+  /// Takes the members that make an event, in the order in which they are written; nil when this
+  /// version does not know its name.
+  init?(
+    from object: inout FlatObject,
+    sharing shared: inout SharedBytes
+  ) throws(FlatObjectError) {
+    let name = try object.word("e")
+    if name.spells("added") {
+      self = .added(try NewJob(from: &object, sharing: &shared))
+    } else if name.spells("started") {
+      let (id, at) = (try object.id(), try object.time())
+      self = .started(
+        id: id, attempt: try object.number("attempt", 1...Int(Int32.max)), at: at,
+        boot: try object.bytes("boot", sharedIn: &shared),
+        uptime: object.has("uptime") ? Int64(try object.number("uptime", 0...Int.max)) : nil)
+    } else if name.spells("spawned") {
+      self = .spawned(
+        id: try object.id(), pid: Int32(try object.number("pid", 1...Int(Int32.max))))
+    } else if name.spells("ended") {
+      self = .ended(
+        id: try object.id(), at: try object.time(),
+        duration: Int64(try object.number("duration", 0...Int.max)),
+        how: try Ending(from: &object), cause: try EndCause(from: &object))
+    } else if let event = try Event(ofJob: name, from: &object) {
+      self = event
+    } else if let event = try Event(ofQueue: name, from: &object, sharing: &shared) {
+      self = event
+    } else {
+      return nil
+    }
+  }
+
+  private init?(
+    ofJob name: UnsafeBufferPointer<UInt8>, from object: inout FlatObject
+  ) throws(FlatObjectError) {
+    if name.spells("interrupted") {
+      self = .interrupted(id: try object.id(), at: try object.time())
+    } else if name.spells("cancelling") {
+      self = .cancelling(
+        id: try object.id(), at: try object.time(), signal: try object.signal())
+    } else if name.spells("cancelled") {
+      self = .cancelled(id: try object.id(), at: try object.time())
+    } else if name.spells("skipped") {
+      self = .skipped(
+        id: try object.id(), at: try object.time(), because: try object.id("because"))
+    } else if name.spells("retried") {
+      self = .retried(try Retry(from: &object))
+    } else if name.spells("moved") {
+      self = .moved(id: try object.id(), at: try object.time(), place: try Place(from: &object))
+    } else if name.spells("edited") {
+      self = .edited(
+        id: try object.id(), at: try object.time(), command: try Command(from: &object))
+    } else if name.spells("acknowledged") {
+      self = .acknowledged(id: try object.id(), at: try object.time())
+    } else if name.spells("hookFailed") {
+      self = .hookFailed(id: try object.id(), at: try object.time(), how: try Ending(from: &object))
+    } else {
+      return nil
+    }
+  }
+
+  private init?(
+    ofQueue name: UnsafeBufferPointer<UInt8>, from object: inout FlatObject,
+    sharing shared: inout SharedBytes
+  ) throws(FlatObjectError) {
+    if name.spells("forgotten") {
+      let at = try object.time()
+      self = .forgotten(ids: try object.ranges("ids"), at: at)
+    } else if name.spells("paused") {
+      let at = try object.time()
+      self = .paused(at: at, because: object.has("because") ? try object.id("because") : nil)
+    } else if name.spells("resumed") {
+      self = .resumed(at: try object.time())
+    } else if name.spells("set") {
+      let at = try object.time()
+      self = .set(try Setting(from: &object, sharing: &shared), at: at)
+    } else if name.spells("compacted") {
+      self = .compacted(at: try object.time())
+    } else if name.spells("previous") {
+      self = .previous(id: try object.id(), succeeded: try object.flag("succeeded"))
+    } else {
+      return nil
+    }
+  }
+}
+
+extension JobID {
+  /// Below 2^53, up to which `jq` and JavaScript can hold a number exactly, so that there is always a
+  /// next one that a line can hold.
+  static var valid: ClosedRange<JobID> { 1...(1 << 53) - 1 }
+
+  /// Reads the decimal digits of an id.
+  package static func parse(_ digits: Bytes) -> JobID? {
+    JobID(decimal: digits).flatMap { valid ~= $0 ? $0 : nil }
+  }
+}
+
+extension ClosedRange<JobID> {
+  /// `3-7`, or `3` for one alone.
+  package var text: String { count == 1 ? "\(lowerBound)" : "\(lowerBound)-\(upperBound)" }
+
+  /// Reads what ``text`` writes, and nothing else.
+  package init?(_ text: Bytes) {
+    let parts = text.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    let ends = parts.compactMap { JobID.parse(Bytes($0)) }
+    guard ends.count == parts.count, let first = ends.first, let last = ends.last,
+      first < last || parts.count == 1, parts.count <= 2
+    else { return nil }
+    self = first...last
+  }
+}
+
+extension JSONWriter {
+  mutating func head(_ name: StaticString, _ id: JobID?, _ at: Timestamp?) {
+    key("e")
+    string(name.withUTF8Buffer { Bytes($0) })
+    if let id { member("id", id) }
+    if let at { member("at", at.rfc3339) }
+  }
+}
+
+extension FlatObject {
+  /// A number within limits, so that nothing computed from it later can overflow.
+  mutating func number(
+    _ name: StaticString,
+    _ limits: ClosedRange<Int>
+  ) throws(FlatObjectError) -> Int {
+    let number = try int(name)
+    guard limits ~= number else { throw .malformed }
+    return number
+  }
+
+  mutating func id(_ name: StaticString = "id") throws(FlatObjectError) -> JobID {
+    try number(name, JobID.valid)
+  }
+
+  mutating func time(_ name: StaticString = "at") throws(FlatObjectError) -> Timestamp {
+    guard let time = Timestamp(rfc3339: try word(name)) else { throw .malformed }
+    return time
+  }
+
+  mutating func signal() throws(FlatObjectError) -> Int32 { Int32(try number("signal", 1...1024)) }
+
+  fileprivate mutating func ranges(
+    _ name: StaticString
+  ) throws(FlatObjectError) -> [ClosedRange<JobID>] {
+    let texts = try list(name)
+    let ranges = texts.compactMap { ClosedRange<JobID>($0) }
+    guard ranges.count == texts.count else { throw .malformed }
+    return ranges
+  }
+}

@@ -1,0 +1,139 @@
+import SerialqSystem
+
+// What events are made of, as members of a line.
+
+extension NewJob {
+  func encode(to json: inout JSONWriter) {
+    json.head("added", id, at)
+    command.encode(to: &json)
+    json.member("directory", directory)
+    json.member("environment", environment)
+    json.member("umask", Int(umask))
+    if let label { json.member("label", label) }
+    limits.encode(to: &json)
+    place.encode(to: &json)
+  }
+
+  init(
+    from object: inout FlatObject,
+    sharing shared: inout SharedBytes
+  ) throws(FlatObjectError) {
+    id = try object.id()
+    at = try object.time()
+    command = try Command(from: &object)
+    directory = try object.bytes("directory", sharedIn: &shared)
+    environment = try object.bytes("environment", sharedIn: &shared)
+    umask = UInt16(try object.number("umask", 0...0o777))
+    label = try object.optionalBytes("label")
+    limits = try Limits(from: &object)
+    place = try Place(from: &object)
+  }
+}
+
+extension Retry {
+  func encode(to json: inout JSONWriter) {
+    json.head("retried", id, at)
+    json.member("attempts", attempts)
+    if used > 0 { json.member("used", used) }
+    if let due { json.member("due", due.rfc3339) }
+    if isFree { json.member("free", true) }
+    place.encode(to: &json)
+  }
+
+  init(from object: inout FlatObject) throws(FlatObjectError) {
+    id = try object.id()
+    at = try object.time()
+    attempts = try object.number("attempts", 0...Int(Int32.max))
+    used = try object.count("used")
+    due = object.has("due") ? try object.time("due") : nil
+    isFree = try object.flag("free")
+    place = try Place(from: &object)
+  }
+}
+
+extension Limits {
+  func encode(to json: inout JSONWriter) {
+    if timeout > 0 { json.member("timeout", timeout) }
+    if retries > 0 { json.member("retries", retries) }
+    if retryDelay > 0 { json.member("retryDelay", retryDelay) }
+    if ifOK { json.member("ifOk", true) }
+  }
+
+  init(from object: inout FlatObject) throws(FlatObjectError) {
+    timeout = try object.count("timeout")
+    retries = try object.count("retries")
+    retryDelay = try object.count("retryDelay")
+    ifOK = try object.flag("ifOk")
+  }
+}
+
+extension Place {
+  /// Writes nothing for `last`, where nearly every job goes.
+  func encode(to json: inout JSONWriter) {
+    switch self {
+    case .last: break
+    case .first: json.member("first", true)
+    case .before(let id): json.member("before", id)
+    case .after(let id): json.member("after", id)
+    }
+  }
+
+  init(from object: inout FlatObject) throws(FlatObjectError) {
+    if try object.flag("first") {
+      self = .first
+    } else if object.has("before") {
+      self = .before(try object.id("before"))
+    } else if object.has("after") {
+      self = .after(try object.id("after"))
+    } else {
+      self = .last
+    }
+  }
+}
+
+extension Setting {
+  func encode(to json: inout JSONWriter) {
+    switch self {
+    case .stopsOnFailure(let stops):
+      json.member("onFailure", Bytes(stops ? "stop" : "continue"))
+    case .keep(let count): json.member("keep", count ?? 0)
+    case .onFinish(nil): json.member("onFinish", [] as Bytes)
+    case .onFinish(let hook?):
+      json.member("onFinish", hook.line)
+      json.member("directory", hook.directory)
+      json.member("environment", hook.environment)
+      json.member("umask", Int(hook.umask))
+    }
+  }
+
+  init(
+    from object: inout FlatObject, sharing shared: inout SharedBytes
+  ) throws(FlatObjectError) {
+    if object.has("onFailure") {
+      let word = try object.word("onFailure")
+      guard word.spells("stop") || word.spells("continue") else { throw .malformed }
+      self = .stopsOnFailure(word.spells("stop"))
+    } else if object.has("keep") {
+      let count = try object.count("keep")
+      self = .keep(count == 0 ? nil : count)
+    } else {
+      let line = try object.bytes("onFinish")
+      if line.isEmpty {
+        self = .onFinish(nil)
+        return
+      }
+      self = .onFinish(
+        Hook(
+          line: line, directory: try object.bytes("directory", sharedIn: &shared),
+          environment: try object.bytes("environment", sharedIn: &shared),
+          umask: UInt16(try object.number("umask", 0...0o777))))
+    }
+  }
+}
+
+extension FlatObject {
+  /// A number that is left out when it is 0; a century in seconds at the most.
+  fileprivate mutating func count(_ name: StaticString) throws(FlatObjectError) -> Int {
+    has(name) ? try number(name, 0...Int(UInt32.max)) : 0
+  }
+}

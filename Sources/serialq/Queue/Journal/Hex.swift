@@ -1,0 +1,28 @@
+import SerialqSystem
+
+/// Numbers as lower-case hexadecimal digits of fixed width.
+enum Hex {
+  /// All digits of the number, leading zeros included.
+  static func digits<Number: FixedWidthInteger & UnsignedInteger>(_ number: Number) -> Bytes {
+    let alphabet: StaticString = "0123456789abcdef"
+    return alphabet.withUTF8Buffer { alphabet in
+      (0..<Number.bitWidth / 4).reversed().map { alphabet[Int(number >> ($0 * 4) & 0xF)] }
+    }
+  }
+
+  /// Reads eight digits as ``digits(_:)`` writes them, and nothing else.
+  static func number(_ digits: UnsafeBufferPointer<UInt8>.SubSequence) -> UInt32? {
+    guard digits.count == 8 else { return nil }
+    var number: UInt32 = 0
+    for digit in digits {
+      switch digit {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"):
+        number = number << 4 | UInt32(digit - UInt8(ascii: "0"))
+      case UInt8(ascii: "a")...UInt8(ascii: "f"):
+        number = number << 4 | UInt32(digit - UInt8(ascii: "a") + 10)
+      default: return nil
+      }
+    }
+    return number
+  }
+}

@@ -1,0 +1,91 @@
+import SerialqSystem
+
+extension Replay {
+  /// Takes every whole line of the file from where this replay has got to; `path` is for messages.
+  ///
+  /// Reads in pieces, so that a large journal does not have to fit in memory.
+  mutating func takeAll(
+    of file: FileDescriptor,
+    path: Bytes,
+    _ found: (Item) -> Void
+  ) throws(Failure) {
+    let piece: Int64 = 1 << 18
+    var buffer: Bytes = []
+    var offset = committed
+    // What is appended meanwhile is left to the next look, or a busy queue could hold this one up.
+    let size = try attempt("reading \(path.text)") { () throws(SystemError) in
+      try file.status().size
+    }
+    while offset < size {
+      let before = buffer.count
+      try attempt("reading \(path.text)") { () throws(SystemError) in
+        try file.fill(&buffer, with: Int(min(piece, size - offset)), from: offset)
+      }
+      // Cut off meanwhile: a write was taken back.
+      if buffer.count == before { return }
+      offset += Int64(buffer.count - before)
+      let bufferStart = offset - Int64(buffer.count)
+      // The beginning of the buffer was searched for a line end before.
+      let used = try takeLines(of: buffer, at: bufferStart, unsearched: before, path: path, found)
+      if let used {
+        buffer.removeSubrange(..<used)
+      } else {
+        buffer.removeAll(keepingCapacity: true)
+        offset = committed
+      }
+    }
+  }
+
+  /// Takes the whole lines at the start of `buffer` and returns their length; nil when what is to be
+  /// taken next stands before it.
+  private mutating func takeLines(
+    of buffer: Bytes,
+    at offset: Int64,
+    unsearched: Int,
+    path: Bytes,
+    _ found: (Item) -> Void
+  ) throws(Failure) -> Int? {
+    let outcome = buffer.withUnsafeBufferPointer { bytes in
+      Result { () throws(Failure) -> Int? in
+        var start = 0
+        var search = unsearched
+        while let end = lineEnd(in: bytes, from: search) {
+          switch try take(UnsafeBufferPointer(rebasing: bytes[start..<end]), found) {
+          case .following: start = end + 1
+          case .firstUncommitted:
+            if committed < offset { return nil }
+            start = Int(committed - offset)
+          }
+          search = start
+        }
+        return start
+      }
+    }
+    do throws(Failure) {
+      return try outcome.get()
+    } catch {
+      var failure = error
+      failure.what = path.text
+      throw failure
+    }
+  }
+}
+
+/// The place of the next line end, by `memchr(3)`.
+private func lineEnd(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+  guard let base = bytes.baseAddress, start < bytes.count,
+    let found = memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start)
+  else { return nil }
+  return UnsafeRawPointer(found) - UnsafeRawPointer(base)
+}
+
+extension DamagedLine {
+  package func message(in folder: QueueFolder) -> String {
+    """
+    serialq: \(Visible.text(folder.journal)): line \(number) is damaged (\(reason)) and was left \
+    out
+    All other lines count. See if a job is missing: serialq \
+    list\(QueueName.option(for: folder.name.text))
+    """
+  }
+}

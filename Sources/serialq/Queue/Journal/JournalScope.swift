@@ -1,0 +1,199 @@
+import SerialqSystem
+
+/// What can be done while the journal is locked; see ``Journal/locked(_:)``.
+package struct JournalScope {
+  let journal: Journal
+  /// The file whose lock is held; see ``UnfinishedWork``.
+  let lock: FileDescriptor
+  /// Opened after the lock was taken: before that, compaction could put another file in its place.
+  private var file: FileDescriptor?
+  private var tail: Tail?
+
+  init(_ journal: Journal, lock: FileDescriptor) {
+    self.journal = journal
+    self.lock = lock
+  }
+
+  /// What an appender has to know of the journal.
+  private struct Tail {
+    /// Where the last whole line or batch ends.
+    var end: Int64
+    /// Where the file ends: further on after a crash in the middle of a write.
+    var size: Int64
+    var nextID: JobID
+    var isPaused = false
+  }
+
+  private var folder: QueueFolder { journal.folder }
+
+  /// The id for the next job; O(1) unless the journal's end is damaged.
+  package mutating func nextID() throws(Failure) -> JobID {
+    try foundTail().nextID
+  }
+
+  /// Whether the queue is paused; as cheap as ``nextID()``.
+  package mutating func isPaused() throws(Failure) -> Bool {
+    try foundTail().isPaused
+  }
+
+  /// Appends all of the events or none, in one write; returns when they are durable.
+  ///
+  /// With `flush` false they are only as durable as the next flush makes them. On failure the
+  /// journal is as it was. With no events it makes durable what was there.
+  package mutating func append(_ events: [Event], flush: Bool = true) throws(Failure) {
+    guard !events.isEmpty else {
+      // Who finds nothing to do reports as done what another wrote, who may have died before it
+      // was flushed.
+      return flush ? try self.flush() : ()
+    }
+    let tail = try foundTail()
+    let file = try fileToWrite()
+    var json = JSONWriter(reservingCapacity: 256 * events.count)
+    var next = tail.nextID
+    var isPaused = tail.isPaused
+    for (index, event) in events.enumerated() {
+      if case .added(let job) = event { next = max(next, job.id + 1) }
+      if case .paused = event { isPaused = true }
+      if case .resumed = event { isPaused = false }
+      let record = Record(
+        event: event, next: next, more: events.count - 1 - index, isPaused: isPaused)
+      JournalLine.write(record, to: &json)
+    }
+    // A line with more could be read by nobody, and the whole journal would be refused.
+    guard next <= JournalLine.lastNext else {
+      throw Failure(
+        "queue \(folder.name.text)", "it has no ids left for more jobs", next: "Use another queue.")
+    }
+    do throws(SystemError) {
+      // Before there is a line: whoever finds one can then rely on the file being found.
+      if tail.end == 0 { try flushFolders() }
+      if tail.size > tail.end { try file.truncate(to: tail.end) }
+      try journal.output.write(file, json.bytes)
+      if flush { try makeDurable(file) }
+    } catch {
+      // Should this fail too, the half line is cut off before the next append.
+      try? file.truncate(to: tail.end)
+      // Or a power loss could bring back what was said not to be done.
+      try? journal.output.flush(file)
+      self.tail = nil
+      throw error.failure("writing \(folder.journal.text)")
+    }
+    let end = tail.end + Int64(json.bytes.count)
+    self.tail = Tail(end: end, size: end, nextID: next, isPaused: isPaused)
+  }
+
+  /// Makes durable what was appended without a flush, by whomever.
+  package mutating func flush() throws(Failure) {
+    guard let file = try openedFile() else { return }
+    try attempt("writing \(folder.journal.text)") { () throws(SystemError) in
+      try makeDurable(file)
+    }
+  }
+
+  private func makeDurable(_ file: FileDescriptor) throws(SystemError) {
+    do throws(SystemError) {
+      try journal.output.flush(file)
+    } catch {
+      // What the system could not write it takes for written from then on (Linux does), earlier lines
+      // that were left to this flush too: another flush would say that they are durable.
+      leave(.rewriteJournal)
+      throw error
+    }
+  }
+
+  /// Forgets what was found, after another file took the journal's place.
+  mutating func forgetFile() {
+    file = nil
+    tail = nil
+  }
+
+  /// A new file is only as durable as its entry, and a new folder as its own.
+  private func flushFolders() throws(SystemError) {
+    try FileSystem.flush(folder: folder.path)
+    try FileSystem.flush(folder: folder.path.appending(path: Bytes("..")))
+  }
+
+  private mutating func openedFile() throws(Failure) -> FileDescriptor? {
+    if let file { return file }
+    let path = folder.journal
+    let found = try attempt("opening \(path.text)") { () throws(SystemError) in
+      try FileDescriptor.openIfThere(path, .growing)
+    }
+    file = found
+    return found
+  }
+
+  private mutating func fileToWrite() throws(Failure) -> FileDescriptor {
+    if let file = try openedFile() { return file }
+    let made = try attempt("making \(folder.journal.text)") { () throws(SystemError) in
+      try FileDescriptor.open(folder.journal, [.readWrite, .append, .create])
+    }
+    file = made
+    return made
+  }
+
+  private mutating func foundTail() throws(Failure) -> Tail {
+    if let tail { return tail }
+    guard let file = try openedFile() else { return Tail(end: 0, size: 0, nextID: 1) }
+    let size = try attempt("reading \(folder.journal.text)") { () throws(SystemError) in
+      try file.status().size
+    }
+    if let found = try tailFromLastLine(file, size: size) {
+      tail = found
+      return found
+    }
+    let found = try tailFromWholeJournal(file, size: size)
+    tail = found
+    return found
+  }
+
+  /// Reads the last line alone; nil when it is not a whole line that ends its batch.
+  private func tailFromLastLine(_ file: FileDescriptor, size: Int64) throws(Failure) -> Tail? {
+    guard size > 0 else { return Tail(end: 0, size: 0, nextID: 1) }
+    let newline = UInt8(ascii: "\n")
+    var window: Int64 = 4096
+    while true {
+      let count = Int(min(window, size))
+      var bytes: Bytes = []
+      try attempt("reading \(folder.journal.text)") { () throws(SystemError) in
+        try file.fill(&bytes, with: count, from: size - Int64(count))
+      }
+      guard bytes.last == newline else { return nil }
+      bytes.removeLast()
+      let start = bytes.lastIndex(of: newline).map { $0 + 1 }
+      guard let start = start ?? (window >= size ? 0 : nil) else {
+        window *= 8
+        continue
+      }
+      var reader = JournalLine.Reader()
+      let reading = bytes.withUnsafeBufferPointer {
+        reader.read(UnsafeBufferPointer(rebasing: $0[start...]))
+      }
+      switch reading {
+      case .record(let record) where record.more == 0:
+        return Tail(end: size, size: size, nextID: record.next, isPaused: record.isPaused)
+      case .record, .damaged: return nil
+      case .newer:
+        throw Failure(
+          folder.journal.text, "its last line was written by a newer serialq than this one",
+          next: "Use that version for this queue. Nothing was changed.")
+      }
+    }
+  }
+
+  private func tailFromWholeJournal(
+    _ file: FileDescriptor,
+    size: Int64
+  ) throws(Failure) -> Tail {
+    var next: JobID = 1
+    var isPaused = false
+    var replay = Replay(of: folder.journal)
+    try replay.takeAll(of: file, path: folder.journal) { item in
+      switch item {
+      case .record(let record): (next, isPaused) = (record.next, record.isPaused)
+      case .damaged: next += 1
+      }
+    }
+    return Tail(end: replay.committed, size: size, nextID: next, isPaused: isPaused)
+  }
+}

@@ -1,0 +1,111 @@
+import SerialqSystem
+
+extension Queue {
+  /// Tells the fewest events that give this queue, one by one: a list of them could be as large as
+  /// the queue.
+  func forEachMinimalEvent(
+    _ body: (Event) throws(SystemError) -> Void
+  ) throws(SystemError) {
+    let now = Clock.now()
+    try body(.compacted(at: now))
+    // The line of every other event says that the queue is paused; this one says why.
+    if let pause { try body(.paused(at: pause.at ?? now, because: pause.because)) }
+    for setting in settings.changes { try body(.set(setting, at: now)) }
+    for job in jobs {
+      try body(job.addedEvent)
+      if job.state == .running { continue }
+      for event in job.events { try body(event) }
+    }
+    // Last, because their order is that of their starts.
+    for event in running.compactMap(job).flatMap(\.events) { try body(event) }
+    try forEachMove(body)
+    if let previous { try body(.previous(id: previous.id, succeeded: previous.succeeded)) }
+  }
+
+  /// Those that were never placed wait in the order of their ids, as they were added.
+  ///
+  /// The others are put before the job that follows them, the last one first: so that job is in its
+  /// place already.
+  private func forEachMove(
+    _ body: (Event) throws(SystemError) -> Void
+  ) throws(SystemError) {
+    let waiting = waiting.map { (id: $0.id, isPlaced: $0.isPlaced, added: $0.added) }
+    for (index, job) in waiting.enumerated().reversed() where job.isPlaced {
+      let place = index + 1 < waiting.count ? Place.before(waiting[index + 1].id) : .last
+      try body(.moved(id: job.id, at: job.added, place: place))
+    }
+  }
+}
+
+extension Queue.Settings {
+  /// What has to be set to get these from the standard ones.
+  fileprivate var changes: [Setting] {
+    var changes: [Setting] = []
+    if stopsOnFailure { changes.append(.stopsOnFailure(true)) }
+    if let onFinish { changes.append(.onFinish(onFinish)) }
+    if let keep { changes.append(.keep(keep)) }
+    return changes
+  }
+}
+
+extension Job {
+  fileprivate var addedEvent: Event {
+    .added(
+      NewJob(
+        id: id, command: command, directory: directory, environment: environment, umask: umask,
+        label: label, limits: limits, at: added))
+  }
+
+  /// What happened to it since it was added.
+  fileprivate var events: [Event] {
+    guard let run else { return [] }
+    var events = retryEvents(run) + startEvents(run) + endEvents(run)
+    if isAcknowledged { events.append(.acknowledged(id: id, at: run.ended ?? added)) }
+    if let hook = run.hook { events.append(.hookFailed(id: id, at: run.ended ?? added, how: hook)) }
+    return events
+  }
+
+  /// The attempts before the one of which more is known.
+  private func retryEvents(_ run: Run) -> [Event] {
+    let hasRun =
+      switch state {
+      case .waiting, .skipped: false
+      case .cancelled: run.how != nil || run.started != nil
+      default: true
+      }
+    let attempts = hasRun ? run.attempt - 1 : run.attempt
+    guard attempts > 0 || run.used > 0 || state == .waiting else { return [] }
+    return [
+      .retried(
+        Retry(
+          id: id, at: added, attempts: attempts, used: run.used, due: run.due, isFree: run.isFree))
+    ]
+  }
+
+  private func startEvents(_ run: Run) -> [Event] {
+    var events: [Event] = []
+    if let started = run.started, let boot = run.boot {
+      events.append(
+        .started(id: id, attempt: run.attempt, at: started, boot: boot, uptime: run.uptime))
+    }
+    if let pid = run.pid { events.append(.spawned(id: id, pid: pid)) }
+    let asked = run.started ?? added
+    return events + run.requests.map { .cancelling(id: id, at: asked, signal: $0) }
+  }
+
+  private func endEvents(_ run: Run) -> [Event] {
+    guard let ended = run.ended else { return [] }
+    if let because = run.because { return [.skipped(id: id, at: ended, because: because)] }
+    guard let duration = run.duration, let how = run.how else {
+      let isInterrupted = state == .interrupted
+      return [isInterrupted ? .interrupted(id: id, at: ended) : .cancelled(id: id, at: ended)]
+    }
+    let cause: EndCause =
+      switch state {
+      case .cancelled: .cancelled
+      case .timedOut: .timedOut
+      default: .itself
+      }
+    return [.ended(id: id, at: ended, duration: duration, how: how, cause: cause)]
+  }
+}

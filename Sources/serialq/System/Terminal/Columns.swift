@@ -1,0 +1,93 @@
+/// A table of text: columns as wide as their widest cell, two spaces between them.
+///
+/// Columns without content are left out, heading and all. The last column is not padded.
+package struct Columns {
+  package enum Alignment {
+    case left, right
+  }
+
+  package struct Heading {
+    var title: String
+    var alignment: Alignment = .left
+
+    package init(title: String, alignment: Alignment = .left) {
+      self.title = title
+      self.alignment = alignment
+    }
+  }
+
+  package struct Cell: ExpressibleByStringLiteral {
+    /// Has to be visible text already: nothing is escaped here.
+    var text: String
+    var colour: Colour?
+
+    package init(_ text: String, _ colour: Colour? = nil) {
+      self.text = text
+      self.colour = colour
+    }
+
+    package init(stringLiteral text: String) { self.init(text) }
+  }
+
+  var headings: [Heading]
+  /// Each as long as `headings`; a missing cell is empty.
+  package var rows: [[Cell]] = []
+
+  package init(headings: [Heading], rows: [[Cell]] = []) {
+    self.headings = headings
+    self.rows = rows
+  }
+
+  /// The lines of the table, the headings first, each ended by a newline; empty without rows.
+  package func rendered(colour: Bool) -> String {
+    var widths = headings.map { DisplayWidth.of($0.title) }
+    var isUsed = headings.map { _ in false }
+    for row in rows {
+      for (column, cell) in zip(headings.indices, row) where !cell.text.isEmpty {
+        isUsed[column] = true
+        widths[column] = max(widths[column], DisplayWidth.of(cell.text))
+      }
+    }
+    let used = headings.indices.filter { isUsed[$0] }
+    guard !used.isEmpty else { return "" }
+    var text = ""
+    write(headings.map { Cell($0.title, .dim) }, used, widths, colour: colour, to: &text)
+    for row in rows { write(row, used, widths, colour: colour, to: &text) }
+    return text
+  }
+
+  private func write(
+    _ row: [Cell], _ used: [Int], _ widths: [Int], colour: Bool, to text: inout String
+  ) {
+    // Written only before more content, so that no line ends in spaces.
+    var gap = 0
+    for column in used {
+      let cell = column < row.count ? row[column] : ""
+      let room = widths[column] - DisplayWidth.of(cell.text)
+      if cell.text.isEmpty {
+        gap += room
+      } else {
+        let isRight = headings[column].alignment == .right
+        text += String(repeating: " ", count: isRight ? gap + room : gap)
+        text += colour ? cell.colour?.applied(to: cell.text) ?? cell.text : cell.text
+        gap = isRight ? 0 : room
+      }
+      gap += 2
+    }
+    text += "\n"
+  }
+}
+
+/// The few colours in use, by their codes (SGR), which every colour terminal knows.
+package enum Colour: String {
+  case bold = "1"
+  case dim = "2"
+  case red = "31"
+  case green = "32"
+  case yellow = "33"
+  case cyan = "36"
+
+  func applied(to text: String) -> String {
+    text.isEmpty ? text : "\u{1B}[\(rawValue)m\(text)\u{1B}[0m"
+  }
+}

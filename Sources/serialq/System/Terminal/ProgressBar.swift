@@ -1,0 +1,38 @@
+/// How far a queue has come, as a bar: `[####!>.....]`.
+package struct ProgressBar: Equatable {
+  /// How many are over, the failed ones among them.
+  package var over: Int
+  package var failed: Int
+  var running: Int
+  var waiting: Int
+
+  package init(over: Int, failed: Int, running: Int, waiting: Int) {
+    self.over = over
+    self.failed = failed
+    self.running = running
+    self.waiting = waiting
+  }
+
+  package var total: Int { over + running + waiting }
+
+  /// `cells` wide and two brackets: `#` for what is over, `!` for the share of it that failed, `>`
+  /// for what runs, `.` for what waits.
+  ///
+  /// Readable without colour, and in ASCII, which no terminal draws wider than it counts.
+  package func line(cells: Int) -> StyledLine {
+    let filled = total == 0 ? 0 : cells * over / total
+    // However many went well, a failure is to be seen.
+    let bad = failed == 0 || filled == 0 ? 0 : max(1, filled * failed / over)
+    let head = running > 0 ? min(1, cells - filled) : 0
+    var line = StyledLine("[")
+    func append(_ sign: String, _ count: Int, _ colour: Colour) {
+      if count > 0 { line.append(String(repeating: sign, count: count), colour) }
+    }
+    append("#", filled - bad, .green)
+    append("!", bad, .red)
+    append(">", head, .bold)
+    append(".", cells - filled - head, .dim)
+    line.append("]")
+    return line
+  }
+}

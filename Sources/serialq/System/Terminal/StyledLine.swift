@@ -1,0 +1,66 @@
+/// A line of text, some of it in colour: one row of a terminal.
+package struct StyledLine: Equatable {
+  struct Span: Equatable {
+    /// Has to be visible text already: nothing is escaped here.
+    var text: String
+    var colour: Colour?
+  }
+
+  private(set) var spans: [Span]
+
+  package init(_ text: String = "", _ colour: Colour? = nil) {
+    spans = [Span(text: text, colour: colour)]
+  }
+
+  /// In columns.
+  package var width: Int { spans.reduce(0) { $0 + DisplayWidth.of($1.text) } }
+
+  package mutating func append(_ text: String, _ colour: Colour? = nil) {
+    spans.append(Span(text: text, colour: colour))
+  }
+
+  package static func + (left: StyledLine, right: StyledLine) -> StyledLine {
+    var line = left
+    line.spans += right.spans
+    return line
+  }
+
+  /// The same line in no more than `columns`, its end cut off and marked by an ellipsis if it is
+  /// longer.
+  ///
+  /// Never cuts a wide character in half, nor takes a mark from the character that it is upon.
+  package func fitted(to columns: Int) -> StyledLine {
+    guard columns > 0 else { return StyledLine() }
+    guard width > columns else { return self }
+    var fitted = StyledLine()
+    var left = columns - 1
+    for span in spans {
+      var kept = String.UnicodeScalarView()
+      for scalar in span.text.unicodeScalars {
+        let width = DisplayWidth.of(scalar)
+        guard width <= left else {
+          fitted.append(String(kept), span.colour)
+          fitted.append("…", span.colour)
+          return fitted
+        }
+        left -= width
+        kept.append(scalar)
+      }
+      fitted.append(String(kept), span.colour)
+    }
+    return fitted
+  }
+
+  /// This at the left and `right` at the right end of `columns`; what is left is cut for it.
+  package func beside(_ right: StyledLine, in columns: Int) -> StyledLine {
+    let room = columns - right.width - 1
+    guard room > 0 else { return right.fitted(to: columns) }
+    var line = fitted(to: room)
+    line.append(String(repeating: " ", count: columns - line.width - right.width))
+    return line + right
+  }
+
+  package func rendered(colour: Bool) -> String {
+    spans.map { colour ? $0.colour?.applied(to: $0.text) ?? $0.text : $0.text }.joined()
+  }
+}

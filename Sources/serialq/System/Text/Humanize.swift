@@ -1,0 +1,83 @@
+/// Durations as people write and read them.
+package enum Humanize {
+  /// Longer than anybody waits, and short enough to add to any date without overflow.
+  private static let longest: Int64 = 100 * 365 * 86_400
+
+  /// Writes `0.3s`, `12s`, `4m 05s`, `2h 03m` or `3d 04h`.
+  ///
+  /// Cut off and never rounded up, so that a job is not said to have run for longer than it did.
+  /// A clock set back shows as `0.0s`.
+  package static func duration(_ duration: Duration) -> String {
+    let (seconds, attoseconds) = max(.zero, duration).components
+    switch seconds {
+    case ..<10: return "\(seconds).\(attoseconds / 100_000_000_000_000_000)s"
+    case ..<60: return "\(seconds)s"
+    case ..<3_600: return "\(seconds / 60)m \(twoDigits(seconds % 60))s"
+    case ..<86_400: return "\(seconds / 3_600)h \(twoDigits(seconds / 60 % 60))m"
+    default: return "\(seconds / 86_400)d \(twoDigits(seconds / 3_600 % 24))h"
+    }
+  }
+
+  /// Writes a time that is counted while it passes: `9s`, not `9.4s`; else as ``duration(_:)``.
+  package static func seconds(_ duration: Duration) -> String {
+    let seconds = max(.zero, duration).components.seconds
+    return seconds < 10 ? "\(seconds)s" : Self.duration(.seconds(seconds))
+  }
+
+  /// Writes how long ago something was: `just now`, `5m ago`, `2h 03m ago` or `3d 04h ago`.
+  package static func age(_ duration: Duration) -> String {
+    let seconds = duration.components.seconds
+    if seconds < 60 { return "just now" }
+    return (seconds < 3_600 ? "\(seconds / 60)m" : Self.duration(duration)) + " ago"
+  }
+
+  /// Writes a moment: `2026-11-21 10:00:00 UTC`.
+  package static func moment(_ moment: Timestamp) -> String { "\(moment.day) \(moment.time) UTC" }
+
+  /// How long until a time that grows has as many full `seconds` as a multiple of that.
+  package static func rest(of seconds: Int64, after duration: Duration) -> Duration {
+    let (whole, attoseconds) = max(.zero, duration).components
+    return .seconds(seconds - whole % seconds)
+      - Duration(secondsComponent: 0, attosecondsComponent: attoseconds)
+  }
+
+  /// How long until a time that shrinks has fewer full seconds.
+  package static func untilLess(than duration: Duration) -> Duration {
+    Duration(secondsComponent: 0, attosecondsComponent: duration.components.attoseconds)
+      + .milliseconds(1)
+  }
+
+  /// Writes a time that is only guessed, rounded up to what a guess is worth: `20s`, `5m`, `2h 10m`
+  /// or `3d 04h`.
+  package static func about(_ duration: Duration) -> String {
+    func rounded(_ unit: Int64) -> Int64 {
+      (max(1, duration.components.seconds + (duration.components.attoseconds > 0 ? 1 : 0))
+        + unit - 1) / unit * unit
+    }
+    if rounded(10) < 60 { return "\(rounded(10))s" }
+    if rounded(60) < 3_600 { return "\(rounded(60) / 60)m" }
+    return Self.duration(.seconds(rounded(600)))
+  }
+
+  /// Reads `90`, `90s`, `30m`, `2h` or `7d`; `nil` for anything else and for over a century.
+  package static func parseDuration(_ text: Bytes) -> Duration? {
+    let units: [UInt8: Int64] = [
+      UInt8(ascii: "s"): 1, UInt8(ascii: "m"): 60, UInt8(ascii: "h"): 3_600,
+      UInt8(ascii: "d"): 86_400,
+    ]
+    var digits = text[...]
+    var unit: Int64 = 1
+    if let last = text.last, let known = units[last] {
+      unit = known
+      digits.removeLast()
+    }
+    guard digits.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains),
+      let count = Int64(Bytes(digits).text), count <= longest / unit
+    else { return nil }
+    return .seconds(count * unit)
+  }
+
+  private static func twoDigits(_ number: Int64) -> String {
+    number < 10 ? "0\(number)" : "\(number)"
+  }
+}

@@ -1,0 +1,132 @@
+@testable import SerialqQueue
+import SerialqSystem
+import Testing
+
+@testable import SerialqCLI
+
+/// What a word can become, before anybody looks which queues and jobs there are.
+@Suite struct CompletionTests {
+  private func completion(_ words: String...) -> Completion {
+    Completion(words.map { Bytes($0.utf8) })
+  }
+
+  private func words(_ words: String...) -> [String]? {
+    guard case .words(let found) = Completion(words.map { Bytes($0.utf8) }).wanted else {
+      return nil
+    }
+    return found.map(\.word)
+  }
+
+  // Fails if a command is left out, or is offered where none can be.
+  @Test("the first word is a command or an option of status")
+  func commands() {
+    #expect(words("") == CommandName.allCases.map(\.rawValue))
+    #expect(words("wa") == words(""))
+    #expect(words() == words(""))
+    #expect(words("help", "") == words(""))
+    #expect(words("help", "add", "") == [])
+    #expect(words("-")?.prefix(2) == ["-q", "--queue"])
+    #expect(words("-q", "v", "") == [])
+    #expect(words("frobnicate", "") == [])
+  }
+
+  // Fails if an option is missing, or one that cannot be given again is offered again.
+  @Test("options are those of the command, each once unless it can be given again")
+  func options() throws {
+    for command in CommandTable.commands {
+      let offered = try #require(words(command.name.rawValue, "--"))
+      for option in command.allOptions {
+        #expect(offered.contains(option.long))
+        if let short = option.short { #expect(offered.contains("-\(short)")) }
+      }
+    }
+    let offered = try #require(words("add", "-q", "v", "-eA=1", "--if-ok", "-"))
+    #expect(!offered.contains("--queue") && !offered.contains("-q"))
+    #expect(!offered.contains("--if-ok") && offered.contains("--env"))
+    #expect(words("ls", "--st")?.contains("--state") == true)
+    #expect(words("log", "--", "-") == nil)
+  }
+
+  // Fails if a value is taken for an operand, however it is written.
+  @Test("the value of an option is what it takes, in the next word or in the same")
+  func values() {
+    #expect(completion("wait", "-q", "").wanted == .queues)
+    #expect(completion("wait", "--queue", "v").wanted == .queues)
+    #expect(completion("wait", "--queue=v") == .init(wanted: .queues, kept: "--queue="))
+    #expect(completion("log", "-fqv") == .init(wanted: .queues, kept: "-fq"))
+    #expect(completion("-q", "v").wanted == .queues)
+    #expect(completion("add", "-f", "x").wanted == .files)
+    #expect(completion("add", "--file=x") == .init(wanted: .files, kept: "--file="))
+    #expect(completion("run", "-C", "x").wanted == .directories)
+    #expect(words("list", "--state", "") == CommandTable.states)
+    #expect(words("cancel", "--signal", "T")?.contains("SIGTERM") == true)
+    #expect(completion("move", "3", "--before", "").wanted == .jobs(.move, from: 1))
+    for option in ["--timeout", "--retries", "-n", "-e", "-c"] {
+      #expect(words("add", option, "") == [], "\(option)")
+    }
+  }
+
+  // Fails if options are offered inside a job's command, or its words are counted wrongly.
+  @Test("a job's command is completed as a command of its own")
+  func jobCommands() {
+    #expect(completion("add", "ma").wanted == .command(2))
+    #expect(completion("add", "-q", "v", "make", "-j").wanted == .command(4))
+    #expect(completion("add", "--", "make", "--q").wanted == .command(3))
+    #expect(completion("add", "--", "").wanted == .command(3))
+    #expect(completion("run", "ls", "").wanted == .command(2))
+    #expect(completion("add", "-c", "x", "").wanted == .command(4))
+  }
+
+  // Fails if the ids of another queue are offered, or a range is not known for one.
+  @Test("ids are those of the queue that is named before, alone and as ends of ranges")
+  func ids() {
+    #expect(completion("wait", "") == .init(wanted: .jobs(.wait, from: 1), kept: ""))
+    #expect(
+      completion("wait", "-qv", "1", "") == .init(wanted: .jobs(.wait, from: 1), queue: "v"))
+    #expect(
+      completion("wait", "--queue=v", "") == .init(wanted: .jobs(.wait, from: 1), queue: "v"))
+    #expect(
+      completion("wait", "-q", "v", "") == .init(wanted: .jobs(.wait, from: 1), queue: "v"))
+    #expect(completion("cancel", "3-1") == .init(wanted: .jobs(.cancel, from: 4), kept: "3-"))
+    #expect(completion("cancel", "x-1").wanted == .jobs(.cancel, from: 1))
+    #expect(words("show", "1", "") == [])
+  }
+
+  // Fails if the settings are not those that `set` takes.
+  @Test("settings and their choices")
+  func settings() {
+    #expect(words("set", "") == ["on-failure", "on-finish", "keep"])
+    #expect(words("set", "on-failure", "") == ["continue", "stop"])
+    #expect(words("set", "on-finish", "") == [])
+    #expect(words("set", "on-failure", "stop", "") == [])
+    #expect(words("completion", "") == ["bash", "zsh", "fish"])
+  }
+
+  // Fails if a job is offered to a command that would refuse it.
+  @Test("each command is offered the jobs that it takes")
+  func jobs() {
+    var job = Job(
+      NewJob(
+        id: 1, command: .shell([]), directory: [], environment: [], umask: 0,
+        at: Timestamp(microseconds: 0)))
+    for state in JobState.allCases {
+      job.state = state
+      let takers = [CommandName.wait, .ack, .cancel, .retry, .move, .edit].filter { $0.takes(job) }
+      switch state {
+      case .waiting: #expect(takers == [.wait, .cancel, .move, .edit])
+      case .running: #expect(takers == [.wait, .cancel])
+      case .succeeded, .cancelled, .skipped: #expect(takers == [.retry])
+      case .failed, .killed, .timedOut, .interrupted: #expect(takers == [.ack, .retry])
+      }
+    }
+  }
+}
+
+extension Completion {
+  fileprivate init(wanted: Wanted, kept: String = "", queue: String? = nil) {
+    self.init([])
+    self.wanted = wanted
+    self.kept = Bytes(kept.utf8)
+    self.queue = queue.map { Bytes($0.utf8) }
+  }
+}

@@ -1,0 +1,270 @@
+@testable import SerialqQueue
+@testable import SerialqSystem
+import TestSupport
+import Testing
+
+@testable import SerialqCLI
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+@Suite struct InvocationTests {
+  private func parse(_ words: String..., queue: String? = nil) throws(Failure) -> Invocation {
+    try Invocation.parse(words.map { Bytes($0.utf8) }, queueVariable: queue.map { Bytes($0.utf8) })
+  }
+
+  private func jobs(
+    _ queue: String = "default", label: String? = nil, directory: String? = nil,
+    environment: [String] = []
+  ) -> JobOptions {
+    JobOptions(
+      queue: queue, label: label.map { Bytes($0.utf8) },
+      directory: directory.map { Bytes($0.utf8) },
+      environment: environment.map { Bytes($0.utf8) }
+    )
+  }
+
+  private func add(_ command: Command, _ options: JobOptions? = nil) -> Invocation {
+    .add(.init(job: options ?? jobs(), source: .command(command), json: false))
+  }
+
+  // Fails if one of the forms is taken for another.
+  @Test("one word is a command line, several are a program, dashes and -c decide otherwise")
+  func commandForms() throws {
+    #expect(try parse("add", "a && b") == add(.shell(Bytes("a && b"))))
+    #expect(try parse("add", "ls", "-l") == add(.arguments([Bytes("ls"), Bytes("-l")])))
+    #expect(try parse("add", "--", "my prog") == add(.arguments([Bytes("my prog")])))
+    #expect(try parse("add", "--", "--", "-x") == add(.arguments([Bytes("--"), Bytes("-x")])))
+    #expect(try parse("add", "-c", "-v") == add(.shell(Bytes("-v"))))
+    #expect(try parse("add", "-") == add(.shell(Bytes("-"))))
+  }
+
+  // Fails if operands are looked at for options of serialq.
+  @Test("options stop at the command's first word")
+  func optionsStop() throws {
+    let words = ["ls", "-q", "--help", "--", "-c"].map { Bytes($0.utf8) }
+    #expect(try Invocation.parse([Bytes("add")] + words) == add(.arguments(words)))
+    #expect(
+      try Invocation.parse([Bytes("run"), Bytes("-qa")] + words)
+        == .run(.init(job: jobs("a"), source: .command(.arguments(words))))
+    )
+  }
+
+  // Fails if any way of writing an option is not known.
+  @Test("options are written long, short, attached and in clusters")
+  func optionForms() throws {
+    let expected = add(
+      .shell(Bytes("x")),
+      jobs("v", label: "l=1", directory: "/d", environment: ["A=1", "B==2", "C="])
+    )
+    #expect(
+      try parse(
+        "add", "--queue=v", "--name", "l=1", "-C/d", "-e", "A=1", "--env=B==2", "-eC=", "x"
+      ) == expected
+    )
+    #expect(
+      try parse("log", "-fq", "v") == .log(.init(queue: "v", id: nil, follows: true))
+    )
+    #expect(try parse("log", "-fqv", "7") == .log(.init(queue: "v", id: 7, follows: true)))
+    #expect(
+      try parse("show", "7", "--json")
+        == .show(.init(queue: "default", id: 7, showsEnvironment: false, json: true)))
+    #expect(
+      try parse("add", "-f", "-", "--json")
+        == .add(.init(job: jobs(), source: .file(Bytes("-")), json: true))
+    )
+    #expect(
+      try parse(
+        "ls", "--state", "failed", "--state=interrupted", "--last", "3", "--failed", "--json")
+        == .list(
+          .init(
+            queue: "default", states: ["failed", "interrupted"], onlyFailed: true, last: 3,
+            json: true
+          ))
+    )
+  }
+
+  // Fails if bytes are turned into text on the way.
+  @Test("bytes that are not UTF-8 arrive as they are")
+  func anyBytes() throws {
+    let words: [Bytes] = [Bytes("add"), [0x2D, 0x6E, 0xFF], [0xFE], [], [0x0A, 0xC3]]
+    let expected = JobOptions(queue: "default", label: [0xFF], directory: nil, environment: [])
+    #expect(try Invocation.parse(words) == add(.arguments([[0xFE], [], [0x0A, 0xC3]]), expected))
+  }
+
+  // Fails if the bare program stops meaning `status`, or a queue is taken from elsewhere.
+  @Test("nothing, or options alone, means status; the queue is the option's, then the variable's")
+  func status() throws {
+    #expect(try parse() == .status(.init(queue: "default", json: false)))
+    #expect(try parse("--json") == .status(.init(queue: "default", json: true)))
+    #expect(try parse(queue: "v") == .status(.init(queue: "v", json: false)))
+    #expect(try parse("status", queue: "") == .status(.init(queue: "default", json: false)))
+    #expect(try parse("-qa", queue: "v") == .status(.init(queue: "a", json: false)))
+    #expect(try parse("-qa", queue: "not good") == .status(.init(queue: "a", json: false)))
+  }
+
+  // Fails if a fault elsewhere on the line keeps the help away.
+  @Test("help and version are understood everywhere")
+  func help() throws {
+    #expect(try parse("help") == .help(nil))
+    #expect(try parse("--help") == .help(nil))
+    #expect(try parse("-h") == .help(nil))
+    #expect(try parse("help", "ls") == .help(.list))
+    #expect(try parse("add", "--help") == .help(.add))
+    #expect(try parse("show", "x", "-q", "no good", "-h", queue: "no good") == .help(.show))
+    #expect(try parse("status", "-h") == .help(.status))
+    #expect(try parse("help", "--man") == .manual)
+    #expect(try parse("help", "--unit") == .systemdUnit(nil))
+    #expect(try parse("help", "--unit", "/a b") == .systemdUnit(Bytes("/a b")))
+    #expect(try parse("completion", "zsh", queue: "no good") == .completion(.zsh))
+    #expect(
+      try parse("completion", "--", "words", "-q", "") == .completionWords([Bytes("-q"), []]))
+    #expect(try parse("--version") == .version)
+    #expect(try parse("list", "--version") == .version)
+  }
+
+  // Fails if a message gets worse, or a mistake is let through. Every failure has code 125 and
+  // says what to do next.
+  @Test("each mistake has its message")
+  func mistakes() throws {
+    let expected: [([String], String)] = [
+      (["lst"], "lst: unknown command; did you mean list?"),
+      (["frobnicate"], "frobnicate: unknown command"),
+      (["help", "ad"], "ad: unknown command; did you mean add?"),
+      (["add", "--quue", "a", "b"], "--quue: unknown option of add; did you mean --queue?"),
+      (["list", "-json"], "-j: unknown option of list; did you mean --json?"),
+      (["add", "-x", "a"], "-x: unknown option of add"),
+      (["add", "--\u{1B}", "a"], "--^[: unknown option of add"),
+      (["add"], "add: no command is given"),
+      (["add", "--"], "--: no program follows it"),
+      (["add", " \t\n"], "'': the command is empty"),
+      (["add", "-c", " "], "--shell  : the command is empty"),
+      (["add", "", "a"], "'': a program's name cannot be empty"),
+      (["add", "-c", "a", "b"], "b: a command cannot be combined with --shell"),
+      (["add", "-f", "a", "b"], "b: a command cannot be combined with --file"),
+      (["run", "-f", "a", "-c", "b"], "--shell: cannot be combined with --file"),
+      (["run", "-n", "a"], "--name: is about a job, and no command is given"),
+      (["add", "-q"], "-q: needs a value: -q NAME"),
+      (["add", "--queue"], "--queue: needs a value: --queue NAME"),
+      (["list", "--json=1"], "--json: takes no value"),
+      (["add", "-qa", "--queue", "b", "c"], "--queue: is given more than once"),
+      (
+        ["add", "-q", "a/b", "c"], "--queue a/b: a queue's name has only letters, digits and . _ -"
+      ),
+      (["add", "-q.", "c"], "--queue .: a queue's name cannot start with . or -"),
+      (["add", "--queue=", "c"], "--queue : a queue's name cannot be empty"),
+      (["add", "-e", "A", "c"], "--env A: there is no = in it; a variable is set with NAME=VALUE"),
+      (["add", "-e", "=A", "c"], "--env =A: the variable has no name"),
+      (["add", "a\0b"], "add: an argument cannot hold a NUL byte"),
+      (["add", "-na\0b", "c"], "--name a^@b: a value cannot hold a NUL byte"),
+      (["list", "--last", "-1"], "--last -1: not a number above 0"),
+      (["add", "--retries", "1000000001", "c"], "--retries 1000000001: more than 1000000000"),
+      (["list", "a"], "a: list takes no argument"),
+      (["-qa", "add", "b"], "add: a command comes before its options"),
+      (["show"], "show: no job id is given"),
+      (["show", "0"], "0: not a job id, which is a number above 0"),
+      (["show", "+1"], "+1: not a job id, which is a number above 0"),
+      (
+        ["show", "99999999999999999999"],
+        "99999999999999999999: not a job id, which is a number above 0"
+      ),
+      (["show", "1", "2"], "2: show takes one argument only"),
+      (["help", "--man", "add"], "add: help takes no argument"),
+      (["help", "--man", "--unit"], "--unit: cannot be combined with --man"),
+      (["help", "--unit", "serialq"], "serialq: not the full path of a program"),
+      (["completion"], "completion: give one of bash, zsh, fish"),
+      (["completion", "tcsh"], "tcsh: not one of bash, zsh, fish"),
+      (["completion", "bash", "x"], "x: completion takes one argument only"),
+    ]
+    for (words, message) in expected {
+      let failure = #expect(throws: Failure.self, "\(words)") {
+        try Invocation.parse(words.map { Bytes($0.utf8) })
+      }
+      #expect(failure.map { "\($0.what): \($0.why)" } == message)
+      #expect(failure?.code == .cannot)
+      #expect(failure?.next.isEmpty == false, "\(words)")
+    }
+  }
+
+  // Fails if a number is taken from a command line that the journal's reader does not take: every command on
+  // that queue would be refused. Take the bound out of `fault(in:_:)`.
+  @Test("no number on a command line is more than the journal can hold")
+  func numbers() throws {
+    let at = newJob(1).at
+    var taken = 0
+    func expectRead(_ event: Event, _ number: String) {
+      taken += 1
+      #expect(isReadBack(event), "\(number)")
+    }
+    let powers = (0...18).map { "1" + String(repeating: "0", count: $0) }
+    for number in powers + ["36500d", "64", "4294967296", "9007199254740992", "\(Int.max)"] {
+      for option in ["--retries", "--timeout", "--retry-delay"] {
+        guard case .add(let add) = try? parse("add", option, number, "c") else { continue }
+        var job = newJob(1)
+        job.limits = add.job.limits
+        expectRead(.added(job), number)
+        // Every retry is used up, then a person asks, and every one is used up again.
+        let attempts = 2 * (1 + min(job.limits.retries, Int(UInt32.max)))
+        expectRead(
+          .retried(Retry(id: 1, at: at, attempts: attempts, used: job.limits.retries)), number)
+      }
+      if case .set(let set) = try? parse("set", "keep", number), case .keep(let count) = set.change
+      {
+        expectRead(.set(.keep(count), at: at), number)
+      }
+      if case .cancel(let cancel) = try? parse("cancel", "1", "--signal", number) {
+        expectRead(.cancelling(id: 1, at: at, signal: cancel.signal ?? SIGTERM), number)
+      }
+      if case .move(let move) = try? parse("move", number, "--before", number) {
+        expectRead(.moved(id: move.id, at: at, place: move.place), number)
+      }
+    }
+    #expect(taken > 80)
+  }
+
+  // Fails if the states in a message, or the suggestion, go missing.
+  @Test("an unknown state is answered with the known ones")
+  func states() throws {
+    let failure = #expect(throws: Failure.self) { try parse("list", "--state", "waitng") }
+    #expect(failure?.why.hasPrefix("not one of waiting, running, ") == true)
+    #expect(failure?.why.hasSuffix("; did you mean waiting?") == true)
+  }
+
+  // Fails if the variable is not checked, or not named.
+  @Test("a bad SERIALQ_QUEUE is refused by its name")
+  func variable() throws {
+    let failure = #expect(throws: Failure.self) { try parse("list", queue: "../x") }
+    #expect(failure?.what == "SERIALQ_QUEUE=../x")
+  }
+
+  // Fails if a bound is off by one, or another alphabet's letters are let in.
+  @Test("queue names are what can name a folder anywhere", .shows(OnDisk.names))
+  func queueNames() {
+    for good in ["a", "A.b_c-9", String(repeating: "x", count: 64)] {
+      #expect(QueueName.fault(in: Bytes(good.utf8)) == nil)
+    }
+    for bad in ["", ".", "..", "-a", "a b", "a/b", "é", String(repeating: "x", count: 65)] {
+      #expect(QueueName.fault(in: Bytes(bad.utf8)) != nil)
+    }
+  }
+
+  // Fails if advice leaves the queue out where a command without it would mean another one: ask only for the
+  // standard name in `option(for:variable:)`.
+  @Test("advice for the standard queue names it where SERIALQ_QUEUE means another")
+  func advisedQueue() throws {
+    for variable in [nil, "", "default", "video", "no good"] {
+      for name in ["default", "video"] {
+        let option = QueueName.option(for: name, variable: variable.map { Bytes($0.utf8) })
+        let words = ["status"] + option.split(separator: " ").map(String.init)
+        let meant = try Invocation.parse(
+          words.map { Bytes($0.utf8) }, queueVariable: variable.map { Bytes($0.utf8) })
+        #expect(meant == .status(.init(queue: name, json: false)), "\(words), \(variable ?? "nil")")
+        let isLeftOut = name == "default" && [nil, "", "default"].contains(variable)
+        #expect(option.isEmpty == isLeftOut)
+      }
+    }
+  }
+}

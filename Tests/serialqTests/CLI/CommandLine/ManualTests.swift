@@ -1,0 +1,76 @@
+import SerialqSystem
+import TestSupport
+import Testing
+
+@testable import SerialqCLI
+
+@Suite struct ManualTests {
+  // Fails if a section changes: look at the difference, then run with SERIALQ_UPDATE_SNAPSHOTS=1.
+  @Test("the manual is what the snapshot holds")
+  func snapshot() throws {
+    try Snapshot.check(Manual.text, against: "serialq.1")
+  }
+
+  // Fails if a macro is misspelt or misplaced, a line too long, or a sentence does not begin a line.
+  @Test("mandoc finds nothing to complain about, at any level", .needs(.mandoc))
+  func lint() throws {
+    #expect(try mandoc("-Tlint -Wall").isEmpty)
+  }
+
+  // Fails if the table has what the manual has not; or a macro hides a word, so that it is not shown.
+  @Test(
+    "the manual shows every command, option, form and paragraph of the table",
+    .needs(.mandoc, .col))
+  func everything() throws {
+    let shown = try mandoc("-Tascii -Owidth=1000 | col -b")
+      .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    for text in Self.table {
+      let isShown = shown.contains(text)
+      #expect(isShown, "\(text)")
+    }
+  }
+
+  /// What the table has for the manual, as it is to be shown.
+  private static var table: [String] {
+    var texts: [String] = []
+    for command in CommandTable.commands {
+      texts.append("\(command.name.words.joined(separator: ", ")) -- \(command.summary)")
+      texts += command.synopsis.map { form in
+        "serialq " + form.replacing("...", with: " ...").replacing("|", with: " | ")
+      }
+      texts += command.description + command.details
+      for option in command.allOptions {
+        let short = option.short.map { "-\($0), " } ?? ""
+        let value = option.value.map { " \($0.placeholder)" } ?? ""
+        texts.append("\(short)\(option.long)\(value) \(option.help)")
+        if !option.details.isEmpty { texts.append(option.details) }
+      }
+    }
+    return texts
+  }
+
+  // Fails if a section that people look for is gone, or comes where nobody looks for it.
+  @Test("the sections are there, in the order in which manuals have them")
+  func sections() {
+    let sections = Manual.text.split(separator: "\n").filter { $0.hasPrefix(".Sh ") }.map {
+      String($0.dropFirst(4))
+    }
+    #expect(
+      sections == [
+        "NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "JOBS", "LOGOUT AND REBOOT", "JSON",
+        "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "INTERNALS", "ASSUMPTIONS", "CAVEATS",
+      ])
+  }
+
+  // Fails if a state is not explained.
+  @Test("every state is in the manual")
+  func states() {
+    for state in CommandTable.states { #expect(Manual.text.contains(".It Li \(state)\n")) }
+  }
+
+  /// What mandoc(1) makes of the manual.
+  private func mandoc(_ words: String) throws -> String {
+    let script = "{ mandoc \(words); } 2>&1 <<'END'\n\(Manual.text)END\n"
+    return try RealShell.output(of: Bytes(script.utf8), in: "/bin/sh").text
+  }
+}

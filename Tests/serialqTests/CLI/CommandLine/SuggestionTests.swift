@@ -1,0 +1,33 @@
+import SerialqSystem
+import Testing
+
+@testable import SerialqCLI
+
+@Suite struct SuggestionTests {
+  private func distance(_ a: String, _ b: String) -> Int {
+    Suggestion.distance(Bytes(a.utf8), Bytes(b.utf8))
+  }
+
+  // Fails if a swap of neighbours counts as two changes.
+  @Test("the distance counts what has to be changed")
+  func distances() {
+    #expect(distance("", "") == 0)
+    #expect(distance("", "abc") == 3)
+    #expect(distance("abc", "") == 3)
+    #expect(distance("list", "list") == 0)
+    #expect(distance("lsit", "list") == 1)
+    #expect(distance("lst", "list") == 1)
+    #expect(distance("kitten", "sitting") == 3)
+    #expect(distance("ca", "abc") == 3)
+  }
+
+  // Fails if anything is suggested for want of something better.
+  @Test("only what is close is suggested, and the closest of it")
+  func closest() {
+    let names = ["add", "run", "list", "status"]
+    #expect(Suggestion.closest(to: Bytes("statsu"), among: names) == "status")
+    #expect(Suggestion.closest(to: Bytes("rnu"), among: names) == "run")
+    #expect(Suggestion.closest(to: Bytes("make"), among: names) == nil)
+    #expect(Suggestion.closest(to: [], among: names) == nil)
+  }
+}

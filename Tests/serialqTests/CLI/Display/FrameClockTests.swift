@@ -1,0 +1,37 @@
+import SerialqSystem
+import Testing
+
+@testable import SerialqCLI
+
+@Suite struct FrameClockTests {
+  private let millisecond: Int64 = 1_000_000
+
+  // Fails if every change is drawn, or one that came too soon is forgotten.
+  @Test("frames come no oftener than the eye can follow, and the last change is always drawn")
+  func rate() {
+    var clock = FrameClock(startedAt: 0)
+    #expect(clock.changed(at: 10 * millisecond) == false)
+    #expect(clock.timeout(at: 10 * millisecond, next: nil) == 40)
+    #expect(clock.changed(at: 49 * millisecond) == false)
+    #expect(clock.changed(at: 50 * millisecond) == true)
+    #expect(clock.timeout(at: 50 * millisecond, next: nil) == nil)
+    #expect(clock.changed(at: 60 * millisecond) == false)
+    #expect(clock.timeout(at: 200 * millisecond, next: nil) == 0)
+    #expect(clock.changed(at: 200 * millisecond) == true)
+  }
+
+  // Fails if it wakes before the second is full: it would draw the old one, and wake once more.
+  @Test("a time that is shown is drawn again when it is written differently")
+  func times() {
+    let clock = FrameClock(startedAt: 0)
+    #expect(clock.timeout(at: 0, next: 750 * millisecond) == 750)
+    #expect(clock.timeout(at: 0, next: 1) == 1)
+    #expect(clock.timeout(at: 2 * millisecond, next: millisecond) == 0)
+    #expect(clock.timeout(at: 0, next: .max) == .max)
+    let rests: [(Int64, Duration, Duration)] = [
+      (1, .milliseconds(1_250), .milliseconds(750)), (1, .seconds(3), .seconds(1)),
+      (1, .seconds(-3), .seconds(1)), (60, .milliseconds(119_500), .milliseconds(500)),
+    ]
+    for (unit, elapsed, rest) in rests { #expect(Humanize.rest(of: unit, after: elapsed) == rest) }
+  }
+}

@@ -1,0 +1,204 @@
+import SerialqQueue
+@testable import SerialqSystem
+import TestSupport
+import Testing
+
+@testable import SerialqCLI
+
+@Suite struct StatusReportTests {
+  /// Everything at once.
+  private let busy: StatusReport = {
+    var report = StatusReport(empty: "video", hasOthers: false)
+    report.troubles = [3, 4].map { id in
+      StatusReport.Trouble(
+        id: id, title: "build: make -C project all install documentation",
+        outcome: "failed with exit code 2 after 4m 05s", age: .seconds(130),
+        tail: ["cc -c a.c", "a.c:12: error", "make: *** [a.o] Error 1"])
+    }
+    report.running = [
+      .init(
+        id: 7, title: "翻訳する 日本語ドキュメント.md --verbose --output ./results/日本語", elapsed: .seconds(65),
+        expected: .seconds(180), tail: ["one", "two", "three"])
+    ]
+    report.waiting = .init(count: 14, next: 8, title: "rsync -a \"My Files\" backup:/srv")
+    report.hasRunner = true
+    report.bar = ProgressBar(over: 5, failed: 2, running: 1, waiting: 14)
+    report.left = .seconds(1_190)
+    report.counts = ["14 waiting", "1 running", "3 succeeded", "2 failed"]
+    return report
+  }()
+
+  private func text(_ lines: [StyledLine]) -> String {
+    lines.map { $0.rendered(colour: false) }.joined(separator: "\n")
+  }
+
+  // Fails if trouble is not first, or something of what is going on is left out.
+  @Test("trouble first, then what runs, what waits, and what to type")
+  func all() {
+    #expect(
+      text(busy.lines()) == """
+        Job 3: build: make -C project all install documentation
+          failed with exit code 2 after 4m 05s, 2m ago
+          | cc -c a.c
+          | a.c:12: error
+          | make: *** [a.o] Error 1
+        Job 4: build: make -C project all install documentation
+          failed with exit code 2 after 4m 05s, 2m ago
+          | cc -c a.c
+          | a.c:12: error
+          | make: *** [a.o] Error 1
+
+        Job 7: 翻訳する 日本語ドキュメント.md --verbose --output ./results/日本語
+          running for 1m 05s of about 3m
+          | one
+          | two
+          | three
+
+        14 waiting, next is job 8: rsync -a "My Files" backup:/srv
+        5 of 20 done, 2 failed, about 20m left
+
+        Look why:      serialq log -q video 4
+        Run again:     serialq retry -q video --failed
+        Mark as seen:  serialq ack -q video --all
+        Watch:         serialq log -q video -f
+        End it:        serialq cancel -q video 7
+        """)
+  }
+
+  // Fails if what else went wrong is not told, or not what shows it.
+  @Test("what else went wrong stands below the failures, and how to see it")
+  func notes() {
+    var report = StatusReport(empty: "video", hasOthers: false)
+    report.counts = ["1 failed"]
+    report.troubles = [.init(id: 1, title: "make", outcome: "was killed by SIGTERM")]
+    report.notes = [.init(text: "More of it.", adviceName: "See it", advice: "cat more")]
+    #expect(
+      text(report.lines()) == """
+        Job 1: make
+          was killed by SIGTERM
+
+        More of it.
+
+        Nothing runs, nothing waits: 1 failed.
+
+        Look why:      serialq log -q video 1
+        Run again:     serialq retry -q video 1
+        Mark as seen:  serialq ack -q video 1
+        See it:        cat more
+        """)
+  }
+
+  // Fails if a line is wider than the terminal, or what was left out is not what matters least.
+  @Test("on a small terminal there is less of it, and every line fits")
+  func small() {
+    for (columns, rows) in [(80, 60), (80, 24), (40, 24), (40, 12), (20, 10), (20, 2), (1, 1)] {
+      let lines = busy.lines(in: TerminalWindow(columns: columns, rows: rows))
+      #expect(lines.count <= max(1, rows - 1) && !lines.isEmpty)
+      #expect(lines.allSatisfy { $0.width < max(2, columns) })
+    }
+    #expect(
+      text(busy.lines(in: TerminalWindow(columns: 40, rows: 16))) == """
+        1 more failed: serialq list -q video -…
+        Job 4: build: make -C project all inst…
+          failed with exit code 2 after 4m 05s…
+
+        Job 7: 翻訳する 日本語ドキュメント.md …
+          running for 1m 05s of about 3m
+
+        14 waiting, next is job 8: rsync -a "M…
+        [#!>......] 5 of 20 done, 2 failed, ab…
+
+        Look why:      serialq log -q video 4
+        Run again:     serialq retry -q video …
+        Mark as seen:  serialq ack -q video --…
+        Watch:         serialq log -q video -f
+        End it:        serialq cancel -q video…
+        """)
+  }
+
+  // Fails if advice names what does not help: a runner that waits is no runner that is missing.
+  @Test("an orphan is named with its process, and how to end it", .shows(Running.orphansAreNamed))
+  func orphan() {
+    var report = busy
+    report.troubles = []
+    report.waiting = nil
+    report.running[0].tail = []
+    let cases: [(StatusReport.Running.Guardian, Bool, [String], [String])] = [
+      (
+        .waitingRunner, true, ["process 4711", "its runner died; the next"],
+        ["serialq cancel", "kill -- -4711"]
+      ),
+      (.nobody, false, ["process 4711"], ["kill -- -4711", "serialq run", "serialq resume"]),
+      (.gone, false, ["so did the job"], ["serialq run", "serialq resume"]),
+      (.runner, true, ["running for"], ["serialq log", "serialq cancel"]),
+    ]
+    for (guardian, hasRunner, said, advised) in cases {
+      report.running[0].guardian = guardian
+      report.running[0].process = guardian == .runner ? nil : 4711
+      report.hasRunner = hasRunner
+      let lines = text(report.lines())
+      #expect(said.allSatisfy(lines.contains), "\(lines)")
+      let commands = text(report.advice).split(separator: "\n")
+      #expect(commands.count == advised.count, "\(commands)")
+      for (command, start) in zip(commands, advised) { #expect(command.contains(start)) }
+    }
+  }
+
+  // Fails if a queue that does not go on gives no reason, or no way on.
+  @Test("a queue that stands still says why, and how it goes on")
+  func pauses() {
+    var report = StatusReport(empty: "video", hasOthers: false)
+    report.counts = ["1 waiting"]
+    report.waiting = .init(count: 1, next: 2, title: "make", delay: .seconds(12))
+    report.bar.waiting = 1
+    #expect(
+      text(report.lines()) == """
+        1 waiting, next is job 2 in 12s: make
+        No runner is at work.
+        0 of 1 done
+
+        Run them here:  serialq run -q video
+        In background:  serialq resume -q video
+        """)
+    report.pause = .init(age: .seconds(7_380), because: nil)
+    #expect(
+      text(report.lines()) == """
+        Paused, 2h 03m ago: no job is started.
+        1 waiting, next is job 2 in 12s: make
+        0 of 1 done
+
+        Go on:  serialq resume -q video
+        """)
+    report.pause = .init(age: nil, because: 1)
+    #expect(text(report.lines()).hasPrefix("Stopped by the failure of job 1: no job is started.\n"))
+  }
+
+  // Fails if a newcomer is told nothing, or an idle queue of what once ran.
+  @Test("an empty queue tells how to begin, and an idle one what it has done")
+  func idle() {
+    #expect(
+      text(StatusReport(empty: "video", hasOthers: true).lines()) == """
+        Queue video is empty.
+        Add a job:        serialq add -q video 'make test'
+        Other queues:     serialq queues
+        Everything else:  serialq help
+        """)
+    var report = StatusReport(empty: "default", hasOthers: false)
+    report.counts = ["3 succeeded", "1 cancelled"]
+    #expect(text(report.lines()) == "Nothing runs, nothing waits: 3 succeeded, 1 cancelled.")
+  }
+
+  // Fails if a display of it sleeps on when a time in it is written differently.
+  @Test("it knows when a time in it is written differently")
+  func times() {
+    var report = busy
+    #expect(report.changesIn == .seconds(1))
+    report.running = []
+    #expect(report.changesIn == .seconds(50))
+    report.waiting?.delay = .milliseconds(12_250)
+    #expect(report.changesIn == .milliseconds(251))
+    report.waiting = nil
+    report.troubles = []
+    #expect(report.changesIn == nil)
+  }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import SerialqQueue
+import Testing
+
+@testable import SerialqCLI
+
+#if canImport(FoundationXML)
+  import FoundationXML
+#endif
+
+@Suite struct HTMLReportTests {
+  /// Everything that somebody can choose, at its worst.
+  private static let hostile =
+    "</script><script>alert(1)</script><img onerror=x>\"'&lt;]]><!--\u{202E}\u{1B}[2J\u{7}\u{FFFE}"
+
+  private static func hostileHistory() -> History {
+    var history = History()
+    for (line, label) in [(hostile, nil), ("true", hostile), ("true", hostile)] {
+      history.run(history.add(line, label: label), at: Double(history.now), for: 2, .exited(1))
+    }
+    history.add(hostile, label: hostile)
+    return history
+  }
+
+  // Fails if text is put into the page unescaped, a tag left open, or a value not quoted.
+  @Test("the page is well-formed, whatever text is in it, and has the tags that it is to have")
+  func wellFormed() throws {
+    let tame = try Page(HTMLReport(report: History.everything.report(tail: ["a", "b"])).page)
+    #expect(tame.fault == nil, "\(tame.fault ?? "")")
+    let page = try Page(HTMLReport(report: Self.hostileHistory().report(tail: [Self.hostile])).page)
+    #expect(page.fault == nil, "\(page.fault ?? "")")
+    #expect(Set(page.elements).isSubset(of: Set(tame.elements)))
+    #expect(page.text.contains("</script><script>alert(1)</script><img onerror=x>\"'&lt;]]><!--"))
+    for text in [page.text, tame.text] {
+      #expect(
+        text.unicodeScalars.allSatisfy { $0 == "\n" || $0.properties.generalCategory != .control })
+    }
+    for empty in [
+      History(),
+      {
+        var one = History(); one.add(); return one
+      }(),
+    ] {
+      #expect(try Page(HTMLReport(report: empty.report()).page).fault == nil)
+    }
+  }
+
+  // Fails if the page asks for anything that is not in it, or has a script.
+  @Test("the page needs no network and no script, and forbids both")
+  func selfContained() throws {
+    let source = HTMLReport(report: History.everything.report(tail: ["x"])).page
+    for word in ["http:", "https:", "<script", "src=", "<link", "@import", "//"] {
+      #expect(!source.contains(word), "\(word)")
+    }
+    #expect(source.contains("default-src 'none'"))
+    let page = try Page(source)
+    // What begins like this is a call of a script.
+    #expect(!page.attributes.contains { $0.hasPrefix("on") })
+    let targets = page.values["href", default: []]
+    #expect(!targets.isEmpty && targets.allSatisfy { $0.hasPrefix("#") })
+    let ids = page.values["id", default: []]
+    #expect(
+      Set(ids).count == ids.count
+        && Set(targets.map { $0.dropFirst() }).isSubset(of: Set(ids.map { $0[...] })))
+  }
+
+  // Fails if a state is told by its colour alone, or a drawing by nothing to who does not see it.
+  @Test("each state is told by a pattern of its own and in words, each drawing in words")
+  func withoutColour() throws {
+    let page = try Page(HTMLReport(report: History.everything.report()).page)
+    for state in JobState.allCases {
+      #expect(page.text.contains("\(state.name)"))
+      let rule = HTMLStyle.sheet.markup.split(separator: "\n").first {
+        $0.contains(".\(state.name) {")
+      }
+      let hasPattern = page.values["id"]?.contains("\(state.name)") == true
+      #expect(hasPattern == (rule?.contains("url(#\(state.name))") == true))
+    }
+    let plain = JobState.allCases.filter { page.values["id"]?.contains("\($0.name)") != true }
+    // One is full, one is empty, one is dashed.
+    #expect(plain == [.waiting, .succeeded, .skipped])
+    let drawings = page.drawings
+    #expect(
+      !drawings.isEmpty
+        && drawings.allSatisfy { $0["aria-hidden"] == "true" || $0["aria-label"] != nil })
+    #expect(
+      page.values["aria-label"]?.contains(
+        "failed, 2027-01-15 10:30:12 to 10:30:17, 5.0s; succeeded, 2027-01-15 10:30:18 to 10:30:33, 15s"
+      ) == true)
+    #expect(page.values["aria-label"]?.contains { $0.hasSuffix("nobody knows how long") } == true)
+  }
+
+  // Fails if what is drawn grows with the queue, or what is written with a command.
+  @Test("the page stays small, however long the queue, a command or a label is")
+  func small() {
+    var history = History()
+    for number in 0..<20_000 {
+      history.job(at: Double(number), for: 0.5, label: "label \(number / 2)")
+    }
+    #expect(HTMLReport(report: history.report(last: 200)).page.utf8.count < 200_000)
+    let long = String(repeating: "<", count: 100_000)
+    var heavy = History()
+    for _ in 0..<3 { heavy.run(heavy.add(long, label: long), at: heavy.now, for: 1, .exited(1)) }
+    #expect(HTMLReport(report: heavy.report()).page.utf8.count < 60_000)
+  }
+
+  // Fails if what was left out is not said.
+  @Test("what is not drawn is said")
+  func leftOut() throws {
+    var history = History()
+    for number in 0..<30 { history.job(at: Double(number), for: 1, .exited(1)) }
+    for _ in 0..<9 { history.add() }
+    var report = history.report(last: 10)
+    report.troubles = Array(report.troubles.suffix(5))
+    let text = try Page(HTMLReport(report: report).page).text
+    #expect(text.contains("20 earlier jobs are not drawn; --last N draws more."))
+    #expect(text.contains("4 more wait."))
+    #expect(text.contains("The latest 5 of 30, the latest first."))
+  }
+}
+
+/// A page, read as XML.
+private final class Page: NSObject, XMLParserDelegate {
+  private(set) var elements: [String] = []
+  private(set) var values: [String: [String]] = [:]
+  private(set) var drawings: [[String: String]] = []
+  private(set) var text = ""
+  private(set) var fault: String?
+
+  var attributes: [String] { Array(values.keys) }
+
+  init(_ source: String) throws {
+    super.init()
+    let parser = XMLParser(data: Data(source.utf8))
+    parser.delegate = self
+    if !parser.parse() && fault == nil {
+      fault = "line \(parser.lineNumber): \(parser.parserError.debugDescription)"
+    }
+  }
+
+  func parser(
+    _ parser: XMLParser, didStartElement name: String, namespaceURI: String?,
+    qualifiedName: String?, attributes: [String: String]
+  ) {
+    elements.append(name)
+    for (name, value) in attributes { values[name, default: []].append(value) }
+    if name == "svg" { drawings.append(attributes) }
+  }
+
+  func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
+    fault = fault ?? "line \(parser.lineNumber): \(error)"
+  }
+
+  func parser(_ parser: XMLParser, foundCharacters string: String) { text += string }
+}

@@ -1,0 +1,106 @@
+@testable import SerialqQueue
+@testable import SerialqSystem
+@testable import SerialqCLI
+
+/// What happened to a queue, at moments told in seconds since it began: 2027-01-15 08:00:00 UTC.
+struct History {
+  private(set) var events: [Event] = []
+  private var count = 0
+  /// Now, for what is still running.
+  var now: Double = 0
+
+  static func moment(_ seconds: Double) -> Timestamp {
+    Timestamp(microseconds: 1_800_000_000_000_000 + Int64(seconds * 1e6))
+  }
+
+  @discardableResult
+  mutating func add(_ line: String = "true", label: String? = nil) -> JobID {
+    count += 1
+    var new = newJob(count, line)
+    new.label = label.map { Bytes($0.utf8) }
+    events.append(.added(new))
+    return count
+  }
+
+  mutating func start(_ id: JobID, at start: Double, attempt: Int = 1) {
+    events.append(.started(id: id, attempt: attempt, at: Self.moment(start), boot: Bytes("b")))
+  }
+
+  /// An attempt at a job, from its start to its end.
+  mutating func run(
+    _ id: JobID, at start: Double, for length: Double, attempt: Int = 1,
+    _ how: Ending = .exited(0), _ cause: EndCause = .itself
+  ) {
+    self.start(id, at: start, attempt: attempt)
+    now = max(now, start + length)
+    events.append(
+      .ended(
+        id: id, at: Self.moment(start + length), duration: Int64(length * 1e9), how: how,
+        cause: cause))
+  }
+
+  /// Adds a job and runs it.
+  mutating func job(
+    at start: Double, for length: Double, label: String? = nil, _ how: Ending = .exited(0)
+  ) {
+    run(add(label: label), at: start, for: length, how)
+  }
+
+  mutating func take(_ event: Event) { events.append(event) }
+
+  mutating func retry(_ id: JobID, at: Double, attempts: Int) {
+    events.append(.retried(Retry(id: id, at: Self.moment(at), attempts: attempts)))
+  }
+
+  private var reading: ClockReading {
+    ClockReading(date: Self.moment(now), monotonic: 0, boot: Bytes("b"))
+  }
+
+  private var replayed: (Queue, EarlierAttempts) {
+    var (queue, attempts) = (Queue(), EarlierAttempts())
+    for event in events {
+      queue.apply(event)
+      attempts.take(event)
+    }
+    return (queue, attempts)
+  }
+
+  var queue: Queue { replayed.0 }
+
+  func timeline(last count: Int = 50) -> Timeline {
+    let (queue, attempts) = replayed
+    return Timeline(queue, attempts, at: reading, last: count)
+  }
+
+  /// With all that a page has, but for the logs, each of which is `tail`.
+  func report(last count: Int = 50, tail: [String] = []) -> QueueReport {
+    let (queue, attempts) = replayed
+    var report = QueueReport("default", queue, attempts, at: reading, last: count)
+    report.series = DurationSeries.all(queue.jobs, at: reading)
+    report.troubles = queue.jobs.filter(\.state.isFailure).map { .init(job: $0, tail: tail) }
+    return report
+  }
+
+  /// One job in each state that there is, and one that was tried again; an hour lies in between.
+  static var everything: History {
+    var history = History()
+    history.job(at: 0, for: 60, label: "build")
+    history.job(at: 61, for: 30, label: "build", .exited(2))
+    history.job(at: 3_700, for: 20, label: "train", .killed(9))
+    history.run(history.add(label: "train"), at: 3_720, for: 40, .killed(15), .timedOut)
+    let lost = history.add(label: "train")
+    history.start(lost, at: 3_761)
+    history.take(.interrupted(id: lost, at: moment(9_000)))
+    history.run(history.add(label: "fetch"), at: 9_001, for: 10, .killed(15), .cancelled)
+    let skipped = history.add(label: "fetch")
+    history.take(.skipped(id: skipped, at: moment(9_012), because: 6))
+    let again = history.add(label: "fetch")
+    history.run(again, at: 9_012, for: 5, .exited(1))
+    history.retry(again, at: 9_017, attempts: 1)
+    history.run(again, at: 9_018, for: 15, attempt: 2)
+    history.start(history.add("sleep 1d"), at: 9_040)
+    history.now = 9_060
+    for number in 1...8 { history.add("echo \(number)") }
+    return history
+  }
+}

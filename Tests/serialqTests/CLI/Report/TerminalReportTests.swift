@@ -1,0 +1,91 @@
+import SerialqQueue
+import SerialqSystem
+import Testing
+
+@testable import SerialqCLI
+
+@Suite struct TerminalReportTests {
+  private func text(_ history: History, columns: Int = 80, last: Int = 50) -> String {
+    let report = TerminalReport(report: history.report(last: last), columns: columns)
+    return report.lines.map { $0.rendered(colour: false) + "\n" }.joined()
+  }
+
+  // Fails if anything in it is drawn elsewhere or otherwise.
+  @Test("each state has a sign, an attempt is as long as it took, and an hour is a mark")
+  func everything() {
+    #expect(
+      text(.everything) == """
+        Queue default: 17 jobs, 4 failed
+        2027-01-15 08:00:00 to 10:31:00 UTC, 3m 20s of it at work
+
+                                   01-15 08:00   08:01    09:01          10:30
+         1 #  1m 00s  build: true  ###############      :               :
+         2 !     30s  build: true                !!!!!!!!               :
+         3 K     20s  train: true                       : KKKKK         :
+         4 T     40s  train: true                       :     TTTTTTTTTTT
+         5 ?          train: true                       :               ?
+         6 c     10s  fetch: true                       :               :cccc
+         7 -          fetch: true                       :               :
+         8 #     15s  fetch: true                       :               :   !#####
+         9 >     20s  sleep 1d                          :               :          >>>>>
+        10 .          echo 1                            :               :
+        11 .          echo 2                            :               :
+        12 .          echo 3                            :               :
+        13 .          echo 4                            :               :
+        14 .          echo 5                            :               :
+        3 more wait.
+
+        . 8 waiting   > 1 running   # 2 succeeded   ! 1 failed   K 1 killed
+        T 1 timed-out   ? 1 interrupted   c 1 cancelled   - 1 skipped
+        : 2 times nothing ran, cut out: 2h 27m in all, 1h 27m the longest
+
+        """)
+  }
+
+  // Fails if a line is wider than the terminal, at any width; or by what is long.
+  @Test("no line is wider than the terminal", arguments: 1...130)
+  func widths(columns: Int) {
+    var history = History.everything
+    history.run(
+      history.add("翻訳する 日本語ドキュメント.md --出力 ./結果/日本語 " + String(repeating: "x", count: 300)),
+      at: 9_100,
+      for: 3)
+    for line in TerminalReport(report: history.report(), columns: columns).lines {
+      #expect(line.width <= columns, "\(line.rendered(colour: false))")
+      #expect(line.rendered(colour: false).last != " ")
+    }
+  }
+
+  // Fails if each column has a colour of its own: a line would be ten times as long.
+  @Test("what is alike in a bar is one piece of colour")
+  func colours() throws {
+    var history = History()
+    history.job(at: 0, for: 10)
+    history.job(at: 900, for: 10, .exited(1))
+    let lines = TerminalReport(report: history.report(), columns: 60).lines
+    let bar = try #require(lines.first { $0.rendered(colour: false).hasPrefix("2 !") })
+    let pattern = /true  +\e\[2m:\e\[0m\e\[31m!+\e\[0m/
+    #expect(bar.rendered(colour: true).contains(pattern), "\(bar)")
+  }
+
+  // Fails if two states have one sign: without colour they could not be told apart.
+  @Test("the signs of any two states differ, and none is that of a cut")
+  func signs() {
+    let signs = JobState.allCases.map(\.sign) + [":", " "]
+    #expect(Set(signs).count == signs.count)
+    #expect(signs.allSatisfy { $0.utf8.count == 1 })
+  }
+
+  // Fails if a word is missing for what is not drawn, or an empty queue is drawn.
+  @Test("an empty queue, a paused one and a long one say so")
+  func words() {
+    #expect(text(History()) == "Queue default is empty.\n")
+    var history = History()
+    for number in 0..<60 { history.job(at: Double(number), for: 1) }
+    history.take(.paused(at: History.moment(70), because: nil))
+    let lines = text(history, last: 50).split(separator: "\n")
+    #expect(lines.contains("10 earlier jobs are not drawn; --last N draws more."))
+    #expect(lines.contains("Paused since 2027-01-15 08:01:10 UTC: no job is started."))
+    #expect(lines.count { $0.contains(" #  ") } == 50)
+  }
+}

@@ -1,0 +1,101 @@
+import Testing
+
+@testable import SerialqCLI
+
+@Suite struct TimeScaleTests {
+  private func scale(_ jobs: [(start: Double, length: Double)]) -> TimeScale {
+    var history = History()
+    for job in jobs { history.job(at: job.start, for: job.length) }
+    return history.timeline(last: .max).scale
+  }
+
+  private func place(_ scale: TimeScale, _ seconds: Double) -> Double {
+    scale.place(of: History.moment(seconds))
+  }
+
+  // Fails if a night is drawn as long as it was: both jobs would be a hundredth of the width.
+  @Test("hours in which nothing ran are cut out, and what ran is drawn to one scale")
+  func night() {
+    let scale = scale([(0, 100), (100, 200), (36_300, 100)])
+    #expect(scale.cuts.map(\.duration) == [.seconds(36_000)])
+    #expect(place(scale, 0) == 0 && place(scale, 36_400) == 1)
+    let widths = [(0.0, 100.0), (100, 300), (36_300, 36_400)].map {
+      place(scale, $0.1) - place(scale, $0.0)
+    }
+    #expect(abs(widths[1] / widths[0] - 2) < 1e-9 && abs(widths[2] / widths[0] - 1) < 1e-9)
+    #expect(widths.reduce(0, +) > 0.9)
+  }
+
+  // Fails if every gap is cut: how long a queue idled between two jobs would not be seen.
+  @Test("short times in which nothing ran are drawn as they were")
+  func pauses() {
+    let scale = scale([(0, 100), (110, 100), (220, 100)])
+    #expect(scale.cuts.isEmpty)
+    #expect(abs(place(scale, 110) - 110.0 / 320) < 1e-9)
+  }
+
+  // Fails if the share of what stays is used up from the left: the first gaps stay, others do not.
+  @Test("of times of one length all are cut, or none")
+  func alike() {
+    let scale = scale((0..<40).map { (Double($0) * 31, 1) })
+    #expect(scale.cuts.count == 39)
+    // Nor do their marks take the room of what ran.
+    #expect(scale.cuts.reduce(0) { $0 + $1.to - $1.from } < 0.26)
+  }
+
+  // Fails with a division by zero, or a place that is no number.
+  @Test("nothing, one job, and jobs that took no time have a scale")
+  func little() {
+    #expect(scale([]).stretches.isEmpty && scale([]).ticks(columns: 80).isEmpty)
+    #expect(place(scale([]), 5) == 0)
+    #expect(place(scale([(7, 0)]), 7) == 0)
+    let instants = scale([(0, 0), (50, 0), (9_000, 0)])
+    let places = [0.0, 50, 9_000].map { place(instants, $0) }
+    #expect(places == places.sorted() && Set(places).count == 3 && (places.last ?? 2) <= 1)
+  }
+
+  // Fails if anything lies outside, or a later moment before an earlier one; or if two labels meet.
+  @Test("whatever ran, places go up with time, and no two labels touch", arguments: 0..<200)
+  func always(seed: UInt64) {
+    var random = SeededGenerator(state: seed)
+    let scales = [0.001, 1, 60, 5_000, 200_000, 9e8]
+    let jobs = (0..<Int.random(in: 1...40, using: &random)).map { _ in
+      (
+        Double.random(in: 0...(scales.randomElement(using: &random) ?? 1), using: &random),
+        Double.random(in: 0...(scales.randomElement(using: &random) ?? 1), using: &random)
+      )
+    }
+    let scale = scale(jobs)
+    let moments = jobs.flatMap { [$0.0, $0.0 + $0.1] }.sorted()
+    let places = moments.map { place(scale, $0) }
+    #expect(places == places.sorted())
+    #expect(places.allSatisfy { (0...1).contains($0) } && places.first == 0)
+    for (before, after) in zip(scale.stretches, scale.stretches.dropFirst()) {
+      #expect(before.end == after.start && before.to == after.from && before.isCut != after.isCut)
+    }
+    for columns in [1, 7, 34, 80, 200] {
+      var end = 0
+      for tick in scale.ticks(columns: columns) {
+        let start = Int(tick.place * Double(columns))
+        #expect(start >= end, "\(columns): \(scale.ticks(columns: columns))")
+        end = start + tick.label.count + 1
+        #expect(end <= columns + 1)
+      }
+    }
+  }
+
+  // Fails if times are not round, not dated, or not where they belong.
+  @Test("times are round and have their day where it changes")
+  func ticks() {
+    let hour = scale([(0, 3_600)])
+    #expect(hour.ticks(columns: 60).map(\.label) == ["01-15 08:00", "08:15", "08:30", "08:45"])
+    #expect(hour.ticks(columns: 60).map(\.place) == [0, 0.25, 0.5, 0.75])
+    let days = scale([(0, 3_600), (86_400, 3_600)])
+    #expect(
+      days.ticks(columns: 80).map(\.label) == ["01-15 08:00", "08:30", "01-16 08:00", "08:30"])
+    #expect(
+      scale([(1, 8)]).ticks(columns: 60).map(\.label) == [
+        "01-15 08:00:01", "08:00:04", "08:00:06", "08:00:08",
+      ])
+  }
+}

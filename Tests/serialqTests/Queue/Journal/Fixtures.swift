@@ -1,0 +1,117 @@
+import Foundation
+@testable import SerialqSystem
+import Testing
+
+@testable import SerialqQueue
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A folder that is gone with the last reference to it.
+final class TemporaryFolder: Sendable {
+  let path: Bytes
+
+  init() throws {
+    var template = Array("/tmp/serialq-test-XXXXXX\0".utf8CString)
+    try #require(mkdtemp(&template) != nil)
+    path = template.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+  }
+
+  deinit { TemporaryFolder.remove(path) }
+
+  func path(_ name: String) -> Bytes { path.appending(path: Bytes(name.utf8)) }
+
+  /// A queue of its own in this folder.
+  func queue(_ name: String = "q") throws -> QueueFolder {
+    try Spool(path: path("spool")).makeQueue(named: Bytes(name.utf8))
+  }
+
+  /// Removes a folder and all that is in it.
+  static func remove(_ path: Bytes) {
+    for name in (try? FileSystem.names(in: path)) ?? [] {
+      let entry = path.appending(path: name)
+      if (try? FileSystem.status(of: entry)?.kind) == .folder {
+        remove(entry)
+      } else {
+        try? FileSystem.remove(entry)
+      }
+    }
+    _ = path.withCPath { rmdir($0) }
+  }
+}
+
+/// SplitMix64: the same numbers for the same seed, on every machine.
+struct SeededGenerator: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+
+  mutating func bytes(upTo count: Int, in range: ClosedRange<UInt8> = 0...255) -> Bytes {
+    (0..<Int.random(in: 0...count, using: &self)).map { _ in .random(in: range, using: &self) }
+  }
+}
+
+func write(_ bytes: Bytes, to path: Bytes) throws {
+  try FileDescriptor.open(path, [.readWrite, .create, .truncate]).writeAll(bytes)
+}
+
+/// Writes a file that can be run.
+///
+/// Another process does it: whatever a test starts meanwhile has, until it becomes its program, a copy of every
+/// descriptor that is open here, and a file that is open for writing somewhere cannot be run (ETXTBSY).
+func writeProgram(_ text: Bytes, to path: Bytes, mode: Int = 0o755) throws {
+  let source = path + Bytes(".text")
+  try write(text, to: source)
+  let install = try Process.run(
+    URL(fileURLWithPath: "/usr/bin/install"),
+    arguments: ["-m", String(mode, radix: 8), source.text, path.text])
+  install.waitUntilExit()
+  guard install.terminationStatus == 0 else { throw CocoaError(.fileWriteUnknown) }
+  try FileSystem.remove(source)
+}
+
+/// Whoever it belongs to.
+func content(_ path: Bytes) throws -> Bytes {
+  try FileDescriptor.open(path, .read, followingLinks: true).readAll()
+}
+
+func newJob(_ id: JobID, _ line: String = "true") -> NewJob {
+  NewJob(
+    id: id, command: .shell(Bytes(line.utf8)), directory: Bytes("/"), environment: Bytes("e"),
+    umask: 0o22, label: nil, at: Timestamp(microseconds: 1_800_000_000_000_000))
+}
+
+func added(_ id: JobID, _ line: String = "true") -> Event { .added(newJob(id, line)) }
+
+/// The lines of a batch, in a queue that was paused before or not.
+func lines(_ events: [Event], next: JobID, isPaused: Bool = false) -> [Bytes] {
+  var isPaused = isPaused
+  return events.enumerated().map { index, event in
+    if case .paused = event { isPaused = true }
+    if case .resumed = event { isPaused = false }
+    var json = JSONWriter()
+    let more = events.count - 1 - index
+    JournalLine.write(
+      Record(event: event, next: next, more: more, isPaused: isPaused), to: &json)
+    return json.bytes
+  }
+}
+
+/// Whether the line that an event is written as reads back as the same.
+func isReadBack(_ event: Event, next: JobID = 2) -> Bool {
+  var reader = JournalLine.Reader()
+  return lines([event], next: next).allSatisfy { line in
+    let reading = line.dropLast().withUnsafeBufferPointer { reader.read($0) }
+    if case .record(let record) = reading { return record.event == event }
+    return false
+  }
+}

@@ -1,0 +1,335 @@
+import Dispatch
+@testable import SerialqSystem
+import TestSupport
+import Testing
+
+@testable import SerialqQueue
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+@Suite struct JournalTests {
+  private let temporary: TemporaryFolder
+  private let folder: QueueFolder
+
+  init() throws {
+    temporary = try TemporaryFolder()
+    folder = try temporary.queue()
+  }
+
+  // Fails when the id is read before the lock is taken: move `nextID` out of `locked`.
+  @Test("Ids are unique when eight threads add", .shows(OnDisk.appends))
+  func uniqueIDs() throws {
+    let folder = folder
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      for count in 0..<25 {
+        do {
+          try Journal(folder).locked { (scope) throws(Failure) in
+            let id = try scope.nextID()
+            try scope.append([added(id, "\(thread) \(count)")], flush: false)
+          }
+        } catch {
+          Issue.record(error)
+        }
+      }
+    }
+    let queue = try Replayed(content(folder.journal)).queue
+    #expect(queue.jobs.map(\.id) == Array(1...200))
+    #expect(Set(queue.jobs.map { "\($0.command)" }).count == 200)
+  }
+
+  // Fails when a failed write is not taken back: leave the truncation out.
+  @Test(
+    "A full disk leaves the journal as it was", .shows(OnDisk.failuresChangeNothing),
+    arguments: [0, 1, 50, 400])
+  func fullDisk(room: Int) throws {
+    try Journal(folder).append([added(1)])
+    let before = try content(folder.journal)
+    let full = JournalOutput(
+      write: { (file, bytes) throws(SystemError) in
+        try file.writeAll(Bytes(bytes.prefix(room)))
+        throw SystemError("write", ENOSPC)
+      }, flush: JournalOutput.system.flush)
+    let failure = try #require(throws: Failure.self) {
+      try Journal(folder, output: full).append([added(2), added(3)])
+    }
+    #expect(failure.next.contains("Free some space"))
+    #expect(try content(folder.journal) == before)
+    try Journal(folder).append([added(2)])
+    #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 2])
+  }
+
+  // Fails when the truncation is left to the next flush: a power loss could bring back what was said
+  // not to be done.
+  @Test("What was taken back is gone from the disk, too")
+  func takenBack() throws {
+    try Journal(folder).append([added(1)])
+    let size = try content(folder.journal).count
+    let path = temporary.path
+    let full = JournalOutput(
+      write: { (file, bytes) throws(SystemError) in
+        try file.writeAll(bytes)
+        throw SystemError("write", ENOSPC)
+      },
+      flush: { (file) throws(SystemError) in
+        let size = try file.status().size
+        _ = try FileSystem.makeFolder(path.appending(path: Bytes("flushed-\(size)".utf8)))
+      })
+    #expect(throws: Failure.self) { try Journal(folder, output: full).append([added(2)]) }
+    #expect(try FileSystem.status(of: temporary.path("flushed-\(size)")) != nil)
+  }
+
+  // Fails when only the write is undone: a line that could not be flushed may be gone after a
+  // crash.
+  @Test(
+    "What cannot be flushed is taken back, and a reader that had seen it starts again",
+    .shows(OnDisk.failuresChangeNothing))
+  func failedFlush() throws {
+    try Journal(folder).append([added(1)])
+    var reader = JournalReader(folder)
+    var queue = Queue()
+    _ = try reader.read(into: &queue)
+    let folder = folder
+    let seen = Seen()
+    let broken = JournalOutput(
+      write: JournalOutput.system.write,
+      flush: { (_) throws(SystemError) in
+        seen.look(folder)
+        throw SystemError("fdatasync", EIO)
+      })
+    #expect(throws: Failure.self) { try Journal(folder, output: broken).append([added(2)]) }
+    #expect(seen.ids == [1, 2])
+    // Longer than what was taken back, so the size alone would not tell.
+    try Journal(folder).append([added(2, String(repeating: "x", count: 300))])
+    let news = try seen.read()
+    #expect(news?.reset == true)
+    #expect(seen.ids == [1, 2])
+    #expect(seen.queue.job(2)?.command == .shell(Bytes(repeating: UInt8(ascii: "x"), count: 300)))
+  }
+
+  // Fails when a flush that succeeds after one that failed is believed: it may have lost what an
+  // earlier append had left to it.
+  @Test("After a flush that failed the journal is written anew, and only once")
+  func rewritten() throws {
+    try Journal(folder).append([added(1)])
+    let broken = JournalOutput(
+      write: JournalOutput.system.write,
+      flush: { (_) throws(SystemError) in throw SystemError("fdatasync", EIO) })
+    let first = try FileSystem.status(of: folder.journal)?.identity
+    #expect(throws: Failure.self) {
+      try Journal(folder, output: broken).locked { (scope) throws(Failure) in try scope.flush() }
+    }
+    try Journal(folder).append([added(2)])
+    let second = try FileSystem.status(of: folder.journal)?.identity
+    #expect(first != second)
+    try Journal(folder).append([added(3)])
+    #expect(try FileSystem.status(of: folder.journal)?.identity == second)
+    #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 2, 3])
+  }
+
+  // Fails when who finds nothing to do reports as done what another wrote, who died before the flush.
+  @Test("An append of nothing flushes what is there")
+  func nothing() throws {
+    let folder = folder
+    try Journal(folder).locked { (scope) throws(Failure) in
+      try scope.append([added(1)], flush: false)
+    }
+    let broken = JournalOutput(
+      write: JournalOutput.system.write,
+      flush: { (_) throws(SystemError) in throw SystemError("fdatasync", EIO) })
+    #expect(throws: Failure.self) { try Journal(folder, output: broken).append([]) }
+  }
+
+  // Fails when a name that a process made, and died before it was flushed, is relied upon.
+  @Test("What was left to be flushed is flushed before anything else is done")
+  func leftToFlush() throws {
+    try Journal(folder).append([added(1)])
+    let lock = try FileDescriptor.open(folder.lock, .readWrite)
+    try lock.truncate(to: UnfinishedWork.flushNames.rawValue)
+    let away = temporary.path("away")
+    try FileSystem.rename(folder.environments, to: away)
+    // It cannot be done, so nothing else is.
+    #expect(throws: Failure.self) { try Journal(folder).append([added(2)]) }
+    try FileSystem.rename(away, to: folder.environments)
+    try Journal(folder).append([added(2)])
+    #expect(try lock.status().size == 0)
+    #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 2])
+  }
+
+  /// A reader that looks in the middle of an append.
+  private final class Seen: Sendable {
+    private let state = Guarded()
+
+    var queue: Queue { state.withLock { $0.queue } }
+    var ids: [JobID] { queue.jobs.map(\.id) }
+
+    func look(_ folder: QueueFolder) {
+      state.withLock { state in
+        state.reader = JournalReader(folder)
+        _ = try? state.reader?.read(into: &state.queue)
+      }
+    }
+
+    func read() throws -> JournalReader.News? {
+      try state.withLock { try $0.reader?.read(into: &$0.queue) }
+    }
+  }
+
+  // Fails when the window for the last line does not grow: take only the first one.
+  @Test("A last line of any length is read")
+  func longLines() throws {
+    for count in [1, 4_000, 4_096, 40_000, 700_000] {
+      try Journal(folder).locked { (scope) throws(Failure) in
+        try scope.append([added(try scope.nextID(), String(repeating: "x", count: count))])
+      }
+    }
+    var reader = JournalReader(folder)
+    var queue = Queue()
+    let news = try reader.read(into: &queue)
+    #expect(news == JournalReader.News(applied: 5))
+    #expect(queue.nextID == 6)
+  }
+
+  // Fails when the reader keeps its offset inside a batch, or tells an event twice.
+  @Test(
+    "A reader is told each event once, and a batch only when it is whole",
+    .shows(OnDisk.onlyWhatIsNew))
+  func follows() throws {
+    var reader = JournalReader(folder)
+    var queue = Queue()
+    var told: [Event] = []
+    #expect(try reader.read(into: &queue) == JournalReader.News())
+    let batches = lines([added(1)], next: 2) + lines([added(2), added(3)], next: 4)
+    let text = Bytes(batches.joined())
+    let file = try FileDescriptor.open(folder.journal, [.append, .create])
+    for byte in text {
+      try file.writeAll([byte])
+      _ = try reader.read(into: &queue) { told.append($0) }
+      #expect([0, 1, 3].contains(told.count))
+    }
+    #expect(told == [added(1), added(2), added(3)])
+    #expect(reader.lines == 3)
+  }
+
+  // Fails when a batch is looked for in the piece that was read last alone: it begins before that.
+  @Test("A batch larger than what is read at once is told once and in order, damage and all")
+  func largeBatch() throws {
+    var batch = lines((1...2_000).map { added($0) }, next: 2_001)
+    batch[700][50] ^= 1
+    let text = Bytes((lines([added(1, "early")], next: 2) + batch).joined())
+    #expect(text.count > 1 << 18)
+    try write(Bytes(text.dropLast(3)), to: folder.journal)
+    var reader = JournalReader(folder)
+    var queue = Queue()
+    #expect(try reader.read(into: &queue) == JournalReader.News(applied: 1))
+    try write(text, to: folder.journal)
+    var told: [JobID] = []
+    let news = try reader.read(into: &queue) { event in
+      if case .added(let job) = event { told.append(job.id) }
+    }
+    #expect(told == (1...2_000).filter { $0 != 701 })
+    #expect(news.damaged.map(\.number) == [702])
+    #expect(news.ignored == 1)
+    #expect(reader.lines == 2_001)
+  }
+
+  // Fails when the open file is read on after another took its place: do not compare the inodes.
+  @Test(
+    "Compaction gives the same queue, and a follower sees the reset",
+    .shows(OnDisk.compaction, OnDisk.readersGoOn), arguments: 1...UInt64(20 / ease))
+  func compaction(seed: UInt64) throws {
+    var generator = SeededGenerator(state: seed)
+    for batch in randomHistory(&generator, batches: 80) {
+      try Journal(folder).locked { (scope) throws(Failure) in
+        try scope.append(batch, flush: false)
+      }
+    }
+    var reader = JournalReader(folder)
+    var queue = Queue()
+    _ = try reader.read(into: &queue)
+    let before = queue
+    let lines = reader.lines
+    try Journal(folder).locked { (scope) throws(Failure) in
+      _ = try scope.compact()
+      #expect(try scope.nextID() == before.nextID)
+      #expect(try scope.isPaused() == before.isPaused)
+    }
+    let news = try reader.read(into: &queue)
+    #expect(news.reset)
+    #expect(news.ignored == 0)
+    let (isSame, isConsistent) = (queue == before, queue.isConsistent)
+    #expect(isSame && isConsistent)
+    #expect(reader.lines <= lines + before.jobs.count + 5)
+    try Journal(folder).locked { (scope) throws(Failure) in
+      try scope.append([added(try scope.nextID())])
+    }
+    #expect(try reader.read(into: &queue) == JournalReader.News(applied: 1))
+    #expect(try FileSystem.status(of: folder.newJournal) == nil)
+  }
+
+  // Fails when compaction throws damaged lines away, or environments that a job still needs.
+  @Test(
+    "Compaction puts damaged lines aside and deletes environments of nobody", .shows(OnDisk.damage))
+  func compactionKeeps() throws {
+    let key = try Journal(folder).locked { (scope) throws(Failure) in
+      _ = try scope.storeEnvironment([Bytes("UNUSED=1")])
+      let key = try scope.storeEnvironment([Bytes("A=b")])
+      var job = newJob(1)
+      job.environment = key
+      try scope.append([.added(job), added(2)])
+      return key
+    }
+    var text = try content(folder.journal)
+    let damaged = text.count - 30
+    text[damaged] ^= 0x01
+    text += Bytes(lines([added(3)], next: 4).joined())
+    try write(text, to: folder.journal)
+    var reader = JournalReader(folder)
+    var queue = Queue()
+    #expect(try reader.read(into: &queue).damaged.map(\.number) == [2])
+    #expect(reader.isWorthCompacting(queue))
+    try Journal(folder).locked { (scope) throws(Failure) in _ = try scope.compact() }
+    #expect(try reader.read(into: &queue).damaged == [])
+    #expect(queue.jobs.map(\.id) == [1, 3])
+    #expect(!reader.isWorthCompacting(queue))
+    #expect(text.split(separator: 10).map(Bytes.init)[1] + [10] == (try content(folder.damaged)))
+    #expect(try FileSystem.names(in: folder.environments) == [key])
+  }
+
+  // Fails when a failed compaction has touched the journal: rename before the flush.
+  @Test("A compaction that fails leaves the journal as it was", .shows(OnDisk.compaction))
+  func failedCompaction() throws {
+    try Journal(folder).append([added(1)])
+    let before = try content(folder.journal)
+    let broken = JournalOutput(
+      write: JournalOutput.system.write,
+      flush: { (_) throws(SystemError) in throw SystemError("fdatasync", ENOSPC) })
+    #expect(throws: Failure.self) {
+      try Journal(folder, output: broken).locked { (scope) throws(Failure) in
+        _ = try scope.compact()
+      }
+    }
+    #expect(try content(folder.journal) == before)
+    #expect(try FileSystem.status(of: folder.newJournal) == nil)
+  }
+}
+
+/// The state of a test's reader behind a lock, because a journal's output may be called from any
+/// thread.
+private final class Guarded: Sendable {
+  struct State {
+    var reader: JournalReader?
+    var queue = Queue()
+  }
+
+  private let queue = DispatchQueue(label: "guarded")
+  // Touched only on `queue`.
+  private nonisolated(unsafe) var state = State()
+
+  func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+    try queue.sync { try body(&state) }
+  }
+}

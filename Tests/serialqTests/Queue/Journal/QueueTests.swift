@@ -1,0 +1,113 @@
+import SerialqSystem
+import TestSupport
+import Testing
+
+@testable import SerialqQueue
+
+@Suite struct QueueTests {
+  private let now = Timestamp(microseconds: 5)
+
+  private func queue(_ events: Event...) -> Queue {
+    var queue = Queue()
+    for event in events { queue.apply(event) }
+    return queue
+  }
+
+  private func ended(_ id: JobID, _ how: Ending, _ cause: EndCause = .itself) -> Event {
+    .ended(id: id, at: now, duration: 1, how: how, cause: cause)
+  }
+
+  private func started(_ id: JobID, _ attempt: Int = 1) -> Event {
+    .started(id: id, attempt: attempt, at: now, boot: Bytes("b"))
+  }
+
+  // Fails when an ending is given another state: make a signal a failure.
+  @Test("A job ends in the state that its ending says")
+  func endings() {
+    func state(_ end: Event) -> JobState? { queue(added(1), started(1), end).job(1)?.state }
+    #expect(state(ended(1, .exited(0))) == .succeeded)
+    #expect(state(ended(1, .exited(1))) == .failed)
+    #expect(state(ended(1, .cannotRun(127, reason: []))) == .failed)
+    #expect(state(ended(1, .killed(15))) == .killed)
+    #expect(state(ended(1, .killed(15), .cancelled)) == .cancelled)
+    #expect(state(.interrupted(id: 1, at: now)) == .interrupted)
+    #expect(queue(added(1), .cancelled(id: 1, at: now)).job(1)?.state == .cancelled)
+  }
+
+  // Fails when an end without a start is left out: the job would run a second time.
+  @Test("What shows that a job ran counts, although its start is lost")
+  func lostStart() {
+    #expect(queue(added(1), ended(1, .exited(0))).firstWaiting == nil)
+    #expect(queue(added(1), .spawned(id: 1, pid: 7)).running == [1])
+    #expect(queue(added(1), .interrupted(id: 1, at: now)).job(1)?.state == .interrupted)
+  }
+
+  // Fails when a start takes the place of a running job: the one whose end is lost would be
+  // forgotten.
+  @Test("A job whose end is lost stays visible as running")
+  func lostEnd() {
+    let queue = queue(added(1), added(2), started(1), started(2))
+    #expect(queue.running == [1, 2])
+    #expect(queue.count(.running) == 2)
+  }
+
+  // Fails when an event of the past wakes a job: accept a start of the same attempt.
+  @Test("What cannot follow is left out and changes nothing")
+  func impossible() {
+    let before = queue(added(1), started(1), ended(1, .exited(0)))
+    let events: [Event] = [
+      started(1), started(9), ended(1, .killed(9)), ended(9, .exited(0)),
+      .spawned(id: 1, pid: 2), .interrupted(id: 1, at: now), .cancelled(id: 1, at: now), added(1),
+    ]
+    for event in events {
+      var after = before
+      let counted = after.apply(event)
+      #expect(!counted)
+      #expect(after == before)
+    }
+  }
+
+  // Fails when a count, the order or the acknowledgements are not kept up to date in one of the
+  // moves.
+  @Test(
+    "Counts and order follow from the jobs, whatever happens", .shows(OnDisk.replay),
+    arguments: 1...40)
+  func invariants(seed: UInt64) {
+    var generator = SeededGenerator(state: seed)
+    var queue = Queue()
+    // Any event, sensible or not.
+    for _ in 0..<400 {
+      let id = Int.random(in: 1...20, using: &generator)
+      let other = Int.random(in: 1...20, using: &generator)
+      let place =
+        [Place.last, .first, .before(other), .after(other)]
+        .randomElement(using: &generator) ?? .last
+      var new = newJob(id)
+      new.place = place
+      let events: [Event] = [
+        .added(new), started(id, Int.random(in: 1...3, using: &generator)),
+        .spawned(id: id, pid: 3), ended(id, .exited(0)), ended(id, .exited(1)),
+        .interrupted(id: id, at: now), .cancelled(id: id, at: now),
+        .cancelling(id: id, at: now, signal: 2), .skipped(id: id, at: now, because: other),
+        .moved(id: id, at: now, place: place), .acknowledged(id: id, at: now),
+        .retried(Retry(id: id, at: now, attempts: other % 4, place: place)),
+        .forgotten(ids: [min(id, other)...max(id, other)], at: now),
+        .edited(id: id, at: now, command: .shell([])), .paused(at: now, because: id),
+        .resumed(at: now), .hookFailed(id: id, at: now, how: .exited(1)),
+      ]
+      if let event = events.randomElement(using: &generator) {
+        let before = queue
+        let isUnchanged = queue.apply(event) || queue == before
+        #expect(isUnchanged, "\(event)")
+      }
+      let isConsistent = queue.isConsistent
+      #expect(isConsistent)
+    }
+  }
+
+  // Fails when a field is added that most jobs do not need: put it in `Run`.
+  @Test("A job is small")
+  func small() {
+    #expect(MemoryLayout<Job>.stride <= 72)
+  }
+}

@@ -1,0 +1,146 @@
+import SerialqSystem
+@testable import SerialqQueue
+
+/// A history as runners, adders and all the others could have written it, in batches.
+func randomHistory(_ generator: inout SeededGenerator, batches: Int) -> [[Event]] {
+  var history = RandomHistory()
+  while history.batches.count < batches { history.grow(&generator) }
+  return history.batches
+}
+
+/// Grows by what could happen next.
+private struct RandomHistory {
+  var batches: [[Event]] = []
+  private var queue = Queue()
+  private var now = Timestamp(microseconds: 1_800_000_000_123_456)
+
+  mutating func grow(_ generator: inout SeededGenerator) {
+    now.microseconds += .random(in: 1...5_000_000, using: &generator)
+    let batch =
+      switch Int.random(in: 0..<10, using: &generator) {
+      case 0..<3: adds(&generator)
+      case 3, 4: run(&generator)
+      case 5, 6: ends(&generator)
+      case 7: changesWaiting(&generator)
+      case 8: looksBack(&generator)
+      default: changesQueue(&generator)
+      }
+    guard !batch.isEmpty else { return }
+    batch.forEach { queue.apply($0) }
+    batches.append(batch)
+  }
+
+  private func adds(_ generator: inout SeededGenerator) -> [Event] {
+    let count = [1, 1, 1, 2, 3].randomElement(using: &generator) ?? 1
+    return (0..<count).map { index in
+      .added(job(queue.nextID + index, &generator))
+    }
+  }
+
+  private func job(_ id: JobID, _ generator: inout SeededGenerator) -> NewJob {
+    let words = (0..<3).map { _ in generator.bytes(upTo: 6, in: 1...255) }
+    var job = NewJob(
+      id: id, command: command(&generator), directory: Bytes("/tmp"),
+      environment: Bytes("0123456789abcdef"), umask: 0o22,
+      label: Bool.random(using: &generator) ? words[2] : nil, at: now)
+    if Int.random(in: 0..<3, using: &generator) == 0 {
+      job.limits = Limits(
+        timeout: .random(in: 0...9, using: &generator),
+        retries: .random(in: 0...3, using: &generator),
+        retryDelay: .random(in: 0...5, using: &generator), ifOK: .random(using: &generator))
+    }
+    if Int.random(in: 0..<4, using: &generator) == 0 { job.place = place(&generator) }
+    return job
+  }
+
+  private func command(_ generator: inout SeededGenerator) -> Command {
+    let words = (0..<3).map { _ in generator.bytes(upTo: 6, in: 1...255) }
+    return Bool.random(using: &generator) ? .shell(words[0]) : .arguments(words)
+  }
+
+  /// Also beside a job that does not wait.
+  private func place(_ generator: inout SeededGenerator) -> Place {
+    let other = anybody(&generator) ?? 1
+    return [.last, .first, .before(other), .after(other)].randomElement(using: &generator) ?? .last
+  }
+
+  private func anybody(_ generator: inout SeededGenerator) -> JobID? {
+    queue.jobs.randomElement(using: &generator)?.id
+  }
+
+  private func run(_ generator: inout SeededGenerator) -> [Event] {
+    if let id = queue.running.first {
+      return Bool.random(using: &generator)
+        ? [.spawned(id: id, pid: .random(in: 2...99_999, using: &generator))]
+        : [.cancelling(id: id, at: now, signal: 15)]
+    }
+    switch queue.next(now: Timestamp(microseconds: .max)) {
+    case .run(let job):
+      let attempt = (job.run?.attempt ?? 0) + 1
+      return [.started(id: job.id, attempt: attempt, at: now, boot: Bytes("b-1"))]
+    case .skip(let job, let because): return [.skipped(id: job.id, at: now, because: because)]
+    case .later, .nothing: return []
+    }
+  }
+
+  private func ends(_ generator: inout SeededGenerator) -> [Event] {
+    guard let job = queue.running.first.flatMap(queue.job) else { return [] }
+    let endings: [Ending] = [
+      .exited(0), .exited(3), .killed(9), .cannotRun(127, reason: Bytes("not found")),
+    ]
+    let causes: [EndCause] = [.itself, .itself, .cancelled, .timedOut]
+    guard let how = endings.randomElement(using: &generator),
+      let cause = causes.randomElement(using: &generator)
+    else { return [] }
+    switch Int.random(in: 0..<6, using: &generator) {
+    case 0:
+      return [.interrupted(id: job.id, at: now)]
+        + queue.consequences(of: job, ending: .interrupted, at: now)
+    case 1: return [.cancelled(id: job.id, at: now)]
+    default:
+      let end = Event.ended(id: job.id, at: now, duration: 1_234_567, how: how, cause: cause)
+      return [end] + queue.consequences(of: job, ending: how.state(because: cause), at: now)
+    }
+  }
+
+  private func changesWaiting(_ generator: inout SeededGenerator) -> [Event] {
+    guard let job = Array(queue.waiting).randomElement(using: &generator) else { return [] }
+    switch Int.random(in: 0..<4, using: &generator) {
+    case 0: return queue.cancelEvents([job.id], at: now)
+    case 1: return [.edited(id: job.id, at: now, command: command(&generator))]
+    default: return [.moved(id: job.id, at: now, place: place(&generator))]
+    }
+  }
+
+  private func looksBack(_ generator: inout SeededGenerator) -> [Event] {
+    guard let id = anybody(&generator), let job = queue.job(id), job.state.isOver else { return [] }
+    switch Int.random(in: 0..<5, using: &generator) {
+    case 0: return [.acknowledged(id: id, at: now)]
+    case 1: return [.hookFailed(id: id, at: now, how: .exited(2))]
+    case 2:
+      let last = id + Int.random(in: 0...4, using: &generator)
+      return [.forgotten(ids: [id...last], at: now)]
+    default:
+      return [
+        .retried(
+          Retry(
+            id: id, at: now, attempts: job.run?.attempt ?? 0, place: place(&generator),
+            isFree: .random(using: &generator)))
+      ]
+    }
+  }
+
+  private func changesQueue(_ generator: inout SeededGenerator) -> [Event] {
+    let hook = Hook(
+      line: Bytes("notify"), directory: Bytes("/"), environment: Bytes("e"), umask: 0o77)
+    let settings: [Setting] = [
+      .stopsOnFailure(true), .stopsOnFailure(false), .keep(3), .keep(nil), .onFinish(hook),
+      .onFinish(nil),
+    ]
+    switch Int.random(in: 0..<4, using: &generator) {
+    case 0: return [.paused(at: now, because: anybody(&generator))]
+    case 1, 2: return [.resumed(at: now)]
+    default: return settings.randomElement(using: &generator).map { [.set($0, at: now)] } ?? []
+    }
+  }
+}

@@ -1,0 +1,109 @@
+@testable import SerialqSystem
+import TestSupport
+import Testing
+
+@testable import SerialqQueue
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+@Suite struct SpoolTests {
+  private let temporary: TemporaryFolder
+  private let name = Bytes("default")
+
+  init() throws { temporary = try TemporaryFolder() }
+
+  private func spool(_ environment: [String: String]) throws -> Spool {
+    try Spool(environment: { name in environment[name.description].map { Bytes($0.utf8) } })
+  }
+
+  // Fails when the variables are looked at in another order, or an empty one counts.
+  @Test("The spool is where the environment says", .shows(OnDisk.place))
+  func places() throws {
+    let home = ["HOME": "/h"]
+    #expect(try spool(home).path == Bytes("/h/.local/state/serialq"))
+    let state = home.merging(["XDG_STATE_HOME": "/s"]) { $1 }
+    #expect(try spool(state).path == Bytes("/s/serialq"))
+    #expect(try spool(state.merging(["SERIALQ_DIR": "/q"]) { $1 }).path == Bytes("/q"))
+    #expect(try spool(state.merging(["SERIALQ_DIR": ""]) { $1 }).path == Bytes("/s/serialq"))
+    #expect(throws: Failure.self) { try spool([:]) }
+    #expect(throws: Failure.self) { try spool(["SERIALQ_DIR": "q", "HOME": "/h"]) }
+  }
+
+  // Fails when looking makes something: have `existingQueue` make the folder.
+  @Test(
+    "Looking for a queue makes nothing; making one makes all of it, for its user alone",
+    .shows(OnDisk.forItsUserAlone))
+  func makes() throws {
+    let spool = Spool(path: temporary.path("a/b/spool"))
+    #expect(try spool.existingQueue(named: name) == nil)
+    #expect(try spool.queueNames() == [])
+    #expect(try FileSystem.names(in: temporary.path) == [])
+    let folder = try spool.makeQueue(named: name)
+    #expect(try spool.existingQueue(named: name) == folder)
+    #expect(try spool.makeQueue(named: name) == folder)
+    #expect(try spool.queueNames() == [name])
+    for path in [spool.path, folder.path, folder.logs, folder.locks, folder.environments] {
+      #expect(try FileSystem.status(of: path)?.mode == 0o700)
+    }
+    try Journal(folder).append([added(1)])
+    for path in [folder.journal, folder.lock] {
+      #expect(try FileSystem.status(of: path)?.mode == 0o600)
+    }
+  }
+
+  // Fails when a link is followed: use stat in the place of lstat.
+  @Test(
+    "A link in the place of a spool or a queue is refused", .shows(OnDisk.plantsAreRefused),
+    arguments: ["spool", "spool/", "q"])
+  func links(kind: String) throws {
+    let real = temporary.path("real")
+    #expect(try FileSystem.makeFolder(real))
+    let spool = Spool(path: temporary.path(kind == "spool/" ? kind : "spool"))
+    if kind == "q" { #expect(try FileSystem.makeFolder(spool.path)) }
+    let link = kind == "q" ? spool.path.appending(path: name) : temporary.path("spool")
+    #expect(real.withCPath { real in link.withCPath { symlink(real, $0) } } == 0)
+    #expect(throws: Failure.self) { try spool.existingQueue(named: name) }
+    #expect(throws: Failure.self) { try spool.makeQueue(named: name) }
+    #expect(try FileSystem.names(in: real) == [])
+  }
+
+  // Fails when the mode is not looked at, or only that of the spool.
+  @Test(
+    "A folder that others can write to is refused", .shows(OnDisk.strangersAreRefused),
+    arguments: [0o770, 0o702])
+  func looseMode(mode: Int) throws {
+    let spool = Spool(path: temporary.path("spool"))
+    let folder = try spool.makeQueue(named: name)
+    for path in [folder.path, spool.path] {
+      #expect(path.withCPath { chmod($0, mode_t(mode)) } == 0)
+      let failure = #expect(throws: Failure.self) { try spool.existingQueue(named: name) }
+      #expect(failure?.next.contains("chmod go-w") == true)
+      #expect(path.withCPath { chmod($0, 0o700) } == 0)
+    }
+    #expect(try spool.existingQueue(named: name) == folder)
+  }
+
+  // Fails when anything that exists is taken for a folder.
+  @Test("A file in the place of the spool is refused")
+  func file() throws {
+    try write([], to: temporary.path("spool"))
+    #expect(throws: Failure.self) {
+      try Spool(path: temporary.path("spool")).makeQueue(named: name)
+    }
+  }
+
+  // Fails when a name could be a path, an option or a hidden file.
+  @Test("Names of queues are letters, digits, dots, underscores and hyphens", .shows(OnDisk.names))
+  func names() {
+    for good in ["a", "9", "_", "a.b-c_D", String(repeating: "x", count: 64)] {
+      #expect(QueueName.fault(in: Bytes(good.utf8)) == nil)
+    }
+    for bad in ["", ".", "..", ".a", "-a", "a/b", "a b", "é", String(repeating: "x", count: 65)] {
+      #expect(QueueName.fault(in: Bytes(bad.utf8)) != nil)
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import SerialqSystem
+import Testing
+
+@testable import SerialqRunner
+
+@Suite struct ExitStatusTests {
+  // Fails if the bits are taken apart differently from the C macros.
+  @Test("a wait status is an exit code or a signal, dumped core or not")
+  func decoding() {
+    for code in Int32(0)...255 {
+      #expect(ExitStatus(waitStatus: code << 8) == .exited(code: code))
+    }
+    for signal in Int32(1)...64 {
+      #expect(ExitStatus(waitStatus: signal) == .killed(signal: signal))
+      #expect(ExitStatus(waitStatus: signal | 0x80) == .killed(signal: signal))
+    }
+  }
+
+  // Fails if 128 is left out.
+  @Test("the code for a shell is the exit code, or 128 and the signal")
+  func shellCode() {
+    #expect(ExitStatus.exited(code: 3).shellCode == ExitCode(rawValue: 3))
+    #expect(ExitStatus.killed(signal: SIGKILL).shellCode == ExitCode(rawValue: 137))
+  }
+
+  // Fails if a name is missing from the table, or the real-time ones are counted from elsewhere.
+  @Test("signals have the names that people know")
+  func names() throws {
+    #expect(SignalName.of(SIGTERM) == "SIGTERM")
+    #expect(SignalName.of(9) == "SIGKILL")
+    #expect(SignalName.of(0) == "signal 0")
+    #if os(Linux)
+      for number in Int32(1)...31 { #expect(SignalName.of(number).hasPrefix("SIG")) }
+      #expect(SignalName.of(34) == "SIGRTMIN")
+      #expect(SignalName.of(37) == "SIGRTMIN+3")
+      #expect(SignalName.of(64) == "SIGRTMIN+30")
+      #expect(SignalName.of(32) == "signal 32")
+    #endif
+  }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import SerialqSystem
+import Testing
+
+@testable import SerialqRunner
+
+/// Serialised, since starting a process sets the umask of the whole test run for a moment.
+@Suite(.serialized) struct SpawnTests {
+  // Fails if a word passes through a shell or through text on its way.
+  @Test("arguments arrive byte for byte")
+  func arguments() throws {
+    let words: [Bytes] = [
+      Bytes("a b"), Bytes("'\""), Bytes("a\nb\n"), Bytes("$HOME"), Bytes("*"), [], Bytes("é日"),
+      [0xFF, 0xC3, 0x01], Bytes("-x"), Bytes("\\"), [],
+    ]
+    var job = try TestJob()
+    job.process.command = .arguments([Bytes("/usr/bin/printf"), Bytes("%s\\0")] + words)
+    #expect(try job.run() == .exited(code: 0))
+    let arrived = try job.output().split(separator: 0, omittingEmptySubsequences: false)
+    #expect(arrived.dropLast().map { Bytes($0) } == words)
+  }
+
+  // Fails if the runner's own environment shines through, or a value is taken for text.
+  @Test("the environment is exactly the given one")
+  func environment() throws {
+    var job = try TestJob()
+    let variables: [Bytes] = [Bytes("B= x\ny"), Bytes("A=") + [0xFF], Bytes("C=")]
+    job.process.environment = variables
+    job.process.command = .arguments([Bytes("/usr/bin/env"), Bytes("-0")])
+    #expect(try job.run() == .exited(code: 0))
+    #expect(try job.output().split(separator: 0).map { Bytes($0) } == variables)
+  }
+
+  // Fails if the file action for the directory, or the umask around the call, is dropped.
+  @Test("directory and umask are the job's, and the umask here is what it was")
+  func directoryAndUmask() throws {
+    let before = currentUmask()
+    var job = try TestJob("pwd; umask; cat")
+    job.process.directory = Bytes("/usr/bin")
+    // Nothing of the owner's: other tests make folders meanwhile, and work in them.
+    job.process.umask = 0o037
+    #expect(try job.run() == .exited(code: 0))
+    #expect(try job.output() == Bytes("/usr/bin\n0037\n"))
+    #expect(currentUmask() == before)
+  }
+
+  // Fails if standard error is left alone, or the two have a position of their own.
+  @Test("standard output and standard error go to the same place, in order")
+  func output() throws {
+    let job = try TestJob("echo a; echo b >&2; echo c")
+    #expect(try job.run() == .exited(code: 0))
+    #expect(try job.output() == Bytes("a\nb\nc\n"))
+  }
+
+  #if os(Linux)
+    // Fails if the closing of descriptors is dropped from the file actions.
+    @Test("no descriptor arrives but 0, 1, 2 and the lock")
+    func descriptors() throws {
+      var job = try TestJob()
+      // Left open for children by whoever started serialq; 200 is beyond the lock's number.
+      let stray = dup(job.process.output)
+      let strayAbove = fcntl(job.process.output, F_DUPFD, 200)
+      defer {
+        close(stray)
+        close(strayAbove)
+      }
+      job.process.command = .arguments([Bytes("/bin/ls"), Bytes("/proc/self/fd")])
+      #expect(try job.run() == .exited(code: 0))
+      let numbers = try job.output().split(separator: UInt8(ascii: "\n")).map { Bytes($0).text }
+      // 3 is the folder that ls itself opens to list it.
+      #expect(Set(numbers) == ["0", "1", "2", "3", "63"])
+    }
+
+    // Fails if the dup of the output comes after the one of the lock.
+    @Test("an output that happens to be number 63 is not overwritten by the lock")
+    func outputAtTheLocksNumber() async {
+      // In a process of its own: here the number may be a descriptor of a test that runs meanwhile.
+      await #expect(processExitsWith: .success) {
+        var job = try TestJob("echo a")
+        try #require(dup2(job.process.output, 63) == 63)
+        job.process.output = 63
+        #expect(try job.run() == .exited(code: 0))
+        #expect(try job.output() == Bytes("a\n"))
+      }
+    }
+
+    // Fails if SETSIGDEF or SETSIGMASK is dropped from the flags.
+    @Test("signals are at their default and unblocked, whatever they are here")
+    func signals() throws {
+      let previous = signal(SIGUSR1, SIG_IGN)
+      var (blocked, before) = (sigset_t(), sigset_t())
+      sigemptyset(&blocked)
+      sigaddset(&blocked, SIGTERM)
+      pthread_sigmask(SIG_BLOCK, &blocked, &before)
+      defer {
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+        signal(SIGUSR1, previous)
+      }
+      var job = try TestJob()
+      job.process.command = .arguments([Bytes("cat"), Bytes("/proc/self/status")])
+      #expect(try job.run() == .exited(code: 0))
+      let lines = try job.output().text.split(separator: "\n")
+      #expect(lines.contains("SigBlk:\t0000000000000000"))
+      #expect(lines.contains("SigCgt:\t0000000000000000"))
+      let ignored = lines.first { $0.hasPrefix("SigIgn:\t") }.flatMap {
+        UInt64($0.dropFirst(8), radix: 16)
+      }
+      // glibc has every child that it spawns ignore 32 and 33, which it uses between threads.
+      #expect(ignored.map { $0 & ~0x1_8000_0000 } == 0)
+    }
+  #endif
+
+  // Fails if SETSID is dropped, or the signal goes to the process alone: the grandchild then
+  // keeps the lock, and this test waits for it.
+  @Test("a job leads its own session and group, which holds the lock until all of it is killed")
+  func group() throws {
+    var job = try TestJob("sleep 1000 & echo started; wait")
+    let child = try job.start()
+    #expect(getpgid(child.pid) == child.pid && getsid(child.pid) == child.pid)
+    // From here on only the job's processes have the lock.
+    close(try #require(job.process.lock))
+    let lock = try job.openLock()
+    defer { close(lock) }
+    #expect(flock(lock, LOCK_EX | LOCK_NB) == -1)
+    #expect(try child.signalGroup(SIGKILL))
+    try child.waitUntilEnded()
+    #expect(try child.reap() == .killed(signal: SIGKILL))
+    #expect(flock(lock, LOCK_EX) == 0)
+    job.process.lock = try job.openLock()
+  }
+
+  // Fails if WNOWAIT is dropped: the process is then gone before it is reaped.
+  @Test("a noticed end leaves the process to be reaped")
+  func noticing() throws {
+    let job = try TestJob("exit 3")
+    let child = try job.start()
+    try child.waitUntilEnded()
+    try child.waitUntilEnded()
+    #expect(kill(child.pid, 0) == 0)
+    #expect(try child.reap() == .exited(code: 3))
+    #expect(throws: Failure.self) { try child.reap() }
+  }
+
+  // Fails if the status is decoded wrongly.
+  @Test("a job that kills itself is told from one that exits")
+  func killed() throws {
+    var job = try TestJob("kill -TERM $$")
+    #expect(try job.run() == .killed(signal: SIGTERM))
+    job = try TestJob("exit 143")
+    #expect(try job.run() == .exited(code: 143))
+  }
+}

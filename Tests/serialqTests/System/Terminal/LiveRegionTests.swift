@@ -1,0 +1,88 @@
+import Testing
+
+@testable import SerialqSystem
+
+@Suite struct LiveRegionTests {
+  private func lines(_ texts: String...) -> [StyledLine] { texts.map { StyledLine($0, .bold) } }
+
+  // Fails if a frame leaves anything of the one before, or the cursor elsewhere than below it.
+  @Test("a frame takes the place of the one before, whatever their sizes")
+  func repaint() {
+    var screen = TestScreen(columns: 20)
+    var region = LiveRegion()
+    screen.send("$ serialq\r\n")
+    let frames = [
+      lines("one", "two two", "three"), lines("a"), [], lines("longer than that", "b"),
+      lines("c", "", "d", "e"), lines("f", "g"),
+    ]
+    for frame in frames {
+      screen.send(region.paint(frame, columns: 20, colour: true))
+      var expected = ["$ serialq"] + frame.map { $0.rendered(colour: false) }
+      while expected.last?.isEmpty == true { expected.removeLast() }
+      #expect(screen.text == expected)
+      #expect(screen.cursor == [1 + frame.count, 0])
+    }
+    #expect(screen.faults.isEmpty, "\(screen.faults)")
+  }
+
+  // Fails if output is drawn into the lines, or the lines are left behind in the output.
+  @Test("what is printed comes above, and the lines move down")
+  func above() {
+    var screen = TestScreen(columns: 20)
+    var region = LiveRegion()
+    var random = SeededGenerator(state: 7)
+    var printed: [String] = []
+    var shown: [StyledLine] = []
+    for number in 0..<200 {
+      if Bool.random(using: &random) {
+        shown = (0..<Int.random(in: 1...4, using: &random)).map { StyledLine("\(number)-\($0)") }
+        screen.send(region.paint(shown, columns: 20, colour: false))
+      } else {
+        let text = "out \(number)\r\n"
+        let all = shown.isEmpty ? Bytes(text.utf8) : region.above(Bytes(text.utf8), columns: 20)
+        screen.send(all.text)
+        printed.append("out \(number)")
+      }
+      #expect(screen.text == printed + shown.map { $0.rendered(colour: false) })
+    }
+    screen.send(region.erase(columns: 20))
+    #expect(screen.text == printed)
+    #expect(screen.faults.isEmpty, "\(screen.faults)")
+  }
+
+  // Fails if the old lines are thought to take a row each: a narrower terminal has broken them.
+  @Test("after the terminal became narrower, all rows of the old lines are drawn over")
+  func narrower() {
+    var region = LiveRegion()
+    _ = region.paint(
+      [StyledLine(String(repeating: "x", count: 79)), StyledLine(""), StyledLine("日本語")],
+      columns: 80, colour: false)
+    let four = region.erase(columns: 40)
+    #expect(four.hasPrefix("\r\u{1B}[4A") && four.hasSuffix("\r\u{1B}[4A"))
+    _ = region.paint([StyledLine(String(repeating: "x", count: 40))], columns: 80, colour: false)
+    #expect(region.erase(columns: 40) == "\r\u{1B}[1A\u{1B}[K\u{1B}[B\u{1B}[K\r\u{1B}[1A")
+    #expect(region.erase(columns: 40) == "")
+  }
+
+  // Fails if lines are drawn over in a terminal that has broken them: it joins them again later.
+  @Test("the first frame after the width has changed is drawn on erased rows")
+  func erased() {
+    var region = LiveRegion()
+    _ = region.paint(lines("abc"), columns: 80, colour: false)
+    let isErased = { (text: String) in text.hasPrefix("\r\u{1B}[1A\u{1B}[K") }
+    #expect(isErased(region.paint(lines("ab"), columns: 40, colour: false)))
+    #expect(!isErased(region.paint(lines("cd"), columns: 40, colour: false)))
+    #expect(isErased(region.paint(lines("a"), columns: 40, colour: false)))
+    #expect(region.paint(lines("a"), columns: 80, colour: false) != "")
+  }
+
+  // Fails if each tick draws, whether or not anything is different: then a terminal flickers, and a
+  // selection in it is lost.
+  @Test("the same lines are not drawn again")
+  func same() {
+    var region = LiveRegion()
+    #expect(region.paint(lines("a"), columns: 80, colour: false) != "")
+    #expect(region.paint(lines("a"), columns: 80, colour: false) == "")
+    #expect(region.paint(lines("b"), columns: 80, colour: false) != "")
+  }
+}

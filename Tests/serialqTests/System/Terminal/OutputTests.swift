@@ -1,0 +1,135 @@
+import Foundation
+import Testing
+
+@testable import SerialqSystem
+
+@Suite struct OutputTests {
+  // Fails if `write` gives up after a short write: a pipe takes 64 KiB at once.
+  @Test("everything is written, however little the pipe takes at once")
+  func writesEverything() throws {
+    let pipe = Pipe()
+    let descriptor = pipe.fileHandleForWriting.fileDescriptor
+    // Non-blocking as well, as another program may have left it.
+    #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
+    let sent = Bytes((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 % 251) })
+    // On a thread of its own: a task would have to wait until one of those on which tests run has
+    // nothing else to do, and this test would hold up the other one meanwhile.
+    DispatchQueue(label: "writer").async {
+      var output = Output(results: descriptor)
+      output.result(sent)
+      #expect(throws: Never.self) { try output.flush() }
+      #expect(throws: Never.self) { try pipe.fileHandleForWriting.close() }
+    }
+    #expect(Bytes(pipe.fileHandleForReading.readDataToEndOfFile()) == sent)
+  }
+
+  // Fails if EPIPE is a failure, or if SIGPIPE is not ignored: then the test run dies.
+  @Test("a reader that has gone ends the output quietly")
+  func readerGone() throws {
+    Output.ignoreBrokenPipes()
+    // Sockets, which can be shut down: a pipe's other end may be open for a moment longer, in what
+    // another test starts meanwhile.
+    let ends = try socketPair()
+    defer { for end in ends { close(end) } }
+    #expect(shutdown(ends[0], Int32(SHUT_RDWR)) == 0)
+    var output = Output(results: ends[1])
+    output.result("a\n")
+    #expect(!output.readerIsGone)
+    try output.flush()
+    #expect(output.readerIsGone)
+    output.result("b\n")
+    try output.flush()
+  }
+
+  #if os(Linux)
+    // Fails if the result of `write` is not looked at.
+    @Test("a full disk is a failure with code 125")
+    func fullDisk() throws {
+      let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+      var output = Output(results: full.fileDescriptor)
+      output.result("a\n")
+      let failure = #expect(throws: Failure.self) { try output.flush() }
+      #expect(failure?.code == .cannot)
+      #expect(failure?.why == "No space left on device")
+    }
+
+    // Fails if `emit` forgets that it failed, or a later piece hides it.
+    @Test("what is printed while jobs run fails at the end")
+    func fullDiskMeanwhile() throws {
+      let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+      var output = Output(results: full.fileDescriptor)
+      for _ in 0..<2 {
+        output.result("a\n")
+        output.emit()
+        #expect(output.readerIsGone)
+      }
+      #expect(throws: Failure.self) { try output.flush() }
+    }
+  #endif
+
+  // Fails if `result` writes at once.
+  @Test("nothing is printed before the flush, and messages go elsewhere")
+  func separation() throws {
+    let (results, messages) = (Pipe(), Pipe())
+    var output = Output(
+      results: results.fileHandleForWriting.fileDescriptor,
+      messages: messages.fileHandleForWriting.fileDescriptor
+    )
+    output.result("never flushed")
+    output.message("serialq: a: b")
+    try results.fileHandleForWriting.close()
+    try messages.fileHandleForWriting.close()
+    #expect(results.fileHandleForReading.readDataToEndOfFile().isEmpty)
+    #expect(messages.fileHandleForReading.readDataToEndOfFile() == Data("serialq: a: b\n".utf8))
+  }
+}
+
+private func socketPair() throws -> [Int32] {
+  #if canImport(Glibc)
+    let kind = Int32(SOCK_STREAM.rawValue)
+  #else
+    let kind = SOCK_STREAM
+  #endif
+  var ends: [Int32] = [-1, -1]
+  try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
+  return ends
+}
+
+@Suite struct TerminalTraitsTests {
+  private func traits(
+    terminal: Bool = true, window: Int? = 100, _ variables: [String: String]
+  ) -> TerminalTraits {
+    TerminalTraits(isTerminal: terminal, windowColumns: window) { name in
+      variables["\(name)"].map { Bytes($0.utf8) }
+    }
+  }
+
+  // Fails if one of the conditions is dropped.
+  @Test("colour needs a terminal that can do it and nobody who objects")
+  func colour() {
+    #expect(traits(["TERM": "xterm"]).hasColour)
+    #expect(traits(["TERM": "xterm", "NO_COLOR": ""]).hasColour)
+    #expect(!traits(["TERM": "xterm", "NO_COLOR": "1"]).hasColour)
+    #expect(!traits(["TERM": "dumb"]).hasColour)
+    #expect(!traits([:]).hasColour)
+    #expect(!traits(terminal: false, ["TERM": "xterm"]).hasColour)
+  }
+
+  // Fails if COLUMNS is taken as it comes.
+  @Test("COLUMNS goes before the window, unless it is no number")
+  func width() {
+    #expect(traits([:]).width == 100)
+    #expect(traits(["COLUMNS": "60"]).width == 60)
+    #expect(traits(["COLUMNS": "0"]).width == 100)
+    #expect(traits(["COLUMNS": "wide"]).width == 100)
+    #expect(traits(terminal: false, window: nil, [:]).width == nil)
+  }
+
+  // Fails if a pipe is taken for a terminal.
+  @Test("a pipe is not a terminal")
+  func pipe() {
+    let pipe = Pipe()
+    let traits = TerminalTraits(of: pipe.fileHandleForWriting.fileDescriptor) { _ in nil }
+    #expect(traits == TerminalTraits(isTerminal: false, windowColumns: nil) { _ in nil })
+  }
+}

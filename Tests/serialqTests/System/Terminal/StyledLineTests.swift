@@ -1,0 +1,75 @@
+import Testing
+
+@testable import SerialqSystem
+
+@Suite struct StyledLineTests {
+  // Fails if a line that fits is cut, or one that does not keeps more than there is room for.
+  @Test("a line is cut to the columns there are, and the cut is marked")
+  func fitted() {
+    func fitted(_ text: String, _ columns: Int) -> String {
+      StyledLine(text).fitted(to: columns).rendered(colour: false)
+    }
+    #expect(fitted("abcdef", 6) == "abcdef")
+    #expect(fitted("abcdef", 5) == "abcd…")
+    #expect(fitted("abcdef", 1) == "…")
+    #expect(fitted("abcdef", 0) == "")
+    #expect(fitted("", 3) == "")
+  }
+
+  // Fails if width is counted in characters or bytes: then a wide one is cut in half, or sticks out.
+  @Test("wide characters are not cut in half, and marks stay upon theirs")
+  func wide() {
+    for columns in 1...12 {
+      let line = StyledLine("日本語ビルド").fitted(to: columns)
+      #expect(line.width <= columns && line.width >= columns - 1, "\(columns)")
+    }
+    #expect(StyledLine("日本語").fitted(to: 4).rendered(colour: false) == "日…")
+    let marked = "e\u{301}e\u{301}e\u{301}"
+    #expect(StyledLine(marked).fitted(to: 3).rendered(colour: false) == marked)
+    let cut = StyledLine(marked).fitted(to: 2).rendered(colour: false)
+    #expect(cut.unicodeScalars.elementsEqual("e\u{301}…".unicodeScalars))
+  }
+
+  // Fails if the cut loses the colours, or colours what has none.
+  @Test("a line that is cut keeps its colours")
+  func colours() {
+    let line = StyledLine("ab", .red) + StyledLine("cdef")
+    #expect(line.fitted(to: 4).rendered(colour: true) == "\u{1B}[31mab\u{1B}[0mc…")
+    #expect(line.fitted(to: 2).rendered(colour: true) == "\u{1B}[31ma\u{1B}[0m\u{1B}[31m…\u{1B}[0m")
+    #expect(line.rendered(colour: false) == "abcdef")
+  }
+
+  // Fails if the right end is pushed out of the line by a long left one.
+  @Test("what stands at the right end stays, and the left is cut for it")
+  func beside() {
+    func line(_ left: String, _ columns: Int) -> String {
+      StyledLine(left).beside(StyledLine("10s"), in: columns).rendered(colour: false)
+    }
+    #expect(line("abc", 10) == "abc    10s")
+    #expect(line("abcdef", 10) == "abcdef 10s")
+    #expect(line("abcdefg", 10) == "abcde… 10s")
+    #expect(line("日本語日", 10) == "日本…  10s")
+    #expect(line("abc", 4) == "10s")
+    #expect(line("abc", 2) == "1…")
+  }
+
+  // Fails if the bar is longer or shorter than it is said to be, or hides a failure.
+  @Test("a bar shows what is over, what failed, what runs and what waits")
+  func bar() {
+    func bar(_ over: Int, _ failed: Int, _ running: Int, _ waiting: Int) -> String {
+      ProgressBar(over: over, failed: failed, running: running, waiting: waiting)
+        .line(cells: 10).rendered(colour: false)
+    }
+    #expect(bar(0, 0, 0, 0) == "[..........]")
+    #expect(bar(0, 0, 1, 9) == "[>.........]")
+    #expect(bar(5, 0, 1, 4) == "[#####>....]")
+    #expect(bar(5, 2, 1, 4) == "[###!!>....]")
+    #expect(bar(500, 1, 1, 499) == "[####!>....]")
+    #expect(bar(999, 0, 1, 0) == "[#########>]")
+    #expect(bar(3, 3, 0, 0) == "[!!!!!!!!!!]")
+    #expect(bar(7, 0, 0, 0) == "[##########]")
+    for over in 0...30 {
+      #expect(bar(over, over / 3, 1, 30 - over).count == 12)
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import SerialqQueue
+import TestSupport
+import Testing
+
+@testable import SerialqSystem
+
+/// A shell to paste into, set up as much like an interactive one as a script can be.
+struct PastedInto: CustomTestStringConvertible, Sendable {
+  var shell: Tool
+  var options: [String] = []
+  var preamble: String
+
+  var testDescription: String { shell.rawValue }
+  var path: String? { shell.path() }
+
+  /// History expansion is what scripts do not have and people do.
+  static let bash = PastedInto(
+    shell: .bash, options: ["--norc"], preamble: "set -o history -o histexpand\n"
+  )
+  static let zsh = PastedInto(
+    shell: .zsh, options: ["-f"],
+    preamble: "setopt magic_equal_subst rc_quotes extended_glob no_nomatch\n"
+  )
+
+  /// What arrives as arguments when `commands`, which start with `receive`, are pasted.
+  func arguments(of commands: [String]) throws -> [Bytes] {
+    let receive = "receive() { printf '%s\\0' \"$@\"; }\n"
+    let script = preamble + receive + commands.joined(separator: "\n") + "\n"
+    let output = try RealShell.output(of: Bytes(script.utf8), in: path ?? "", options)
+    return output.split(separator: 0, omittingEmptySubsequences: false).dropLast().map { Bytes($0) }
+  }
+}
+
+@Suite struct ShellQuoteTests {
+  /// bash, which the tests need, and zsh where it is installed.
+  static let shells = [PastedInto.bash] + [.zsh].filter { $0.path != nil }
+
+  // Skipped if zsh is not installed: the tests below then show nothing about it. Fails if they leave
+  // it out although it is.
+  @Test("zsh is tried too", .needs(.zsh))
+  func zshIsTried() {
+    #expect(Self.shells.contains { $0.shell == .zsh })
+  }
+
+  // Fails if `octal` leaves out leading zeros: the digit that follows is swallowed.
+  @Test(
+    "every byte arrives, alone, first, last and before a digit",
+    .needs(.bash), arguments: shells)
+  func everyByteArrives(_ shell: PastedInto) throws {
+    let words = (1...255).flatMap { byte -> [Bytes] in
+      let byte = UInt8(byte)
+      return [
+        [byte], [byte, 0x61], [0x61, byte], [0x61, byte, 0x37], [byte, byte], [0x1B, byte, 0x31],
+      ]
+    }
+    let arrived = try shell.arguments(of: words.map { "receive " + ShellQuote.word($0) })
+    #expect(arrived == words)
+  }
+
+  // Fails if `singleQuoted` does not leave the quotes for a quote.
+  @Test("random bytes arrive", .needs(.bash), arguments: shells)
+  func randomBytesArrive(_ shell: PastedInto) throws {
+    var random = FixedRandom(seed: 7)
+    let special = Bytes("'\"\\!$`~={}[]()*?#&|;<> \t\n%^-01aé")
+    let words = (0..<3_000).map { index in
+      (0..<Int.random(in: 0...20, using: &random)).map { _ in
+        index.isMultiple(of: 2)
+          ? UInt8.random(in: 1...255, using: &random)
+          : special.randomElement(using: &random) ?? 0x61
+      }
+    }
+    let lines = stride(from: 0, to: words.count, by: 10).map { start in
+      "receive " + words[start..<start + 10].map(ShellQuote.word).joined(separator: " ")
+    }
+    #expect(try shell.arguments(of: lines) == words)
+  }
+
+  // Fails if what is special about a word's beginning is forgotten.
+  @Test("words that shells read something into arrive", .needs(.bash), arguments: shells)
+  func specialWordsArrive(_ shell: PastedInto) throws {
+    let words: [Bytes] = [
+      [], Bytes("~"), Bytes("~root"), Bytes("a~"), Bytes("=ls"), Bytes("a=~"), Bytes("a=b:~"),
+      Bytes("-"), Bytes("--"), Bytes("!"), Bytes("!!"), Bytes("a!b"), Bytes("!$"), Bytes("{}"),
+      Bytes("{a,b}"), Bytes("{1..3}"), Bytes("^a^b"), Bytes("#a"), Bytes("*"), Bytes("a\\"),
+      Bytes("it's"), Bytes("''"), Bytes("\n"), Bytes("a\n"), Bytes("'\n!x\\"), Bytes("é 日本"),
+      Bytes("\u{202E}7"), Bytes("\u{85}7"), [0xFF, 0x37], [0xC3], [0xED, 0xA0, 0x80],
+    ]
+    let line = "receive " + words.map(ShellQuote.word).joined(separator: " ")
+    #expect(try shell.arguments(of: ["receive x", line]) == [Bytes("x")] + words)
+  }
+
+  // Fails if the first word is quoted like any other: it is then set, or taken for syntax.
+  @Test("a program is started whatever it is called", .needs(.bash), arguments: shells)
+  func programNames(_ shell: PastedInto) throws {
+    let names = ["A=b", "A+=b", "A[1]=b", "if", "time", "{", "!", "[[", "%1", "while", "function"]
+    let lines = names.map { name in
+      let command = ShellQuote.arguments([Bytes(name.utf8), Bytes("x")])
+      // Not found is what a program that is not there is; syntax, jobs and variables are not.
+      return "(PATH=/nowhere; \(command)) 2>/dev/null; receive $?"
+    }
+    #expect(try shell.arguments(of: lines) == names.map { _ in Bytes("127") })
+  }
+
+  // Fails if `script` writes what only some shells know: quote it like `arguments`, where sh is dash.
+  @Test("every byte arrives in sh by the line that is edited, and a name stays a name")
+  func scripts() throws {
+    let words: [Bytes] =
+      (1...255).map { [0x61, UInt8($0), 0x37] } + [
+        [], Bytes("'"), Bytes("a\n'b'\n"), Array(1...255), Bytes("plain"), [0xC3], Bytes("\\n"),
+      ]
+    let line = ShellQuote.script([Bytes("printf"), Bytes("%s\\0")] + words)
+    let output = try RealShell.output(of: line, in: "/bin/sh")
+    let arrived = output.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+    #expect(arrived.map { Bytes($0) } == words)
+    #expect(ShellQuote.script([Bytes("A=b"), Bytes("x")]) == Bytes("'A=b' x"))
+    #expect(ShellQuote.script([Bytes("%1"), Bytes("it's")]) == Bytes(#"env %1 'it'\''s'"#))
+  }
+
+  // Fails if a word is quoted that every shell takes as it is: lists would be hard to read.
+  @Test("ordinary words are left bare, and quoting is as plain as it can be")
+  func plainness() {
+    func shown(_ words: String...) -> String { ShellQuote.arguments(words.map { Bytes($0.utf8) }) }
+    #expect(
+      shown("make", "-j4", "CC=gcc", "./a_b/c.d:e@f%1,+") == "make -j4 CC=gcc ./a_b/c.d:e@f%1,+")
+    #expect(shown("a b", "", "it's") == #"'a b' '' 'it'\''s'"#)
+    #expect(shown("A=b", "x") == "'A=b' x")
+    #expect(shown("a\u{1B}7\n") == #"$'a\0337\n'"#)
+    #expect(shown("héllo", "日本 語") == "'héllo' '日本 語'")
+  }
+
+  // Fails if `TextPiece` calls one of them printable.
+  @Test("nothing that steers a terminal or turns text around is shown raw")
+  func nothingUnsafeIsRaw() {
+    let values =
+      Array(1...0x1F) + Array(0x7F...0x9F) + Array(0x202A...0x202E)
+      + Array(0x2066...0x2069) + [0x61C, 0x200B, 0x200E, 0x200F, 0x2028, 0x2029, 0xFEFF, 0xE0041]
+    for value in values {
+      guard let scalar = UnicodeScalar(UInt32(value)) else { continue }
+      let bytes = Bytes("a\(Character(scalar))b".utf8)
+      for command in [Command.shell(bytes), .arguments([bytes])] {
+        #expect(!ShellQuote.command(command).unicodeScalars.contains(scalar))
+      }
+      #expect(!Visible.text(bytes).unicodeScalars.contains(scalar))
+    }
+  }
+
+  // Fails if `PasteCheck` trusts one of the second list, or distrusts one of the first.
+  @Test("a command line is shown as it is only if it can be pasted")
+  func commandLines() {
+    let plain = [
+      "make && make test", "echo 'a!b' \"c d\"", "test ! -f x", "echo ${HOME} $x", "{ a; b; } | c",
+      "a > b 2>&1 < c", "echo a#b", "A=1 make", "echo it\\'s", "for i in 1 2; do echo $i; done",
+    ]
+    for line in plain {
+      #expect(ShellQuote.command(.shell(Bytes(line.utf8))) == line)
+    }
+    let quoted = [
+      "echo !x", "echo \"!x\"", "echo 'a", "echo \"a", "a\\", "a # b", "# a", "cat << x",
+      "echo {a,b}", "echo $'a'", "^a^b", "=ls", "diff <(a) b", "echo \\!x", "é\u{202E}", "a\tb",
+      "a\nb",
+    ]
+    for line in quoted {
+      #expect(ShellQuote.command(.shell(Bytes(line.utf8))).hasPrefix("sh -c "), "\(line)")
+    }
+  }
+
+  // Fails if a line is not quoted whole behind `sh -c`.
+  @Test("a pasted command line does what it did", .needs(.bash), arguments: shells)
+  func pastedLines(_ shell: PastedInto) throws {
+    let lines = [
+      "printf '%s\\0' a 'b c'", "printf '%s\\0' \"a!b\" # c", "x='1 2'\nprintf '%s\\0' \"$x\"",
+      "printf '%s\\0' {a,b}", "printf '%s\\0' \u{202E}", "cat <<x\na\nx\nprintf '%s\\0' 1",
+    ]
+    let commands = lines.map { ShellQuote.command(.shell(Bytes($0.utf8))) }
+    let expected = try lines.map { line in
+      try RealShell.output(of: Bytes(line.utf8), in: "/bin/sh")
+    }
+    let script = Bytes((shell.preamble + commands.joined(separator: "\n") + "\n").utf8)
+    let path = try #require(shell.path)
+    #expect(try RealShell.output(of: script, in: path, shell.options) == expected.flatMap { $0 })
+  }
+}

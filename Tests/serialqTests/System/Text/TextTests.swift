@@ -1,0 +1,148 @@
+import Foundation
+@testable import SerialqQueue
+import Testing
+
+@testable import SerialqSystem
+
+@Suite struct TextTests {
+  // Fails if a piece forgets what it was made from: quoting would then change bytes.
+  @Test("text is taken apart without loss")
+  func pieces() {
+    var random = FixedRandom(seed: 3)
+    let leads: Bytes = [
+      0x41, 0xC3, 0xA9, 0xE2, 0x80, 0xAE, 0xED, 0xA0, 0xF0, 0x9F, 0x98, 0xC0, 0xFF,
+    ]
+    for _ in 0..<2_000 {
+      let bytes = (0..<12).map { _ in leads.randomElement(using: &random) ?? 0 }
+      #expect(TextPiece.pieces(of: bytes).flatMap(\.bytes) == bytes)
+    }
+  }
+
+  // Fails if a control character is passed on, or the notation changes.
+  @Test("what would steer the terminal is shown")
+  func visible() {
+    #expect(Visible.text(Bytes("a\u{1B}[31m\n\u{7F}é日")) == "a^[[31m^J^?é日")
+    #expect(Visible.text(Bytes("\u{202E}\u{85}")) == "<U+202E><U+0085>")
+    #expect(Visible.text([0x61, 0xFF, 0x80]) == "a<FF><80>")
+  }
+
+  // Fails if what is escaped stands for something else, or the end of the line is.
+  @Test("what would steer the terminal is escaped in JSON, and stands for the same")
+  func json() throws {
+    let text = "a\u{7F}\u{9B}\u{202E}\u{E0001}\u{E000}é日\"\\"
+    var json = JSONWriter()
+    json.array { $0.string(text) }
+    json.endLine()
+    let shown = Visible.json(json.bytes)
+    #expect(shown.text == #"["a\u007F\u009B\u202E\uDB40\uDC01\uE000é日\"\\"]"# + "\n")
+    #expect(try JSONSerialization.jsonObject(with: Data(shown)) as? [String] == [text])
+  }
+
+  // Fails if the newline at the end counts as a line, or a carriage return is shown as such.
+  @Test("the end of a log is shown as the terminal would have it")
+  func lastLines() {
+    #expect(Visible.lastLines(2, of: Bytes("a\nb\nc\n")) == ["b", "c"])
+    #expect(Visible.lastLines(5, of: Bytes("a\n\nb")) == ["a", "", "b"])
+    #expect(Visible.lastLines(1, of: Bytes("10%\r50%\r99%\r")) == ["99%"])
+    #expect(Visible.lastLines(1, of: Bytes("a\r\n")) == ["a"])
+    #expect(Visible.lastLines(1, of: Bytes("\ta\tbc\u{1B}\td")) == ["        a       bc^[    d"])
+    #expect(Visible.lastLines(3, of: []) == [])
+  }
+
+  // Fails if a range is dropped from the table of wide characters.
+  @Test("wide characters take two columns and combining ones none")
+  func widths() {
+    #expect(DisplayWidth.of("abc") == 3)
+    #expect(DisplayWidth.of("日本") == 4)
+    #expect(DisplayWidth.of("e\u{301}") == 1)
+    #expect(DisplayWidth.of("한") == 2)
+    #expect(DisplayWidth.of("Ａ") == 2)
+    #expect(DisplayWidth.of("🙂") == 2)
+    #expect(DisplayWidth.of("") == 0)
+  }
+
+  // Fails if an unused column keeps its heading, or a line ends in spaces.
+  @Test("a table leaves out empty columns and pads by what is seen")
+  func columns() {
+    let headings = [
+      Columns.Heading(title: "ID", alignment: .right), .init(title: "LABEL"),
+      .init(title: "NOTE"), .init(title: "COMMAND"),
+    ]
+    var table = Columns(headings: headings)
+    #expect(table.rendered(colour: false) == "")
+    table.rows = [["9", "日本", "", "make"], ["10", "ab", "", "ls"], ["11", "x"]]
+    #expect(
+      table.rendered(colour: false) == """
+        ID  LABEL  COMMAND
+         9  日本   make
+        10  ab     ls
+        11  x
+
+        """
+    )
+  }
+
+  // Fails if the colour's bytes count as width, or are printed when not allowed.
+  @Test("colour changes nothing about the layout")
+  func colour() {
+    var table = Columns(headings: [.init(title: "S"), .init(title: "C")])
+    table.rows = [[.init("failed", .red), "a"], ["ok", "b"]]
+    #expect(table.rendered(colour: false) == "S       C\nfailed  a\nok      b\n")
+    let coloured = table.rendered(colour: true)
+    #expect(coloured.hasSuffix("\u{1B}[31mfailed\u{1B}[0m  a\nok      b\n"))
+  }
+
+  // Fails if a duration is rounded up: 59.99 s would be "60s".
+  @Test("durations are written for people")
+  func durations() {
+    let expected: [(Duration, String)] = [
+      (.zero, "0.0s"), (.milliseconds(-500), "0.0s"), (.milliseconds(380), "0.3s"),
+      (.milliseconds(9_999), "9.9s"), (.seconds(12), "12s"), (.milliseconds(59_999), "59s"),
+      (.seconds(245), "4m 05s"), (.seconds(3_599), "59m 59s"), (.seconds(7_380), "2h 03m"),
+      (.seconds(86_399), "23h 59m"), (.seconds(273_600), "3d 04h"),
+    ]
+    for (duration, text) in expected {
+      #expect(Humanize.duration(duration) == text)
+    }
+  }
+
+  // Fails if a tenth of a second is shown of a time that is counted by the second.
+  @Test("times that grow are written in full seconds")
+  func growing() {
+    let expected: [(Duration, String)] = [
+      (.milliseconds(-1), "0s"), (.milliseconds(999), "0s"), (.milliseconds(9_999), "9s"),
+      (.seconds(10), "10s"), (.seconds(65), "1m 05s"), (.seconds(7_380), "2h 03m"),
+    ]
+    for (duration, text) in expected { #expect(Humanize.seconds(duration) == text) }
+  }
+
+  // Fails if a guess is written to the second, or rounded down: what is late is worse than early.
+  @Test("guessed times are rounded up to what a guess is worth")
+  func guessed() {
+    let expected: [(Duration, String)] = [
+      (.zero, "10s"), (.milliseconds(1), "10s"), (.seconds(10), "10s"),
+      (.milliseconds(10_001), "20s"), (.seconds(50), "50s"), (.seconds(51), "1m"),
+      (.seconds(61), "2m"), (.seconds(3_540), "59m"), (.seconds(3_541), "1h 00m"),
+      (.seconds(3_601), "1h 10m"), (.seconds(90_000), "1d 01h"),
+    ]
+    for (duration, text) in expected { #expect(Humanize.about(duration) == text, "\(duration)") }
+  }
+
+  // Fails if the product of number and unit is not bounded, or a sign is let in.
+  @Test("durations are read, and only durations")
+  func parsing() {
+    #expect(Humanize.parseDuration(Bytes("90")) == .seconds(90))
+    #expect(Humanize.parseDuration(Bytes("90s")) == .seconds(90))
+    #expect(Humanize.parseDuration(Bytes("30m")) == .seconds(1_800))
+    #expect(Humanize.parseDuration(Bytes("2h")) == .seconds(7_200))
+    #expect(Humanize.parseDuration(Bytes("7d")) == .seconds(604_800))
+    #expect(Humanize.parseDuration(Bytes("0")) == .zero)
+    let wrong = [
+      "", "s", "-1", "+1", "1.5h", "1h30m", "1 h", "5w", "0x1", "9223372036854775807d",
+      "99999999999999999999", "36501d",
+    ]
+    for text in wrong {
+      #expect(Humanize.parseDuration(Bytes(text.utf8)) == nil, "\(text)")
+    }
+  }
+}
