@@ -3,7 +3,7 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-/// The inputs of `.ci/fuzz`, those that were once found included, and small changes of them.
+/// The inputs of `Scripts/fuzz`, those that were once found included, and small changes of them.
 @Suite struct FuzzCorpusTests {
   private static func corpus(_ target: FuzzTarget) throws -> [(name: String, input: Bytes)] {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -2,7 +2,7 @@
 @testable import SerialqQueue
 @testable import SerialqSystem
 
-/// What is fed with bytes nobody has thought of, by the tests and by `.ci/fuzz`.
+/// What is fed with bytes nobody has thought of, by the tests and by `Scripts/fuzz`.
 ///
 /// Each takes any bytes at all, and says what is wrong if something is.
 enum FuzzTarget: String, CaseIterable {
