@@ -11,7 +11,8 @@
     self.fault = fault
   }
 
-  @usableFromInline package static func == (left: SystemError, right: SystemError) -> Bool { left.code == right.code }
+  @usableFromInline
+  package static func == (left: SystemError, right: SystemError) -> Bool { left.code == right.code }
 
   /// What the system says about it, by `strerror`.
   package var text: String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }

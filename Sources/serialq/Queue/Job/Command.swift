@@ -10,10 +10,10 @@ package enum Command: Hashable, Sendable {
 
 /// A command that is run when a job has ended, and what it finds around it.
 package struct Hook: Equatable, Sendable {
-  package var line: Bytes
-  package var directory: Bytes
-  package var environment: Bytes
-  package var umask: UInt16
+  package internal(set) var line: Bytes
+  package internal(set) var directory: Bytes
+  package internal(set) var environment: Bytes
+  package internal(set) var umask: UInt16
 
   package init(line: Bytes, directory: Bytes, environment: Bytes, umask: UInt16) {
     self.line = line

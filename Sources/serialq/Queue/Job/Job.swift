@@ -29,18 +29,18 @@ package enum JobState: UInt8, CaseIterable, Sendable {
 /// apart.
 package struct Job: Equatable, Sendable {
   package let id: JobID
-  package var state: JobState
+  package internal(set) var state: JobState
   /// Whether somebody has seen that it failed.
-  package var isAcknowledged = false
+  package internal(set) var isAcknowledged = false
   /// Whether it waits elsewhere than where its id says.
   var isPlaced = false
-  package var umask: UInt16
-  package var command: Command
-  package var directory: Bytes
+  package internal(set) var umask: UInt16
+  package internal(set) var command: Command
+  package internal(set) var directory: Bytes
   /// The key of ``Environments``.
-  package var environment: Bytes
-  package var label: Bytes?
-  package var added: Timestamp
+  package internal(set) var environment: Bytes
+  package internal(set) var label: Bytes?
+  package internal(set) var added: Timestamp
   private var box: Box?
 
   init(_ new: NewJob) {
@@ -87,32 +87,32 @@ package struct Job: Equatable, Sendable {
   /// An attempt at a job.
   package struct Run: Equatable, Sendable {
     /// From 1 on; 0 for one that was cancelled before it ever ran.
-    package var attempt = 1
+    package internal(set) var attempt = 1
     /// How many of its automatic retries are used up.
-    package var used = 0
+    package internal(set) var used = 0
     /// Nil when the line that said so was damaged, and while it waits for the next attempt.
-    package var started: Timestamp?
+    package internal(set) var started: Timestamp?
     var boot: Bytes?
     /// Only while it runs: the monotonic clock at its start, since `boot`.
     var uptime: Int64?
     /// Only while it runs.
-    package var pid: Int32?
+    package internal(set) var pid: Int32?
     /// When it ended, or was found interrupted, or was cancelled.
-    package var ended: Timestamp?
+    package internal(set) var ended: Timestamp?
     /// In nanoseconds.
-    package var duration: Int64?
+    package internal(set) var duration: Int64?
     /// Nil for one that was interrupted, or cancelled before it ran.
-    package var how: Ending?
+    package internal(set) var how: Ending?
     /// While it waits for the next attempt: not before.
-    package var due: Timestamp?
+    package internal(set) var due: Timestamp?
     /// While it waits for the next attempt: whether the job before it does not matter.
     var isFree = false
     /// While it runs: the signals with which it was asked to end, the latest last.
-    package var requests: [Int32] = []
+    package internal(set) var requests: [Int32] = []
     /// The job for which it was skipped.
-    package var because: JobID?
+    package internal(set) var because: JobID?
     /// How the command went that was run when it had ended, if it failed.
-    package var hook: Ending?
+    package internal(set) var hook: Ending?
   }
 
   /// Keeps what only few jobs have out of all of them.

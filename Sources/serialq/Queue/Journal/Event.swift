@@ -22,11 +22,11 @@ package enum Place: Equatable, Sendable {
 /// Under which conditions a job runs, and how long and how often; most jobs have none.
 package struct Limits: Equatable, Sendable {
   /// In seconds; 0 for none.
-  package var timeout = 0
+  package internal(set) var timeout = 0
   /// How often it is started again by itself when it failed.
   var retries = 0
   /// How many seconds to wait before that.
-  package var retryDelay = 0
+  package internal(set) var retryDelay = 0
   /// Whether it is skipped unless the job before it succeeded.
   var ifOK = false
 
@@ -71,7 +71,7 @@ package struct NewJob: Equatable, Sendable {
 
 /// A job that is over waits again.
 package struct Retry: Equatable, Sendable {
-  package var id: JobID
+  package internal(set) var id: JobID
   var at: Timestamp
   /// How many attempts there have been.
   var attempts: Int

@@ -24,11 +24,11 @@ package struct JournalReader {
   /// What one look at the journal brought.
   package struct News: Equatable {
     /// The queue was built again from nothing, and every event told again.
-    package var reset = false
-    package var applied = 0
+    package internal(set) var reset = false
+    package internal(set) var applied = 0
     /// Events that could not follow what was; see ``Queue``.
     var ignored = 0
-    package var damaged: [DamagedLine] = []
+    package internal(set) var damaged: [DamagedLine] = []
   }
 
   /// Applies to `queue` what is new, and tells each event after it was applied; O(what is new).

@@ -9,17 +9,17 @@ package struct Queue: Equatable, Sendable {
   // Changed by ``apply(_:)-(Event)`` alone, whose parts are in other files.
 
   /// All jobs, by id.
-  package var jobs: [Job] = []
+  package internal(set) var jobs: [Job] = []
   /// The id of the job that will be added next.
   var nextID: JobID = 1
   /// The jobs in state running, in the order in which they were started.
   ///
   /// More than one only when the end of one was
   /// lost: a runner looks at all of them.
-  package var running: [JobID] = []
+  package internal(set) var running: [JobID] = []
   /// Why no job is started, if none is.
-  package var pause: Pause?
-  package var settings = Settings()
+  package internal(set) var pause: Pause?
+  package internal(set) var settings = Settings()
   /// The job whose turn was last; it may have been forgotten.
   var previous: Previous?
   var order = WaitingOrder()
@@ -31,17 +31,17 @@ package struct Queue: Equatable, Sendable {
   /// Why and since when no job is started.
   package struct Pause: Equatable, Sendable {
     /// Nil when the line that said so was damaged.
-    package var at: Timestamp?
+    package internal(set) var at: Timestamp?
     /// The job whose failure stopped the queue; nil when a person did.
-    package var because: JobID?
+    package internal(set) var because: JobID?
   }
 
   /// What `set` has set.
   package struct Settings: Equatable, Sendable {
-    package var stopsOnFailure = false
-    package var onFinish: Hook?
+    package internal(set) var stopsOnFailure = false
+    package internal(set) var onFinish: Hook?
     /// How many finished jobs are kept; nil for all.
-    package var keep: Int?
+    package internal(set) var keep: Int?
 
     package init(stopsOnFailure: Bool = false, onFinish: Hook? = nil, keep: Int? = nil) {
       self.stopsOnFailure = stopsOnFailure
