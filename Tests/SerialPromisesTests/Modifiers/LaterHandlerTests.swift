@@ -54,11 +54,11 @@ struct LaterHandlerTests {
     .shows(Managing.neverTwo, Managing.timeout), arguments: Later.allCases)
   func timeoutInside(_ later: Later) async {
     let manager = PromiseManager(on: DispatchQueue(label: "steps"), diagnostics: reports.place)
-    let (begun, told, goOn, log) = (Gate(), Gate(), Gate(), Log<String>())
+    let (begun, told, proceed, log) = (Gate(), Gate(), Gate(), Log<String>())
     let step = Step { then in
       then.onCancel { told.open() }
       begun.open()
-      goOn.block()
+      proceed.block()
       log.append("first returns")
     }
     let handle = manager.add(
@@ -76,7 +76,7 @@ struct LaterHandlerTests {
     clock.advance(by: .seconds(5))
     await told.passed()
     #expect(text(handle.state) == "running")
-    goOn.open()
+    proceed.open()
     #expect(text(await handle.outcome).contains("not done within"))
     await manager.idle()
     #expect(log.all == ["first returns", "second"])
@@ -88,7 +88,7 @@ struct LaterHandlerTests {
     "the work does not begin when the step was ended, or cancelled, as the delay ended",
     .shows(Managing.neverTwo, Managing.delay), arguments: [true, false])
   func endedAsDelayEnds(_ isTimedOut: Bool) async {
-    let (queue, goOn, log) = (DispatchQueue(label: "steps"), Gate(), Log<Int>())
+    let (queue, proceed, log) = (DispatchQueue(label: "steps"), Gate(), Log<Int>())
     let manager = PromiseManager(on: queue, diagnostics: reports.place)
     let step = Step { then in
       log.append(1)
@@ -97,12 +97,12 @@ struct LaterHandlerTests {
     let handle = manager.add(
       step.delay(.seconds(3), clock: clock).timeout(.seconds(5), clock: clock))
     while clock.sleepers < 2 { await Task.yield() }
-    queue.async { goOn.block() }
+    queue.async { proceed.block() }
     clock.advance(by: .seconds(3))
     while manager.order.withLock({ $0.phase }) != .resuming { await Task.yield() }
     if isTimedOut { clock.advance(by: .seconds(2)) } else { handle.cancel() }
     if isTimedOut { _ = await handle.outcome }
-    goOn.open()
+    proceed.open()
     #expect(text(await handle.outcome).hasPrefix(isTimedOut ? "failed not done" : "cancelled"))
     await manager.idle()
     #expect(log.count == 0 && reports.all.isEmpty)

@@ -81,7 +81,7 @@ struct StepRetryTests {
     "nothing is left of a step that was ended as its next attempt was to begin",
     .shows(Managing.retry), arguments: [true, false])
   func endedAsAttemptBegins(_ isTimedOut: Bool) async {
-    let (queue, goOn, log) = (DispatchQueue(label: "steps"), Gate(), Log<Int>())
+    let (queue, proceed, log) = (DispatchQueue(label: "steps"), Gate(), Log<Int>())
     let (taken, gone) = (Taken(), Gate())
     let manager = PromiseManager(on: queue, diagnostics: reports.place)
     func add() -> StepHandle {
@@ -96,13 +96,13 @@ struct StepRetryTests {
     let handle = add()
     await taken.gate.passed()
     await clock.somebodySleeps()
-    queue.async { goOn.block() }
+    queue.async { proceed.block() }
     taken.call(Failed())
     taken.drop()
     #expect(manager.order.withLock { $0.phase } == .resuming)
     if isTimedOut { clock.advance(by: .seconds(5)) } else { handle.cancel() }
     #expect(text(await handle.outcome).hasPrefix(isTimedOut ? "failed not done" : "cancelled"))
-    goOn.open()
+    proceed.open()
     await manager.idle()
     await gone.passed()
     #expect(log.count == 1 && reports.all.isEmpty)
@@ -114,20 +114,20 @@ struct StepRetryTests {
     .shows(Managing.retry), arguments: [true, false])
   func timedOutBeforeFirstAttempt(_ waitsForThen: Bool) async {
     let manager = PromiseManager(on: DispatchQueue(label: "steps"), diagnostics: reports.place)
-    let (begun, told, goOn, log) = (Gate(), Gate(), Gate(), Log<Int>())
+    let (begun, told, proceed, log) = (Gate(), Gate(), Gate(), Log<Int>())
     let retried = failing(until: 1, log).retry(3).handler
     let handle = manager.add(
       Step { then in
         then.onCancel { told.open() }
         begun.open()
-        goOn.block()
+        proceed.block()
         retried(then)
       }.timeout(.seconds(5), waitsForThen: waitsForThen, clock: clock))
     await begun.passed()
     await clock.somebodySleeps()
     clock.advance(by: .seconds(5))
     await told.passed()
-    goOn.open()
+    proceed.open()
     #expect(text(await handle.outcome).hasPrefix("failed not done"))
     await manager.idle()
     #expect(log.count == 0 && reports.all.isEmpty)
