@@ -52,7 +52,7 @@ struct CombinatorStressTests {
 
   // Fails if both a cancellation and a settlement succeed, or neither does.
   @Test("a combination that is canceled while its promises are settled settles once")
-  func cancelling() {
+  func canceling() {
     for _ in 0..<(isLong ? 10_000 : 500) {
       let deferreds = (0..<4).map { _ in Deferred<Int>(diagnostics: .silent) }
       let all = when(deferreds.map(\.promise))

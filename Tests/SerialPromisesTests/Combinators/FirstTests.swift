@@ -88,7 +88,7 @@ struct FirstTests {
     deferreds[0].progress(0.375)
     #expect(first.progress == 0.5)
     deferreds[0].fulfill(1)
-    await first.told()
+    await first.waitForHandlers()
     #expect(log.all == [0.25, 0.5, 1])
     deferreds[1].fulfill(2)
   }

@@ -25,10 +25,10 @@ struct JoiningTests {
     let joined = outer.promise.then { $0 }.progressed { log.append($0) }
     outer.progress(0.5)
     outer.fulfill(inner.promise)
-    await outer.promise.told()
+    await outer.promise.waitForHandlers()
     inner.progress(0.5)
     inner.fulfill(1)
-    await joined.told()
+    await joined.waitForHandlers()
     #expect(log.all == [0.25, 0.5, 0.75, 1])
   }
 
@@ -96,7 +96,7 @@ struct JoiningTests {
     #expect(!target.tryFail(Failed()))
     source.fulfill(1)
     #expect(await target.promise.outcome == "1")
-    await target.promise.told()
+    await target.promise.waitForHandlers()
     #expect(log.all == [0.5, 1])
     #expect(reports.all.count == 1)
 

@@ -91,7 +91,7 @@ struct WhenTests {
     let all = when([slow.promise, .failure(Failed())])
     #expect(await all.outcome.contains("at 1"))
     slow.fail(Failed(number: 2))
-    await slow.promise.told()
+    await slow.promise.waitForHandlers()
     #expect(log.all.isEmpty && reports.all.isEmpty)
   }
 
@@ -138,7 +138,7 @@ struct WhenTests {
     deferreds[1].fulfill(1)
     #expect(all.progress == 0.75)
     deferreds[0].fulfill(1)
-    await all.told()
+    await all.waitForHandlers()
     #expect(log.all == [0.25, 0.75, 1])
 
     let others = pending(2)
@@ -147,7 +147,7 @@ struct WhenTests {
     others[0].fail(Failed())
     #expect(settled.progress == 0.5)
     others[1].fulfill(1)
-    await settled.told()
+    await settled.waitForHandlers()
     #expect(settled.progress == 1)
   }
 

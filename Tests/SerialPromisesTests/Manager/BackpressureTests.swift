@@ -104,7 +104,7 @@ struct BackpressureTests {
   @Test(
     "a promise that waits for room is canceled with its step, and its cancellation cancels the step",
     arguments: End.allCases)
-  func cancelledPromise(_ end: End) async {
+  func canceledPromise(_ end: End) async {
     let (manager, taken, log) = (PromiseManager(capacity: 1), Taken(), Log<String>())
     manager.add(taken.handler)
     manager.add { then in then() }
@@ -154,7 +154,7 @@ struct BackpressureTests {
   @Test(
     "a caller that is canceled while it waits for room throws, and its step does not run",
     .shows(Managing.capacity))
-  func cancelledParked() async throws {
+  func canceledParked() async throws {
     let (manager, taken, log) = (PromiseManager(capacity: 1), Taken(), Log<Int>())
     manager.add(taken.handler)
     manager.add { then in then() }
@@ -214,7 +214,7 @@ struct BackpressureTests {
 
   // Hangs if a task that was canceled before the call is suspended.
   @Test("addWhenRoom in a canceled task throws when there is no room")
-  func cancelledBefore() async {
+  func canceledBefore() async {
     let (manager, taken, gate) = (PromiseManager(capacity: 1), Taken(), Gate())
     manager.add(taken.handler)
     manager.add { then in then() }
@@ -274,7 +274,7 @@ struct BackpressureTests {
 
   // Fails if `addWhenRoom` does not check for cancellation when there is room at once.
   @Test("addWhenRoom in a canceled task throws even if there is room, and its step does not run")
-  func cancelledBeforeWithRoom() async {
+  func canceledBeforeWithRoom() async {
     let (manager, log, gate) = (PromiseManager(capacity: 1), Log<Int>(), Gate())
     let adder = Task {
       await gate.passed()
@@ -292,7 +292,7 @@ struct BackpressureTests {
   // Fails if canceling the caller reaches a step for which there was room: the caller would get the
   // handle of a canceled step.
   @Test("a caller that is canceled after room was granted has added its step")
-  func cancelledWithRoom() async throws {
+  func canceledWithRoom() async throws {
     let (manager, log, ready) = (PromiseManager(capacity: 1), Log<Bool>(), Gate())
     let adder = Locked<Task<StepHandle, any Error>?>(nil)
     let task = Task {

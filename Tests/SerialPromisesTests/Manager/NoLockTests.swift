@@ -3,7 +3,9 @@ import Testing
 
 @testable import SerialPromises
 
-/// User code runs without the lock. Here it uses the manager that called it.
+/// User code runs without the lock.
+///
+/// Here it uses the manager that called it.
 ///
 /// Each test hangs if its user code runs under the lock, which is not recursive.
 @Suite(.allShow(Managing.noLock)) struct NoLockTests {

@@ -96,7 +96,7 @@ struct PauseAndIdleTests {
 
   // Hangs if canceling the task does not remove its waiter.
   @Test("idle returns early if the waiting task is canceled")
-  func cancelled() async {
+  func canceled() async {
     let (manager, taken) = (PromiseManager(), Taken())
     manager.add(taken.handler)
     let waiter = Task { await manager.idle() }

@@ -242,7 +242,7 @@ struct PlaceTests {
 
   // Fails if a moved step is canceled in the slot that it has left, or is not found in the new one.
   @Test("a moved step is canceled like any other")
-  func cancelled() {
+  func canceled() {
     manager.pause()
     let steps = ["a", "b", "c", "d"].map { add($0) }
     let places: [StepPlace] = [.first, .before(steps[1]), .last]

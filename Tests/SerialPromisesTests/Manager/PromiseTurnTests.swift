@@ -152,14 +152,14 @@ struct PromiseTurnTests {
     manager.add(source.map { number async in await work("c", number) })
     if isStartedElsewhere {
       source.start()
-      await source.told()
-      await Promise.value(0).told()
+      await source.waitForHandlers()
+      await Promise.value(0).waitForHandlers()
       #expect(log.all.isEmpty)
     }
     taken.call()
     handle.cancel()
     await manager.idle()
-    await cancelled.told()
+    await cancelled.waitForHandlers()
     let order = log.all.filter { $0 != "cleaned up" }
     #expect(order == ["a begins", "a ends", "b", "c begins", "c ends"])
     #expect(log.all.filter { $0 == "cleaned up" }.count == 1)
@@ -186,12 +186,12 @@ struct PromiseTurnTests {
 
   // Hangs if a step that ends before it begins its promise leaves the promise pending.
   @Test("a promise whose step is canceled during its delay fails as canceled")
-  func cancelledDelay() async {
+  func canceledDelay() async {
     let (manager, clock) = (PromiseManager(), ManualClock())
     func delayed(_ promise: some Promisable) -> Step { promise.delay(.seconds(1), clock: clock) }
     let promise = Promise<Int> { 1 }
     let handle = manager.add(delayed(promise))
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     handle.cancel()
     #expect(text(await handle.outcome) == "cancelled")
     #expect(await promise.outcome == "failed CancellationError()")
@@ -264,7 +264,7 @@ extension Promise {
     await gate.passed()
     log.append(1)
     taken.call()
-    await told()
+    await waitForHandlers()
   }
 }
 

@@ -163,7 +163,7 @@ struct PromiseWorkTests {
       }
       if kind == .timedOutPromise { clock.advance(by: .seconds(1)) }
       // Listeners of the promise do not wait for the end of its work.
-      if kind != .callbacks, kind != .body { await promise.told() }
+      if kind != .callbacks, kind != .body { await promise.waitForHandlers() }
       #expect(text(handle.state) == "running", "\(kind) \(way)")
       work.released.open()
       let outcome = await handle.outcome
@@ -200,12 +200,12 @@ struct PromiseWorkTests {
       }
       await work.begun.passed()
       if usesGrace { handle.cancel(grace: .seconds(1), clock: clock) }
-      await clock.somebodySleeps()
+      await clock.waitForSleeper()
       clock.advance(by: .seconds(1))
       #expect(text(await next.outcome) == "succeeded")
       #expect(work.log.all == ["next"])
       work.released.open()
-      await promise.told()
+      await promise.waitForHandlers()
     }
   }
 

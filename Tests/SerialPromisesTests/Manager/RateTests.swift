@@ -22,7 +22,7 @@ struct RateTests {
 
   /// Advances the clock once a task sleeps on it.
   private func pass(_ seconds: Int) async {
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(seconds))
   }
 
@@ -138,7 +138,7 @@ struct RateTests {
       let handle = made.add(step)
       let waiter = Task { await made.idle() }
       await made.idleWaiting(1)
-      await clock.somebodySleeps()
+      await clock.waitForSleeper()
       switch drop {
       case .all: made.cancelAll()
       case .waiting: made.cancelWaiting()
@@ -164,7 +164,7 @@ struct RateTests {
     for _ in 1...2 { manager.add(step) }
     let handle = manager.add(step)
     manager.add(step)
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     handle.cancel()
     manager.close()
     #expect(clock.sleepers == 1)

@@ -113,7 +113,7 @@ struct RetentionTests {
     }
   }
 
-  // MARK: Cancelling
+  // MARK: Canceling
 
   // Fails if each sweep begins at the first slot: 1 + 2 + 3 … slots.
   @Test("cancelAll visits the steps added since the last call", .shows(Managing.cancelAll))

@@ -64,7 +64,7 @@ struct RunTests {
 
   // Fails if `run` does not check for cancellation before it adds the step.
   @Test("run in a canceled task throws, and its work never begins")
-  func cancelledBefore() async {
+  func canceledBefore() async {
     let (manager, log, gate) = (PromiseManager(), Log<String>(), Gate())
     let task = Task {
       await gate.passed()

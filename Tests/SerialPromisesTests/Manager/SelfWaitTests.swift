@@ -3,8 +3,9 @@ import Testing
 
 @testable import SerialPromises
 
-/// A step that waits for its own manager gets an error. Each test hangs if the deadlock is not
-/// detected.
+/// A step that waits for its own manager gets an error.
+///
+/// Each test hangs if the deadlock is not detected.
 struct SelfWaitTests {
   private let step = StepIdentity(id: 1, name: "outer")
 
@@ -85,7 +86,7 @@ struct SelfWaitTests {
     }
     manager.add(later.applied(to: step, clock))
     if later != .retried {
-      await clock.somebodySleeps()
+      await clock.waitForSleeper()
       clock.advance(by: .seconds(3))
     }
     await manager.idle()

@@ -29,7 +29,7 @@ struct TimeLimitTests {
       log.append("next")
       then()
     }
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     #expect(log.all.isEmpty)
     clock.advance(by: .seconds(5))
     #expect(text(await handle.outcome) == late)
@@ -44,7 +44,7 @@ struct TimeLimitTests {
   func eachStep() async {
     let (manager, first, second) = (manager, Taken(), Taken())
     let handles = [manager.add(first.handler), manager.add(second.handler)]
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(4))
     first.call()
     while clock.sleepers != 1 || text(handles[1].state) != "running" { await Task.yield() }
@@ -63,7 +63,7 @@ struct TimeLimitTests {
       deferred.onCancel { withExtendedLifetime(deferred) { gate.open() } }
     }
     let handle = manager.add(promise)
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
     #expect(text(await handle.outcome) == late)
     #expect(gate.isOpen)
@@ -101,7 +101,7 @@ struct TimeLimitTests {
         }
       }
       await begun.passed()
-      await clock.somebodySleeps()
+      await clock.waitForSleeper()
       clock.advance(by: .seconds(5))
       await #expect(throws: PromiseError.timedOut(.seconds(5))) { try await task.value }
       return Watched(manager.order)
@@ -118,7 +118,7 @@ struct TimeLimitTests {
   func latePromise(_ succeeds: Bool) async {
     let (manager, deferred) = (manager, Deferred<Int>(diagnostics: .silent))
     let handle = manager.add(deferred.promise)
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
     #expect(text(await handle.outcome) == late)
     if succeeds { deferred.fulfill(1) } else { deferred.fail(Failed()) }
@@ -161,7 +161,7 @@ struct TimeLimitTests {
     #expect(text(await handle.outcome) == late)
     let taken = Taken()
     let second = try await manager.addWhenRoom(nil, taken.handler)
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
     #expect(text(await second.outcome) == late)
   }

@@ -112,7 +112,7 @@ struct WaitsTests {
 
   // Hangs if canceling the task does not remove its waiter; fails if the empty line stays.
   @Test("both return early if the waiting task is canceled", arguments: [true, false])
-  func cancelled(_ isRest: Bool) async {
+  func canceled(_ isRest: Bool) async {
     let (manager, taken) = (PromiseManager(), Taken())
     manager.add(taken.handler)
     manager.add { then in then() }

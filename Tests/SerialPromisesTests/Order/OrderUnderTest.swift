@@ -1,15 +1,17 @@
 @testable import SerialPromises
 
-/// A serial order without a manager, and what it has told.
+/// A serial order without a manager, and the notifications that it has sent.
 struct OrderUnderTest {
   private var order: SerialOrder
   private let isWatched: Bool
   private let published = EventBuffer(limit: .max)
-  /// The handles; when not watched, every other one is dropped at once.
+  /// The handles.
+  ///
+  /// Unless the steps are observed, every other handle is dropped at once.
   private var records: [StepRecord?] = []
   private var segments: [Segment] = []
   private let told = Locked<[String]>([])
-  /// Guards the segments for those who hold handles; here nobody does.
+  /// The lock that guards the segments for live handles; unused here.
   private let lock: Locked<SerialOrder>
 
   private var now = Duration.zero
@@ -24,7 +26,7 @@ struct OrderUnderTest {
     if isWatched { order.listen(published) }
   }
 
-  /// Lets the segments go one at a time, as a manager does.
+  /// Releases the segments one at a time, as a manager does.
   mutating func dissolve() {
     var consequences: Consequences?
     order.dissolve(&consequences)
@@ -41,7 +43,7 @@ struct OrderUnderTest {
     return result
   }
 
-  /// Steps without a record are found by the segment, which a move may have cut in two.
+  /// Steps without a record are found by their segment, which a move may have split.
   private mutating func lookWhereStepsAre() {
     var segment = order.queue.head
     while let current = segment {

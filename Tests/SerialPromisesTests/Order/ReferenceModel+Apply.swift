@@ -1,15 +1,15 @@
 @testable import SerialPromises
 
 extension ReferenceModel {
-  /// Does what the rules say, and tells what the caller is told.
+  /// Applies an event by the rules, and returns the result of the call.
   mutating func apply(_ event: OrderEvent) -> Observation {
     (told, published) = ([], [])
     let wasIdle = isIdle
     let result = perform(event)
-    // Nothing is left to wait for.
+    // The queue is idle.
     if phase == .throttled, isPaused || waiting.isEmpty { phase = .resting }
     admitWhomThereIsRoomFor()
-    // A claimed queue has to be looked at before it is known that it stays idle.
+    // A claimed queue is idle only after the holder of the claim has checked it.
     let isLookedAt = event.isLook && phase == .resting
     if isIdle, isLookedAt || (!wasIdle && phase == .resting) {
       wake(.idle)
@@ -185,7 +185,7 @@ extension ReferenceModel {
     phase = .handling
     steps[id - 1].stage = .running
     running = id
-    // It has left the queue, although it was moved before others that had room.
+    // The step has left the queue, although it was moved before others that had room.
     if steps[id - 1].isParked {
       steps[id - 1].isParked = false
       told.append("admitted true")
@@ -322,7 +322,7 @@ extension ReferenceModel {
 }
 
 extension OrderEvent {
-  /// Whether the claim's holder looks at what is next.
+  /// Whether the holder of the claim checks for the next step.
   var isLook: Bool {
     switch self {
     case .next, .nextAt, .returned: true
