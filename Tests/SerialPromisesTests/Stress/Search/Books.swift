@@ -232,7 +232,7 @@ struct Books {
   }
 
   /// The pieces that have begun and not ended, for a message.
-  var active: [String] { inside.joined().map(name) }
+  var activePieces: [String] { inside.joined().map(name) }
 
   /// The name of a piece, for messages.
   func name(_ piece: Int) -> String {

@@ -152,7 +152,7 @@ struct Performance {
   }
 
   private func unfinished() -> String {
-    let (waiting, active) = world.books.withLock { ($0.waiting, $0.active) }
+    let (waiting, activePieces) = world.books.withLock { ($0.waiting, $0.activePieces) }
     var handles: [String] = []
     for step in world.scenario.steps.indices {
       guard let handle = world.entry(step).handle else { continue }
@@ -160,7 +160,7 @@ struct Performance {
       handles.append("step \(step) is \(text(handle.state))")
     }
     return """
-      not called: \(waiting.joined(separator: ", ")); running: \(active.joined(separator: ", ")); \
+      not called: \(waiting.joined(separator: ", ")); running: \(activePieces.joined(separator: ", ")); \
       not over: \(handles.joined(separator: ", "))
       """
   }
