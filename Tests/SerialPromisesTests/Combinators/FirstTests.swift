@@ -63,16 +63,16 @@ struct FirstTests {
   @Test("a promise that never settles does not accumulate the races that it lost")
   func longLived() async {
     let never = Deferred<Int>(diagnostics: .silent)
-    let gone = Gate()
+    let released = Gate()
     do {
-      let sentinel = Sentinel { gone.open() }
+      let sentinel = Sentinel { released.open() }
       let first = Promise.race([.value(1), never.promise]).map { value in
         sentinel.touch()
         return value
       }
       #expect(await first.outcome == "1")
     }
-    await gone.passed()
+    await released.passed()
     let holds = never.promise.core.withLock { $0.attach(Reaction()) }
     #expect(holds == .listed)
     never.fulfill(0)

@@ -118,12 +118,12 @@ struct WhenTests {
     let log = Log<Int>()
     let deferreds = pending(2)
     for (index, deferred) in deferreds.enumerated() { deferred.onCancel { log.append(index) } }
-    let wanted = deferreds[1].promise.map { $0 }
+    let demanded = deferreds[1].promise.map { $0 }
     let all = when(deferreds.map(\.promise))
     #expect(all.cancel())
     #expect(log.all == [0])
     deferreds[1].fulfill(5)
-    #expect(await wanted.outcome == "5")
+    #expect(await demanded.outcome == "5")
     #expect(await all.outcome == "failed CancellationError()")
   }
 

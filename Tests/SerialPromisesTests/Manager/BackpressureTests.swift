@@ -34,7 +34,7 @@ struct BackpressureTests {
   // order.
   @Test("addWhenRoom waits for room and keeps the order of addition", .shows(Managing.capacity))
   func parked() async throws {
-    let (manager, log, told) = (PromiseManager(capacity: 1), Log<Int>(), Log<Int>())
+    let (manager, log, notified) = (PromiseManager(capacity: 1), Log<Int>(), Log<Int>())
     let taken = (0...4).map { _ in Taken() }
     manager.add(taken[0].handler)
     var adders: [Task<StepHandle, any Error>] = []
@@ -45,7 +45,7 @@ struct BackpressureTests {
             log.append(number)
             taken[number].handler(then)
           }
-          told.append(number)
+          notified.append(number)
           return handle
         })
       await manager.waiting(number)
@@ -53,7 +53,7 @@ struct BackpressureTests {
     #expect(try await adders[0].value.id == 2)
     #expect(manager.order.withLock { $0.backpressure.parked } == 3)
     for number in 0...3 {
-      #expect(told.all.allSatisfy { $0 <= number + 1 })
+      #expect(notified.all.allSatisfy { $0 <= number + 1 })
       taken[number].call()
       await taken[number + 1].gate.passed()
       #expect(manager.order.withLock { $0.backpressure.parked } == max(0, 2 - number))

@@ -155,13 +155,13 @@ import Testing
   // Hangs if the timeout replaces the error inside the transition that drops its last reference.
   @Test("an error reported after the time limit may use the manager when it is released")
   func replacedError() async {
-    let (manager, clock, told) = (PromiseManager(), ManualClock(), Gate())
+    let (manager, clock, notified) = (PromiseManager(), ManualClock(), Gate())
     let reentry = Reentry(manager)
     let step = Step { [reentry] then in
-      then.onCancel { told.open() }
+      then.onCancel { notified.open() }
       clock.slept.block()
       clock.advance(by: .seconds(5))
-      told.block()
+      notified.block()
       then(reentry.sentinel.asError)
     }
     await withCheckedContinuation { continuation in

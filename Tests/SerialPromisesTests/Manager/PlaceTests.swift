@@ -100,17 +100,17 @@ struct PlaceTests {
     #expect([a, b, c].map(\.id) == [1, 2, 3])
     #expect([a, b, c].map(\.name) == ["a", "b", "c"])
     manager.resume()
-    var told: [String] = []
+    var notified: [String] = []
     for await event in events {
       switch event {
-      case .added(let step): told.append("added \(step.id)")
-      case .started(let step): told.append("started \(step.name ?? "")")
+      case .added(let step): notified.append("added \(step.id)")
+      case .started(let step): notified.append("started \(step.name ?? "")")
       default: break
       }
       if case .idle = event { break }
     }
     #expect(
-      told == ["added 1", "added 2", "added 3"] + ["started a", "started b", "started c"])
+      notified == ["added 1", "added 2", "added 3"] + ["started a", "started b", "started c"])
   }
 
   // Fails if a position bypasses the capacity, or the closing of a manager.
@@ -426,7 +426,7 @@ struct PlaceTests {
   // Fails if slots of ended steps are not counted when a segment is no longer the first, or the
   // remainder of a split segment becomes a segment without waiting steps.
   @Test("segments without waiting steps are released where they are")
-  func gone() {
+  func released() {
     manager.pause()
     manager.add { [manager] then in
       manager.pause()

@@ -281,7 +281,7 @@ struct CancelledPromiseTurnTests {
     "a promise canceled while it waits never begins, notifies its listeners, and is not a failure",
     .shows(Managing.cancelledPromise), arguments: Way.allCases)
   func waiting(_ way: Way) async {
-    let (log, taken, told) = (Log<String>(), Taken(), Gate())
+    let (log, taken, notified) = (Log<String>(), Taken(), Gate())
     var manager: PromiseManager? = PromiseManager(
       onFailure: way == .policy ? .cancelRest : .stop, diagnostics: .silent)
     if way == .dissolve { manager?.pause() } else { manager?.add(taken.handler) }
@@ -292,7 +292,7 @@ struct CancelledPromiseTurnTests {
     let step = way == .derived ? promise.map { $0 } : promise
     step.failed { error in
       log.append("\(error)")
-      told.open()
+      notified.open()
     }
     let handle = manager?.add(step)
     let awaiting = Task { try await step.value }
@@ -308,7 +308,7 @@ struct CancelledPromiseTurnTests {
     #expect(handle.map { text($0.state) } == "cancelled")
     #expect(manager?.waitingCount ?? 0 == 0)
     #expect(text(step.state) == "failed CancellationError()")
-    await told.passed()
+    await notified.passed()
     await #expect(throws: CancellationError.self) { try await awaiting.value }
     taken.call()
     await manager?.idle()
@@ -332,8 +332,8 @@ struct CancelledPromiseTurnTests {
     let taken = Taken()
     var manager: PromiseManager? = PromiseManager()
     manager?.add(taken.handler)
-    let gone = (0..<3).map { _ in Gate() }
-    var handles: [StepHandle?] = gone.prefix(2).map { gate in
+    let released = (0..<3).map { _ in Gate() }
+    var handles: [StepHandle?] = released.prefix(2).map { gate in
       let sentinel = Sentinel { gate.open() }
       return manager?.add(
         Promise<Int> {
@@ -342,12 +342,12 @@ struct CancelledPromiseTurnTests {
         })
     }
     handles[0]?.cancel()
-    await gone[0].passed()
+    await released[0].passed()
     taken.call()
-    await gone[1].passed()
+    await released[1].passed()
     manager?.pause()
     do {
-      let sentinel = Sentinel { gone[2].open() }
+      let sentinel = Sentinel { released[2].open() }
       handles.append(
         manager?.add(
           Promise<Int> {
@@ -356,7 +356,7 @@ struct CancelledPromiseTurnTests {
           }))
     }
     manager = nil
-    await gone[2].passed()
+    await released[2].passed()
     #expect(handles.compactMap { $0 }.count == 3)
   }
 }

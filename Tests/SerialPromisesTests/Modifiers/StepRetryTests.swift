@@ -83,10 +83,10 @@ struct StepRetryTests {
     .shows(Managing.retry), arguments: [true, false])
   func endedAsAttemptBegins(_ isTimedOut: Bool) async {
     let (queue, proceed, log) = (DispatchQueue(label: "steps"), Gate(), Log<Int>())
-    let (taken, gone) = (Taken(), Gate())
+    let (taken, released) = (Taken(), Gate())
     let manager = PromiseManager(on: queue, diagnostics: reports.place)
     func add() -> StepHandle {
-      let (handler, sentinel) = (taken.handler, Sentinel { gone.open() })
+      let (handler, sentinel) = (taken.handler, Sentinel { released.open() })
       let step = Step { then in
         sentinel.touch()
         log.append(1)
@@ -105,7 +105,7 @@ struct StepRetryTests {
     #expect(text(await handle.outcome).hasPrefix(isTimedOut ? "failed not done" : "cancelled"))
     proceed.open()
     await manager.idle()
-    await gone.passed()
+    await released.passed()
     #expect(log.count == 1 && reports.all.isEmpty)
   }
 

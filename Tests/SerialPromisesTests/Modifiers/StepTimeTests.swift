@@ -44,16 +44,16 @@ struct StepTimeTests {
     "with waitsForThen, a step that exceeds its limit still ends when it calls then",
     .shows(Managing.lateThen))
   func waiting() async {
-    let (manager, told, taken) = (manager, Gate(), Taken())
+    let (manager, notified, taken) = (manager, Gate(), Taken())
     let handler = taken.handler
     let slow = Step { then in
-      then.onCancel { told.open() }
+      then.onCancel { notified.open() }
       handler(then)
     }
     let handle = manager.add(slow.timeout(.seconds(5), waitsForThen: true, clock: clock))
     await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
-    await told.passed()
+    await notified.passed()
     #expect(text(handle.state) == "running")
     taken.call()
     #expect(
@@ -91,7 +91,7 @@ struct StepTimeTests {
     .shows(Managing.timeout), arguments: [true, false], [true, false])
   func canceledFirst(_ isOnStack: Bool, _ waitsForThen: Bool) async {
     let (manager, clock, taken) = (manager, clock, Taken())
-    let (canceling, canceled, told, begun) = (Gate(), Gate(), Gate(), Gate())
+    let (canceling, canceled, notified, begun) = (Gate(), Gate(), Gate(), Gate())
     let handler = taken.handler
     let slow = Step { then in
       then.onCancel {
@@ -122,11 +122,11 @@ struct StepTimeTests {
     // The step ends by itself during the cancellation.
     if !isOnStack { taken.call() }
     guard let handle = steps.last else { return }
-    handle.observe { _ in told.open() }
+    handle.observe { _ in notified.open() }
     #expect(text(handle.state) == "running")
-    #expect(!told.isOpen)
+    #expect(!notified.isOpen)
     canceled.open()
-    await told.passed()
+    await notified.passed()
     #expect(text(handle.state).hasPrefix("failed not done"))
     #expect(reports.all.isEmpty)
     await manager.idle()

@@ -30,7 +30,7 @@ enum OrderEvent: Hashable {
 struct Observation: Equatable {
   var result = ""
   /// The callbacks, sorted, because the state machine guarantees no order among them.
-  var told: [String] = []
+  var notified: [String] = []
   /// The events sent to listeners, in order.
   var published: [String] = []
   var phase = SerialOrder.Phase.resting
@@ -91,7 +91,7 @@ struct ReferenceModel {
   /// `next` has visited the steps up to this one.
   var looked = 0
 
-  var told: [String] = []
+  var notified: [String] = []
   var published: [String] = []
 
   init(policy: FailurePolicy, capacity: Int?, isWatched: Bool, rate: Rate?) {
@@ -130,7 +130,7 @@ struct ReferenceModel {
     let added = Double(steps.count - idleMark)
     let over = added - Double(waiting.count) - (running == nil ? 0 : 1 - progress)
     return Observation(
-      told: told.sorted(), published: published, phase: phase, stages: steps.map(\.stage),
+      notified: notified.sorted(), published: published, phase: phase, stages: steps.map(\.stage),
       waiting: waiting.count, parked: parked.count, isIdle: isIdle, isPaused: isPaused,
       isClosed: isClosed, hasFailure: hasFailure, progress: added > 0 ? over / added : 1)
   }

@@ -172,13 +172,13 @@ struct PromiseCancelTests {
   @Test("canceling a promise cancels the task of its asynchronous work or handler")
   func task() async {
     for handler in [false, true] {
-      let (begun, told) = (Gate(), Gate())
+      let (begun, notified) = (Gate(), Gate())
       let work = { @Sendable () async -> Int in
         begun.open()
         await withTaskCancellationHandler {
-          await told.passed()
+          await notified.passed()
         } onCancel: {
-          told.open()
+          notified.open()
         }
         return 1
       }
@@ -188,7 +188,7 @@ struct PromiseCancelTests {
       await begun.passed()
       #expect(promise.cancel())
       #expect(await promise.outcome == "failed CancellationError()")
-      await told.passed()
+      await notified.passed()
     }
   }
 

@@ -190,14 +190,14 @@ struct PromiseStepTests {
   // handlers that it makes runnable, or those that were attached after the step.
   @Test("the step after a promise does not delay the promise's handlers", arguments: [false, true])
   func blockInNextStep(attachesBefore: Bool) async {
-    let (manager, deferred, told) = (PromiseManager(), Deferred<Int>(), Gate())
+    let (manager, deferred, notified) = (PromiseManager(), Deferred<Int>(), Gate())
     manager.add(deferred.promise)
     let next = manager.add { then in
-      if !attachesBefore { Promise.value(5).fulfilled { _ in told.open() } }
-      told.block()
+      if !attachesBefore { Promise.value(5).fulfilled { _ in notified.open() } }
+      notified.block()
       then()
     }
-    if attachesBefore { deferred.promise.fulfilled { _ in told.open() } }
+    if attachesBefore { deferred.promise.fulfilled { _ in notified.open() } }
     deferred.fulfill(1)
     #expect(text(await next.outcome) == "succeeded")
   }

@@ -56,12 +56,12 @@ struct UnhandledFailureTests {
   // Fails if each link of a chain reports, or none.
   @Test("a chain reports once, under the name of its first promise", .shows(Promising.unhandled))
   func chain() async {
-    let gone = Gate()
+    let released = Gate()
     do {
-      let sentinel = Sentinel { gone.open() }
+      let sentinel = Sentinel { released.open() }
       failing().map { $0 + 1 }.map { $0 }.finally {}.map { _ in sentinel.touch() }.start()
     }
-    await gone.passed()
+    await released.passed()
     await reported(1)
     #expect(reports.all == [.unhandledFailure(identity, Failed())])
   }
@@ -151,9 +151,10 @@ struct UnhandledFailureTests {
       Deferred<Int>("loud").fail(Failed())
     }
     let lines = try #require(ends).standardErrorContent.split(separator: UInt8(ascii: "\n"))
-    let told = lines.map { String(decoding: $0, as: UTF8.self) }
-    #expect(told.count { $0.contains("loud") } == 1 && told.allSatisfy { !$0.contains("quiet") })
-    #expect(told.allSatisfy { !$0.contains("told") })
+    let notified = lines.map { String(decoding: $0, as: UTF8.self) }
+    #expect(
+      notified.count { $0.contains("loud") } == 1 && notified.allSatisfy { !$0.contains("quiet") })
+    #expect(notified.allSatisfy { !$0.contains("told") })
   }
 
   // Fails if a chain loses the diagnostics handler of its first promise.

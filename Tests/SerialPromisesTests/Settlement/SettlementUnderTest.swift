@@ -28,7 +28,7 @@ struct SettlementUnderTest {
 
   private var settlement: Settlement
   private var probes: [Probe] = []
-  private let heard = Log<String>()
+  private let received = Log<String>()
   private var listeners = 0
 
   // The recorded invariants.
@@ -165,7 +165,7 @@ struct SettlementUnderTest {
     if hasDeliveredHandler, !hasLateListener { faults.append("progress after the outcome") }
     var agenda = Agenda()
     reaction.react(to: other, &agenda)
-    return heard.last ?? "nothing heard"
+    return received.last ?? "nothing heard"
   }
 
   private var hasDeliveredHandler: Bool { delivered.contains { !probes[$0].isImmediate } }
@@ -175,8 +175,8 @@ struct SettlementUnderTest {
     let listener = listeners
     listeners += 1
     let schedules = settlement.listen(
-      ProgressListener(on: .queue(nil)) { [heard] in
-        heard.append("listener \(listener) hears \($0)")
+      ProgressListener(on: .queue(nil)) { [received] in
+        received.append("listener \(listener) hears \($0)")
       })
     return "schedules \(schedules)"
   }

@@ -33,12 +33,12 @@ import Testing
   @Test("nested combinations have progress and listeners, and can be fulfilled")
   func progress() {
     onSmallStack { depth in
-      let (deferred, heard) = (Deferred<Int>(), DispatchSemaphore(value: 0))
+      let (deferred, received) = (Deferred<Int>(), DispatchSemaphore(value: 0))
       let nest = Self.nest(depth, on: deferred.promise)
       deferred.progress(0.5)
       #expect(nest.progress > 0)
-      nest.progressed { _ in heard.signal() }
-      heard.wait()
+      nest.progressed { _ in received.signal() }
+      received.wait()
       deferred.fulfill(7)
       #expect((try? nest.wait()) == 7)
     }
@@ -91,9 +91,9 @@ import Testing
   @Test("nested cold combinations are released after a start, a cancellation, or neither")
   func release() {
     onSmallStack { depth in
-      let gone = DispatchSemaphore(value: 0)
+      let released = DispatchSemaphore(value: 0)
       let make: @Sendable () -> Promise<Int> = {
-        let sentinel = Sentinel { gone.signal() }
+        let sentinel = Sentinel { released.signal() }
         return Self.nest(
           depth,
           on: Promise<Int> { deferred in
@@ -103,11 +103,11 @@ import Testing
         ) { Promise<Int>(diagnostics: .silent) { deferred in deferred.onCancel {} } }
       }
       _ = make()
-      gone.wait()
+      released.wait()
       _ = try? make().start().wait()
-      gone.wait()
+      released.wait()
       #expect(make().cancel())
-      gone.wait()
+      released.wait()
     }
   }
 

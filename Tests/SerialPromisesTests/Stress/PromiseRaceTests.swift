@@ -116,10 +116,10 @@ struct PromiseRaceTests {
   func leaks() async {
     let clock = ManualClock()
     for kind in 0..<6 {
-      let gone = Gate()
+      let released = Gate()
       let watched = Log<Watched>()
       do {
-        let sentinel = Sentinel { gone.open() }
+        let sentinel = Sentinel { released.open() }
         let deferred = Deferred<Int>(diagnostics: .silent)
         deferred.onCancel { sentinel.touch() }
         let root = kind == 5 ? Promise<Int> { _, _ in sentinel.touch() } : deferred.promise
@@ -144,7 +144,7 @@ struct PromiseRaceTests {
         default: break
         }
       }
-      await gone.passed()
+      await released.passed()
       for core in watched.all { while !core.isGone { await Task.yield() } }
     }
   }

@@ -89,9 +89,9 @@ import Testing
   @Test("releasing a long chain in any state")
   func release() {
     onSmallStack { count in
-      let gone = DispatchSemaphore(value: 0)
+      let released = DispatchSemaphore(value: 0)
       let chain: @Sendable (Promise<Int>) -> Promise<Int> = { first in
-        let sentinel = Sentinel { gone.signal() }
+        let sentinel = Sentinel { released.signal() }
         var last = first.map { value in
           sentinel.touch()
           return value
@@ -100,16 +100,16 @@ import Testing
         return last
       }
       _ = chain(Promise { _, _ in })
-      gone.wait()
+      released.wait()
       _ = chain(Deferred<Int>(diagnostics: .silent).promise)
-      gone.wait()
+      released.wait()
       let deferred = Deferred<Int>(diagnostics: .silent)
       let cancelled = chain(deferred.promise)
       #expect(cancelled.cancel())
-      gone.wait()
+      released.wait()
       let settled = chain(Promise.value(1))
       #expect((try? settled.wait()) == 1)
-      gone.wait()
+      released.wait()
     }
   }
 
@@ -135,12 +135,12 @@ import Testing
   @Test("progress is forwarded through a long chain")
   func progress() {
     onSmallStack { _ in
-      let (deferred, heard) = (Deferred<Int>(), DispatchSemaphore(value: 0))
+      let (deferred, received) = (Deferred<Int>(), DispatchSemaphore(value: 0))
       var last = deferred.promise
       for _ in 0..<10_000 { last = last.map { $0 } }
-      last.progressed { _ in heard.signal() }
+      last.progressed { _ in received.signal() }
       deferred.progress(0.5)
-      heard.wait()
+      received.wait()
       #expect(last.progress == 0.5)
       deferred.fulfill(1)
       #expect((try? last.wait()) == 1)

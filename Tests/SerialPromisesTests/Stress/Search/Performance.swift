@@ -40,8 +40,8 @@ struct Performance {
     let endings = endings()
     let managers = world.clear()
     guard disappear(managers) else {
-      let gone = managers.allSatisfy(\.isGone)
-      let text = "\(world.population.count) objects, managers gone: \(gone)"
+      let released = managers.allSatisfy(\.isGone)
+      let text = "\(world.population.count) objects, managers gone: \(released)"
       return world.books.withLock { $0.report(.leak, text) }
     }
     // All work has ended now, including work that no object waits for.
