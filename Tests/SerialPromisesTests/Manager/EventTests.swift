@@ -92,7 +92,7 @@ struct EventTests {
         running -= 1
         #expect((step.id, running) == (finished, 0))
         #expect(duration != nil)
-      case .cancelled: Issue.record("nothing was cancelled")
+      case .cancelled: Issue.record("nothing was canceled")
       case .idle:
         #expect(!isIdle && running == 0 && finished == added)
         isIdle = true

@@ -206,7 +206,7 @@ struct Books {
     auditRuns(step, plan, outcome)
     guard let outcome, let promise = promise ?? known[step], !facts.isExempt[step] else { return }
     if promise == .cancelled, outcome != .cancelled, !plan.hasTimeLimit {
-      report(.mismatch, "\(end(of: step, outcome)), its promise was cancelled")
+      report(.mismatch, "\(end(of: step, outcome)), its promise was canceled")
     }
     if outcome == .cancelled, promise != .cancelled, !plan.isHot {
       report(.mismatch, "\(end(of: step, outcome)), its promise \(promise)")

@@ -43,7 +43,7 @@ extension World {
     manager.resume()
   }
 
-  // MARK: Wanting
+  // MARK: Demands
 
   /// Demands the outcome of a promise or a step, in one of several ways.
   private func demand(_ action: Action) {

@@ -108,7 +108,7 @@ final class World: Sendable {
     entries = Locked(scenario.steps.map { _ in Entry() })
   }
 
-  // MARK: What there is
+  // MARK: Entries and managers
 
   func entry(_ step: Int) -> Entry { entries.withLock { $0[step] } }
 
