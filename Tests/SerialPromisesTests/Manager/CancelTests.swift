@@ -64,15 +64,15 @@ struct CancelTests {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
     let handle = manager.add(taken.handler)
     _ = taken.with { then in
-      then.onCancel { log.append("told") }
-      then.onCancel { log.append("told too") }
+      then.onCancel { log.append("notified") }
+      then.onCancel { log.append("notified too") }
       #expect(!then.isCancelled)
       handle.cancel()
       handle.cancel()
       #expect(then.isCancelled)
-      then.onCancel { log.append("told late") }
+      then.onCancel { log.append("notified late") }
     }
-    #expect(log.all == ["told", "told too", "told late"])
+    #expect(log.all == ["notified", "notified too", "notified late"])
     #expect(text(handle.state) == "running")
     taken.call(CancellationError())
     #expect(text(handle.state) == "cancelled")
@@ -112,13 +112,13 @@ struct CancelTests {
   func all() {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
     manager.add { then in
-      then.onCancel { log.append("told") }
+      then.onCancel { log.append("notified") }
       taken.handler(then)
     }
     let waiting = (1...100).map { _ in manager.add { then in then() } }
     manager.cancelAll()
     let later = manager.add { then in then() }
-    #expect(log.all == ["told"])
+    #expect(log.all == ["notified"])
     #expect(Set(waiting.map { text($0.state) }) == ["cancelled"])
     #expect(text(later.state) == "waiting")
     taken.call()

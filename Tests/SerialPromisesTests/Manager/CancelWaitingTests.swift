@@ -13,7 +13,7 @@ struct CancelWaitingTests {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
     let handler = taken.handler
     let running = manager.add { then in
-      then.onCancel { log.append("told") }
+      then.onCancel { log.append("notified") }
       handler(then)
     }
     let waiting = (1...3).map { number in

@@ -22,7 +22,7 @@ struct TimeLimitTests {
     let handler = taken.handler
     let handle = manager.add(
       Step("slow") { then in
-        then.onCancel { log.append("told") }
+        then.onCancel { log.append("notified") }
         handler(then)
       })
     manager.add { then in
@@ -34,7 +34,7 @@ struct TimeLimitTests {
     clock.advance(by: .seconds(5))
     #expect(text(await handle.outcome) == late)
     await manager.idle()
-    #expect(log.all == ["told", "next"])
+    #expect(log.all == ["notified", "next"])
     taken.call()
     #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: "slow"))])
   }

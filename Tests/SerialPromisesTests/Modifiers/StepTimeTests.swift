@@ -19,7 +19,7 @@ struct StepTimeTests {
     let (manager, log, taken) = (manager, Log<String>(), Taken())
     let handler = taken.handler
     let slow = Step("slow") { then in
-      then.onCancel { log.append("told") }
+      then.onCancel { log.append("notified") }
       handler(then)
     }
     let handle = manager.add(slow.timeout(.seconds(5), clock: clock))
@@ -34,7 +34,7 @@ struct StepTimeTests {
       text(await handle.outcome)
         == "failed not done within 5.0 seconds; the work may still be going on")
     await manager.idle()
-    #expect(log.all == ["told", "next"])
+    #expect(log.all == ["notified", "next"])
     taken.call()
     #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: "slow"))])
   }
@@ -177,12 +177,12 @@ struct StepTimeTests {
     .shows(Managing.delay))
   func canceledBeforeWait() async {
     let (manager, log) = (manager, Log<String>())
-    let clock = ManualClock { log.append("called off") }
+    let clock = ManualClock { log.append("wait canceled") }
     let handle = manager.add(Step { then in then() }.delay(.seconds(3), clock: clock))
     handle.observe { log.append(text($0)) }
     await clock.waitForSleeper()
     handle.cancel()
-    #expect(log.all == ["cancelled", "called off"])
+    #expect(log.all == ["cancelled", "wait canceled"])
   }
 
   // Hangs if the end of the delay hides a `then` dropped after it.

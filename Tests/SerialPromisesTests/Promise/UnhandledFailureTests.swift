@@ -144,7 +144,8 @@ struct UnhandledFailureTests {
   func places() async throws {
     let ends = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       Deferred<Int>("quiet", diagnostics: .silent).fail(Failed())
-      Deferred<Int>("told", diagnostics: DiagnosticHandler { print("own: \($0)") }).fail(Failed())
+      Deferred<Int>("redirected", diagnostics: DiagnosticHandler { print("own: \($0)") }).fail(
+        Failed())
       DiagnosticHandler.shared = .silent
       Deferred<Int>("quiet").fail(Failed())
       DiagnosticHandler.shared = .standardError
@@ -154,7 +155,7 @@ struct UnhandledFailureTests {
     let notified = lines.map { String(decoding: $0, as: UTF8.self) }
     #expect(
       notified.count { $0.contains("loud") } == 1 && notified.allSatisfy { !$0.contains("quiet") })
-    #expect(notified.allSatisfy { !$0.contains("told") })
+    #expect(notified.allSatisfy { !$0.contains("redirected") })
   }
 
   // Fails if a chain loses the diagnostics handler of its first promise.

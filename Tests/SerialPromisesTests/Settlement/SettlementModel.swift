@@ -120,7 +120,7 @@ struct SettlementModel: Hashable {
   private mutating func withdraw(_ id: Int) -> String {
     let wasThere = waiting.contains { $0.id == id }
     waiting.removeAll { $0.id == id }
-    return "was there \(wasThere), unwanted \(wasThere && waiting.isEmpty && phase == .pending)"
+    return "was present \(wasThere), unwanted \(wasThere && waiting.isEmpty && phase == .pending)"
   }
 
   private mutating func settle(_ fulfills: Bool, _ adopted: Bool) -> String {
@@ -168,7 +168,7 @@ struct SettlementModel: Hashable {
   private mutating func next() -> String {
     if !deliveries.isEmpty {
       let delivery = deliveries.removeFirst()
-      return "listener \(delivery.listener) hears \(delivery.fraction)"
+      return "listener \(delivery.listener) receives \(delivery.fraction)"
     }
     if isSettled, !waiting.isEmpty { return "reaction \(waiting.removeFirst().id)" }
     isScheduled = false

@@ -80,7 +80,7 @@ struct SettlementUnderTest {
     case .withdraw(let id):
       let (wasThere, isUnwanted) = settlement.withdraw(probes[id])
       if wasThere { withdrawn.insert(id) }
-      return "was there \(wasThere), unwanted \(isUnwanted)"
+      return "was present \(wasThere), unwanted \(isUnwanted)"
     case .settle(let fulfills, let adopted):
       var consequences = Settlement.Consequences()
       let isFirst = settlement.settle(
@@ -176,7 +176,7 @@ struct SettlementUnderTest {
     listeners += 1
     let schedules = settlement.listen(
       ProgressListener(on: .queue(nil)) { [received] in
-        received.append("listener \(listener) hears \($0)")
+        received.append("listener \(listener) receives \($0)")
       })
     return "schedules \(schedules)"
   }
