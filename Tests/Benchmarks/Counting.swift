@@ -2,22 +2,22 @@ import Dispatch
 import Foundation
 import SerialPromises
 
-/// Counts what ran.
+/// Counts the closures that ran, and adds up their numbers.
 final class Tally: @unchecked Sendable {
-  // Sendable because only one step at a time touches it, which is what is measured.
+  // Sendable because only one step at a time accesses it: the serial order is what is measured.
   private(set) var count = 0
   private(set) var sum = 0
 
-  /// Given a number of its own, a closure has a context of its own, as closures in earnest have.
+  /// A number per closure gives each closure its own context, as in real programs.
   func add(_ number: Int) {
     count += 1
     sum &+= number
   }
 }
 
-/// The least that holds closures for later: an array under a lock, and a loop.
+/// The minimal queue of closures: an array under a lock, and a loop.
 final class Floor: @unchecked Sendable {
-  // Sendable because of the lock, and because it runs when it has been filled.
+  // Sendable because of the lock, and because it runs after it has been filled.
   struct Wrapped { let call: @Sendable () -> Void }
 
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -44,7 +44,7 @@ final class Floor: @unchecked Sendable {
     waiting = []
   }
 
-  /// How long it takes to add and run so many closures.
+  /// The time to add and run `n` closures.
   static func time(_ n: Int) -> Double {
     let floor = Floor()
     let tally = Tally()
@@ -56,7 +56,7 @@ final class Floor: @unchecked Sendable {
   }
 }
 
-// So many pieces of work, of which each counts: the same for all that are compared.
+// The same `n` pieces of work, each of which counts, for every queue.
 
 extension Floor {
   func add(_ n: Int, counting tally: Tally) {
@@ -93,7 +93,7 @@ extension OperationQueue {
   }
 }
 
-/// A chain of so many links is made, and passes a value.
+/// Creates a chain of `n` links, and passes a value through it.
 func passThroughChain(_ n: Int) {
   let deferred = Deferred<Int>()
   var last = deferred.promise
@@ -102,12 +102,12 @@ func passThroughChain(_ n: Int) {
   precondition((try? last.wait()) != nil)
 }
 
-/// Runs `work` on this many threads at once and returns when all are done.
+/// Runs `work` on this many threads at once and returns when all have ended.
 func onThreads(_ count: Int, _ work: @escaping @Sendable () -> Void) {
   DispatchQueue.concurrentPerform(iterations: count) { _ in work() }
 }
 
-/// Runs asynchronous work while the calling thread waits.
+/// Runs asynchronous work while the calling thread blocks.
 func waiting(for work: @escaping @Sendable () async -> Void) {
   let done = DispatchSemaphore(value: 0)
   Task {

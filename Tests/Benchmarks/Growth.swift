@@ -1,19 +1,19 @@
 import Foundation
 import SerialPromises
 
-/// What one unit costs at one size after the other.
+/// The cost of one unit at each of several sizes.
 struct Growth {
   let title: String
   let measure: String
   let series: [Series]
-  /// How many times what it costs at the size before it may cost at the last.
+  /// The maximum ratio of the cost at the last size to the cost at `size`.
   var atMost: (factor: Double, size: Int)?
 
   struct Series {
     let name: String
     let points: [(size: Int, cost: Double)]
 
-    /// Interleaved, so that a slow moment hits all sizes.
+    /// Interleaved, so that a slow moment affects all sizes.
     init(_ name: String, sizes: [Int], repetitions: Int, _ measure: (Int) -> Double) {
       self.name = name
       var samples = sizes.map { _ in Sample() }
@@ -24,18 +24,18 @@ struct Growth {
     }
   }
 
-  // MARK: What is measured
+  // MARK: Measurements
 
-  /// Steps, links, cancels and deallocations.
+  /// Steps, links, cancellations and deallocations.
   static func library(_ sizes: [Int], repetitions: Int) -> Growth {
     func series(_ name: String, _ work: (Int) -> Double) -> Series {
       Series(name, sizes: sizes, repetitions: repetitions) { work($0) / Double($0) }
     }
     return Growth(
-      title: "the library, so many at once", measure: "ns",
+      title: "the library, by the number of units at once", measure: "ns",
       series: [
-        // What memory itself costs, once there is more of it than the processor keeps at hand.
-        series("the floor: an array of them") { Floor.time($0) },
+        // The cost of memory accesses beyond the processor's caches.
+        series("the floor: an array") { Floor.time($0) },
         series("a step, added and run") { n in
           let manager = PromiseManager()
           let tally = Tally()
@@ -47,14 +47,14 @@ struct Growth {
             precondition(tally.count == n)
           }
         },
-        series("a link, made and passed") { n in nanoseconds { passThroughChain(n) } },
-        series("a step, cancelled") { n in
+        series("a link, created and passed") { n in nanoseconds { passThroughChain(n) } },
+        series("a step, canceled") { n in
           let manager = PromiseManager()
           manager.pause()
           let handles = (0..<n).map { _ in manager.add { then in then() } }
           return nanoseconds { for handle in handles { handle.cancel() } }
         },
-        series("a step, thrown away") { n in
+        series("a step, released") { n in
           var manager: PromiseManager? = PromiseManager()
           manager?.pause()
           manager?.add(n, counting: Tally())
@@ -63,10 +63,10 @@ struct Growth {
       ], atMost: (1.3, sizes.dropFirst().first ?? 0))
   }
 
-  /// One call that queues a job, while so many wait.
+  /// One call that adds a job, with `size` waiting jobs.
   static func programs(_ sizes: [Int], repetitions: Int) -> Growth {
     Growth(
-      title: "one call that queues a job, while so many wait", measure: "ms",
+      title: "one call that adds a job, by the number of waiting jobs", measure: "ms",
       series: Queuer.all.map { queuer in
         let possible = sizes.filter { $0 <= queuer.most }
         return Series(queuer.name, sizes: possible, repetitions: repetitions) { size in
@@ -77,7 +77,7 @@ struct Growth {
       })
   }
 
-  // MARK: How it is told
+  // MARK: Output
 
   private var sizes: [Int] { Set(series.flatMap { $0.points.map(\.size) }).sorted() }
 

@@ -1,13 +1,13 @@
 import Foundation
 import SerialPromises
 
-/// How many instructions something takes, as callgrind counts them: the same in every run, so that a
-/// change of one in a hundred can be seen.
+/// The instruction count of an operation, from callgrind: the same in every run, so a change of one
+/// percent is visible.
 enum Instructions {
-  /// What the program runs so many of, and nothing else.
+  /// The only work of the process, repeated a given number of times.
   enum Work: String, CaseIterable {
     case step = "a step, added and run"
-    case link = "a link, made and passed"
+    case link = "a link, created and passed"
     case run = "a run, awaited"
     case task = "a continuation in a task"
 
@@ -30,7 +30,7 @@ enum Instructions {
     }
   }
 
-  /// The option by which it does.
+  /// The option that runs one kind of work.
   static let option = "--run"
 
   static func contest(_ serialq: Queuer?) -> Contest? {
@@ -48,7 +48,7 @@ enum Instructions {
           Subject(name: "serialq " + words.joined(separator: " ")) {
             let scratch = Scratch()
             defer { scratch.remove() }
-            // The first makes the folders, and keeps the environment.
+            // The first call creates the folders, and stores the environment.
             serialq.call(words, in: scratch).run()
             return count(valgrind, serialq.path, words, serialq.environment(scratch))
           })

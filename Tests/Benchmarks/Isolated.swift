@@ -1,11 +1,11 @@
 import Foundation
 
-/// Measurements in a process of their own.
+/// Measurements in a separate process.
 ///
-/// The allocator hands out what was freed before, in the order of its freeing: in one process, the
-/// same loop over the same queue takes up to four times as long after an `OperationQueue`.
+/// The allocator reuses freed memory in the order of deallocation. In one process, the same loop
+/// over the same queue takes up to four times as long after an `OperationQueue`.
 enum Isolated {
-  /// The option by which the program measures one subject of one contest and prints only the figure.
+  /// The option that measures one subject of one contest and prints only the figure.
   static let option = "--measure"
 
   static func measure(_ subject: Subject, of contest: Contest) -> Double {
@@ -13,7 +13,7 @@ enum Isolated {
     return figure([option, contest.title, subject.name] + size)
   }
 
-  /// What this program prints with these arguments.
+  /// The figure that this program prints with these arguments.
   static func figure(_ arguments: [String]) -> Double {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
@@ -26,11 +26,11 @@ enum Isolated {
     return Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .nan
   }
 
-  /// Prints the figure of a subject that runs in this process.
+  /// Prints the figure of a subject, measured in this process.
   static func answer(_ title: String, _ name: String, among contests: [Contest]) {
     let contest = contests.first { $0.title == title }
     guard let subject = contest?.subjects.first(where: { $0.name == name }) else { return }
-    // The first run pays for the threads and the memory.
+    // The first run includes the cost of creating threads and allocating memory.
     _ = subject.measure()
     print(subject.measure())
   }

@@ -2,18 +2,18 @@ import Dispatch
 import Foundation
 import SerialPromises
 
-/// All rows of the library.
+/// All contests of the library.
 func libraryContests(_ n: Int) -> [Contest] {
   [
     steps(n, heldBack: true), steps(n, heldBack: false), elsewhere(n),
-    // In one process, what ran before decides more than what is measured: a spread of 165 %.
+    // In one process, earlier measurements dominate the result: a spread of 165 %.
     producers(2, n).isolated, producers(8, n).isolated,
   ]
 }
 
-/// N steps are added, either while nothing runs, or to a queue that runs them as they come.
+/// Adds N steps, either to a suspended queue, or to one that runs them at once.
 private func steps(_ n: Int, heldBack: Bool) -> Contest {
-  let way = heldBack ? "then run them: each calls `then` at once" : "run as they come"
+  let way = heldBack ? "then run them: each calls `then` at once" : "run at once"
   return Contest(
     title: "add \(n) steps, \(way)", unit: "step",
     subjects: [
@@ -54,7 +54,7 @@ private func steps(_ n: Int, heldBack: Bool) -> Contest {
         nanoseconds { streamed(n) } / Double(n)
       },
     ], against: "DispatchQueue",
-    // What runs as it comes has no time to wait together, and is not what the floor does.
+    // Steps that run at once do not accumulate, so the floor does different work.
     targets: heldBack
       ? [
         .of("PromiseManager", atMost: 1.3, times: "floor"),
@@ -72,11 +72,11 @@ private func streamed(_ n: Int) {
   precondition(tally.count == n)
 }
 
-/// Each step is done on another thread, and so calls `then`.
+/// Each step ends on another thread, and calls `then` there.
 private func elsewhere(_ n: Int) -> Contest {
   let other = DispatchQueue(label: "other")
   return Contest(
-    title: "add \(n) steps that another thread does: each calls `then` there", unit: "step",
+    title: "add \(n) steps that end on another thread: each calls `then` there", unit: "step",
     subjects: [
       Subject(name: "each dispatches the next") {
         let chain = DispatchChain(other)
@@ -105,8 +105,8 @@ private func elsewhere(_ n: Int) -> Contest {
           precondition(tally.count == n)
         } / Double(n)
       },
-      // As its blocks are mostly written: an operation has no other way to end later than its block,
-      // but for a class that tells of its own state.
+      // The usual form of such a block: an operation cannot end later than its block, except with a
+      // subclass that manages its own state.
       Subject(name: "OperationQueue") {
         let queue = OperationQueue.serial()
         let tally = Tally()
@@ -134,9 +134,9 @@ private func elsewhere(_ n: Int) -> Contest {
     ])
 }
 
-/// The least that does closures one after another on another queue: each dispatches the next.
+/// The minimal serial execution of closures on another queue: each dispatches the next.
 private final class DispatchChain: @unchecked Sendable {
-  // Sendable because it is filled before it runs, and one closure at a time runs.
+  // Sendable because it is filled before it runs, and runs one closure at a time.
   private let queue: DispatchQueue
   private var waiting: [Floor.Wrapped] = []
   private let done = DispatchSemaphore(value: 0)
@@ -162,7 +162,7 @@ private final class DispatchChain: @unchecked Sendable {
   }
 }
 
-/// Several threads add at once.
+/// Several threads add at the same time.
 private func producers(_ threads: Int, _ n: Int) -> Contest {
   let share = n / threads
   return Contest(

@@ -1,25 +1,27 @@
-/// One thing that is measured: a name, and work that says how much each of its units took.
+/// A named measurement, whose closure returns the cost of one unit of its work.
 struct Subject {
   let name: String
-  /// Does the work once, and returns what one unit of it took, in the contest's measure.
+  /// Does the work once, and returns the cost of one unit, in the contest's measure.
   let measure: () -> Double
 }
 
-/// Subjects that do the same work, the first of which is the floor.
+/// Subjects that do the same work.
+///
+/// The first one is the floor.
 struct Contest {
   let title: String
   let unit: String
-  /// What is counted: nanoseconds, bytes, or a number.
+  /// The measure: nanoseconds, bytes, or a number.
   var measure = "ns"
   let subjects: [Subject]
-  /// What the last column compares with, beside the floor.
+  /// The subject that the last column compares with, in addition to the floor.
   let against: String
   var targets: [Target] = []
   private(set) var isIsolated = false
-  /// The most repetitions, where one takes long.
+  /// The maximum number of repetitions, for slow contests.
   var atMost = Int.max
 
-  /// The same contest, with a process for each measurement.
+  /// The same contest, with a separate process for each measurement.
   var isolated: Contest {
     var contest = self
     contest.isIsolated = true
@@ -27,20 +29,20 @@ struct Contest {
   }
 }
 
-/// What a subject must reach.
+/// A target for a subject.
 struct Target {
   let subject: String
   let bound: Bound
 
   enum Bound {
-    /// At most so many times what another takes.
+    /// At most this many times the cost of another subject.
     case times(Double, String)
-    /// At most so much more than what another takes.
+    /// At most this much more than the cost of another subject.
     case beyond(Double, String)
     case value(Double)
   }
 
-  /// At most `factor` times what `other` takes.
+  /// At most `factor` times the cost of `other`.
   static func of(_ subject: String, atMost factor: Double, times other: String) -> Target {
     Target(subject: subject, bound: .times(factor, other))
   }
@@ -54,7 +56,7 @@ struct Target {
   }
 }
 
-/// What the repetitions of one subject gave.
+/// The results of one subject's repetitions.
 struct Sample {
   private(set) var values: [Double] = []
 
@@ -64,7 +66,7 @@ struct Sample {
 
   var median: Double { quantile(0.5) }
 
-  /// The distance between the quartiles, as a share of the median.
+  /// The distance between the quartiles, relative to the median.
   var spread: Double { median == 0 ? 0 : (quantile(0.75) - quantile(0.25)) / median }
 
   private func quantile(_ share: Double) -> Double {
@@ -74,7 +76,7 @@ struct Sample {
   }
 }
 
-/// How long `work` took, in nanoseconds.
+/// The duration of `work`, in nanoseconds.
 func nanoseconds(_ work: () -> Void) -> Double {
   let (seconds, attoseconds) = ContinuousClock().measure(work).components
   return Double(seconds) * 1e9 + Double(attoseconds) / 1e9

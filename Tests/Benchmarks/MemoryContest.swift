@@ -2,10 +2,10 @@ import Dispatch
 import Foundation
 import SerialPromises
 
-/// Holds steps that wait.
+/// Holds waiting steps.
 ///
-/// Each is measured in a process of its own, by how much larger the process has become: what was
-/// freed by an earlier measurement would otherwise be used again, and not be counted.
+/// Each kind is measured in a separate process, by the growth of the process. Otherwise memory
+/// freed by an earlier measurement would be reused and not counted.
 enum WaitingSteps: String, CaseIterable {
   case closures = "the closures alone"
   case floor
@@ -14,13 +14,13 @@ enum WaitingSteps: String, CaseIterable {
   case operationQueue = "OperationQueue"
   case promise = "a link of a Promise chain"
 
-  /// The option by which the program measures one of these and prints nothing but the figure.
+  /// The option that measures one kind and prints only the figure.
   static let option = "--waiting-bytes"
 
   static func contest(_ n: Int) -> Contest? {
     guard residentBytes() != nil else { return nil }
     return Contest(
-      title: "\(n) steps that wait", unit: "step", measure: "bytes",
+      title: "\(n) waiting steps", unit: "step", measure: "bytes",
       subjects: allCases.map { kind in
         Subject(name: kind.rawValue) { Isolated.figure([option, kind.rawValue, "\(n)"]) }
       }, against: "DispatchQueue",
@@ -34,7 +34,7 @@ enum WaitingSteps: String, CaseIterable {
   func measure(_ n: Int) -> Double {
     let tally = Tally()
     let before = WaitingSteps.residentBytes() ?? 0
-    // Never released, because Dispatch traps when a suspended queue is.
+    // Never released, because Dispatch traps when a suspended queue is released.
     _ = Unmanaged.passRetained(fill(n, tally))
     let after = WaitingSteps.residentBytes() ?? 0
     return Double(after - before) / Double(n)
@@ -80,7 +80,7 @@ enum WaitingSteps: String, CaseIterable {
     }
   }
 
-  /// The memory that the process has; nil where the system does not say in `/proc`.
+  /// The resident memory of the process; nil if the system has no `/proc`.
   private static func residentBytes() -> Int? {
     let fields = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
     let pages = fields?.split(separator: " ").dropFirst().first.flatMap { Int($0) }

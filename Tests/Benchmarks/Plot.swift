@@ -1,16 +1,16 @@
 import Foundation
 
-/// Draws what one unit costs against how many there are, both on logarithmic scales, as SVG.
+/// Plots the cost of one unit against the number of units as SVG, with logarithmic scales.
 struct Plot {
   let growth: Growth
 
   private static let width = 720.0
   private static let height = 420.0
   private static let margin = (left: 64.0, right: 96.0, top: 40.0, bottom: 52.0)
-  /// Told apart by shape as well as by colour.
+  /// Series differ in shape as well as in color.
   private static let styles = [
-    (colour: "#0b6bcb", dash: "", mark: "circle"), (colour: "#c2410c", dash: "6 4", mark: "square"),
-    (colour: "#5f6b7a", dash: "2 4", mark: "triangle"),
+    (color: "#0b6bcb", dash: "", mark: "circle"), (color: "#c2410c", dash: "6 4", mark: "square"),
+    (color: "#5f6b7a", dash: "2 4", mark: "triangle"),
   ]
 
   private var points: [(size: Int, cost: Double)] { growth.series.flatMap(\.points) }
@@ -61,7 +61,7 @@ struct Plot {
       lines.append(line(left, at, right, at))
       lines.append(text(left - 8, at + 4, "end", "\(Self.power(exponent)) \(growth.measure)"))
     }
-    lines.append(text((left + right) / 2, bottom + 42, "middle", "jobs that wait"))
+    lines.append(text((left + right) / 2, bottom + 42, "middle", "waiting jobs"))
     return lines.joined(separator: "\n")
   }
 
@@ -86,14 +86,14 @@ struct Plot {
   }
 
   private func curve(
-    _ series: Growth.Series, _ style: (colour: String, dash: String, mark: String)
+    _ series: Growth.Series, _ style: (color: String, dash: String, mark: String)
   ) -> String {
     guard let last = series.points.last else { return "" }
     let places = series.points.map { (x: x(Double($0.size)), y: y($0.cost)) }
     let path = places.map { "\(Report.number($0.x, 1)),\(Report.number($0.y, 1))" }
     let label = text(x(Double(last.size)) + 10, y(last.cost) + 4, "start", series.name)
     return """
-      <polyline points="\(path.joined(separator: " "))" fill="none" stroke="\(style.colour)" \
+      <polyline points="\(path.joined(separator: " "))" fill="none" stroke="\(style.color)" \
       stroke-width="2" stroke-dasharray="\(style.dash)"/>
       \(places.map { mark($0.x, $0.y, style) }.joined(separator: "\n"))
       \(label)
@@ -102,21 +102,21 @@ struct Plot {
   }
 
   private func mark(
-    _ x: Double, _ y: Double, _ style: (colour: String, dash: String, mark: String)
+    _ x: Double, _ y: Double, _ style: (color: String, dash: String, mark: String)
   ) -> String {
     func number(_ value: Double) -> String { Report.number(value, 1) }
     switch style.mark {
     case "circle":
-      return "<circle cx=\"\(number(x))\" cy=\"\(number(y))\" r=\"4\" fill=\"\(style.colour)\"/>"
+      return "<circle cx=\"\(number(x))\" cy=\"\(number(y))\" r=\"4\" fill=\"\(style.color)\"/>"
     case "square":
       return """
-        <rect x="\(number(x - 4))" y="\(number(y - 4))" width="8" height="8" fill="\(style.colour)"/>
+        <rect x="\(number(x - 4))" y="\(number(y - 4))" width="8" height="8" fill="\(style.color)"/>
         """
     default:
       let (left, right, top, bottom) = (number(x - 5), number(x + 5), number(y - 5), number(y + 4))
       return """
         <polygon points="\(number(x)),\(top) \(right),\(bottom) \(left),\(bottom)" \
-        fill="\(style.colour)"/>
+        fill="\(style.color)"/>
         """
     }
   }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Runs a program as cheaply as the system can, so that what is measured is the program: everything
-/// that can be is made ready beforehand.
+/// Runs a program with minimal overhead: all preparation is done in advance, so that only the
+/// program is measured.
 final class Program {
   private let path: String
   private var words: [UnsafeMutablePointer<CChar>?]
@@ -26,13 +26,13 @@ final class Program {
     for word in words + settings { free(word) }
   }
 
-  /// Starts it; nil if it cannot be started.
+  /// Starts the program; nil if that fails.
   func start() -> pid_t? {
     var pid: pid_t = 0
     return posix_spawn(&pid, path, &actions, nil, &words, &settings) == 0 ? pid : nil
   }
 
-  /// Starts it, waits for its end, and returns its exit code; 127 if it cannot be started.
+  /// Starts the program, waits for its end, and returns its exit code; 127 if it cannot be started.
   @discardableResult
   func run() -> Int32 { start().map(Program.wait) ?? 127 }
 
@@ -50,7 +50,7 @@ final class Program {
     }
   }
 
-  /// What a program prints to standard error; for what is not measured by time.
+  /// The standard error of a program; not for time measurements.
   static func messages(
     of path: String, _ arguments: [String], _ environment: [String: String] = [:]
   )
@@ -85,7 +85,7 @@ struct Scratch: Sendable {
   }
 }
 
-/// A command that runs until it is let go.
+/// A command that runs until the gate is opened.
 struct Gate {
   private let path: String
 
@@ -96,7 +96,9 @@ struct Gate {
 
   var command: [String] { ["cat", path] }
 
-  /// Lets whoever reads the fifo go on: opening waits for the reader.
+  /// Unblocks the reader of the FIFO.
+  ///
+  /// The open call waits for the reader.
   func open() {
     close(Foundation.open(path, O_WRONLY))
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What people do with the program, beside those who do it with another.
+/// Typical uses of the program, compared with other programs.
 struct ProgramContests {
   let serialq: Queuer
   let jobs: Int
@@ -13,7 +13,7 @@ struct ProgramContests {
     let calls = 20
     var subjects = [
       Subject(name: "/bin/true") { Self.each(calls, Program("/bin/true")) },
-      Subject(name: "/bin/true, and a line flushed") {
+      Subject(name: "/bin/true, and a flushed line") {
         let journal = Journal()
         defer { journal.remove() }
         let program = Program("/bin/true")
@@ -34,7 +34,7 @@ struct ProgramContests {
         })
     }
     return Contest(
-      title: "one call that queues a job", unit: "call", subjects: subjects, against: "nq",
+      title: "one call that adds a job", unit: "call", subjects: subjects, against: "nq",
       targets: [
         .of("serialq", atMost: 1.4, times: "/bin/true"), .of("serialq", atMost: 1, times: "nq"),
         .of("serialq", atMost: 1, times: "tsp"),
@@ -78,7 +78,7 @@ struct ProgramContests {
         })
     }
     return Contest(
-      title: "\(count) jobs that do nothing, run one after another", unit: "job",
+      title: "\(count) empty jobs, run one at a time", unit: "job",
       subjects: subjects, against: "spawned, logged, flushed",
       targets: [
         .of("serialq run -f", atMost: 1.3, times: "shell loop"),
@@ -95,8 +95,8 @@ struct ProgramContests {
     return nanoseconds { precondition(work(scratch, file) == 0) } / Double(count)
   }
 
-  /// What no program can do without that runs each job once, whatever dies, and keeps what it printed:
-  /// a log for each, a line flushed before it starts, and one when it has ended.
+  /// The minimum I/O of any crash-safe queue that keeps the output of its jobs: a log for each job,
+  /// a flushed line before it starts, and a line when it has ended.
   private static func leastDurable(_ count: Int) -> Double {
     let journal = Journal()
     defer { journal.remove() }
@@ -113,7 +113,7 @@ struct ProgramContests {
   }
 }
 
-/// A file that lines are appended to.
+/// A file for appending lines.
 private struct Journal {
   let scratch = Scratch()
   private let descriptor: Int32
@@ -125,7 +125,7 @@ private struct Journal {
 
   func append(flush: Bool) {
     precondition(write(descriptor, line, line.count) == line.count)
-    // As the program does, and as is enough for a file of which nothing but the size changes.
+    // Like the program. Sufficient for a file whose only metadata change is its size.
     #if canImport(Glibc)
       if flush { precondition(fdatasync(descriptor) == 0) }
     #else

@@ -1,15 +1,15 @@
 import Dispatch
 import SerialPromises
 
-/// All rows of promises and of asynchronous code.
+/// All contests of promises and of asynchronous code.
 func promiseContests(_ n: Int) -> [Contest] {
   [chain(n), awaitingSettled(n), awaitingOthers(n / 10), running(n / 10)]
 }
 
-/// A chain of N links is made, and passes a value.
+/// Creates a chain of N links, and passes a value through it.
 private func chain(_ n: Int) -> Contest {
   Contest(
-    title: "a chain of \(n) `then`s: made, and passed through", unit: "link",
+    title: "a chain of \(n) `then`s: created, and passed through", unit: "link",
     subjects: [
       Subject(name: "floor") { Floor.time(n) / Double(n) },
       Subject(name: "Promise") { nanoseconds { passThroughChain(n) } / Double(n) },
@@ -28,10 +28,10 @@ private func chain(_ n: Int) -> Contest {
     ], against: "Task", targets: [.of("Promise", atMost: 500)])
 }
 
-/// A task awaits what is there.
+/// A task awaits available values.
 private func awaitingSettled(_ n: Int) -> Contest {
   Contest(
-    title: "await \(n) values that are there", unit: "await",
+    title: "await \(n) available values", unit: "await",
     subjects: [
       Subject(name: "checked continuation") {
         nanoseconds {
@@ -43,7 +43,7 @@ private func awaitingSettled(_ n: Int) -> Contest {
         } / Double(n)
       },
       Subject(name: "Promise") {
-        // Few, or their memory would be measured, which nobody touched since they were made.
+        // Only a few: with more, cache misses would dominate.
         let promises = (0..<1_000).map { Promise.value($0) }
         return nanoseconds {
           waiting {
@@ -54,11 +54,11 @@ private func awaitingSettled(_ n: Int) -> Contest {
     ], against: "checked continuation")
 }
 
-/// A task awaits what another thread brings.
+/// A task awaits values from another thread.
 private func awaitingOthers(_ n: Int) -> Contest {
   let queue = DispatchQueue(label: "other")
   return Contest(
-    title: "await \(n) values that another thread brings", unit: "await",
+    title: "await \(n) values from another thread", unit: "await",
     subjects: [
       Subject(name: "checked continuation") {
         nanoseconds {
@@ -85,7 +85,7 @@ private func awaitingOthers(_ n: Int) -> Contest {
     ], against: "checked continuation")
 }
 
-/// The least that asynchronous work whose value is awaited can cost.
+/// The minimum cost of asynchronous work whose value is awaited.
 func continueInTasks(_ n: Int) async {
   for number in 0..<n {
     _ = await Task {
@@ -94,7 +94,7 @@ func continueInTasks(_ n: Int) async {
   }
 }
 
-/// A task has asynchronous work done when it is its turn.
+/// A task awaits asynchronous work that runs in its turn.
 private func running(_ n: Int) -> Contest {
   Contest(
     title: "\(n) times await manager.run { }", unit: "run",

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a long queue costs, and how quickly the program notices things.
+/// The cost of a long queue, and the latency of notifications.
 final class QueueContests {
   private let serialq: Queuer
   private let waiting: Int
@@ -11,9 +11,9 @@ final class QueueContests {
     self.waiting = waiting
   }
 
-  var all: [Contest] { [oneMore, looking, runner, waitReturns] }
+  var all: [Contest] { [oneMore, display, runner, waitReturns] }
 
-  /// A queue in which one job runs and so many wait, made when it is first needed.
+  /// A queue with one running job and many waiting ones, created on first use.
   private var long: LongQueue {
     let queue = made ?? LongQueue(serialq, waiting)
     made = queue
@@ -25,7 +25,7 @@ final class QueueContests {
   private var oneMore: Contest {
     let serialq = serialq
     return Contest(
-      title: "one add, and so many jobs wait already", unit: "call",
+      title: "one add, by the number of waiting jobs", unit: "call",
       subjects: [
         Subject(name: "none") {
           serialq.behindAJob { ProgramContests.each(20, serialq.call(["add", "true"], in: $0)) }
@@ -36,11 +36,11 @@ final class QueueContests {
       ], against: "none", targets: [.of("\(waiting)", atMost: 1.2, times: "none")])
   }
 
-  private var looking: Contest {
+  private var display: Contest {
     let serialq = serialq
     let names = ["list", "status"]
     return Contest(
-      title: "looking at \(waiting) jobs", unit: "call",
+      title: "displaying \(waiting) jobs", unit: "call",
       subjects: [Subject(name: "--version") { [self] in look(serialq, ["--version"]) }]
         + names.map { name in Subject(name: name) { [self] in look(serialq, [name]) } },
       against: "list", targets: names.map { .of($0, atMost: 500e6) })
@@ -54,12 +54,12 @@ final class QueueContests {
     Contest(
       title: "the runner, while \(waiting) jobs wait", unit: "runner", measure: "units",
       subjects: [
-        Subject(name: "most memory, kB") { [self] in long.memory() },
-        Subject(name: "processes beside the job's") { [self] in long.processes() },
+        Subject(name: "peak memory, kB") { [self] in long.memory() },
+        Subject(name: "processes besides the job's") { [self] in long.processes() },
         Subject(name: "ms of CPU in 2 idle seconds") { [self] in long.idleMilliseconds() },
-      ], against: "most memory, kB",
+      ], against: "peak memory, kB",
       targets: [
-        .of("most memory, kB", atMost: 40_960), .of("processes beside the job's", atMost: 1),
+        .of("peak memory, kB", atMost: 40_960), .of("processes besides the job's", atMost: 1),
         .of("ms of CPU in 2 idle seconds", atMost: 0),
       ], atMost: 3)
   }
@@ -67,7 +67,7 @@ final class QueueContests {
   private var waitReturns: Contest {
     let serialq = serialq
     return Contest(
-      title: "from the last thing a job does to whoever waits for it", unit: "job",
+      title: "from the end of a job to the end of its waiter", unit: "job",
       subjects: [
         Subject(name: "its own parent") {
           let scratch = Scratch()
@@ -87,10 +87,10 @@ final class QueueContests {
       targets: [.of("serialq wait", atMost: 2e6, over: "its own parent")])
   }
 
-  /// From letting the job go to the end of `waiter`.
+  /// The time from opening the gate to the end of `waiter`.
   private static func notice(_ gate: Gate, _ waiter: Program) -> Double {
     guard let pid = waiter.start() else { return .nan }
-    // Until it waits; nothing tells when that is.
+    // Until the waiter blocks, which no event signals.
     usleep(30_000)
     return nanoseconds {
       gate.open()
@@ -119,7 +119,7 @@ private struct LongQueue {
     scratch.remove()
   }
 
-  /// The runner's process, from its lock file.
+  /// The runner's process ID, from its lock file.
   private var runner: String? {
     let path = scratch.path + "/queues/default/runner.lock"
     let text = try? String(contentsOfFile: path, encoding: .utf8)
@@ -135,7 +135,7 @@ private struct LongQueue {
       ?? .nan
   }
 
-  /// Those of the runner's session, but for the job that runs.
+  /// The number of processes in the runner's session, without the running job.
   func processes() -> Double {
     guard let runner, let all = try? FileManager.default.contentsOfDirectory(atPath: "/proc") else {
       return .nan
@@ -160,7 +160,7 @@ private struct LongQueue {
     return user + system
   }
 
-  /// Of `/proc/…/stat`, from the state on.
+  /// The fields of `/proc/…/stat`, from the state on.
   private func fields(of process: String) -> [Substring]? {
     guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
       let name = text.lastIndex(of: ")")

@@ -1,20 +1,20 @@
 import Foundation
 
-/// A program that queues commands, and how it is told to.
+/// A program that queues commands, and its command line.
 struct Queuer: Sendable {
   let name: String
   let path: String
-  /// What keeps its queue in a folder.
+  /// The environment that makes it store its queue in a folder.
   let environment: @Sendable (Scratch) -> [String: String]
-  /// The arguments before a command, and what waits until all is done.
+  /// The arguments before a command, and those that wait until all jobs have ended.
   let add: [String]
   let wait: [String]
-  /// What takes away what it leaves running.
+  /// The arguments that end its background processes.
   var end: [String]?
-  /// How many jobs may wait: beyond, it is not measured.
+  /// The maximum number of waiting jobs that is measured.
   var most = Int.max
 
-  /// The program built as the README says, or the one that SERIALQ_BINARY names.
+  /// The program built as in the README, or the one at SERIALQ_BINARY.
   static let serialq: Queuer? = {
     let beside = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
     let path =
@@ -26,14 +26,14 @@ struct Queuer: Sendable {
       add: ["add"], wait: ["wait"])
   }()
 
-  // A process waits for each waiting job, and each looks at all before it.
+  // Each waiting job has a process, and each process checks all earlier jobs.
   static let nq = Program.find("nq").map {
     Queuer(
       name: "nq", path: $0, environment: { ["NQDIR": $0.path] }, add: ["-q"], wait: ["-w"],
       most: 1_000)
   }
 
-  // Its server keeps a connection for each; the 994th add waits for ever.
+  // Its server keeps a connection for each job; the 994th add hangs.
   static let tsp = Program.find("tsp").map {
     Queuer(
       name: "tsp", path: $0,
@@ -52,16 +52,16 @@ struct Queuer: Sendable {
     Program(path, arguments, environment: environment(scratch), output: output)
   }
 
-  /// What `work` measures while a job runs and others wait behind it.
+  /// The result of `work` while a job runs and others wait behind it.
   ///
-  /// Nothing that waits runs while it is measured; afterwards it does, or is thrown away.
+  /// No waiting job runs during the measurement. Afterwards the jobs run, or are discarded.
   func behindAJob(
     waiting count: Int = 0, discards: Bool = false, _ work: (Scratch) -> Double
   ) -> Double {
     let scratch = Scratch()
     defer { scratch.remove() }
     let gate = Gate(in: scratch)
-    // The first makes the folders, and starts what is at work in the background.
+    // The first call creates the folders, and starts the background process.
     call(add + gate.command, in: scratch).run()
     fill(count, in: scratch)
     let value = work(scratch)
@@ -86,7 +86,7 @@ struct Queuer: Sendable {
 }
 
 extension Scratch {
-  /// Writes a file of so many jobs that do nothing.
+  /// Writes a file with this many empty jobs.
   static func lines(_ count: Int, to file: String) {
     try? String(repeating: "true\n", count: count).write(
       toFile: file, atomically: true, encoding: .utf8)

@@ -1,11 +1,12 @@
 import Foundation
 
-/// A contest and what was measured.
+/// A contest and its results.
 struct Report {
   let contest: Contest
   let samples: [Sample]
 
-  /// Measures every subject in turn, over and over, so that a slow moment of the machine hits all.
+  /// Measures all subjects in turn, repeatedly, so that a slow moment of the machine affects all of
+  /// them.
   init(_ contest: Contest, repetitions: Int) {
     self.contest = contest
     var samples = contest.subjects.map { _ in Sample() }
@@ -27,8 +28,9 @@ struct Report {
     return samples[index].median / samples[base].median
   }
 
-  /// A row a subject: the median, its spread, and how many times the first and the peer it is; then
-  /// what must be reached.
+  /// One row for each subject: the median, its spread, and the ratios to the floor and to the peer.
+  ///
+  /// Then the targets, and whether each was met.
   var table: String {
     var lines = ["\(contest.title), \(contest.measure) a \(contest.unit)"]
     lines.append(row("", contest.measure, "spread", "x floor", "x \(contest.against)"))
@@ -46,7 +48,7 @@ struct Report {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// What became of a target; none where what it compares with was not measured.
+  /// The result of a target; none if the subject that it compares with was not measured.
   struct Verdict {
     let text: String
     let isReached: Bool
@@ -91,7 +93,7 @@ struct Report {
     }.joined()
   }
 
-  /// The same for programs.
+  /// The report in a machine-readable form.
   var json: [String: Any] {
     [
       "title": contest.title, "measure": contest.measure, "unit": contest.unit,

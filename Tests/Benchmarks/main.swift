@@ -1,12 +1,13 @@
 import Foundation
 
-// Measures the library and the program beside their peers, all in one run, and prints ratios.
+// Measures the library, the program and their peers in one run, and prints ratios.
 //
 //   Benchmarks [--short] [--json] [--svg FILE] [--only TEXT]
 //              [library] [memory] [serialq] [growth] [instructions]
 //
-// --short only proves that everything works: few repetitions, few steps. --svg draws what a call costs
-// that queues a job, against how many wait. --only measures what has this text in its title.
+// --short only checks that all benchmarks work, with few repetitions and steps. --svg plots the
+// cost of a call that adds a job against the number of waiting jobs. --only measures the contests
+// with this text in their title.
 
 let usage =
   "usage: Benchmarks [--short] [--json] [--svg FILE] [--only TEXT] "
@@ -60,14 +61,14 @@ var queues: QueueContests?
 
 if includes("library") {
   contests += libraryContests(steps) + promiseContests(steps)
-  // What is not in the toolchain is not a peer that can be measured in one run.
-  missing.append("PromiseKit, NIO: packages, which this one does without")
+  // Only peers in the toolchain can be measured in one run.
+  missing.append("PromiseKit, NIO: not measured, because this package has no dependencies")
 }
 if includes("memory") {
   if let memory = WaitingSteps.contest(100_000) {
     contests.append(memory)
   } else {
-    missing.append("memory: the system does not say here")
+    missing.append("memory: not available on this system")
   }
 }
 if includes("serialq"), let serialq {

@@ -1,8 +1,8 @@
-/// A promise of the library or the program: one sentence.
+/// A guarantee of the library or the program, in one sentence.
 ///
-/// The table in Documentation/Guarantees.md lists the tests that show it.
+/// The table in Documentation/Guarantees.md lists the tests of each guarantee.
 package protocol Guarantee: CaseIterable, RawRepresentable<String>, Sendable {
-  /// What the guarantees are about.
+  /// The part of the library or the program that the guarantees describe.
   static var subject: String { get }
 }
 

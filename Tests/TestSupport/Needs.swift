@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The tools that a test needs and that are not installed; `nil` if all of them are.
+/// The required tools that are not installed; `nil` if all of them are.
 package struct MissingTools: Error, CustomStringConvertible {
   private let tools: [Tool]
 
@@ -24,10 +24,10 @@ package struct MissingTools: Error, CustomStringConvertible {
 }
 
 extension Trait where Self == ConditionTrait {
-  /// Skips the test, or every test of the suite, if one of these tools is not installed.
+  /// Skips the test, or every test of the suite, if one of these tools is missing.
   ///
   /// The reason names each missing tool and the command that installs it. With `SERIALQ_DEMAND_TOOLS=1`
-  /// in the environment the test fails instead, so that CI skips none.
+  /// in the environment the test fails instead, so CI skips no test.
   package static func needs(
     _ tools: Tool..., sourceLocation: SourceLocation = #_sourceLocation
   ) -> Self {
@@ -35,7 +35,7 @@ extension Trait where Self == ConditionTrait {
       MissingTools(of: tools), isDemanded: areToolsDemanded, sourceLocation: sourceLocation)
   }
 
-  /// As ``needs(_:sourceLocation:)`` does, given what is missing.
+  /// Like ``needs(_:sourceLocation:)``, for a given list of missing tools.
   package static func needs(
     _ missing: MissingTools?, isDemanded: Bool, sourceLocation: SourceLocation = #_sourceLocation
   ) -> Self {

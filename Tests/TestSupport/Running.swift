@@ -1,21 +1,21 @@
-/// What a runner does.
+/// The guarantees of the runner.
 package enum Running: String, Guarantee {
   package static let subject = "serialq, the runner"
 
-  case oneRunner = "A queue has one runner; of two that start at once one works"
-  case kernelLock = "That a runner is at work is told by a kernel lock, not by a number in a file"
-  case order = "Jobs run one after another, in their order, each once"
-  case endIsRecorded = "The next job starts when the end of the one before it is recorded"
-  case background = "A background runner has a session of its own and nothing of its caller's"
-  case addReturns = "An add in a pipe, in $( ) or at a terminal that goes away returns at once"
+  case oneRunner = "A queue has one runner; of two started at the same time, one runs the jobs"
+  case kernelLock = "A kernel lock, not a process ID in a file, shows that a runner is active"
+  case order = "Jobs run one at a time, in order, each once"
+  case endIsRecorded = "The next job starts after the end of the preceding one is recorded"
+  case background = "A background runner has its own session and inherits nothing from its caller"
+  case addReturns = "An add in a pipe, in $( ) or at a terminal that closes returns at once"
   case hangup = "A hangup does not end a background runner"
-  case noLostWakeUp = "A job is never left waiting with nobody at work"
-  case noPolling = "A runner and a wait that have nothing to do sleep"
+  case noLostWakeUp = "No job waits without an active runner"
+  case noPolling = "An idle runner and a blocked wait sleep without polling"
   case orphans = "After a kill -9 of the runner no job overlaps another, is lost or runs twice"
   case orphansAreNamed =
-    "Meanwhile status names the job and the process that is waited for, and how to end it"
-  case leftovers = "A process that a job left behind does not hold up the queue"
-  case stopsInOrder = "The first SIGINT or SIGTERM ends a run's job in order and keeps the rest"
-  case reboot = "After a reboot resume --all runs what waits in every queue"
-  case bootEntries = "The manual's lines for crontab and systemd do that"
+    "Until an orphaned job ends, status names the job, its process, and how to end it"
+  case leftovers = "A process left behind by a job does not block the queue"
+  case stopsInOrder = "The first SIGINT or SIGTERM ends the running job cleanly and keeps the rest"
+  case reboot = "After a reboot resume --all runs the waiting jobs of every queue"
+  case bootEntries = "The crontab and systemd entries of the manual run resume --all at boot"
 }

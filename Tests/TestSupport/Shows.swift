@@ -2,21 +2,21 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Names the guarantees that a test shows.
+/// Names the guarantees that a test covers.
 ///
 /// When the test has passed with all its arguments, it appends one line for each guarantee to the
-/// file that `SERIALQ_SHOWN` names. `.ci/shown` makes the table in Documentation/Guarantees.md from
-/// that file.
+/// file `SERIALQ_SHOWN`. `.ci/shown` generates the table in Documentation/Guarantees.md from that
+/// file.
 package struct Shows: TestTrait, SuiteTrait, TestScoping {
   fileprivate let rows: [String]
-  /// Whether all tests of a suite are one line.
+  /// Whether all tests of a suite share one line.
   fileprivate let isOfSuite: Bool
 
   /// On a suite, the trait applies to each of its tests.
   package var isRecursive: Bool { true }
 
-  /// Returns the trait where it counts: around the suite or the test as a whole, and around each
-  /// argument of a test.
+  /// Returns the trait for the scopes that it records: the whole suite or test, and each argument
+  /// of a test.
   package func scopeProvider(for test: Test, testCase: Test.Case?) -> Shows? {
     let isWhole = testCase == nil
     return !isWhole || test.isSuite == isOfSuite ? self : nil
@@ -41,10 +41,10 @@ package struct Shows: TestTrait, SuiteTrait, TestScoping {
       tally.hasFailed.store(true, ordering: .relaxed)
       throw error
     }
-    // A line counts for all arguments: a run that is killed before the last one leaves none.
+    // A line covers all arguments: a run that is killed before the last one appends none.
     let cases = tally.count.load(ordering: .relaxed)
     guard testCase == nil, cases > 0, !tally.hasFailed.load(ordering: .relaxed) else { return }
-    // A suite inside the suite inherits the trait: its tests are part of the outer line.
+    // A nested suite inherits the trait; its tests belong to the line of the outer suite.
     guard !isOfSuite || outer?.isPart(of: rows) != true else { return }
     let suite = test.sourceLocation.fileName.dropLast(".swift".count)
     let name = isOfSuite ? "\(suite)" : "\(suite): \(test.displayName ?? test.name)"
@@ -53,23 +53,23 @@ package struct Shows: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == Shows {
-  /// The test shows these guarantees.
+  /// The test covers these guarantees.
   package static func shows<Subject: Guarantee>(_ guarantees: Subject...) -> Self {
     Shows(rows: guarantees.map(Record.row), isOfSuite: false)
   }
 
-  /// All tests of the suite together show this guarantee.
+  /// The tests of the suite together cover this guarantee.
   package static func allShow<Subject: Guarantee>(_ guarantee: Subject) -> Self {
     Shows(rows: [Record.row(guarantee)], isOfSuite: true)
   }
 }
 
-/// Adds to the number of cases that the running test has tried; a test that adds none counts as one.
+/// Adds to the case count of the running test; a test that adds none counts as one case.
 package func tally(_ cases: Int) {
   Tally.current?.count.add(cases, ordering: .relaxed)
 }
 
-/// The cases of a suite, a test or an argument that runs, and whether one of them failed.
+/// The case count of a running suite, test or argument, and whether a case failed.
 private final class Tally: Sendable {
   @TaskLocal static var current: Tally?
 
@@ -83,12 +83,12 @@ private final class Tally: Sendable {
     self.outer = outer
   }
 
-  /// Whether it counts for these rows, itself or through an outer scope.
+  /// Whether this scope or an outer one records these rows.
   func isPart(of rows: [String]) -> Bool {
     self.rows == rows || outer?.isPart(of: rows) == true
   }
 
-  /// Adds what an inner scope counted; an argument that counted nothing is one case.
+  /// Adds the count of an inner scope; an argument without a count is one case.
   func add(_ inner: Tally, isArgument: Bool) {
     count.add(
       max(inner.count.load(ordering: .relaxed), isArgument ? 1 : 0), ordering: .relaxed)
@@ -101,9 +101,9 @@ private enum Record {
     let file = ProcessInfo.processInfo.environment["SERIALQ_SHOWN"]
     guard let file, !file.isEmpty else { return nil }
     append(["\(isLong ? "long" : "short")\n"], to: file)
-    // Lists every guarantee first: `.ci/shown` reports those that no test shows.
+    // List every guarantee first: `.ci/shown` reports those that no test covers.
     for subject in allGuarantees { append(rows(subject), to: file) }
-    // Absent after a run that was killed, which `.ci/shown` does not take for all tests.
+    // A killed run has no end mark, so `.ci/shown` does not accept it as complete.
     atexit { Record.file.map { Record.append(["end\n"], to: $0) } }
     return file
   }()
@@ -116,7 +116,7 @@ private enum Record {
     subject.allCases.map { "\(row($0))\n" }
   }
 
-  /// Appends with one write: test processes share the file.
+  /// Appends in a single write, because test processes share the file.
   static func append(_ lines: [String], to file: String) {
     guard let stream = fopen(file, "a") else { return }
     fputs(lines.joined(), stream)

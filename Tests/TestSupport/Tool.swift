@@ -1,9 +1,10 @@
 import Foundation
 
-/// A program or file that some tests use, and that a machine with a Swift toolchain can lack.
+/// A program or file that some tests require and that a Swift toolchain does not include.
 ///
-/// Not listed is what every such machine has: sh, coreutils, diffutils, findutils, awk, grep, sed.
-/// `.ci/without-tools` reads the cases below: one a line.
+/// Tools that every supported machine has are not listed: sh, coreutils, diffutils, findutils, awk,
+/// grep, sed.
+/// `.ci/without-tools` parses the cases below, one per line.
 package enum Tool: String, CaseIterable, Sendable {
   case bash
   case bashCompletion = "bash-completion"
@@ -25,7 +26,7 @@ package enum Tool: String, CaseIterable, Sendable {
   case unshare
   case zsh
 
-  /// The package of Debian and Ubuntu that installs it.
+  /// The Debian and Ubuntu package that installs the tool.
   package var package: String {
     switch self {
     case .cc: "gcc"
@@ -38,7 +39,7 @@ package enum Tool: String, CaseIterable, Sendable {
     }
   }
 
-  /// The folders of programs, in the order in which the tests search them.
+  /// The folders that the tests search for programs, in order.
   package static let folders: [String] = {
     #if os(macOS)
       ["/usr/local/bin", "/opt/homebrew/bin", "/usr/bin", "/bin"]
@@ -47,7 +48,7 @@ package enum Tool: String, CaseIterable, Sendable {
     #endif
   }()
 
-  /// Where it is installed; `nil` where it is missing.
+  /// The path of the installed tool; `nil` if it is missing.
   package func path(in folders: [String] = Tool.folders) -> String? {
     if self == .bashCompletion {
       let path = "/usr/share/bash-completion/bash_completion"
@@ -57,8 +58,9 @@ package enum Tool: String, CaseIterable, Sendable {
   }
 }
 
-/// Whether this is a regular file, or a link to one, that can be read or executed: not a folder, and
-/// not a device such as `/dev/null` that is mounted over a file to hide it.
+/// Whether the path is a regular file, or a link to one, with this access.
+///
+/// Rejects folders, and devices such as `/dev/null` that are mounted over a file to hide it.
 private func isRegularFile(_ path: String, allowing mode: Int32) -> Bool {
   var status = stat()
   return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, mode) == 0

@@ -4,9 +4,9 @@ import Testing
 
 @testable import SerialPromises
 
-/// Many promises, and many threads, in one combination.
+/// Combinations of many promises, and combinations settled by many threads.
 struct CombinatorStressTests {
-  // Fails with a stack overflow if anything here recurs, and takes for ever if it is quadratic.
+  // Overflows the stack if any part is recursive; times out if any part is quadratic.
   @Test("when over 1,000,000 promises needs 512 KB of stack", .shows(Promising.stack))
   func million() {
     let count = isLong ? 1_000_000 : 100_000
@@ -20,13 +20,15 @@ struct CombinatorStressTests {
           Promise<Int> { deferred in deferred.fulfill(index) }
         })
       #expect(cancelled.cancel())
-      // Never started, never wanted: gone with everything in it.
+      // Never started or demanded: released with all its promises.
       _ = when((0..<count).map { index in Promise<Int> { index } })
     }
   }
 
-  // Fails if two threads decide, a value is lost, or a handler runs twice.
-  @Test("combinations that 8 threads settle end once and as they should", .shows(Promising.when))
+  // Fails if two threads settle the combination, a value is lost, or a handler runs twice.
+  @Test(
+    "combinations whose promises are settled by 8 threads settle once, with the right result",
+    .shows(Promising.when))
   func threads() {
     let rounds = isLong ? 10_000 : 500
     tally(rounds)
@@ -48,9 +50,9 @@ struct CombinatorStressTests {
     }
   }
 
-  // Fails if a cancellation and a settlement both win, or neither does.
-  @Test("a combination that is cancelled while its promises are settled ends once")
-  func cancelling() {
+  // Fails if both a cancellation and a settlement succeed, or neither does.
+  @Test("a combination that is canceled while its promises are settled settles once")
+  func canceling() {
     for _ in 0..<(isLong ? 10_000 : 500) {
       let deferreds = (0..<4).map { _ in Deferred<Int>(diagnostics: .silent) }
       let all = when(deferreds.map(\.promise))

@@ -3,10 +3,10 @@ import Testing
 
 @testable import SerialPromises
 
-/// A few promises at a time, pulled from a sequence.
+/// `when(concurrently:)`: a limited number of promises in flight, pulled from a sequence.
 struct ConcurrentlyTests {
-  /// Counts how many are at work.
-  private final class Crew: Sendable {
+  /// Counts the promises in flight.
+  private final class Workers: Sendable {
     private let state = Locked((now: 0, most: 0, begun: 0))
     var most: Int { state.withLock { $0.most } }
     var begun: Int { state.withLock { $0.begun } }
@@ -25,17 +25,17 @@ struct ConcurrentlyTests {
     }
   }
 
-  // Fails if a failure ends it, its outcome is lost, or more are at work than allowed.
+  // Fails if a failure settles the combination, its outcome is lost, or the limit is exceeded.
   @Test(
     "when(resolved:concurrently:) never fails", .shows(Promising.concurrently, Promising.collect))
   func resolved() async throws {
-    let crew = Crew()
+    let workers = Workers()
     let outcomes = try await when(
       resolved: (0..<20).lazy.map { index in
-        index % 3 == 0 ? .failure(Failed(number: index)) : crew.work(index)
+        index % 3 == 0 ? .failure(Failed(number: index)) : workers.work(index)
       }, concurrently: 4
     ).value
-    #expect(crew.most <= 4)
+    #expect(workers.most <= 4)
     #expect(outcomes.count == 20)
     for (index, outcome) in outcomes.enumerated() {
       switch outcome {
@@ -46,26 +46,26 @@ struct ConcurrentlyTests {
     #expect(try await when(resolved: [Promise<Int>](), concurrently: 1).value.isEmpty)
   }
 
-  // Fails if more are at work than allowed, or values are in the order of their ends.
+  // Fails if the limit is exceeded, or values are in completion order.
   @Test(
-    "no more than the limit are at work, and values are in the order of pulling",
+    "no more promises than the limit are in flight, and values are in the order of pulling",
     .shows(Promising.concurrently))
   func limit() async throws {
-    let crew = Crew()
-    let all = when((0..<100).lazy.map { crew.work($0) }, concurrently: 3)
-    #expect(crew.begun == 0)
+    let workers = Workers()
+    let all = when((0..<100).lazy.map { workers.work($0) }, concurrently: 3)
+    #expect(workers.begun == 0)
     #expect(try await all.value == Array(0..<100))
-    #expect(crew.most <= 3)
+    #expect(workers.most <= 3)
   }
 
-  // Fails if an empty sequence is waited for.
+  // Hangs if an empty sequence is awaited.
   @Test("an empty sequence gives an empty array", .shows(Promising.empty))
   func empty() async {
     #expect(await when(EmptyCollection<Promise<Int>>(), concurrently: 2).outcome == "[]")
   }
 
-  // Fails if pulling goes on after a failure, or the index is lost.
-  @Test("after a failure no more are pulled")
+  // Fails if pulling continues after a failure, or the index is lost.
+  @Test("no promise is pulled after a failure")
   func failure() async {
     let pulled = Log<Int>()
     let promises = (0..<100).lazy.map { index in
@@ -78,8 +78,8 @@ struct ConcurrentlyTests {
     #expect(pulled.all == [0, 1, 2])
   }
 
-  // Fails if what is at work is not told, or pulling goes on.
-  @Test("cancelling stops pulling and cancels what is at work")
+  // Fails if the promises in flight are not canceled, or pulling continues.
+  @Test("canceling stops pulling and cancels the promises in flight")
   func cancel() async {
     let (log, begun) = (Log<Int>(), Gate())
     let held = Locked<[Deferred<Int>]>([])
@@ -99,16 +99,16 @@ struct ConcurrentlyTests {
     held.withLock { $0.removeAll() }
   }
 
-  // Fails with a stack overflow if settled promises are pulled recursively.
+  // Overflows the stack if settled promises are pulled recursively.
   @Test("100,000 settled promises need constant stack", .shows(Promising.stack))
   func many() async throws {
     let all = when((0..<100_000).lazy.map { Promise.value($0) }, concurrently: 2)
     #expect(try await all.value.count == 100_000)
   }
 
-  // Fails if what the sequence was just making when it was stopped begins all the same, or is left
-  // to itself.
-  @Test("a promise that is pulled while all are cancelled never begins, and is cancelled")
+  // Fails if a promise that the sequence returns during the cancellation is started, or is not
+  // canceled.
+  @Test("a promise that is pulled during the cancellation never begins, and is canceled")
   func cancelWhilePulling() async {
     let (log, all) = (Log<Int>(), Locked<Promise<[Int]>?>(nil))
     let (made, held) = (Locked<[Promise<Int>]>([]), Locked<[Deferred<Int>]>([]))
@@ -132,8 +132,8 @@ struct ConcurrentlyTests {
     held.withLock { $0.removeAll() }
   }
 
-  // Fails, with a deadlock, if `PullState.fulfilled` releases the promise under the lock.
-  @Test("what a fulfilled promise holds may cancel the combination when it is released")
+  // Deadlocks if `PullState.fulfilled` releases the promise under the lock.
+  @Test("an object held by a fulfilled promise may cancel the combination when it is released")
   func releaseCancels() async {
     let (all, released) = (Locked<Promise<[Int]>?>(nil), Log<Int>())
     let promises = (0..<3).lazy.map { index in
@@ -141,7 +141,7 @@ struct ConcurrentlyTests {
         released.append(index)
         all.withLock { $0 }?.cancel()
       }
-      // Settled without the second, which goes away unstarted with the combination.
+      // Settled without the second promise, which is released unstarted with the combination.
       let cold = Promise<Int> { _, _ in }.map { value in
         sentinel.touch()
         return value
@@ -155,11 +155,11 @@ struct ConcurrentlyTests {
     all.withLock { $0 = nil }
   }
 
-  // Not Sendable: the elements are counted without a lock.
+  // Not Sendable: `next()` counts the elements without a lock.
   private final class Numbers: Sequence, IteratorProtocol {
     private let willPull: (Int) -> Void
     private var pulled = 0
-    /// Fails when the second is pulled: so that pull is the first attempt's, and it is inside `next()`.
+    /// Fails during the second pull, so the first attempt is then inside `next()`.
     private let first = Deferred<Int>()
 
     init(_ willPull: @escaping (Int) -> Void) {
@@ -176,8 +176,8 @@ struct ConcurrentlyTests {
   }
 
   // Fails if `Pull` does not enter the source before it pulls: the second attempt is then inside
-  // `next()` together with the first.
-  @Test("a retry does not use the sequence while the attempt before is inside next()")
+  // `next()` at the same time as the first.
+  @Test("a retry does not use the sequence while the preceding attempt is inside next()")
   func retryPulls() async {
     let (inside, most, retried) = (Locked(0), Locked(0), Gate())
     let numbers = Numbers { pulled in
@@ -186,14 +186,14 @@ struct ConcurrentlyTests {
         return inside
       }
       most.withLock { $0 = max($0, now) }
-      // The second pull of the first attempt, until the second attempt has begun.
+      // Blocks the second pull of the first attempt until the second attempt has begun.
       if pulled == 2 { retried.block() }
       inside.withLock { $0 -= 1 }
     }
     let all = when(numbers, concurrently: 2).retry(
       1,
       if: { _ in
-        // In this turn, after the attempt that begins when this returns.
+        // Runs in this turn, after the attempt that begins when this returns.
         Promise.value(0).fulfilled { _ in retried.open() }
         return true
       })
@@ -202,8 +202,8 @@ struct ConcurrentlyTests {
     #expect(most.withLock { $0 } == 1)
   }
 
-  // Fails if the sequence is pulled elsewhere: the closure traps there. Does not compile if `when`
-  // has no isolation.
+  // Traps in the closure if the sequence is pulled outside the main actor. Does not compile if
+  // `when` does not inherit the caller's isolation.
   @MainActor
   @Test("in a function of the main actor, the sequence is pulled on the main actor")
   func onMainActor() async throws {
@@ -231,7 +231,7 @@ struct ConcurrentlyTests {
     }
   }
 
-  // Fails if the sequence is pulled elsewhere.
+  // Fails if the sequence is pulled outside the actor.
   @Test("in an actor, the sequence is pulled on that actor")
   func onActor() async throws {
     let (values, pulled) = try await Desk().all(10)
@@ -239,8 +239,9 @@ struct ConcurrentlyTests {
     #expect(pulled == 10)
   }
 
-  // Fails if the iterator of an attempt that is over stays until the whole is released.
-  @Test("a combination that is over releases the iterator")
+  // Fails if the iterator of a finished attempt is retained until the whole combination is
+  // released.
+  @Test("a settled combination releases its iterator")
   func iterator() async {
     let gone = Gate()
     let all = {

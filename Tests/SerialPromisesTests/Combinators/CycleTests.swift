@@ -4,21 +4,21 @@ import Testing
 
 @testable import SerialPromises
 
-/// Promises that wait for themselves, by way of others.
+/// Promises that wait for themselves through other promises.
 ///
-/// Each overflows the stack, or never ends, if `Core.adopt` does not look for cycles.
+/// Each test overflows the stack or hangs if `Core.adopt` does not detect cycles.
 @Suite(.allShow(Promising.resolution)) struct CycleTests {
   private static func isCycle(_ outcome: String) -> Bool {
     outcome.hasPrefix("failed ") && outcome.contains("was resolved with itself")
   }
 
-  /// How a cycle is looked at while it is there.
-  enum Look: String, CaseIterable, CustomTestStringConvertible {
+  /// An operation on a promise that is part of a cycle.
+  enum Observation: String, CaseIterable, CustomTestStringConvertible {
     case none, progress, progressed, listened, step
 
     var testDescription: String { rawValue }
 
-    func look<Value>(at promise: Promise<Value>) {
+    func apply<Value>(to promise: Promise<Value>) {
       switch self {
       case .none, .listened: break
       case .progress: _ = promise.progress
@@ -28,20 +28,22 @@ import Testing
     }
   }
 
-  // Fails, with a crash, if nothing finds the way through the combination.
-  @Test("a deferred resolved with a combination of its own promise fails", arguments: Look.allCases)
-  func combination(_ look: Look) async {
+  // Crashes if cycle detection does not follow the combination.
+  @Test(
+    "a deferred resolved with a combination of its own promise fails",
+    arguments: Observation.allCases)
+  func combination(_ observation: Observation) async {
     let deferred = Deferred<Int>("d")
     let all = when([deferred.promise.map { $0 }]).map { $0.count }
-    if look == .listened { all.progressed { _ in } }
+    if observation == .listened { all.progressed { _ in } }
     all.relay(to: deferred)
-    look.look(at: all)
+    observation.apply(to: all)
     let error = PromiseError.resolvedWithItself(deferred.promise.core.origin.identity)
     #expect(await deferred.promise.outcome == "failed \(error)")
     #expect(await Self.isCycle(all.outcome.replacing("the promise at 0 failed: ", with: "")))
   }
 
-  // Fails, by the time limit, if a promise that waits in a manager is not followed.
+  // Times out if cycle detection does not follow a promise that waits in a manager.
   @Test("a deferred resolved with a serial run of its own promise fails")
   func serially() async {
     let deferred = Deferred<[Int]>("d")
@@ -50,8 +52,8 @@ import Testing
     #expect(await Self.isCycle(deferred.promise.outcome))
   }
 
-  // Fails, by the time limit, if the second is not found.
-  @Test("two promises that are resolved with one another fail")
+  // Times out if the second resolution does not detect the cycle.
+  @Test("two promises that are resolved with each other fail")
   func mutual() async {
     let (first, second) = (Deferred<Int>("first"), Deferred<Int>("second"))
     first.promise.relay(to: second)
@@ -60,9 +62,10 @@ import Testing
     #expect(await Self.isCycle(second.promise.outcome))
   }
 
-  // Fails, with a crash, if a handler's promise is not looked at.
+  // Crashes if the promise of a handler is not checked.
   @Test(
-    "a handler that returns a combination of its own promise fails it", arguments: [false, true])
+    "a handler that returns a combination of its own promise fails the promise",
+    arguments: [false, true])
   func handler(isWatched: Bool) async {
     let (place, gate) = (Locked<Promise<Int>?>(nil), Gate())
     let promise = Promise.value(1).then { value in
@@ -76,8 +79,8 @@ import Testing
     #expect(await Self.isCycle(promise.outcome))
   }
 
-  // Fails, by the time limit, if `Pull.begin` does not look.
-  @Test("when(concurrently:) that pulls a promise that waits for it fails")
+  // Times out if `Pull.begin` does not check for a cycle.
+  @Test("when(concurrently:) fails if it pulls a promise that waits for it")
   func pulling() async {
     let place = Locked<Promise<[Int]>?>(nil)
     let promises = (0..<3).lazy.map { index in
@@ -89,8 +92,10 @@ import Testing
     #expect(await all.outcome.hasPrefix("failed the promise at 1 failed: "))
   }
 
-  // Fails, by the time limit, if a combination that pulls does not say what it waits for.
-  @Test("a promise that when(concurrently:) has pulled, resolved with what waits for it, fails")
+  // Times out if a pulling combination does not expose the promises that it waits for.
+  @Test(
+    "a promise pulled by when(concurrently:) fails if it is resolved with a dependent of the combination"
+  )
   func pulled() async {
     let deferred = Deferred<Int>("pulled")
     let all = when([deferred.promise].lazy.map { $0 }, concurrently: 1).start()
@@ -99,8 +104,8 @@ import Testing
     #expect(await all.outcome.hasPrefix("failed the promise at 0 failed: "))
   }
 
-  // Fails if a promise that is waited for twice is taken for one that waits for itself.
-  @Test("a promise that waits for another in two ways is no cycle")
+  // Fails if a promise that is awaited twice is treated as a cycle.
+  @Test("a promise that waits for another one in two ways is not a cycle")
   func diamond() async {
     let (source, target) = (Deferred<Int>(), Deferred<Int>())
     let both = when([source.promise.map { $0 + 1 }, source.promise.map { $0 + 2 }])
@@ -110,8 +115,8 @@ import Testing
     #expect(await target.promise.outcome == "6")
   }
 
-  // Fails, by the time limit, if the search ends before a long way does.
-  @Test("a cycle of many links and combinations is found from its end")
+  // Times out if the search stops before the end of a long path.
+  @Test("a cycle of many links and combinations is detected from its end")
   func long() async {
     let deferred = Deferred<Int>("long")
     var last = deferred.promise
@@ -120,8 +125,8 @@ import Testing
     #expect(await Self.isCycle(deferred.promise.outcome))
   }
 
-  // Fails, by the time limit, if the threads look before each can see what the other has done.
-  @Test("two threads that close a cycle from both ends at the same time make it fail")
+  // Times out if each thread checks for a cycle before it can see the other's resolution.
+  @Test("a cycle that two threads close from both ends at the same time fails")
   func threads() async {
     for _ in 0..<(isLong ? 100_000 : 1000 / ease) {
       let first = Deferred<Int>(diagnostics: .silent)
@@ -138,8 +143,8 @@ import Testing
     }
   }
 
-  // Fails if promises that were resolved with one another hold one another for ever.
-  @Test("promises that were resolved with one another are released", .shows(Promising.noLeaks))
+  // Fails if promises that were resolved with each other retain each other.
+  @Test("promises that were resolved with each other are released", .shows(Promising.noLeaks))
   func leaks() async {
     let (one, two) = await {
       let (first, second) = (Deferred<Int>(), Deferred<Int>())
@@ -153,8 +158,8 @@ import Testing
     #expect(one.isGone && two.isGone)
   }
 
-  // Fails, by taking hours, if each adoption looks at all that the adopted promise waits for.
-  @Test("very many promises, each resolved with the one before, take time in proportion")
+  // Takes hours if each adoption visits everything that the adopted promise waits for.
+  @Test("resolving each of many promises with the preceding one takes linear time")
   func backwards() async {
     let count = 100_000 / ease
     let first = Deferred<Int>()

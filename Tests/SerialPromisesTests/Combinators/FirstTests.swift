@@ -3,10 +3,10 @@ import Testing
 
 @testable import SerialPromises
 
-/// The first of several promises.
+/// `any` and `race`: the first of several promises.
 struct FirstTests {
-  // Fails if a failure decides, or a later value replaces the first.
-  @Test("any takes the first value and passes over failures", .shows(Promising.any))
+  // Fails if a failure settles the result, or a later value replaces the first.
+  @Test("any takes the first value and ignores failures", .shows(Promising.any))
   func any() async {
     let deferreds = (0..<3).map { _ in Deferred<Int>(diagnostics: .silent) }
     let first = Promise.any(deferreds.map(\.promise))
@@ -16,9 +16,9 @@ struct FirstTests {
     #expect(await first.outcome == "2")
   }
 
-  // Fails if an error is lost or in another's place, or it waits for ever.
+  // Fails if an error is lost or misplaced, or `any` hangs.
   @Test(
-    "any fails with all errors in the order of the promises; so it does for none",
+    "any fails with all errors in the order of the promises, also for no promises",
     .shows(Promising.any, Promising.empty))
   func allFailed() async {
     let deferreds = (0..<2).map { _ in Deferred<Int>(diagnostics: .silent) }
@@ -31,9 +31,9 @@ struct FirstTests {
     #expect(none?.errors.isEmpty == true)
   }
 
-  // Fails if a failure does not decide the race, or a race of none never ends.
+  // Fails if a failure does not settle the race; hangs if an empty race never settles.
   @Test(
-    "race ends as the first that ends, and fails without anybody",
+    "race settles as the first promise that settles, and fails for no promises",
     .shows(Promising.race, Promising.empty))
   func race() async {
     let deferreds = (0..<2).map { _ in Deferred<Int>(diagnostics: .silent) }
@@ -45,8 +45,8 @@ struct FirstTests {
     await #expect(throws: PromiseError.noPromises) { try await Promise<Int>.race([]).value }
   }
 
-  // Fails if a loser's failure is reported, or it is cancelled.
-  @Test("losers go on, and their failures are no false alarm", .shows(Promising.losers))
+  // Fails if the failure of a loser is reported, or a loser is canceled.
+  @Test("losers continue, and their failures are not reported", .shows(Promising.losers))
   func losers() async {
     let (reports, log) = (Reports(), Log<Int>())
     do {
@@ -59,27 +59,27 @@ struct FirstTests {
     #expect(reports.all.isEmpty && log.all.isEmpty)
   }
 
-  // Fails if what never ends keeps every race that it was ever in.
-  @Test("a promise that never ends does not collect the races that it lost")
+  // Fails if a promise that never settles retains every race that it was part of.
+  @Test("a promise that never settles does not accumulate the races that it lost")
   func longLived() async {
     let never = Deferred<Int>(diagnostics: .silent)
-    let gone = Gate()
+    let released = Gate()
     do {
-      let sentinel = Sentinel { gone.open() }
+      let sentinel = Sentinel { released.open() }
       let first = Promise.race([.value(1), never.promise]).map { value in
         sentinel.touch()
         return value
       }
       #expect(await first.outcome == "1")
     }
-    await gone.passed()
+    await released.passed()
     let holds = never.promise.core.withLock { $0.attach(Reaction()) }
     #expect(holds == .listed)
     never.fulfill(0)
   }
 
-  // Fails if the progress is not the greatest.
-  @Test("the progress is that of the one that has come furthest", .shows(Progressing.maximum))
+  // Fails if the progress is not the maximum.
+  @Test("the progress is the maximum of the promises", .shows(Progressing.maximum))
   func progress() async {
     let (log, deferreds) = (Log<Double>(), (0..<2).map { _ in Deferred<Int>() })
     let first = Promise.any(deferreds.map(\.promise)).progressed { log.append($0) }
@@ -88,20 +88,20 @@ struct FirstTests {
     deferreds[0].progress(0.375)
     #expect(first.progress == 0.5)
     deferreds[0].fulfill(1)
-    await first.told()
+    await first.waitForHandlers()
     #expect(log.all == [0.25, 0.5, 1])
     deferreds[1].fulfill(2)
   }
 
-  // Fails if what was decided while it was made waits at the others for ever.
-  @Test("a race that is decided while it is made leaves nothing at its losers")
+  // Fails if a race that is settled during its creation stays registered with the other promises.
+  @Test("a race that is settled during its creation leaves nothing at its losers")
   func decidedWhileMade() {
     let never = (0..<5_000).map { _ in Deferred<Int>() }
     for _ in 0..<10 {
       let (first, place) = (Deferred<Int>(), Locked<Watched?>(nil))
       onThreads(2) { index in
         if index == 0 {
-          // The race waits at the first, and not yet at most of the others.
+          // The race is registered with the first promise, and not yet with most of the others.
           while first.promise.core.withLock({ !$0.isLookedAt }) {}
           return first.fulfill(1)
         }
@@ -112,8 +112,8 @@ struct FirstTests {
     }
   }
 
-  // Fails if one of those that follow is left out.
-  @Test("any and race take promises without an array", .shows(Promising.any, Promising.race))
+  // Fails if one of the variadic promises is ignored.
+  @Test("any and race accept promises without an array", .shows(Promising.any, Promising.race))
   func variadic() async {
     let failing = Promise<Int>.failure(Failed())
     #expect(await Promise.any(failing, Promise { 2 }).outcome == "2")

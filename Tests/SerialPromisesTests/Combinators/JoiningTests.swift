@@ -3,9 +3,9 @@ import Testing
 
 @testable import SerialPromises
 
-/// Promises of promises, chains over a list, and promises as steps of a manager.
+/// Promises of promises, `chain`, `relay` and `serially`.
 struct JoiningTests {
-  // Fails if the inner promise is not waited for, or more than one level goes.
+  // Fails if the inner promise is not awaited, or more than one level is flattened.
   @Test("then { $0 } flattens a promise of a promise by one level", .shows(Promising.join))
   func join() async throws {
     let inner = Deferred<Promise<Int>>()
@@ -16,7 +16,7 @@ struct JoiningTests {
     #expect(await Promise<Promise<Int>>.failure(Failed()).then { $0 }.outcome.contains("Failed"))
   }
 
-  // Fails if the two halves are not halves.
+  // Fails if the outer and the inner promise do not count one half each.
   @Test(
     "in the progress of a promise of a promise, outer and inner count one half each",
     .shows(Progressing.join))
@@ -25,14 +25,14 @@ struct JoiningTests {
     let joined = outer.promise.then { $0 }.progressed { log.append($0) }
     outer.progress(0.5)
     outer.fulfill(inner.promise)
-    await outer.promise.told()
+    await outer.promise.waitForHandlers()
     inner.progress(0.5)
     inner.fulfill(1)
-    await joined.told()
+    await joined.waitForHandlers()
     #expect(log.all == [0.25, 0.5, 0.75, 1])
   }
 
-  // Fails if steps are in another order, or run when one before them failed.
+  // Fails if the order of the steps changes, or a step runs after a failure.
   @Test("chain passes a value through its steps, and stops at a failure", .shows(Promising.chain))
   func chaining() async {
     let log = Log<String>()
@@ -55,7 +55,7 @@ struct JoiningTests {
     #expect(log.all.isEmpty)
   }
 
-  // Fails if a plain value counts as work, or a promise's links are counted each.
+  // Fails if a plain value counts as work, or each link of a promise is counted.
   @Test(
     "in the progress of chain each of N steps counts 1/N, or 1/(N+1) after a promise",
     .shows(Progressing.chain))
@@ -83,7 +83,7 @@ struct JoiningTests {
     #expect(await after.outcome == "1")
   }
 
-  // Fails if something is not forwarded, or the deferred can still be settled otherwise.
+  // Fails if a value, error or progress is not forwarded, or the deferred can be settled elsewhere.
   @Test("relay forwards value, error and progress to a deferred", .shows(Promising.relay))
   func relay() async {
     let (reports, log) = (Reports(), Log<Double>())
@@ -96,7 +96,7 @@ struct JoiningTests {
     #expect(!target.tryFail(Failed()))
     source.fulfill(1)
     #expect(await target.promise.outcome == "1")
-    await target.promise.told()
+    await target.promise.waitForHandlers()
     #expect(log.all == [0.5, 1])
     #expect(reports.all.count == 1)
 
@@ -105,8 +105,8 @@ struct JoiningTests {
     #expect(await failing.promise.outcome == "failed Failed(number: 0)")
   }
 
-  // Fails if two are at work at a time, or in another order.
-  @Test("serially runs cold promises one after another on a manager", .shows(Promising.serially))
+  // Fails if two promises run at the same time, or in another order.
+  @Test("serially runs cold promises one at a time on a manager", .shows(Promising.serially))
   func serially() async {
     let (log, manager) = (Log<String>(), PromiseManager())
     let promises = (0..<3).map { index in
@@ -122,10 +122,11 @@ struct JoiningTests {
     #expect(await manager.serially([Promise<Int>]()).outcome == "[]")
   }
 
-  // Fails, once in some hundred rounds, if what the policy cancels is heard of on another thread than the
-  // failure that it is cancelled for.
-  @Test("serially tells the step that failed, not one that the policy cancelled for it")
-  func seriallyTellsTheCause() async {
+  // Fails, about once in several hundred rounds, if a step canceled by the policy reports on
+  // another thread before the failure that caused the cancellation.
+  @Test(
+    "serially fails with the error of the step that failed, not of one that the policy canceled")
+  func seriallyReportsTheCause() async {
     for _ in 0..<(isLong ? 50_000 : 1_000) {
       let manager = PromiseManager(onFailure: .cancelRest, diagnostics: .silent)
       let all = manager.serially([Promise<Int> { throw Failed() }, Promise<Int> { 1 }])
@@ -134,8 +135,8 @@ struct JoiningTests {
     }
   }
 
-  // Fails if a promise whose step does not run leaves the result waiting for ever.
-  @Test("serially fails when a step is refused, and goes by the manager's policy")
+  // Hangs if the promise of a refused step leaves the result pending.
+  @Test("serially fails when a step is refused, and follows the manager's policy")
   func seriallyFailing() async {
     let log = Log<Int>()
     let cautious = PromiseManager(onFailure: .cancelRest)
@@ -159,7 +160,7 @@ struct JoiningTests {
 }
 
 extension Promise {
-  /// Waits until the promise has come exactly so far.
+  /// Waits until the promise has reached exactly this progress.
   fileprivate func reached(_ fraction: Double) async {
     let gate = Gate()
     progressed { if $0 == fraction { gate.open() } }

@@ -3,14 +3,16 @@ import Testing
 
 @testable import SerialPromises
 
-/// Waiting for several promises together.
+/// `when`: waiting for several promises.
 struct WhenTests {
   private func pending(_ count: Int) -> [Deferred<Int>] {
     (0..<count).map { Deferred<Int>("number \($0)", diagnostics: .silent) }
   }
 
-  // Fails if values are collected in the order in which they come.
-  @Test("the values are in the order of the promises, whichever is first", .shows(Promising.when))
+  // Fails if values are collected in completion order.
+  @Test(
+    "the values are in the order of the promises, regardless of which settles first",
+    .shows(Promising.when))
   func array() async throws {
     let deferreds = pending(3)
     let all = when(deferreds.map(\.promise))
@@ -18,16 +20,16 @@ struct WhenTests {
     #expect(try await all.value == [0, 10, 20])
   }
 
-  // Fails if one of the empty forms waits for ever, or fails.
-  @Test("for no promises there is an empty value at once", .shows(Promising.empty))
+  // Fails if an empty form fails; hangs if it waits.
+  @Test("no promises give an empty value at once", .shows(Promising.empty))
   func empty() throws {
     #expect(try settled(when([Promise<Int>]())) == [])
     #expect(try settled(when([String: Promise<Int>]())) == [:])
     #expect(try settled(when(resolved: [Promise<Int>]())).isEmpty)
   }
 
-  // Fails if another error comes out, or the position is not that of the one that failed.
-  @Test("a failure says which promise failed, by its index", .shows(Promising.when))
+  // Fails if the error changes, or the index is not that of the promise that failed.
+  @Test("a failure has the index of the promise that failed", .shows(Promising.when))
   func failingIndex() async throws {
     let deferreds = pending(3)
     let all = when(deferreds.map(\.promise))
@@ -38,8 +40,9 @@ struct WhenTests {
     #expect(failure?.underlying as? Failed == Failed(number: 7))
   }
 
-  // Fails if keys and values are paired wrongly, or the failing key is lost.
-  @Test("a dictionary keeps its keys, and a failure says which", .shows(Promising.when))
+  // Fails if keys and values are paired wrongly, or the key of the failure is lost.
+  @Test(
+    "a dictionary keeps its keys, and a failure has the key of its promise", .shows(Promising.when))
   func dictionary() async throws {
     let both = when(["one": Promise.value(1), "two": Promise { 2 }])
     #expect(try await both.value == ["one": 1, "two": 2])
@@ -48,8 +51,8 @@ struct WhenTests {
     #expect(failure?.position == "bad")
   }
 
-  // Fails if types are mixed up.
-  @Test("promises of several types come together as a tuple", .shows(Promising.when))
+  // Fails if the types are mixed up.
+  @Test("promises of several types give a tuple", .shows(Promising.when))
   func tuple() async throws {
     let (number, word, flag) = try await when(
       Promise.value(1), Promise { "two" }, Promise.value(true)
@@ -60,16 +63,16 @@ struct WhenTests {
     #expect(failure?.position == 1)
   }
 
-  // Fails if what is fulfilled already is not taken as a promise.
-  @Test("plain values stand among promises as promises", .shows(Promising.when))
+  // Fails if a plain value is not accepted as a promise.
+  @Test("plain values are accepted as promises", .shows(Promising.when))
   func plainValues() async throws {
     #expect(try await when([Promise { 1 }, .value(2)]).value == [1, 2])
     let (number, word) = try await when(Promise { 1 }, .value("two")).value
     #expect(number == 1 && word == "two")
   }
 
-  // Fails if a failure makes it fail, or an outcome is at another's place.
-  @Test("waiting for all to be settled never fails", .shows(Promising.collect))
+  // Fails if a failure fails the combination, or an outcome is misplaced.
+  @Test("waiting for all promises to settle never fails", .shows(Promising.collect))
   func resolved() async throws {
     let outcomes = try await when(resolved: [
       Promise.value(1), .failure(Failed(number: 2)), Promise { 3 },
@@ -79,8 +82,8 @@ struct WhenTests {
     #expect(try outcomes[2].get() == 3)
   }
 
-  // Fails if the others are cancelled, or their failures are reported.
-  @Test("when one fails the others go on, and nobody is alarmed by them")
+  // Fails if the other promises are canceled, or their failures are reported.
+  @Test("when one promise fails the others continue, and their failures are not reported")
   func others() async {
     let (reports, log) = (Reports(), Log<Int>())
     let slow = Deferred<Int>("slow", diagnostics: reports.place)
@@ -88,12 +91,12 @@ struct WhenTests {
     let all = when([slow.promise, .failure(Failed())])
     #expect(await all.outcome.contains("at 1"))
     slow.fail(Failed(number: 2))
-    await slow.promise.told()
+    await slow.promise.waitForHandlers()
     #expect(log.all.isEmpty && reports.all.isEmpty)
   }
 
-  // Fails if cold promises begin before they are wanted, or one after another.
-  @Test("cold promises are started together, when the value is wanted")
+  // Fails if cold promises begin before they are demanded, or one at a time.
+  @Test("cold promises are started together when the value is demanded")
   func cold() async throws {
     let (log, gates) = (Log<Int>(), (0..<2).map { _ in Gate() })
     let promises = (0..<2).map { index in
@@ -109,24 +112,24 @@ struct WhenTests {
     #expect(try await all.value == [0, 1])
   }
 
-  // Fails if cancelling does not reach the promises, or reaches one that somebody else wants.
-  @Test("cancelling it cancels those that nobody else wants")
+  // Fails if a cancellation does not reach the promises, or reaches one with other dependents.
+  @Test("canceling it cancels the promises without other dependents")
   func cancel() async {
     let log = Log<Int>()
     let deferreds = pending(2)
     for (index, deferred) in deferreds.enumerated() { deferred.onCancel { log.append(index) } }
-    let wanted = deferreds[1].promise.map { $0 }
+    let demanded = deferreds[1].promise.map { $0 }
     let all = when(deferreds.map(\.promise))
     #expect(all.cancel())
     #expect(log.all == [0])
     deferreds[1].fulfill(5)
-    #expect(await wanted.outcome == "5")
+    #expect(await demanded.outcome == "5")
     #expect(await all.outcome == "failed CancellationError()")
   }
 
-  // Fails if progress is not the mean, or what failed does not count as settled.
+  // Fails if progress is not the mean, or a failed promise does not count as settled.
   @Test(
-    "its progress is the mean; in the form that never fails a failure counts as done",
+    "progress is the mean; when(resolved:) counts a failure as done",
     .shows(Progressing.mean))
   func progress() async {
     let (log, deferreds) = (Log<Double>(), pending(2))
@@ -135,7 +138,7 @@ struct WhenTests {
     deferreds[1].fulfill(1)
     #expect(all.progress == 0.75)
     deferreds[0].fulfill(1)
-    await all.told()
+    await all.waitForHandlers()
     #expect(log.all == [0.25, 0.75, 1])
 
     let others = pending(2)
@@ -144,7 +147,7 @@ struct WhenTests {
     others[0].fail(Failed())
     #expect(settled.progress == 0.5)
     others[1].fulfill(1)
-    await settled.told()
+    await settled.waitForHandlers()
     #expect(settled.progress == 1)
   }
 

@@ -2,11 +2,11 @@ import Testing
 
 @testable import SerialPromises
 
-/// What the documentation comments of chains show.
+/// The examples in the documentation comments of chains.
 struct ChainExamples: StandIns {
   let log = Log<String>()
 
-  // Fails if a value or an error does not get where it is shown to.
+  // Fails if a value or an error does not reach the documented handler.
   @Test("synchronous handlers")
   func synchronous() async throws {
     let file = file
@@ -24,7 +24,7 @@ struct ChainExamples: StandIns {
     #expect(file == "photo")
   }
 
-  // Fails if a failure is not dealt with, or not by the one that is meant.
+  // Fails if a failure is not handled, or by another handler than the documented one.
   @Test("failures")
   func failures() async throws {
     let text = fetch("missing").recover { _ in "no text" }
@@ -45,7 +45,7 @@ struct ChainExamples: StandIns {
     #expect(log.all == ["Missing()"])
   }
 
-  // Fails if an asynchronous handler is not waited for.
+  // Fails if an asynchronous handler is not awaited.
   @Test("asynchronous handlers")
   func asynchronous() async throws {
     let page = login().map { user in try await load(user.name) }
@@ -64,15 +64,15 @@ struct ChainExamples: StandIns {
     #expect(try await last.value == text)
   }
 
-  // Fails if the thread goes on before the value is there.
+  // Fails if the thread continues before the value is available.
   @Test("blocking")
   func blocking() throws {
     let sum = try Promise.on(.global()) { checksum(file) }.wait()
     #expect(sum == 5)
   }
 
-  // Fails if a handler of the main actor does not run there.
-  @Test("handlers of the main actor")
+  // Fails if a main-actor handler does not run on the main actor.
+  @Test("main-actor handlers")
   func mainActor() async throws {
     let label = Label()
     let shown = login().map { @MainActor user in label.text = user.name }
@@ -94,7 +94,7 @@ struct ChainExamples: StandIns {
     #expect(await label.text == "loaded")
   }
 
-  // Fails if a handler of the main actor does not deal with the failure.
+  // Fails if a main-actor handler does not handle the failure.
   @Test("failures on the main actor")
   func mainActorFailures() async throws {
     let label = Label()
@@ -113,18 +113,18 @@ struct ChainExamples: StandIns {
   }
 
   // Fails if a callback is not called.
-  @Test("callbacks, which make no new promise")
+  @Test("callbacks, which create no new promise")
   func callbacks() async {
     let (page, label, bar) = (fetch(url), Label(), Label())
     page.fulfilled { text in show(text) }
     page.failed { error in show(error) }
     page.progressed { fraction in show("\(Int(fraction * 100)) %") }
-    await page.told()
+    await page.waitForHandlers()
     #expect(log.all == ["100 %", "text of page"])
     page.fulfilled { @MainActor text in label.text = text }
     page.failed { @MainActor error in label.text = "\(error)" }
     page.progressed { @MainActor fraction in bar.text = "\(Int(fraction * 100)) %" }
-    // After those on the same queue.
+    // Runs after those on the same queue.
     let (told, toldProgress) = (Gate(), Gate())
     page.fulfilled(on: .main) { _ in told.open() }
     page.progressed(on: .main) { _ in toldProgress.open() }

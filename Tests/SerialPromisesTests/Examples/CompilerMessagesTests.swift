@@ -3,7 +3,8 @@ import Testing
 
 @testable import SerialPromises
 
-/// Compiles what the article "When it does not compile" says: what does not, with the message, and what does.
+/// Compiles the code of the article "When it does not compile": the mistakes, with their messages,
+/// and the fixes.
 struct CompilerMessagesTests {
   private struct Row {
     let wrong: String
@@ -23,8 +24,8 @@ struct CompilerMessagesTests {
     let label = Label()
     """
 
-  // Fails if a message does not lead to the remedy, or the remedy does not compile.
-  @Test("what the documentation says of mistakes is what the compiler says")
+  // Fails if a documented message differs from the compiler's, or a fix does not compile.
+  @Test("the documented compiler messages are those of the compiler")
   func messages() throws {
     let rows = try rows()
     #expect(rows.count >= 10)
@@ -53,7 +54,7 @@ struct CompilerMessagesTests {
 
   private func code(_ cell: String) -> String { cell.trimmingCharacters(in: ["`"]) }
 
-  /// - Returns: The lines that the compiler prints about each of these in a function of its own.
+  /// - Returns: The compiler messages for each snippet, which is compiled in its own function.
   private func check(_ snippets: [String]) throws -> [String] {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -76,7 +77,8 @@ struct CompilerMessagesTests {
     let modules = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
       .appendingPathComponent("Modules")
     try #require(
-      FileManager.default.fileExists(atPath: modules.path), "no modules are beside the tests")
+      FileManager.default.fileExists(atPath: modules.path), "the folder of the tests has no modules"
+    )
     let (compiler, output) = (Process(), Pipe())
     compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     compiler.arguments =

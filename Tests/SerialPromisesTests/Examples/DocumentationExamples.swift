@@ -16,7 +16,7 @@ struct Download: Promisable {
   }
 }
 
-/// What the documentation comments show, with stand-ins for the work.
+/// The examples in the documentation comments, with stand-ins for the work.
 struct DocumentationExamples {
 
   private func upload(_ completion: @Sendable ((any Error)?) -> Void) {
@@ -27,9 +27,9 @@ struct DocumentationExamples {
     completion(nil)
   }
 
-  private func fetchUser() async throws -> String { "somebody" }
+  private func fetchUser() async throws -> String { "Ada" }
 
-  // Fails if a type of one's own is not taken as a step.
+  // Fails if a custom type is not accepted as a step.
   @Test("any type can be a step")
   func download() async throws {
     let manager = PromiseManager()
@@ -38,8 +38,8 @@ struct DocumentationExamples {
     #expect(fetched.all == ["a"])
   }
 
-  // Fails if a step with a name, or one that hands an error on, does not succeed.
-  @Test("a step made of a closure can have a name")
+  // Fails if a named step, or one that passes an error on, does not succeed.
+  @Test("a step created from a closure can have a name")
   func named() async throws {
     let (manager, file) = (PromiseManager(), "file")
     manager.add(Step("upload") { then in upload { error in then(error) } })
@@ -50,16 +50,16 @@ struct DocumentationExamples {
     #expect(manager.failure == nil)
   }
 
-  // Fails if `run` does not return what the work returns.
+  // Fails if `run` does not return the value of the work.
   @Test("run returns the value of the work")
   func run() async throws {
     let manager = PromiseManager()
     let user = try await manager.run { try await fetchUser() }
-    #expect(user == "somebody")
+    #expect(user == "Ada")
   }
 
-  // Fails if a manager's own place for diagnostics is not used.
-  @Test("diagnostics can go to a log")
+  // Fails if the manager's own diagnostics handler is not used.
+  @Test("diagnostics can be sent to a log")
   func diagnostics() {
     let log = Log<String>()
     let manager = PromiseManager(diagnostics: DiagnosticHandler { log.warning("\($0)") })

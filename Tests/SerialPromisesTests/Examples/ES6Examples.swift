@@ -4,7 +4,7 @@ import Testing
 
 private func fetch(_ number: Int) -> Promise<Int> { Promise { number * 10 } }
 
-/// The table in the article for those who know ES6 promises, row by row.
+/// The table in the article for users of ES6 promises, row by row.
 struct ES6Examples {
   private let log = Log<String>()
   private let a = Promise.value(1)
@@ -18,7 +18,7 @@ struct ES6Examples {
   // MARK: Making promises
 
   // Fails if the task does not begin with `start`, or begins without it.
-  @Test("new Promise begins when it is started or wanted")
+  @Test("new Promise begins when it is started or demanded")
   func making() async {
     let ask = { @Sendable (resolve: (Int) -> Void, reject: (any Error) -> Void) in
       show("begun")
@@ -32,7 +32,7 @@ struct ES6Examples {
     #expect(await started.outcome == "42")
   }
 
-  // Fails if the promise that was resolved with another does not end as that one.
+  // Fails if a promise that was resolved with another does not have its outcome.
   @Test("resolve(promise)")
   func resolving() async {
     for promise in [promise, failing] {
@@ -43,7 +43,7 @@ struct ES6Examples {
     }
   }
 
-  // Fails if they are not settled as they say.
+  // Fails if the promises are not settled with the given result.
   @Test("Promise.resolve and Promise.reject")
   func settled() {
     #expect(text(Promise.value(1).state) == "1")
@@ -52,7 +52,7 @@ struct ES6Examples {
 
   // MARK: Chains
 
-  // Fails if the handler is left out, or called after a failure.
+  // Fails if the handler is not called, or is called after a failure.
   @Test("then(f)")
   func then() async {
     let f = { @Sendable (number: Int) in number + 1 }
@@ -61,8 +61,8 @@ struct ES6Examples {
     #expect(await promise.map(f).outcome == "failed Failed(number: 0)")
   }
 
-  // Fails if `g` does not see the error of `f`, or sees it where it is put before.
-  @Test("then(f, g): g sees the errors of f, or f gets what g gives")
+  // Fails if `g` does not receive the error of `f`, or receives it when `g` comes first.
+  @Test("then(f, g): g handles the errors of f, or f receives the result of g")
   func thenOr() async throws {
     let f = { @Sendable (number: Int) throws -> Int in
       guard number > 1 else { throw Failed(number: number) }
@@ -76,7 +76,7 @@ struct ES6Examples {
     #expect(await promise.recover(g).map(f).outcome == "11")
   }
 
-  // Fails if `recover` gives no value, or `catch` is not given the error.
+  // Fails if `recover` gives no value, or `catch` does not receive the error.
   @Test("catch(g)")
   func catching() async {
     let promise = failing
@@ -86,7 +86,7 @@ struct ES6Examples {
     #expect(log.all == ["Failed(number: 0)"])
   }
 
-  // Fails if it is left out after a value or an error, or changes the outcome.
+  // Fails if it is not called after a value or an error, or changes the outcome.
   @Test("finally(h)")
   func finally() async {
     let h = { @Sendable in show("clean") }
@@ -97,13 +97,13 @@ struct ES6Examples {
     #expect(log.all == ["clean", "clean"])
   }
 
-  // Fails if a handler's promise is not waited for, or not told from a value.
-  @Test("a thenable: a handler that returns a promise is gone on with")
+  // Fails if a promise returned by a handler is not awaited, or is treated as a value.
+  @Test("a thenable: a promise returned by a handler is adopted")
   func thenable() async {
     #expect(await promise.then { fetch($0) }.outcome == "10")
   }
 
-  // Fails if the value or the error does not come out.
+  // Fails if the value or the error is lost.
   @Test("await promise")
   func awaiting() async throws {
     #expect(try await promise.value == 1)
@@ -113,7 +113,7 @@ struct ES6Examples {
 
   // MARK: Several promises
 
-  // Fails if a value is in another's place, or a failure does not end it.
+  // Fails if a value is misplaced, or a failure does not settle the result.
   @Test("Promise.all")
   func all() async throws {
     let name = Promise.value("x")
@@ -125,7 +125,7 @@ struct ES6Examples {
     #expect(failure?.position == 1)
   }
 
-  // Fails if a failure ends it, or an outcome is in another's place.
+  // Fails if a failure settles the result, or an outcome is misplaced.
   @Test("Promise.allSettled")
   func allSettled() async throws {
     let b = failing
@@ -133,7 +133,7 @@ struct ES6Examples {
     #expect(outcomes.map { try? $0.get() } == [1, nil])
   }
 
-  // Fails if a failure decides, or an error is lost.
+  // Fails if a failure settles the result, or an error is lost.
   @Test("Promise.any and AggregateError")
   func any() async {
     let b = failing
@@ -141,11 +141,11 @@ struct ES6Examples {
     let a = failing
     await Promise.any([a, b]).catch { error in
       show((error as? AllFailedError)?.errors.count ?? 0)
-    }.told()
+    }.waitForHandlers()
     #expect(log.all == ["2"])
   }
 
-  // Fails if a failure cannot decide the race, or a race of nothing is waited for.
+  // Fails if a failure cannot settle the race; hangs if an empty race is awaited.
   @Test("Promise.race")
   func race() async {
     let deferred = Deferred<Int>()
@@ -155,7 +155,7 @@ struct ES6Examples {
     await #expect(throws: PromiseError.noPromises) { try await Promise<Int>.race([]).value }
   }
 
-  // Fails if a failure that nobody looked at is not told, or is told as something else.
+  // Fails if an unhandled failure is not reported, or is reported as another diagnostic.
   @Test("unhandledrejection")
   func unhandled() {
     let diagnostics = DiagnosticHandler { diagnostic in

@@ -2,11 +2,11 @@ import Testing
 
 @testable import SerialPromises
 
-/// What the documentation comments of combinations, errors and diagnostics show.
+/// The examples in the documentation comments of combinations, errors and diagnostics.
 struct ErrorExamples: StandIns {
   let log = Log<String>()
 
-  // Fails if a value is in another's place.
+  // Fails if a value is misplaced.
   @Test("combinations")
   func combinations() async throws {
     let pages = try await when(["home": fetch("a"), "news": fetch("b")]).value
@@ -22,8 +22,8 @@ struct ErrorExamples: StandIns {
     #expect(try await quick.value == "Ada.png")
   }
 
-  // Fails if an error does not say which one it was, or why.
-  @Test("the errors of combinations and of further attempts")
+  // Fails if an error does not identify its promise, or its reason.
+  @Test("the errors of combinations and of retries")
   func failures() async throws {
     let urls = ["a", "missing"]
     let whenEnd =
@@ -48,7 +48,7 @@ struct ErrorExamples: StandIns {
     #expect(log.all == ["missing: \(missing)", missing, missing, "3 attempts: \(missing)"])
   }
 
-  // Fails if the time before an attempt is another than is said.
+  // Fails if the time before an attempt is not the documented one.
   @Test("time")
   func time() async throws {
     let (page, user) = (fetch(url), User())
@@ -80,8 +80,8 @@ struct ErrorExamples: StandIns {
     #expect(log.all == ["closed: nothing was loaded"])
   }
 
-  // Fails if a diagnostic does not get where it should.
-  @Test("places for diagnostics")
+  // Fails if a diagnostic does not reach its handler.
+  @Test("diagnostics handlers")
   func diagnostics() async {
     let failures = DiagnosticHandler { diagnostic in
       guard case .unhandledFailure(let promise, let error) = diagnostic else { return }
@@ -103,8 +103,8 @@ struct ErrorExamples: StandIns {
     DiagnosticHandler.shared = before
   }
 
-  // Fails if a promise cannot be told by name or by place.
-  @Test("which promise")
+  // Fails if a promise has no name or location.
+  @Test("the identity of a promise")
   func identity() {
     let reports = Reports()
     func title(of promise: PromiseIdentity) -> String {

@@ -1,14 +1,15 @@
 import Foundation
 import Testing
 
-/// Holds the documentation to its examples.
+/// Checks that every documented example is tested.
 struct ExamplesAreTested {
   static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The lines of each Swift example in a text, without indentation and comment marks; each
-  /// paragraph of the tutorial's files is one.
+  /// The lines of each Swift example in a text, without indentation and comment marks.
+  ///
+  /// Each paragraph of the tutorial's files is an example.
   private static func examples(in text: String, of document: URL) -> [[String]] {
     var found: [[String]] = []
     var current: [String]?
@@ -45,14 +46,14 @@ struct ExamplesAreTested {
       .map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
   }
 
-  // Fails if an example in the README or in a documentation comment is changed, or a new one
-  // written, without a test that runs the same lines.
-  @Test("every example in the documentation stands word for word in a test")
+  // Fails if an example in the README or in a documentation comment is changed or added without a
+  // test that runs the same lines.
+  @Test("every example in the documentation is part of a test, word for word")
   func examples() throws {
     let tests = try ExamplesAreTested.files(
       below: "Tests/SerialPromisesTests/Examples", ending: ".swift"
     ).map(ExamplesAreTested.bareLines)
-    // The tutorial's files are among those that end in `.swift`.
+    // The files that end in `.swift` include those of the tutorial.
     let documents =
       ExamplesAreTested.files(below: "Sources/SerialPromises", ending: ".swift")
       + ExamplesAreTested.files(below: "Sources/SerialPromises/SerialPromises.docc", ending: ".md")

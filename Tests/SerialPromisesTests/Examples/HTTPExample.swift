@@ -5,8 +5,8 @@ import Testing
 
 /// Promises over a real connection, to a server that the test starts.
 struct HTTPExample {
-  // Fails if answers get mixed up, requests overlap in the wrong order, or an error is lost.
-  @Test("requests to an HTTP server, one after another and together")
+  // Fails if responses are mixed up, requests overlap in the wrong order, or an error is lost.
+  @Test("requests to an HTTP server, one at a time and together")
   func requests() async throws {
     let server = try LoopbackServer()
     defer { server.close() }

@@ -2,11 +2,11 @@ import Testing
 
 @testable import SerialPromises
 
-/// What the documentation comments of promises and of those who settle them show.
+/// The examples in the documentation comments of promises and deferreds.
 struct MakingExamples: StandIns {
   let log = Log<String>()
 
-  // Fails if a promise does not come to what it is made of.
+  // Fails if a promise does not have the documented outcome.
   @Test("cold promises")
   func cold() async throws {
     let answer = Promise<Int>("answer") { resolve, _ in
@@ -29,7 +29,7 @@ struct MakingExamples: StandIns {
     #expect(log.all == ["text of page", "called off"])
   }
 
-  // Fails if a hot promise does not come to what it is made of.
+  // Fails if a hot promise does not have the documented outcome.
   @Test("hot promises")
   func hot() async throws {
     let (cache, user) = (["home": "cached"], User())
@@ -51,7 +51,7 @@ struct MakingExamples: StandIns {
   }
 
   // Fails if the deferred's calls do not reach its promise.
-  @Test("the one who settles")
+  @Test("a deferred")
   func settling() async throws {
     let deferred = Deferred<Int>("answer")
     ask { answer in deferred.fulfill(answer) }
@@ -77,7 +77,7 @@ struct MakingExamples: StandIns {
     }
   }
 
-  // Fails if a promise is not passed on as it is.
+  // Fails if a promise is not passed on unchanged.
   @Test("promises for promises")
   func joining() async throws {
     let nested = login().map { user in fetchAvatar(of: user) }  // a promise of a promise

@@ -2,12 +2,12 @@ import Testing
 
 @testable import SerialPromises
 
-/// What the documentation comments of managers show.
+/// The examples in the documentation comments of managers.
 struct ManagerExamples: StandIns {
   let log = Log<String>()
 
-  // Fails if something that can be added is not run, or not in its turn.
-  @Test("everything that can be added")
+  // Fails if a step of any kind is not run, or not in its turn.
+  @Test("all kinds of steps that can be added")
   func adding() async throws {
     let manager = PromiseManager()
     manager.add { then in download { then() } }
@@ -20,7 +20,7 @@ struct ManagerExamples: StandIns {
     #expect(text(page.state) == "text of page")
   }
 
-  // Fails if a step that is given a place goes elsewhere.
+  // Fails if a step is not added at its position.
   @Test("a step's place in the queue")
   func places() async throws {
     let manager = PromiseManager()
@@ -54,7 +54,7 @@ struct ManagerExamples: StandIns {
     #expect(log.all == ["upload photo", "download"])
   }
 
-  // Fails if what the initialiser is given has no effect.
+  // Fails if an argument of the initializer has no effect.
   @Test("a manager's settings")
   func settings() async {
     let manager = PromiseManager(on: .global(), onFailure: .stop, capacity: 100)
@@ -76,8 +76,8 @@ struct ManagerExamples: StandIns {
     #expect(log.count == 1)
   }
 
-  // Fails if what waits runs, or does not go on.
-  @Test("pause and resume, by hand and after a failure")
+  // Fails if a waiting step runs during a pause, or does not run after it.
+  @Test("pause and resume, manually and after a failure")
   func pausing() async {
     let log = log
     do {
@@ -98,8 +98,8 @@ struct ManagerExamples: StandIns {
     #expect(log.all == ["upload missing", "stopped: Missing()"])
   }
 
-  // Fails if a closed manager takes steps, or cancelled ones run.
-  @Test("closing and cancelling")
+  // Fails if a closed manager accepts steps, or canceled ones run.
+  @Test("closing and canceling")
   func ending() async {
     let manager = PromiseManager(diagnostics: .silent)
     manager.cancelAll()
@@ -117,8 +117,8 @@ struct ManagerExamples: StandIns {
     #expect(log.all == ["\(PromiseError.closed)"])
   }
 
-  // Fails if idle comes before the end of what was added.
-  @Test("waiting until all is done")
+  // Fails if `idle` returns before the added steps have ended.
+  @Test("waiting until all steps have ended")
   func idle() async throws {
     let manager = PromiseManager()
     manager.add { then in download { then() } }
@@ -128,7 +128,7 @@ struct ManagerExamples: StandIns {
   }
 
   // Fails if the thread is not blocked until the end.
-  @Test("blocking until all is done")
+  @Test("blocking until all steps have ended")
   func blocking() throws {
     let manager = PromiseManager()
     manager.add { then in download { then() } }
@@ -136,7 +136,7 @@ struct ManagerExamples: StandIns {
     #expect(log.all == ["download"])
   }
 
-  // Fails if a full manager refuses what waits for room.
+  // Fails if a full manager refuses a step whose caller waits for room.
   @Test("waiting for room")
   func room() async throws {
     let manager = PromiseManager(capacity: 2)
@@ -155,8 +155,8 @@ struct ManagerExamples: StandIns {
     }
   }
 
-  // Fails if the values are not those of the promises, in their order.
-  @Test("promises one after another")
+  // Fails if the values are not those of the promises, in order.
+  @Test("promises one at a time")
   func serially() async throws {
     let manager = PromiseManager()
     let pages = manager.serially(urls.map { url in Promise { try await load(url) } })

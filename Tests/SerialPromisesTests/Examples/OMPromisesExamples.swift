@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// The table in the article for those who know OMPromises, row by row.
+/// The table in the article for users of OMPromises, row by row.
 struct OMPromisesExamples {
   private let log = Log<String>()
   private let a = Promise.value(1)
@@ -18,7 +18,7 @@ struct OMPromisesExamples {
 
   // MARK: Deferreds
 
-  // Fails if a word does not settle the promise, or its progress is not told.
+  // Fails if a method does not settle the promise, or its progress is not reported.
   @Test("fulfill, fail and progress")
   func deferred() async {
     var deferred = Deferred<Int>()
@@ -31,7 +31,7 @@ struct OMPromisesExamples {
     #expect(await deferred.promise.outcome == "failed Failed(number: 0)")
   }
 
-  // Fails if a value is not passed on, or a promise is not waited for.
+  // Fails if a value is not passed on, or a promise is not awaited.
   @Test("then: is map for a value, then for a promise")
   func then() async {
     let fetch = { @Sendable (value: Int) in Promise.value(value * 10) }
@@ -39,8 +39,8 @@ struct OMPromisesExamples {
     #expect(await promise.then { fetch($0) }.outcome == "10")
   }
 
-  // Fails if the second word changes the outcome, or says that it did.
-  @Test("tryFulfill and tryFail say whether they settled it")
+  // Fails if the second call changes the outcome, or returns that it did.
+  @Test("tryFulfill and tryFail return whether they settled the promise")
   func tries() async {
     let deferred = Deferred<Int>()
     #expect(deferred.tryFulfill(1))
@@ -48,10 +48,10 @@ struct OMPromisesExamples {
     #expect(await deferred.promise.outcome == "1")
   }
 
-  // Fails if the handler is not called, or a promise is cancelled that cannot be stopped, or that
-  // is settled.
-  @Test("cancelled: and cancel, which says whether it could")
-  func cancelling() async {
+  // Fails if the handler is not called, or a promise is canceled that has no cancel handler or is
+  // settled.
+  @Test("cancelled: and cancel, which returns whether it had an effect")
+  func canceling() async {
     let deferred = Deferred<Int>()
     let promise = deferred.promise
     #expect(!promise.cancel())
@@ -62,8 +62,8 @@ struct OMPromisesExamples {
     #expect(log.all == ["stopped"])
   }
 
-  // Fails if the deferred does not end as the promise, or can still be settled otherwise.
-  @Test("relay: the deferred ends as the promise")
+  // Fails if the deferred does not have the promise's outcome, or can be settled elsewhere.
+  @Test("relay: the deferred has the outcome of the promise")
   func relay() async {
     let (source, deferred) = (Deferred<Int>(), Deferred<Int>())
     let promise = source.promise
@@ -75,7 +75,7 @@ struct OMPromisesExamples {
 
   // MARK: Chains
 
-  // Fails if the handler is left out, or runs after the wrong outcome.
+  // Fails if the handler is not called, or runs after the wrong outcome.
   @Test("rescue after then")
   func links() async {
     #expect(await promise.map { $0 + 1 }.outcome == "2")
@@ -85,7 +85,7 @@ struct OMPromisesExamples {
     #expect(await promise.recover { _ in 0 }.outcome == "0")
   }
 
-  // Fails if one of the two is left out after a value or an error, or changes the outcome.
+  // Fails if one of the two is not called after a value or an error, or changes the outcome.
   @Test("always, with the outcome and without it")
   func always() async {
     for promise in [promise, failing] {
@@ -97,7 +97,8 @@ struct OMPromisesExamples {
     #expect(log.all == ["success(1)", "clean", error, "clean"])
   }
 
-  // Fails if a callback is not called, makes another promise, or progress is told after the value.
+  // Fails if a callback is not called, creates another promise, or progress is reported after the
+  // value.
   @Test("fulfilled, failed and progressed return the promise itself")
   func callbacks() async {
     let deferred = Deferred<Int>()
@@ -105,10 +106,10 @@ struct OMPromisesExamples {
     #expect(promise.progressed { show($0) }.core === promise.core)
     #expect(promise.fulfilled { show($0) }.core === promise.core)
     deferred.fulfill(7)
-    await promise.told()
+    await promise.waitForHandlers()
     promise = failing
     #expect(promise.failed { show($0) }.core === promise.core)
-    await promise.told()
+    await promise.waitForHandlers()
     #expect(log.all == ["1.0", "7", "Failed(number: 0)"])
   }
 
@@ -141,7 +142,7 @@ struct OMPromisesExamples {
     #expect(await chain(initial: 1, [increment, double]).outcome == "4")
   }
 
-  // Fails if a value is in another's place, or a failure is left out.
+  // Fails if a value is misplaced, or a failure is lost.
   @Test("all and collect")
   func all() async throws {
     #expect(try await when([a, b]).value == [1, 2])
@@ -152,7 +153,7 @@ struct OMPromisesExamples {
     #expect(outcomes.map { try? $0.get() } == [1, nil])
   }
 
-  // Fails if a failure decides, or an error is lost.
+  // Fails if a failure settles the result, or an error is lost.
   @Test("any: the error has all errors")
   func any() async {
     let (a, b) = (Promise<Int>.failure(Failed(number: 1)), Promise<Int>.failure(error))
@@ -165,7 +166,7 @@ struct OMPromisesExamples {
 
   // MARK: Making promises
 
-  // Fails if a promise ends in another way, or never.
+  // Fails if a promise has another outcome; hangs if it has none.
   @Test("promiseWithResult, promiseWithError and after")
   func making() async {
     #expect(await Promise.value(1).outcome == "1")
@@ -173,8 +174,8 @@ struct OMPromisesExamples {
     #expect(await Promise.value(1, after: .milliseconds(5)).outcome == "1")
   }
 
-  // Fails if the task begins before it is wanted.
-  @Test("OMLazyPromise: a promise made from a closure is cold")
+  // Fails if the task begins without a demand.
+  @Test("OMLazyPromise: a promise created from a closure is cold")
   func lazy() async {
     let compute = { @Sendable in
       show("begun")

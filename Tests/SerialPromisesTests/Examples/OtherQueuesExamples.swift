@@ -3,12 +3,12 @@ import Testing
 
 @testable import SerialPromises
 
-/// Runs what the right column of "If you know other queues" says.
+/// Runs the code in the right column of "If you know other queues".
 struct OtherQueuesExamples: StandIns {
   let log = Log<String>()
   private let manager = PromiseManager()
 
-  // Fails if a word is not there, or does not run the work.
+  // Fails if a method does not run the work.
   @Test("adding")
   func adding() async throws {
     let promise = manager.enqueue { try await load(url) }
@@ -25,7 +25,7 @@ struct OtherQueuesExamples: StandIns {
     #expect(log.all.first == "page")
   }
 
-  // Fails if a step does not go where it should.
+  // Fails if a step is not added at its position.
   @Test("places")
   func places() async throws {
     manager.pause()
@@ -50,8 +50,8 @@ struct OtherQueuesExamples: StandIns {
     #expect(!manager.isPaused)
   }
 
-  // Fails if what waits is not dropped, or a wait does not end.
-  @Test("dropping and waiting")
+  // Fails if a waiting step is not canceled; hangs if a wait does not end.
+  @Test("canceling and waiting")
   func waiting() async throws {
     manager.pause()
     let handle = manager.add { then in then() }

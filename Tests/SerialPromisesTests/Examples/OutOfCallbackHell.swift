@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// A network that answers on another thread, with callbacks.
+/// A network that responds on another thread, with callbacks.
 private enum Network {
   typealias Completion = @Sendable (Result<String, any Error>) -> Void
 
@@ -17,7 +17,7 @@ private enum Network {
     }
   }
 
-  /// The same, as a promise: all that it takes to leave callbacks behind.
+  /// The same request as a promise.
   static func request(_ path: String) -> Promise<String> {
     Promise { resolve, reject in
       request(path) { result in
@@ -30,7 +30,7 @@ private enum Network {
   }
 }
 
-/// The stories that callbacks are told for, before and after.
+/// Typical callback code, before and after.
 struct OutOfCallbackHell {
   private struct NoAuthority: Error {}
   private struct Exists: Error {}
@@ -43,7 +43,7 @@ struct OutOfCallbackHell {
     done.open()
   }
 
-  // Fails if the three answers do not come one after another.
+  // Fails if the three responses do not arrive one after another.
   @Test("three nested requests, as callbacks, as steps, and as a chain")
   func nested() async throws {
     Network.request("user") { user in
@@ -98,8 +98,8 @@ struct OutOfCallbackHell {
       }
   }
 
-  // Fails if a condition does not end the chain, or its error is not dealt with in one place.
-  @Test("authority, exists, submit: each condition is a line, and errors are in one place")
+  // Fails if a condition does not end the chain, or its error is not handled in one place.
+  @Test("authority, exists, submit: each condition is a line, and errors are handled in one place")
   func conditions() async throws {
     let report = submitIfAllowed("new")
       .recover(from: Exists.self) { _ in "there is one already" }
@@ -109,8 +109,8 @@ struct OutOfCallbackHell {
     #expect(try await taken.value == "there is one already")
   }
 
-  // Fails if the same flow as steps goes on after a condition that does not hold.
-  @Test("authority, exists, submit, as steps that stop at the first that fails")
+  // Fails if the same flow as steps continues after a failed condition.
+  @Test("authority, exists, submit, as steps that stop at the first failure")
   func conditionsAsSteps() async {
     let manager = PromiseManager(onFailure: .stop)
     manager.add(
@@ -130,8 +130,8 @@ struct OutOfCallbackHell {
     #expect(log.all.isEmpty)
   }
 
-  // Fails if A, B and C are not in this order, whenever they call then.
-  @Test("A, B and C run one after another, whenever they call then")
+  // Fails if A, B and C do not run in this order, regardless of the time of each then.
+  @Test("A, B and C run one at a time, regardless of the time of each then")
   func letters() async {
     let manager = PromiseManager()
     manager.add { then in
@@ -154,7 +154,7 @@ struct OutOfCallbackHell {
     #expect(log.all == ["A", "B", "C"])
   }
 
-  // Fails if it begins before it is wanted, or the links are in another order.
+  // Fails if the promise begins without a demand, or the links are in another order.
   @Test("delay, fetch, decode: a cold promise")
   func cold() async throws {
     let clock = ManualClock()
@@ -164,13 +164,13 @@ struct OutOfCallbackHell {
       .map { answer in answer.count }
     #expect(clock.sleepers == 0)
     decoded.start()
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(1))
     #expect(try await decoded.value == 9)
   }
 
-  // Fails if a promise of a promise is not waited for.
-  @Test("a promise that is resolved with a promise, at any depth, is that promise")
+  // Fails if a promise of a promise is not awaited.
+  @Test("a promise that is resolved with a promise adopts it, at any depth")
   func recursion() async throws {
     @Sendable func countDown(_ number: Int) -> Promise<String> {
       Promise.value(number).then { number in

@@ -4,11 +4,11 @@ import Testing
 
 private struct NoName: Error {}
 
-/// What the documentation comments of promises show, with stand-ins for the work.
+/// The examples in the documentation comments of promises, with stand-ins for the work.
 struct PromiseExamples {
-  private struct User: Sendable, Equatable { var name = "somebody" }
+  private struct User: Sendable, Equatable { var name = "Ada" }
 
-  /// A download with callbacks, as many libraries have them.
+  /// A download with callbacks, as in many libraries.
   private final class Download: Sendable {
     private let progress: @Sendable (Double) -> Void
 
@@ -43,7 +43,7 @@ struct PromiseExamples {
   }
 
   // Fails if a task with callbacks does not settle its promise.
-  @Test("a promise made from callbacks")
+  @Test("a promise created from callbacks")
   func greeting() async throws {
     let greeting = Promise<String> { resolve, reject in
       fetchName { name, error in
@@ -56,7 +56,7 @@ struct PromiseExamples {
   }
 
   // Fails if progress or the value does not arrive.
-  @Test("a promise that reports progress and can be cancelled")
+  @Test("a promise that reports progress and can be canceled")
   func file() async throws {
     let url = "file:a"
     let file = Promise<String> { deferred in
@@ -68,7 +68,7 @@ struct PromiseExamples {
   }
 
   // Fails if the deferred does not settle its promise.
-  @Test("a deferred is the one who settles a promise")
+  @Test("a deferred settles its promise")
   func deferred() async throws {
     func answer() -> Promise<Int> {
       let deferred = Deferred<Int>()
@@ -87,7 +87,7 @@ struct PromiseExamples {
     let avatar = login()
       .then { user in fetchAvatar(of: user) }
       .map { image in resize(image) }
-    #expect(try await avatar.value == "small somebody.png")
+    #expect(try await avatar.value == "small Ada.png")
     let (photo, upload) = ("photo", { @Sendable (image: String) in Promise.value("sent \(image)") })
     let crop = { @Sendable (image: String) in Promise.value("cropped \(image)") }
     let sharpen = { @Sendable (image: String) in Promise.value("sharp \(image)") }
@@ -95,7 +95,7 @@ struct PromiseExamples {
     #expect(try await image.value == "sent sharp cropped photo")
   }
 
-  // Fails if combinations do not give what they say.
+  // Fails if combinations do not give the documented values.
   @Test("combinations")
   func combinations() async throws {
     let (ids, urls) = ([1, 2], ["a", "b", "c"])
@@ -113,9 +113,9 @@ struct PromiseExamples {
     #expect(try await pages.value.count == 3)
   }
 
-  // Fails if cancelling reaches what somebody else wants, or not what nobody does.
-  @Test("cancelling a combination")
-  func cancelling() async throws {
+  // Fails if a cancellation reaches a promise with other dependents, or misses one without.
+  @Test("canceling a combination")
+  func canceling() async throws {
     let deferreds = (0..<2).map { _ in Deferred<Int>() }
     for deferred in deferreds { deferred.onCancel {} }
     let wanted = deferreds[1].promise.map { $0 }
@@ -126,8 +126,8 @@ struct PromiseExamples {
     #expect(!deferreds[0].tryFulfill(1))
   }
 
-  // Fails if a chain cannot begin again.
-  @Test("beginning again")
+  // Fails if a chain cannot be restarted.
+  @Test("retries")
   func retry() async throws {
     let url = "page"
     let page = Promise { try await load(url) }

@@ -5,10 +5,10 @@ import Testing
 
 private func fetch(_ number: Int) -> Promise<Int> { Promise { number * 10 } }
 private func load(_ number: Int) async throws -> Int { number * 10 }
-private func login() -> Promise<String> { Promise { "somebody" } }
+private func login() -> Promise<String> { Promise { "Ada" } }
 private func compute() -> Int { 42 }
 
-/// The table in the article for those who know PromiseKit, row by row.
+/// The table in the article for users of PromiseKit, row by row.
 struct PromiseKitExamples {
   private let log = Log<String>()
   private let a = Promise.value(1)
@@ -21,8 +21,8 @@ struct PromiseKitExamples {
 
   // MARK: Chains
 
-  // Fails if a handler's value or promise is not gone on with, or a kind of handler is not taken.
-  @Test("then: with a value, a promise, an asynchronous handler, one of the main actor")
+  // Fails if a handler's value or promise is not adopted, or a kind of handler is not accepted.
+  @Test("then: with a value, a promise, an asynchronous handler, a main-actor handler")
   func then() async {
     #expect(await promise.map { $0 + 1 }.outcome == "2")
     #expect(await promise.then { fetch($0) }.outcome == "10")
@@ -32,8 +32,8 @@ struct PromiseKitExamples {
     #expect(log.all == ["1 true"])
   }
 
-  // Fails if the handler is not given the error, or the chain does not go on after it.
-  @Test("catch: the chain goes on after it, without a value")
+  // Fails if the handler does not receive the error, or the chain does not continue after it.
+  @Test("catch: the chain continues after it, without a value")
   func catching() async {
     let promise = failing
     let caught = promise.catch { error in show(error) }
@@ -41,7 +41,7 @@ struct PromiseKitExamples {
     #expect(log.all == ["Failed(number: 0)"])
   }
 
-  // Fails if it is left out after a value or after an error, or changes the outcome.
+  // Fails if it is not called after a value or an error, or changes the outcome.
   @Test("finally and ensure")
   func finally() async {
     for promise in [promise, failing] {
@@ -62,7 +62,7 @@ struct PromiseKitExamples {
     #expect(await background.outcome == "1 false")
   }
 
-  // Fails if the handler or the work runs on another queue than the one given.
+  // Fails if the handler or the work runs on another queue than the given one.
   @Test("thenOn and dispatch_promise")
   func queues() async {
     let (key, queue) = (DispatchSpecificKey<Int>(), DispatchQueue(label: "queue"))
@@ -72,24 +72,24 @@ struct PromiseKitExamples {
     #expect(await Promise.on(.global()) { compute() }.outcome == "42")
   }
 
-  // Fails if it does not begin.
+  // Fails if the chain does not begin.
   @Test("firstly: the chain begins with its promise")
   func first() async {
     let user = login().start()
-    await user.told()
-    #expect(text(user.state) == "somebody")
+    await user.waitForHandlers()
+    #expect(text(user.state) == "Ada")
   }
 
-  // Fails if the value does not arrive, or the callback makes another promise.
+  // Fails if the value does not arrive, or the callback creates another promise.
   @Test("done")
   func done() async {
     #expect(await promise.map { show($0) }.outcome == "()")
     #expect(promise.fulfilled { show($0) }.core === promise.core)
-    await promise.told()
+    await promise.waitForHandlers()
     #expect(log.all == ["1", "1"])
   }
 
-  // Fails if a look changes the value, or `tap` is left out after a failure.
+  // Fails if `tap` changes the value, or is not called after a failure.
   @Test("map, get and tap")
   func looking() async {
     #expect(await promise.map { $0 + 1 }.outcome == "2")
@@ -102,7 +102,7 @@ struct PromiseKitExamples {
 
   // MARK: Failures
 
-  // Fails if a failure gets through, or an error of another type does not.
+  // Fails if a failure is not recovered, or an error of another type is.
   @Test("recover, from all errors or from those of one type")
   func recover() async {
     struct SomeError: Error {}
@@ -114,7 +114,7 @@ struct PromiseKitExamples {
     #expect(other == "failed Failed(number: 0)")
   }
 
-  // Fails if the promise does not end as the result says.
+  // Fails if the promise does not have the outcome of the result.
   @Test("resolve with a result")
   func resolve() async {
     let (deferred, result) = (Deferred<Int>(), Result<Int, any Error>.success(7))
@@ -123,7 +123,7 @@ struct PromiseKitExamples {
   }
 
   // Fails if a cancellation is not a failure that can be recovered from.
-  @Test("Guarantee: what was cancelled fails, and recover makes a value of that too")
+  @Test("Guarantee: a canceled promise fails, and recover gives it a value")
   func guarantee() async {
     let deferred = Deferred<Int>()
     deferred.onCancel {}
@@ -134,8 +134,8 @@ struct PromiseKitExamples {
     #expect(await sure.outcome == "0")
   }
 
-  // Fails if there are fewer or more attempts than that, or the pauses never end.
-  @Test("attempt: the count is of the attempts after the first one")
+  // Fails if the number of attempts is wrong; hangs if the pauses never end.
+  @Test("attempt: the count is that of the attempts after the first one")
   func attempts() async {
     let task = Promise<Int> {
       log.append("attempt")
@@ -149,7 +149,7 @@ struct PromiseKitExamples {
 
   // MARK: Several promises
 
-  // Fails if a value is in another's place, or a plain value is not taken.
+  // Fails if a value is misplaced, or a plain value is not accepted.
   @Test("when, with an array, a dictionary and plain values")
   func whens() async throws {
     #expect(try await when([a, b]).value == [1, 2])
@@ -159,19 +159,19 @@ struct PromiseKitExamples {
     #expect(try await when([a, .value(5)]).value == [1, 5])
   }
 
-  // Fails if the index or the key of the promise that failed is not known.
+  // Fails if the index or the key of the promise that failed is lost.
   @Test("the index and the key of the promise that failed")
   func position() async {
     await when([a, failing]).catch { error in
       show((error as? WhenError<Int>)?.position ?? -1)
-    }.told()
+    }.waitForHandlers()
     await when(["a": a, "b": failing]).catch { error in
       show((error as? WhenError<String>)?.position ?? "none")
-    }.told()
+    }.waitForHandlers()
     #expect(log.all == ["1", "b"])
   }
 
-  // Fails if a failure cannot decide the race, or the outcomes are in another order.
+  // Fails if a failure cannot settle the race, or the outcomes are in another order.
   @Test("race and when(resolved:)")
   func settled() async throws {
     let deferred = Deferred<Int>()
@@ -182,7 +182,7 @@ struct PromiseKitExamples {
     #expect(outcomes.map { try? $0.get() } == [1, nil])
   }
 
-  // Fails if a promise is not pulled, or the order of the values is that of their ends.
+  // Fails if a promise is not pulled, or the values are in completion order.
   @Test("when(fulfilled:concurrently:)")
   func concurrently() async throws {
     let numbers = Array(0..<20)
@@ -199,7 +199,7 @@ struct PromiseKitExamples {
     #expect(await pause.outcome == "()")
   }
 
-  // Fails if the promise is settled before the deferred says so.
+  // Fails if the promise is settled before the deferred settles it.
   @Test("Promise.pending")
   func pending() async {
     let deferred = Deferred<Int>()

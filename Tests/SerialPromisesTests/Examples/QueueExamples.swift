@@ -2,12 +2,12 @@ import Testing
 
 @testable import SerialPromises
 
-/// What the documentation comments show of words that other queues have, too.
+/// The examples in the documentation comments of methods that other queues have, too.
 struct QueueExamples: StandIns {
   let log = Log<String>()
 
-  // Fails if a result is not what settles the promise.
-  @Test("a result of somebody else's")
+  // Fails if the promise is not settled with the result.
+  @Test("a result of other code")
   func results() async throws {
     let lookUp = { @Sendable (done: @Sendable (Result<String, Missing>) -> Void) in
       done(.success("Ada"))
@@ -30,7 +30,7 @@ struct QueueExamples: StandIns {
     }
   }
 
-  // Fails if the second does not wait for the first.
+  // Fails if the second call does not wait for the first.
   @Test("asynchronous work from synchronous code")
   func enqueuing() async throws {
     let (manager, draft) = (PromiseManager(), "draft")
@@ -41,8 +41,8 @@ struct QueueExamples: StandIns {
     #expect(log.all == ["saved draft", "text of page"])
   }
 
-  // Fails if the rate is not kept as it was given.
-  @Test("a manager that is in no hurry")
+  // Fails if the rate differs from the argument.
+  @Test("a manager with a rate")
   func rates() async {
     let polite = PromiseManager(rate: Rate(10, per: .seconds(1)), timeLimit: .seconds(30))
     polite.add { then in download { then() } }
@@ -54,7 +54,7 @@ struct QueueExamples: StandIns {
   }
 
   // Fails if the running step does not end by itself.
-  @Test("dropping what waits")
+  @Test("canceling waiting steps")
   func dropping() async {
     let manager = PromiseManager()
     manager.cancelWaiting()
@@ -64,8 +64,9 @@ struct QueueExamples: StandIns {
     #expect(canQuit && status == "nothing runs")
   }
 
-  // Fails if the first does not return while a step waits, or the second adds more than it should.
-  @Test("waiting for a rest, and for fewer steps")
+  // Fails if the first wait does not return while a step waits, or the second permits more steps
+  // than its limit.
+  @Test("waiting until no step runs, and for fewer steps")
   func waiting() async {
     let manager = PromiseManager()
     do {

@@ -21,7 +21,7 @@ struct ReadmeExample {
     return 42
   }
 
-  // Fails if steps do not run in the order of adding.
+  // Fails if steps do not run in the order of addition.
   @Test("the README's steps run in order")
   func readme() async throws {
     let manager = PromiseManager()

@@ -1,6 +1,6 @@
 @testable import SerialPromises
 
-/// What examples call: a program's own functions, as short as they can be, and a log of what was done.
+/// The functions that the examples call, as short as possible, and a log of the calls.
 protocol StandIns: Sendable {
   var log: Log<String> { get }
 }
@@ -9,7 +9,7 @@ struct User: Sendable, Equatable { var name = "Ada" }
 struct Missing: Error, Equatable {}
 struct TooSlow: Error {}
 
-/// A transfer that goes on until it is stopped.
+/// A transfer that runs until it is stopped.
 final class Transfer: Sendable {
   private let completion: @Sendable ((any Error)?) -> Void
 
@@ -20,7 +20,7 @@ final class Transfer: Sendable {
   func stop() { completion(CancellationError()) }
 }
 
-/// Something on the screen.
+/// A view on the screen.
 @MainActor
 final class Label: Sendable {
   var text = ""

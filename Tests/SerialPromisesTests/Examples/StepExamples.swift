@@ -2,11 +2,11 @@ import Testing
 
 @testable import SerialPromises
 
-/// What the documentation comments of steps show.
+/// The examples in the documentation comments of steps.
 struct StepExamples: StandIns {
   let log = Log<String>()
 
-  // Fails if a handler on its own, or one made of another, is no step.
+  // Fails if a handler, or a wrapped handler, is not accepted as a step.
   @Test("a handler is a step, and a step's handler can be wrapped")
   func handlers() async {
     struct Logged<Work: Promisable>: Promisable {
@@ -55,7 +55,7 @@ struct StepExamples: StandIns {
 
   // MARK: Then
 
-  // Fails if an error is not the step's, or no error is one.
+  // Fails if an error is not that of the step, or a call without an error fails it.
   @Test("then, with an error or without")
   func calling() async throws {
     let manager = PromiseManager()
@@ -68,8 +68,8 @@ struct StepExamples: StandIns {
     try await handle.outcome.get()
   }
 
-  // Fails if a running step is not told that it is cancelled.
-  @Test("a step that is told to stop")
+  // Fails if a running step is not notified of its cancellation.
+  @Test("a step that is asked to stop")
   func stopping() async {
     let manager = PromiseManager()
     let handle =
@@ -81,8 +81,8 @@ struct StepExamples: StandIns {
     #expect(await text(handle.outcome) == "cancelled")
   }
 
-  // Fails if a step that is not cancelled takes itself for one, or its progress is not the manager's.
-  @Test("a step that looks whether it is to stop, and says how far it is")
+  // Fails if a step that is not canceled reads that it is, or its progress is not the manager's.
+  @Test("a step that checks for cancellation, and reports its progress")
   func looking() async {
     let manager = PromiseManager()
     let urls = urls
@@ -103,8 +103,8 @@ struct StepExamples: StandIns {
 
   // MARK: Handles
 
-  // Fails if a handle does not know its step, or its end.
-  @Test("a handle knows its step and how that ended")
+  // Fails if a handle does not have its step, or its outcome.
+  @Test("a handle has its step and the outcome")
   func handles() async throws {
     let manager = PromiseManager()
     manager.pause()
@@ -131,8 +131,8 @@ struct StepExamples: StandIns {
     #expect(log.all == ["upload photo", "done", "over: succeeded"])
   }
 
-  // Fails if a step that waits runs all the same.
-  @Test("a step that need not end by itself is ended after a grace period")
+  // Fails if a waiting step runs after its cancellation.
+  @Test("a step that does not end by itself is ended after a grace period")
   func grace() async {
     let manager = PromiseManager()
     manager.pause()
@@ -144,8 +144,8 @@ struct StepExamples: StandIns {
 
   // MARK: Time
 
-  // Fails if a step that is changed does not run, or is not tried again.
-  @Test("steps that wait, take too long, or are tried again")
+  // Fails if a modified step does not run, or is not retried.
+  @Test("steps with a delay, a time limit or retries")
   func time() async {
     let manager = PromiseManager()
     let download = Step("download") { then in self.download { then() } }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Holds the reference tables to the examples that run what is in their cells.
+/// Checks that the code in the reference tables is tested.
 struct TablesAreTested {
-  /// An article with a table, and the file whose tests run what the table says.
+  /// An article with a table, and the file whose tests run the code of the table.
   enum Table: String, CaseIterable, CustomTestStringConvertible {
     case promiseKit = "PromiseKit"
     case omPromises = "OMPromises"
@@ -24,9 +24,11 @@ struct TablesAreTested {
     var testDescription: String { rawValue }
   }
 
-  // Fails if code in the right column is changed, or a row written, that no test runs word for word.
+  // Fails if code in the right column is changed or added without a test that runs it word for
+  // word.
   @Test(
-    "all code in our column of a table stands word for word in its tests", arguments: Table.allCases
+    "all code in the right column of a table is part of its tests, word for word",
+    arguments: Table.allCases
   )
   func cells(_ table: Table) throws {
     let code = TablesAreTested.code(in: try String(contentsOf: table.examples, encoding: .utf8))
@@ -44,9 +46,9 @@ struct TablesAreTested {
     }
   }
 
-  // Fails if links to symbols are taken for code, if code in the text of a link is not, or if a part
-  // of a longer word, a comment or a test's name is taken for a place where code stands.
-  @Test("code is found in cells, and only code counts as a place where it stands")
+  // Fails if links to symbols count as code, if code in the text of a link does not, or if a part
+  // of a longer word, a comment or a test's name counts as an occurrence of code.
+  @Test("code is found in cells, and occurrences are found in code only")
   func reading() {
     let cell = "[`a.b()`](doc:A/b()), or ``A/b()``, `c  d`"
     let rows = TablesAreTested.rows(in: "text\n\n| theirs | ours |\n|---|---|\n| `b` | \(cell) |\n")
@@ -75,14 +77,16 @@ struct TablesAreTested {
     }
   }
 
-  /// What stands between single backticks; between double ones are links, which `docc` checks.
+  /// The text between single backticks.
+  ///
+  /// Text between double backticks is a link, which `docc` checks.
   private static func codeSpans(in cell: String) -> [String] {
     cell.matches(of: /(?<ticks>`+)(?<code>[^`]+)`+/)
       .filter { $0.output.ticks == "`" }
       .map { onOneLine(String($0.output.code)) }
   }
 
-  /// A file's code on one line, without comments and the names of tests.
+  /// The code of a file on one line, without comments and test names.
   private static func code(in file: String) -> String {
     let lines = file.split(separator: "\n")
       .map { $0.trimmingCharacters(in: .whitespaces) }
@@ -94,7 +98,7 @@ struct TablesAreTested {
     text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
   }
 
-  /// Whether code stands in other code, not as a part of longer words.
+  /// Whether code occurs in other code, and not as a part of longer words.
   private static func stands(_ span: String, in code: String) -> Bool {
     code.ranges(of: span).contains { range in
       let before = code[..<range.lowerBound].last, after = code[range.upperBound...].first

@@ -7,7 +7,7 @@ private struct NoAnswer: Error {}
 
 private let announced = Log<String>()
 
-// MARK: Somebody else's, with callbacks
+// MARK: A foreign API, with callbacks
 
 private func compress(
   _ file: String, _ done: @escaping @Sendable (String?, (any Error)?) -> Void
@@ -28,7 +28,7 @@ private func announce(_ link: String, _ done: @escaping @Sendable ((any Error)?)
   done(nil)
 }
 
-// MARK: The reader's
+// MARK: The code of the reader
 
 private func publish(
   _ file: String, _ done: @escaping @Sendable ((any Error)?) -> Void
@@ -74,7 +74,7 @@ private func publish(_ file: String) -> Promise<Void> {
     .then { link in announce(link) }
 }
 
-/// What the tutorial's files do, from the first to the last.
+/// The functions of the tutorial's files, from the first to the last.
 struct TutorialExamples {
   private let shown = Log<String>()
   private let all = Gate()
@@ -86,7 +86,7 @@ struct TutorialExamples {
 
   private func links(_ files: [String]) -> [String] { files.map { "link to compressed \($0)" } }
 
-  // Fails if a file is not published, or an error does not get through the callbacks.
+  // Fails if a file is not published, or an error is lost in the callbacks.
   @Test("nested callbacks: all together")
   func together() async {
     func publishAll(_ files: [String]) {
@@ -100,7 +100,7 @@ struct TutorialExamples {
   }
 
   // Fails if a file is not published in its turn.
-  @Test("a manager: one file after another")
+  @Test("a manager: one file at a time")
   func manager() async {
     let manager = PromiseManager()
 
@@ -117,7 +117,7 @@ struct TutorialExamples {
     #expect(announced.all.filter { $0.hasSuffix("2") } == links(files))
   }
 
-  // Fails if an error is not the outcome of its step, or holds up the next.
+  // Fails if an error is not the outcome of its step, or delays the next step.
   @Test("outcomes: how each file ended")
   func outcomes() async {
     let manager = PromiseManager()
@@ -138,8 +138,8 @@ struct TutorialExamples {
     #expect(shown.all == ["missing: Missing()", "a3"])
   }
 
-  // Fails if a chain is not a step, or its error is not told with its place.
-  @Test("promises, one after another")
+  // Fails if a chain is not accepted as a step, or its error is reported without its index.
+  @Test("promises, one at a time")
   func serially() async throws {
     let manager = PromiseManager()
 
@@ -158,8 +158,8 @@ struct TutorialExamples {
     #expect(failure?.position == 1)
   }
 
-  // Fails if a chain that may begin again, and has a limit, is no step.
-  @Test("promises that are tried again, and have a time limit")
+  // Fails if a chain with retries and a time limit is not accepted as a step.
+  @Test("promises with retries and a time limit")
   func patience() async throws {
     let manager = PromiseManager()
 

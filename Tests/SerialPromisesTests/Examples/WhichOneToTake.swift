@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// When the next piece of work begins, here and with what else there is for it.
+/// When the next piece of work begins: a comparison of the manager with its alternatives.
 struct WhichOneToTake {
   private let log = Log<String>()
   private let first = Gate()
@@ -14,12 +14,12 @@ struct WhichOneToTake {
     if text == "first ends" { first.open() } else { second.open() }
   }
 
-  /// Work that ends in a callback, on another thread.
+  /// Work that ends with a callback on another thread.
   private func transfer(_ completion: @escaping @Sendable () -> Void) {
     onOwnThread(completion)
   }
 
-  /// The same, which ends only when the second has begun.
+  /// Work that ends only when the second piece has begun.
   private func longTransfer(_ completion: @escaping @Sendable () -> Void) {
     onOwnThread {
       second.block()
@@ -27,8 +27,8 @@ struct WhichOneToTake {
     }
   }
 
-  // Fails, by never ending, if a serial queue waits for what a closure has begun.
-  @Test("a serial queue begins the next closure while the work of the first goes on")
+  // Hangs if a serial queue waits for asynchronous work that a closure has begun.
+  @Test("a serial queue begins the next closure while the work of the first continues")
   func dispatchQueue() async {
     let transfer = longTransfer
     let queue = DispatchQueue(label: "serial")
@@ -38,9 +38,10 @@ struct WhichOneToTake {
     #expect(log.all == ["second begins", "first ends"])
   }
 
-  // Fails, by never ending, if an operation queue waits for what a block has begun.
+  // Hangs if an operation queue waits for asynchronous work that a block has begun.
   @Test(
-    "an operation queue, one at a time, begins the next block while the work of the first goes on")
+    "an operation queue, one at a time, begins the next block while the work of the first continues"
+  )
   func operationQueue() async {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
@@ -50,7 +51,7 @@ struct WhichOneToTake {
     #expect(log.all == ["second begins", "first ends"])
   }
 
-  // Fails if the second begins before the first has ended.
+  // Fails if the second piece begins before the first has ended.
   @Test("a manager waits for the end of the work")
   func manager() async {
     let manager = PromiseManager()
@@ -68,7 +69,7 @@ struct WhichOneToTake {
     #expect(log.all == ["first ends", "second begins"])
   }
 
-  // Fails if the second begins before the first has ended.
+  // Fails if the second piece begins before the first has ended.
   @Test("a task that reads closures from a stream waits for the end of the work")
   func stream() async {
     let (stream, closures) = AsyncStream.makeStream(of: (@Sendable () async -> Void).self)

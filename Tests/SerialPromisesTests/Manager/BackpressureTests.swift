@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// Capacity, and closing.
+/// Capacity, backpressure and closing.
 struct BackpressureTests {
   // Fails if the running step counts, or a refused step is run, counted or not reported.
   @Test("a step beyond the capacity is refused, reported and never run", .shows(Managing.capacity))
@@ -30,10 +30,11 @@ struct BackpressureTests {
     #expect(text(manager.add { then in then() }.state) == "succeeded")
   }
 
-  // Fails if parked adders are not told when there is room, in another order, or too early.
-  @Test("addWhenRoom waits for room and keeps the order of adding", .shows(Managing.capacity))
+  // Fails if suspended callers are not resumed when there is room, or too early, or in another
+  // order.
+  @Test("addWhenRoom waits for room and keeps the order of addition", .shows(Managing.capacity))
   func parked() async throws {
-    let (manager, log, told) = (PromiseManager(capacity: 1), Log<Int>(), Log<Int>())
+    let (manager, log, notified) = (PromiseManager(capacity: 1), Log<Int>(), Log<Int>())
     let taken = (0...4).map { _ in Taken() }
     manager.add(taken[0].handler)
     var adders: [Task<StepHandle, any Error>] = []
@@ -44,7 +45,7 @@ struct BackpressureTests {
             log.append(number)
             taken[number].handler(then)
           }
-          told.append(number)
+          notified.append(number)
           return handle
         })
       await manager.waiting(number)
@@ -52,7 +53,7 @@ struct BackpressureTests {
     #expect(try await adders[0].value.id == 2)
     #expect(manager.order.withLock { $0.backpressure.parked } == 3)
     for number in 0...3 {
-      #expect(told.all.allSatisfy { $0 <= number + 1 })
+      #expect(notified.all.allSatisfy { $0 <= number + 1 })
       taken[number].call()
       await taken[number + 1].gate.passed()
       #expect(manager.order.withLock { $0.backpressure.parked } == max(0, 2 - number))
@@ -62,9 +63,11 @@ struct BackpressureTests {
     #expect(log.all == [1, 2, 3, 4])
   }
 
-  // Fails if the promise is not reserved when it is parked: it begins beside the running step.
+  // Fails if the promise is not reserved when its caller is suspended: it begins during the running
+  // step.
   @Test(
-    "a promise for which its adder waits keeps its turn, and the adder returns when there is room")
+    "a promise whose caller waits for room keeps its turn, and the caller returns when there is room"
+  )
   @MainActor
   func parkedPromise() async throws {
     let (manager, taken, log) = (PromiseManager(capacity: 1), Taken(), Log<String>())
@@ -76,7 +79,7 @@ struct BackpressureTests {
       }
     }
     #expect(try await manager.addWhenRoom(promises[0]).name == "a")
-    // On this actor, which it leaves when the promise is reserved.
+    // Runs on this actor, which it leaves when the promise is reserved.
     let adder = Task { @MainActor in
       let handle = try await manager.addWhenRoom(promises[1])
       log.append("room")
@@ -93,14 +96,15 @@ struct BackpressureTests {
     #expect(Set(log.all) == ["a", "b", "room"] && log.all.first != "b")
   }
 
-  /// How an adder comes to wait in vain.
+  /// How the wait for room is canceled.
   enum End: CaseIterable { case task, promise, all }
 
-  // Fails if the step of a canceled promise stays in the queue, or the promise of a canceled step pending.
+  // Fails if the step of a canceled promise stays in the queue, or the promise of a canceled step
+  // stays pending.
   @Test(
-    "a promise for which its adder waits is canceled with its step, and cancels it",
+    "a promise that waits for room is canceled with its step, and its cancellation cancels the step",
     arguments: End.allCases)
-  func cancelledPromise(_ end: End) async {
+  func canceledPromise(_ end: End) async {
     let (manager, taken, log) = (PromiseManager(capacity: 1), Taken(), Log<String>())
     manager.add(taken.handler)
     manager.add { then in then() }
@@ -119,8 +123,8 @@ struct BackpressureTests {
     #expect(log.all.isEmpty)
   }
 
-  // Fails if a refusal cancels the promise, or leaves it waiting for a turn that never comes.
-  @Test("a promise that addWhenRoom refuses is left as it was")
+  // Fails if a refusal cancels the promise; hangs if the promise waits for a turn that never comes.
+  @Test("a promise that addWhenRoom refuses is unchanged")
   func refusedPromise() async throws {
     let manager = PromiseManager(capacity: 1)
     let (first, second) = (Promise { 1 }, Promise { 2 })
@@ -146,11 +150,11 @@ struct BackpressureTests {
     #expect(try await first.value + second.value + third.value == 6)
   }
 
-  // Fails if a parked step that is cancelled runs, or gives its place to one beyond the capacity.
+  // Fails if a canceled step runs, or its place is given to a step beyond the capacity.
   @Test(
-    "an adder that is cancelled while it is parked throws, and its step does not run",
+    "a caller that is canceled while it waits for room throws, and its step does not run",
     .shows(Managing.capacity))
-  func cancelledParked() async throws {
+  func canceledParked() async throws {
     let (manager, taken, log) = (PromiseManager(capacity: 1), Taken(), Log<Int>())
     manager.add(taken.handler)
     manager.add { then in then() }
@@ -175,8 +179,8 @@ struct BackpressureTests {
     #expect(log.all == [1, 3])
   }
 
-  // Fails if `cancelAll` tells parked adders that there is room.
-  @Test("cancelAll throws in the adders that are parked")
+  // Fails if `cancelAll` reports room to the suspended callers.
+  @Test("cancelAll makes the callers that wait for room throw")
   func cancelAllParked() async {
     let (manager, taken) = (PromiseManager(capacity: 1), Taken())
     manager.add(taken.handler)
@@ -188,9 +192,9 @@ struct BackpressureTests {
     taken.call()
   }
 
-  // Fails if the place of the first parked step, which holds its segment, outlives the last one:
-  // the segment holds the lock, and the lock what it guards.
-  @Test("nothing is left of a manager whose parked adders were all cancelled")
+  // Fails if the position of the first step that waits for room outlives the last one: it retains
+  // its segment, the segment the lock, and the lock the state that it protects.
+  @Test("a manager is released after all callers that wait for room are canceled")
   func nothingLeft() async {
     weak var order: Locked<SerialOrder>?
     func work() async {
@@ -208,9 +212,9 @@ struct BackpressureTests {
     #expect(order == nil)
   }
 
-  // Fails if a task that was cancelled before it asked is parked for ever.
-  @Test("addWhenRoom in a cancelled task throws when there is no room")
-  func cancelledBefore() async {
+  // Hangs if a task that was canceled before the call is suspended.
+  @Test("addWhenRoom in a canceled task throws when there is no room")
+  func canceledBefore() async {
     let (manager, taken, gate) = (PromiseManager(capacity: 1), Taken(), Gate())
     manager.add(taken.handler)
     manager.add { then in then() }
@@ -224,8 +228,8 @@ struct BackpressureTests {
     taken.call()
   }
 
-  // Fails if the last parked step, beyond a segment's border, is not found.
-  @Test("a parked step is found behind the border of its segment")
+  // Fails if the last step that waits for room is not found in the next segment.
+  @Test("a step that waits for room is found across a segment boundary")
   func border() async throws {
     let (manager, log) = (PromiseManager(capacity: 60), Log<Int>())
     manager.pause()
@@ -247,8 +251,9 @@ struct BackpressureTests {
     #expect(log.all == Array(1...10))
   }
 
-  // Fails if a closed manager takes steps, forgets those it has, or does not say that it is closed.
-  @Test("a closed manager refuses steps and runs those that are there", .shows(Managing.close))
+  // Fails if a closed manager accepts steps, drops those it has, or does not report that it is
+  // closed.
+  @Test("a closed manager refuses new steps and runs the ones it has", .shows(Managing.close))
   func close() async {
     let (reports, taken) = (Reports(), Taken())
     let manager = PromiseManager(diagnostics: reports.place)
@@ -267,9 +272,9 @@ struct BackpressureTests {
     #expect(text(waiting.state) == "succeeded")
   }
 
-  // Fails if `addWhenRoom` does not look whether its task is cancelled when there is room at once.
-  @Test("addWhenRoom in a cancelled task throws although there is room, and its step does not run")
-  func cancelledBeforeWithRoom() async {
+  // Fails if `addWhenRoom` does not check for cancellation when there is room at once.
+  @Test("addWhenRoom in a canceled task throws even if there is room, and its step does not run")
+  func canceledBeforeWithRoom() async {
     let (manager, log, gate) = (PromiseManager(capacity: 1), Log<Int>(), Gate())
     let adder = Task {
       await gate.passed()
@@ -284,10 +289,10 @@ struct BackpressureTests {
     #expect(log.count == 0)
   }
 
-  // Fails if cancelling the adder reaches a step for which there was room: it would be given the
-  // handle of a step that was called off.
-  @Test("an adder that is cancelled when there is room has added its step")
-  func cancelledWithRoom() async throws {
+  // Fails if canceling the caller reaches a step for which there was room: the caller would get the
+  // handle of a canceled step.
+  @Test("a caller that is canceled after room was granted has added its step")
+  func canceledWithRoom() async throws {
     let (manager, log, ready) = (PromiseManager(capacity: 1), Log<Bool>(), Gate())
     let adder = Locked<Task<StepHandle, any Error>?>(nil)
     let task = Task {

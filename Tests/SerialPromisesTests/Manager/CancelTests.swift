@@ -3,10 +3,10 @@ import Testing
 
 @testable import SerialPromises
 
-/// Handles, and cancelling with and without a grace period.
+/// Handles, and cancellation with and without a grace period.
 struct CancelTests {
-  // Fails if a stage is not written, or the id does not count adding.
-  @Test("a handle tells id, name, state and outcome", .shows(Managing.handles))
+  // Fails if a state is not recorded, or the id is not the number of the addition.
+  @Test("a handle has the id, name, state and outcome of its step", .shows(Managing.handles))
   func handle() async {
     let (manager, taken) = (PromiseManager(), Taken())
     let first = manager.add(Step("one", taken.handler))
@@ -19,8 +19,8 @@ struct CancelTests {
     #expect(text(await second.outcome) == "failed Failed(number: 0)")
   }
 
-  // Fails if observers are not told, or only the first one is.
-  @Test("all who wait for an outcome are told when the step is over")
+  // Fails if the waiting tasks are not resumed, or only the first one is.
+  @Test("every task that awaits an outcome is resumed when the step ends")
   func outcomes() async {
     let (manager, taken) = (PromiseManager(), Taken())
     let handle = manager.add(taken.handler)
@@ -30,9 +30,9 @@ struct CancelTests {
     for waiter in waiters { #expect(await waiter.value == "failed Failed(number: 7)") }
   }
 
-  // Fails if a cancelled waiting step is run, or keeps its handler.
+  // Fails if a canceled waiting step is run, or retains its handler.
   @Test(
-    "a waiting step that is cancelled never runs and lets go of what it captured",
+    "a waiting step that is canceled never runs and releases its captures",
     .shows(Managing.cancelWaiting))
   func waiting() {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<Int>())
@@ -56,34 +56,34 @@ struct CancelTests {
     #expect(log.all == [0, 2])
   }
 
-  // Fails if the running step is not told, told twice, or ended without its `then`.
+  // Fails if the running step is not notified, is notified twice, or ends without its `then`.
   @Test(
-    "a running step that is cancelled is told once, and ends through its then",
+    "a running step that is canceled is notified once, and ends when it calls then",
     .shows(Managing.cancelRunning))
   func running() {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
     let handle = manager.add(taken.handler)
     _ = taken.with { then in
-      then.onCancel { log.append("told") }
-      then.onCancel { log.append("told too") }
+      then.onCancel { log.append("notified") }
+      then.onCancel { log.append("notified too") }
       #expect(!then.isCancelled)
       handle.cancel()
       handle.cancel()
       #expect(then.isCancelled)
-      then.onCancel { log.append("told late") }
+      then.onCancel { log.append("notified late") }
     }
-    #expect(log.all == ["told", "told too", "told late"])
+    #expect(log.all == ["notified", "notified too", "notified late"])
     #expect(text(handle.state) == "running")
     taken.call(CancellationError())
     #expect(text(handle.state) == "cancelled")
     #expect(taken.with(\.isCancelled) == false)
   }
 
-  // Fails if being asked to stop makes every end a cancellation.
+  // Fails if a cancellation request turns every result into a cancellation.
   @Test(
-    "a step that was told to stop may still succeed or fail", .shows(Managing.cancelRunning),
+    "a step that was asked to stop may still succeed or fail", .shows(Managing.cancelRunning),
     arguments: [nil, Failed()])
-  func toldAndDone(_ error: Failed?) {
+  func requestedAndDone(_ error: Failed?) {
     let (manager, taken) = (PromiseManager(), Taken())
     let handle = manager.add(taken.handler)
     handle.cancel()
@@ -91,8 +91,8 @@ struct CancelTests {
     #expect(text(handle.state) == (error == nil ? "succeeded" : "failed Failed(number: 0)"))
   }
 
-  // Fails if the request to stop is not cleared when a step ends.
-  @Test("the step after a cancelled one is not told, and a step that is over stays as it is")
+  // Fails if the cancellation request is not cleared when a step ends.
+  @Test("the step after a canceled one is not notified, and an ended step keeps its state")
   func next() {
     let (manager, taken, next) = (PromiseManager(), Taken(), Taken())
     let first = manager.add(taken.handler)
@@ -105,29 +105,29 @@ struct CancelTests {
     next.call()
   }
 
-  // Fails if cancelAll touches what is added afterwards, or spares the running one.
+  // Fails if cancelAll affects steps added afterwards, or ignores the running one.
   @Test(
-    "cancelAll cancels what waits, tells what runs, and spares what is added afterwards",
+    "cancelAll cancels waiting steps, notifies the running step, and ignores steps added afterwards",
     .shows(Managing.cancelAll))
   func all() {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
     manager.add { then in
-      then.onCancel { log.append("told") }
+      then.onCancel { log.append("notified") }
       taken.handler(then)
     }
     let waiting = (1...100).map { _ in manager.add { then in then() } }
     manager.cancelAll()
     let later = manager.add { then in then() }
-    #expect(log.all == ["told"])
+    #expect(log.all == ["notified"])
     #expect(Set(waiting.map { text($0.state) }) == ["cancelled"])
     #expect(text(later.state) == "waiting")
     taken.call()
     #expect(text(later.state) == "succeeded")
   }
 
-  // Fails if the grace period does not end the step, or its late `then` is counted.
+  // Fails if the grace period does not end the step, or its late `then` takes effect.
   @Test(
-    "a step that outlasts its grace period is ended, and its late then is reported",
+    "a step that exceeds its grace period is ended, and its late then is reported",
     .shows(Managing.grace))
   func grace() async {
     let (reports, clock, taken) = (Reports(), ManualClock(), Taken())
@@ -147,9 +147,9 @@ struct CancelTests {
     #expect(reports.all.last == .thenCalledAgain(StepIdentity(id: 1, name: "stubborn")))
   }
 
-  // Fails if the end of a grace period ends whatever runs by then.
+  // Fails if the end of a grace period ends the step that runs at that time.
   @Test(
-    "a step that ends within its grace period leaves the next one alone", .shows(Managing.grace))
+    "a step that ends within its grace period does not affect the next one", .shows(Managing.grace))
   func withinGrace() async {
     let (clock, taken, next) = (ManualClock(), Taken(), Taken())
     let manager = PromiseManager()
@@ -160,18 +160,18 @@ struct CancelTests {
     await clock.slept.passed()
     taken.call(CancellationError())
     clock.advance(by: .seconds(10))
-    // The task that slept ends; nothing of it is to be seen.
+    // The sleeping task ends without a visible effect.
     for _ in 1...100 { await Task.yield() }
     #expect(text(second.state) == "cancelled")
     #expect(text(third.state) == "running")
     next.call()
   }
 
-  // Fails if the next step starts when the grace period is over and not when the handler returns.
-  @Test("a grace period that ends during the handler waits for it to return")
+  // Fails if the next step starts when the grace period ends and not when the handler returns.
+  @Test("a grace period that ends during the handler takes effect when the handler returns")
   func graceDuringHandler() async {
     let (manager, clock) = (PromiseManager(), ManualClock())
-    let (started, goOn, log) = (Gate(), Gate(), Log<String>())
+    let (started, proceed, log) = (Gate(), Gate(), Log<String>())
     let steps = Log<StepHandle>()
     let done = Gate()
     Task.detached {
@@ -181,13 +181,13 @@ struct CancelTests {
       clock.advance(by: .seconds(1))
       while !manager.order.withLock({ $0.isGraceOver }) { await Task.yield() }
       #expect(log.count == 0)
-      goOn.open()
+      proceed.open()
       done.open()
     }
     manager.pause()
     let handle = manager.add { _ in
       started.open()
-      goOn.block()
+      proceed.block()
       log.append("first returns")
     }
     steps.append(handle)
@@ -208,7 +208,7 @@ struct CancelTests {
 }
 
 extension StepHandle {
-  /// How many wait for the outcome.
+  /// The number of tasks that await the outcome.
   var observerCount: Int {
     record.lock.withLock { _ in record.observers.count }
   }

@@ -3,15 +3,17 @@ import Testing
 
 @testable import SerialPromises
 
-/// Dropping what waits, with the running step spared; and what a manager says of where it is.
+/// `cancelWaiting`, which spares the running step, and the properties that describe the manager's
+/// state.
 struct CancelWaitingTests {
-  // Fails if the running step is asked to stop, a waiting one runs, or what is added later is dropped.
-  @Test("cancelWaiting spares the step that runs, and what is added afterwards")
+  // Fails if the running step is asked to stop, a waiting one runs, or a step added later is
+  // canceled.
+  @Test("cancelWaiting ignores the running step and steps added afterwards")
   func spares() {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
     let handler = taken.handler
     let running = manager.add { then in
-      then.onCancel { log.append("told") }
+      then.onCancel { log.append("notified") }
       handler(then)
     }
     let waiting = (1...3).map { number in
@@ -34,8 +36,8 @@ struct CancelWaitingTests {
     #expect(log.all == ["later"])
   }
 
-  // Fails (hangs) if what is dropped leaves a queue in which nothing runs unsettled.
-  @Test("a paused manager whose waiting steps are dropped is idle, and says so")
+  // Hangs if canceling the waiting steps does not wake the tasks that wait for an idle manager.
+  @Test("a paused manager whose waiting steps are canceled is idle, and wakes its waiters")
   func settles() async {
     let manager = PromiseManager()
     manager.pause()
@@ -58,8 +60,8 @@ struct CancelWaitingTests {
     #expect(published == ["added", "cancelled", "idle"])
   }
 
-  // Fails if an adder that is parked is told that there is room, or not told at all.
-  @Test("cancelWaiting throws in the adders that are parked")
+  // Fails if a suspended caller is resumed with room; hangs if it is not resumed.
+  @Test("cancelWaiting makes the callers that wait for room throw")
   func parked() async {
     let (manager, taken) = (PromiseManager(capacity: 1), Taken())
     manager.add(taken.handler)
@@ -71,9 +73,9 @@ struct CancelWaitingTests {
     taken.call()
   }
 
-  // Fails if a step that waits, or one whose `then` is still to be called, is left out.
-  @Test("isIdle and runningStep say where the manager is")
-  func looking() {
+  // Fails if a waiting step, or one whose `then` was not called yet, is ignored.
+  @Test("isIdle and runningStep describe the manager's state")
+  func state() {
     let (manager, taken) = (PromiseManager(), Taken())
     #expect(manager.isIdle && manager.runningStep == nil)
     manager.pause()

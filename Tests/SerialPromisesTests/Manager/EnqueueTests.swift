@@ -3,13 +3,13 @@ import Testing
 
 @testable import SerialPromises
 
-/// Asynchronous work that takes its turn, asked for by synchronous code.
+/// Asynchronous work enqueued by synchronous code.
 struct EnqueueTests {
   private let reports = Reports()
   private var manager: PromiseManager { PromiseManager(diagnostics: reports.place) }
 
-  // Fails if work begins before its turn, in another order, or before that of the step before has ended.
-  @Test("what is enqueued runs in the order of calling, one at a time")
+  // Fails if work begins before its turn, in another order, or before the preceding work has ended.
+  @Test("enqueued work runs in the order of the calls, one at a time")
   func order() async throws {
     let (manager, log) = (manager, Log<String>())
     let promises = (0..<4).map { number in
@@ -25,8 +25,8 @@ struct EnqueueTests {
     #expect(log.all == (0..<4).flatMap { ["begin \($0)", "end \($0)"] })
   }
 
-  // Fails if it waits for somebody to want the value, or if what nobody wants begins before its turn.
-  @Test("what is enqueued runs though nobody wants its value, after what was added before")
+  // Fails if the work waits for a demand, or begins before its turn if its value is discarded.
+  @Test("enqueued work runs after earlier steps even if its value is discarded")
   func discarded() async {
     let (manager, taken, log) = (manager, Taken(), Log<String>())
     manager.add(taken.handler)
@@ -39,8 +39,8 @@ struct EnqueueTests {
     #expect(log.all == ["work", "more"])
   }
 
-  // Fails if the error is lost, or is no failure of the step, or a name is.
-  @Test("work that throws fails its promise and its step, and is reported if nobody looks")
+  // Fails if the error or the step's failure is lost, or the name of the step.
+  @Test("work that throws fails its promise and its step, and is reported if unhandled")
   func failing() async {
     let manager = PromiseManager(onFailure: .stop, diagnostics: reports.place)
     let events = manager.events()
@@ -62,8 +62,8 @@ struct EnqueueTests {
     #expect(reports.all.count == 1 && "\(reports.all)".contains("save"))
   }
 
-  // Fails if a promise is left pending by a step that is refused, or the refusal is told twice.
-  @Test("a refused step fails the promise with the reason")
+  // Fails if a refused step leaves its promise pending, or the refusal is reported twice.
+  @Test("a refused step fails its promise with the reason")
   func refused() async throws {
     let full = PromiseManager(capacity: 1, diagnostics: reports.place)
     full.pause()
@@ -77,7 +77,7 @@ struct EnqueueTests {
   }
 
   // Fails if the step of a canceled promise runs, or the promise waits for its turn to fail.
-  @Test("canceling the promise takes the step out while it waits")
+  @Test("canceling the promise removes its waiting step")
   func cancelWaiting() async {
     let (manager, taken, log) = (manager, Taken(), Log<String>())
     manager.add(taken.handler)
@@ -90,26 +90,26 @@ struct EnqueueTests {
     #expect(log.all.isEmpty)
   }
 
-  // Fails if the task of the work is not canceled, or the next step runs beside it.
+  // Fails if the task of the work is not canceled, or the next step runs at the same time.
   @Test("canceling the promise of a running step cancels its task")
   func cancelRunning() async {
-    let (manager, begun, goOn, log) = (manager, Gate(), Gate(), Log<String>())
+    let (manager, begun, proceed, log) = (manager, Gate(), Gate(), Log<String>())
     let promise = manager.enqueue {
       begun.open()
-      await goOn.passed()
+      await proceed.passed()
       log.append("\(Task.isCancelled)")
     }
     let next = manager.enqueue { log.append("next") }
     await begun.passed()
     #expect(promise.cancel())
     #expect(text(promise.state) == "failed CancellationError()")
-    goOn.open()
+    proceed.open()
     #expect(await next.outcome == "()")
     #expect(log.all == ["true", "next"])
   }
 
-  // Fails if the promise of a step that is dropped is left pending.
-  @Test("a promise whose step is dropped fails, by cancelAll and with the manager")
+  // Fails if a canceled step leaves its promise pending.
+  @Test("a promise fails if its step is canceled by cancelAll or with its manager")
   func dropped() async {
     var manager: PromiseManager? = manager
     manager?.pause()
@@ -122,8 +122,8 @@ struct EnqueueTests {
     #expect(reports.all.isEmpty)
   }
 
-  // Fails if the closure's actor is forgotten.
-  @Test("work of the main actor runs there, and its progress is the promise's")
+  // Fails if the actor of the closure is lost.
+  @Test("main-actor work runs on the main actor, and its progress is that of the promise")
   @MainActor
   func mainActor() async throws {
     let label = Label()
@@ -135,8 +135,8 @@ struct EnqueueTests {
     #expect(label.text == "done" && promise.progress == 1)
   }
 
-  // Fails if anything is left: the cycle from a promise over its step to the promise.
-  @Test("nothing is left of a step that was enqueued", arguments: [true, false])
+  // Fails if the reference cycle from the promise through its step to the promise is not broken.
+  @Test("an enqueued step leaks nothing", arguments: [true, false])
   func nothingLeft(_ isCancelled: Bool) async {
     weak var core: Core?
     weak var captured: Sentinel?

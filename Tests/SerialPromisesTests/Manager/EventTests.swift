@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// What a listener is told.
+/// The events that a listener receives.
 struct EventTests {
   private func text(_ event: StepEvent) -> String {
     switch event {
@@ -16,16 +16,16 @@ struct EventTests {
     }
   }
 
-  /// What arrives until the sequence ends.
+  /// The events until the sequence ends.
   private func rest(_ events: AsyncStream<StepEvent>) async -> [String] {
     var all: [String] = []
     for await event in events { all.append(text(event)) }
     return all
   }
 
-  // Fails if an event is missing, made twice, or made at another place.
+  // Fails if an event is missing, duplicated or out of order.
   @Test(
-    "every step's way is told in order, and the sequence ends with the manager",
+    "the events of every step are in order, and the sequence ends with the manager",
     .shows(Managing.events))
   func order() async {
     let events: AsyncStream<StepEvent>
@@ -46,8 +46,8 @@ struct EventTests {
     #expect(await rest(events) == expected)
   }
 
-  // Fails if the sequences are ended before the last events are handed on.
-  @Test("what is cancelled because its manager goes away is told before the sequence ends")
+  // Fails if the sequence ends before the last events are delivered.
+  @Test("steps canceled by the release of their manager are reported before the sequence ends")
   func goingAway() async {
     let events: AsyncStream<StepEvent>
     do {
@@ -60,9 +60,9 @@ struct EventTests {
     #expect(await rest(events) == ["added 1", "added 2", "cancelled 1", "cancelled 2"])
   }
 
-  // Fails if two threads hand events on at the same time.
+  // Fails if two threads deliver events at the same time.
   @Test(
-    "steps that 8 threads add are told in the order in which they were taken",
+    "the events of steps that 8 threads add are in the order in which the manager accepted the steps",
     .shows(Managing.events))
   func threads() async {
     let perThread = 200
@@ -92,7 +92,7 @@ struct EventTests {
         running -= 1
         #expect((step.id, running) == (finished, 0))
         #expect(duration != nil)
-      case .cancelled: Issue.record("nothing was cancelled")
+      case .cancelled: Issue.record("nothing was canceled")
       case .idle:
         #expect(!isIdle && running == 0 && finished == added)
         isIdle = true
@@ -102,8 +102,8 @@ struct EventTests {
     #expect(isIdle)
   }
 
-  // Fails if the buffer has no bound, or drops the newest.
-  @Test("a listener that does not keep up finds the newest events", .shows(Managing.events))
+  // Fails if the buffer is unbounded, or drops the newest events.
+  @Test("a slow listener receives the newest events", .shows(Managing.events))
   func bounded() async {
     let events = { () -> AsyncStream<StepEvent> in
       let manager = PromiseManager()
@@ -114,8 +114,8 @@ struct EventTests {
     #expect(await rest(events) == ["started 100", "finished 100 succeeded", "idle"])
   }
 
-  // Fails if only one sink is kept, or sinks share a buffer.
-  @Test("each listener gets all events since it began to listen")
+  // Fails if only one listener is kept, or listeners share a buffer.
+  @Test("each listener receives all events since it began to listen")
   func several() async {
     let (first, second) = { () -> (AsyncStream<_>, AsyncStream<_>) in
       let manager = PromiseManager()
@@ -130,11 +130,11 @@ struct EventTests {
     #expect(await rest(second) == expected)
   }
 
-  // Fails if events are made without a listener, or the listener is not forgotten.
+  // Fails if events are created without a listener, or an ended listener is retained.
   @Test(
-    "nothing is made when nobody listens, nor after the last listener has gone",
+    "no event is created without a listener, or after the last listener has ended",
     .shows(Managing.silence))
-  func nobody() async {
+  func withoutListener() async {
     let manager = PromiseManager()
     manager.add { then in then() }
     #expect(manager.order.withLock { $0.feed == nil })
@@ -148,9 +148,9 @@ struct EventTests {
     #expect(manager.order.withLock { $0.feed?.hasConsequences } == false)
   }
 
-  // Fails if events are collected for a thread that hands them on, or a listener's own are not
-  // dropped: an event would cost more than one look at each listener.
-  @Test("a transition hands on its own events, and keeps no more than the limit")
+  // Fails if events are queued for another thread to deliver, or a listener's buffer is not
+  // trimmed: an event would cost more than one visit of each listener.
+  @Test("a transition delivers its own events, and buffers no more than the limit")
   func bounds() {
     var order = SerialOrder()
     let lock = Locked(SerialOrder())
@@ -170,8 +170,8 @@ struct EventTests {
     while order.removeSegment() != nil {}
   }
 
-  // Fails if a listener that waits is resumed more than once, or its event is kept as well.
-  @Test("a listener that waits gets its event in one move")
+  // Fails if a waiting listener is resumed more than once, or its event is buffered as well.
+  @Test("a waiting listener receives its event directly")
   func waiting() async {
     let buffer = EventBuffer(limit: 2)
     let event = await withCheckedContinuation { continuation in
@@ -187,8 +187,8 @@ struct EventTests {
     #expect(event != nil && buffer.count == 2)
   }
 
-  // Fails if a listener whose task is canceled waits for ever, or is still handed events.
-  @Test("a listener whose task is canceled is at the end", .shows(Managing.events))
+  // Fails if a listener whose task is canceled is still sent events; hangs if it is not resumed.
+  @Test("a listener whose task is canceled ends", .shows(Managing.events))
   func canceled() async {
     let (manager, listening) = (PromiseManager(), Gate())
     let listener = Task {
@@ -202,8 +202,8 @@ struct EventTests {
     #expect(manager.order.withLock { $0.feed?.isWatched } == false)
   }
 
-  // Fails if a buffer of no events keeps one, or one of a negative number traps.
-  @Test("a listener that buffers nothing gets nothing late", arguments: [0, -1])
+  // Fails if a buffer of size 0 stores an event; traps if the size is negative.
+  @Test("a listener without a buffer receives no earlier event", arguments: [0, -1])
   func noBuffer(_ limit: Int) async {
     let events = { () -> AsyncStream<StepEvent> in
       let manager = PromiseManager()
@@ -214,8 +214,8 @@ struct EventTests {
     #expect(await rest(events).isEmpty)
   }
 
-  // Fails if a listener keeps the manager alive.
-  @Test("listening does not keep the manager alive")
+  // Fails if a listener retains the manager.
+  @Test("listening does not retain the manager")
   func weakly() async {
     weak var manager: PromiseManager?
     let events = { () -> AsyncStream<StepEvent> in

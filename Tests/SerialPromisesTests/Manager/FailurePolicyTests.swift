@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// What happens to the rest when a step fails.
+/// The effect of a failed step on the remaining steps.
 struct FailurePolicyTests {
   private func run(_ policy: FailurePolicy) -> (PromiseManager, [StepHandle]) {
     let manager = PromiseManager(onFailure: policy)
@@ -18,9 +18,9 @@ struct FailurePolicyTests {
     return (manager, handles)
   }
 
-  // Fails if a failure stops the queue without being asked to.
+  // Fails if a failure stops the queue without a policy that says so.
   @Test(
-    "continue goes on with the next step, and is the default",
+    "continue runs the next step, and is the default",
     .shows(Managing.policies, Managing.thenFails))
   func continues() {
     let (manager, handles) = run(.continue)
@@ -33,8 +33,10 @@ struct FailurePolicyTests {
     #expect(PromiseManager().order.withLock { text($0.policy) } == "continue")
   }
 
-  // Fails if `stop` loses the rest, keeps no error, or is not undone by `resume`.
-  @Test("stop keeps the rest and the error until it is resumed", .shows(Managing.policies))
+  // Fails if `stop` loses the remaining steps or the error, or `resume` does not clear it.
+  @Test(
+    "stop keeps the remaining steps and the error until the manager is resumed",
+    .shows(Managing.policies))
   func stops() {
     let (manager, handles) = run(.stop)
     #expect(text(handles[2].state) == "waiting")
@@ -50,9 +52,9 @@ struct FailurePolicyTests {
     #expect(manager.failure == nil)
   }
 
-  // Fails if the rest runs, or what is added afterwards does not.
+  // Fails if the remaining steps run, or a step added afterwards does not.
   @Test(
-    "cancelRest cancels what waits, and runs what is added afterwards", .shows(Managing.policies))
+    "cancelRest cancels waiting steps, and runs steps added afterwards", .shows(Managing.policies))
   func cancelsRest() {
     let (manager, handles) = run(.cancelRest)
     let expected = ["succeeded", "failed Failed(number: 2)", "cancelled", "cancelled"]
@@ -61,8 +63,8 @@ struct FailurePolicyTests {
     #expect(text(manager.add { then in then() }.state) == "succeeded")
   }
 
-  // Fails if a step that was called off counts as failed, or a dropped one does not.
-  @Test("a cancelled step is no failure; an abandoned one is")
+  // Fails if a canceled step counts as failed, or a step that dropped its `then` does not.
+  @Test("a canceled step is not a failure; an abandoned one is")
   func whatCounts() {
     let (manager, taken) = (PromiseManager(onFailure: .stop), Taken())
     let cancelled = manager.add(taken.handler)
@@ -74,8 +76,8 @@ struct FailurePolicyTests {
     #expect(manager.isPaused)
   }
 
-  // Fails if a cancellation error is taken for a cancellation that nobody asked for.
-  @Test("a step that was not asked to stop and ends with a cancellation error has failed")
+  // Fails if a cancellation error counts as a cancellation without a request.
+  @Test("a step that ends with a cancellation error without being asked to stop has failed")
   func notAsked() {
     let manager = PromiseManager(onFailure: .stop)
     let handle = manager.add { then in then(CancellationError()) }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import SerialPromises
 
-/// How long a manager and what it was given live.
+/// The lifetime of a manager and of its steps.
 struct LifeTests {
-  // Fails if a queue that runs does not hold its manager, or holds it for ever.
+  // Fails if a running queue does not retain its manager, or retains it forever.
   @Test("a manager lives as long as it has steps to run", .shows(Managing.life))
   func keptAlive() {
     let (taken, log) = (Taken(), Log<String>())
@@ -25,9 +25,10 @@ struct LifeTests {
     #expect(manager == nil)
   }
 
-  // Fails if a paused manager is kept by what waits in it, or its steps are not settled.
+  // Fails if waiting steps retain a paused manager, or are not settled.
   @Test(
-    "a paused manager that nobody holds goes away and cancels what waits", .shows(Managing.life))
+    "a paused manager without owners is released and cancels its waiting steps",
+    .shows(Managing.life))
   func pausedDropped() async {
     weak var manager: PromiseManager?
     weak var captured: Sentinel?
@@ -44,8 +45,8 @@ struct LifeTests {
     #expect(text(handles[0].state) == "cancelled")
   }
 
-  // Fails if those who wait for an outcome are not told when the manager goes away.
-  @Test("whoever waits for an outcome is told when a paused manager goes away")
+  // Hangs if tasks that await an outcome are not resumed when the manager is released.
+  @Test("tasks that await an outcome are resumed when a paused manager is released")
   func outcomeOfDropped() async {
     var manager: PromiseManager? = PromiseManager()
     manager?.pause()
@@ -56,8 +57,8 @@ struct LifeTests {
     #expect(await waiter.value == "cancelled")
   }
 
-  // Fails if a manager that a failure stopped holds itself.
-  @Test("a manager that a failure stopped goes away like a paused one")
+  // Fails if a manager stopped by a failure retains itself.
+  @Test("a manager stopped by a failure is released like a paused one")
   func stoppedDropped() {
     weak var manager: PromiseManager?
     let handle = {
@@ -73,9 +74,9 @@ struct LifeTests {
     #expect(text(handle.state) == "cancelled")
   }
 
-  // Fails if any reference is left: from the lock to its segments, from a segment to a handler,
+  // Fails if any reference is left: from the lock to its segments, from a segment to a handler, or
   // from a continuation to its step.
-  @Test("nothing is left of a manager that has done its work", .shows(Managing.life))
+  @Test("a manager that has run its steps leaks nothing", .shows(Managing.life))
   func nothingLeft() async throws {
     weak var manager: PromiseManager?
     weak var order: Locked<SerialOrder>?
@@ -107,8 +108,8 @@ struct LifeTests {
     #expect(order == nil)
   }
 
-  // Fails if a handle holds the manager, or the handlers of its segment.
-  @Test("a handle keeps the outcome and nothing else")
+  // Fails if a handle retains the manager, or the handlers of its segment.
+  @Test("a handle retains the outcome only")
   func handleOnly() {
     weak var manager: PromiseManager?
     weak var captured: Sentinel?
@@ -127,8 +128,8 @@ struct LifeTests {
     #expect(handle.name == "named")
   }
 
-  // Fails if what a step captured is kept until the queue is empty.
-  @Test("a step's captures are released when it is over, not when the queue is")
+  // Fails if a step's captures are retained until the queue is empty.
+  @Test("a step's captures are released when the step ends, not when the queue is empty")
   func captures() {
     let (manager, taken) = (PromiseManager(), Taken())
     weak var captured: Sentinel?
@@ -149,6 +150,6 @@ struct LifeTests {
 extension Sentinel {
   struct AsError: Error { let sentinel: Sentinel }
 
-  /// An error that holds it.
+  /// An error that retains the sentinel.
   var asError: any Error { AsError(sentinel: self) }
 }

@@ -3,11 +3,13 @@ import Testing
 
 @testable import SerialPromises
 
-/// Whatever is somebody else's runs without the lock: here it uses the manager that called it.
+/// User code runs without the lock.
 ///
-/// Each test hangs if its piece of code runs under the lock, which is not recursive.
+/// Here it uses the manager that called it.
+///
+/// Each test hangs if its user code runs under the lock, which is not recursive.
 @Suite(.allShow(Managing.noLock)) struct NoLockTests {
-  /// Something of a user's that uses the manager when it goes away.
+  /// An object of the user that uses the manager when it is released.
   private final class Reentry: Sendable {
     let manager = Locked<Weak?>(nil)
     let log = Log<Int>()
@@ -27,12 +29,12 @@ import Testing
       handle.cancel()
     }
 
-    /// Captured by a step or an error, it uses the manager when that is released.
+    /// Uses the manager when the step or error that captured it is released.
     var sentinel: Sentinel { Sentinel { self.use() } }
   }
 
-  // Fails if a handler is called inside a transition.
-  @Test("a handler may use its manager in every way")
+  // Hangs if a handler is called inside a transition.
+  @Test("a handler may call every method of its manager")
   func handler() {
     let manager = PromiseManager()
     let reentry = Reentry(manager)
@@ -50,7 +52,7 @@ import Testing
     #expect(manager.waitingCount == 0)
   }
 
-  // Fails if cancel handlers are called inside the transition that cancels.
+  // Hangs if cancel handlers are called inside the transition that cancels.
   @Test("a cancel handler may use its manager")
   func onCancel() {
     let manager = PromiseManager()
@@ -62,8 +64,8 @@ import Testing
     taken.call()
   }
 
-  // Fails if a handler is released inside the transition that takes it, or cancels it.
-  @Test("what a step captured may use the manager when it goes away")
+  // Hangs if a handler is released inside the transition that takes or cancels it.
+  @Test("a step's captures may use the manager when they are released")
   func captured() {
     let manager = PromiseManager()
     let (reentry, taken) = (Reentry(manager), Taken())
@@ -88,9 +90,9 @@ import Testing
     #expect(reentry.log.count == 5)
   }
 
-  // Fails if cancel handlers are released inside the transition that ends their step, or asks it
-  // to stop.
-  @Test("what a cancel handler captured may use the manager when it goes away")
+  // Hangs if cancel handlers are released inside the transition that ends their step or requests
+  // its cancellation.
+  @Test("a cancel handler's captures may use the manager when they are released")
   func capturedByCancelHandler() {
     let manager = PromiseManager()
     let reentry = Reentry(manager)
@@ -105,7 +107,7 @@ import Testing
       taken.call()
     }
     #expect(reentry.log.count == 2)
-    // One for a step that is over: nobody keeps it.
+    // The step has ended: the handler is not retained.
     let taken = Taken()
     manager.add(taken.handler)
     taken.call()
@@ -116,8 +118,8 @@ import Testing
     #expect(reentry.log.count == 3)
   }
 
-  // Fails if an error is released with its segment inside a transition, or by a late `then`.
-  @Test("an error may use the manager when it goes away")
+  // Hangs if an error is released with its segment inside a transition, or by a late `then`.
+  @Test("an error may use the manager when it is released")
   func errors() {
     let manager = PromiseManager(diagnostics: .silent)
     let reentry = Reentry(manager)
@@ -128,13 +130,13 @@ import Testing
     #expect(reentry.log.count == 2)
     let handle = manager.add { [reentry] then in then(reentry.sentinel.asError) }
     manager.add { [reentry] then in then(reentry.sentinel.asError) }
-    #expect(reentry.log.count == 3, "no handle is kept")
+    #expect(reentry.log.count == 3, "no handle is retained")
     withExtendedLifetime(handle) {}
   }
 
-  // Fails if an event that makes room, or is left when its listener goes, is released inside a
-  // transition: it has an error.
-  @Test("an error in an event may use the manager when it goes away")
+  // Hangs if an event with an error is released inside a transition, by a full buffer or with its
+  // listener.
+  @Test("the error of an event may use the manager when it is released")
   func eventErrors() {
     let manager = PromiseManager()
     let reentry = Reentry(manager)
@@ -150,16 +152,16 @@ import Testing
     #expect(reentry.log.count == 2)
   }
 
-  // Fails if the error is replaced by the time-out's inside the transition, with nobody to keep it.
-  @Test("an error that comes after the time is over may use the manager when it goes away")
+  // Hangs if the timeout replaces the error inside the transition that drops its last reference.
+  @Test("an error reported after the time limit may use the manager when it is released")
   func replacedError() async {
-    let (manager, clock, told) = (PromiseManager(), ManualClock(), Gate())
+    let (manager, clock, notified) = (PromiseManager(), ManualClock(), Gate())
     let reentry = Reentry(manager)
     let step = Step { [reentry] then in
-      then.onCancel { told.open() }
+      then.onCancel { notified.open() }
       clock.slept.block()
       clock.advance(by: .seconds(5))
-      told.block()
+      notified.block()
       then(reentry.sentinel.asError)
     }
     await withCheckedContinuation { continuation in
@@ -171,9 +173,9 @@ import Testing
     #expect(reentry.log.count == 1)
   }
 
-  // Fails if the failure that stopped the manager is released inside `resume`'s transition, or
-  // inside the one that puts another in its place.
-  @Test("the failure that stopped the manager may use it when it is forgotten")
+  // Hangs if the failure that stopped the manager is released inside the transition of `resume`, or
+  // of the failure that replaces it.
+  @Test("the failure that stopped the manager may use the manager when it is released")
   func failure() {
     let manager = PromiseManager(onFailure: .stop)
     let reentry = Reentry(manager)
@@ -181,7 +183,7 @@ import Testing
       manager.add { [reentry] then in then(reentry.sentinel.asError) }
     }
     fail()
-    // Until its segment goes, the step keeps the error too.
+    // The segment also retains the step's error until it is released.
     for _ in 1...70 { manager.add { then in then() } }
     #expect(reentry.log.count == 0)
     manager.resume()
@@ -189,8 +191,8 @@ import Testing
     #expect(manager.failure == nil)
   }
 
-  // Fails if a diagnostic is reported inside a transition.
-  @Test("a place for diagnostics may use the manager that reports")
+  // Hangs if a diagnostic is reported inside a transition.
+  @Test("a diagnostics handler may use the manager that reports")
   func diagnostics() {
     let place = Locked<Reentry?>(nil)
     let manager = PromiseManager(
@@ -206,14 +208,14 @@ import Testing
     let taken = Taken()
     manager.add(taken.handler)
     manager.close()
-    // Each refusal reports another, until this is cut short.
+    // Each refusal causes another report, until this condition stops them.
     place.withLock { $0 = nil }
     manager.add { then in then() }
     taken.call()
   }
 
-  // Fails if observers are told, or idle waiters woken, inside a transition.
-  @Test("those who wait may use the manager when they are told")
+  // Hangs if the tasks that await outcomes, or an idle manager, are resumed inside a transition.
+  @Test("resumed waiters may use the manager")
   func waiters() async {
     let manager = PromiseManager()
     let (reentry, taken) = (Reentry(manager), Taken())
@@ -227,8 +229,8 @@ import Testing
     #expect(reentry.log.count == 3)
   }
 
-  // Fails if events are handed on inside a transition: the listener's stream calls back.
-  @Test("a listener that goes away while events are handed on does no harm")
+  // Hangs if events are delivered inside a transition: the listener's stream calls back.
+  @Test("a listener may end while events are delivered")
   func listeners() async {
     let manager = PromiseManager()
     let count = Log<Int>()
@@ -247,8 +249,8 @@ import Testing
     #expect(manager.order.withLock { $0.feed?.isWatched } == false)
   }
 
-  // Fails if the old place for diagnostics is released while the new one is being set.
-  @Test("replacing the shared place for diagnostics may use it")
+  // Hangs if the old diagnostics handler is released while the new one is set.
+  @Test("the shared diagnostics handler may use the shared setting when it is replaced")
   func sharedDiagnostics() {
     let log = Log<Int>()
     let before = DiagnosticHandler.shared

@@ -3,10 +3,10 @@ import Testing
 
 @testable import SerialPromises
 
-/// First added, first run, and never two.
+/// Steps run in the order of addition, one at a time.
 struct OrderOfStepsTests {
   // Fails if `append` or `popFirst` takes steps from the wrong end.
-  @Test("steps run in the order of adding", .shows(Managing.order))
+  @Test("steps run in the order of addition", .shows(Managing.order))
   func order() {
     let (manager, log) = (PromiseManager(), Log<Int>())
     manager.pause()
@@ -21,9 +21,9 @@ struct OrderOfStepsTests {
     #expect(log.all == Array(1...200))
   }
 
-  // Fails if a step that is added while another runs, or from a handler, is put in front or run
-  // at once.
-  @Test("a step that a handler adds runs after everything that waits", .shows(Managing.addedInside))
+  // Fails if a step that is added while another runs, or by a handler, is placed first or run at
+  // once.
+  @Test("a step that a handler adds runs after all waiting steps", .shows(Managing.addedInside))
   func addedFromHandler() {
     let (manager, log) = (PromiseManager(), Log<String>())
     manager.pause()
@@ -43,9 +43,9 @@ struct OrderOfStepsTests {
     #expect(log.all == ["first", "second", "added"])
   }
 
-  // Fails if `handlerReturned` is not waited for: the next step would start inside the handler.
+  // Fails if the next step does not wait for `handlerReturned`: it would start inside the handler.
   @Test(
-    "a step that calls then before its handler ends holds the next up until it has returned",
+    "a step that calls then before its handler returns delays the next step until the return",
     .shows(Managing.neverTwo))
   func thenInsideHandler() throws {
     let (manager, log) = (PromiseManager(), Log<String>())
@@ -88,9 +88,9 @@ struct OrderOfStepsTests {
     #expect(caller.withLock { $0 } != adder.withLock { $0 })
   }
 
-  // Fails if the next step starts when the handler has returned, without waiting for `then`.
+  // Fails if the next step starts when the handler returns, without waiting for `then`.
   @Test(
-    "the next step waits for then when the handler has returned first", .shows(Managing.neverTwo))
+    "the next step waits for then if the handler returns first", .shows(Managing.neverTwo))
   func handlerReturnsFirst() {
     let (manager, taken) = (PromiseManager(), Taken())
     manager.add(taken.handler)
@@ -100,9 +100,10 @@ struct OrderOfStepsTests {
     #expect(text(second.state) == "succeeded")
   }
 
-  // Fails (under the thread sanitizer too) if a step does not see what the one before it wrote.
+  // Fails if a step does not see the writes of the preceding one; the thread sanitizer reports a
+  // race.
   @Test(
-    "what a step wrote is seen by the next, on whichever thread it runs",
+    "a step's writes are visible to the next step, on any thread",
     .shows(Managing.visibility))
   func visibility() async {
     final class Plain: @unchecked Sendable { var count = 0 }
@@ -141,8 +142,8 @@ struct OrderOfStepsTests {
     #expect(handle.name == nil)
   }
 
-  // Fails if the names of steps given as `some Promisable` are lost.
-  @Test("a step keeps its name, also when it is added as any step")
+  // Fails if the names of steps passed as `some Promisable` are lost.
+  @Test("a step keeps its name, also if it is added as some Promisable")
   func names() {
     func add(_ step: some Promisable, to manager: PromiseManager) -> StepHandle {
       manager.add(step)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import SerialPromises
 
-/// Pausing, resuming, and waiting until there is nothing left.
+/// Pausing, resuming, and waiting for an idle manager.
 struct PauseAndIdleTests {
-  // Fails if `next` does not look at the pause, or pausing ends the running step.
+  // Fails if `next` ignores the pause, or pausing ends the running step.
   @Test("pause lets the running step end and starts no other", .shows(Managing.pause))
   func pause() {
     let (manager, taken) = (PromiseManager(), Taken())
@@ -22,8 +22,9 @@ struct PauseAndIdleTests {
     manager.resume()
   }
 
-  // Fails if a handler's pause is seen one step late, or `resume` in a handler runs a step inside.
-  @Test("a handler may pause and resume its own manager")
+  // Fails if a pause in a handler takes effect one step late, or `resume` in a handler runs a step
+  // inside it.
+  @Test("a handler may pause and resume its manager")
   func fromHandler() {
     let (manager, log) = (PromiseManager(), Log<String>())
     manager.pause()
@@ -44,8 +45,8 @@ struct PauseAndIdleTests {
     #expect(log.all == ["first returns", "second"])
   }
 
-  // Fails (hangs) if `idle` waits for something to happen in a manager that has nothing to do.
-  @Test("idle returns at once when there is nothing to do")
+  // Hangs if `idle` waits for an event in a manager without steps.
+  @Test("idle returns at once if there are no steps")
   func idleAlready() async throws {
     let manager = PromiseManager()
     await manager.idle()
@@ -55,9 +56,9 @@ struct PauseAndIdleTests {
     try manager.blockUntilIdle(timeout: .zero)
   }
 
-  // Fails if a waiter is woken with a step left, or not all waiters are woken.
+  // Fails if a waiter is resumed before the last step ends; hangs if some waiters are not resumed.
   @Test(
-    "all who wait for idle are woken after the last step, and not before", .shows(Managing.idle))
+    "all waiters for idle are resumed after the last step, and not before", .shows(Managing.idle))
   func several() async {
     let (manager, first, last) = (PromiseManager(), Taken(), Taken())
     manager.add(first.handler)
@@ -78,9 +79,9 @@ struct PauseAndIdleTests {
     #expect(log.count == 5)
   }
 
-  // Fails if cancelling the last waiting step does not make a paused manager idle.
+  // Hangs if canceling the last waiting step does not make a paused manager idle.
   @Test(
-    "a paused manager with waiting steps is not idle until they are cancelled",
+    "a paused manager with waiting steps is not idle until they are canceled",
     .shows(Managing.idle))
   func pausedIdle() async throws {
     let manager = PromiseManager()
@@ -93,9 +94,9 @@ struct PauseAndIdleTests {
     await waiter.value
   }
 
-  // Fails (hangs) if cancelling the task does not withdraw its ticket.
-  @Test("idle returns early when the waiting task is cancelled")
-  func cancelled() async {
+  // Hangs if canceling the task does not remove its waiter.
+  @Test("idle returns early if the waiting task is canceled")
+  func canceled() async {
     let (manager, taken) = (PromiseManager(), Taken())
     manager.add(taken.handler)
     let waiter = Task { await manager.idle() }
@@ -114,8 +115,9 @@ struct PauseAndIdleTests {
     taken.call()
   }
 
-  // Fails if the time-out is not noticed, its waiter is left behind, or waits again.
-  @Test("waitUntilIdle gives up after its timeout and leaves nothing behind", .shows(Managing.idle))
+  // Fails if the timeout is ignored, or its waiter is left behind or waits again.
+  @Test(
+    "waitUntilIdle returns after its timeout and leaves no waiter behind", .shows(Managing.idle))
   func timeout() throws {
     let (manager, taken) = (PromiseManager(), Taken())
     manager.add(taken.handler)
@@ -128,10 +130,10 @@ struct PauseAndIdleTests {
     try manager.waitUntilIdle(timeout: .zero)
   }
 
-  // Fails (hangs) if the last step does not wake a blocked thread; a timeout that is longer than
-  // Dispatch can count must not overflow.
+  // Hangs if the last step does not wake a blocked thread. Traps if a timeout beyond the range of
+  // Dispatch overflows.
   @Test(
-    "waitUntilIdle blocks until the last step is over", .shows(Managing.idle),
+    "waitUntilIdle blocks until the last step has ended", .shows(Managing.idle),
     arguments: [nil, Duration.seconds(1e12)])
   func blocking(_ timeout: Duration?) {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
@@ -151,12 +153,12 @@ struct PauseAndIdleTests {
 }
 
 extension PromiseManager {
-  /// Returns when that many wait for the same.
+  /// Returns when this many tasks wait for the condition.
   func waiting(_ count: Int, for condition: Waiters.Condition) async {
     while order.withLock({ $0.waiters.count(condition) }) < count { await Task.yield() }
   }
 
-  /// Returns when that many wait for idle.
+  /// Returns when this many tasks wait for idle.
   func idleWaiting(_ count: Int) async {
     await waiting(count, for: .idle)
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// The place of a step in the queue: where it is added, and where it is moved.
+/// The position of a step in the queue: where it is added, and where it is moved.
 struct PlaceTests {
   private let manager = PromiseManager(diagnostics: .silent)
   private let log = Log<String>()
@@ -22,8 +22,8 @@ struct PlaceTests {
 
   // MARK: Adding
 
-  // Fails if a place is taken for another, or the rest does not keep its order.
-  @Test("steps are added first, last and before others; the rest keeps its order")
+  // Fails if positions are mixed up, or the other steps change their order.
+  @Test("steps are added first, last and before others; the other steps keep their order")
   func adding() {
     manager.pause()
     let (a, b) = (add("a"), add("b"))
@@ -39,8 +39,8 @@ struct PlaceTests {
     #expect(manager.waitingCount == 0 && manager.progress == 1)
   }
 
-  // Fails if those that are put first are put behind one another.
-  @Test("of steps that are added first, the latest runs first")
+  // Fails if steps added first are queued behind each other.
+  @Test("of the steps that are added first, the latest runs first")
   func stack() {
     manager.pause()
     add("last")
@@ -49,8 +49,8 @@ struct PlaceTests {
     #expect(log.all == (1...200).reversed().map(String.init) + ["last"])
   }
 
-  // Fails if a step that is put first begins beside the running one, or before it in the queue.
-  @Test("a step that is added first waits for the one that runs")
+  // Fails if a step that is added first begins during the running one, or before it.
+  @Test("a step that is added first waits for the running one")
   func firstBesideRunning() {
     let taken = Taken()
     let running = manager.add(taken.handler)
@@ -62,7 +62,7 @@ struct PlaceTests {
     #expect(log.all == ["c", "b", "a"])
   }
 
-  // Fails if a step that a handler adds first runs inside the handler, or behind the others.
+  // Fails if a step that a handler adds first runs inside the handler, or after the others.
   @Test("a step that a handler adds first runs next")
   func fromHandler() {
     manager.pause()
@@ -77,8 +77,8 @@ struct PlaceTests {
     #expect(log.all == ["outer", "inner", "a"])
   }
 
-  // Fails if a step in an empty manager is lost because it has no neighbor.
-  @Test("a step that is added first to a manager with nothing to do runs at once")
+  // Fails if a step is lost because the empty queue has no neighbor for it.
+  @Test("a step that is added first to an idle manager runs at once")
   func alone() {
     onThread {
       add("a", at: .first)
@@ -87,8 +87,8 @@ struct PlaceTests {
     #expect(log.all == ["a", "c", "b"])
   }
 
-  // Fails if a place costs a step its number, its name, its events or their order.
-  @Test("numbers and events are those of adding, wherever a step goes")
+  // Fails if a position changes the step's id, name, events or their order.
+  @Test("ids and events are in the order of addition, regardless of position")
   func numbers() async {
     let events = manager.events()
     manager.pause()
@@ -100,21 +100,21 @@ struct PlaceTests {
     #expect([a, b, c].map(\.id) == [1, 2, 3])
     #expect([a, b, c].map(\.name) == ["a", "b", "c"])
     manager.resume()
-    var told: [String] = []
+    var notified: [String] = []
     for await event in events {
       switch event {
-      case .added(let step): told.append("added \(step.id)")
-      case .started(let step): told.append("started \(step.name ?? "")")
+      case .added(let step): notified.append("added \(step.id)")
+      case .started(let step): notified.append("started \(step.name ?? "")")
       default: break
       }
       if case .idle = event { break }
     }
     #expect(
-      told == ["added 1", "added 2", "added 3"] + ["started a", "started b", "started c"])
+      notified == ["added 1", "added 2", "added 3"] + ["started a", "started b", "started c"])
   }
 
-  // Fails if a place is a way around the capacity, or into a closed manager.
-  @Test("a full or closed manager refuses a step at every place")
+  // Fails if a position bypasses the capacity, or the closing of a manager.
+  @Test("a full or closed manager refuses a step at every position")
   func refused() {
     let manager = PromiseManager(capacity: 1, diagnostics: .silent)
     manager.pause()
@@ -131,8 +131,8 @@ struct PlaceTests {
     #expect(log.all == ["a"])
   }
 
-  // Fails if a promise that is added first is not reserved, or begins elsewhere than in its turn.
-  @Test("a promise that is added first begins before the others that wait")
+  // Fails if a promise that is added first is not reserved, or begins outside its turn.
+  @Test("a promise that is added first begins before the other waiting ones")
   func promise() async throws {
     manager.pause()
     add("a")
@@ -149,8 +149,8 @@ struct PlaceTests {
     #expect(log.all == ["promise", "a"])
   }
 
-  // Fails if `run` or `enqueue` does not pass its place on.
-  @Test("asynchronous work goes to the place that it is given")
+  // Fails if `run` or `enqueue` does not pass its position on.
+  @Test("asynchronous work is added at the given position")
   func asynchronous() async throws {
     manager.pause()
     let a = add("a")
@@ -167,8 +167,8 @@ struct PlaceTests {
     #expect(log.all == ["b", "c", "a", "d"])
   }
 
-  // Fails if a place costs `run` its error, or the task its way to cancel the step.
-  @Test("asynchronous work at a place is refused and canceled as elsewhere")
+  // Fails if a position hides the error of `run`, or the task's cancellation from the step.
+  @Test("asynchronous work at a position is refused and canceled like any other")
   func asynchronousRefused() async {
     let reports = Reports()
     let manager = PromiseManager(capacity: 2, diagnostics: reports.place)
@@ -190,22 +190,22 @@ struct PlaceTests {
 
   // MARK: Moving
 
-  // Fails if a step is moved to another place than said, or what is not moved is.
-  @Test("steps that wait are moved first, last and before others")
+  // Fails if a step is moved to another position than requested, or other steps are moved.
+  @Test("waiting steps are moved first, last and before others")
   func moving() {
     manager.pause()
     let steps = ["a", "b", "c", "d", "e"].map { add($0) }
     #expect(steps[3].move(to: .first))
     #expect(steps[0].move(to: .last))
     #expect(steps[4].move(to: .before(steps[1])))
-    #expect(steps[2].move(to: .before(steps[2])), "before itself is where it is")
+    #expect(steps[2].move(to: .before(steps[2])), "moving a step before itself changes nothing")
     #expect(manager.waitingCount == 5)
     manager.resumeAndWait()
     #expect(log.all == ["d", "e", "b", "c", "a"])
   }
 
-  // Fails if a step that runs or is over is put into the queue again.
-  @Test("a step that runs or is over is not moved")
+  // Fails if a running or ended step is put into the queue again.
+  @Test("a running or ended step is not moved")
   func notWaiting() {
     let taken = Taken()
     let running = manager.add(taken.handler)
@@ -220,8 +220,8 @@ struct PlaceTests {
     #expect([running, cancelled].map { text($0.state) } == ["succeeded", "cancelled"])
   }
 
-  // Fails if a neighbor that waits no more is a place elsewhere than first.
-  @Test("before a step that does not wait in this manager is first")
+  // Fails if the position before a step that no longer waits is not the first.
+  @Test("the position before a step that does not wait in this manager is the first")
   func withoutNeighbor() {
     let other = PromiseManager()
     other.pause()
@@ -240,9 +240,9 @@ struct PlaceTests {
     #expect(text(foreign.state) == "waiting")
   }
 
-  // Fails if a moved step is canceled in the slot that it has left, or is not found there.
-  @Test("a step that was moved is canceled like any other")
-  func cancelled() {
+  // Fails if a moved step is canceled in the slot that it has left, or is not found in the new one.
+  @Test("a moved step is canceled like any other")
+  func canceled() {
     manager.pause()
     let steps = ["a", "b", "c", "d"].map { add($0) }
     let places: [StepPlace] = [.first, .before(steps[1]), .last]
@@ -264,8 +264,8 @@ struct PlaceTests {
     #expect(log.all == ["b"])
   }
 
-  // Fails if a promise's place in its manager is that of the slot it has left.
-  @Test("a promise that waits keeps its turn when it is moved, and is canceled there")
+  // Fails if the manager looks a promise up in the slot that it has left.
+  @Test("a waiting promise keeps its turn when it is moved, and can be canceled there")
   func movedPromise() async {
     manager.pause()
     let promises = (0...2).map { number in
@@ -286,8 +286,9 @@ struct PlaceTests {
     #expect(log.all == ["promise 2", "a", "promise 1"])
   }
 
-  // Fails if a turn for a step that a task adds runs another one that was put before it.
-  @Test("a turn for one step runs no other that was put before it")
+  // Fails if the turn for a step added by a task runs another step that was added before it in the
+  // queue.
+  @Test("a turn for one step runs no other step that was placed before it")
   func onlyOne() {
     let lock = Locked(SerialOrder())
     var (order, consequences) = (SerialOrder(), Consequences?.none)
@@ -315,7 +316,7 @@ struct PlaceTests {
     let number: Int
   }
 
-  /// Adds a step whose adder waits for room.
+  /// Adds a step whose caller waits for room.
   private func park(_ number: Int, on manager: PromiseManager) -> Parked? {
     let admission = manager.order.transition { order, consequences in
       order.addWhenRoom(
@@ -326,9 +327,9 @@ struct PlaceTests {
     return Parked(handle: StepHandle(record, id: id), number: number)
   }
 
-  // Fails if the place decides who is told first, a step runs whose adder is never told, or one that
-  // was moved to the front makes room for another.
-  @Test("room is given in the order of parking, wherever the steps were moved")
+  // Fails if the position decides which caller is resumed first, a step runs whose caller is never
+  // resumed, or a step that was moved to the front makes room for another.
+  @Test("room is granted in the order of the calls, regardless of position")
   func room() throws {
     let manager = PromiseManager(capacity: 1)
     let taken = (0...1).map { _ in Taken() }
@@ -339,7 +340,7 @@ struct PlaceTests {
     #expect(log.all.isEmpty)
     #expect(manager.order.withLock { $0.backpressure.parked } == 3)
     taken[0].call()
-    // The third runs; then the second of all, which leaves room for one.
+    // The third step runs, then the second one of all, which leaves room for one.
     #expect(log.removeAll() == ["room for 3: true", "3", "room for 1: true"])
     parked[1].handle.move(to: .first)
     taken[1].call()
@@ -347,8 +348,8 @@ struct PlaceTests {
     #expect(manager.order.withLock { $0.backpressure.parked } == 0)
   }
 
-  // Fails if adders who went away stay in the line.
-  @Test("adders that are canceled behind one that stays leave the line")
+  // Fails if canceled callers stay in the line.
+  @Test("canceled callers behind one that stays leave the line")
   func line() throws {
     let manager = PromiseManager(capacity: 1)
     manager.pause()
@@ -363,8 +364,8 @@ struct PlaceTests {
 
   // MARK: Cost
 
-  // Fails if a move looks at more than a few segments, or leaves something behind each time.
-  @Test("100,000 moves among 10,000 steps visit a few slots each", arguments: [false, true])
+  // Fails if a move visits more than a few segments, or leaves a slot behind each time.
+  @Test("each of 100,000 moves among 10,000 steps visits a few slots", arguments: [false, true])
   func constantWork(isRunning: Bool) {
     let taken = Taken()
     if isRunning { manager.add(taken.handler) } else { manager.pause() }
@@ -388,15 +389,15 @@ struct PlaceTests {
     #expect(most <= 4 * Segment.capacity)
     #expect(manager.segmentCount <= manager.waitingCount + 2)
     let visited = manager.order.transition { $0.cancelWaiting(&$1) }
-    // The slots that were left are in segments in which steps waited.
+    // The abandoned slots are in segments in which steps waited.
     #expect(visited <= 10_000 + 10_000 + 2 * Segment.capacity)
     #expect(manager.segmentCount <= 2)
     taken.call()
   }
 
-  // Fails if the slot that a step has left is kept for ever, or a step that is added between two moves
-  // costs a whole segment.
-  @Test("steps that take turns at the end leave nothing behind")
+  // Fails if the abandoned slot of a step is retained forever, or a step that is added between two
+  // moves takes a whole segment.
+  @Test("steps that alternate at the end of the queue leave nothing behind")
   func rotation() {
     manager.pause()
     let rotating = add("a")
@@ -422,10 +423,10 @@ struct PlaceTests {
     #expect(log.all == ["a"])
   }
 
-  // Fails if slots of steps that ran are not counted when a segment is no longer the first, or the rest
-  // of one that is cut becomes a segment in which no step waits.
-  @Test("segments in which no step waits any more are let go where they are")
-  func gone() {
+  // Fails if slots of ended steps are not counted when a segment is no longer the first, or the
+  // remainder of a split segment becomes a segment without waiting steps.
+  @Test("segments without waiting steps are released where they are")
+  func released() {
     manager.pause()
     manager.add { [manager] then in
       manager.pause()
@@ -435,20 +436,21 @@ struct PlaceTests {
     add("last").move(to: .last)
     manager.resumeAndWait()
     add("first", at: .first)
-    #expect(manager.segmentCount == 4, "of first, second, last, and the end")
+    #expect(manager.segmentCount == 4, "those of first, second and last, and the end")
     second.cancel()
     #expect(manager.segmentCount == 3)
     let taken = Taken()
     manager.add(at: .first, taken.handler)
     onThread { [manager] in manager.resume() }
-    // Those that wait, the one that runs, and the end.
+    // The waiting steps, the running one, and the end.
     #expect(manager.segmentCount == 4)
     taken.call()
     #expect(log.all == ["first", "last"])
   }
 
-  // Fails if what is left in a segment behind the running step is kept without a step that waits.
-  @Test("what was canceled behind the running step is let go when another is put before it")
+  // Fails if the remainder of a segment behind the running step is retained without a waiting step.
+  @Test(
+    "canceled steps behind the running one are released when another step is placed before them")
   func goneBehindRunning() {
     let taken = Taken()
     manager.add(taken.handler)
@@ -456,22 +458,22 @@ struct PlaceTests {
     add("last").move(to: .last)
     cancelled.cancel()
     add("first", at: .first)
-    // The two that wait, the one that runs, and the end.
+    // The two waiting steps, the running one, and the end.
     #expect(manager.segmentCount == 4)
     taken.call()
     #expect(log.all == ["first", "last"])
   }
 
-  // Fails if the record that dropped handles share is left with the segment that was cut: the next
-  // handle would speak of another slot.
-  @Test("a handle finds its step when the last segment was cut before it was added")
+  // Fails if the record shared by dropped handles stays with the split segment: the next handle
+  // would refer to another slot.
+  @Test("a handle finds its step if the last segment was split before it was added")
   func cutBefore() {
     manager.pause()
     let a = add("a")
     manager.add(logging("b"))
     let c = add("c")
     manager.add(logging("d"))
-    // Cuts the segment between b and c.
+    // Splits the segment between b and c.
     a.move(to: .before(c))
     let canceled = manager.add(logging("canceled"))
     canceled.cancel()
@@ -486,8 +488,8 @@ struct PlaceTests {
     #expect(text(kept.state) == "succeeded")
   }
 
-  // Fails if anything of a step that was moved is left: its work, its record, or a segment.
-  @Test("nothing is left of steps that were placed and moved", arguments: [true, false])
+  // Fails if the work, the record or a segment of a moved step is retained.
+  @Test("steps that were placed and moved leak nothing", arguments: [true, false])
   func nothingLeft(isRun: Bool) {
     weak var captured: Sentinel?
     weak var order: Locked<SerialOrder>?
@@ -514,7 +516,7 @@ struct PlaceTests {
     #expect(order == nil)
   }
 
-  // Fails if dropping or running a queue of segments of one step each is a recursion.
+  // Overflows the stack if running or releasing a queue of one-step segments is recursive.
   @Test("200,000 steps in segments of their own need a small stack", arguments: [true, false])
   func stack(isRun: Bool) {
     onThread(stackSize: 512 * 1024) {
@@ -527,9 +529,9 @@ struct PlaceTests {
 
   // MARK: At random
 
-  // Fails if a segment is cut, linked or taken out at a wrong place, a handle loses its step, or the
-  // queue does not go on where it was.
-  @Test("random places, moves and cancels do what a list does", arguments: 1...6)
+  // Fails if a segment is split, linked or removed at a wrong place, a handle loses its step, or
+  // the queue does not continue where it was.
+  @Test("random additions, moves and cancellations give the results of a list", arguments: 1...6)
   func random(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var handles: [StepHandle] = []
@@ -578,7 +580,7 @@ struct PlaceTests {
         manager.cancelAll()
         line = []
       } else if let last = line.indices.randomElement(using: &random), round % 3 == 0 {
-        // Runs up to one of them.
+        // Runs the steps up to one of them.
         let stops = manager.add("stop", at: .before(handles[line[last]])) { [manager] then in
           manager.pause()
           then()
@@ -596,8 +598,9 @@ struct PlaceTests {
     #expect(manager.segmentCount <= 2 && manager.waitingCount == 0)
   }
 
-  // Fails if moves race with the turn that passes the same segments: a step is lost or runs twice.
-  @Test("threads that add at places, move and cancel lose no step")
+  // Fails if a move races with the turn that passes the same segments: a step is lost or runs
+  // twice.
+  @Test("threads that add at positions, move and cancel lose no step")
   func threads() {
     let (manager, ran) = (PromiseManager(), Log<Int>())
     let perThread = 2_000 / ease

@@ -3,11 +3,11 @@ import Testing
 
 @testable import SerialPromises
 
-/// How far the queue has come.
+/// The progress of the queue.
 struct ProgressTests {
-  // Fails if a finished, running or waiting step is counted wrongly.
+  // Fails if an ended, running or waiting step is counted wrongly.
   @Test(
-    "progress is what is over and the running step's share, of all since the last idle",
+    "progress is the ended steps and the running step's share, of all since the manager was last idle",
     .shows(Progressing.manager))
   func figures() {
     let (manager, taken, next) = (PromiseManager(), Taken(), Taken())
@@ -31,8 +31,8 @@ struct ProgressTests {
     again.call()
   }
 
-  // Fails if a fall or a value outside 0…1 is taken, or not reported.
-  @Test("a fall and a value outside 0 to 1 change nothing and are reported")
+  // Fails if a decrease or a value outside 0…1 is accepted, or not reported.
+  @Test("a decrease and a value outside 0 to 1 are reported and ignored")
   func misuse() {
     let (reports, taken) = (Reports(), Taken())
     let manager = PromiseManager(diagnostics: reports.place)
@@ -51,8 +51,8 @@ struct ProgressTests {
     taken.call()
   }
 
-  // Fails if the progress of a step that is over reaches the one that runs.
-  @Test("progress that a step reports after its end is nobody's")
+  // Fails if the progress of an ended step is counted for the running one.
+  @Test("progress that a step reports after its end is ignored")
   func late() {
     let (reports, taken, next) = (Reports(), Taken(), Taken())
     let manager = PromiseManager(diagnostics: reports.place)

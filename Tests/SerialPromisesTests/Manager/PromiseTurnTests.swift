@@ -4,10 +4,10 @@ import Testing
 
 @testable import SerialPromises
 
-/// A promise that waits in a manager belongs to its turn.
+/// A promise that waits in a manager begins in its turn.
 struct PromiseTurnTests {
-  /// Ways to want a promise's value.
-  enum Wish: String, CaseIterable, Sendable {
+  /// Ways to demand a promise's value.
+  enum Demand: String, CaseIterable, Sendable {
     case start, await, wait, chain, when, race, relay, anotherManager
 
     func make(_ promise: Promise<Int>) {
@@ -24,11 +24,11 @@ struct PromiseTurnTests {
     }
   }
 
-  // Fails if a demand begins a promise that waits in a manager: then 2 comes before 1.
+  // Fails if a demand begins a promise that waits in a manager: 2 then comes before 1.
   @Test(
-    "a promise that waits in a manager begins in its turn, however it is wanted",
-    .shows(Managing.turns), arguments: Wish.allCases)
-  func wanted(_ wish: Wish) async {
+    "a promise that waits in a manager begins in its turn, regardless of demand",
+    .shows(Managing.turns), arguments: Demand.allCases)
+  func demanded(_ demand: Demand) async {
     let (manager, log, taken) = (PromiseManager(), Log<Int>(), Taken())
     manager.add(taken.handler)
     let promise = Promise<Int> {
@@ -36,15 +36,15 @@ struct PromiseTurnTests {
       return 2
     }
     let handle = manager.add(promise)
-    wish.make(promise)
-    // What the wish would have begun has begun by now.
+    demand.make(promise)
+    // Any work that the demand started has begun by now.
     await promise.settles(after: taken, log)
     #expect(log.all == [1, 2])
     #expect(text(await handle.outcome) == "succeeded")
   }
 
-  // Fails if `serially` leaves its promises to those who want their values.
-  @Test("a member of serially begins in its turn, however it is wanted", .shows(Managing.turns))
+  // Fails if `serially` lets a demand start its promises.
+  @Test("a member of serially begins in its turn, regardless of demand", .shows(Managing.turns))
   func members() async throws {
     let (manager, log) = (PromiseManager(), Log<Int>())
     let promises = (0..<10).map { number in
@@ -62,8 +62,8 @@ struct PromiseTurnTests {
     #expect(try await all.value == Array(0..<10))
   }
 
-  // Fails if a promise that had begun is begun again, or its step ends before it is settled.
-  @Test("a promise that had begun before it was added is only waited for", .shows(Managing.turns))
+  // Fails if a started promise is started again, or its step ends before it is settled.
+  @Test("a promise that began before it was added is only awaited", .shows(Managing.turns))
   func begun() async {
     let (manager, log, begun, gate) = (PromiseManager(), Log<Int>(), Gate(), Gate())
     let promise = Promise<Int> {
@@ -83,9 +83,9 @@ struct PromiseTurnTests {
     #expect(log.all == [1])
   }
 
-  // Fails, without an end, if a chain waits for a promise whose turn comes after its own.
+  // Hangs if a chain waits for a promise whose turn comes after its own.
   @Test(
-    "a chain begins what it is made from in its own turn, also if that waits in the same manager",
+    "a chain begins its source in its own turn, even if the source waits in the same manager",
     .shows(Managing.turns))
   func sourceBehind() async {
     let (manager, log) = (PromiseManager(), Log<String>())
@@ -106,11 +106,11 @@ struct PromiseTurnTests {
     #expect(log.all == ["source", "chain"])
   }
 
-  // Fails, without an end, if a demand in the turn stops at what was wanted before.
+  // Hangs if a demand in the turn stops at a link that was demanded before.
   @Test(
-    "a chain whose link is wanted begins its source in its turn, although that waits behind it",
+    "a chain with a demanded link begins its source in its turn, even if the source waits behind it",
     .shows(Managing.turns))
-  func wantedLink() async {
+  func demandedLink() async {
     let (manager, log) = (PromiseManager(), Log<String>())
     manager.pause()
     let source = Promise<Int> {
@@ -127,9 +127,9 @@ struct PromiseTurnTests {
     #expect(log.all == ["source"])
   }
 
-  // Fails if a handler runs when its source is settled, although its promise waits for its turn.
+  // Fails if a handler runs when its source is settled although its promise waits for its turn.
   @Test(
-    "chains made from one promise run their handlers each in its own turn", .shows(Managing.turns),
+    "chains on the same promise run their handlers each in its own turn", .shows(Managing.turns),
     arguments: [false, true])
   func siblings(isStartedElsewhere: Bool) async {
     let (manager, log, taken) = (PromiseManager(), Log<String>(), Taken())
@@ -152,20 +152,20 @@ struct PromiseTurnTests {
     manager.add(source.map { number async in await work("c", number) })
     if isStartedElsewhere {
       source.start()
-      await source.told()
-      await Promise.value(0).told()
+      await source.waitForHandlers()
+      await Promise.value(0).waitForHandlers()
       #expect(log.all.isEmpty)
     }
     taken.call()
     handle.cancel()
     await manager.idle()
-    await cancelled.told()
+    await cancelled.waitForHandlers()
     let order = log.all.filter { $0 != "cleaned up" }
     #expect(order == ["a begins", "a ends", "b", "c begins", "c ends"])
     #expect(log.all.filter { $0 == "cleaned up" }.count == 1)
   }
 
-  // Fails, without an end, if an attempt is taken for another manager's turn.
+  // Hangs if an attempt is treated as the turn of another manager.
   @Test("a promise that is retried, delayed or limited as a step begins in its turn")
   func modifiers() async {
     func step(_ promise: some Promisable, _ kind: Int) -> Step {
@@ -184,20 +184,21 @@ struct PromiseTurnTests {
     }
   }
 
-  // Fails, without an end, if a step that ends before it begins its promise leaves that waiting.
+  // Hangs if a step that ends before it begins its promise leaves the promise pending.
   @Test("a promise whose step is canceled during its delay fails as canceled")
-  func cancelledDelay() async {
+  func canceledDelay() async {
     let (manager, clock) = (PromiseManager(), ManualClock())
     func delayed(_ promise: some Promisable) -> Step { promise.delay(.seconds(1), clock: clock) }
     let promise = Promise<Int> { 1 }
     let handle = manager.add(delayed(promise))
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     handle.cancel()
     #expect(text(await handle.outcome) == "cancelled")
     #expect(await promise.outcome == "failed CancellationError()")
   }
 
-  // Fails if the promise belongs to the turn that it was given first, and not to the first that comes.
+  // Fails if the promise begins in the turn that was assigned first, and not in the first that
+  // comes.
   @Test("a promise in two managers begins in whichever turn comes first", .shows(Managing.turns))
   func twoManagers() async {
     let (first, second, log) = (PromiseManager(), PromiseManager(), Log<Int>())
@@ -213,8 +214,8 @@ struct PromiseTurnTests {
     #expect(log.all == [1])
   }
 
-  // Fails if a promise that a manager refused waits for a turn that never comes.
-  @Test("a promise that a manager refuses begins when it is wanted", .shows(Managing.turns))
+  // Hangs if a refused promise waits for a turn that never comes.
+  @Test("a promise that a manager refuses begins on demand", .shows(Managing.turns))
   func refused() async throws {
     let manager = PromiseManager(diagnostics: .silent)
     manager.close()
@@ -223,7 +224,7 @@ struct PromiseTurnTests {
     #expect(try await promise.value == 1)
   }
 
-  // Fails, without an end, if the wait for oneself is not noticed.
+  // Hangs if the self-dependency is not detected.
   @Test(
     "a step that waits for a promise behind it in its own manager gets an error",
     .shows(Managing.selfWait))
@@ -256,31 +257,31 @@ struct PromiseTurnTests {
 extension Promise {
   /// Lets the manager's first step end, and waits for the promise.
   fileprivate func settles(after taken: Taken, _ log: Log<Int>) async {
-    // A task and a thread for each way of wanting it: both have to have come and gone.
+    // Each kind of demand has a task and a thread: both must have ended.
     await Task { await Task.yield() }.value
     let gate = Gate()
     DispatchQueue.global().async { gate.open() }
     await gate.passed()
     log.append(1)
     taken.call()
-    await told()
+    await waitForHandlers()
   }
 }
 
-/// Promises that are cancelled while their steps wait.
+/// Promises that are canceled while their steps wait.
 struct CancelledPromiseTurnTests {
-  /// Ways to cancel it.
+  /// Ways to cancel the promise.
   enum Way: String, CaseIterable, Sendable {
     case handle, promise, derived, cancelAll, grace, policy, dissolve
   }
 
-  // Fails if the promise stays pending, begins, keeps its place in the queue, or is a failure for the
-  // policy.
+  // Fails if the promise stays pending, begins, keeps its place in the queue, or counts as a
+  // failure for the policy.
   @Test(
-    "cancelled while it waits, a promise never begins, tells its listeners, and is no failure",
+    "a promise canceled while it waits never begins, notifies its listeners, and is not a failure",
     .shows(Managing.cancelledPromise), arguments: Way.allCases)
   func waiting(_ way: Way) async {
-    let (log, taken, told) = (Log<String>(), Taken(), Gate())
+    let (log, taken, notified) = (Log<String>(), Taken(), Gate())
     var manager: PromiseManager? = PromiseManager(
       onFailure: way == .policy ? .cancelRest : .stop, diagnostics: .silent)
     if way == .dissolve { manager?.pause() } else { manager?.add(taken.handler) }
@@ -291,7 +292,7 @@ struct CancelledPromiseTurnTests {
     let step = way == .derived ? promise.map { $0 } : promise
     step.failed { error in
       log.append("\(error)")
-      told.open()
+      notified.open()
     }
     let handle = manager?.add(step)
     let awaiting = Task { try await step.value }
@@ -303,11 +304,11 @@ struct CancelledPromiseTurnTests {
     case .policy: taken.call(Failed())
     case .dissolve: manager = nil
     }
-    // At once, and not when its turn comes.
+    // Canceled at once, not when its turn comes.
     #expect(handle.map { text($0.state) } == "cancelled")
     #expect(manager?.waitingCount ?? 0 == 0)
     #expect(text(step.state) == "failed CancellationError()")
-    await told.passed()
+    await notified.passed()
     await #expect(throws: CancellationError.self) { try await awaiting.value }
     taken.call()
     await manager?.idle()
@@ -315,8 +316,8 @@ struct CancelledPromiseTurnTests {
     #expect(log.all == ["CancellationError()"])
   }
 
-  // Fails if a promise that has been cancelled is a step that waits, or a failure.
-  @Test("a promise that was cancelled before it is added is a cancelled step")
+  // Fails if a promise that has been canceled is added as a waiting step, or as a failure.
+  @Test("a promise that was canceled before it is added is a canceled step")
   func before() async {
     let manager = PromiseManager(onFailure: .stop)
     let promise = Promise<Int> { 1 }
@@ -325,14 +326,14 @@ struct CancelledPromiseTurnTests {
     #expect(manager.failure == nil)
   }
 
-  // Fails if the cancelled step keeps the promise, or the promise the step.
-  @Test("nothing is left of a promise that was cancelled while it waited, or that ran")
+  // Fails if the canceled step retains the promise, or the promise the step.
+  @Test("a promise that ran, or was canceled while it waited, leaks nothing")
   func leaks() async throws {
     let taken = Taken()
     var manager: PromiseManager? = PromiseManager()
     manager?.add(taken.handler)
-    let gone = (0..<3).map { _ in Gate() }
-    var handles: [StepHandle?] = gone.prefix(2).map { gate in
+    let released = (0..<3).map { _ in Gate() }
+    var handles: [StepHandle?] = released.prefix(2).map { gate in
       let sentinel = Sentinel { gate.open() }
       return manager?.add(
         Promise<Int> {
@@ -341,12 +342,12 @@ struct CancelledPromiseTurnTests {
         })
     }
     handles[0]?.cancel()
-    await gone[0].passed()
+    await released[0].passed()
     taken.call()
-    await gone[1].passed()
+    await released[1].passed()
     manager?.pause()
     do {
-      let sentinel = Sentinel { gone[2].open() }
+      let sentinel = Sentinel { released[2].open() }
       handles.append(
         manager?.add(
           Promise<Int> {
@@ -355,7 +356,7 @@ struct CancelledPromiseTurnTests {
           }))
     }
     manager = nil
-    await gone[2].passed()
+    await released[2].passed()
     #expect(handles.compactMap { $0 }.count == 3)
   }
 }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import SerialPromises
 
-/// A step that is a promise is over when its work is.
+/// The step of a promise ends when the promise's work has ended.
 @Suite(.serialized)
 struct PromiseWorkTests {
-  /// What may be at work; each notes its end when it is allowed to end.
+  /// Kinds of work; each records its end when it is released.
   enum Kind: String, CaseIterable, Sendable {
     case task, mainActorTask, deferred, droppedDeferred, hotDeferred, callbacks
     case asyncLink, link, queueLink, linkOnHot, adopted, adoptedChain, adoptedQueue
@@ -15,18 +15,18 @@ struct PromiseWorkTests {
     case timedOutPromise
   }
 
-  /// Ways to call it off.
+  /// Ways to cancel the work.
   enum Way: String, CaseIterable, Sendable {
     case handle, promise, cancelAll, timeout
   }
 
-  /// Work that goes on, although it was called off, until it is released.
+  /// Work that ignores its cancellation until it is released.
   final class LateWork: Sendable {
     let log = Log<String>()
     let begun = Gate()
     let released = Gate()
 
-    /// Blocks, as code does that was written without a thought of cancellation.
+    /// Blocks, like code that does not support cancellation.
     func block() {
       begun.open()
       released.block()
@@ -36,7 +36,7 @@ struct PromiseWorkTests {
     func suspend() async {
       begun.open()
       await released.passed()
-      // Also what comes after the last suspension is work.
+      // The code after the last suspension is part of the work.
       for _ in 0..<100 { await Task.yield() }
       log.append("work ends")
     }
@@ -129,9 +129,9 @@ struct PromiseWorkTests {
     }
   }
 
-  // Fails if the next step begins when the promise is settled, and its work has not ended.
+  // Fails if the next step begins when the promise is settled, before its work has ended.
   @Test(
-    "the step after a promise that was called off begins when the promise's work has ended",
+    "the step after a canceled promise begins when the promise's work has ended",
     .shows(Managing.workEnds), arguments: Kind.allCases)
   func workEndsLate(_ kind: Kind) async {
     for way in Way.allCases {
@@ -153,7 +153,7 @@ struct PromiseWorkTests {
         then()
       }
       await work.begun.passed()
-      // Work that is hot begins before the turn of its step.
+      // Hot work begins before the turn of its step.
       if kind == .hotDeferred || kind == .linkOnHot { await entered.passed() }
       switch way {
       case .handle: handle.cancel()
@@ -162,8 +162,8 @@ struct PromiseWorkTests {
       case .timeout: clock.advance(by: .seconds(1))
       }
       if kind == .timedOutPromise { clock.advance(by: .seconds(1)) }
-      // Those who listen to the promise do not wait for the end of its work.
-      if kind != .callbacks, kind != .body { await promise.told() }
+      // Listeners of the promise do not wait for the end of its work.
+      if kind != .callbacks, kind != .body { await promise.waitForHandlers() }
       #expect(text(handle.state) == "running", "\(kind) \(way)")
       work.released.open()
       let outcome = await handle.outcome
@@ -183,8 +183,9 @@ struct PromiseWorkTests {
     }
   }
 
-  // Fails if the end of the grace period is not the end of the step.
-  @Test("only a grace period, or a time limit that says so, ends a step before its promise's work")
+  // Fails if the end of the grace period does not end the step.
+  @Test(
+    "only a grace period, or a time limit with that option, ends a step before its promise's work")
   func grace() async {
     for usesGrace in [true, false] {
       let (work, clock, late) = (LateWork(), ManualClock(), Reports())
@@ -199,17 +200,17 @@ struct PromiseWorkTests {
       }
       await work.begun.passed()
       if usesGrace { handle.cancel(grace: .seconds(1), clock: clock) }
-      await clock.somebodySleeps()
+      await clock.waitForSleeper()
       clock.advance(by: .seconds(1))
       #expect(text(await next.outcome) == "succeeded")
       #expect(work.log.all == ["next"])
       work.released.open()
-      await promise.told()
+      await promise.waitForHandlers()
     }
   }
 
-  // Fails if a hot promise that nothing is known of is the work of the step that combined it.
-  @Test("what was hot before, and only combined, does not hold up the next step")
+  // Fails if an independent hot promise counts as work of the step that combined it.
+  @Test("a hot promise that is only combined does not delay the next step")
   func hotLoser() async {
     let (manager, stop) = (PromiseManager(), Deferred<Int>())
     let handle = manager.add(Promise.race([Promise<Int> { 1 }, stop.promise]))
@@ -217,8 +218,8 @@ struct PromiseWorkTests {
     stop.fulfill(2)
   }
 
-  // Fails if a timer that lost a race is work that the next step waits for.
-  @Test("a timer that lost a race does not hold up the next step")
+  // Fails if the next step waits for a timer that lost a race.
+  @Test("a timer that lost a race does not delay the next step")
   func timer() async {
     let (manager, clock) = (PromiseManager(), ManualClock())
     let handle = manager.add(
@@ -228,8 +229,8 @@ struct PromiseWorkTests {
     #expect(text(await handle.outcome) == "succeeded")
   }
 
-  // Fails if the step of a promise that was called off has failed.
-  @Test("a cancellation through the promise is the step's, and tells it once")
+  // Fails if the step of a canceled promise has failed.
+  @Test("canceling a promise cancels its step, and notifies it once")
   func once() async {
     let (manager, log) = (PromiseManager(onFailure: .stop), Log<String>())
     let (begun, released) = (Gate(), Gate())
@@ -253,7 +254,7 @@ struct PromiseWorkTests {
 }
 
 extension Step {
-  /// A step that a promise is wrapped in.
+  /// A step that wraps a promise.
   fileprivate init(_ promise: Promise<Int>) {
     self.init(promise, promise.handler)
   }

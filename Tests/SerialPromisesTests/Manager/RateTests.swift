@@ -4,7 +4,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// No more steps in any interval than the rate says.
+/// No interval has more starts than the rate allows.
 struct RateTests {
   private let clock = ManualClock()
   private let began = Log<Int>()
@@ -12,7 +12,7 @@ struct RateTests {
   private var rate: Rate { Rate(2, per: .seconds(10)) }
   private var manager: PromiseManager { PromiseManager(rate: rate, clock: clock) }
 
-  /// A step that notes when it began.
+  /// A step that records its start time.
   private var step: Step {
     Step { [clock, began] then in
       began.append(Int(clock.now.offset.components.seconds))
@@ -20,14 +20,15 @@ struct RateTests {
     }
   }
 
-  /// Moves the clock on when it is slept on.
+  /// Advances the clock once a task sleeps on it.
   private func pass(_ seconds: Int) async {
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(seconds))
   }
 
-  // Fails if the interval is counted from anything but the start so many steps before.
-  @Test("a step begins no sooner than the interval after the one so many steps before")
+  // Fails if the interval is not measured from the start of the Nth step before.
+  @Test(
+    "with a rate of N, a step begins no sooner than the interval after the Nth step before it")
   func window() async {
     let manager = manager
     manager.add(step)
@@ -45,8 +46,8 @@ struct RateTests {
     #expect(clock.sleepers == 0)
   }
 
-  // Fails if starts that are long past are counted, or forgotten too soon, when the ring goes round.
-  @Test("in any interval there are no more starts than the rate says", arguments: [1, 2, 3])
+  // Fails if old starts are counted, or are dropped too soon when the ring buffer wraps.
+  @Test("no interval has more starts than the rate allows", arguments: [1, 2, 3])
   func random(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let rate = Rate(Int.random(in: 1...5, using: &random), per: .seconds(7))
@@ -66,7 +67,7 @@ struct RateTests {
     }
   }
 
-  // Fails if a manager that waits for its rate is taken to be idle or running, or goes away.
+  // Fails if a manager that waits for its rate is idle or running, or is released.
   @Test("a manager that waits for its rate is at rest, is not idle, and stays alive")
   func waiting() async {
     weak var manager: PromiseManager?
@@ -85,9 +86,9 @@ struct RateTests {
     #expect(began.all == [0, 0, 10])
   }
 
-  // Fails if the end of the wait starts a step of a paused manager, if the wait goes on for nothing, or
-  // if it begins anew with resuming.
-  @Test("pausing calls the wait off, and resuming waits for the rest of it")
+  // Fails if the end of the wait starts a step of a paused manager, if the wait continues without a
+  // purpose, or if it restarts on resume.
+  @Test("pausing cancels the wait for the rate, and resuming waits for the remaining time")
   func pause() async {
     let manager = manager
     for _ in 1...3 { manager.add(step) }
@@ -103,8 +104,8 @@ struct RateTests {
     #expect(began.all == [0, 0, 10])
   }
 
-  // Fails if a paused manager is kept by its wait.
-  @Test("a manager that is paused while it waits for its rate goes away with its last owner")
+  // Fails if the wait retains a paused manager.
+  @Test("a manager that is paused while it waits for its rate is released with its last owner")
   func pausedDropped() {
     weak var manager: PromiseManager?
     let handle = {
@@ -119,12 +120,14 @@ struct RateTests {
     #expect(text(handle.state) == "cancelled")
   }
 
-  /// How the last waiting steps go.
+  /// Ways to cancel the last waiting steps.
   enum Drop: CaseIterable { case all, waiting, one }
 
-  // Fails if what waits for idle is told only when the time is over, or the wait keeps the manager.
+  // Fails if waiters for idle are resumed only when the interval ends, or the wait retains the
+  // manager.
   @Test(
-    "canceling what waits for the rate makes the manager idle at once", arguments: Drop.allCases)
+    "canceling the steps that wait for the rate makes the manager idle at once",
+    arguments: Drop.allCases)
   func cancel(_ drop: Drop) async throws {
     weak var manager: PromiseManager?
     do {
@@ -134,7 +137,7 @@ struct RateTests {
       let handle = made.add(step)
       let waiter = Task { await made.idle() }
       await made.idleWaiting(1)
-      await clock.somebodySleeps()
+      await clock.waitForSleeper()
       switch drop {
       case .all: made.cancelAll()
       case .waiting: made.cancelWaiting()
@@ -143,7 +146,7 @@ struct RateTests {
       await waiter.value
       try made.blockUntilIdle(timeout: .zero)
       #expect(clock.sleepers == 0)
-      // What is added afterwards waits for the rest of the time.
+      // A step added afterwards waits for the remaining time.
       made.add(step)
       #expect(began.all == [0, 0] && !made.isIdle)
       await pass(10)
@@ -153,14 +156,14 @@ struct RateTests {
     while manager != nil { await Task.yield() }
   }
 
-  // Fails if one step that is canceled ends the wait for the others.
-  @Test("the rest still wait when one of them is canceled, or the manager is closed")
+  // Fails if canceling one step ends the wait of the others.
+  @Test("the other steps still wait if one is canceled, or the manager is closed")
   func closed() async {
     let manager = manager
     for _ in 1...2 { manager.add(step) }
     let handle = manager.add(step)
     manager.add(step)
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     handle.cancel()
     manager.close()
     #expect(clock.sleepers == 1)
@@ -169,8 +172,8 @@ struct RateTests {
     #expect(began.all == [0, 0, 10])
   }
 
-  // Fails if the manager asks a clock that throws again and again, or waits for ever.
-  @Test("a wait that the clock cannot measure counts as over")
+  // Fails if the manager polls a clock that throws; hangs if it waits forever.
+  @Test("a wait that the clock cannot measure counts as elapsed")
   func brokenClock() async {
     let manager = PromiseManager(rate: rate, clock: BrokenClock())
     for _ in 1...7 { manager.add(step) }
@@ -178,13 +181,13 @@ struct RateTests {
     #expect(began.count == 7)
   }
 
-  // Fails if a step that began before its wait was to end is counted from when it began, and not from
+  // Fails if a step that began before the end of its wait is counted from its start, and not from
   // `time + delay` in `SerialOrder.next(at:)`: the third wait would end at 10, like the first.
   @Test(
-    "a step whose wait ended early is counted from when that should have ended",
+    "a step whose wait ended early is counted from the scheduled end of the wait",
     arguments: [true, false])
   func endedEarly(_ throwing: Bool) async {
-    let clock = HastyClock(throwing: throwing)
+    let clock = ZeroClock(throwing: throwing)
     let manager = PromiseManager(rate: rate, clock: clock)
     for _ in 1...6 { manager.add(step) }
     await manager.idle()
@@ -192,9 +195,10 @@ struct RateTests {
     #expect(clock.deadlines.all == [10, 10, 20, 20].map { .seconds($0) })
   }
 
-  // Fails if work is started elsewhere than it should be, or its value is lost.
+  // Fails if work is started outside the rate or on another queue, or its value is lost.
   @Test(
-    "run, enqueue, addWhenRoom and a queue of one's own go by the rate", arguments: [true, false])
+    "run, enqueue, addWhenRoom and a queue given with on: respect the rate",
+    arguments: [true, false])
   func others(_ hasQueue: Bool) async throws {
     let manager = PromiseManager(
       on: hasQueue ? DispatchQueue(label: "steps") : nil, rate: Rate(1, per: .seconds(10)),
@@ -215,7 +219,7 @@ struct RateTests {
   }
 
   // Fails if attempts are counted as steps.
-  @Test("a step that is retried is one step to the rate")
+  @Test("a retried step counts as one step for the rate")
   func retried() async {
     let manager = PromiseManager(rate: Rate(1, per: .seconds(10)), clock: clock)
     let (clock, began) = (clock, began)
@@ -228,26 +232,26 @@ struct RateTests {
     #expect(began.all == [0, 0, 0])
   }
 
-  // Fails if a clock is asked under the lock, or by a manager without a rate.
-  @Test("the clock may use the manager, and is not read without need")
+  // Hangs if the clock is read under the lock; fails if a manager without a rate reads it.
+  @Test("the clock may use the manager, and is read only if needed")
   func clockOfUser() async {
     let manager = Locked<PromiseManager?>(nil)
-    let asking = AskingClock(manager: manager)
+    let asking = ReentrantClock(manager: manager)
     let limited = PromiseManager(rate: rate, clock: asking)
     manager.withLock { $0 = limited }
     for _ in 1...3 { limited.add(step) }
     await limited.idle()
     #expect(asking.reads.count >= 3)
     manager.withLock { $0 = nil }
-    let idle = AskingClock(manager: manager)
+    let idle = ReentrantClock(manager: manager)
     let plain = PromiseManager(clock: idle)
     plain.add(step)
     await plain.idle()
     #expect(idle.reads.count == 0)
   }
 
-  // Fails if the starts on many threads come closer than the rate allows.
-  @Test("by the system's clock, too, there are no more starts in an interval")
+  // Fails if starts on many threads are closer than the rate allows.
+  @Test("the rate also holds with the system clock")
   func systemClock() async {
     let manager = PromiseManager(rate: Rate(3, per: .milliseconds(5)))
     let times = Log<ContinuousClock.Instant>()
@@ -262,14 +266,14 @@ struct RateTests {
     await manager.idle()
     let all = times.all
     #expect(all.count == 20)
-    // A step begins a little after that was decided: what is late at first is not too early then.
+    // A step may begin slightly late; a late first start shortens the measured span.
     let span = all[0].duration(to: all[all.count - 1])
     #expect(span >= .milliseconds(5 * 6) - .milliseconds(5))
   }
 }
 
-/// A clock that stands still at zero, and ends each sleep at once.
-private struct HastyClock: Clock {
+/// A clock that stays at zero and ends each sleep at once.
+private struct ZeroClock: Clock {
   let deadlines = Log<Duration>()
   let throwing: Bool
 
@@ -282,8 +286,8 @@ private struct HastyClock: Clock {
   }
 }
 
-/// A clock that looks at a manager whenever it is asked, and does not let anybody wait.
-private struct AskingClock: Clock {
+/// A clock that reads a manager's state on each call and never sleeps.
+private struct ReentrantClock: Clock {
   let manager: Locked<PromiseManager?>
   let reads = Log<Bool>()
 

@@ -3,11 +3,11 @@ import Testing
 
 @testable import SerialPromises
 
-/// What is kept of steps that are over or were cancelled, and what cancelling costs.
+/// Retention of ended and canceled steps, and the cost of cancellation.
 struct RetentionTests {
   private let manager = PromiseManager(diagnostics: .silent)
 
-  /// Counts the errors that exist.
+  /// Counts the live errors.
   private final class Errors: Sendable {
     private let alive = Locked(0)
     var count: Int { alive.withLock { $0 } }
@@ -18,8 +18,8 @@ struct RetentionTests {
     }
   }
 
-  // Fails if an error is kept by its segment: put it into a record that stays in the slot.
-  @Test("a manager keeps no error of a step that is over", arguments: [true, false])
+  // Fails if a segment retains an error: store it in a record that stays in the slot.
+  @Test("a manager retains no error of an ended step", arguments: [true, false])
   func errors(_ areNamed: Bool) {
     let errors = Errors()
     for _ in 1...100 {
@@ -33,8 +33,8 @@ struct RetentionTests {
     #expect(errors.count == 0)
   }
 
-  // Fails if a handle holds its segment, and so the outcomes of others.
-  @Test("a handle keeps the error of its own step only", arguments: [true, false])
+  // Fails if a handle retains its segment, and with it the outcomes of other steps.
+  @Test("a handle retains the error of its own step only", arguments: [true, false])
   func handles(_ arePaused: Bool) {
     let errors = Errors()
     if arePaused { manager.pause() }
@@ -52,8 +52,8 @@ struct RetentionTests {
     #expect(errors.count == 0)
   }
 
-  // Fails if the record of a step that is over holds its segment.
-  @Test("a handle of a step that is over keeps no segment")
+  // Fails if the record of an ended step retains its segment.
+  @Test("a handle of an ended step retains no segment")
   func segments() {
     weak var segment: Segment?
     let handles = (1...64).map { _ in
@@ -67,7 +67,7 @@ struct RetentionTests {
     #expect(handles.allSatisfy { text($0.state) == "succeeded" })
   }
 
-  // Fails if a refused step is given a segment.
+  // Fails if a refused step gets a segment.
   @Test("the handle of a refused step has no segment")
   func refused() {
     manager.close()
@@ -76,8 +76,8 @@ struct RetentionTests {
     #expect(text(handle.state) == "failed \(PromiseError.closed)")
   }
 
-  // Fails if handles that are dropped cost a record each, or one is handed on while it is held.
-  @Test("plain steps share a record as long as their handles are dropped")
+  // Fails if each dropped handle costs a record, or a record is reused while it is held.
+  @Test("unnamed steps share a record as long as their handles are dropped")
   func sharedRecord() {
     let first = ObjectIdentifier(manager.add { then in then() }.record)
     for _ in 1...200 {
@@ -89,9 +89,9 @@ struct RetentionTests {
     #expect(text(kept.state) == "succeeded")
   }
 
-  // Fails if the outcome of a step whose handle is kept is lost: at the border of a segment, with the
-  // manager, or because the step is over before the next one is added.
-  @Test("every handle has its outcome, whichever are kept", arguments: 1...4)
+  // Fails if the outcome of a step with a live handle is lost: at a segment boundary, with the
+  // manager, or because the step ends before the next one is added.
+  @Test("every live handle has its outcome, whichever handles are kept", arguments: 1...4)
   func kept(every stride: Int) {
     var handles: [(Int, StepHandle)] = []
     do {
@@ -113,10 +113,10 @@ struct RetentionTests {
     }
   }
 
-  // MARK: Cancelling
+  // MARK: Canceling
 
-  // Fails if a sweep begins at the first slot each time: 1 + 2 + 3 … slots.
-  @Test("cancelAll visits what was added since the last one", .shows(Managing.cancelAll))
+  // Fails if each sweep begins at the first slot: 1 + 2 + 3 … slots.
+  @Test("cancelAll visits the steps added since the last call", .shows(Managing.cancelAll))
   func visits() {
     let taken = Taken()
     manager.add(taken.handler)
@@ -125,28 +125,28 @@ struct RetentionTests {
       manager.add { then in then() }
       visited += manager.order.transition { $0.cancelWaiting(&$1) }
     }
-    // And the running one, once.
+    // The running step is visited once.
     #expect(visited == 10_001)
     #expect(manager.segmentCount <= 2)
     taken.call()
   }
 
-  // Fails if segments of which every step was cancelled are visited, or kept.
-  @Test("cancelAll visits the segments in which steps wait, and no others")
+  // Fails if segments with only canceled steps are visited or retained.
+  @Test("cancelAll visits only the segments with waiting steps")
   func sparse() {
     manager.pause()
     let handles = (0..<6_400).map { _ in manager.add { then in then() } }
     for (index, handle) in handles.enumerated() where index % 640 != 0 { handle.cancel() }
     #expect(manager.waitingCount == 10)
-    // Those that wait, and the last one.
+    // The segments with waiting steps, and the last one.
     #expect(manager.segmentCount == 11)
     #expect(manager.order.transition { $0.cancelWaiting(&$1) } == 11 * 64)
     #expect(manager.segmentCount == 1)
     #expect(manager.order.transition { $0.cancelWaiting(&$1) } == 0)
   }
 
-  // Fails if a segment is taken out only when the queue comes to it.
-  @Test("what was cancelled is reclaimed while the manager is paused", arguments: [true, false])
+  // Fails if a segment is removed only when the queue reaches it.
+  @Test("canceled steps are reclaimed while the manager is paused", arguments: [true, false])
   func reclaimed(_ oneByOne: Bool) {
     manager.pause()
     for _ in 1...10_000 {
@@ -166,14 +166,14 @@ struct RetentionTests {
     #expect(manager.segmentCount <= 2)
   }
 
-  // Fails if the place of the first parked step is lost with its segment, or the numbers of the
-  // segments are taken for contiguous.
-  @Test("adders are admitted across segments that were taken out", .shows(Managing.capacity))
+  // Fails if the position of the first step that waits for room is lost with its segment, or
+  // segment numbers are treated as contiguous.
+  @Test("callers get room across removed segments", .shows(Managing.capacity))
   func parked() {
     let admitted = Log<Int>()
     let manager = PromiseManager(capacity: 64)
     manager.pause()
-    // A whole segment, so that the first one that is parked begins another.
+    // Fills a segment, so that the first step that waits for room begins another.
     for _ in 1...64 { manager.add { then in then() } }
     func park() -> StepHandle? {
       manager.order.transition { order, consequences in
@@ -187,7 +187,7 @@ struct RetentionTests {
       }
     }
     let handles = (65...400).compactMap { _ in park() }
-    // From the first one that is parked on, in its own segment and in those that follow.
+    // From the first step that waits for room, in its segment and the following ones.
     for handle in handles where handle.id < 300 { handle.cancel() }
     #expect(admitted.all.isEmpty)
     manager.resumeAndWait()
@@ -195,8 +195,8 @@ struct RetentionTests {
     #expect(manager.waitingCount == 0 && manager.progress == 1)
   }
 
-  // Fails if a segment is taken out of the middle with the link of a neighbor left.
-  @Test("random cancels leave the others in their order", arguments: [1, 2, 3])
+  // Fails if removing a segment from the middle leaves the link of a neighbor.
+  @Test("random cancellations leave the other steps in order", arguments: [1, 2, 3])
   func random(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let log = Log<Int>()
@@ -227,8 +227,8 @@ struct RetentionTests {
     #expect(manager.segmentCount <= 2)
   }
 
-  // Fails if a turn that ends keeps no token, or allocates one although it could take the one kept.
-  @Test("turns of one step use the same token")
+  // Fails if a finished turn does not keep its token, or a turn allocates one although one is kept.
+  @Test("turns of one step reuse the token")
   func oneToken() {
     let tokens = Log<ObjectIdentifier>()
     for _ in 1...3 {
@@ -240,9 +240,9 @@ struct RetentionTests {
     #expect(Set(tokens.all).count == 1)
   }
 
-  // Fails if the token of a step that dropped its `then` is kept: its `deinit` takes the lock, and
-  // would take it under the lock.
-  @Test("the token of a step that dropped its then is not kept")
+  // Deadlocks if the token of a step that dropped its `then` is kept: its `deinit` would take the
+  // lock while it is held.
+  @Test("the token of a step that dropped its then is not reused")
   func droppedToken() {
     let ended = Log<String>()
     weak var order: Locked<SerialOrder>?

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// Asynchronous work that takes its turn.
+/// Asynchronous work run in its turn.
 struct RunTests {
   // Fails if the value is lost, or the work does not wait for its turn.
   @Test("run waits for its turn and returns the value")
@@ -20,8 +20,8 @@ struct RunTests {
     #expect(try await value == 42)
   }
 
-  // Fails if the error does not come back, or the step does not fail.
-  @Test("run throws what the work throws, and the step has failed")
+  // Fails if the error is lost, or the step does not fail.
+  @Test("run throws the error of the work, and the step has failed")
   func failing() async {
     let manager = PromiseManager(onFailure: .stop)
     await #expect(throws: Failed(number: 3)) {
@@ -30,9 +30,9 @@ struct RunTests {
     #expect(manager.failure as? Failed == Failed(number: 3))
   }
 
-  // Fails if cancelling the caller does not reach the step, or the work runs all the same.
+  // Fails if canceling the caller does not reach the step, or the work runs anyway.
   @Test(
-    "cancelling the task while its work waits takes the work out", .shows(Managing.cancelWaiting))
+    "canceling the task while its work waits removes the work", .shows(Managing.cancelWaiting))
   func cancelWaiting() async {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
     manager.add(taken.handler)
@@ -45,8 +45,8 @@ struct RunTests {
     #expect(log.count == 0)
   }
 
-  // Fails if the running work's own task is not cancelled.
-  @Test("cancelling the task while its work runs cancels the work", .shows(Managing.cancelRunning))
+  // Fails if the task of the running work is not canceled.
+  @Test("canceling the task while its work runs cancels the work", .shows(Managing.cancelRunning))
   func cancelRunning() async {
     let (manager, started) = (PromiseManager(), Gate())
     let task = Task {
@@ -62,9 +62,9 @@ struct RunTests {
     await manager.idle()
   }
 
-  // Fails if `run` does not look whether the task is cancelled before it adds the step.
-  @Test("run in a task that is cancelled already throws, and its work never begins")
-  func cancelledBefore() async {
+  // Fails if `run` does not check for cancellation before it adds the step.
+  @Test("run in a canceled task throws, and its work never begins")
+  func canceledBefore() async {
     let (manager, log, gate) = (PromiseManager(), Log<String>(), Gate())
     let task = Task {
       await gate.passed()
@@ -76,10 +76,10 @@ struct RunTests {
     #expect(log.count == 0)
   }
 
-  // Fails if the way to cancel the work is registered when it has been suspended: then it finds that
-  // it is not cancelled, and a loop that looks for that would go on for ever.
+  // Hangs if the cancel handler is registered only when the work suspends: a loop that checks for
+  // cancellation would never end.
   @Test(
-    "work that has not been suspended yet is cancelled with its caller, and with its step",
+    "work that has not suspended yet is canceled with its caller and with its step",
     .shows(Managing.cancelRunning))
   func cancelUnsuspended() async throws {
     let manager = PromiseManager(onFailure: .stop)
@@ -105,11 +105,11 @@ struct RunTests {
         try Task.checkCancellation()
       }
     }
-    #expect(!manager.isPaused, "what was called off has not failed")
+    #expect(!manager.isPaused, "a canceled step has not failed")
   }
 
-  // Fails, sooner or later, if a task that has ended is cancelled: best seen under a sanitizer.
-  @Test("work that ends and is cancelled at the same time ends once")
+  // Fails intermittently if a task is canceled after its end: run under a sanitizer.
+  @Test("work that ends and is canceled at the same time ends once")
   func endAndCancel() async throws {
     let manager = PromiseManager()
     for _ in 0..<(isLong ? 20_000 : 500) {
@@ -126,15 +126,15 @@ struct RunTests {
 
   @TaskLocal private static var word: String?
 
-  // Fails if a task that begins where another step ended takes over what it finds there.
-  @Test("work does not see the task-local values of the step before it")
+  // Fails if a task that begins where another step ended inherits its task-local values.
+  @Test("work does not see the task-local values of the preceding step")
   func taskLocalValues() async throws {
-    let (manager, started, goOn) = (PromiseManager(), Gate(), Gate())
+    let (manager, started, proceed) = (PromiseManager(), Gate(), Gate())
     let first = Self.$word.withValue("first") {
       Task {
         try await manager.run {
           started.open()
-          await goOn.passed()
+          await proceed.passed()
           return Self.word
         }
       }
@@ -142,13 +142,13 @@ struct RunTests {
     await started.passed()
     let second = Task { try await manager.run { Self.word } }
     await manager.waiting(1)
-    goOn.open()
+    proceed.open()
     #expect(try await first.value == "first")
     #expect(try await second.value == nil)
   }
 
-  // Fails if work that goes on although it was cancelled loses its value.
-  @Test("work that finishes although it was cancelled returns its value")
+  // Fails if work that ignores its cancellation loses its value.
+  @Test("work that finishes despite its cancellation returns its value")
   func finishesAnyway() async throws {
     let (manager, started) = (PromiseManager(), Gate())
     let task = Task {
@@ -163,19 +163,19 @@ struct RunTests {
     #expect(try await task.value == 7)
   }
 
-  // Fails if a step of `run` that a grace period ended leaves its caller waiting, or if `AsyncCall.end`
-  // has its late call reported: nothing was misused.
+  // Hangs if a grace period that ends a step of `run` does not resume the caller. Fails if
+  // `AsyncCall.end` reports the late call, which is not misuse.
   @Test(
-    "run throws a cancellation when a grace period ends the step, whose late end is not reported")
+    "run throws a cancellation if a grace period ends the step, and the late end is not reported")
   func grace() async {
-    let (reports, goOn) = (Reports(), Gate())
+    let (reports, proceed) = (Reports(), Gate())
     func work() async -> Watched {
       let (clock, started) = (ManualClock(), Gate())
       let manager = PromiseManager(diagnostics: reports.place)
       let task = Task {
         try await manager.run {
           started.open()
-          await goOn.passed()
+          await proceed.passed()
         }
       }
       await started.passed()
@@ -187,14 +187,14 @@ struct RunTests {
     }
     let order = await work()
     #expect(!order.isGone)
-    goOn.open()
-    // The last `then` holds the order: when that is gone, the work has ended.
+    proceed.open()
+    // The last `then` retains the order: when the order is released, the work has ended.
     while !order.isGone { await Task.yield() }
     #expect(reports.all.isEmpty)
   }
 
-  // Fails if a refused run waits for ever, hides why, or says it twice.
-  @Test("run throws why it was refused, and reports nothing")
+  // Hangs if a refused run waits; fails if the reason is lost or reported twice.
+  @Test("run throws the reason of its refusal, and reports nothing")
   func refused() async {
     let (reports, taken) = (Reports(), Taken())
     let manager = PromiseManager(capacity: 1, diagnostics: reports.place)
@@ -208,7 +208,7 @@ struct RunTests {
   }
 }
 
-/// Returns when the current task is cancelled.
+/// Returns when the current task is canceled.
 func withTaskCancellation() async {
   let gate = Gate()
   await withTaskCancellationHandler {
@@ -219,7 +219,7 @@ func withTaskCancellation() async {
 }
 
 extension PromiseManager {
-  /// Returns when that many steps wait.
+  /// Returns when this many steps wait.
   func waiting(_ count: Int) async {
     while waitingCount < count { await Task.yield() }
   }

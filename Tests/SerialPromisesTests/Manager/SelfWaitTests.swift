@@ -3,11 +3,13 @@ import Testing
 
 @testable import SerialPromises
 
-/// A step that waits for its own manager is told so; each test hangs if it is not.
+/// A step that waits for its own manager gets an error.
+///
+/// Each test hangs if the deadlock is not detected.
 struct SelfWaitTests {
   private let step = StepIdentity(id: 1, name: "outer")
 
-  // Fails if `run` does not look whose step the caller is in.
+  // Hangs if `run` does not check which step its caller is in.
   @Test("run in a step of the same manager throws", .shows(Managing.selfWait))
   func run() async throws {
     let manager = PromiseManager()
@@ -18,7 +20,7 @@ struct SelfWaitTests {
     }
   }
 
-  // Fails if `idle` does not look whose step the caller is in, or reports nothing.
+  // Hangs if `idle` does not check which step its caller is in; fails if it reports nothing.
   @Test("idle in a step returns at once and is reported", .shows(Managing.selfWait))
   func idle() async throws {
     let reports = Reports()
@@ -27,9 +29,9 @@ struct SelfWaitTests {
     #expect(reports.all == [.selfWait(step)])
   }
 
-  // Fails if `outcome` does not look whose step the caller is in.
+  // Hangs if `outcome` does not check which step its caller is in.
   @Test(
-    "the outcome of a later step is a failure for a step that waits for it, and is reported",
+    "a step that awaits the outcome of a later step gets a failure, which is reported",
     .shows(Managing.selfWait))
   func outcome() async throws {
     let reports = Reports()
@@ -43,8 +45,8 @@ struct SelfWaitTests {
     #expect(reports.all == [.selfWait(step)])
   }
 
-  // Fails if outcomes that are known are withheld.
-  @Test("a step may ask for the outcome of an earlier one")
+  // Fails if known outcomes are withheld.
+  @Test("a step may read the outcome of an earlier one")
   func earlierOutcome() async throws {
     let reports = Reports()
     let manager = PromiseManager(diagnostics: reports.place)
@@ -53,7 +55,7 @@ struct SelfWaitTests {
     #expect(reports.all.isEmpty)
   }
 
-  // Fails if the thread of the handler is not kept, or not compared.
+  // Hangs if the thread of the handler is not recorded or not compared.
   @Test(
     "waitUntilIdle in a handler throws, before and after then", .shows(Managing.selfWait),
     .shows(Promising.typedErrors))
@@ -69,7 +71,7 @@ struct SelfWaitTests {
     #expect(throws: Never.self) { try manager.waitUntilIdle() }
   }
 
-  // Fails if the handler is called anywhere but where the order knows of it.
+  // Hangs if the handler is called without registering it with the order.
   @Test(
     "waitUntilIdle in the handler of a delayed or retried step throws", .shows(Managing.selfWait),
     arguments: LaterHandlerTests.Later.allCases)
@@ -84,14 +86,14 @@ struct SelfWaitTests {
     }
     manager.add(later.applied(to: step, clock))
     if later != .retried {
-      await clock.somebodySleeps()
+      await clock.waitForSleeper()
       clock.advance(by: .seconds(3))
     }
     await manager.idle()
     #expect(log.all == [.selfWait(self.step)])
   }
 
-  // Fails if only the innermost handler of a thread is known.
+  // Hangs if only the innermost handler of a thread is registered.
   @Test("waitUntilIdle throws in a handler of another manager that runs inside a handler")
   func nested() {
     let (outer, inner) = (PromiseManager(), PromiseManager())
@@ -106,8 +108,8 @@ struct SelfWaitTests {
       })
   }
 
-  // Fails if a step's mark hides the mark of the step around it.
-  @Test("a step of another manager inside a step is known to be in both")
+  // Hangs if a step's mark hides the mark of the enclosing step.
+  @Test("a nested step of another manager is marked as part of both steps")
   func nestedRun() async throws {
     let (outer, inner) = (PromiseManager(), PromiseManager())
     try await outer.run("outer") {
@@ -117,7 +119,7 @@ struct SelfWaitTests {
     }
   }
 
-  // Fails if the mark is not a task-local value, which a detached task does not get.
+  // Fails if the mark is not a task-local value, which a detached task does not inherit.
   @Test("a detached task that waits for the manager is not diagnosed")
   func detached() async throws {
     let reports = Reports()
@@ -132,7 +134,7 @@ struct SelfWaitTests {
     #expect(reports.all.isEmpty)
   }
 
-  // Fails if a mark is believed after its step's end.
+  // Fails if a mark is still valid after its step's end.
   @Test("a task that outlives its step may wait for the manager")
   func afterwards() async throws {
     let reports = Reports()
@@ -151,9 +153,9 @@ struct SelfWaitTests {
     #expect(reports.all.isEmpty)
   }
 
-  // Fails if `addWhenRoom` waits for room that only the end of its own step can make.
+  // Hangs if `addWhenRoom` waits for room that only the end of its own step can make.
   @Test(
-    "addWhenRoom in a step throws when there is no room, and adds when there is",
+    "addWhenRoom in a step throws if there is no room, and adds if there is",
     .shows(Managing.selfWait))
   func room() async throws {
     let (manager, log) = (PromiseManager(capacity: 1), Log<String>())
@@ -170,16 +172,17 @@ struct SelfWaitTests {
     #expect(log.all == ["added"])
   }
 
-  // Fails if the mark is that of whoever runs the step, and not that of whoever asked for it.
-  @Test("a step is not taken to be in the step that ran before it")
+  // Fails if the mark is that of the thread that runs the step, and not of the caller that added
+  // it.
+  @Test("a step is not marked as part of the step that ran before it")
   func notWaiting() async throws {
     let (first, second) = (PromiseManager(), PromiseManager())
-    let (began, goOn, end, done) = (Gate(), Gate(), Gate(), Gate())
+    let (began, proceed, end, done) = (Gate(), Gate(), Gate(), Gate())
     let holder = Task {
       try await second.run {
         try await first.run {
           began.open()
-          await goOn.passed()
+          await proceed.passed()
         }
         await end.passed()
       }
@@ -190,15 +193,16 @@ struct SelfWaitTests {
       return try await first.run { try await second.run { 42 } }
     }
     await first.waiting(1)
-    goOn.open()
+    proceed.open()
     while second.waitingCount == 0 && !done.isOpen { await Task.yield() }
     end.open()
     #expect(try await stranger.value == 42)
     try await holder.value
   }
 
-  // Fails, without an end, if the mark is lost when the step has to wait for its turn.
-  @Test("a step of a busy manager inside a step is known to be in both", .shows(Managing.selfWait))
+  // Hangs if the mark is lost while the step waits for its turn.
+  @Test(
+    "a nested step of a busy manager is marked as part of both steps", .shows(Managing.selfWait))
   func nestedRunOfBusy() async throws {
     let (outer, inner, taken) = (PromiseManager(), PromiseManager(), Taken())
     inner.add(taken.handler)
@@ -214,7 +218,7 @@ struct SelfWaitTests {
     try await task.value
   }
 
-  // Fails, without an end, if the work of a promise is not marked as its step's.
+  // Hangs if the work of a promise is not marked with its step.
   @Test("idle in the work of a promise that is a step is reported", .shows(Managing.selfWait))
   func promise() async {
     let reports = Reports()
@@ -233,7 +237,7 @@ struct SelfWaitTests {
     case secondPulled, delayed, timeout
   }
 
-  // Fails, without an end, if only the work that begins with the turn is marked as its step's.
+  // Hangs if only work that begins with the turn is marked with its step.
   @Test(
     "idle anywhere in the work of a promise that is a step is reported", .shows(Managing.selfWait),
     arguments: Place.allCases)
@@ -273,12 +277,12 @@ struct SelfWaitTests {
       }
     let handle = manager.add(promise)
     #expect(text(await handle.outcome) == "succeeded")
-    // Named as the promise at the beginning of the chain.
+    // The report names the promise at the beginning of the chain.
     let name = place == .secondPulled ? "when(concurrently:)" : nil
     #expect(reports.all == [.selfWait(StepIdentity(id: 1, name: name))])
   }
 
-  // Fails, without an end, if synchronous handlers are not marked.
+  // Hangs if synchronous handlers are not marked.
   @Test("a handler of a step's promise that blocks until its manager is idle throws")
   func blockingHandler() async {
     let manager = PromiseManager(diagnostics: .silent)

@@ -3,11 +3,11 @@ import Testing
 
 @testable import SerialPromises
 
-/// What `then` counts for, and what it does not.
+/// When a call of `then` takes effect.
 struct ThenTests {
-  // Fails if a second `then` is counted (it would end the step after) or not reported.
+  // Fails if a second `then` takes effect, which would end the next step, or is not reported.
   @Test(
-    "then counts once; a second call is reported once and changes nothing",
+    "the first then takes effect; a second call is reported once and ignored",
     .shows(Managing.thenOnce))
   func twice() {
     let (reports, taken, next) = (Reports(), Taken(), Taken())
@@ -23,9 +23,9 @@ struct ThenTests {
     next.call()
   }
 
-  // Fails if the second call inside the handler overwrites the first one's error.
+  // Fails if the second call inside the handler replaces the error of the first.
   @Test(
-    "of two calls inside a handler the first counts", .shows(Managing.thenOnce))
+    "of two calls inside a handler the first takes effect", .shows(Managing.thenOnce))
   func twiceInside() {
     let reports = Reports()
     let manager = PromiseManager(diagnostics: reports.place)
@@ -38,8 +38,8 @@ struct ThenTests {
     #expect(reports.all.count == 2)
   }
 
-  // Fails if a call that comes when the queue is at rest, or runs a later step, is not reported.
-  @Test("a second call is reported however late it comes", .shows(Managing.thenOnce))
+  // Fails if a late call, while the queue is idle or runs a later step, is not reported.
+  @Test("a second call is reported regardless of its time", .shows(Managing.thenOnce))
   func muchLater() {
     let (reports, taken) = (Reports(), Taken())
     let manager = PromiseManager(diagnostics: reports.place)
@@ -52,17 +52,17 @@ struct ThenTests {
     #expect(Set(reports.all) == [.thenCalledAgain(StepIdentity(id: 1, name: nil))])
   }
 
-  // Fails if `Then` is a class: one token serves many steps, so that somebody who kept it weakly
-  // in one step could end another step with it.
-  @Test("then cannot be held without being owned")
+  // Fails if `Then` is a class: one token serves many steps, so code with a weak reference to it
+  // from one step could end another step.
+  @Test("then cannot be referenced without owning it")
   func notWeakly() {
     let type: Any.Type = Then.self
     #expect(!(type is AnyObject.Type))
   }
 
-  // Fails if the drain does not ask whether the token was called.
+  // Hangs if the drain does not check whether the token was called.
   @Test(
-    "a then that the handler ignores fails the step, and the queue goes on",
+    "a handler that ignores its then fails the step, and the queue continues",
     .shows(Managing.droppedThen))
   func ignored() {
     let manager = PromiseManager()
@@ -73,9 +73,9 @@ struct ThenTests {
     #expect(text(second.state) == "succeeded")
   }
 
-  // Fails if `deinit` of `then` does not tell the order, or runs the next step where it is.
+  // Hangs if `deinit` of `then` does not notify the order; fails if it runs the next step inline.
   @Test(
-    "a then that is dropped later fails the step, and the rest runs elsewhere",
+    "a then that is dropped later fails the step, and the rest runs on another thread",
     .shows(Managing.droppedThen))
   func droppedLater() async {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<UInt>())
@@ -98,9 +98,9 @@ struct ThenTests {
     #expect(log.all.count == 1)
   }
 
-  // Fails if the drain's own reference is released before it has said that the handler returned.
+  // Fails if the drain releases its own reference before it has recorded the handler's return.
   @Test(
-    "a then that is dropped by another thread during the handler fails the step",
+    "a then that another thread drops during the handler fails the step",
     .shows(Managing.droppedThen))
   func droppedDuring() {
     let manager = PromiseManager()
@@ -113,8 +113,8 @@ struct ThenTests {
     #expect(text(handle.state) == "failed \(error)")
   }
 
-  // Fails if a `then` that was called is treated as dropped when it goes away.
-  @Test("dropping a then that was called changes nothing")
+  // Fails if a called `then` counts as dropped when it is released.
+  @Test("dropping a called then has no effect")
   func droppedAfterCall() {
     let (reports, taken, next) = (Reports(), Taken(), Taken())
     let manager = PromiseManager(diagnostics: reports.place)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// The time limit that a manager has for each of its steps.
+/// The time limit that a manager sets for each of its steps.
 struct TimeLimitTests {
   private let clock = ManualClock()
   private let reports = Reports()
@@ -13,37 +13,38 @@ struct TimeLimitTests {
     PromiseManager(timeLimit: .seconds(5), clock: clock, diagnostics: reports.place)
   }
 
-  // Fails if the queue waits for the step, which is not told, or its late `then` counts.
+  // Hangs if the queue waits for the step; fails if the step is not notified, or its late `then`
+  // takes effect.
   @Test(
-    "a step that takes longer than its manager's limit is told, fails, and lets the queue go on")
+    "a step that exceeds its manager's time limit is notified and fails, and the queue continues")
   func timeout() async {
     let (manager, log, taken) = (manager, Log<String>(), Taken())
     let handler = taken.handler
     let handle = manager.add(
       Step("slow") { then in
-        then.onCancel { log.append("told") }
+        then.onCancel { log.append("notified") }
         handler(then)
       })
     manager.add { then in
       log.append("next")
       then()
     }
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     #expect(log.all.isEmpty)
     clock.advance(by: .seconds(5))
     #expect(text(await handle.outcome) == late)
     await manager.idle()
-    #expect(log.all == ["told", "next"])
+    #expect(log.all == ["notified", "next"])
     taken.call()
     #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: "slow"))])
   }
 
-  // Fails if the time of a step counts while it waits, or goes on when it is over.
-  @Test("each step has the whole time from its turn on, and stops its timer when it is in time")
+  // Fails if the time limit of a step includes its wait, or its timer outlives the step.
+  @Test("each step has the full time from its start, and stops its timer if it ends in time")
   func eachStep() async {
     let (manager, first, second) = (manager, Taken(), Taken())
     let handles = [manager.add(first.handler), manager.add(second.handler)]
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(4))
     first.call()
     while clock.sleepers != 1 || text(handles[1].state) != "running" { await Task.yield() }
@@ -54,42 +55,42 @@ struct TimeLimitTests {
     while clock.sleepers > 0 { await Task.yield() }
   }
 
-  // Fails if a promise goes on, if its step does, or if the next promise begins beside it.
-  @Test("a promise that takes too long is canceled, and its step fails")
+  // Fails if the promise or its step continues, or the next promise begins at the same time.
+  @Test("a promise that exceeds the limit is canceled, and its step fails")
   func promise() async {
     let (manager, gate) = (manager, Gate())
     let promise = Promise<Int> { deferred in
       deferred.onCancel { withExtendedLifetime(deferred) { gate.open() } }
     }
     let handle = manager.add(promise)
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
     #expect(text(await handle.outcome) == late)
     #expect(gate.isOpen)
     #expect(text(promise.state) == "failed CancellationError()")
   }
 
-  // Fails if the value's awaiter gets the cancellation that the limit led to, or if the late end of the
-  // work, which the library itself canceled, is reported.
+  // Fails if the awaiting task gets the cancellation caused by the limit, or if the late end of the
+  // work, which the library canceled, is reported.
   @Test(
     "run and enqueue fail with the time limit, and report no late end", arguments: [true, false],
     [true, false])
   func calls(_ isRun: Bool, _ ends: Bool) async {
-    let goOn = Gate()
+    let proceed = Gate()
     func call() async -> Watched {
       let (manager, begun) = (manager, Gate())
-      // Ends at once when it is canceled, or later.
+      // Ends at once when canceled, or later.
       let work = { @Sendable in
         begun.open()
         if ends {
           await withTaskCancellationHandler {
-            await goOn.passed()
+            await proceed.passed()
           } onCancel: {
-            goOn.open()
+            proceed.open()
           }
           try Task.checkCancellation()
         } else {
-          await goOn.passed()
+          await proceed.passed()
         }
       }
       let task = Task {
@@ -100,24 +101,24 @@ struct TimeLimitTests {
         }
       }
       await begun.passed()
-      await clock.somebodySleeps()
+      await clock.waitForSleeper()
       clock.advance(by: .seconds(5))
       await #expect(throws: PromiseError.timedOut(.seconds(5))) { try await task.value }
       return Watched(manager.order)
     }
     let order = await call()
-    goOn.open()
-    // The last `then` holds the order: when that is gone, the work has ended.
+    proceed.open()
+    // The last `then` retains the order: when the order is released, the work has ended.
     while !order.isGone { await Task.yield() }
     #expect(reports.all.isEmpty)
   }
 
-  // Fails if `StepWork` reports no late end at all, or not the one that could not be canceled.
+  // Fails if `StepWork` does not report the late end of work that could not be canceled.
   @Test("a promise that cannot be canceled and ends late is reported", arguments: [true, false])
   func latePromise(_ succeeds: Bool) async {
     let (manager, deferred) = (manager, Deferred<Int>(diagnostics: .silent))
     let handle = manager.add(deferred.promise)
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
     #expect(text(await handle.outcome) == late)
     if succeeds { deferred.fulfill(1) } else { deferred.fail(Failed()) }
@@ -129,7 +130,7 @@ struct TimeLimitTests {
   }
 
   // Fails if one of the two limits replaces the other.
-  @Test("a step may have a time limit of its own besides: the one that is over first counts")
+  @Test("a step may have its own time limit as well: the first one to elapse takes effect")
   func both() async {
     let (manager, first, second) = (manager, Taken(), Taken())
     let sooner = manager.add(Step(nil, first.handler).timeout(.seconds(2), clock: clock))
@@ -143,7 +144,7 @@ struct TimeLimitTests {
     #expect(text(await later.outcome) == late)
   }
 
-  // Fails if the attempts have the limit each, and not their step.
+  // Fails if the limit applies to each attempt, and not to the step.
   @Test("a step that is retried, or added when there is room, has one limit")
   func others() async throws {
     let (manager, log) = (manager, Log<Int>())
@@ -160,13 +161,13 @@ struct TimeLimitTests {
     #expect(text(await handle.outcome) == late)
     let taken = Taken()
     let second = try await manager.addWhenRoom(nil, taken.handler)
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
     #expect(text(await second.outcome) == late)
   }
 
   // Fails if a clock that throws leaves the step without a limit.
-  @Test("a time that the clock cannot measure counts as over")
+  @Test("a time limit that the clock cannot measure counts as elapsed")
   func brokenClock() async {
     let (manager, taken) = (PromiseManager(timeLimit: .seconds(5), clock: BrokenClock()), Taken())
     let handle = manager.add(taken.handler)

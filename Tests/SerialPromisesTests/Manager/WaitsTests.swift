@@ -8,8 +8,9 @@ struct WaitsTests {
   private let reports = Reports()
   private let step = StepIdentity(id: 1, name: "outer")
 
-  // Fails if the getter is not `nonisolated(nonsending)`: it leaves the actor, and the other task runs.
-  @Test("asking for the outcome of a step that is over does not leave the caller's actor")
+  // Fails if the getter is not `nonisolated(nonsending)`: it leaves the actor, and the other task
+  // runs.
+  @Test("reading the outcome of an ended step does not leave the caller's actor")
   @MainActor
   func outcomeOnActor() async {
     let log = Log<String>()
@@ -22,8 +23,8 @@ struct WaitsTests {
     #expect(log.all == ["outcome", "other"])
   }
 
-  // Fails if the step that waits is waited for, or the one that runs is not.
-  @Test("atRest returns when the running step of a paused manager is over, with others waiting")
+  // Hangs if a waiting step is awaited; fails if the running one is not.
+  @Test("atRest returns when the running step of a paused manager has ended, with others waiting")
   func rest() async {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
     manager.add(taken.handler)
@@ -38,15 +39,15 @@ struct WaitsTests {
     taken.call()
     await waiter.value
     #expect(text(next.state) == "waiting" && manager.runningStep == nil)
-    // Nothing runs: there is nothing to wait for.
+    // No step runs, so the call returns at once.
     await manager.atRest()
     manager.resume()
     await manager.atRest()
     #expect(text(next.state) == "succeeded")
   }
 
-  // Fails if who waits is woken between two steps, where the next one is about to begin.
-  @Test("atRest of a manager that is not paused returns when all steps are over")
+  // Fails if the waiter is resumed between two steps, when the next one is about to begin.
+  @Test("atRest of a manager that is not paused returns when all steps have ended")
   func restOfRunning() async {
     let (manager, first, last) = (PromiseManager(), Taken(), Taken())
     manager.add(first.handler)
@@ -60,7 +61,7 @@ struct WaitsTests {
     #expect(manager.isIdle)
   }
 
-  // Fails if a failure that stops the manager wakes nobody.
+  // Hangs if a failure that stops the manager resumes no waiter.
   @Test("atRest returns when a failure stops the manager")
   func stopped() async {
     let (manager, taken) = (PromiseManager(onFailure: .stop), Taken())
@@ -73,8 +74,10 @@ struct WaitsTests {
     #expect(manager.waitingCount == 1)
   }
 
-  // Fails if those are woken who wait for fewer still, or are not when steps begin or are cancelled.
-  @Test("fewerWaiting(than:) returns when few enough wait, whether they began or were cancelled")
+  // Fails if a waiter for a smaller number is resumed; hangs if waiters are not resumed when steps
+  // begin or are canceled.
+  @Test(
+    "fewerWaiting(than:) returns when few enough steps wait, because steps began or were canceled")
   func few() async {
     let (manager, taken) = (PromiseManager(), Taken())
     manager.add(taken.handler)
@@ -95,8 +98,8 @@ struct WaitsTests {
     #expect(manager.order.withLock { $0.waiters.isEmpty && !$0.waiters.haveLimits })
   }
 
-  // Fails if a sweep passes over a number that somebody waits for.
-  @Test("fewerWaiting(than:) returns when all that waits is cancelled at once", arguments: 1...3)
+  // Hangs if a sweep skips a number that a waiter waits for.
+  @Test("fewerWaiting(than:) returns when all waiting steps are canceled at once", arguments: 1...3)
   func swept(_ limit: Int) async {
     let manager = PromiseManager()
     manager.pause()
@@ -107,9 +110,9 @@ struct WaitsTests {
     await waiter.value
   }
 
-  // Fails (hangs) if cancelling the task does not withdraw its ticket, or its line stays.
-  @Test("both return early when the waiting task is cancelled", arguments: [true, false])
-  func cancelled(_ isRest: Bool) async {
+  // Hangs if canceling the task does not remove its waiter; fails if the empty line stays.
+  @Test("both return early if the waiting task is canceled", arguments: [true, false])
+  func canceled(_ isRest: Bool) async {
     let (manager, taken) = (PromiseManager(), Taken())
     manager.add(taken.handler)
     manager.add { then in then() }
@@ -128,7 +131,7 @@ struct WaitsTests {
     taken.call()
   }
 
-  // Fails, without an end, if a step may wait for what comes only when it is over.
+  // Hangs if a step may wait for an event that comes only after its own end.
   @Test("a step that waits for its own end, or for steps behind it, is reported")
   func selfWait() async throws {
     let manager = PromiseManager(diagnostics: reports.place)
@@ -144,8 +147,8 @@ struct WaitsTests {
     #expect(reports.all == [.selfWait(step), .selfWait(step)])
   }
 
-  // Fails if one that left is woken, another one is lost with it, or their order.
-  @Test("those who wait leave and are woken in their order", arguments: [1, 2, 3])
+  // Fails if a removed waiter is resumed, another one is lost with it, or the order changes.
+  @Test("waiters leave and are resumed in order", arguments: [1, 2, 3])
   func line(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let log = Log<Int>()

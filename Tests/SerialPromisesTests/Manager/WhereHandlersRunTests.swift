@@ -4,9 +4,9 @@ import Testing
 
 @testable import SerialPromises
 
-/// Threads, queues, and how long a thread is held.
+/// Threads and queues of handlers, and how long a thread is held.
 struct WhereHandlersRunTests {
-  // Fails if `add` hands the first step to a queue.
+  // Fails if `add` dispatches the first step to a queue.
   @Test("a handler runs on the thread that adds to an idle manager", .shows(Managing.thread))
   func adder() {
     let (manager, log) = (PromiseManager(), Log<UInt>())
@@ -18,8 +18,8 @@ struct WhereHandlersRunTests {
     #expect(log.all == [adder])
   }
 
-  // Fails if `then` hands the next step to a queue.
-  @Test("a handler runs on the thread that calls the then before it", .shows(Managing.thread))
+  // Fails if `then` dispatches the next step to a queue.
+  @Test("a handler runs on the thread that calls the preceding then", .shows(Managing.thread))
   func caller() {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<UInt>())
     let caller = Log<UInt>()
@@ -36,12 +36,12 @@ struct WhereHandlersRunTests {
     #expect(log.all != [currentThread()])
   }
 
-  // Fails if `resume` hands the waiting steps to a queue.
+  // Fails if `resume` dispatches the waiting steps to a queue.
   @Test("waiting handlers run on the thread that resumes", .shows(Managing.thread))
   func resumer() {
     let (manager, log, resumer) = (PromiseManager(), Log<UInt>(), Log<UInt>())
     manager.pause()
-    // Two: a third may come after the few milliseconds, if this thread is held up.
+    // Only two: a third one may exceed the few milliseconds of a turn if this thread is delayed.
     for _ in 1...2 {
       manager.add { then in
         log.append(currentThread())
@@ -55,16 +55,17 @@ struct WhereHandlersRunTests {
     #expect(log.all == Array(repeating: resumer.last ?? 0, count: 2))
   }
 
-  // Fails if a turn begins outside the queue: on adding, on `then`, or when a turn hands over.
+  // Fails if a turn begins outside the queue: in `add`, in `then`, or when a turn hands over.
   @Test(
-    "with on:, handlers run on that queue, whoever adds or calls then", .shows(Managing.onQueue))
+    "with on:, handlers run on that queue, regardless of the thread that calls add or then",
+    .shows(Managing.onQueue))
   func onQueue() async {
     let key = DispatchSpecificKey<String>()
     let queue = DispatchQueue(label: "steps")
     queue.setSpecific(key: key, value: "steps")
     let (manager, log) = (PromiseManager(on: queue), Log<String?>())
     manager.pause()
-    // More than the 128 that one turn runs.
+    // More than the 128 steps of one turn.
     for index in 0..<500 {
       manager.add { then in
         log.append(DispatchQueue.getSpecific(key: key))
@@ -77,7 +78,7 @@ struct WhereHandlersRunTests {
     #expect(Set(log.all) == ["steps"])
   }
 
-  // Fails (traps) if `on:` is ignored: both `add` and `then` come from elsewhere.
+  // Traps if `on:` is ignored: both `add` and `then` are called elsewhere.
   @Test("with on: .main, handlers run on the main actor", .shows(Managing.onQueue))
   func onMain() async {
     let (manager, log) = (PromiseManager(on: .main), Log<Int>())
@@ -91,8 +92,9 @@ struct WhereHandlersRunTests {
     #expect(log.all == [1, 2, 3])
   }
 
-  // Fails (hangs) if the turn of the adding thread has no bound.
-  @Test("a step that adds itself for ever does not hold the adding thread", .shows(Managing.drain))
+  // Hangs if the turn of the adding thread has no bound.
+  @Test(
+    "a step that adds itself repeatedly does not hold the adding thread", .shows(Managing.drain))
   func endless() async {
     let (manager, stop) = (PromiseManager(), Gate())
     @Sendable func step(_ then: Then) {
@@ -100,18 +102,18 @@ struct WhereHandlersRunTests {
       then()
     }
     onThread { manager.add(step) }
-    // `add` has returned, and the steps go on.
+    // `add` has returned, and the steps continue.
     #expect(!stop.isOpen)
     stop.open()
     await manager.idle()
   }
 
-  /// What begins a turn.
+  /// The call that begins a turn.
   enum Beginning: String, CaseIterable, Sendable { case add, resume, then }
 
-  // Fails (hangs) if a turn goes on although the handlers take long: the third waits for its end.
+  // Hangs if a turn continues although the handlers are slow: the third waits for its end.
   @Test(
-    "a thread that runs slow handlers is free again after a few milliseconds",
+    "a thread that runs slow handlers is released after a few milliseconds",
     .shows(Managing.drain), arguments: Beginning.allCases)
   func slow(_ beginning: Beginning) async {
     let (manager, taken, returned) = (PromiseManager(), Taken(), Gate())
@@ -147,7 +149,7 @@ struct WhereHandlersRunTests {
   }
 
   // Fails if the clock is read for every handler, for none, or too late.
-  @Test("a turn ends by time, and fast handlers are not timed one by one", .shows(Managing.drain))
+  @Test("a turn ends by time, and fast handlers are not timed individually", .shows(Managing.drain))
   func clock() {
     for (nanoseconds, most) in [(100, 40_020), (10_000, 410), (1_000_000, 6), (5_000_000, 2)] {
       var (clock, now, looks, handlers) = (TurnClock(), UInt64(1_000), 0, 0)
@@ -169,16 +171,16 @@ struct WhereHandlersRunTests {
     }
     var clock = TurnClock()
     clock.handlerBegins { 1 }
-    // A turn of one handler reads no clock.
+    // A turn of one handler does not read the clock.
     #expect(!clock.handlerReturned { preconditionFailure("the clock is read") })
   }
 
-  /// Seen by a task, and by what it starts.
+  /// A value seen by a task and its child tasks.
   @TaskLocal static var task = "none"
 
-  // Fails if what ends in a task runs the next handlers in it.
+  // Fails if a step that ends in a task runs the next handlers in that task.
   @Test(
-    "a handler sees no other step's task, and runs on no thread of the cooperative pool",
+    "a handler sees no task of another step, and runs on no thread of the cooperative pool",
     .shows(Managing.context))
   func context() async throws {
     let (manager, log, added, begun) = (PromiseManager(), Log<String>(), Gate(), Gate())
@@ -194,7 +196,7 @@ struct WhereHandlersRunTests {
     let task = Self.$task.withValue("A") {
       Task<Void, any Error> {
         try await manager.run {
-          // Adds to another manager, too: what it adds there is not its own work.
+          // Also adds to another manager, where the added step is not its own work.
           other.add(closure)
           begun.open()
           await added.passed()
@@ -206,7 +208,7 @@ struct WhereHandlersRunTests {
     Self.$task.withValue("B") {
       manager.add(closure)
       manager.add(Promise<Void> { () async in look() })
-      // Ends in a task of the step, which the next one must not see.
+      // Ends in a task of the step, which must not be visible to the next one.
       manager.add { then in
         Self.$task.withValue("C") { _ = Task<Void, Never> { then() } }
       }
@@ -221,9 +223,9 @@ struct WhereHandlersRunTests {
     #expect(log.all == [handler, handler, work, handler])
   }
 
-  // Fails if a task whose own step was canceled just then runs the step of another.
+  // Fails if a task whose step has just been canceled runs another step.
   @Test(
-    "a turn for one step runs no other, also if that one has been canceled",
+    "a turn for one step runs no other, even if that step has been canceled",
     .shows(Managing.context), arguments: [false, true], [0, 63, 64])
   func onlyOne(isCancelled: Bool, before: Int) {
     let lock = Locked(SerialOrder())
@@ -256,7 +258,7 @@ struct WhereHandlersRunTests {
     while order.removeSegment() != nil {}
   }
 
-  // Fails, without an end, if the end of a `run` calls handlers on a thread of the cooperative pool.
+  // Hangs if the end of a `run` calls handlers on a thread of the cooperative pool.
   @Test("handlers that block do not hold the threads that tasks run on", .shows(Managing.context))
   func blocking() async {
     let (managers, gate) = ((0..<8).map { _ in PromiseManager() }, Gate())

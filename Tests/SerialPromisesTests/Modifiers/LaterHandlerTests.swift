@@ -4,14 +4,14 @@ import Testing
 
 @testable import SerialPromises
 
-/// Handlers that are called later than their step has begun are handlers like any other.
+/// Handlers that are called after their step has begun follow the same rules as other handlers.
 struct LaterHandlerTests {
   private let clock = ManualClock()
   private let reports = Reports()
 
   private var manager: PromiseManager { PromiseManager(diagnostics: reports.place) }
 
-  /// How a step's work comes to begin later than the step.
+  /// Modifiers that begin a step's work later than the step.
   enum Later: CaseIterable {
     case delayed, retried, delayedAndRetried
 
@@ -24,9 +24,9 @@ struct LaterHandlerTests {
     }
   }
 
-  // Fails if the order does not know that the work's handler is on the stack.
+  // Fails if the order does not register that the work's handler is on the stack.
   @Test(
-    "the next step starts when the handler has returned, however late its work began",
+    "the next step starts after the handler has returned, even if the work began late",
     .shows(Managing.neverTwo, Managing.delay), arguments: Later.allCases)
   func thenInside(_ later: Later) async {
     let (manager, log) = (manager, Log<String>())
@@ -41,24 +41,24 @@ struct LaterHandlerTests {
       then()
     }
     if later != .retried {
-      await clock.somebodySleeps()
+      await clock.waitForSleeper()
       clock.advance(by: .seconds(3))
     }
     await manager.idle()
     #expect(log.all == ["first begins", "first returns", "second"])
   }
 
-  // Fails if the time-out ends the step while its handler is on the stack.
+  // Fails if the timeout ends the step while its handler is on the stack.
   @Test(
-    "a time-out waits for the handler to return, however late its work began",
+    "a timeout waits for the handler to return, even if the work began late",
     .shows(Managing.neverTwo, Managing.timeout), arguments: Later.allCases)
   func timeoutInside(_ later: Later) async {
     let manager = PromiseManager(on: DispatchQueue(label: "steps"), diagnostics: reports.place)
-    let (begun, told, goOn, log) = (Gate(), Gate(), Gate(), Log<String>())
+    let (begun, notified, proceed, log) = (Gate(), Gate(), Gate(), Log<String>())
     let step = Step { then in
-      then.onCancel { told.open() }
+      then.onCancel { notified.open() }
       begun.open()
-      goOn.block()
+      proceed.block()
       log.append("first returns")
     }
     let handle = manager.add(
@@ -72,23 +72,23 @@ struct LaterHandlerTests {
       clock.advance(by: .seconds(3))
     }
     await begun.passed()
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
-    await told.passed()
+    await notified.passed()
     #expect(text(handle.state) == "running")
-    goOn.open()
+    proceed.open()
     #expect(text(await handle.outcome).contains("not done within"))
     await manager.idle()
     #expect(log.all == ["first returns", "second"])
   }
 
-  // Fails if the work is called although the step is over, or if it does not ask whether it is
-  // cancelled when its turn has come.
+  // Fails if the work is called although the step has ended, or does not check for cancellation
+  // when its turn comes.
   @Test(
-    "the work does not begin when the step was ended, or cancelled, as the delay ended",
+    "the work does not begin if the step ended or was canceled when the delay elapsed",
     .shows(Managing.neverTwo, Managing.delay), arguments: [true, false])
   func endedAsDelayEnds(_ isTimedOut: Bool) async {
-    let (queue, goOn, log) = (DispatchQueue(label: "steps"), Gate(), Log<Int>())
+    let (queue, proceed, log) = (DispatchQueue(label: "steps"), Gate(), Log<Int>())
     let manager = PromiseManager(on: queue, diagnostics: reports.place)
     let step = Step { then in
       log.append(1)
@@ -97,19 +97,19 @@ struct LaterHandlerTests {
     let handle = manager.add(
       step.delay(.seconds(3), clock: clock).timeout(.seconds(5), clock: clock))
     while clock.sleepers < 2 { await Task.yield() }
-    queue.async { goOn.block() }
+    queue.async { proceed.block() }
     clock.advance(by: .seconds(3))
     while manager.order.withLock({ $0.phase }) != .resuming { await Task.yield() }
     if isTimedOut { clock.advance(by: .seconds(2)) } else { handle.cancel() }
     if isTimedOut { _ = await handle.outcome }
-    goOn.open()
+    proceed.open()
     #expect(text(await handle.outcome).hasPrefix(isTimedOut ? "failed not done" : "cancelled"))
     await manager.idle()
     #expect(log.count == 0 && reports.all.isEmpty)
   }
 
-  // Fails if a step goes on only with what came last, or with nothing when it has two delays.
-  @Test("a step may be delayed twice, and hand its then to several delayed ones")
+  // Hangs if a delayed step continues only with the latest `then`, or with none after two delays.
+  @Test("a step may be delayed twice, and pass its then to several delayed steps")
   func severalDelays() async {
     let (manager, clock, log, begun) = (manager, clock, Log<Int>(), Gate())
     let first = Step { _ in
@@ -128,7 +128,7 @@ struct LaterHandlerTests {
     clock.advance(by: .seconds(1))
     await begun.passed()
     clock.advance(by: .seconds(2))
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(2))
     #expect(text(await handle.outcome) == "succeeded")
     #expect(log.all == [1, 2])

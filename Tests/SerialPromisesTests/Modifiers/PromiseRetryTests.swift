@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// Promises that begin again.
+/// Promises that are retried.
 struct PromiseRetryTests {
   private let clock = ManualClock()
 
@@ -16,8 +16,8 @@ struct PromiseRetryTests {
     }
   }
 
-  // Fails if only the last link is tried again, or the task begins before it is wanted.
-  @Test("a whole cold chain begins again from its task on", .shows(Promising.retry))
+  // Fails if only the last link is retried, or the task begins without a demand.
+  @Test("a retry restarts a whole cold chain from its task", .shows(Promising.retry))
   func chain() async {
     let (log, links) = (Log<Int>(), Log<Int>())
     let page = failing(until: 3, log).map { value in
@@ -29,8 +29,8 @@ struct PromiseRetryTests {
     #expect(log.count == 3 && links.all == [3])
   }
 
-  // Fails if another error comes out, or it is tried too often.
-  @Test("in the end it fails with the last error and the number of attempts")
+  // Fails if the error is not the last one, or there are too many attempts.
+  @Test("after the last attempt the promise fails with the last error and the number of attempts")
   func fails() async throws {
     let log = Log<Int>()
     let page = failing(until: .max, log).retry(2)
@@ -40,8 +40,8 @@ struct PromiseRetryTests {
     #expect(log.count == 3)
   }
 
-  // Fails if a link that fails is not a reason to begin again.
-  @Test("a failing link makes the chain begin again", .shows(Promising.retry))
+  // Fails if a failing link does not cause a retry.
+  @Test("a failing link restarts the chain", .shows(Promising.retry))
   func failingLink() async {
     let log = Log<Int>()
     let page = Promise<Int> { 1 }.map { value -> Int in
@@ -52,26 +52,26 @@ struct PromiseRetryTests {
     #expect(await page.outcome == "3")
   }
 
-  // Fails if the pause is left out, or cancelling does not end it.
-  @Test("it waits between attempts, and cancelling ends the wait")
+  // Fails if the pause is skipped, or cancellation does not end it.
+  @Test("a retry waits between attempts, and cancellation ends the wait")
   func pause() async {
     let log = Log<Int>()
     let page = failing(until: 2, log).retry(3, delay: .seconds(5), clock: clock).start()
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     #expect(log.count == 1)
     clock.advance(by: .seconds(5))
     #expect(await page.outcome == "2")
 
     let cancelled = failing(until: .max, Log()).retry(3, delay: .seconds(5), clock: clock)
     cancelled.start()
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     #expect(cancelled.cancel())
     #expect(await cancelled.outcome == "failed CancellationError()")
     while clock.sleepers > 0 { await Task.yield() }
   }
 
-  // Fails if a cancellation is tried again.
-  @Test("a cancellation is not tried again, and is not wrapped")
+  // Fails if a cancellation is retried.
+  @Test("a cancellation is not retried, and is not wrapped")
   func cancellation() async {
     let log = Log<Int>()
     let page = Promise<Int> {
@@ -82,8 +82,8 @@ struct PromiseRetryTests {
     #expect(log.count == 1)
   }
 
-  // Fails if what cannot begin again is said to have been tried again.
-  @Test("a promise whose work has begun is tried once, which is reported")
+  // Fails if a promise that cannot restart is reported as retried.
+  @Test("a promise whose work has begun is attempted once, which is reported")
   func hot() async {
     let reports = Reports()
     let deferred = Deferred<Int>("hot", diagnostics: reports.place)
@@ -94,8 +94,8 @@ struct PromiseRetryTests {
     #expect(reports.all == [.cannotRetry(deferred.promise.core.origin.identity)])
   }
 
-  // Fails if combined cold promises do not begin again, or hot ones among them are in the way.
-  @Test("combined cold promises begin again together", .shows(Promising.retry))
+  // Fails if combined cold promises do not restart, or a hot one among them prevents it.
+  @Test("combined cold promises restart together", .shows(Promising.retry))
   func combined() async {
     let (log, hot) = (Log<Int>(), Promise.value(10))
     let both = when([failing(until: 3, log), hot]).retry(5)
@@ -103,8 +103,8 @@ struct PromiseRetryTests {
     #expect(log.count == 3)
   }
 
-  // Fails if a time limit or an asynchronous link is lost on the way.
-  @Test("limits, queues and asynchronous links begin again too")
+  // Fails if a time limit or an asynchronous link is lost in a later attempt.
+  @Test("limits, queues and asynchronous links are restarted too")
   func links() async {
     let log = Log<Int>()
     let page = failing(until: 2, log)
@@ -118,7 +118,7 @@ struct PromiseRetryTests {
     #expect(await page.outcome == "4")
   }
 
-  // Fails with a stack overflow if attempts recur, or ends the process by memory if they pile up.
+  // Overflows the stack if attempts are recursive; runs out of memory if they accumulate.
   @Test("many attempts need constant stack")
   func many() async {
     let (log, count) = (Locked(0), isLong ? 100_000 : 5_000)

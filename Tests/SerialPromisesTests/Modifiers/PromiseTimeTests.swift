@@ -3,12 +3,12 @@ import Testing
 
 @testable import SerialPromises
 
-/// Promises that are told later, and promises that take too long.
+/// Delays and time limits of promises.
 struct PromiseTimeTests {
   private let clock = ManualClock()
 
-  // Fails if the value comes early, or never.
-  @Test("a value or an error comes after the time given", .shows(Promising.time))
+  // Fails if the value comes early; hangs if it never comes.
+  @Test("a value or an error comes after the given time", .shows(Promising.time))
   func after() async {
     let value = Promise.value(1, after: .seconds(2), clock: clock)
     let error = Promise<Int>.failure(Failed(), after: .seconds(3), clock: clock)
@@ -20,26 +20,26 @@ struct PromiseTimeTests {
     #expect(await error.outcome == "failed Failed(number: 0)")
   }
 
-  // Fails if the wait goes on.
-  @Test("cancelling ends the wait")
+  // Fails if the wait continues.
+  @Test("canceling ends the wait")
   func cancelWait() async {
     let value = Promise.value(1, after: .seconds(2), clock: clock)
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     #expect(value.cancel())
     #expect(await value.outcome == "failed CancellationError()")
     while clock.sleepers > 0 { await Task.yield() }
   }
 
-  // Fails if the value does not wait, or the failure does.
+  // Fails if the value is not delayed, or the failure is.
   @Test(
-    "a delayed value waits from the moment that it is there; a failure does not",
+    "a value is delayed from the moment of its fulfillment; a failure is not delayed",
     .shows(Promising.time))
   func delay() async {
     let deferred = Deferred<Int>()
     let late = deferred.promise.delay(.seconds(2), clock: clock)
     clock.advance(by: .seconds(5))
     deferred.fulfill(1)
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(1))
     #expect(text(late.state) == "pending")
     clock.advance(by: .seconds(1))
@@ -48,13 +48,14 @@ struct PromiseTimeTests {
     #expect(await failed.outcome == "failed Failed(number: 0)")
   }
 
-  // Fails if the promise does not fail in time, or its source is not called off.
-  @Test("a promise that takes too long fails, and calls its source off", .shows(Promising.time))
+  // Fails if the promise does not fail in time, or its source is not canceled.
+  @Test(
+    "a promise that exceeds its time limit fails, and cancels its source", .shows(Promising.time))
   func timeout() async {
     let (deferred, log) = (Deferred<Int>(), Log<Int>())
     deferred.onCancel { log.append(1) }
     let limited = deferred.promise.timeout(.seconds(5), clock: clock)
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
     #expect(
       await limited.outcome == "failed not done within 5.0 seconds; the work may still be going on")
@@ -62,14 +63,14 @@ struct PromiseTimeTests {
     #expect(log.count == 1)
   }
 
-  // Fails if a time-out cancels what somebody else wants, or counts a late value.
-  @Test("a source that somebody else wants goes on")
+  // Fails if a timeout cancels a source with other dependents, or accepts a late value.
+  @Test("a source with other dependents continues")
   func shared() async {
     let (deferred, log) = (Deferred<Int>(), Log<Int>())
     deferred.onCancel { log.append(1) }
     let other = deferred.promise.map { $0 }
     let limited = deferred.promise.timeout(.seconds(5), clock: clock)
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
     #expect(
       await limited.outcome == "failed not done within 5.0 seconds; the work may still be going on")
@@ -78,8 +79,8 @@ struct PromiseTimeTests {
     #expect(log.all.isEmpty)
   }
 
-  // Fails if the time of a cold promise begins before it is wanted, or its timer stays.
-  @Test("the time of a cold promise begins when it is wanted, and ends with it")
+  // Fails if the time of a cold promise begins before it is demanded, or its timer is retained.
+  @Test("the time limit of a cold promise begins on demand, and ends with the promise")
   func cold() async {
     let taken = Locked<Deferred<Int>?>(nil)
     let begun = Gate()
@@ -90,17 +91,16 @@ struct PromiseTimeTests {
     clock.advance(by: .seconds(10))
     #expect(clock.sleepers == 0)
     limited.start()
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     await begun.passed()
     taken.withLock { $0.take() }?.fulfill(4)
     #expect(await limited.outcome == "4")
     while clock.sleepers > 0 { await Task.yield() }
   }
 
-  // Fails, without an end, if a cold promise that was started, or what is made of it, is taken for one
-  // that has still to be started.
+  // Hangs if a cold promise that was started, or a chain on it, is treated as not started.
   @Test(
-    "the time of a cold promise that was started begins at once", .shows(Promising.time),
+    "the time limit of a cold promise that was started begins at once", .shows(Promising.time),
     arguments: 0..<5)
   func started(way: Int) async {
     let (begun, gate) = (Locked<[Deferred<Int>]>([]), Gate())

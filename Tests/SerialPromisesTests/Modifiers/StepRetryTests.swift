@@ -4,7 +4,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// Steps that are tried again.
+/// Steps that are retried.
 struct StepRetryTests {
   private let clock = ManualClock()
   private let reports = Reports()
@@ -19,8 +19,8 @@ struct StepRetryTests {
     }
   }
 
-  // Fails if it is not tried again, or too often, or the next step comes in between.
-  @Test("a step is tried until it succeeds, in one turn", .shows(Managing.retry))
+  // Fails if the number of attempts is wrong, or the next step runs between two of them.
+  @Test("a step is retried until it succeeds, in one turn", .shows(Managing.retry))
   func succeeds() async {
     let (manager, log) = (manager, Log<Int>())
     let handle = manager.add(failing(until: 3, log).retry(5))
@@ -33,9 +33,10 @@ struct StepRetryTests {
     #expect(log.all == [1, 2, 3, 100])
   }
 
-  // Fails if another than the last error comes out, or the attempts are miscounted.
+  // Fails if the error is not the last one, or the attempts are miscounted.
   @Test(
-    "in the end it fails with the last error and the number of attempts", .shows(Managing.retry))
+    "after the last attempt the step fails with the last error and the number of attempts",
+    .shows(Managing.retry))
   func fails() async throws {
     let (manager, log) = (manager, Log<Int>())
     let handle = manager.add(failing(until: .max, log).retry(2))
@@ -45,8 +46,8 @@ struct StepRetryTests {
     #expect(failure.lastError as? Failed == Failed(number: 3))
   }
 
-  // Fails if the condition is not asked, or what it refuses is tried again.
-  @Test("an error that is not worth it is not tried again", .shows(Managing.retry))
+  // Fails if the condition is not evaluated, or an error that it rejects is retried.
+  @Test("an error that the condition rejects is not retried", .shows(Managing.retry))
   func condition() async throws {
     let (manager, log) = (manager, Log<Int>())
     let step = failing(until: .max, log).retry(5, if: { ($0 as? Failed)?.number == 1 })
@@ -55,9 +56,9 @@ struct StepRetryTests {
     #expect(failure.attempts == 2 && log.count == 2)
   }
 
-  // Fails if the pauses are of another length.
+  // Fails if the pauses have another length.
   @Test(
-    "the time between attempts grows as asked for", .shows(Managing.retry),
+    "the time between attempts follows the backoff", .shows(Managing.retry),
     arguments: zip(
       [Backoff.constant, .linear, .exponential], [[10, 10, 10], [10, 20, 30], [10, 20, 40]]))
   func backoff(_ backoff: Backoff, _ pauses: [Int]) async {
@@ -66,7 +67,7 @@ struct StepRetryTests {
       .retry(3, delay: .seconds(10), backoff: backoff, clock: clock)
     let handle = manager.add(step)
     for (attempt, pause) in pauses.enumerated() {
-      await clock.somebodySleeps()
+      await clock.waitForSleeper()
       #expect(log.count == attempt + 1)
       clock.advance(by: .seconds(pause - 1))
       #expect(clock.sleepers == 1)
@@ -75,17 +76,17 @@ struct StepRetryTests {
     #expect(text(await handle.outcome) == "succeeded")
   }
 
-  // Fails if the attempt runs all the same, or is kept, with what the step captured, by the turn that
-  // it never had, or is reported to have called `then` late.
+  // Fails if the attempt runs anyway, if its canceled turn retains it and the step's captures, or
+  // if it is reported as a late `then`.
   @Test(
-    "nothing is left of a step that was ended as its next attempt was to begin",
+    "a step that ends when its next attempt is about to begin leaks nothing",
     .shows(Managing.retry), arguments: [true, false])
   func endedAsAttemptBegins(_ isTimedOut: Bool) async {
-    let (queue, goOn, log) = (DispatchQueue(label: "steps"), Gate(), Log<Int>())
-    let (taken, gone) = (Taken(), Gate())
+    let (queue, proceed, log) = (DispatchQueue(label: "steps"), Gate(), Log<Int>())
+    let (taken, released) = (Taken(), Gate())
     let manager = PromiseManager(on: queue, diagnostics: reports.place)
     func add() -> StepHandle {
-      let (handler, sentinel) = (taken.handler, Sentinel { gone.open() })
+      let (handler, sentinel) = (taken.handler, Sentinel { released.open() })
       let step = Step { then in
         sentinel.touch()
         log.append(1)
@@ -95,85 +96,85 @@ struct StepRetryTests {
     }
     let handle = add()
     await taken.gate.passed()
-    await clock.somebodySleeps()
-    queue.async { goOn.block() }
+    await clock.waitForSleeper()
+    queue.async { proceed.block() }
     taken.call(Failed())
     taken.drop()
     #expect(manager.order.withLock { $0.phase } == .resuming)
     if isTimedOut { clock.advance(by: .seconds(5)) } else { handle.cancel() }
     #expect(text(await handle.outcome).hasPrefix(isTimedOut ? "failed not done" : "cancelled"))
-    goOn.open()
+    proceed.open()
     await manager.idle()
-    await gone.passed()
+    await released.passed()
     #expect(log.count == 1 && reports.all.isEmpty)
   }
 
-  // Fails if work begins whose time is over.
+  // Fails if work begins after its time limit.
   @Test(
-    "a step whose time is over before its first attempt begins, does not begin it",
+    "a step whose time limit elapses before its first attempt does not begin it",
     .shows(Managing.retry), arguments: [true, false])
   func timedOutBeforeFirstAttempt(_ waitsForThen: Bool) async {
     let manager = PromiseManager(on: DispatchQueue(label: "steps"), diagnostics: reports.place)
-    let (begun, told, goOn, log) = (Gate(), Gate(), Gate(), Log<Int>())
+    let (begun, notified, proceed, log) = (Gate(), Gate(), Gate(), Log<Int>())
     let retried = failing(until: 1, log).retry(3).handler
     let handle = manager.add(
       Step { then in
-        then.onCancel { told.open() }
+        then.onCancel { notified.open() }
         begun.open()
-        goOn.block()
+        proceed.block()
         retried(then)
       }.timeout(.seconds(5), waitsForThen: waitsForThen, clock: clock))
     await begun.passed()
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
-    await told.passed()
-    goOn.open()
+    await notified.passed()
+    proceed.open()
     #expect(text(await handle.outcome).hasPrefix("failed not done"))
     await manager.idle()
     #expect(log.count == 0 && reports.all.isEmpty)
   }
 
-  // Fails if the delay is multiplied before it is compared: that overflows, and traps.
-  @Test("no delay and no backoff make a time that is too long to be counted")
+  // Traps if the delay is multiplied before it is compared: the product overflows.
+  @Test("no delay or backoff makes a time that overflows")
   func longest() {
     let policy = RetryPolicy(
       retries: 100, delay: .seconds(Int64.max), backoff: .exponential, condition: { _ in true })
     #expect(policy.pause(after: 60, Failed()) == policy.pause(after: 1, Failed()))
   }
 
-  // Fails if the attempt is not told, or another one follows.
-  @Test("cancelling tells the attempt that runs, and no other follows")
+  // Fails if the attempt is not notified, or another one follows.
+  @Test("canceling notifies the running attempt, and no other follows")
   func cancelRunning() async {
-    let (manager, taken, told) = (manager, Taken(), Gate())
+    let (manager, taken, notified) = (manager, Taken(), Gate())
     let handler = taken.handler
     let step = Step { then in
-      then.onCancel { told.open() }
+      then.onCancel { notified.open() }
       handler(then)
     }
     let handle = manager.add(step.retry(5))
     await taken.gate.passed()
     handle.cancel()
-    await told.passed()
+    await notified.passed()
     #expect(text(handle.state) == "running")
     taken.call(CancellationError())
     #expect(text(await handle.outcome) == "cancelled")
   }
 
-  // Fails if the pause goes on, or another attempt follows it.
-  @Test("cancelling between two attempts ends the step at once")
+  // Fails if the pause continues, or another attempt follows it.
+  @Test("canceling between two attempts ends the step at once")
   func cancelPause() async {
     let (manager, log) = (manager, Log<Int>())
     let step = failing(until: .max, log).retry(5, delay: .seconds(10), clock: clock)
     let handle = manager.add(step)
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     handle.cancel()
     #expect(text(await handle.outcome) == "cancelled")
     #expect(log.count == 1)
   }
 
-  // Fails if the retry asks whether the step is cancelled, which it no longer is when it is over.
+  // Fails if the retry checks only for cancellation, which no longer applies to an ended step.
   @Test(
-    "a step that was ended while an attempt ran makes no further one",
+    "a step that ended during an attempt is not retried",
     .shows(Managing.retry, Managing.neverTwo), arguments: [true, false])
   func endedMeanwhile(_ isTimedOut: Bool) async {
     let (queue, taken, log) = (DispatchQueue(label: "steps"), Taken(), Log<Int>())
@@ -189,7 +190,7 @@ struct StepRetryTests {
       }
     await taken.gate.passed()
     if !isTimedOut { handle.cancel(grace: .seconds(5), clock: clock) }
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
     _ = await handle.outcome
     taken.call(Failed())
@@ -198,7 +199,7 @@ struct StepRetryTests {
     #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: nil))])
   }
 
-  // Fails if a dropped `then` hangs the step instead of failing the attempt.
+  // Hangs if a dropped `then` does not fail the attempt.
   @Test("an attempt that drops its then has failed, and a second call is reported")
   func dropped() async {
     let (manager, log) = (manager, Log<Int>())
@@ -211,7 +212,7 @@ struct StepRetryTests {
     #expect(log.count == 2 && reports.all.count == 1)
   }
 
-  // Fails with a stack overflow if attempts run on the stack of the one before.
+  // Overflows the stack if attempts run on the stack of the preceding one.
   @Test("any number of attempts needs constant stack")
   func many() {
     onThread(stackSize: 512 * 1024) {
@@ -229,7 +230,7 @@ struct StepRetryTests {
     }
   }
 
-  // Fails if attempts run anywhere but where the manager's handlers do.
+  // Fails if attempts run elsewhere than the manager's handlers.
   @Test("all attempts run where the manager's handlers run")
   func onQueue() async {
     let key = DispatchSpecificKey<Int>()
@@ -242,15 +243,16 @@ struct StepRetryTests {
     }
     let handle = manager.add(step.retry(5, delay: .seconds(1), clock: clock))
     for _ in 0..<2 {
-      await clock.somebodySleeps()
+      await clock.waitForSleeper()
       clock.advance(by: .seconds(1))
     }
     #expect(text(await handle.outcome) == "succeeded")
     #expect(log.all == [1, 1, 1])
   }
 
-  // Fails if a further attempt's lower progress is taken for a fall, or is not shown.
-  @Test("the progress is that of the attempt that came furthest")
+  // Fails if the lower progress of a later attempt is reported as a decrease, or lowers the step's
+  // progress.
+  @Test("the progress is the maximum of the attempts")
   func progress() async {
     let (manager, log) = (manager, Log<Double>())
     let step = Step { then in
@@ -263,7 +265,7 @@ struct StepRetryTests {
     #expect(log.all == [0.5, 0.75] && reports.all.isEmpty)
   }
 
-  /// The outcome of a step, for a thread that is no task's.
+  /// The outcome of a step, for a thread that runs no task.
   private func waitFor(_ handle: StepHandle) -> StepOutcome {
     let (outcome, done) = (Locked<StepOutcome?>(nil), DispatchSemaphore(value: 0))
     handle.observe { ended in

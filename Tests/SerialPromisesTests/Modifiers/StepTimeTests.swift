@@ -10,15 +10,16 @@ struct StepTimeTests {
 
   private var manager: PromiseManager { PromiseManager(diagnostics: reports.place) }
 
-  // Fails if the queue waits for the step, which is not told, or its late `then` counts.
+  // Hangs if the queue waits for the step; fails if the step is not notified, or its late `then`
+  // takes effect.
   @Test(
-    "a step that takes too long is told, fails, and lets the queue go on",
+    "a step that exceeds its time limit is notified and fails, and the queue continues",
     .shows(Managing.timeout, Managing.lateThen))
   func timeout() async {
     let (manager, log, taken) = (manager, Log<String>(), Taken())
     let handler = taken.handler
     let slow = Step("slow") { then in
-      then.onCancel { log.append("told") }
+      then.onCancel { log.append("notified") }
       handler(then)
     }
     let handle = manager.add(slow.timeout(.seconds(5), clock: clock))
@@ -26,33 +27,33 @@ struct StepTimeTests {
       log.append("next")
       then()
     }
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     #expect(log.all.isEmpty && handle.name == "slow")
     clock.advance(by: .seconds(5))
     #expect(
       text(await handle.outcome)
         == "failed not done within 5.0 seconds; the work may still be going on")
     await manager.idle()
-    #expect(log.all == ["told", "next"])
+    #expect(log.all == ["notified", "next"])
     taken.call()
     #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: "slow"))])
   }
 
-  // Fails if the step ends before its `then`, or as what `then` says.
+  // Fails if the step ends before its `then`, or with the result of that `then`.
   @Test(
-    "where it is waited for, a step that took too long still ends by its then",
+    "with waitsForThen, a step that exceeds its limit still ends when it calls then",
     .shows(Managing.lateThen))
   func waiting() async {
-    let (manager, told, taken) = (manager, Gate(), Taken())
+    let (manager, notified, taken) = (manager, Gate(), Taken())
     let handler = taken.handler
     let slow = Step { then in
-      then.onCancel { told.open() }
+      then.onCancel { notified.open() }
       handler(then)
     }
     let handle = manager.add(slow.timeout(.seconds(5), waitsForThen: true, clock: clock))
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
-    await told.passed()
+    await notified.passed()
     #expect(text(handle.state) == "running")
     taken.call()
     #expect(
@@ -61,19 +62,19 @@ struct StepTimeTests {
     #expect(reports.all.isEmpty)
   }
 
-  // Fails if the timer goes on sleeping, or ends a later step.
-  @Test("a step that is in time stops its timer")
+  // Fails if the timer continues to sleep, or ends a later step.
+  @Test("a step that ends in time stops its timer")
   func inTime() async {
     let (manager, taken) = (manager, Taken())
     let handle = manager.add(Step(nil, taken.handler).timeout(.seconds(5), clock: clock))
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     taken.call()
     #expect(text(await handle.outcome) == "succeeded")
     while clock.sleepers > 0 { await Task.yield() }
   }
 
-  // Fails if the timer holds `then`.
-  @Test("a then that is dropped is noticed before the time is over")
+  // Hangs if the timer retains `then`.
+  @Test("a dropped then is detected before the time limit")
   func dropped() async {
     let (manager, taken) = (manager, Taken())
     let handle = manager.add(Step("lost", taken.handler).timeout(.seconds(5), clock: clock))
@@ -83,14 +84,14 @@ struct StepTimeTests {
     #expect(text(await handle.outcome) == "failed \(PromiseError.abandoned(identity))")
   }
 
-  // Fails if the step ends in the transition that asks it to stop: the thread of its handler, or one
-  // that reads its state, is then faster than the thread that calls the cancel handlers.
+  // Fails if the step ends in the transition that asks it to stop: the thread of its handler, or
+  // one that reads its state, can then be faster than the thread that calls the cancel handlers.
   @Test(
-    "a step whose time is over does not end before its cancel handlers have returned",
+    "a step that exceeds its limit does not end before its cancel handlers have returned",
     .shows(Managing.timeout), arguments: [true, false], [true, false])
-  func calledOffFirst(_ isOnStack: Bool, _ waitsForThen: Bool) async {
+  func canceledFirst(_ isOnStack: Bool, _ waitsForThen: Bool) async {
     let (manager, clock, taken) = (manager, clock, Taken())
-    let (canceling, canceled, told, begun) = (Gate(), Gate(), Gate(), Gate())
+    let (canceling, canceled, notified, begun) = (Gate(), Gate(), Gate(), Gate())
     let handler = taken.handler
     let slow = Step { then in
       then.onCancel {
@@ -118,20 +119,20 @@ struct StepTimeTests {
       }
     }
     await canceling.passed()
-    // Ended by itself while it is called off.
+    // The step ends by itself during the cancellation.
     if !isOnStack { taken.call() }
     guard let handle = steps.last else { return }
-    handle.observe { _ in told.open() }
+    handle.observe { _ in notified.open() }
     #expect(text(handle.state) == "running")
-    #expect(!told.isOpen)
+    #expect(!notified.isOpen)
     canceled.open()
-    await told.passed()
+    await notified.passed()
     #expect(text(handle.state).hasPrefix("failed not done"))
     #expect(reports.all.isEmpty)
     await manager.idle()
   }
 
-  // Fails if the handler runs early, or the queue goes on meanwhile.
+  // Fails if the handler runs early, or the queue continues in the meantime.
   @Test("a delayed step keeps its place in the queue", .shows(Managing.delay))
   func delay() async {
     let (manager, log) = (manager, Log<Int>())
@@ -144,7 +145,7 @@ struct StepTimeTests {
       log.append(2)
       then()
     }
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(2))
     #expect(log.all.isEmpty)
     clock.advance(by: .seconds(1))
@@ -152,16 +153,16 @@ struct StepTimeTests {
     #expect(log.all == [1, 2])
   }
 
-  // Fails if the work begins although the step was cancelled, or the queue stands still.
-  @Test("a step that is cancelled during its delay ends without its work")
-  func cancelledDelay() async {
+  // Fails if the work begins although the step was canceled; hangs if the queue stops.
+  @Test("a step that is canceled during its delay ends without its work")
+  func canceledDelay() async {
     let (manager, log) = (manager, Log<Int>())
     let handle = manager.add(
       Step { then in
         log.append(1)
         then()
       }.delay(.seconds(3), clock: clock))
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     handle.cancel()
     #expect(text(await handle.outcome) == "cancelled")
     await manager.idle()
@@ -169,41 +170,41 @@ struct StepTimeTests {
     #expect(log.all.isEmpty && clock.sleepers == 0)
   }
 
-  // Fails if the wait is called off first: its end may let go of the last `then` before the step is
-  // over, which has failed then, as one that dropped it.
+  // Fails if the wait is canceled first: its end may release the last `then` before the step has
+  // ended, which fails the step for dropping it.
   @Test(
-    "a step that is cancelled during its delay is over before its wait is called off",
+    "a step that is canceled during its delay ends before its wait is canceled",
     .shows(Managing.delay))
-  func cancelledBeforeCalledOff() async {
+  func canceledBeforeWait() async {
     let (manager, log) = (manager, Log<String>())
-    let clock = ManualClock { log.append("called off") }
+    let clock = ManualClock { log.append("wait canceled") }
     let handle = manager.add(Step { then in then() }.delay(.seconds(3), clock: clock))
     handle.observe { log.append(text($0)) }
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     handle.cancel()
-    #expect(log.all == ["cancelled", "called off"])
+    #expect(log.all == ["cancelled", "wait canceled"])
   }
 
-  // Fails if a drop after the delay is hidden by what ended the delay.
-  @Test("a then that is dropped after the delay is noticed")
+  // Hangs if the end of the delay hides a `then` dropped after it.
+  @Test("a then that is dropped after the delay is detected")
   func droppedAfterDelay() async {
     let manager = manager
     let handle = manager.add(Step { _ in }.delay(.seconds(3), clock: clock))
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     clock.advance(by: .seconds(3))
     #expect(text(await handle.outcome).contains("dropped its `then`"))
   }
 
-  // Fails if the time limit's `then` does not take the lock, or a grace period that is over decides
-  // before the handler has returned.
+  // Fails if the `then` of the time limit does not take the lock, or an elapsed grace period takes
+  // effect before the handler has returned.
   @Test(
-    "a then that is called in time counts, although its handler takes longer",
+    "a then that is called in time takes effect even if its handler takes longer",
     .shows(Managing.timeout, Managing.grace), arguments: [nil, Failed()], [true, false])
   func inTimeOnStack(_ error: Failed?, _ isTimeOut: Bool) {
     let manager = manager
     let step = Step { then in
       then(error)
-      // What the timer does when the time is over.
+      // The timer's action when the time elapses.
       if isTimeOut {
         manager.order.timeOut(1, PromiseError.timedOut(.seconds(5)), waitsForThen: false)
       } else {
@@ -216,9 +217,10 @@ struct StepTimeTests {
     #expect(reports.all.isEmpty)
   }
 
-  // Fails if a call on the stack counts after the time is over, or does not after a grace period.
+  // Fails if a call on the stack takes effect after the time limit, or does not after a grace
+  // period.
   @Test(
-    "a then on the stack is late after a time limit, and counts after a grace period",
+    "a then on the stack is late after a time limit, and takes effect after a grace period",
     .shows(Managing.lateThen, Managing.grace), arguments: [true, false])
   func lateOnStack(_ isTimeOut: Bool) {
     let manager = manager
@@ -237,7 +239,7 @@ struct StepTimeTests {
       reports.all == (isTimeOut ? [.thenCalledLate(StepIdentity(id: 1, name: nil))] : []))
   }
 
-  /// The system's clock, which tells when somebody sleeps and when nobody does.
+  /// The system clock, with gates that open when a task begins or ends a sleep.
   private struct WatchedClock: Clock {
     let began = Gate()
     let ended = Gate()
@@ -252,8 +254,8 @@ struct StepTimeTests {
     }
   }
 
-  // Fails if the time reaches the clock as it is: the system's clock cannot count so far, and traps.
-  @Test("a time that is too long for any clock is for ever", arguments: [true, false])
+  // Traps if the duration is passed to the clock unchanged: the system clock overflows.
+  @Test("a time beyond the range of any clock never elapses", arguments: [true, false])
   func longest(_ isTimeOut: Bool) async {
     let (manager, clock, taken) = (manager, WatchedClock(), Taken())
     let step = Step(nil, taken.handler)
@@ -269,8 +271,8 @@ struct StepTimeTests {
     await manager.idle()
   }
 
-  // Fails if modifiers do not nest.
-  @Test("modifiers may be put on top of one another, on any step")
+  // Fails if modifiers cannot be nested.
+  @Test("modifiers can be combined, on any step")
   func nested() async {
     struct Plain: Promisable {
       let log: Log<Int>

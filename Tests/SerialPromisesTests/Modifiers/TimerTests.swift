@@ -4,7 +4,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// What waits for a time: on which threads, for how long, and what it keeps.
+/// Timers: their threads, their time, and the objects that they retain.
 struct TimerTests {
   /// A clock that cannot sleep.
   private struct BrokenClock: Clock {
@@ -16,8 +16,8 @@ struct TimerTests {
     }
   }
 
-  // Fails, with a time-out after a minute, if a timer needs a thread of the cooperative pool: put the
-  // wait of every clock into a task.
+  // Times out after a minute if a timer needs a thread of the cooperative pool: put the wait of
+  // every clock into a task.
   @Test("timers fire while every thread of the cooperative pool is blocked")
   func blockedPool() throws {
     let gate = Gate()
@@ -35,7 +35,7 @@ struct TimerTests {
     #expect(text(handle.state).hasPrefix("failed"))
   }
 
-  // Fails if a source that Dispatch fires before the clock says so is taken for fired, or is not armed
+  // Fails if a source that Dispatch fires before the clock's time counts as fired, or is not armed
   // again.
   @Test("a timer that fires early is armed again until no time remains")
   func early() async {
@@ -51,8 +51,8 @@ struct TimerTests {
     source.cancel()
   }
 
-  // Fails if what the action captured is kept until Dispatch or the clock lets it go: do not take the
-  // action out in `cancel`.
+  // Fails if the captures of the action are retained until Dispatch or the clock releases them: do
+  // not take the action out in `cancel`.
   @Test("a canceled timer has released its action", arguments: [true, false])
   func canceled(_ isDropped: Bool) {
     weak var captured: Sentinel?
@@ -72,7 +72,7 @@ struct TimerTests {
     check(ManualClock())
   }
 
-  // Fails, without an end, if a clock that throws is taken for a canceled timer.
+  // Hangs if a clock that throws counts as a canceled timer.
   @Test("a delay whose clock throws fails with the clock's error", .shows(Managing.delay))
   func brokenDelay() async {
     let clock = BrokenClock()
@@ -89,8 +89,8 @@ struct TimerTests {
     #expect(text(await retried.outcome) == error)
   }
 
-  // Fails, without an end, likewise; or if the step is not canceled.
-  @Test("a time limit whose clock throws is over, with the clock's error", .shows(Managing.timeout))
+  // Hangs if a clock that throws counts as a canceled timer; fails if the step is not canceled.
+  @Test("a time limit whose clock throws elapses, with the clock's error", .shows(Managing.timeout))
   func brokenLimit() async {
     let clock = BrokenClock()
     let error = "failed Failed(number: 7)"
@@ -110,9 +110,9 @@ struct TimerTests {
     #expect(text(await stubborn.outcome) == "cancelled")
   }
 
-  // Fails if the timer of a grace period or of a limit is kept until its time: it holds the order.
-  @Test("the timer of a step goes when the step is over", arguments: 0..<3)
-  func stepIsOver(_ way: Int) {
+  // Fails if the timer of a grace period or limit, which retains the order, is kept until its time.
+  @Test("the timer of a step is released when the step ends", arguments: 0..<3)
+  func stepHasEnded(_ way: Int) {
     weak var order: Locked<SerialOrder>?
     func work() {
       let (manager, taken) = (PromiseManager(), Taken())
@@ -127,13 +127,13 @@ struct TimerTests {
     #expect(order == nil)
   }
 
-  // Fails if the sleep of a grace period goes on after its step.
-  @Test("no clock is slept on for a step that is over", .shows(Managing.grace))
-  func graceIsOver() async {
+  // Fails if the sleep of a grace period outlasts its step.
+  @Test("no task sleeps on the clock for an ended step", .shows(Managing.grace))
+  func graceHasEnded() async {
     let (manager, clock, taken) = (PromiseManager(), ManualClock(), Taken())
     let handle = manager.add(taken.handler)
     handle.cancel(grace: .seconds(3_600), clock: clock)
-    await clock.somebodySleeps()
+    await clock.waitForSleeper()
     taken.call()
     while clock.sleepers > 0 { await Task.yield() }
   }

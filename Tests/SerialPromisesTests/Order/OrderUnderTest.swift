@@ -1,15 +1,17 @@
 @testable import SerialPromises
 
-/// A serial order without a manager, and what it has told.
+/// A serial order without a manager, and the notifications that it has sent.
 struct OrderUnderTest {
   private var order: SerialOrder
   private let isWatched: Bool
   private let published = EventBuffer(limit: .max)
-  /// The handles; when not watched, every other one is dropped at once.
+  /// The handles.
+  ///
+  /// Unless the steps are observed, every other handle is dropped at once.
   private var records: [StepRecord?] = []
   private var segments: [Segment] = []
-  private let told = Locked<[String]>([])
-  /// Guards the segments for those who hold handles; here nobody does.
+  private let notified = Locked<[String]>([])
+  /// The lock that guards the segments for live handles; unused here.
   private let lock: Locked<SerialOrder>
 
   private var now = Duration.zero
@@ -24,7 +26,7 @@ struct OrderUnderTest {
     if isWatched { order.listen(published) }
   }
 
-  /// Lets the segments go one at a time, as a manager does.
+  /// Releases the segments one at a time, as a manager does.
   mutating func dissolve() {
     var consequences: Consequences?
     order.dissolve(&consequences)
@@ -32,7 +34,7 @@ struct OrderUnderTest {
   }
 
   mutating func apply(_ event: OrderEvent) -> String {
-    told.withLock { $0 = [] }
+    notified.withLock { $0 = [] }
     _ = published.removeAll()
     var consequences: Consequences?
     let result = perform(event, &consequences)
@@ -41,7 +43,7 @@ struct OrderUnderTest {
     return result
   }
 
-  /// Steps without a record are found by the segment, which a move may have cut in two.
+  /// Steps without a record are found by their segment, which a move may have split.
   private mutating func lookWhereStepsAre() {
     var segment = order.queue.head
     while let current = segment {
@@ -59,7 +61,7 @@ struct OrderUnderTest {
         ?? segments[index].slot(index + 1).pointee.stage
     }
     return Observation(
-      result: result, told: told.withLock { $0 }.sorted(),
+      result: result, notified: notified.withLock { $0 }.sorted(),
       published: published.removeAll().map(text),
       phase: order.phase, stages: stages, waiting: order.waitingCount,
       parked: order.backpressure.parked, isIdle: order.isIdle, isPaused: order.isPaused,
@@ -73,7 +75,9 @@ struct OrderUnderTest {
       return entered(order.add(&work, nil, lock: lock, owner: nil))
     case .addPromise:
       let (record, id) = (StepRecord(lock), records.count + 1)
-      record.whenCancelled = { [told] in told.withLock { $0.append("promise \(id) cancelled") } }
+      record.whenCancelled = { [notified] in
+        notified.withLock { $0.append("promise \(id) cancelled") }
+      }
       var work: Work? = Work { _ in }
       return entered(order.add(&work, record, lock: lock, owner: nil))
     case .addAt(let place):
@@ -85,15 +89,15 @@ struct OrderUnderTest {
     case .addWhenRoom:
       let admission = order.addWhenRoom(
         { _ in }, StepRecord(lock), lock: lock, owner: nil,
-        admitted: { [told] has in told.withLock { $0.append("admitted \(has)") } }, &news)
+        admitted: { [notified] has in notified.withLock { $0.append("admitted \(has)") } }, &news)
       return entered(admission)
     case .next(let allowance):
       order.beginTurn(allowance: allowance, on: ThreadIdentity())
       return text(order.begin(&news), &news)
     case .goOn(let id):
       let then = Then(token: Token(lock: lock, id: -1))
-      let resumption = Resumption({ _ in }, then) { [told] in
-        told.withLock { $0.append("dropped") }
+      let resumption = Resumption({ _ in }, then) { [notified] in
+        notified.withLock { $0.append("dropped") }
       }
       return text(order.goOn(id: id, resumption, &news))
     case .then(let id, let ending):
@@ -123,7 +127,7 @@ struct OrderUnderTest {
       return "claims \(order.resume(for: nil).claims)"
     case .close: order.close()
     case .onCancel(let id):
-      let note = { @Sendable [told] in told.withLock { $0.append("cancel handler") } }
+      let note = { @Sendable [notified] in notified.withLock { $0.append("cancel handler") } }
       return "now \(order.onCancel(id, note))"
     case .progress(let id, let fraction):
       return text(order.report(fraction, of: id, &news))
@@ -138,7 +142,7 @@ struct OrderUnderTest {
     case .waited(let isLast):
       return text(order.waited(isLast ? lastWait : lastWait - 1, &news))
     case .wait(let condition):
-      let note = { @Sendable [told] in told.withLock { $0.append("\(condition)") } }
+      let note = { @Sendable [notified] in notified.withLock { $0.append("\(condition)") } }
       return order.wait(for: condition, note) == nil ? "is so" : "waits"
     }
     return ""
@@ -177,8 +181,8 @@ struct OrderUnderTest {
       records.append(isWatched || id % 2 == 0 ? record : nil)
       segments.append(segment)
       if isWatched {
-        order.record(of: id, in: segment).observers.append { [told] outcome in
-          told.withLock { $0.append("\(id) \(outcome.stage)") }
+        order.record(of: id, in: segment).observers.append { [notified] outcome in
+          notified.withLock { $0.append("\(id) \(outcome.stage)") }
         }
       }
       return "entered \(id) claims \(claims)"

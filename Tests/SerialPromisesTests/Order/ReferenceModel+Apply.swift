@@ -1,15 +1,15 @@
 @testable import SerialPromises
 
 extension ReferenceModel {
-  /// Does what the rules say, and tells what the caller is told.
+  /// Applies an event by the rules, and returns the result of the call.
   mutating func apply(_ event: OrderEvent) -> Observation {
-    (told, published) = ([], [])
+    (notified, published) = ([], [])
     let wasIdle = isIdle
     let result = perform(event)
-    // Nothing is left to wait for.
+    // The queue is idle.
     if phase == .throttled, isPaused || waiting.isEmpty { phase = .resting }
     admitWhomThereIsRoomFor()
-    // A claimed queue has to be looked at before it is known that it stays idle.
+    // A claimed queue is idle only after the holder of the claim has checked it.
     let isLookedAt = event.isLook && phase == .resting
     if isIdle, isLookedAt || (!wasIdle && phase == .resting) {
       wake(.idle)
@@ -108,7 +108,7 @@ extension ReferenceModel {
     if isIdle { idleMark = steps.count }
     steps.append(Step(isParked: !hasRoom))
     line.append(steps.count)
-    if hasRoom && parks { told.append("admitted true") }
+    if hasRoom && parks { notified.append("admitted true") }
     publish("added \(steps.count)")
     return "entered \(steps.count) claims \(claim())"
   }
@@ -157,7 +157,7 @@ extension ReferenceModel {
 
   private mutating func goOn(_ id: Int) -> String {
     guard isUndecided(id) else {
-      told.append("dropped")
+      notified.append("dropped")
       return "late"
     }
     resumptions += 1
@@ -185,10 +185,10 @@ extension ReferenceModel {
     phase = .handling
     steps[id - 1].stage = .running
     running = id
-    // It has left the queue, although it was moved before others that had room.
+    // The step has left the queue, although it was moved before others that had room.
     if steps[id - 1].isParked {
       steps[id - 1].isParked = false
-      told.append("admitted true")
+      notified.append("admitted true")
     }
     publish("started \(id)")
     return "run \(id)"
@@ -242,11 +242,11 @@ extension ReferenceModel {
       case .failure, .cancellation: .failed
       }
     steps[id - 1].stage = stage
-    if isWatched { told.append("\(id) \(stage)") }
+    if isWatched { notified.append("\(id) \(stage)") }
     publish("finished \(id) \(stage)")
     (running, phase, progress, isAskedToStop, cancelHandlers) = (nil, .claimed, 0, false, 0)
     (isTimedOut, isGraceOver, self.ending) = (false, false, nil)
-    told += Array(repeating: "dropped", count: resumptions)
+    notified += Array(repeating: "dropped", count: resumptions)
     resumptions = 0
     guard stage == .failed else { return }
     switch policy {
@@ -260,10 +260,10 @@ extension ReferenceModel {
     steps[id - 1].stage = .cancelled
     if steps[id - 1].isParked {
       steps[id - 1].isParked = false
-      told.append("admitted false")
+      notified.append("admitted false")
     }
-    if steps[id - 1].isPromise { told.append("promise \(id) cancelled") }
-    if isWatched { told.append("\(id) cancelled") }
+    if steps[id - 1].isPromise { notified.append("promise \(id) cancelled") }
+    if isWatched { notified.append("\(id) cancelled") }
     publish("cancelled \(id)")
   }
 
@@ -285,7 +285,7 @@ extension ReferenceModel {
 
   private mutating func askToStop() {
     isAskedToStop = true
-    told += Array(repeating: "cancel handler", count: cancelHandlers)
+    notified += Array(repeating: "cancel handler", count: cancelHandlers)
     cancelHandlers = 0
   }
 
@@ -308,12 +308,12 @@ extension ReferenceModel {
     guard let capacity else { return }
     while let id = parked.first, waiting.count - parked.count < capacity {
       steps[id - 1].isParked = false
-      told.append("admitted true")
+      notified.append("admitted true")
     }
   }
 
   private mutating func wake(_ condition: Waiters.Condition) {
-    told += Array(repeating: "\(condition)", count: waiters.removeValue(forKey: condition) ?? 0)
+    notified += Array(repeating: "\(condition)", count: waiters.removeValue(forKey: condition) ?? 0)
   }
 
   private mutating func publish(_ event: String) {
@@ -322,7 +322,7 @@ extension ReferenceModel {
 }
 
 extension OrderEvent {
-  /// Whether the claim's holder looks at what is next.
+  /// Whether the holder of the claim checks for the next step.
   var isLook: Bool {
     switch self {
     case .next, .nextAt, .returned: true

@@ -1,6 +1,8 @@
 @testable import SerialPromises
 
-/// What can be done to a serial order, a step being told by its number.
+/// An event of a serial order.
+///
+/// Steps are identified by their number.
 enum OrderEvent: Hashable {
   enum Ending { case success, failure, cancellation }
 
@@ -18,18 +20,18 @@ enum OrderEvent: Hashable {
   case onCancel(Int)
   case progress(Int, Double)
   case wait(Waiters.Condition)
-  /// The claim's holder looks again, so many seconds later, and has read the time.
+  /// The holder of the claim checks again this many seconds later, and has read the time.
   case nextAt(after: Int)
-  /// A wait for the rate is over: the last one, or the one before.
+  /// A wait for the rate has ended: the latest one, or the one before it.
   case waited(isLast: Bool)
 }
 
-/// What can be seen of a serial order after an event.
+/// The observable effects of an event on a serial order.
 struct Observation: Equatable {
   var result = ""
-  /// Who is called back, sorted: the machine promises no order among them.
-  var told: [String] = []
-  /// The events for those who listen, in order.
+  /// The callbacks, sorted, because the state machine guarantees no order among them.
+  var notified: [String] = []
+  /// The events sent to listeners, in order.
   var published: [String] = []
   var phase = SerialOrder.Phase.resting
   var stages: [Slot.Stage] = []
@@ -42,18 +44,18 @@ struct Observation: Equatable {
   var progress = 1.0
 }
 
-/// The serial order as the rules tell it, with arrays and no thought for speed.
+/// A naive implementation of the rules of a serial order, with arrays.
 struct ReferenceModel {
   struct Step: Equatable {
     var stage = Slot.Stage.waiting
     var isParked = false
-    /// Whether the step is a promise, which is canceled with it while it waits.
+    /// Whether the step is a promise, which is canceled with the step while it waits.
     var isPromise = false
   }
 
   let policy: FailurePolicy
   let capacity: Int?
-  /// Whether all steps are observed, and somebody listens to events.
+  /// Whether all steps are observed, and a listener receives events.
   let isWatched: Bool
   let rate: Rate?
 
@@ -67,29 +69,29 @@ struct ReferenceModel {
   var hasFailure = false
   var ending: OrderEvent.Ending?
   var isAskedToStop = false
-  /// A grace period was over while the step's handler ran.
+  /// A grace period elapsed while the step's handler ran.
   var isGraceOver = false
-  /// The step's time was over, and its `then` is waited for.
+  /// The step's time limit elapsed, and its `then` is awaited.
   var isTimedOut = false
-  /// Its cancel handlers are being called, because its time is over.
+  /// The step's cancel handlers are being called, because its time limit elapsed.
   var isCallingOff = false
   var cancelHandlers = 0
-  /// How many further handlers the running step has.
+  /// The number of further handlers of the running step.
   var resumptions = 0
   var progress = 0.0
-  /// The time, and when each step began, in seconds.
+  /// The time, and the start time of each step, in seconds.
   var now = 0
   var starts: [Int] = []
-  /// A wait for the rate was over, and no step has begun since.
+  /// A wait for the rate has ended, and no step has begun since.
   var hasWaited = false
-  /// How many wait for what.
+  /// The number of waiters for each condition.
   var waiters: [Waiters.Condition: Int] = [:]
   /// The number of steps when the queue was last idle.
   var idleMark = 0
-  /// The steps up to here have been looked at by `next`.
+  /// `next` has visited the steps up to this one.
   var looked = 0
 
-  var told: [String] = []
+  var notified: [String] = []
   var published: [String] = []
 
   init(policy: FailurePolicy, capacity: Int?, isWatched: Bool, rate: Rate?) {
@@ -99,12 +101,12 @@ struct ReferenceModel {
     self.rate = rate
   }
 
-  /// The steps that wait, in the order in which they are to run.
+  /// The waiting steps, in the order in which they are to run.
   var waiting: [Int] { line.filter { stage($0) == .waiting } }
   var parked: [Int] { ids { $0.stage == .waiting && $0.isParked } }
   var isIdle: Bool { running == nil && waiting.isEmpty }
 
-  /// When a step may begin.
+  /// The time when the next step may begin.
   var due: Int {
     guard let rate, starts.count >= rate.starts else { return 0 }
     return starts[starts.count - rate.starts] + Int(rate.interval.components.seconds)
@@ -128,15 +130,15 @@ struct ReferenceModel {
     let added = Double(steps.count - idleMark)
     let over = added - Double(waiting.count) - (running == nil ? 0 : 1 - progress)
     return Observation(
-      told: told.sorted(), published: published, phase: phase, stages: steps.map(\.stage),
+      notified: notified.sorted(), published: published, phase: phase, stages: steps.map(\.stage),
       waiting: waiting.count, parked: parked.count, isIdle: isIdle, isPaused: isPaused,
       isClosed: isClosed, hasFailure: hasFailure, progress: added > 0 ? over / added : 1)
   }
 
-  /// What makes a difference to what can happen from here on.
+  /// The part of the state that determines future behavior.
   struct Key: Hashable {
     var steps: [UInt8]
-    /// The order of those that wait, counted from the first that is not over.
+    /// The order of the waiting steps, relative to the first step that has not ended.
     var line: [Int]
     var phase: SerialOrder.Phase
     var flags: [Bool]
@@ -144,13 +146,13 @@ struct ReferenceModel {
     var waiters: Set<Waiters.Condition>
     var ending: OrderEvent.Ending?
     var progress: Double
-    /// How long ago steps began, as far as that matters.
+    /// The time since the latest starts, as far as the rate needs it.
     var ages: [Int]
   }
 
   var key: Key {
     let states = steps[looked...].map { step -> UInt8 in
-      // Either has run, and is of no further consequence.
+      // Both have run, and no longer affect the state.
       let stage = step.stage == .failed ? .succeeded : step.stage
       return stage.rawValue + (step.isParked ? 8 : 0) + (step.isPromise ? 16 : 0)
     }

@@ -3,14 +3,14 @@ import Testing
 
 @testable import SerialPromises
 
-/// The state machine against a naive model, event by event, with no threads.
+/// The state machine against a naive model, event by event, without threads.
 struct SerialOrderTests {
   struct Setting: Sendable, CustomTestStringConvertible {
     let policy: FailurePolicy
     let capacity: Int?
     let isWatched: Bool
 
-    /// What is waited for.
+    /// The condition that is awaited.
     var waits: [Waiters.Condition] = []
 
     var rate: Rate?
@@ -19,11 +19,12 @@ struct SerialOrderTests {
       "\(policy), capacity \(capacity.map(String.init) ?? "none"), watched \(isWatched), \(rate.map { "\($0)" } ?? "no rate")"
     }
 
-    /// Whether every state is also left by giving steps other places, of which there are many: a storm
-    /// does that in every setting.
+    /// Whether every state is also left by moving steps, which multiplies the number of states.
+    ///
+    /// Storms move steps in every setting.
     var hasPlaces: Bool { isLong || policy == .stop && capacity == nil && rate == nil }
 
-    /// All there are, or enough for every value of each to be there.
+    /// All settings, or a selection with every value of each property.
     static let all: [Setting] =
       if isLong {
         [FailurePolicy.continue, .stop, .cancelRest].flatMap { policy in
@@ -35,7 +36,7 @@ struct SerialOrderTests {
           }
         } + few.filter { $0.rate != nil }
       } else {
-        // No threads are in it: a sanitizer needs to see one or two.
+        // The test has no threads, so one or two settings suffice under a sanitizer.
         Array(few.prefix(few.count / ease + 1))
       }
 
@@ -55,10 +56,10 @@ struct SerialOrderTests {
     ]
   }
 
-  // Fails if any transition of `SerialOrder` is changed: what it answers, whom it tells, the
-  // phase, a stage, a count, an event. Then it prints the shortest history that shows it.
+  // Fails if any transition of `SerialOrder` is changed: its result, its notifications, the phase,
+  // a stage, a count, an event. Then it prints the shortest history that fails.
   @Test(
-    "every event in every reachable state does what the model says", .shows(Managing.storms),
+    "every event in every reachable state gives the result of the model", .shows(Managing.storms),
     arguments: Setting.all)
   func everyEventInEveryState(_ setting: Setting) {
     var search = Search(setting)
@@ -72,10 +73,10 @@ struct SerialOrderTests {
     #expect(search.reached == expected)
   }
 
-  // Fails if something comes of a history that is longer than those above: a count that drifts, or
-  // what was left behind by a step many steps ago.
+  // Fails if only a longer history has a wrong result: a count that drifts, or state left behind by
+  // a much earlier step.
   @Test(
-    "a long storm of adds, cancels, pauses, time-outs and all else does what the model says",
+    "a long storm of adds, cancels, pauses, timeouts and all other events gives the results of the model",
     .shows(Managing.storms), arguments: Setting.all)
   func storms(_ setting: Setting) {
     var search = Search(setting)
@@ -85,7 +86,7 @@ struct SerialOrderTests {
   }
 }
 
-/// Goes through the states that the model can reach, nearest first.
+/// Visits the reachable states of the model in breadth-first order.
 private struct Search {
   private let setting: SerialOrderTests.Setting
   private let lock = Locked(SerialOrder())
@@ -116,7 +117,7 @@ private struct Search {
     }
   }
 
-  /// Does one random event after another.
+  /// Applies random events one after another.
   mutating func walk(events count: Int, _ random: inout some RandomNumberGenerator) {
     var model = ReferenceModel(
       policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched,
@@ -125,7 +126,7 @@ private struct Search {
     defer { order.dissolve() }
     var history: [OrderEvent] = []
     for _ in 0..<count {
-      // Nothing is added once it is closed.
+      // A closed order accepts no step.
       let possible = (events(in: model) + placings(in: model)).filter { $0 != .close }
       guard let event = choose(from: possible, model, &random) else { return }
       let expected = model.apply(event)
@@ -135,7 +136,8 @@ private struct Search {
     }
   }
 
-  /// Prefers what changes something and does not end what goes on: steps that run get to their end.
+  /// Prefers events that change the state without ending the running steps, so steps reach their
+  /// end.
   private func choose(
     from possible: [OrderEvent], _ model: ReferenceModel, _ random: inout some RandomNumberGenerator
   ) -> OrderEvent? {
@@ -152,7 +154,7 @@ private struct Search {
     return event
   }
 
-  /// - Returns: Where the events lead; nil if one of them does what it should not.
+  /// - Returns: The state after the events; nil if one of them has a wrong result.
   private mutating func tryEverything(from place: Place) -> [Place]? {
     var further: [Place] = []
     var order = replay(place.history)
@@ -162,8 +164,8 @@ private struct Search {
       var model = place.model
       let expected = model.apply(event)
       pairs += 1
-      // What should change nothing is tried on one and the same order: if it does change
-      // something after all, then what follows shows it.
+      // Events that should have no effect are all applied to the same order: an effect shows in a
+      // later event.
       if model.isUnchanged(since: place.model) {
         guard agrees(&order, expected, place.history, event) else { return nil }
       } else {
@@ -197,7 +199,7 @@ private struct Search {
 
   private func isWithinBounds(_ model: ReferenceModel) -> Bool {
     let line = model.steps.count - model.looked
-    // A wait that is over too early puts the next start off, further and further.
+    // A wait that ends early delays the next start more and more.
     let isNear = model.rate == nil || model.due <= model.now + 2
     return isNear && model.waiting.count <= 3 && line <= (isLong ? 6 : 2)
       && (isLong || !model.isClosed)
@@ -207,11 +209,11 @@ private struct Search {
     var events: [OrderEvent] = [.add, .cancelAll, .cancelWaiting, .pause, .resume]
     if !model.isClosed { events.append(.close) }
     if model.capacity != nil { events.append(.addWhenRoom) }
-    // With a bound on how many, so that there are not too many states.
+    // Bounded, to limit the number of states.
     if model.capacity == nil, !model.steps.contains(where: { $0.isPromise && !$0.stage.isOver }) {
       events.append(.addPromise)
     }
-    // Likewise.
+    // Also bounded.
     events += setting.waits.filter { model.waiters[$0] == nil }.map(OrderEvent.wait)
     switch model.phase {
     case .claimed, .resuming, .heldResuming:
@@ -229,7 +231,7 @@ private struct Search {
       events += [.waited(isLast: true), .waited(isLast: false)]
     }
     events += model.waiting.map(OrderEvent.cancel)
-    // One that runs, one that waits and one that is over, as far as there are such.
+    // A running, a waiting and an ended step, if they exist.
     let over = model.ids { $0.stage.isOver }.last
     for id in [model.running, model.waiting.first, over].compactMap({ $0 }) {
       events += [.cancel(id), .abandon(id), .endCancelled(id), .onCancel(id)]
@@ -247,7 +249,7 @@ private struct Search {
     let places = [.first, .last] + model.waiting.map(OrderEvent.Place.before)
     var events = places.map(OrderEvent.addAt)
     for id in model.waiting { events += places.map { .move(id, $0) } }
-    // What waits no more does not move, and before it is first.
+    // A step that no longer waits is not moved, and the position before it is the first.
     for id in [model.running, model.ids { $0.stage.isOver }.last].compactMap({ $0 }) {
       events += [.addAt(.before(id)), .move(id, .first)]
       if let last = model.waiting.last { events.append(.move(last, .before(id))) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// The storage behind the order: segments of slots.
+/// The storage of the order: segments of slots.
 struct StepQueueTests {
   private let lock = Locked(SerialOrder())
 
@@ -19,9 +19,9 @@ struct StepQueueTests {
   }
 
   // Fails if `append` starts a segment one slot early or late, or `removeSpentSegment` does not
-  // move the head's slots along.
+  // advance the slots of the head.
   @Test(
-    "steps keep their numbers and slots across the borders of segments",
+    "steps keep their ids and slots across segment boundaries",
     arguments: [1, 63, 64, 65, 127, 128, 129, 200])
   func borders(_ count: Int) {
     var (queue, swept) = (StepQueue(), StepQueue())
@@ -46,9 +46,9 @@ struct StepQueueTests {
     #expect(segments == (count + 63) / 64)
   }
 
-  // Fails if a queue that has been emptied up to the end of a segment takes its spent segment
-  // for one with room.
-  @Test("a queue that is emptied at a border goes on behind it")
+  // Fails if a queue that has been emptied up to the end of a segment treats its spent segment as
+  // one with room.
+  @Test("a queue that is emptied at a boundary continues behind it")
   func emptiedAtABorder() {
     var queue = StepQueue()
     for id in 1...300 {
@@ -62,7 +62,7 @@ struct StepQueueTests {
   }
 
   // Fails if a spent segment keeps its link to the next one.
-  @Test("a handle to an old step does not keep the segments after it")
+  @Test("a handle to an old step does not retain the segments after it")
   func oldHandle() {
     let manager = PromiseManager()
     let first = manager.add { then in then() }
@@ -74,8 +74,8 @@ struct StepQueueTests {
     #expect(text(first.state) == "succeeded")
   }
 
-  // Fails if a segment that has been spent stays in the queue until the queue goes away.
-  @Test("a spent segment is released while the queue goes on")
+  // Fails if a spent segment stays in the queue until the queue is released.
+  @Test("a spent segment is released while the queue continues")
   func spent() {
     let manager = PromiseManager()
     weak var first: Segment?
@@ -86,8 +86,8 @@ struct StepQueueTests {
     #expect(first == nil)
   }
 
-  // Fails (by a stack overflow) if segments are released through their links.
-  @Test("a million slots go one segment after another, on a small stack")
+  // Overflows the stack if segments are released through their links.
+  @Test("a million slots are released segment by segment, on a small stack")
   func longQueue() {
     onThread(stackSize: 512 * 1024) {
       var queue = filled(1_000_000)
@@ -96,9 +96,9 @@ struct StepQueueTests {
     }
   }
 
-  // Fails if a segment that is the first once more begins with slots that were passed already.
-  @Test("a queue goes on where it was when a step that was put first is over")
-  func goesOn() {
+  // Fails if a segment that becomes the first again begins with slots that were passed already.
+  @Test("a queue continues at its old position when a step that was added first has ended")
+  func continues() {
     var queue = filled(10)
     for _ in 1...3 { queue.popFirst() }
     var work: Work? = Work { _ in }
@@ -112,8 +112,9 @@ struct StepQueueTests {
     while queue.removeSegment() != nil {}
   }
 
-  // Fails (by a stack overflow) as well, or if a step that is moved shares a segment.
-  @Test("a million segments of one slot go one after another, on a small stack")
+  // Overflows the stack if segments are released through their links. Fails if a moved step shares
+  // a segment.
+  @Test("a million segments of one slot are released one by one, on a small stack")
   func longQueueOfSingles() {
     onThread(stackSize: 512 * 1024) { [lock] in
       var queue = StepQueue()
@@ -131,6 +132,6 @@ struct StepQueueTests {
 }
 
 extension StepQueue {
-  /// Whether no slot is left, if no step was moved.
+  /// Whether no slot is left, provided that no step was moved.
   fileprivate var isEmpty: Bool { head?.next == nil && first == end }
 }

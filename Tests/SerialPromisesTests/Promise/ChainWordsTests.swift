@@ -4,13 +4,14 @@ import Testing
 
 @testable import SerialPromises
 
-/// What each word of a chain makes of a value and of an error.
+/// The effect of each chain method on a value and on an error.
 struct ChainWordsTests {
   struct OtherError: Error {}
 
   private let failed = Promise<Int>.failure(Failed(number: 1))
 
-  // Fails if a type is not taken as it is, or the overload that adopts is chosen for `map`.
+  // Fails if a value of promise type is not kept by `map`, or the adopting overload is chosen for
+  // it.
   @Test("then flattens a promise, map does not", .shows(Promising.chainWords))
   func thenAndMap() async throws {
     let flat: Promise<Int> = Promise.value(1).then { Promise.value($0 + 1) }
@@ -20,8 +21,8 @@ struct ChainWordsTests {
     #expect(await nested.then { $0 }.outcome == "2")
   }
 
-  // Fails if a look changes the outcome.
-  @Test("tap looks at the outcome and hands it on", .shows(Promising.chainWords))
+  // Fails if `tap` changes the outcome.
+  @Test("tap reads the outcome and passes it on", .shows(Promising.chainWords))
   func tap() async {
     let log = Log<String>()
     #expect(await Promise.value(1).tap { log.append("\($0)") }.outcome == "1")
@@ -29,9 +30,9 @@ struct ChainWordsTests {
     #expect(log.all == ["success(1)", "failure(SerialPromisesTests.Failed(number: 1))"])
   }
 
-  // Fails if the outcome is not passed through, or a throw does not take its place.
+  // Fails if the outcome is not passed on, or a thrown error does not replace it.
   @Test(
-    "finally runs either way and passes the outcome on, unless it throws",
+    "finally runs for every outcome and passes it on, unless it throws",
     .shows(Promising.chainWords))
   func finally() async {
     let log = Log<Int>()
@@ -43,7 +44,7 @@ struct ChainWordsTests {
   }
 
   // Fails if a value is recovered, or an error is not.
-  @Test("recover puts a value or a promise in the place of an error", .shows(Promising.chainWords))
+  @Test("recover replaces an error with a value or a promise", .shows(Promising.chainWords))
   func recover() async {
     #expect(await failed.recover { _ in 7 }.outcome == "7")
     #expect(await failed.recover { _ in Promise.value(8) }.outcome == "8")
@@ -52,9 +53,9 @@ struct ChainWordsTests {
     #expect(await Promise.value(1).recover { _ in Promise.value(8) }.outcome == "1")
   }
 
-  // Fails if another type's error is caught, or its own is not.
+  // Fails if an error of another type is caught, or one of the given type is not.
   @Test(
-    "recover(from:) deals with errors of one type, and lets others pass",
+    "recover(from:) handles errors of one type, and passes others on",
     .shows(Promising.typedErrors))
   func recoverFrom() async {
     #expect(await failed.recover(from: Failed.self) { $0.number + 10 }.outcome == "11")
@@ -76,8 +77,8 @@ struct ChainWordsTests {
     #expect(await failed.catch { _ in throw OtherError() }.outcome == "failed OtherError()")
   }
 
-  // Fails if an error is dealt with before the word that deals with it, or after it again.
-  @Test("an error passes over handlers for values until something deals with it")
+  // Fails if an error is handled before the method that handles it, or again after it.
+  @Test("an error skips handlers for values until a method handles it")
   func down() async {
     let log = Log<String>()
     let promise = Promise.value(1)
@@ -87,7 +88,7 @@ struct ChainWordsTests {
       .recover { log.append("recover \($0)") }
       .catch { log.append("catch \($0)") }
       .map { log.append("after") }
-    await promise.told()
+    await promise.waitForHandlers()
     #expect(log.all == ["recover Failed(number: 2)", "after"])
   }
 
@@ -124,8 +125,9 @@ struct ChainWordsTests {
     #expect(log.all == ["finally"])
   }
 
-  // Fails if an asynchronous handler's task begins on its own: another could begin before it.
-  @Test("asynchronous handlers begin in the order of attaching", .shows(Promising.asyncHandlers))
+  // Fails if the task of an asynchronous handler starts independently: another could begin before
+  // it.
+  @Test("asynchronous handlers begin in the order of attachment", .shows(Promising.asyncHandlers))
   func asynchronousOrder() async {
     let (log, deferred, gate) = (Log<Int>(), Deferred<Int>(), Gate())
     for index in 0..<100 {
@@ -135,13 +137,13 @@ struct ChainWordsTests {
       }.start()
     }
     deferred.fulfill(1)
-    await deferred.promise.told()
+    await deferred.promise.waitForHandlers()
     #expect(log.all == Array(0..<100))
     gate.open()
   }
 
-  // Fails if a callback makes another promise.
-  @Test("callbacks return the promise that they were attached to", .shows(Promising.callbacks))
+  // Fails if a callback creates another promise.
+  @Test("callbacks return the promise they are attached to", .shows(Promising.callbacks))
   func callbacks() {
     let deferred = Deferred<Int>("callbacks", diagnostics: .silent)
     let promise = deferred.promise
@@ -152,18 +154,18 @@ struct ChainWordsTests {
     #expect(promise.fulfilled { @MainActor _ in }.core === promise.core)
   }
 
-  // Fails if a handler that is attached when all is over is never called.
+  // Fails if a handler that is attached after the settlement is never called.
   @Test("a handler that is attached late is called too")
   func late() async {
     let promise = Promise.value(1)
-    await promise.told()
+    await promise.waitForHandlers()
     for index in 0..<10 {
       #expect(await promise.map { $0 + index }.outcome == "\(1 + index)")
     }
   }
 
-  // Fails if a chain that is called off does not clean up, or does so again when its source ends.
-  @Test("cancelling a chain runs its finally, once", arguments: 0..<4)
+  // Fails if a canceled chain does not clean up, or cleans up again when its source ends.
+  @Test("canceling a chain runs its finally, once", arguments: 0..<4)
   func cleansUp(way: Int) async {
     let (log, gate, source, clock) = (Log<Int>(), Gate(), Deferred<Int>(), ManualClock())
     let cleanUp = { @Sendable in
@@ -179,7 +181,7 @@ struct ChainWordsTests {
       default: source.promise.finally(cleanUp).map { $0 }.timeout(.seconds(1), clock: clock)
       }
     if way == 3 {
-      await clock.somebodySleeps()
+      await clock.waitForSleeper()
       clock.advance(by: .seconds(1))
     } else {
       #expect(chain.map { $0 }.cancel())
@@ -187,7 +189,7 @@ struct ChainWordsTests {
     }
     await gate.passed()
     source.fulfill(1)
-    await source.promise.told()
+    await source.promise.waitForHandlers()
     #expect(log.all == [way])
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// When a promise's work begins.
+/// When the work of a promise begins.
 struct ColdAndHotTests {
   /// Ways to demand a promise.
   enum Demand: String, CaseIterable, Sendable {
@@ -23,11 +23,11 @@ struct ColdAndHotTests {
       case .adopted: _ = await Promise.value(0).then { _ in promise }.outcome
       case .callback: promise.fulfilled { _ in }.start()
       }
-      await promise.told()
+      await promise.waitForHandlers()
     }
   }
 
-  // Fails if making, naming, chaining or looking begins the work.
+  // Fails if creating, naming, chaining or reading the state begins the work.
   @Test("a cold promise does nothing until it is demanded", .shows(Promising.cold))
   func cold() async {
     let log = Log<Int>()
@@ -39,13 +39,13 @@ struct ColdAndHotTests {
     promise.fulfilled { _ in }.failed { _ in }.progressed { _ in }
     #expect(text(promise.state) == "pending")
     #expect(promise.progress == 0)
-    await Promise.value(0).told()
+    await Promise.value(0).waitForHandlers()
     #expect(log.count == 0)
   }
 
-  // Fails if one of the ways does not start the task, or starts it a second time.
+  // Fails if one of the demands does not start the task, or starts it a second time.
   @Test(
-    "it is started by anything that wants its value, once", .shows(Promising.cold),
+    "a promise is started once, by anything that demands its value", .shows(Promising.cold),
     arguments: Demand.allCases)
   func started(_ demand: Demand) async {
     let log = Log<Int>()
@@ -60,8 +60,8 @@ struct ColdAndHotTests {
     #expect(log.count == 1)
   }
 
-  // Fails if two threads can both find the recipe.
-  @Test("its task runs once, however many threads demand it", .shows(Promising.cold))
+  // Fails if two threads can both take the task.
+  @Test("the task of a promise runs once, however many threads demand it", .shows(Promising.cold))
   func once() async {
     let rounds = isLong ? 10_000 : 200
     tally(rounds)
@@ -77,7 +77,7 @@ struct ColdAndHotTests {
     }
   }
 
-  // Fails if a chain starts its source when it is made, or its last link does not when demanded.
+  // Fails if a chain starts its source when it is created, or its last link does not on demand.
   @Test(
     "a chain is cold too, and demanding its last link starts the first",
     .shows(Promising.coldChains))
@@ -88,20 +88,20 @@ struct ColdAndHotTests {
       resolve(1)
     }
     let last = first.map { $0 + 1 }.map { $0 * 10 }.tap { log.append("\($0)") }
-    await Promise.value(0).told()
+    await Promise.value(0).waitForHandlers()
     #expect(log.count == 0)
     #expect(await last.outcome == "20")
     #expect(log.all == ["task", "success(20)"])
   }
 
-  // Fails if a cold promise that a handler returns is waited for without being started.
+  // Hangs if a cold promise that a handler returns is awaited without being started.
   @Test("a cold promise that a handler returns is started")
   func returned() async {
     let inner = Promise<Int> { resolve, _ in resolve(2) }
     #expect(await Promise.value(1).then { _ in inner }.outcome == "2")
   }
 
-  // Fails if the asynchronous initialiser is not cold, or loses its outcome.
+  // Fails if the asynchronous initializer is not cold, or loses its outcome.
   @Test("asynchronous work is cold, runs once, and settles the promise", .shows(Promising.awaiting))
   func asynchronous() async {
     let log = Log<Int>()
@@ -110,7 +110,7 @@ struct ColdAndHotTests {
       await Task.yield()
       return 3
     }
-    await Promise.value(0).told()
+    await Promise.value(0).waitForHandlers()
     #expect(log.count == 0)
     #expect(await promise.outcome == "3")
     #expect(await promise.outcome == "3")
@@ -122,21 +122,21 @@ struct ColdAndHotTests {
     #expect(await failing.outcome == "failed Failed(number: 4)")
   }
 
-  // Fails if asynchronous work leaves the actor that its closure belongs to.
-  @Test("asynchronous work of the main actor runs there")
+  // Fails if asynchronous work leaves the actor of its closure.
+  @Test("asynchronous main-actor work runs on the main actor")
   func asynchronousOnMain() async {
     let promise = Promise<Bool> { @MainActor in onMainActor() }
     #expect(await promise.outcome == "true")
   }
 
-  // Fails if one of these waits to be demanded.
-  @Test("a hot promise's work begins when it is made", .shows(Promising.hot))
+  // Fails if one of these promises waits for a demand.
+  @Test("a hot promise's work begins when it is created", .shows(Promising.hot))
   func hot() async {
     #expect(text(Promise.value(1).state) == "1")
     #expect(text(Promise<Int>.failure(Failed()).state) == "failed Failed(number: 0)")
   }
 
-  // Fails if the work does not run on that queue, or what it throws is lost.
+  // Fails if the work does not run on that queue, or its error is lost.
   @Test("work on a queue begins at once and settles the promise", .shows(Promising.hot))
   func onQueue() async {
     let key = DispatchSpecificKey<Int>()
@@ -153,8 +153,8 @@ struct ColdAndHotTests {
     #expect(await failing.outcome == "failed Failed(number: 0)")
   }
 
-  // Fails if the time is not counted from the call, or the clock is not the one given.
-  @Test("a value or an error is there after some time", .shows(Promising.hot))
+  // Fails if the time is not counted from the call, or another clock is used.
+  @Test("after gives a value or an error once the time has elapsed", .shows(Promising.hot))
   func after() async {
     let clock = ManualClock()
     let promise = Promise.value(1, after: .seconds(10), clock: clock)
@@ -169,9 +169,9 @@ struct ColdAndHotTests {
     #expect(await failing.outcome == "failed Failed(number: 0)")
   }
 
-  // Fails if such a promise cannot be cancelled.
-  @Test("a value that is there after some time can be cancelled before")
-  func afterCancelled() async {
+  // Fails if such a promise cannot be canceled.
+  @Test("after can be canceled before the time has elapsed")
+  func afterCanceled() async {
     let promise = Promise.value(1, after: .seconds(10), clock: ManualClock())
     #expect(promise.cancel())
     #expect(await promise.outcome == "failed CancellationError()")

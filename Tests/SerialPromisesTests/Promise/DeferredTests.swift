@@ -3,12 +3,12 @@ import Testing
 
 @testable import SerialPromises
 
-/// Who can settle a promise, and what becomes of late or missing attempts.
+/// Settling a promise, and the effect of late or missing attempts.
 struct DeferredTests {
   private let reports = Reports()
 
-  // Fails if a late attempt is silent, or changes something.
-  @Test("a late fulfill or fail is reported and changes nothing", .shows(Promising.lateAttempts))
+  // Fails if a late attempt is not reported, or has an effect.
+  @Test("a late fulfill or fail is reported and ignored", .shows(Promising.lateAttempts))
   func late() {
     let deferred = Deferred<Int>("late", diagnostics: reports.place)
     deferred.fulfill(1)
@@ -19,8 +19,10 @@ struct DeferredTests {
     #expect(text(deferred.promise.state) == "1")
   }
 
-  // Fails if an attempt does not say whether it won, or a lost one is reported.
-  @Test("tryFulfill and tryFail say who won, and report nothing", .shows(Promising.lateAttempts))
+  // Fails if an attempt does not return whether it settled the promise, or a late one is reported.
+  @Test(
+    "tryFulfill and tryFail return whether they settled the promise, and report nothing",
+    .shows(Promising.lateAttempts))
   func trying() {
     let deferred = Deferred<Int>("trying", diagnostics: reports.place)
     #expect(deferred.tryFulfill(1))
@@ -34,7 +36,8 @@ struct DeferredTests {
     #expect(reports.all.count == 0)
   }
 
-  // Fails if a result is taken for the other one, or a late one is silent or changes something.
+  // Fails if a success and a failure are mixed up, or a late result is not reported or has an
+  // effect.
   @Test("a result settles the promise, and a late one is reported", .shows(Promising.lateAttempts))
   func results() {
     let deferred = Deferred<Int>("result", diagnostics: reports.place)
@@ -49,8 +52,9 @@ struct DeferredTests {
     #expect(text(failing.promise.state) == "failed Failed(number: 0)")
   }
 
-  // Fails to compile without the overloads for `any Error`: nothing would say of which type it is.
-  @Test("a result that is written in place settles the promise, and a late one is reported")
+  // Fails to compile without the overloads for `any Error`, because the error type cannot be
+  // inferred.
+  @Test("a result literal settles the promise, and a late one is reported")
   func resultsInPlace() {
     let deferred = Deferred<Int>("result", diagnostics: reports.place)
     deferred.settle(with: .success(1))
@@ -64,7 +68,7 @@ struct DeferredTests {
     #expect(text(failing.promise.state) == "failed Failed(number: 0)")
   }
 
-  // Fails if an owner that does not know of a cancellation yet is accused.
+  // Fails if an owner that does not know of a cancellation yet is reported.
   @Test("an attempt after a cancellation is not reported")
   func afterCancel() {
     let deferred = Deferred<Int>("cancelled", diagnostics: reports.place)
@@ -77,8 +81,8 @@ struct DeferredTests {
     #expect(reports.all.count == 0)
   }
 
-  // Fails if those who wait for a promise that nobody can settle wait for ever.
-  @Test("one that goes away unsettled fails its promise", .shows(Promising.deferred))
+  // Hangs if a promise that can no longer be settled stays pending.
+  @Test("a deferred released unsettled fails its promise", .shows(Promising.deferred))
   func abandoned() async {
     let promise = { Deferred<Int>("left", diagnostics: reports.place).promise }()
     let error = PromiseError.abandonedPromise(promise.core.origin.identity)
@@ -90,7 +94,7 @@ struct DeferredTests {
   }
 
   // Fails if a task that drops its two functions, or its deferred, leaves the promise pending.
-  @Test("a cold promise whose task keeps nothing that could settle it fails")
+  @Test("a cold promise whose task retains no way to settle it fails")
   func abandonedTask() async {
     let callbacks = Promise<Int>("callbacks") { _, _ in }
     #expect(await callbacks.outcome.contains("nothing is left"))
@@ -98,8 +102,8 @@ struct DeferredTests {
     #expect(await deferred.outcome.contains("nothing is left"))
   }
 
-  // Fails if going away settles a promise that another one settles from now on.
-  @Test("one that goes away after a relay leaves its promise to the other")
+  // Fails if releasing a deferred settles a promise that was relayed from another one.
+  @Test("a deferred released after a relay leaves its promise to the other one")
   func relayed() async {
     let source = Deferred<Int>()
     let promise = {
@@ -111,7 +115,7 @@ struct DeferredTests {
     #expect(await promise.outcome == "1")
   }
 
-  // Fails if what a relay forwards is not the outcome and the progress.
+  // Fails if a relay does not forward the outcome and the progress.
   @Test("relay forwards value, error and progress")
   func relay() async {
     let (source, target, log) = (Deferred<Int>(), Deferred<Int>(), Log<Double>())
@@ -119,7 +123,7 @@ struct DeferredTests {
     target.promise.progressed { log.append($0) }
     source.progress(0.25)
     source.fulfill(1)
-    await target.promise.told()
+    await target.promise.waitForHandlers()
     #expect(log.all == [0.25, 1])
     #expect(text(target.promise.state) == "1")
     let (failing, failed) = (Deferred<Int>(), Deferred<Int>())

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// What becomes of handlers that wait for a cold promise that is never started.
+/// Handlers that wait for a cold promise that is never started.
 struct NeverStartedTests {
   private let reports = Reports()
 
@@ -17,8 +17,11 @@ struct NeverStartedTests {
     .neverStarted(PromiseIdentity(name: name, file: "Some/File.swift", line: 12))
   }
 
-  // Fails if it is not reported, or in each link, or while it can still be started.
-  @Test("it is reported once, when the chain goes away", .shows(Promising.cold), arguments: 0..<8)
+  // Fails if it is not reported, is reported by each link, or while the promise can still be
+  // started.
+  @Test(
+    "a chain that is never started is reported once, when it is released", .shows(Promising.cold),
+    arguments: 0..<8)
   func reported(_ way: Int) {
     do {
       let promise = cold()
@@ -38,22 +41,22 @@ struct NeverStartedTests {
     #expect(reports.all == [neverStarted()])
   }
 
-  // Fails if something is reported that is only not needed.
-  @Test("what waits for nothing, was cancelled, or is no longer needed is not reported")
+  // Fails if a promise that is merely not needed is reported.
+  @Test("a promise without handlers, or that was canceled or is no longer needed, is not reported")
   func silent() async {
     _ = cold()
     _ = cold().map { $0 }.then { Promise.value($0) }.recover { _ in 1 }
     _ = when([cold(), cold()]).map { $0.count }
     cold().fulfilled { _ in }.cancel()
     _ = await cold().fulfilled { _ in }.outcome
-    // The loser of a race that was over before it was started.
+    // The loser of a race that ended before it was started.
     let race = Promise.race([.value(1), cold().fulfilled { _ in }.map { $0 }.finally {}])
     #expect(await race.outcome == "1")
     _ = Promise.race([Deferred<Int>(diagnostics: .silent).promise, cold()])
     #expect(reports.all.isEmpty)
   }
 
-  // Fails if a combination is given up although another promise can still settle it.
+  // Fails if a combination is dissolved although another promise can still settle it.
   @Test("handlers of a dropped combination run when another of its promises settles it")
   func settledByAnother() async {
     let (hot, log, called) = (Deferred<Int>(), Log<String>(), Gate())
@@ -88,8 +91,8 @@ struct NeverStartedTests {
     #expect(!text.contains("never started"))
   }
 
-  // Fails if a combination that nothing can settle any more stays for ever, or says nothing.
-  @Test("a dropped combination that the other promises leave unsettled is reported then")
+  // Fails if a combination that can no longer be settled is retained, or is not reported.
+  @Test("a dropped combination is reported when its last promise leaves it unsettled")
   func leftUnsettled() async {
     let ends = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       let (hot, reported) = (Deferred<Int>(), Gate.ofReports())
@@ -106,7 +109,7 @@ struct NeverStartedTests {
     #expect(text.contains("was never started, and its handlers never run"))
   }
 
-  // Fails if what never ends collects what it was ever combined in.
+  // Fails if a promise that never settles accumulates its combinations.
   @Test("a dropped combination without handlers is released", .shows(Promising.noLeaks))
   func released() async {
     let never = Deferred<Int>(diagnostics: .silent)

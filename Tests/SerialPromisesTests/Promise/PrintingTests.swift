@@ -5,8 +5,8 @@ import Testing
 
 /// Promises, steps and managers as text.
 struct PrintingTests {
-  // Fails if printing starts a promise, or the state is not the one that it is in.
-  @Test("a promise prints its name and its state, and is not started by that")
+  // Fails if printing starts a promise, or the printed state is wrong.
+  @Test("printing a promise shows its name and state, and does not start it")
   func promises() async {
     let begun = Log<Int>()
     let cold = Promise<Int>("page", diagnostics: .silent) { resolve, _ in
@@ -27,7 +27,7 @@ struct PrintingTests {
     #expect(unnamed.hasSuffix(" (fulfilled: 1)"))
   }
 
-  // Fails if printing counts as dealing with the failure.
+  // Fails if printing counts as handling the failure.
   @Test("a failure that was only printed is still reported")
   func unhandled() async {
     let (reports, gate) = (Log<Diagnostic>(), Gate())
@@ -45,7 +45,7 @@ struct PrintingTests {
   }
 
   // Fails if a state, a name or a reason is missing.
-  @Test("a handle and a manager print name, state and why")
+  @Test("printing a handle or a manager shows its name, state and reason")
   func steps() async {
     let manager = PromiseManager(onFailure: .stop, diagnostics: .silent)
     #expect("\(manager)" == "PromiseManager (nothing runs, 0 wait)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// Calling a promise off.
+/// Canceling a promise.
 struct PromiseCancelTests {
   private func cancellable(_ handler: @escaping @Sendable () -> Void = {}) -> Deferred<Int> {
     let deferred = Deferred<Int>("cancellable", diagnostics: .silent)
@@ -12,8 +12,8 @@ struct PromiseCancelTests {
     return deferred
   }
 
-  // Fails if a promise can be cancelled that nobody can stop.
-  @Test("without a cancel handler, it goes on", .shows(Promising.cancellable))
+  // Fails if a promise without a cancel handler can be canceled.
+  @Test("a promise without a cancel handler continues", .shows(Promising.cancellable))
   func withoutHandler() async {
     let deferred = Deferred<Int>()
     #expect(!deferred.promise.cancel())
@@ -22,9 +22,9 @@ struct PromiseCancelTests {
     #expect(await deferred.promise.outcome == "1")
   }
 
-  // Fails if the order is another, or the cancel handlers do not see a cancelled promise.
+  // Fails if the order changes, or the cancel handlers do not see a canceled promise.
   @Test(
-    "it fails, then its cancel handlers are called, then its failure handlers",
+    "a canceled promise fails, then its cancel handlers are called, then its failure handlers",
     .shows(Promising.cancellable))
   func order() async {
     let (log, deferred) = (Log<String>(), Deferred<Int>())
@@ -35,13 +35,13 @@ struct PromiseCancelTests {
     deferred.onCancel { log.append("second") }
     #expect(promise.cancel())
     #expect(log.all.prefix(2) == ["first failed CancellationError()", "second"])
-    await promise.told()
+    await promise.waitForHandlers()
     let all = ["first failed CancellationError()", "second", "failed CancellationError()"]
     #expect(log.all == all)
   }
 
-  // Fails if a cancel handler that waits for its own promise never returns.
-  @Test("a cancel handler may ask for the outcome")
+  // Hangs if a cancel handler that waits for its own promise blocks.
+  @Test("a cancel handler may read the outcome")
   func asking() async {
     let (log, deferred) = (Log<String>(), Deferred<Int>())
     let promise = deferred.promise
@@ -52,8 +52,8 @@ struct PromiseCancelTests {
     #expect(log.all == ["CancellationError()"])
   }
 
-  // Fails if those who wait are told twice, or the second call says that it cancelled.
-  @Test("cancelling again, or settling afterwards, changes nothing")
+  // Fails if handlers are called twice, or the second call returns that it canceled the promise.
+  @Test("canceling again, or settling afterwards, has no effect")
   func twice() async {
     let log = Log<Int>()
     let deferred = cancellable { log.append(1) }
@@ -64,9 +64,9 @@ struct PromiseCancelTests {
     #expect(await deferred.promise.outcome == "failed CancellationError()")
   }
 
-  // Fails if something settled can be cancelled.
+  // Fails if a settled promise can be canceled.
   @Test(
-    "a settled promise stays as it is", .shows(Promising.settledStays), arguments: [false, true])
+    "a settled promise is unchanged", .shows(Promising.settledStays), arguments: [false, true])
   func settled(fails: Bool) {
     let log = Log<Int>()
     let deferred = cancellable { log.append(1) }
@@ -76,7 +76,7 @@ struct PromiseCancelTests {
     #expect(log.count == 0)
   }
 
-  // Fails if a handler that is registered late is forgotten.
+  // Fails if a handler that is registered late is dropped.
   @Test("a cancel handler that is registered after the cancellation is called at once")
   func lateHandler() {
     let (log, deferred) = (Log<Int>(), cancellable())
@@ -89,9 +89,9 @@ struct PromiseCancelTests {
     #expect(log.count == 1)
   }
 
-  // Fails if cancelling the end of a chain does not reach its beginning.
+  // Fails if canceling the end of a chain does not reach its beginning.
   @Test(
-    "cancelling a derived promise cancels its source when nobody else wants it",
+    "canceling a derived promise cancels a source without other dependents",
     .shows(Promising.derived))
   func derived() async {
     let log = Log<String>()
@@ -103,9 +103,9 @@ struct PromiseCancelTests {
     #expect(await derived.outcome == "failed CancellationError()")
   }
 
-  // Fails if somebody's wish is overlooked, or a wish that was taken back still counts.
+  // Fails if a dependent is ignored, or a dependent that was canceled still counts.
   @Test(
-    "it leaves a source alone that somebody else wants, until they do not",
+    "canceling ignores a source with other dependents until they are canceled too",
     .shows(Promising.derived))
   func shared() async {
     let log = Log<String>()
@@ -119,21 +119,21 @@ struct PromiseCancelTests {
     #expect(log.all == ["stop"])
   }
 
-  // Fails if a source that cannot be cancelled keeps what hangs on it from being so.
-  @Test("a derived promise can be cancelled though its source cannot")
+  // Fails if a source that cannot be canceled makes its dependents uncancelable.
+  @Test("a derived promise can be canceled even if its source cannot")
   func derivedOnly() async {
     let (log, deferred) = (Log<Int>(), Deferred<Int>())
     let derived = deferred.promise.map { log.append($0) }
     #expect(derived.cancel())
     deferred.fulfill(1)
-    await deferred.promise.told()
-    #expect(log.count == 0, "a handler that was called off is not called")
+    await deferred.promise.waitForHandlers()
+    #expect(log.count == 0, "a canceled handler is not called")
     #expect(await derived.outcome == "failed CancellationError()")
     #expect(text(deferred.promise.state) == "1")
   }
 
-  // Fails if the promise that a handler returned is not called off with the one that waits for it.
-  @Test("cancelling a promise cancels the one that it was resolved with")
+  // Fails if the promise that a handler returned is not canceled with its adopter.
+  @Test("canceling a promise cancels the one that it was resolved with")
   func adopted() async {
     let (log, begun) = (Log<String>(), Gate())
     let inner = cancellable { log.append("stop") }
@@ -142,14 +142,14 @@ struct PromiseCancelTests {
       return inner.promise
     }
     await begun.passed()
-    await Promise.value(0).told()
+    await Promise.value(0).waitForHandlers()
     #expect(outer.cancel())
     #expect(text(inner.promise.state) == "failed CancellationError()")
     #expect(log.all == ["stop"])
   }
 
-  // Fails if a cancellation that falls between resolving and waiting reaches nobody.
-  @Test("a promise that is cancelled while it is resolved with another cancels that one")
+  // Fails if a cancellation between the resolution and the wait is lost.
+  @Test("a promise that is canceled while it is resolved with another cancels that one")
   func adoptedAtOnce() async {
     for _ in 0..<(isLong ? 10_000 : 500) {
       let (outer, inner) = (cancellable(), cancellable())
@@ -160,7 +160,7 @@ struct PromiseCancelTests {
         if index == 0 { inner.promise.relay(to: outer) } else { outer.promise.cancel() }
       }
       #expect(await outer.promise.outcome == "failed CancellationError()")
-      // If the cancellation came first, the relay came too late and touched nothing.
+      // If the cancellation came first, the relay was late and had no effect.
       let state = text(inner.promise.state)
       if state == "pending" { #expect(inner.promise.core.withLock { $0.upstream } == nil) }
       let wasAdopted = outer.promise.core.withLock { $0.isBound }
@@ -168,17 +168,17 @@ struct PromiseCancelTests {
     }
   }
 
-  // Fails if the task goes on, or the promise waits for it.
-  @Test("cancelling a promise cancels the task of its asynchronous work or handler")
+  // Fails if the task continues, or the promise waits for it.
+  @Test("canceling a promise cancels the task of its asynchronous work or handler")
   func task() async {
     for handler in [false, true] {
-      let (begun, told) = (Gate(), Gate())
+      let (begun, notified) = (Gate(), Gate())
       let work = { @Sendable () async -> Int in
         begun.open()
         await withTaskCancellationHandler {
-          await told.passed()
+          await notified.passed()
         } onCancel: {
-          told.open()
+          notified.open()
         }
         return 1
       }
@@ -188,13 +188,13 @@ struct PromiseCancelTests {
       await begun.passed()
       #expect(promise.cancel())
       #expect(await promise.outcome == "failed CancellationError()")
-      await told.passed()
+      await notified.passed()
     }
   }
 
-  // Fails if the wait goes on, or the work does though nobody wants it.
+  // Fails if the wait continues, or the work does without a dependent.
   @Test(
-    "cancelling the task that awaits ends the wait, and the promise if nobody else wants it",
+    "canceling the awaiting task ends the wait, and cancels a promise without other dependents",
     .shows(Promising.awaiting))
   func awaiting() async {
     for isShared in [false, true] {
@@ -210,9 +210,9 @@ struct PromiseCancelTests {
     }
   }
 
-  // Fails if a task that was cancelled before waits for ever.
-  @Test("a task that is cancelled already does not wait")
-  func cancelledBefore() async {
+  // Hangs if a task that was canceled before the call waits.
+  @Test("a canceled task does not wait")
+  func canceledBefore() async {
     let (deferred, gate) = (cancellable(), Gate())
     let waiter = Task {
       await gate.passed()
@@ -223,8 +223,8 @@ struct PromiseCancelTests {
     #expect(await waiter.value == "failed CancellationError()")
   }
 
-  // Fails if a cold promise that was called off runs its task after all.
-  @Test("a cold promise that is cancelled never begins")
+  // Fails if a canceled cold promise runs its task.
+  @Test("a cold promise that is canceled never begins")
   func cold() async {
     let log = Log<Int>()
     let promise = Promise<Int> { resolve, _ in
@@ -237,9 +237,9 @@ struct PromiseCancelTests {
     #expect(log.count == 0)
   }
 
-  // Fails if the promise that a handler returns is left to itself when nobody waits for it any more.
+  // Fails if the promise that a handler returns is not canceled after its last dependent.
   @Test(
-    "cancelling a promise whose handler runs cancels the one that the handler returns",
+    "canceling a promise whose handler runs cancels the one that the handler returns",
     arguments: [false, true])
   func returnedTooLate(isShared: Bool) async {
     let (reports, log, source) = (Reports(), Log<String>(), Deferred<Int>())
@@ -253,7 +253,7 @@ struct PromiseCancelTests {
     }
     place.withLock { $0 = outer }
     source.fulfill(1)
-    await source.promise.told()
+    await source.promise.waitForHandlers()
     #expect(text(inner.promise.state) == (isShared ? "pending" : "failed CancellationError()"))
     #expect(log.all == (isShared ? [] : ["stop"]))
     if inner.tryFail(Failed()) { #expect(await other?.outcome == "failed Failed(number: 0)") }
@@ -261,8 +261,8 @@ struct PromiseCancelTests {
     place.withLock { $0 = nil }
   }
 
-  // Fails if the way to cancel the task is there only when the handler has been suspended.
-  @Test("cancelling a promise reaches its handler's task before that is suspended")
+  // Fails if the cancel handler of the task is registered only when the handler suspends.
+  @Test("canceling a promise reaches its handler's task before the task suspends")
   func unsuspended() async {
     let (log, source, place) = (Log<Bool>(), Deferred<Int>(), Locked<Promise<Int>?>(nil))
     let promise = source.promise.map { value async in
@@ -272,7 +272,7 @@ struct PromiseCancelTests {
     }
     place.withLock { $0 = promise }
     source.fulfill(1)
-    await source.promise.told()
+    await source.promise.waitForHandlers()
     #expect(log.all == [true])
     place.withLock { $0 = nil }
   }

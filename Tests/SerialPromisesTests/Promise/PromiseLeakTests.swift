@@ -4,7 +4,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// What promises let go of, and when.
+/// The references that promises release, and when.
 struct PromiseLeakTests {
   /// How the promise at the end of a chain ends.
   enum Ending: String, CaseIterable, CustomTestStringConvertible {
@@ -13,7 +13,7 @@ struct PromiseLeakTests {
     var testDescription: String { rawValue }
   }
 
-  /// Makes a promise from another.
+  /// A way to make a promise from another.
   enum Word: String, CaseIterable, CustomTestStringConvertible {
     case any, race, when, dictionary, tuple, resolved, concurrently
     case join, relay, chain, serially
@@ -22,54 +22,55 @@ struct PromiseLeakTests {
 
     var testDescription: String { rawValue }
 
-    /// Whether its end comes only some time after that of what it was made from.
+    /// Whether it settles some time after its source.
     var waits: Bool { [.delay, .join, .asynchronous].contains(self) }
 
-    /// Whether callbacks want the outcome of what it was made from, also when the end is cancelled.
+    /// Whether callbacks demand the outcome of the source, even if the end is canceled.
     var hasCallbacks: Bool { [.onMain, .callbacks].contains(self) }
   }
 
-  /// A promise that was made in some way, and what it was made from.
+  /// A promise, and the promises that it was made from.
   private struct Scene {
     let source: Deferred<Int>
     let promise: Promise<Void>
     let captured: Watched
-    /// The end of the chain and what it was made from.
+    /// The end of the chain and its sources.
     let cores: [Core]
   }
 
   private let clock = ManualClock()
 
-  // Fails if a link keeps its handler when it has run it, or when it was cancelled; if `Combination`,
-  // or `Lifeline` for one that was never started, does not withdraw from those that go on; or if a
-  // time limit that is over keeps its timer.
+  // Fails if a link retains its handler after running it, or after a cancellation; if
+  // `Combination`, or `Lifeline` for one that was never started, does not unregister from promises
+  // that continue; or if an elapsed time limit retains its timer.
   @Test(
-    "captures go when a promise ends, and the rest when nobody holds it", .shows(Promising.noLeaks),
+    "captures are released when a promise ends, and the rest with the last reference to it",
+    .shows(Promising.noLeaks),
     .timeLimit(.minutes(1)), arguments: Word.allCases, Ending.allCases)
-  func letsGo(_ word: Word, _ ending: Ending) async {
+  func releases(_ word: Word, _ ending: Ending) async {
     let never = Deferred<Int>(diagnostics: .silent)
     let (captured, cores) = await {
       let scene = scene(word, other(word, ending, never), isCold: ending == .neverStarted)
       if ending != .neverStarted {
-        #expect(!scene.captured.isGone, "there is something to let go of")
+        #expect(!scene.captured.isGone, "the captures are alive")
         await end(scene, word, ending)
       }
       let cores = scene.cores.filter { $0 !== never.promise.core }
       return (scene.captured, cores.map { Watched($0) })
     }()
-    await captured.leave()
+    await captured.waitForRelease()
     #expect(captured.isGone, "captured by a handler")
-    for core in cores { await core.leave() }
+    for core in cores { await core.waitForRelease() }
     let kept = cores.indices.filter { !cores[$0].isGone }
-    #expect(kept.isEmpty, "promises, counted from the end of the chain")
+    #expect(kept.isEmpty, "retained promises, counted from the end of the chain")
     while clock.sleepers > 0, !Task.isCancelled { await Task.yield() }
     #expect(clock.sleepers == 0, "timers")
     withExtendedLifetime(never) {}
   }
 
-  // Never ends if `Settlement.dissolve` hands out its list as it is: the combination, when it is
-  // decided, takes a reaction out of the list that `Lifeline` is going along.
-  @Test("a cold promise that goes away unstarted may end one that it was combined with")
+  // Hangs if `Settlement.dissolve` hands out its list unchanged: when the combination is settled,
+  // it removes a reaction from the list that `Lifeline` is traversing.
+  @Test("a cold promise that is released unstarted may end a combination that it is part of")
   func dissolving() async {
     var race: Promise<Int>?
     let other = {
@@ -84,32 +85,32 @@ struct PromiseLeakTests {
     #expect(outcome.hasPrefix("failed nothing is left that could settle"))
   }
 
-  /// Ends what a scene is about, and looks whether its captures go while all promises stay.
+  /// Ends a scene, and checks whether its captures are released while all promises are alive.
   private func end(_ scene: Scene, _ word: Word, _ ending: Ending) async {
     switch ending {
     case .dropped, .neverStarted: return
     case .fulfilled:
       scene.source.fulfill(1)
       if word.waits {
-        await clock.somebodySleeps()
+        await clock.waitForSleeper()
         clock.advance(by: .seconds(1))
       }
     case .failed where word == .timeout:
-      await clock.somebodySleeps()
+      await clock.waitForSleeper()
       clock.advance(by: .seconds(1))
     case .failed:
       scene.source.fail(Failed())
     case .cancelled:
       if word.waits {
         scene.source.fulfill(1)
-        await clock.somebodySleeps()
+        await clock.waitForSleeper()
       }
       #expect(scene.promise.cancel())
       if word.hasCallbacks { scene.source.promise.cancel() }
     }
-    await scene.promise.told()
-    await scene.captured.leave()
-    #expect(scene.captured.isGone, "captured by a handler, while the promises are held")
+    await scene.promise.waitForHandlers()
+    await scene.captured.waitForRelease()
+    #expect(scene.captured.isGone, "captured by a handler, while the promises are alive")
     withExtendedLifetime(scene) {}
   }
 
@@ -126,7 +127,7 @@ struct PromiseLeakTests {
     }
     let hot = source.promise.tap { _ in sentinel.touch() }
     let last = made(word, isCold ? cold : hot, other, sentinel)
-    // Never started, a combination with such a handler waits for what else can settle it.
+    // A combination with such a handler that is never started waits for its other promises.
     let promise =
       isCold ? last.map { sentinel.touch() } : last.catch { _ in sentinel.touch() }
     let cores = promise.core.withSources
@@ -134,7 +135,9 @@ struct PromiseLeakTests {
     return Scene(source: source, promise: promise, captured: Watched(sentinel), cores: cores)
   }
 
-  /// Does not decide how the word ends or, where the source does that alone, never ends.
+  /// A promise that does not decide how the result ends.
+  ///
+  /// Where the source decides alone, it never ends.
   private func other(_ word: Word, _ ending: Ending, _ never: Deferred<Int>) -> Promise<Int> {
     switch (word, ending) {
     case (.any, .fulfilled), (.race, _), (.when, .failed), (.when, .dropped),
@@ -241,7 +244,7 @@ struct PromiseLeakTests {
 }
 
 extension Core {
-  /// This and all promises that it was made from, until it is settled.
+  /// This promise and all its sources, until it is settled.
   fileprivate var withSources: [Core] {
     var found = [self]
     sources?.forEach { source, _ in found += source.withSources }
@@ -250,8 +253,8 @@ extension Core {
 }
 
 extension Watched {
-  /// Waits until the object is gone, or the test has waited for too long.
-  fileprivate func leave() async {
+  /// Waits until the object is released, or a time limit elapses.
+  fileprivate func waitForRelease() async {
     while !isGone, !Task.isCancelled { await Task.yield() }
   }
 }

@@ -3,14 +3,14 @@ import Testing
 
 @testable import SerialPromises
 
-/// How far a promise has come: the figures of the reference implementation.
+/// The progress of a promise: the values of the reference implementation.
 struct PromiseProgressTests {
   private let reports = Reports()
 
   private func deferred() -> Deferred<Int> { Deferred("work", diagnostics: reports.place) }
 
-  /// Collects what a promise's listener hears.
-  private func heard<Value>(_ promise: Promise<Value>) -> Log<Double> {
+  /// Records the values that a promise's listener receives.
+  private func recorded<Value>(_ promise: Promise<Value>) -> Log<Double> {
     let log = Log<Double>()
     promise.progressed { log.append($0) }
     return log
@@ -24,9 +24,9 @@ struct PromiseProgressTests {
     #expect(isSame, "\(log.all) is not \(values)", sourceLocation: location)
   }
 
-  // Fails if it does not start at 0, or a promise that has its value is not done.
+  // Fails if progress does not start at 0, or is not 1 when the promise is fulfilled.
   @Test(
-    "it starts at 0, and is 1 when fulfilled; a failure leaves it where it was",
+    "progress starts at 0, and is 1 when fulfilled; a failure does not change it",
     .shows(Progressing.range, Progressing.end))
   func ends() {
     let (good, bad) = (deferred(), deferred())
@@ -40,61 +40,61 @@ struct PromiseProgressTests {
     #expect(Promise.value(1).progress == 1)
   }
 
-  // Fails if a rise is told twice or not at all, or 1 is told after the value.
-  @Test("each rise is told once, and 1 before the value", .shows(Progressing.end))
+  // Fails if an increase is reported twice or not at all, or 1 is reported after the value.
+  @Test("each increase is reported once, and 1 before the value", .shows(Progressing.end))
   func rises() async {
     let (log, deferred) = (Log<String>(), deferred())
     deferred.promise.fulfilled { log.append("value \($0)") }.progressed { log.append("\($0)") }
     for fraction in [0.125, 0.125, 0.5] { deferred.progress(fraction) }
     deferred.fulfill(7)
-    await deferred.promise.told()
+    await deferred.promise.waitForHandlers()
     #expect(log.all == ["0.125", "0.5", "1.0", "value 7"])
     #expect(reports.all.count == 0)
   }
 
-  // Fails if 1 is told a second time when it was reported before.
-  @Test("1 is told once")
+  // Fails if 1 is reported a second time.
+  @Test("1 is reported once")
   func oneOnce() async {
     let deferred = deferred()
-    let log = heard(deferred.promise)
+    let log = recorded(deferred.promise)
     deferred.progress(1)
     deferred.fulfill(1)
-    await deferred.promise.told()
+    await deferred.promise.waitForHandlers()
     expect(log, [1])
   }
 
-  // Fails if failing tells a progress.
-  @Test("failing tells no progress", .shows(Progressing.end))
+  // Fails if a failure reports progress.
+  @Test("a failure reports no progress", .shows(Progressing.end))
   func failing() async {
     let deferred = deferred()
-    let log = heard(deferred.promise)
+    let log = recorded(deferred.promise)
     deferred.progress(0.25)
     deferred.fail(Failed())
-    await deferred.promise.told()
+    await deferred.promise.waitForHandlers()
     expect(log, [0.25])
   }
 
-  // Fails if a late listener is not told, or is told 0.
-  @Test("a late listener is told what was reached, if that is above 0", .shows(Progressing.late))
+  // Fails if a late listener receives nothing, or receives 0.
+  @Test("a late listener receives the current progress, if it is above 0", .shows(Progressing.late))
   func late() async {
     let (some, none, done, failed) = (deferred(), deferred(), deferred(), deferred())
     some.progress(0.5)
     done.fulfill(1)
     failed.progress(0.75)
     failed.fail(Failed())
-    let logs = [some, none, done, failed].map { heard($0.promise) }
+    let logs = [some, none, done, failed].map { recorded($0.promise) }
     some.fulfill(1)
     none.fail(Failed())
-    for deferred in [some, none, done, failed] { await deferred.promise.told() }
+    for deferred in [some, none, done, failed] { await deferred.promise.waitForHandlers() }
     expect(logs[0], [0.5, 1])
     expect(logs[1], [])
     expect(logs[2], [1])
     expect(logs[3], [0.75])
   }
 
-  // Fails if a misuse is silent, or changes something.
+  // Fails if a misuse is not reported, or has an effect.
   @Test(
-    "a fall, a value over 1 and no number are reported and change nothing",
+    "a decrease, a value above 1 and NaN are reported and ignored",
     .shows(Progressing.range))
   func misuse() {
     let deferred = deferred()
@@ -110,82 +110,83 @@ struct PromiseProgressTests {
     #expect(reports.all.count == 6, "after the end")
   }
 
-  // Fails if noise is told, or reported as a misuse, or more than 1 reaches a listener.
+  // Fails if rounding noise reaches a listener or is reported as misuse, or a value above 1 reaches
+  // a listener.
   @Test(
-    "less than the smallest step of a Float is ignored, and values are clamped",
+    "a change below the precision of Float is ignored, and values are clamped",
     .shows(Progressing.range))
   func smallestStep() async {
     let deferred = deferred()
-    let (log, step) = (heard(deferred.promise), Double(Float.ulpOfOne))
+    let (log, step) = (recorded(deferred.promise), Double(Float.ulpOfOne))
     deferred.progress(0.5)
     for noise in [0.5 + step, 0.5 - step, 0.5] { deferred.progress(noise) }
     deferred.progress(0.5 + 2 * step)
     deferred.progress(1 + step)
     deferred.fulfill(1)
-    await deferred.promise.told()
+    await deferred.promise.waitForHandlers()
     #expect(log.all == [0.5, 0.5 + 2 * step, 1])
     #expect(reports.all.count == 0)
   }
 
-  // Fails if a link does not count p·d/(d+1), or the inner promise not the rest: 1/2 each.
+  // Fails if a link does not count p·d/(d+1), or the inner promise not the remainder: 1/2 each.
   @Test("then: one half for the outer promise, one half for the inner", .shows(Progressing.then))
   func then() async {
     let (outer, inner) = (deferred(), deferred())
     let promise = outer.promise.then { _ in inner.promise }
-    let log = heard(promise)
+    let log = recorded(promise)
     outer.progress(0.5)
     #expect(promise.progress == 0.25)
     outer.fulfill(1)
-    await outer.promise.told()
+    await outer.promise.waitForHandlers()
     inner.progress(0.5)
     inner.fulfill(2)
-    await promise.told()
+    await promise.waitForHandlers()
     expect(log, [0.25, 0.5, 0.75, 1])
   }
 
-  // Fails if depth is not counted: a third of the work is a third, however it is chained.
+  // Fails if depth is ignored: a third of the work is a third, however it is chained.
   @Test("a chain of three counts a third each", .shows(Progressing.then))
   func chain() async {
     let parts = [deferred(), deferred(), deferred()]
     let promise = parts[0].promise.then { _ in parts[1].promise }.then { _ in parts[2].promise }
-    let log = heard(promise)
+    let log = recorded(promise)
     parts[0].progress(0.5)
     parts[0].fulfill(1)
-    await parts[0].promise.told()
+    await parts[0].promise.waitForHandlers()
     parts[1].progress(0.75)
     parts[1].fulfill(1)
-    await parts[1].promise.told()
+    await parts[1].promise.waitForHandlers()
     await settled()
     parts[2].progress(0.5)
     parts[2].fulfill(1)
-    await promise.told()
+    await promise.waitForHandlers()
     expect(log, [1 / 6, 1 / 3, 1 / 3 + 0.25, 2 / 3, 5 / 6, 1])
   }
 
-  /// What was made runnable before has run, as far as one handler makes another runnable.
+  /// Waits until the handlers made runnable so far have run, and those that they make runnable.
   private func settled() async {
-    for _ in 0..<5 { await Promise.value(0).told() }
+    for _ in 0..<5 { await Promise.value(0).waitForHandlers() }
   }
 
-  // Fails if progress is right only while somebody listens.
-  @Test("it can be asked for, and heard late, without a listener from the start")
+  // Fails if progress is correct only with a listener.
+  @Test("progress can be read, and listened to late, without an earlier listener")
   func unwatched() async {
     let (outer, inner) = (deferred(), deferred())
     let promise = outer.promise.then { _ in inner.promise }.map { $0 }
     outer.progress(0.5)
     #expect(promise.progress == 0.25)
     outer.fulfill(1)
-    await outer.promise.told()
+    await outer.promise.waitForHandlers()
     await settled()
     inner.progress(0.5)
     #expect(promise.progress == 0.75)
-    let log = heard(promise)
+    let log = recorded(promise)
     inner.fulfill(1)
-    await promise.told()
+    await promise.waitForHandlers()
     expect(log, [0.75, 1])
   }
 
-  // Fails if words that are no work of their own count as a step.
+  // Fails if a method without work of its own counts as a step.
   @Test("map, tap, finally, recover and catch count nothing", arguments: 0..<5)
   func passages(_ word: Int) async {
     let work = deferred()
@@ -197,64 +198,65 @@ struct PromiseProgressTests {
       case 3: work.promise.recover { _ in 1 }
       default: work.promise.catch { _ in }.map { 1 }
       }
-    let log = heard(promise)
+    let log = recorded(promise)
     work.progress(0.5)
     work.fulfill(1)
-    await promise.told()
+    await promise.waitForHandlers()
     expect(log, [0.5, 1])
   }
 
-  // Fails if the recovery does not fill what is left: bias = progress so far, fraction = 1 − bias.
+  // Fails if the recovery does not fill the remainder: bias = progress so far, fraction = 1 − bias.
   @Test(
-    "recover: passed through, and the recovery fills what is left", .shows(Progressing.recovery))
+    "recover: forwards the source's progress, and the recovery fills the remainder",
+    .shows(Progressing.recovery))
   func recover() async {
     let (outer, recovery) = (deferred(), deferred())
     let promise = outer.promise.recover { _ in recovery.promise }
-    let log = heard(promise)
+    let log = recorded(promise)
     outer.progress(0.5)
     outer.fail(Failed())
-    await outer.promise.told()
+    await outer.promise.waitForHandlers()
     await settled()
     recovery.progress(0.5)
     recovery.fulfill(1)
-    await promise.told()
+    await promise.waitForHandlers()
     expect(log, [0.5, 0.75, 1])
   }
 
-  // Fails if a failed promise's progress counts as done in the chain.
-  @Test("a failure on the way leaves the chain's progress where it was")
+  // Fails if a failed promise counts as done in the progress of its chain.
+  @Test("a failure in a chain does not change the chain's progress")
   func failureInChain() async {
     let (outer, inner) = (deferred(), deferred())
     let promise = outer.promise.then { _ in inner.promise }.then { .value($0) }
-    let log = heard(promise)
+    let log = recorded(promise)
     outer.fulfill(1)
-    await outer.promise.told()
+    await outer.promise.waitForHandlers()
     await settled()
     inner.progress(0.5)
     inner.fail(Failed())
-    await promise.told()
+    await promise.waitForHandlers()
     #expect(abs(promise.progress - 0.5) < 1e-9)
     expect(log, [1 / 3, 0.5])
   }
 
-  // Fails if the outer promise's own progress, or none, is taken for the adopted one's.
-  @Test("a promise that is resolved with another has that one's progress")
+  // Fails if the outer promise's own progress, or none, is used instead of the adopted one's.
+  @Test("a promise that is resolved with another has the progress of that one")
   func adoption() async {
     let (outer, inner) = (deferred(), deferred())
     inner.progress(0.25)
-    let log = heard(outer.promise)
+    let log = recorded(outer.promise)
     inner.promise.relay(to: outer)
     #expect(outer.promise.progress == 0.25)
     inner.progress(0.5)
     outer.progress(0.75)
-    #expect(reports.all.count == 1, "no more its owner's to say")
+    #expect(reports.all.count == 1, "the owner no longer reports progress")
     inner.fulfill(1)
-    await outer.promise.told()
+    await outer.promise.waitForHandlers()
     expect(log, [0.25, 0.5, 1])
   }
 
-  // Fails if asking for the progress of promises that wait for one another never returns.
-  @Test("promises that were resolved with one another make no progress, and no endless loop")
+  // Hangs if reading the progress of promises that wait for each other loops.
+  @Test("promises that were resolved with each other have no progress, and reading it ends")
   func circle() async {
     let (one, other) = (deferred(), deferred())
     one.promise.progressed { _ in }
@@ -264,21 +266,21 @@ struct PromiseProgressTests {
     #expect(other.promise.map { $0 }.map { $0 }.progress == 0)
   }
 
-  // Fails if they do not count one half each.
+  // Fails if the two promises do not count one half each.
   @Test(
     "a promise of a promise: one half for each of the two", .shows(Progressing.join),
     arguments: [false, true])
   func join(fails: Bool) async {
     let (outer, inner) = (Deferred<Promise<Int>>(), deferred())
     let promise = outer.promise.then { $0 }
-    let log = heard(promise)
+    let log = recorded(promise)
     outer.progress(0.5)
     outer.fulfill(inner.promise)
-    await outer.promise.told()
+    await outer.promise.waitForHandlers()
     await settled()
     inner.progress(0.5)
     if fails { inner.fail(Failed()) } else { inner.fulfill(1) }
-    await promise.told()
+    await promise.waitForHandlers()
     expect(log, [0.25, 0.5, 0.75] + (fails ? [] : [1]))
   }
 }

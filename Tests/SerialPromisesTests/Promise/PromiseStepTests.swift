@@ -5,8 +5,8 @@ import Testing
 
 /// Promises as a manager's steps.
 struct PromiseStepTests {
-  // Fails if a promise loses its name on one of the ways into a manager: where `stepName` is not asked.
-  @Test("a named promise is a named step, whatever it is made of and however it is added")
+  // Fails if a way into a manager loses the name of a promise, because it does not read `stepName`.
+  @Test("a named promise is a named step, in every composition and with every way to add it")
   func names() async throws {
     func modified(_ step: some Promisable) -> [Step] {
       [step.timeout(.seconds(60)), step.delay(.zero), step.retry(1)]
@@ -36,7 +36,7 @@ struct PromiseStepTests {
 
   // Fails if a promise is started before its turn, or the next step before it is settled.
   @Test(
-    "promises run one after another, each started when its turn has come",
+    "promises run one at a time, each started in its turn",
     .shows(Managing.anyTypeIsAStep))
   func order() async {
     let (log, manager) = (Log<String>(), PromiseManager())
@@ -59,8 +59,8 @@ struct PromiseStepTests {
     #expect(log.all == ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"])
   }
 
-  // Fails if a failed promise ends its step as if it had not failed.
-  @Test("a promise that fails fails its step, as the policy wants")
+  // Fails if the step of a failed promise has not failed.
+  @Test("a promise that fails fails its step, and the policy applies")
   func failure() async {
     let (manager, log) = (PromiseManager(onFailure: .stop), Log<Int>())
     let handle = manager.add(Promise<Int>.failure(Failed(number: 3)))
@@ -74,7 +74,7 @@ struct PromiseStepTests {
     #expect(text(await next.outcome) == "succeeded")
   }
 
-  // Fails if a hot promise, or one that is settled already, is a step for ever.
+  // Hangs if the step of a hot or settled promise never ends.
   @Test("a hot promise is a step too, and any promise may be a step twice")
   func hot() async {
     let (manager, promise) = (PromiseManager(), Promise.value(1))
@@ -82,8 +82,8 @@ struct PromiseStepTests {
     for handle in handles { #expect(text(await handle.outcome) == "succeeded") }
   }
 
-  // Fails if an abandoned promise blocks the queue.
-  @Test("a promise that nobody can settle any more fails its step, and the queue goes on")
+  // Hangs if an abandoned promise blocks the queue.
+  @Test("a promise that can no longer be settled fails its step, and the queue continues")
   func abandoned() async {
     let manager = PromiseManager()
     let handle = manager.add(Promise<Int>("left") { _, _ in })
@@ -91,13 +91,13 @@ struct PromiseStepTests {
     #expect(text(await manager.add { then in then() }.outcome) == "succeeded")
   }
 
-  // Fails if the step is not called off, or the promise is not.
-  @Test("cancelling the step cancels the promise")
+  // Fails if the step or the promise is not canceled.
+  @Test("canceling the step cancels the promise")
   func cancel() async {
     let (manager, log, begun) = (PromiseManager(), Log<String>(), Gate())
     let promise = Promise<Int> { deferred in
       deferred.onCancel {
-        // Holds it, or it would have been abandoned.
+        // Retains the deferred, which would otherwise abandon the promise.
         withExtendedLifetime(deferred) { log.append("stop") }
       }
       begun.open()
@@ -110,8 +110,8 @@ struct PromiseStepTests {
     #expect(text(promise.state) == "failed CancellationError()")
   }
 
-  // Fails if a step whose promise cannot be cancelled ends early.
-  @Test("a promise that cannot be cancelled ends its step when it is settled")
+  // Fails if the step of a promise that cannot be canceled ends early.
+  @Test("a promise that cannot be canceled ends its step when it is settled")
   func cannotCancel() async {
     let (manager, deferred) = (PromiseManager(), Deferred<Int>())
     let handle = manager.add(deferred.promise)
@@ -122,8 +122,8 @@ struct PromiseStepTests {
   }
 
   // Fails if a step that never runs starts its promise.
-  @Test("a promise whose step is cancelled while it waits is never started")
-  func cancelledWaiting() async {
+  @Test("a promise whose step is canceled while it waits is never started")
+  func canceledWaiting() async {
     let (manager, log, taken) = (PromiseManager(), Log<Int>(), Taken())
     manager.add(taken.handler)
     let handle = manager.add(
@@ -137,8 +137,8 @@ struct PromiseStepTests {
     #expect(log.count == 0)
   }
 
-  // Fails if the progress of a promise is not the step's.
-  @Test("a promise's progress is its step's")
+  // Fails if the progress of a promise is not that of the step.
+  @Test("a promise's progress is that of its step")
   func progress() async {
     let (manager, deferred) = (PromiseManager(), Deferred<Int>())
     manager.add(deferred.promise)
@@ -149,8 +149,8 @@ struct PromiseStepTests {
     #expect(text(await next.outcome) == "succeeded")
   }
 
-  // Fails if progress that two threads pass on in another order is reported as a mistake.
-  @Test("progress that arrives out of order is no misuse")
+  // Fails if progress that two threads forward out of order is reported as misuse.
+  @Test("progress that arrives out of order is not misuse")
   func progressOutOfOrder() async {
     let (reports, taken) = (Reports(), Taken())
     let manager = PromiseManager(diagnostics: reports.place)
@@ -169,9 +169,9 @@ struct PromiseStepTests {
     withExtendedLifetime(taken) {}
   }
 
-  // Fails, by stopping the program, if the next step runs while the end of the one before is being
-  // told: what it attaches to that promise then comes after it.
-  @Test("the step after a promise may wait for what it makes of that promise")
+  // Traps if the next step runs while the handlers of the preceding promise are being called: a
+  // handler that it attaches to that promise then comes after it.
+  @Test("the step after a promise may wait for a promise derived from that promise")
   func waitInNextStep() async {
     let (manager, log, deferred) = (PromiseManager(), Log<Int>(), Deferred<Int>())
     manager.add(deferred.promise)
@@ -186,23 +186,23 @@ struct PromiseStepTests {
     #expect(log.all == [2])
   }
 
-  // Fails, without an end, if the next step runs in the turn of the promise's handlers, which then
-  // have to wait for it: those that it makes runnable, or those that were attached after the step.
-  @Test("the step after a promise holds up no promise's handlers", arguments: [false, true])
+  // Hangs if the next step runs in the turn of the promise's handlers, which then wait for it: the
+  // handlers that it makes runnable, or those that were attached after the step.
+  @Test("the step after a promise does not delay the promise's handlers", arguments: [false, true])
   func blockInNextStep(attachesBefore: Bool) async {
-    let (manager, deferred, told) = (PromiseManager(), Deferred<Int>(), Gate())
+    let (manager, deferred, notified) = (PromiseManager(), Deferred<Int>(), Gate())
     manager.add(deferred.promise)
     let next = manager.add { then in
-      if !attachesBefore { Promise.value(5).fulfilled { _ in told.open() } }
-      told.block()
+      if !attachesBefore { Promise.value(5).fulfilled { _ in notified.open() } }
+      notified.block()
       then()
     }
-    if attachesBefore { deferred.promise.fulfilled { _ in told.open() } }
+    if attachesBefore { deferred.promise.fulfilled { _ in notified.open() } }
     deferred.fulfill(1)
     #expect(text(await next.outcome) == "succeeded")
   }
 
-  // Fails with a stack overflow if the end of a promise's step runs the next one on its stack.
+  // Overflows the stack if the end of a promise's step runs the next one on its stack.
   @Test("many promises, settled at once, are steps with constant stack")
   func many() async {
     let (manager, log) = (PromiseManager(), Log<Int>())

@@ -3,11 +3,11 @@ import Testing
 
 @testable import SerialPromises
 
-/// Promises/A+ 2.2.6 and 2.2.7, clause by clause: several handlers, and what `then` returns.
+/// Promises/A+ 2.2.6 and 2.2.7, clause by clause: several handlers, and the result of `then`.
 @Suite(.allShow(Promising.then)) struct PromisesAPlusOrderTests {
-  // Fails if handlers of one promise are called in another order, or one keeps others from it.
+  // Fails if handlers of one promise are called in another order, or one prevents another.
   @Test("2.2.6.1 all fulfillment handlers are called, in order", arguments: Moment.allCases)
-  func fulfilmentOrder(_ moment: Moment) async {
+  func fulfillmentOrder(_ moment: Moment) async {
     let log = Log<Int>()
     let promise = moment.settling(.success(1)) { promise in
       for index in 0..<100 {
@@ -24,13 +24,13 @@ import Testing
       }
       return promise
     }
-    await promise.told()
+    await promise.waitForHandlers()
     #expect(log.all == Array(0..<100))
   }
 
-  // Fails if what one handler makes of the value reaches another's promise.
+  // Fails if the result of one handler reaches the promise of another.
   @Test("2.2.6.1 several handlers make several chains", arguments: Moment.allCases)
-  func fulfilmentBranches(_ moment: Moment) async {
+  func fulfillmentBranches(_ moment: Moment) async {
     let promises = moment.settling(.success(1)) { promise in
       [promise.map { $0 + 1 }, promise.then { _ in throw Failed() }, promise.map { $0 + 2 }]
     }
@@ -39,12 +39,13 @@ import Testing
     #expect(await promises[2].outcome == "3")
   }
 
-  // Fails if a handler that is attached by another is called among those that were there.
-  @Test("2.2.6.1 one that is attached in a handler is called last", arguments: Moment.allCases)
-  func fulfilmentNested(_ moment: Moment) async {
+  // Fails if a handler that is attached by another is called before the existing ones.
+  @Test(
+    "2.2.6.1 a handler that is attached in a handler is called last", arguments: Moment.allCases)
+  func fulfillmentNested(_ moment: Moment) async {
     let (log, done) = (Log<Int>(), Gate())
     moment.settling(.success(1)) { promise in
-      // Attached before they can be called, or else the order would be another.
+      // Attached before the handlers can be called, to fix the order.
       let attached = Gate()
       promise.fulfilled { _ in
         attached.block()
@@ -62,7 +63,7 @@ import Testing
     #expect(log.all == [1, 2, 3, 4])
   }
 
-  // Fails if handlers of one promise are called in another order, or one keeps others from it.
+  // Fails if handlers of one promise are called in another order, or one prevents another.
   @Test("2.2.6.2 all failure handlers are called, in order", arguments: Moment.allCases)
   func failureOrder(_ moment: Moment) async {
     let log = Log<Int>()
@@ -82,11 +83,11 @@ import Testing
       }
       return promise
     }
-    await promise.told()
+    await promise.waitForHandlers()
     #expect(log.all == Array(0..<100))
   }
 
-  // Fails if what one handler makes of the error reaches another's promise.
+  // Fails if the result of one handler reaches the promise of another.
   @Test("2.2.6.2 several handlers make several chains", arguments: Moment.allCases)
   func failureBranches(_ moment: Moment) async {
     let promises = moment.settling(Result<Int, any Error>.failure(Failed(number: 1))) { promise in
@@ -100,8 +101,9 @@ import Testing
     #expect(await promises[2].outcome == "3")
   }
 
-  // Fails if a handler that is attached by another is called among those that were there.
-  @Test("2.2.6.2 one that is attached in a handler is called last", arguments: Moment.allCases)
+  // Fails if a handler that is attached by another is called before the existing ones.
+  @Test(
+    "2.2.6.2 a handler that is attached in a handler is called last", arguments: Moment.allCases)
   func failureNested(_ moment: Moment) async {
     let (log, done) = (Log<Int>(), Gate())
     moment.settling(Result<Int, any Error>.failure(Failed())) { promise in
@@ -129,8 +131,8 @@ import Testing
     #expect(promise.map { $0 }.core !== promise.core)
   }
 
-  // Fails if a handler's value is not the new promise's.
-  @Test("2.2.7.1 the handler's value is the new promise's", arguments: Moment.allCases)
+  // Fails if the new promise does not have the handler's value.
+  @Test("2.2.7.1 the new promise has the handler's value", arguments: Moment.allCases)
   func handlersValue(_ moment: Moment) async {
     #expect(
       await moment.settling(.success(1)) { $0.map { "\($0) and more" } }.outcome == "1 and more")
@@ -138,7 +140,7 @@ import Testing
     #expect(await moment.settling(failure) { $0.recover { _ in 6 } }.outcome == "6")
   }
 
-  // Fails if an error that a handler throws is lost, or another takes its place.
+  // Fails if an error that a handler throws is lost or replaced.
   @Test("2.2.7.2 a handler that throws fails the new promise", arguments: Moment.allCases)
   func throwing(_ moment: Moment) async {
     let first = moment.settling(.success(1)) { $0.map { throw Failed(number: $0) } }
@@ -150,16 +152,16 @@ import Testing
     #expect(await third.outcome == "failed CancellationError()")
   }
 
-  // Fails if a word without a handler for values does not pass the value on.
-  @Test("2.2.7.3 without a fulfillment handler, the value goes on", arguments: Moment.allCases)
-  func valueGoesOn(_ moment: Moment) async {
+  // Fails if a method without a handler for values does not pass the value on.
+  @Test("2.2.7.3 without a fulfillment handler, the value is passed on", arguments: Moment.allCases)
+  func valueIsPassedOn(_ moment: Moment) async {
     #expect(await moment.settling(.success(1)) { $0.recover { _ in 2 } }.outcome == "1")
     #expect(await moment.settling(.success(1)) { $0.finally {} }.outcome == "1")
   }
 
-  // Fails if a word without a handler for errors does not pass the error on.
-  @Test("2.2.7.4 without a failure handler, the error goes on", arguments: Moment.allCases)
-  func errorGoesOn(_ moment: Moment) async {
+  // Fails if a method without a handler for errors does not pass the error on.
+  @Test("2.2.7.4 without a failure handler, the error is passed on", arguments: Moment.allCases)
+  func errorIsPassedOn(_ moment: Moment) async {
     let failure = Result<Int, any Error>.failure(Failed(number: 4))
     let expected = "failed Failed(number: 4)"
     #expect(await moment.settling(failure) { $0.then { .value($0 + 1) } }.outcome == expected)

@@ -4,13 +4,14 @@ import Testing
 
 @testable import SerialPromises
 
-/// Promises/A+ 2.3, clause by clause: how a promise ends that is resolved with `x`.
+/// Promises/A+ 2.3, clause by clause: the resolution of a promise with `x`.
 ///
-/// Without meaning in Swift, because a value's type says whether it is a promise: 2.3.3.1, 2.3.3.2
-/// and 2.3.3.4, which look for a `then` in any object. What 2.3.3.3 says of the two functions that a
-/// foreign `then` is given is tested with those that a cold promise's task is given.
+/// Not applicable in Swift, because the type of a value shows whether it is a promise: 2.3.3.1,
+/// 2.3.3.2 and 2.3.3.4, which look up `then` in any object. The clauses of 2.3.3.3 on the two
+/// functions passed to a foreign `then` are tested with the functions passed to a cold promise's
+/// task.
 @Suite(.allShow(Promising.resolution)) struct PromisesAPlusResolutionTests {
-  /// What is returned, from a handler for values or for errors.
+  /// The promise returned from a handler for values or for errors.
   private func returned(
     _ fails: Bool, _ make: @escaping @Sendable () throws -> Promise<Int>
   ) -> Promise<Int> {
@@ -19,7 +20,7 @@ import Testing
       : Promise.value(0).then { _ in try make() }
   }
 
-  /// A promise, put where its own handler finds it.
+  /// Holds a promise for its own handler.
   private final class Place: Sendable {
     private let promise = Locked<Promise<Int>?>(nil)
     let gate = Gate()
@@ -36,8 +37,8 @@ import Testing
     }
   }
 
-  // Fails if a promise waits for itself.
-  @Test("2.3.1 resolved with itself, it fails", arguments: [false, true])
+  // Hangs if a promise waits for itself.
+  @Test("2.3.1 a promise resolved with itself fails", arguments: [false, true])
   func itself(fails: Bool) async {
     let place = Place()
     let promise = returned(fails) { try place.take() }
@@ -46,7 +47,7 @@ import Testing
     #expect(await promise.outcome == "failed \(error)")
   }
 
-  // Fails if a deferred that relays its own promise waits for ever.
+  // Hangs if a deferred that relays its own promise waits.
   @Test("2.3.1 a deferred that its own promise is relayed to fails")
   func itselfByRelay() async {
     let deferred = Deferred<Int>("self")
@@ -56,7 +57,7 @@ import Testing
   }
 
   // Fails if the promise ends before `x` does.
-  @Test("2.3.2.1 it is pending as long as x is", arguments: [false, true])
+  @Test("2.3.2.1 the promise is pending as long as x is", arguments: [false, true])
   func pending(fails: Bool) async {
     let (inner, called) = (Deferred<Int>(), Gate())
     let promise = returned(fails) {
@@ -64,7 +65,7 @@ import Testing
       return inner.promise
     }
     await called.passed()
-    await Promise.value(0).told()
+    await Promise.value(0).waitForHandlers()
     #expect(text(promise.state) == "pending")
     inner.fulfill(1)
     #expect(await promise.outcome == "1")
@@ -72,21 +73,22 @@ import Testing
 
   // Fails if the value is not that of `x`.
   @Test(
-    "2.3.2.2 fulfilled as x is, with the same value", arguments: Moment.allCases, [false, true])
+    "2.3.2.2 the promise is fulfilled with the value of x", arguments: Moment.allCases,
+    [false, true])
   func fulfilled(_ moment: Moment, fails: Bool) async {
     let promise = returned(fails) { moment.settling(.success(5)) { $0 } }
     #expect(await promise.outcome == "5")
   }
 
   // Fails if the error is not that of `x`.
-  @Test("2.3.2.3 failed as x is, with the same error", arguments: Moment.allCases, [false, true])
+  @Test("2.3.2.3 the promise fails with the error of x", arguments: Moment.allCases, [false, true])
   func failed(_ moment: Moment, fails: Bool) async {
     let promise = returned(fails) { moment.settling(.failure(Failed(number: 5))) { $0 } }
     #expect(await promise.outcome == "failed Failed(number: 5)")
   }
 
-  // Fails if a promise that was resolved with a pending promise takes another outcome.
-  @Test("2.3.2 resolved with a promise, only that one settles it")
+  // Fails if a promise that was resolved with a pending promise accepts another outcome.
+  @Test("2.3.2 a promise resolved with another is settled only by that one")
   func onlyTheOther() async {
     let reports = Reports()
     let outer = Deferred<Int>("outer", diagnostics: reports.place)
@@ -107,7 +109,7 @@ import Testing
 
   // MARK: 2.3.3.3
 
-  /// How a task uses the two functions that it is given.
+  /// How a task uses the two functions that it receives.
   private func task(
     _ moment: Moment, _ body: @escaping @Sendable ((Int) -> Void, (any Error) -> Void) -> Void
   ) -> Promise<Int> {
@@ -120,13 +122,13 @@ import Testing
     }
   }
 
-  // Fails if the cold promise's task is not given working functions.
+  // Fails if the cold promise's task does not receive working functions.
   @Test("2.3.3.3.1 resolve fulfills with y", arguments: Moment.allCases)
   func resolve(_ moment: Moment) async {
     #expect(await task(moment) { resolve, _ in resolve(1) }.outcome == "1")
   }
 
-  // Fails if promises of promises are not flattened to any depth by returning them.
+  // Fails if returned promises of promises are not flattened to any depth.
   @Test("2.3.3.3.1 y may be a promise, of a promise", arguments: Moment.allCases)
   func resolveDeeper(_ moment: Moment) async {
     let promise = Promise<Int>("outer") { deferred in
@@ -145,8 +147,9 @@ import Testing
       await task(moment) { _, reject in reject(Failed()) }.outcome == "failed Failed(number: 0)")
   }
 
-  // Fails if another call than the first counts.
-  @Test("2.3.3.3.3 the first call counts, further ones change nothing", arguments: Moment.allCases)
+  // Fails if a call after the first takes effect.
+  @Test(
+    "2.3.3.3.3 the first call takes effect, further ones are ignored", arguments: Moment.allCases)
   func firstCall(_ moment: Moment) async {
     let error = Failed(number: 1)
     #expect(await task(moment) { resolve, _ in [1, 2].forEach(resolve) }.outcome == "1")
@@ -161,13 +164,13 @@ import Testing
       reject(Failed(number: 2))
     }
     #expect(await rejected.outcome == "failed \(error)")
-    await rejected.told()
+    await rejected.waitForHandlers()
     #expect(text(rejected.state) == "failed \(error)")
   }
 
-  // Fails if the first call does not count when it was with a promise that is not settled yet.
+  // Fails if the first call is ignored because its promise is not settled yet.
   @Test(
-    "2.3.3.3.3 also when the first was with a promise",
+    "2.3.3.3.3 the first call takes effect also with a promise",
     arguments: Moment.allCases, [false, true])
   func firstWithPromise(_ moment: Moment, fails: Bool) async {
     let result: Result<Int, any Error> = fails ? .failure(Failed(number: 1)) : .success(1)
@@ -180,8 +183,8 @@ import Testing
     #expect(await promise.outcome == (fails ? "failed Failed(number: 1)" : "1"))
   }
 
-  // Fails if what a task throws after it has settled its promise counts.
-  @Test("2.3.3.3.4.1 what is thrown after the first call changes nothing")
+  // Fails if an error thrown after the task has settled its promise takes effect.
+  @Test("2.3.3.3.4.1 an error thrown after the first call is ignored")
   func thrownLate() async {
     let resolved = Promise<Int>("task", diagnostics: .silent) { resolve, _ in
       resolve(1)
@@ -198,8 +201,8 @@ import Testing
     #expect(await adopted.outcome == "2")
   }
 
-  // Fails if what a task throws is lost.
-  @Test("2.3.3.3.4.2 what is thrown before any call fails the promise")
+  // Fails if an error that a task throws is lost.
+  @Test("2.3.3.3.4.2 an error thrown before any call fails the promise")
   func thrown() async {
     let promise = Promise<Int>("task") { resolve, _ in
       guard resolve as Any? == nil else { throw Failed(number: 3) }
@@ -208,7 +211,7 @@ import Testing
     #expect(await promise.outcome == "failed Failed(number: 3)")
   }
 
-  // Fails if a value that is no promise is changed on its way.
+  // Fails if a value that is not a promise is changed.
   @Test("2.3.4 any other value is the promise's value", arguments: Moment.allCases)
   func values(_ moment: Moment) async {
     #expect(await moment.settling(.success(0)) { $0.map { _ in } }.outcome == "()")
@@ -219,7 +222,7 @@ import Testing
     #expect(await moment.settling(failure) { $0.recover { _ in 1 } }.outcome == "1")
   }
 
-  // Fails if a closure can be a value no more.
+  // Fails if a closure is no longer accepted as a value.
   @Test("2.3.4 a closure is a value")
   func closures() async throws {
     let promise = Promise.value(2).map { number in { @Sendable in number + 1 } }

@@ -3,21 +3,21 @@ import Testing
 
 @testable import SerialPromises
 
-/// Promises/A+ 2.1, clause by clause: what a promise's states are.
+/// Promises/A+ 2.1, clause by clause: the states of a promise.
 @Suite(.allShow(Promising.states)) struct PromisesAPlusStatesTests {
-  // Fails if a fulfilled promise can still be failed, or calls a failure handler.
-  @Test("2.1.2.1 fulfilled, it calls no failure handler", arguments: Moment.allCases)
+  // Fails if a fulfilled promise can still fail, or calls a failure handler.
+  @Test("2.1.2.1 a fulfilled promise calls no failure handler", arguments: Moment.allCases)
   func fulfilled(_ moment: Moment) async {
     let log = Log<String>()
     let promise = moment.settling(.success(1)) { promise in
       promise.fulfilled { log.append("\($0)") }.failed { log.append("\($0)") }
     }
-    await promise.told()
+    await promise.waitForHandlers()
     #expect(log.all == ["1"])
   }
 
-  // Fails if the second call wins, or both do.
-  @Test("2.1.2.1 fulfilled and then failed, it stays fulfilled", arguments: Moment.allCases)
+  // Fails if the second call takes effect, or both do.
+  @Test("2.1.2.1 a fulfilled promise cannot fail", arguments: Moment.allCases)
   func fulfilledThenFailed(_ moment: Moment) async {
     let (log, deferred) = (Log<String>(), Deferred<Int>(diagnostics: .silent))
     deferred.promise.fulfilled { log.append("\($0)") }.failed { log.append("\($0)") }
@@ -29,16 +29,16 @@ import Testing
       second.open()
     }
     if moment == .already { settle() } else { onOwnThread(settle) }
-    await deferred.promise.told()
+    await deferred.promise.waitForHandlers()
     first.open()
     await second.passed()
-    await deferred.promise.told()
+    await deferred.promise.waitForHandlers()
     #expect(log.all == ["1"])
     #expect(text(deferred.promise.state) == "1")
   }
 
   // Fails if the value can change.
-  @Test("2.1.2.2 fulfilled, its value does not change")
+  @Test("2.1.2.2 the value of a fulfilled promise does not change")
   func valueStays() async {
     let deferred = Deferred<Int>(diagnostics: .silent)
     deferred.fulfill(1)
@@ -48,18 +48,18 @@ import Testing
   }
 
   // Fails if a failed promise can still be fulfilled, or calls a fulfillment handler.
-  @Test("2.1.3.1 failed, it calls no fulfillment handler", arguments: Moment.allCases)
+  @Test("2.1.3.1 a failed promise calls no fulfillment handler", arguments: Moment.allCases)
   func failed(_ moment: Moment) async {
     let log = Log<String>()
     let promise = moment.settling(Result<Int, any Error>.failure(Failed())) { promise in
       promise.fulfilled { log.append("\($0)") }.failed { log.append("\($0)") }
     }
-    await promise.told()
+    await promise.waitForHandlers()
     #expect(log.all == ["Failed(number: 0)"])
   }
 
-  // Fails if the second call wins, or both do.
-  @Test("2.1.3.1 failed and then fulfilled, it stays failed", arguments: Moment.allCases)
+  // Fails if the second call takes effect, or both do.
+  @Test("2.1.3.1 a failed promise cannot be fulfilled", arguments: Moment.allCases)
   func failedThenFulfilled(_ moment: Moment) async {
     let (log, deferred) = (Log<String>(), Deferred<Int>(diagnostics: .silent))
     deferred.promise.fulfilled { log.append("\($0)") }.failed { log.append("\($0)") }
@@ -71,16 +71,16 @@ import Testing
       second.open()
     }
     if moment == .already { settle() } else { onOwnThread(settle) }
-    await deferred.promise.told()
+    await deferred.promise.waitForHandlers()
     first.open()
     await second.passed()
-    await deferred.promise.told()
+    await deferred.promise.waitForHandlers()
     #expect(log.all == ["Failed(number: 1)"])
     #expect(text(deferred.promise.state) == "failed Failed(number: 1)")
   }
 
   // Fails if the error can change.
-  @Test("2.1.3.2 failed, its error does not change")
+  @Test("2.1.3.2 the error of a failed promise does not change")
   func errorStays() async {
     let deferred = Deferred<Int>(diagnostics: .silent)
     deferred.fail(Failed(number: 1))

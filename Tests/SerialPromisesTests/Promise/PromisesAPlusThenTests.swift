@@ -4,23 +4,24 @@ import Testing
 
 @testable import SerialPromises
 
-/// Promises/A+ 2.2.1 to 2.2.5, clause by clause: when a handler is called, and with what.
+/// Promises/A+ 2.2.1 to 2.2.5, clause by clause: when a handler is called, and with which argument.
 ///
-/// `then`'s two handlers are two words here: `then` has the one for values, `catch`, `recover` and
-/// `failed` have the one for errors. Without meaning in Swift, because the types exclude it:
-/// handlers that are no functions (the value part of 2.2.1.1 and 2.2.1.2, 2.2.7.3 and 2.2.7.4: what
-/// is meant, a missing handler, is tested), and the `this` that 2.2.5 forbids.
+/// The two handlers of the specification's `then` belong to separate methods: `then` has the
+/// handler for values, `catch`, `recover` and `failed` have the handler for errors. Not applicable
+/// in Swift, because the types exclude it: handlers that are not functions (the value part of
+/// 2.2.1.1 and 2.2.1.2, 2.2.7.3 and 2.2.7.4; the corresponding missing handler is tested), and the
+/// `this` that 2.2.5 forbids.
 @Suite(.allShow(Promising.then)) struct PromisesAPlusThenTests {
   // Fails if `then` without a handler for errors swallows the error.
-  @Test("2.2.1.1 without a fulfillment handler, a failure handler is called all the same")
-  func noFulfilmentHandler() async {
+  @Test("2.2.1.1 without a fulfillment handler, a failure handler is still called")
+  func noFulfillmentHandler() async {
     let failed = Promise<Int>.failure(Failed())
     #expect(await failed.recover { _ in 7 }.outcome == "7")
     #expect(await failed.map { $0 + 1 }.recover { _ in 8 }.outcome == "8")
   }
 
   // Fails if `catch` or `recover` swallows the value.
-  @Test("2.2.1.2 without a failure handler, a fulfillment handler is called all the same")
+  @Test("2.2.1.2 without a failure handler, a fulfillment handler is still called")
   func noFailureHandler() async {
     let fulfilled = Promise.value(1)
     #expect(await fulfilled.map { $0 + 1 }.outcome == "2")
@@ -28,42 +29,43 @@ import Testing
     #expect(await fulfilled.catch { _ in }.map { _ in 3 }.outcome == "3")
   }
 
-  // Fails if a handler is not called, or is given something else.
-  @Test("2.2.2.1 it is called after fulfillment, with the value", arguments: Moment.allCases)
+  // Fails if a handler is not called, or receives another value.
+  @Test(
+    "2.2.2.1 the handler is called after fulfillment, with the value", arguments: Moment.allCases)
   func calledWithValue(_ moment: Moment) async {
     let log = Log<String>()
-    await moment.settling(.success("value")) { $0.map { log.append($0) } }.told()
+    await moment.settling(.success("value")) { $0.map { log.append($0) } }.waitForHandlers()
     #expect(log.all == ["value"])
   }
 
   // Fails if a handler is called before the promise is fulfilled.
-  @Test("2.2.2.2 it is not called before fulfillment")
-  func notBeforeFulfilment() async {
+  @Test("2.2.2.2 the handler is not called before fulfillment")
+  func notBeforeFulfillment() async {
     let (log, deferred) = (Log<String>(), Deferred<Int>())
     let promise = deferred.promise.map { _ in log.append("handler") }
-    // Had the handler been made runnable, it would have been before this one.
-    await Promise.value(0).told()
+    // If the handler were runnable, it would run before this one.
+    await Promise.value(0).waitForHandlers()
     log.append("fulfill")
     deferred.fulfill(1)
-    await promise.told()
+    await promise.waitForHandlers()
     #expect(log.all == ["fulfill", "handler"])
   }
 
-  // Fails if a handler of a promise that is never fulfilled is called, when it goes away at the
-  // latest.
-  @Test("2.2.2.2 never fulfilled, it is never called")
+  // Fails if a handler of a promise that is never fulfilled is called, at the latest when the
+  // promise is released.
+  @Test("2.2.2.2 the handler of a promise that is never fulfilled is never called")
   func neverFulfilled() async {
     let log = Log<Int>()
     do {
       let deferred = Deferred<Int>(diagnostics: .silent)
       deferred.promise.fulfilled { log.append($0) }
     }
-    await Promise.value(0).told()
+    await Promise.value(0).waitForHandlers()
     #expect(log.count == 0)
   }
 
-  // Fails if a second settling calls the handlers again.
-  @Test("2.2.2.3 it is not called more than once", arguments: Moment.allCases)
+  // Fails if a second settlement calls the handlers again.
+  @Test("2.2.2.3 the handler is not called more than once", arguments: Moment.allCases)
   func onceFulfilled(_ moment: Moment) async {
     let (log, deferred) = (Log<Int>(), Deferred<Int>(diagnostics: .silent))
     deferred.promise.map { log.append($0) }.start()
@@ -72,74 +74,76 @@ import Testing
       deferred.fulfill(1)
     } else {
       deferred.fulfill(1)
-      if moment == .later { await deferred.promise.told() }
+      if moment == .later { await deferred.promise.waitForHandlers() }
       onThread { deferred.fulfill(1) }
     }
-    await deferred.promise.told()
+    await deferred.promise.waitForHandlers()
     #expect(log.all == [1])
   }
 
-  // Fails if attaching one handler calls another again, or not at all.
-  @Test("2.2.2.3 each of several is called once, wherever fulfillment falls", arguments: 0...3)
+  // Fails if attaching one handler calls another one again, or prevents it.
+  @Test(
+    "2.2.2.3 each of several handlers is called once, regardless of the time of fulfillment",
+    arguments: 0...3)
   func severalOnce(_ position: Int) async {
     let (log, deferred) = (Log<Int>(), Deferred<Int>())
     for index in 0...3 {
       if index == position { deferred.fulfill(0) }
       deferred.promise.fulfilled { _ in log.append(index) }
     }
-    await deferred.promise.told()
+    await deferred.promise.waitForHandlers()
     #expect(log.all == [0, 1, 2, 3])
   }
 
-  // Fails if a handler is not called, or is given something else.
-  @Test("2.2.3.1 it is called after failure, with the error", arguments: Moment.allCases)
+  // Fails if a handler is not called, or receives another error.
+  @Test("2.2.3.1 the handler is called after failure, with the error", arguments: Moment.allCases)
   func calledWithError(_ moment: Moment) async {
     let log = Log<String>()
     let failure = Result<Int, any Error>.failure(Failed(number: 5))
-    await moment.settling(failure) { $0.catch { log.append("\($0)") } }.told()
+    await moment.settling(failure) { $0.catch { log.append("\($0)") } }.waitForHandlers()
     #expect(log.all == ["Failed(number: 5)"])
   }
 
   // Fails if a handler is called before the promise has failed.
-  @Test("2.2.3.2 it is not called before failure")
+  @Test("2.2.3.2 the handler is not called before failure")
   func notBeforeFailure() async {
     let (log, deferred) = (Log<String>(), Deferred<Int>())
     let promise = deferred.promise.catch { _ in log.append("handler") }
-    await Promise.value(0).told()
+    await Promise.value(0).waitForHandlers()
     log.append("fail")
     deferred.fail(Failed())
-    await promise.told()
+    await promise.waitForHandlers()
     #expect(log.all == ["fail", "handler"])
   }
 
   // Fails if a handler for errors is called for a value.
-  @Test("2.2.3.2 never failed, it is never called")
+  @Test("2.2.3.2 the failure handler of a promise that never fails is never called")
   func neverFailed() async {
     let (log, deferred) = (Log<String>(), Deferred<Int>())
     let promise = deferred.promise.catch { _ in log.append("handler") }
     deferred.fulfill(1)
-    await promise.told()
+    await promise.waitForHandlers()
     #expect(log.count == 0)
   }
 
-  // Fails if a second settling calls the handlers again.
-  @Test("2.2.3.3 it is not called more than once", arguments: Moment.allCases)
+  // Fails if a second settlement calls the handlers again.
+  @Test("2.2.3.3 the handler is not called more than once", arguments: Moment.allCases)
   func onceFailed(_ moment: Moment) async {
     let (log, deferred) = (Log<String>(), Deferred<Int>(diagnostics: .silent))
     deferred.promise.catch { log.append("\($0)") }
     deferred.fail(Failed(number: 1))
-    if moment == .later { await deferred.promise.told() }
+    if moment == .later { await deferred.promise.waitForHandlers() }
     if moment == .already { deferred.fail(Failed(number: 2)) }
     if moment != .already { onThread { deferred.fail(Failed(number: 2)) } }
-    await deferred.promise.told()
+    await deferred.promise.waitForHandlers()
     #expect(log.all == ["Failed(number: 1)"])
   }
 
   // MARK: 2.2.4
 
-  // Fails if `then`, or settling, calls the handler itself.
+  // Fails if `then`, or the settlement, calls the handler itself.
   @Test(
-    "2.2.4 on the queue of the code that settles, it is not called before that has returned",
+    "2.2.4 on the queue of the settling code, the handler is not called before that code has returned",
     arguments: [false, true])
   func afterSettling(fails: Bool) async {
     let (log, deferred, gate) = (Log<String>(), Deferred<Int>(), Gate())
@@ -152,12 +156,12 @@ import Testing
       gate.open()
     }
     await gate.passed()
-    await promise.told()
+    await promise.waitForHandlers()
     #expect(log.all == ["settled", "handler"])
   }
 
-  // Fails if a handler runs on the stack of the code that attached it: it would hold this lock.
-  @Test("2.2.4 it is not called on the stack of the code that attaches or settles it")
+  // Hangs if a handler runs on the stack of the code that attached it, which holds this lock.
+  @Test("2.2.4 the handler is not called on the stack of the code that attaches or settles")
   func ownStack() async {
     let (log, lock) = (Log<String>(), Locked(0))
     let (early, late) = (Deferred<Int>(), Deferred<Int>())
@@ -175,13 +179,13 @@ import Testing
       promises.append(attach(late.promise))
       log.append("outer")
     }
-    for promise in promises { await promise.told() }
+    for promise in promises { await promise.waitForHandlers() }
     #expect(log.all == ["outer", "handler", "handler"])
   }
 
   // Fails if a handler that is attached in another runs before that one has returned.
   @Test(
-    "2.2.4 attached in a handler, it is called after that has returned",
+    "2.2.4 a handler attached in a handler is called after that one has returned",
     arguments: [false, true])
   func nested(fails: Bool) async {
     let (log, done) = (Log<String>(), Gate())
@@ -200,7 +204,8 @@ import Testing
   }
 
   // Fails if settling in a handler calls the other promise's handlers inside it.
-  @Test("2.2.4 settled in a handler, another promise's handlers are called after that has returned")
+  @Test(
+    "2.2.4 handlers of a promise settled in a handler are called after that handler has returned")
   func settledInHandler() async {
     let (log, other) = (Log<String>(), Deferred<Int>())
     let promise = other.promise.map { _ in log.append("other") }
@@ -208,12 +213,13 @@ import Testing
       other.fulfill(2)
       log.append("handler")
     }
-    await promise.told()
+    await promise.waitForHandlers()
     #expect(log.all == ["handler", "other"])
   }
 
-  // Fails if a handler is given more, or less, than the value: a plain function can be passed.
-  @Test("2.2.5 it is called as a function")
+  // Fails to compile if a handler takes more or less than the value: a plain function can be
+  // passed.
+  @Test("2.2.5 the handler is called as a function")
   func asFunction() async {
     @Sendable func half(_ number: Int) -> Int { number / 2 }
     #expect(await Promise.value(10).map(half).outcome == "5")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// What becomes of a failure that nobody looks at.
+/// Failures without a handler.
 struct UnhandledFailureTests {
   private let reports = Reports()
 
@@ -14,31 +14,36 @@ struct UnhandledFailureTests {
     return deferred.promise
   }
 
-  /// Waits until nothing is left to run of what was made runnable before.
+  /// Waits until all handlers that are runnable now have run.
   private func settled(_ promise: Promise<Int>) async {
-    await Promise.value(0).told()
+    await Promise.value(0).waitForHandlers()
     withExtendedLifetime(promise) {}
   }
 
-  // Fails if it is not reported, or not in these words.
-  @Test("it is reported when the promise goes away, with its name", .shows(Promising.unhandled))
+  // Fails if the failure is not reported, or the message changes.
+  @Test(
+    "an unhandled failure is reported when the promise is released, with its name",
+    .shows(Promising.unhandled))
   func named() {
     _ = failing()
     let description = "promise \"failing\" failed and nobody looked: Failed(number: 0)"
     #expect(reports.all.map(\.description) == ["\(description); end the chain with `catch`"])
   }
 
-  // Fails if the place where it was made is not there in the place of a name.
+  // Fails if the report of an unnamed promise lacks the location of its creation.
   @Test(
-    "without a name, it is reported with the place where it was made", .shows(Promising.unhandled))
+    "without a name, the report has the location where the promise was created",
+    .shows(Promising.unhandled))
   func place() {
     _ = failing(nil)
     #expect(
       reports.all.first?.description.hasPrefix("the promise made at Some/File.swift:12 ") == true)
   }
 
-  // Fails if a promise reports while somebody may still look, or more than once.
-  @Test("it is reported once, and not while somebody can look", .shows(Promising.unhandled))
+  // Fails if a promise reports while its failure can still be handled, or more than once.
+  @Test(
+    "a failure is reported once, and not while it can still be handled", .shows(Promising.unhandled)
+  )
   func once() {
     do {
       let (promise, copy) = (failing(), failing())
@@ -49,14 +54,14 @@ struct UnhandledFailureTests {
   }
 
   // Fails if each link of a chain reports, or none.
-  @Test("a chain reports once, under the name of its beginning", .shows(Promising.unhandled))
+  @Test("a chain reports once, under the name of its first promise", .shows(Promising.unhandled))
   func chain() async {
-    let gone = Gate()
+    let released = Gate()
     do {
-      let sentinel = Sentinel { gone.open() }
+      let sentinel = Sentinel { released.open() }
       failing().map { $0 + 1 }.map { $0 }.finally {}.map { _ in sentinel.touch() }.start()
     }
-    await gone.passed()
+    await released.passed()
     await reported(1)
     #expect(reports.all == [.unhandledFailure(identity, Failed())])
   }
@@ -65,13 +70,15 @@ struct UnhandledFailureTests {
     PromiseIdentity(name: "failing", file: "Some/File.swift", line: 12)
   }
 
+  /// Waits for this many reports.
+  ///
   /// Handlers are released just before the promise that they made.
   private func reported(_ count: Int) async {
     while reports.all.count < count { await Task.yield() }
   }
 
-  // Fails if one of these does not count as looking, or as handing on.
-  @Test("one that is looked at, or handed on, is not reported", arguments: 0..<10)
+  // Fails if one of these operations does not count as handling or forwarding the failure.
+  @Test("a failure that is handled or forwarded is not reported", arguments: 0..<10)
   func handled(_ way: Int) async {
     let promise = failing()
     switch way {
@@ -85,7 +92,7 @@ struct UnhandledFailureTests {
       let manager = PromiseManager()
       manager.add(promise)
       await manager.idle()
-    case 7: await Promise.any([promise, .value(1)]).told()
+    case 7: await Promise.any([promise, .value(1)]).waitForHandlers()
     case 8: _ = await Promise.value(0).then { _ in promise }.outcome
     default: promise.map { $0 }.recover(from: Failed.self) { _ in 1 }.start()
     }
@@ -93,8 +100,8 @@ struct UnhandledFailureTests {
     #expect(reports.all.count == 0)
   }
 
-  // Fails if a callback for values counts as looking at errors.
-  @Test("a callback for values does not look at errors")
+  // Fails if a callback for values counts as handling errors.
+  @Test("a callback for values does not handle errors")
   func callbacks() async {
     do {
       let promise = failing().fulfilled { _ in }.progressed { _ in }
@@ -106,7 +113,7 @@ struct UnhandledFailureTests {
 
   // Fails if a cancellation is reported as a failure.
   @Test("a cancellation is not reported")
-  func cancelled() {
+  func canceled() {
     do {
       let deferred = Deferred<Int>("cancelled", diagnostics: reports.place)
       deferred.onCancel {}
@@ -116,8 +123,8 @@ struct UnhandledFailureTests {
     #expect(reports.all.count == 0)
   }
 
-  // Fails if the loser of a race reports what nobody can care for any more.
-  @Test("losers of a race are no false alarm", .shows(Promising.losers))
+  // Fails if the failure of a race's loser is reported, which no code can handle.
+  @Test("failures of the losers of a race are not reported", .shows(Promising.losers))
   func losers() async {
     do {
       let (winner, loser) = (Deferred<Int>(), Deferred<Int>("loser", diagnostics: reports.place))
@@ -131,25 +138,28 @@ struct UnhandledFailureTests {
     #expect(reports.all.count == 0)
   }
 
-  // Fails if a place that was given, or silence, is passed over for the shared one.
-  @Test("reports go where they were sent, or nowhere", .shows(Promising.redirected))
+  // Fails if the shared diagnostics handler replaces a given one, or silence.
+  @Test(
+    "reports go to the configured diagnostics handler, or nowhere", .shows(Promising.redirected))
   func places() async throws {
     let ends = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       Deferred<Int>("quiet", diagnostics: .silent).fail(Failed())
-      Deferred<Int>("told", diagnostics: DiagnosticHandler { print("own: \($0)") }).fail(Failed())
+      Deferred<Int>("redirected", diagnostics: DiagnosticHandler { print("own: \($0)") }).fail(
+        Failed())
       DiagnosticHandler.shared = .silent
       Deferred<Int>("quiet").fail(Failed())
       DiagnosticHandler.shared = .standardError
       Deferred<Int>("loud").fail(Failed())
     }
     let lines = try #require(ends).standardErrorContent.split(separator: UInt8(ascii: "\n"))
-    let told = lines.map { String(decoding: $0, as: UTF8.self) }
-    #expect(told.count { $0.contains("loud") } == 1 && told.allSatisfy { !$0.contains("quiet") })
-    #expect(told.allSatisfy { !$0.contains("told") })
+    let notified = lines.map { String(decoding: $0, as: UTF8.self) }
+    #expect(
+      notified.count { $0.contains("loud") } == 1 && notified.allSatisfy { !$0.contains("quiet") })
+    #expect(notified.allSatisfy { !$0.contains("redirected") })
   }
 
-  // Fails if a chain forgets where its beginning reports to.
-  @Test("what hangs on a promise reports where that one does")
+  // Fails if a chain loses the diagnostics handler of its first promise.
+  @Test("derived promises use the diagnostics handler of their source")
   func inherited() async {
     Deferred<Int>("root", diagnostics: reports.place).promise.map { $0 }.start()
     await reported(1)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import SerialPromises
 
-/// Waiting with a thread.
+/// Blocking a thread until a promise is settled.
 struct WaitTests {
-  /// Runs something that blocks on a thread of its own.
+  /// Runs a blocking closure on its own thread.
   private func blocking(_ body: @escaping @Sendable () throws -> Int) async -> String {
     await withCheckedContinuation { continuation in
       onOwnThread {
@@ -17,9 +17,10 @@ struct WaitTests {
     }
   }
 
-  // Fails if the thread is not woken, or the error is lost.
+  // Hangs if the thread is not woken; fails if the error is lost.
   @Test(
-    "it returns the value, or throws the error", .shows(Promising.wait), arguments: Moment.allCases)
+    "wait returns the value, or throws the error", .shows(Promising.wait),
+    arguments: Moment.allCases)
   func outcomes(_ moment: Moment) async {
     let value = await blocking { try moment.settling(.success(1)) { $0 }.wait() }
     #expect(value == "1")
@@ -27,8 +28,8 @@ struct WaitTests {
     #expect(error == "failed Failed(number: 0)")
   }
 
-  // Fails if the time is not limited, or the promise suffers from it.
-  @Test("with a timeout, it throws and leaves the promise alone")
+  // Hangs if the timeout is ignored; fails if the promise is affected.
+  @Test("wait with a timeout throws and leaves the promise unchanged")
   func timeout() async {
     let deferred = Deferred<Int>()
     let first = await blocking { try deferred.promise.wait(timeout: .milliseconds(1)) }
@@ -38,8 +39,8 @@ struct WaitTests {
     #expect(await blocking { try deferred.promise.wait(timeout: .seconds(1000)) } == "2")
   }
 
-  // Fails if a thread that is about to wait keeps the handlers that it made runnable.
-  @Test("in a handler, it waits for what that handler made runnable")
+  // Hangs if a thread that is about to block keeps the handlers that it made runnable.
+  @Test("wait in a handler waits for handlers that this handler made runnable")
   func handsOver() async {
     let promise = Promise.value(1).map { value in
       let (first, second) = (Deferred<Int>(), Deferred<Int>())
@@ -52,8 +53,8 @@ struct WaitTests {
     #expect(await promise.outcome == "14")
   }
 
-  // Fails if what another thread or task is at work on is taken for what has to wait for this.
-  @Test("in a handler, it waits for an earlier one that works elsewhere")
+  // Traps if work of another thread or task counts as a handler that must wait for this one.
+  @Test("wait in a handler waits for an earlier one that runs on another thread")
   func elsewhere() async {
     let (deferred, queue, gate) = (Deferred<Int>(), DispatchQueue(label: "other"), Gate())
     let onQueue = deferred.promise.map(on: queue) { value in
@@ -72,8 +73,8 @@ struct WaitTests {
     #expect(await promise.outcome == "5")
   }
 
-  // Fails if what a time limit or another promise can end is taken for a deadlock.
-  @Test("in a handler, it waits for what something else may end")
+  // Traps if a wait that a time limit or another promise can end counts as a deadlock.
+  @Test("wait in a handler waits for a promise that can be settled elsewhere")
   func otherWays() async {
     let deferred = Deferred<Int>()
     let (source, clock) = (deferred.promise, ManualClock())
@@ -93,9 +94,9 @@ struct WaitTests {
     #expect(await promise.outcome == "7")
   }
 
-  // Fails if it waits for ever: the handler that has to end first is the one that waits.
+  // Hangs if the deadlock is not detected: the handler that must end first is the one that waits.
   @Test(
-    "in a handler on which the promise depends, it stops the program and says why",
+    "wait in a handler that the promise depends on traps with the reason",
     .shows(Promising.wait))
   func ownHandler() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -112,9 +113,9 @@ struct WaitTests {
     #expect(message(result).contains("\"own\" was waited for in a handler"))
   }
 
-  // Fails if a handler that comes after the one that waits is waited for.
+  // Hangs if the handler waits for one that comes after it.
   @Test(
-    "in a handler, for one that comes after it, it stops the program and says why",
+    "wait in a handler, for a later handler, traps with the reason",
     .shows(Promising.wait))
   func laterHandler() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -125,9 +126,9 @@ struct WaitTests {
     #expect(message(result).contains("\"later\" was waited for in a handler"))
   }
 
-  // Fails if a handler on a queue is not known to run.
+  // Hangs if a handler on a queue is not registered as running.
   @Test(
-    "in a handler on a queue on which the promise depends, it stops the program",
+    "wait in a handler on a queue that the promise depends on traps",
     .shows(Promising.wait))
   func ownHandlerOnQueue() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -144,9 +145,9 @@ struct WaitTests {
     #expect(message(result).contains("\"queue\" was waited for in a handler"))
   }
 
-  // Fails if the main thread waits for what has to run on it.
+  // Hangs if the main thread waits for a handler that has to run on it.
   @Test(
-    "on the main thread, for a handler that runs there, it stops the program and says why",
+    "wait on the main thread, for a handler of the main thread, traps with the reason",
     .shows(Promising.wait))
   func mainThread() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -159,9 +160,9 @@ struct WaitTests {
     #expect(message(result).contains("was waited for on the main thread"))
   }
 
-  // Fails, by hanging, if the work or the handler is not known to run on the main queue.
+  // Hangs if the work or the handler is not registered as running on the main queue.
   @Test(
-    "on the main thread, for other work that runs there, it stops the program and says why",
+    "wait on the main thread, for other work of the main thread, traps with the reason",
     .shows(Promising.wait), arguments: 0..<6)
   func workOnMainThread(_ way: Int) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -187,9 +188,9 @@ struct WaitTests {
     #expect(message(result).contains("was waited for on the main thread"))
   }
 
-  // Fails, by stopping the program, if what runs there and is over is waited for.
+  // Traps if finished work of the main thread is treated as pending.
   @MainActor
-  @Test("on the main thread, it waits for what a handler of the main actor has begun elsewhere")
+  @Test("wait on the main thread waits for work that a main-actor handler has begun elsewhere")
   func begunOnMainThread() async throws {
     let deferred = Deferred<Int>()
     let begun = Gate()
@@ -198,7 +199,7 @@ struct WaitTests {
       return deferred.promise
     }
     await begun.passed()
-    // The handler returns in the turn that the main actor has before this one.
+    // The handler returns in the preceding turn of the main actor.
     await Task.yield()
     let settled = promise.map { $0 + 1 }
     onOwnThread { deferred.fulfill(1) }
@@ -208,8 +209,8 @@ struct WaitTests {
   @MainActor
   private static func blocking(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
 
-  // Fails, by stopping the program, if a wait that ends is taken for a deadlock.
-  @Test("with a timeout, it throws where it could not end otherwise", .shows(Promising.wait))
+  // Traps if a wait that ends counts as a deadlock.
+  @Test("wait with a timeout throws where it would otherwise deadlock", .shows(Promising.wait))
   func timeoutInHandler() async {
     let (timedOut, promise) = (PromiseError.timedOut(.milliseconds(1)), Promise<Int> { 1 })
     let later = promise.map { _ in try promise.map { $0 }.wait(timeout: .milliseconds(1)) }
@@ -219,7 +220,7 @@ struct WaitTests {
 
   @MainActor
   private static func waitingOnMain() -> String {
-    // Made here: its handler cannot run before this has returned.
+    // Created here, because its handler cannot run before this function has returned.
     let promise = Promise.value(1).map { @MainActor value in value }
     do { return "\(try promise.wait(timeout: .milliseconds(1)))" } catch {
       return "failed \(error)"
@@ -230,7 +231,7 @@ struct WaitTests {
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
   }
 
-  // Fails, by the time limit, if `waitUntilIdle` does not pass on what waits for its thread.
+  // Times out if `waitUntilIdle` does not pass on the handlers that wait for its thread.
   @Test("waitUntilIdle in a promise's handler lets the handlers behind it run")
   func untilIdle() async {
     let (manager, taken) = (PromiseManager(), Taken())

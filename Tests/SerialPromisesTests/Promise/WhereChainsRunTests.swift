@@ -10,10 +10,10 @@ private let mainKey: DispatchSpecificKey<Bool> = {
   return key
 }()
 
-/// Whether the caller is on the main queue, which is the main actor's.
+/// Whether the caller is on the main queue, which is that of the main actor.
 func onMainActor() -> Bool { DispatchQueue.getSpecific(key: mainKey) == true }
 
-/// Where a chain's handlers run.
+/// Queues and actors of a chain's handlers.
 struct WhereChainsRunTests {
   private let key = DispatchSpecificKey<String>()
   private let queue = DispatchQueue(label: "chain")
@@ -24,9 +24,9 @@ struct WhereChainsRunTests {
 
   private func place() -> String { DispatchQueue.getSpecific(key: key) ?? "elsewhere" }
 
-  // Fails if a word ignores its queue, or one without a queue runs on it.
+  // Fails if a method ignores its queue, or one without a queue runs on it.
   @Test(
-    "on: names the queue, for that handler only", .shows(Promising.whereHandlersRun),
+    "on: sets the queue of that handler only", .shows(Promising.whereHandlersRun),
     arguments: Moment.allCases)
   func queues(_ moment: Moment) async {
     let log = Log<String>()
@@ -52,7 +52,7 @@ struct WhereChainsRunTests {
         .catch(on: queue) { _ in here("catch") }
         .fulfilled(on: queue) { here("fulfilled") }
     }
-    await promise.told()
+    await promise.waitForHandlers()
     queue.sync {}
     let expected = [
       "then queue", "map queue", "tap queue", "finally queue",
@@ -61,8 +61,9 @@ struct WhereChainsRunTests {
     #expect(log.all == expected)
   }
 
-  // Fails if handlers for one queue are sent there by several threads, or past the promise's order.
-  @Test("handlers on one queue are called there in the order of attaching")
+  // Fails if handlers for one queue are dispatched by several threads, or outside the promise's
+  // order.
+  @Test("handlers on one queue are called in the order of attachment")
   func orderOnQueue() async {
     for _ in 0..<(isLong ? 10_000 : 500) {
       let (log, deferred) = (Log<Int>(), Deferred<Int>())
@@ -73,14 +74,14 @@ struct WhereChainsRunTests {
       }
       for index in 0..<20 { deferred.promise.fulfilled(on: queue) { _ in log.append(index) } }
       await settler.passed()
-      await deferred.promise.told()
+      await deferred.promise.waitForHandlers()
       queue.sync {}
       #expect(log.all == Array(0..<20))
     }
   }
 
-  // Fails, by the time limit, if a handler waits for one before it that another place keeps waiting.
-  @Test("a busy queue holds up its own handlers only", .timeLimit(.minutes(1)))
+  // Times out if a handler waits for an earlier one on another, busy queue.
+  @Test("a busy queue delays its own handlers only", .timeLimit(.minutes(1)))
   func busyQueue() async {
     let (log, gate, done) = (Log<String>(), Gate(), Gate())
     queue.async { gate.block() }
@@ -98,8 +99,9 @@ struct WhereChainsRunTests {
     #expect(log.all == ["second", "first, on the queue", "third, on the queue"])
   }
 
-  // Fails if progress reaches a queue after the outcome: it is sent past the promise's order.
-  @Test("on one queue, progress is told before the outcome")
+  // Fails if progress reaches a queue after the outcome, because it is dispatched outside the
+  // promise's order.
+  @Test("on one queue, progress is reported before the outcome")
   func progressOnQueue() async {
     for _ in 0..<100 {
       let (log, deferred) = (Log<String>(), Deferred<Int>())
@@ -108,14 +110,15 @@ struct WhereChainsRunTests {
         .progressed(on: queue) { log.append("\($0)") }
       deferred.progress(0.5)
       deferred.fulfill(1)
-      await deferred.promise.told()
+      await deferred.promise.waitForHandlers()
       queue.sync {}
       #expect(log.all == ["0.5", "1.0", "fulfilled"])
     }
   }
 
-  // Fails if a closure of the main actor runs elsewhere (it would trap), or a plain one there.
-  @Test("closures of the main actor run there, others do not", .shows(Promising.whereHandlersRun))
+  // Traps if a main-actor closure runs elsewhere; fails if a plain closure runs on the main actor.
+  @Test(
+    "main-actor closures run on the main actor, others do not", .shows(Promising.whereHandlersRun))
   func mainActor() async {
     let log = Log<String>()
     let here = { @Sendable (name: String) in
@@ -135,8 +138,8 @@ struct WhereChainsRunTests {
     let promise = recovered.map { throw Failed() }
       .catch { @MainActor _ in here("catch") }
       .fulfilled { @MainActor in here("fulfilled") }
-    await promise.told()
-    // What was sent to the main actor before this is done by now.
+    await promise.waitForHandlers()
+    // All jobs enqueued on the main actor before this one have run by now.
     await MainActor.run {}
     let expected = [
       "then main", "map main", "tap main", "finally main",
@@ -145,8 +148,8 @@ struct WhereChainsRunTests {
     #expect(log.all == expected)
   }
 
-  // Fails if a closure of the main actor is sent there another way than one for its queue.
-  @Test("closures of the main actor and those for its queue keep the order of attaching")
+  // Fails if main-actor closures and closures for the main queue are dispatched in different ways.
+  @Test("main-actor closures and those for the main queue keep the order of attachment")
   func orderOnMain() async {
     for _ in 0..<(isLong ? 2_000 : 100) {
       let (log, deferred) = (Log<Int>(), Deferred<Int>())
@@ -159,13 +162,14 @@ struct WhereChainsRunTests {
       }
       let last = deferred.promise.map { @MainActor _ in log.append(20) }
       onOwnThread { deferred.fulfill(1) }
-      await last.told()
+      await last.waitForHandlers()
       #expect(log.all == Array(0...20))
     }
   }
 
-  // Fails if such a closure runs on another thread than its actor's, or its outcome is lost.
-  @Test("synchronous closures of any other actor run there", .shows(Promising.whereHandlersRun))
+  // Fails if such a closure runs outside its actor, or its outcome is lost.
+  @Test(
+    "synchronous closures of any other actor run on that actor", .shows(Promising.whereHandlersRun))
   func otherActor() async {
     let (log, gate) = (Log<String>(), Gate())
     let here = { @Elsewhere @Sendable (name: String) in
@@ -199,8 +203,9 @@ struct WhereChainsRunTests {
     #expect(log.all.last == "fulfilled")
   }
 
-  // Fails if an asynchronous handler of the main actor begins, or goes on, elsewhere.
-  @Test("asynchronous handlers of the main actor run there", .shows(Promising.whereHandlersRun))
+  // Fails if an asynchronous handler of the main actor begins, or continues, elsewhere.
+  @Test(
+    "asynchronous main-actor handlers run on the main actor", .shows(Promising.whereHandlersRun))
   func asynchronousOnMain() async {
     let promise = Promise.value(1).map { @MainActor _ in
       let before = onMainActor()

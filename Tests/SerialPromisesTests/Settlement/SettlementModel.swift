@@ -1,6 +1,6 @@
 @testable import SerialPromises
 
-/// What can happen to a promise's settlement.
+/// An event of a promise's settlement.
 enum SettlementEvent: Hashable, Sendable {
   case attach(isImmediate: Bool, looksAtFailures: Bool)
   case withdraw(Int)
@@ -8,12 +8,13 @@ enum SettlementEvent: Hashable, Sendable {
   case bind, beginCancel, endCancel, onCancel, next, demand
   case report(Double), rise(Double)
   case listen, watch
-  /// What concerns managers, each a number: their turns, and what work is done for.
+  /// Events of managers, identified by numbers: their turns, and the steps that the work belongs
+  /// to.
   case reserve(Int), demandIn(Int), join(Int), beginCancelFor(Int), endMaking
 }
 
-/// What `Settlement` should do, written as plainly as possible: no lists of nodes, nothing shared,
-/// nothing left out because most promises do not need it.
+/// A naive implementation of `Settlement`: without lists of nodes, shared state, or storage that is
+/// allocated only on demand.
 struct SettlementModel: Hashable {
   struct Waiting: Hashable {
     let id: Int
@@ -39,11 +40,11 @@ struct SettlementModel: Hashable {
   var made = 0
   var listeners = 0
   var deliveries: [Delivery] = []
-  /// The managers whose turn is waited for.
+  /// The managers whose turn is awaited.
   var turns: [Int] = []
-  /// What the work is done for, as long as it goes on.
+  /// The owners of the work until it ends.
   var scopes: [Int] = []
-  /// Whether what settles this has yet to call.
+  /// Whether the settling call has still to be made.
   var hasMaker: Bool
 
   init(hasUpstream: Bool, hasMaker: Bool) {
@@ -53,7 +54,7 @@ struct SettlementModel: Hashable {
 
   private var isSettled: Bool { phase == .fulfilled || phase == .failed }
 
-  /// What the state looks like from outside.
+  /// The observable part of the state.
   var observation: String {
     """
     \(phase) bound \(isBound) upstream \(hasUpstream) cancelled \(wasCancelled) \
@@ -62,7 +63,7 @@ struct SettlementModel: Hashable {
     """
   }
 
-  /// - Returns: What the event answers.
+  /// - Returns: The result of the event.
   mutating func apply(_ event: SettlementEvent) -> String {
     switch event {
     case .attach(let isImmediate, let looks): attach(isImmediate, looks)
@@ -119,11 +120,11 @@ struct SettlementModel: Hashable {
   private mutating func withdraw(_ id: Int) -> String {
     let wasThere = waiting.contains { $0.id == id }
     waiting.removeAll { $0.id == id }
-    return "was there \(wasThere), unwanted \(wasThere && waiting.isEmpty && phase == .pending)"
+    return "was present \(wasThere), unwanted \(wasThere && waiting.isEmpty && phase == .pending)"
   }
 
   private mutating func settle(_ fulfills: Bool, _ adopted: Bool) -> String {
-    // In time or late, it is what makes the promise that calls.
+    // In time or late, the maker of the promise makes the call.
     if hasMaker { _ = endMaking() }
     guard phase == .pending, adopted || !isBound else { return "too late" }
     var watchers: [Int] = []
@@ -167,7 +168,7 @@ struct SettlementModel: Hashable {
   private mutating func next() -> String {
     if !deliveries.isEmpty {
       let delivery = deliveries.removeFirst()
-      return "listener \(delivery.listener) hears \(delivery.fraction)"
+      return "listener \(delivery.listener) receives \(delivery.fraction)"
     }
     if isSettled, !waiting.isEmpty { return "reaction \(waiting.removeFirst().id)" }
     isScheduled = false
@@ -184,7 +185,7 @@ struct SettlementModel: Hashable {
     return "upstream \(hasUpstream)"
   }
 
-  /// - Returns: Who hangs on this and is to be told.
+  /// - Returns: The dependents to notify.
   private mutating func move(to fraction: Double) -> [Int] {
     progress = fraction
     guard isWatched else { return [] }

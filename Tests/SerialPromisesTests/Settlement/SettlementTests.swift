@@ -3,10 +3,12 @@ import Testing
 
 @testable import SerialPromises
 
-/// The settlement against a naive model, event by event, with no threads.
+/// The settlement against a naive model, event by event, without threads.
 struct SettlementTests {
-  // Fails if each event looks at all reactions.
-  @Test("a progress event concerns what passes it on, however many handlers wait for the outcome")
+  // Fails if each event visits all reactions.
+  @Test(
+    "a progress event visits only the reactions to progress, however many handlers await the outcome"
+  )
   func watchers() {
     let deferred = Deferred<Int>()
     let promise = deferred.promise
@@ -22,8 +24,8 @@ struct SettlementTests {
     withExtendedLifetime(link) {}
   }
 
-  // Fails if one is lost, stays, or loses its place when others are removed.
-  @Test("watchers are kept in the order of attaching, whichever are removed")
+  // Fails if a watcher is lost, retained, or loses its place when others are removed.
+  @Test("watchers stay in the order of attachment when others are removed")
   func watcherList() {
     var generator = SeededGenerator(seed: 13)
     var (list, naive) = (WatcherList(), [Reaction]())
@@ -42,11 +44,13 @@ struct SettlementTests {
     #expect(list.all.isEmpty)
   }
 
-  // Fails if any transition of `Settlement` is changed: what it answers, whom it tells, its phase;
-  // or if something is settled or handed out twice, early, late or in another order. Then it
-  // prints the shortest history that shows it. No threads are in it: a sanitizer needs to see one.
+  // Fails if any transition of `Settlement` is changed: its result, its notifications, its phase;
+  // or if a reaction is settled or delivered twice, early, late or out of order. Then it prints the
+  // shortest history that fails. The test has no threads, so one setting suffices under a
+  // sanitizer.
   @Test(
-    "every event in every reachable state does what the model says", .shows(Promising.settledOnce),
+    "every event in every reachable state gives the result of the model",
+    .shows(Promising.settledOnce),
     arguments: [true, false].eased())
   func everyEventInEveryState(hasUpstream: Bool) {
     var search = Search(hasUpstream: hasUpstream, hasMaker: false, concernsManagers: false)
@@ -56,10 +60,10 @@ struct SettlementTests {
     #expect(search.reached == [.pending, .cancelling, .fulfilled, .failed])
   }
 
-  // Fails if a promise that waits for its turn is begun by another demand, or by none when its turn
-  // comes; or if what its work is done for is released before that work has ended, or never.
+  // Fails if a promise that waits for its turn is begun by another demand, or not in its turn; or
+  // if the owners of its work are released before that work has ended, or never.
   @Test(
-    "every event between a promise and managers does what the model says",
+    "every event between a promise and managers gives the result of the model",
     .shows(Managing.turns, .workEnds), arguments: [true, false], [true, false])
   func everyEventOfManagers(hasUpstream: Bool, hasMaker: Bool) {
     var search = Search(hasUpstream: hasUpstream, hasMaker: hasMaker, concernsManagers: true)
@@ -70,7 +74,7 @@ struct SettlementTests {
   }
 }
 
-/// Goes through the states that the model can reach, nearest first.
+/// Visits the reachable states of the model in breadth-first order.
 private struct Search {
   private typealias Place = (model: SettlementModel, history: [SettlementEvent])
 
@@ -111,7 +115,7 @@ private struct Search {
     }
   }
 
-  /// What may happen: everything, as long as there are few of each kind.
+  /// The possible events, with a bound on the number of each kind.
   private func events(in model: SettlementModel) -> [SettlementEvent] {
     if concernsManagers { return eventsOfManagers(in: model) }
     var events: [SettlementEvent] = [.bind, .beginCancel, .demand, .watch]
@@ -131,7 +135,7 @@ private struct Search {
     events += [.report(0.25), .report(0.5), .report(1.5), .rise(0.5)]
     if model.cancelHandlers < 1 { events.append(.onCancel) }
     if model.listeners < listeners { events.append(.listen) }
-    // Only the one who began to cancel ends it, and only a drain asks what is next.
+    // Only the caller that began a cancellation ends it, and only a drain takes the next reaction.
     if model.phase == .cancelling { events.append(.endCancel) }
     if model.isScheduled { events.append(.next) }
     return events

@@ -2,11 +2,11 @@ import Testing
 
 @testable import SerialPromises
 
-/// A real settlement, told the model's events, that says in the model's words what it answers.
+/// Applies the model's events to a real settlement, and returns the results in the model's terms.
 ///
-/// It also keeps the books that no answer may contradict, whatever the model says.
+/// Also records invariants that hold independently of the model.
 struct SettlementUnderTest {
-  /// A reaction that does nothing but be known.
+  /// A reaction with an identity and no effect.
   final class Probe: Reaction, @unchecked Sendable {
     // Sendable as its superclass is: it adds constants only.
     let id: Int
@@ -28,17 +28,17 @@ struct SettlementUnderTest {
 
   private var settlement: Settlement
   private var probes: [Probe] = []
-  private let heard = Log<String>()
+  private let received = Log<String>()
   private var listeners = 0
 
-  // The books.
-  private var handedOut: [Int] = []
+  // The recorded invariants.
+  private var delivered: [Int] = []
   private var withdrawn: Set<Int> = []
   private var settledTimes = 0
   private var hasLateListener = false
   private(set) var faults: [String] = []
 
-  /// Two managers, and what work is done for in each.
+  /// Two managers, and the scopes of the work in each.
   private let managers: [Locked<SerialOrder>]
   private let scopes: [WorkScope]
 
@@ -68,7 +68,7 @@ struct SettlementUnderTest {
     held.map { scope in scopes.firstIndex { $0 === scope } ?? -1 }
   }
 
-  /// Lets go of everything, in circles too.
+  /// Releases everything, including reference cycles.
   mutating func dissolve() {
     var (reactions, _) = settlement.dissolve()
     while reactions.popFirst() != nil {}
@@ -80,7 +80,7 @@ struct SettlementUnderTest {
     case .withdraw(let id):
       let (wasThere, isUnwanted) = settlement.withdraw(probes[id])
       if wasThere { withdrawn.insert(id) }
-      return "was there \(wasThere), unwanted \(isUnwanted)"
+      return "was present \(wasThere), unwanted \(isUnwanted)"
     case .settle(let fulfills, let adopted):
       var consequences = Settlement.Consequences()
       let isFirst = settlement.settle(
@@ -162,33 +162,33 @@ struct SettlementUnderTest {
       handOut(reaction)
       return "reaction \(id(reaction))"
     }
-    if hasHandedOutHandler, !hasLateListener { faults.append("progress after the outcome") }
+    if hasDeliveredHandler, !hasLateListener { faults.append("progress after the outcome") }
     var agenda = Agenda()
     reaction.react(to: other, &agenda)
-    return heard.last ?? "nothing heard"
+    return received.last ?? "nothing heard"
   }
 
-  private var hasHandedOutHandler: Bool { handedOut.contains { !probes[$0].isImmediate } }
+  private var hasDeliveredHandler: Bool { delivered.contains { !probes[$0].isImmediate } }
 
   private mutating func listen() -> String {
-    if hasHandedOutHandler { hasLateListener = true }
+    if hasDeliveredHandler { hasLateListener = true }
     let listener = listeners
     listeners += 1
     let schedules = settlement.listen(
-      ProgressListener(on: .queue(nil)) { [heard] in
-        heard.append("listener \(listener) hears \($0)")
+      ProgressListener(on: .queue(nil)) { [received] in
+        received.append("listener \(listener) receives \($0)")
       })
     return "schedules \(schedules)"
   }
 
   private mutating func handOut(_ reaction: Reaction) {
     let id = id(reaction)
-    if !settlement.isSettled { faults.append("\(id) handed out before it is settled") }
-    if handedOut.contains(id) { faults.append("\(id) handed out twice") }
-    if withdrawn.contains(id) { faults.append("\(id) handed out although withdrawn") }
-    let isLate = handedOut.contains { $0 > id && probes[$0].isImmediate == probes[id].isImmediate }
-    if isLate { faults.append("\(id) handed out after one that was attached later") }
-    handedOut.append(id)
+    if !settlement.isSettled { faults.append("\(id) delivered before it is settled") }
+    if delivered.contains(id) { faults.append("\(id) delivered twice") }
+    if withdrawn.contains(id) { faults.append("\(id) delivered although withdrawn") }
+    let isLate = delivered.contains { $0 > id && probes[$0].isImmediate == probes[id].isImmediate }
+    if isLate { faults.append("\(id) delivered after a reaction that was attached later") }
+    delivered.append(id)
   }
 
   private func id(_ reaction: Reaction) -> Int { (reaction as? Probe)?.id ?? -2 }

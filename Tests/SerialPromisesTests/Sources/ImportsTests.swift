@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the library is built on.
+/// The modules that the library imports.
 struct ImportsTests {
-  // Fails if a source imports anything else: Foundation makes every program many megabytes larger.
+  // Fails if a source imports another module. Foundation makes every program many megabytes larger.
   @Test(
     "the library imports Dispatch, the C library and the standard library's modules",
     .shows(Managing.imports))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The folders of the library are layers, as targets would be if they did not divide its public module.
+/// The folders of the library are layers, like targets that share one public module.
 struct LayersTests {
   /// From the bottom up.
   ///
@@ -13,7 +13,7 @@ struct LayersTests {
   private struct Source {
     let path: String
     let folder: String
-    /// Without comments and texts.
+    /// The source without comments and string literals.
     let code: String
 
     /// The types that other files may use.

@@ -4,9 +4,9 @@ import Testing
 
 @testable import SerialPromises
 
-/// Combinations of combinations, nested very deeply, on a stack of 512 KB.
+/// Deeply nested combinations on a stack of 512 KB.
 ///
-/// Each overflows the stack, and ends the whole run, if anything about it recurs.
+/// Each test overflows the stack, and ends the whole run, if the code is recursive.
 @Suite(.allShow(Promising.stack)) struct NestedStackTests {
   private let depth = isLong ? 100_000 : 20_000 / ease
 
@@ -29,29 +29,29 @@ import Testing
     return last
   }
 
-  // Fails if `ProgressWalk`, `watch` or settling recurs.
-  @Test("nested combinations say how far they have come, are listened to, and are fulfilled")
+  // Overflows the stack if `ProgressWalk`, `watch` or the settlement is recursive.
+  @Test("nested combinations have progress and listeners, and can be fulfilled")
   func progress() {
     onSmallStack { depth in
-      let (deferred, heard) = (Deferred<Int>(), DispatchSemaphore(value: 0))
+      let (deferred, received) = (Deferred<Int>(), DispatchSemaphore(value: 0))
       let nest = Self.nest(depth, on: deferred.promise)
       deferred.progress(0.5)
       #expect(nest.progress > 0)
-      nest.progressed { _ in heard.signal() }
-      heard.wait()
+      nest.progressed { _ in received.signal() }
+      received.wait()
       deferred.fulfill(7)
       #expect((try? nest.wait()) == 7)
     }
   }
 
-  // Fails if each combination looks at all that those before it wait for.
-  @Test("listening to nested combinations looks at each promise once")
+  // Fails if each combination visits all promises that the inner ones wait for.
+  @Test("listening to nested combinations visits each promise once")
   func visits() {
     let deferred = Deferred<Int>()
     let nest = Self.nest(3000, on: deferred.promise)
     var walk = ProgressWalk()
     _ = walk.progress(of: nest.core)
-    // At each level the combination, a link, and another promise.
+    // Each level has the combination, a link, and another promise.
     #expect(walk.visits <= 9001)
     #expect(nest.core.watch() <= 9001)
     let later = Self.nest(3, on: nest)
@@ -59,8 +59,8 @@ import Testing
     deferred.fulfill(1)
   }
 
-  // Fails, by taking for ever, if a promise is looked at as often as there are ways to it.
-  @Test("a promise that is combined with itself, over and over, is looked at once")
+  // Hangs if a promise is visited once for each path to it.
+  @Test("a promise that is repeatedly combined with itself is visited once")
   func diamonds() {
     let deferred = Deferred<Int>()
     var last = deferred.promise
@@ -70,8 +70,8 @@ import Testing
     deferred.fulfill(1)
   }
 
-  // Fails if demanding, or `Again`, recurs.
-  @Test("nested cold combinations are started from their end, and begin again")
+  // Overflows the stack if the demand, or `Again`, is recursive.
+  @Test("nested cold combinations are started from their end, and restarted")
   func cold() {
     onSmallStack { depth in
       let attempts = Locked(0)
@@ -87,13 +87,13 @@ import Testing
     }
   }
 
-  // Fails if `Lifeline` or anything that hangs on it is released recursively.
-  @Test("nested cold combinations are released, whether they were started, cancelled or neither")
-  func letGo() {
+  // Overflows the stack if `Lifeline` or its dependents are released recursively.
+  @Test("nested cold combinations are released after a start, a cancellation, or neither")
+  func release() {
     onSmallStack { depth in
-      let gone = DispatchSemaphore(value: 0)
+      let released = DispatchSemaphore(value: 0)
       let make: @Sendable () -> Promise<Int> = {
-        let sentinel = Sentinel { gone.signal() }
+        let sentinel = Sentinel { released.signal() }
         return Self.nest(
           depth,
           on: Promise<Int> { deferred in
@@ -103,15 +103,15 @@ import Testing
         ) { Promise<Int>(diagnostics: .silent) { deferred in deferred.onCancel {} } }
       }
       _ = make()
-      gone.wait()
+      released.wait()
       _ = try? make().start().wait()
-      gone.wait()
+      released.wait()
       #expect(make().cancel())
-      gone.wait()
+      released.wait()
     }
   }
 
-  // Fails if errors that are nested are released, or described, recursively.
+  // Overflows the stack if nested errors are released, or described, recursively.
   @Test("errors of nested combinations are described and released")
   func errors() {
     onSmallStack { depth in
@@ -129,8 +129,8 @@ import Testing
     }
   }
 
-  // Fails if `WhenError` is released recursively.
-  @Test("an error in an error, very many times, is described and released")
+  // Overflows the stack if `WhenError` is released recursively.
+  @Test("a deeply nested error is described and released")
   func nestedErrors() {
     onSmallStack { _ in
       var error: any Error = Failed(number: 5)
@@ -149,7 +149,7 @@ import Testing
 }
 
 extension Deferred {
-  /// One whose promise is never settled, and never reported.
+  /// A deferred that never settles its promise, without diagnostics.
   fileprivate static var never: Deferred<Int> {
     let never = Deferred<Int>(diagnostics: .silent)
     kept.withLock { $0.append(never) }

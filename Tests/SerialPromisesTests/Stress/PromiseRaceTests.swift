@@ -4,13 +4,13 @@ import Testing
 
 @testable import SerialPromises
 
-/// Promises that several threads use at the same moment.
+/// Promises that several threads use at the same time.
 struct PromiseRaceTests {
   private let rounds = isLong ? 10_000 : 1_000
 
-  // Fails if two threads win, none does, or a loser is not told.
+  // Fails if two threads settle the promise, none does, or a late attempt is not reported.
   @Test(
-    "of 8 threads that settle one promise one wins, and the others are told",
+    "of 8 threads that settle one promise one succeeds, and the other attempts are reported",
     .shows(Promising.settledOnce, Promising.lateAttempts))
   func settling() {
     for _ in 0..<rounds {
@@ -23,15 +23,16 @@ struct PromiseRaceTests {
       }
       #expect(won.count == 1)
       switch deferred.promise.state {
-      case .pending: Issue.record("nobody settled it")
+      case .pending: Issue.record("the promise was not settled")
       case .fulfilled(let value): #expect(won.all == [value])
       case .failed(let error): #expect(won.all == [(error as? Failed)?.number])
       }
     }
   }
 
-  // Fails if a handler is lost, runs twice, or runs before one that the same thread attached before.
-  @Test("handlers attached while the promise is settled run once, in the order of attaching")
+  // Fails if a handler is lost, runs twice, or runs before one that the same thread attached
+  // earlier.
+  @Test("handlers attached during the settlement run once, in the order of attachment")
   func attaching() {
     let (threads, each) = (4, 5)
     for _ in 0..<rounds {
@@ -54,9 +55,9 @@ struct PromiseRaceTests {
     }
   }
 
-  // Fails if both win, or the outcome is not the winner's.
-  @Test("of a cancellation and a settlement one wins", .shows(Promising.settledOnce))
-  func cancelling() {
+  // Fails if both succeed, or the outcome is that of the other one.
+  @Test("of a cancellation and a settlement one succeeds", .shows(Promising.settledOnce))
+  func canceling() {
     for _ in 0..<rounds {
       let (deferred, log) = (Deferred<Int>(), Log<String>())
       deferred.onCancel { log.append("cancel handler") }
@@ -75,9 +76,9 @@ struct PromiseRaceTests {
     }
   }
 
-  // Fails if an awaiting task is resumed twice, or never.
+  // Traps if an awaiting task is resumed twice; hangs if it is not resumed.
   @Test(
-    "a task that is cancelled while its promise is settled is resumed once",
+    "a task that is canceled while its promise is settled is resumed once",
     .shows(Promising.awaiting))
   func awaiting() async {
     for _ in 0..<rounds {
@@ -93,8 +94,8 @@ struct PromiseRaceTests {
     }
   }
 
-  // Never ends, under the thread sanitizer, if the thread that takes apart what was never started and
-  // one that takes a reaction out there work on the same list: if `Settlement.dissolve` hands it out.
+  // Hangs under the thread sanitizer if the thread that dissolves a promise that was never started
+  // and one that removes a reaction use the same list: if `Settlement.dissolve` hands it out.
   @Test("a cold race may be dropped while one of its promises ends")
   func droppedWhileDecided() {
     for _ in 0..<rounds {
@@ -108,17 +109,17 @@ struct PromiseRaceTests {
     }
   }
 
-  // Fails if something keeps a promise, a handler or what it captured.
+  // Fails if a promise, a handler or a capture is retained.
   @Test(
-    "nothing is left of promises that were settled, cancelled, timed out or never started",
+    "promises that were settled, canceled, timed out or never started leak nothing",
     .shows(Promising.noLeaks))
   func leaks() async {
     let clock = ManualClock()
     for kind in 0..<6 {
-      let gone = Gate()
+      let released = Gate()
       let watched = Log<Watched>()
       do {
-        let sentinel = Sentinel { gone.open() }
+        let sentinel = Sentinel { released.open() }
         let deferred = Deferred<Int>(diagnostics: .silent)
         deferred.onCancel { sentinel.touch() }
         let root = kind == 5 ? Promise<Int> { _, _ in sentinel.touch() } : deferred.promise
@@ -137,13 +138,13 @@ struct PromiseRaceTests {
         case 2: chain.cancel()
         case 3:
           let limited = chain.timeout(.seconds(1), clock: clock)
-          await clock.somebodySleeps()
+          await clock.waitForSleeper()
           clock.advance(by: .seconds(1))
           _ = try? await limited.value
         default: break
         }
       }
-      await gone.passed()
+      await released.passed()
       for core in watched.all { while !core.isGone { await Task.yield() } }
     }
   }

@@ -6,7 +6,7 @@ import Testing
 
 /// Long chains and deep nests of promises on a stack of 512 KB.
 ///
-/// Each overflows the stack, and ends the whole run, if anything about it recurs.
+/// Each test overflows the stack, and ends the whole run, if the code is recursive.
 @Suite(.allShow(Promising.stack)) struct PromiseStackTests {
   private let count = isLong ? 1_000_000 : 100_000 / ease
 
@@ -14,8 +14,8 @@ import Testing
     onThread(stackSize: 512 * 1024) { [count] in body(count) }
   }
 
-  // Fails if a link settles the next on its own stack.
-  @Test("a chain of very many thens, made before and after its beginning is settled")
+  // Overflows the stack if a link settles the next on its own stack.
+  @Test("a long chain of thens, attached before and after its first promise is settled")
   func chain() {
     onSmallStack { count in
       let deferred = Deferred<Int>()
@@ -29,8 +29,8 @@ import Testing
     }
   }
 
-  // Fails if an error that passes recurs.
-  @Test("an error passes through very many links")
+  // Overflows the stack if passing an error on is recursive.
+  @Test("an error passes through a long chain")
   func failure() {
     onSmallStack { count in
       let deferred = Deferred<Int>()
@@ -41,8 +41,8 @@ import Testing
     }
   }
 
-  // Fails if demanding recurs.
-  @Test("a cold chain of very many links is started from its end")
+  // Overflows the stack if the demand is recursive.
+  @Test("a long cold chain is started from its end")
   func cold() {
     onSmallStack { count in
       var last = Promise<Int> { resolve, _ in resolve(0) }
@@ -51,8 +51,8 @@ import Testing
     }
   }
 
-  // Fails if an adopted promise settles its adopter on its own stack.
-  @Test("very many promises, each resolved with the next")
+  // Overflows the stack if an adopted promise settles its adopter on its own stack.
+  @Test("many promises, each resolved with the next")
   func adoption() {
     onSmallStack { count in
       let first = Deferred<Int>()
@@ -67,9 +67,10 @@ import Testing
     }
   }
 
-  // Fails if a handler that returns a promise whose handler returns a promise recurs.
+  // Overflows the stack if handlers that return promises of handlers that return promises are
+  // recursive.
   @Test(
-    "a loop of very many handlers that each return the promise of the rest"
+    "a loop of many handlers that each return the promise of the rest"
   )
   func loop() {
     onSmallStack { count in
@@ -83,13 +84,14 @@ import Testing
     }
   }
 
-  // Fails if letting go recurs: of what was never started, abandoned, or cancelled.
-  @Test("letting go of very many links, whatever state they are in")
-  func letGo() {
+  // Overflows the stack if releasing links is recursive: never started, abandoned, or canceled
+  // ones.
+  @Test("releasing a long chain in any state")
+  func release() {
     onSmallStack { count in
-      let gone = DispatchSemaphore(value: 0)
+      let released = DispatchSemaphore(value: 0)
       let chain: @Sendable (Promise<Int>) -> Promise<Int> = { first in
-        let sentinel = Sentinel { gone.signal() }
+        let sentinel = Sentinel { released.signal() }
         var last = first.map { value in
           sentinel.touch()
           return value
@@ -98,22 +100,22 @@ import Testing
         return last
       }
       _ = chain(Promise { _, _ in })
-      gone.wait()
+      released.wait()
       _ = chain(Deferred<Int>(diagnostics: .silent).promise)
-      gone.wait()
+      released.wait()
       let deferred = Deferred<Int>(diagnostics: .silent)
       let cancelled = chain(deferred.promise)
       #expect(cancelled.cancel())
-      gone.wait()
+      released.wait()
       let settled = chain(Promise.value(1))
       #expect((try? settled.wait()) == 1)
-      gone.wait()
+      released.wait()
     }
   }
 
-  // Fails if the nest is released recursively.
-  @Test("letting go of very many promises that were resolved with one another")
-  func letGoOfNest() {
+  // Overflows the stack if the nest is released recursively.
+  @Test("releasing many promises that were resolved with each other")
+  func releaseNest() {
     onSmallStack { count in
       let first = Deferred<Int>(diagnostics: .silent)
       do {
@@ -124,21 +126,21 @@ import Testing
           last = next
         }
       }
-      // The innermost went away, and nobody can settle any of them.
+      // The innermost deferred is released, and no promise can be settled.
       #expect(throws: PromiseError.self) { try first.promise.wait() }
     }
   }
 
-  // Fails if progress that is passed on recurs.
-  @Test("progress is passed through a long chain")
+  // Overflows the stack if forwarding progress is recursive.
+  @Test("progress is forwarded through a long chain")
   func progress() {
     onSmallStack { _ in
-      let (deferred, heard) = (Deferred<Int>(), DispatchSemaphore(value: 0))
+      let (deferred, received) = (Deferred<Int>(), DispatchSemaphore(value: 0))
       var last = deferred.promise
       for _ in 0..<10_000 { last = last.map { $0 } }
-      last.progressed { _ in heard.signal() }
+      last.progressed { _ in received.signal() }
       deferred.progress(0.5)
-      heard.wait()
+      received.wait()
       #expect(last.progress == 0.5)
       deferred.fulfill(1)
       #expect((try? last.wait()) == 1)

@@ -5,15 +5,15 @@ import Testing
 
 /// A million steps on a thread with a 512 KB stack.
 ///
-/// Each fails, by a crash, if its way through the steps is a recursion.
+/// Each test crashes if its traversal of the steps is recursive.
 @Suite(.allShow(Managing.stack)) struct StackTests {
   private static let count = 1_000_000 / ease
   private static let smallStack = 512 * 1024
 
-  /// Counts without a lock: the order itself has to keep two from counting at the same time.
+  /// Counts without a lock: the order itself must prevent concurrent counting.
   private final class Counter: @unchecked Sendable { var value = 0 }
 
-  // Fails if `then` inside a handler starts the next handler.
+  // Crashes if `then` inside a handler starts the next handler.
   @Test("a million steps that call then at once")
   func synchronous() {
     onThread(stackSize: Self.smallStack) {
@@ -31,8 +31,8 @@ import Testing
     }
   }
 
-  // Fails if a step that was added by a handler starts inside it.
-  @Test("a million steps, each added by the one before")
+  // Crashes if a step that was added by a handler starts inside it.
+  @Test("a million steps, each added by the preceding one")
   func chained() async {
     let (manager, counter) = (PromiseManager(), Counter())
     @Sendable func step(_ then: Then) {
@@ -45,7 +45,7 @@ import Testing
     #expect(counter.value == Self.count)
   }
 
-  // Fails if a dropped `then` runs the next step from its `deinit`.
+  // Crashes if a dropped `then` runs the next step from its `deinit`.
   @Test("a million steps that drop their then")
   func dropped() {
     onThread(stackSize: Self.smallStack) {
@@ -58,9 +58,9 @@ import Testing
     }
   }
 
-  // Fails if cancelling, or passing over what was cancelled, recurs.
-  @Test("cancelling a million waiting steps")
-  func cancelling() {
+  // Crashes if canceling, or skipping canceled steps, is recursive.
+  @Test("canceling a million waiting steps")
+  func canceling() {
     onThread(stackSize: Self.smallStack) {
       let (manager, counter) = (PromiseManager(), Counter())
       manager.pause()
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  // Fails if the segments of a queue that goes away release each other.
+  // Crashes if the segments of a released queue release each other.
   @Test("dropping a paused manager in which a million steps wait")
   func dropping() {
     onThread(stackSize: Self.smallStack) {
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  // Fails if the first handle's segment keeps all those behind it.
+  // Crashes if the first handle's segment retains all later ones.
   @Test("dropping the handles of a million steps after their manager")
   func handles() {
     onThread(stackSize: Self.smallStack) {

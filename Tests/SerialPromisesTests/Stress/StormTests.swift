@@ -4,7 +4,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// Everything at once, at random, and then the books are balanced.
+/// Random operations on many threads, with a final check of the counts.
 struct StormTests {
   struct Setting: Sendable, CustomTestStringConvertible {
     let policy: FailurePolicy
@@ -20,7 +20,7 @@ struct StormTests {
     ]
   }
 
-  /// How often each step's handler ran, and how many ran at the same time.
+  /// The number of runs of each step's handler, and of concurrent ones.
   private final class Books: @unchecked Sendable {
     let ran: UnsafeMutablePointer<Int>
     let count: Int
@@ -38,11 +38,11 @@ struct StormTests {
 
   private typealias Added = (number: Int, way: Int, handle: StepHandle)
 
-  /// What a storm's steps share.
+  /// The shared state of a storm's steps.
   private struct Weather: Sendable {
     let books: Books
     let clock = ManualClock()
-    /// Those who are never called, but for the end, when it is too late.
+    /// Thens that are called only at the end, when it is too late.
     let kept = Locked<[Then]>([])
     private let later = DispatchQueue(label: "later", attributes: .concurrent)
 
@@ -63,7 +63,7 @@ struct StormTests {
         }
       }
       return switch way {
-      // None that would be tried again: each is to run once.
+      // No failure that would be retried: each step is to run once.
       case 60..<65, 76..<80: step.retry(2)
       case 83..<88: step.delay(.milliseconds(500), clock: clock)
       case 90..<97: step.timeout(.seconds(1), waitsForThen: way < 92, clock: clock)
@@ -77,11 +77,11 @@ struct StormTests {
 
   private let threads = 8
 
-  // Fails if any two of add, cancel, pause, resume, cancelAll, a time-out, a delay, a retry, then and
-  // a dropped then disturb each other: a step is lost, run twice, run although it was cancelled, or
-  // never over.
+  // Fails if any two of add, cancel, pause, resume, cancelAll, a timeout, a delay, a retry, then
+  // and a dropped then interfere: a step is lost, run twice, run after its cancellation, or never
+  // ends.
   @Test(
-    "a storm of 8 threads leaves every step over, run at most once", .shows(Managing.storms),
+    "in a storm of 8 threads every step ends, and runs at most once", .shows(Managing.storms),
     arguments: Setting.all)
   func storm(_ setting: Setting) async {
     let perThread = isLong ? 50_000 : 2_000
@@ -111,7 +111,7 @@ struct StormTests {
       }
       handles.withLock { [mine] in $0 += mine }
     }
-    // A failure may stop the manager once more, and a step may wait for its time to be over.
+    // A failure may stop the manager again, and a step may wait for its time limit.
     while !manager.order.withLock({ $0.isIdle }) {
       manager.resume()
       weather.clock.advance(by: .seconds(1))
@@ -130,9 +130,9 @@ struct StormTests {
     for (number, way, handle) in handles {
       switch (handle.state, books.ran[number]) {
       case (.over(.succeeded), 1), (.over(.failed), 1): break
-      // One that was told to stop while it ran, and said that it did, is cancelled as well.
+      // A step that was asked to stop while it ran, and confirmed it, is canceled as well.
       case (.over(.cancelled), 0...1): break
-      // Its time may be over before its first attempt begins, and then none does.
+      // If the time limit elapses before the first attempt, no attempt begins.
       case (.over(.failed(PromiseError.timedOut)), 0) where Weather.isLimitedRetry(way): break
       case (let state, let times): wrong.append("way \(way) ran \(times) times and is \(state)")
       }
@@ -140,12 +140,12 @@ struct StormTests {
     #expect(wrong.isEmpty, "\(wrong.count): \(wrong.prefix(3))")
   }
 
-  /// Every step that was added is cancelled, or started and finished; never two at a time.
+  /// Every added step is canceled, or started and finished; no two run at the same time.
   private func expectAccounts(
     _ events: AsyncStream<StepEvent>, of manager: PromiseManager, steps: Int
   ) async {
     let marker = manager.add { then in then() }
-    // It may have become idle while it was paused.
+    // The manager may have become idle while it was paused.
     manager.resume()
     var (added, cancelled, started, finished) = (0, 0, 0, 0)
     for await event in events {

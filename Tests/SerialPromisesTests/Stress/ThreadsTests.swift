@@ -4,9 +4,9 @@ import Testing
 
 @testable import SerialPromises
 
-/// Many threads at once, with exact accounts at the end.
+/// Many threads at once, with exact counts at the end.
 struct ThreadsTests {
-  /// Threads that call the `then`s they are given, in no order.
+  /// Threads that call the `then`s that they receive, in random order.
   private final class Callers: Sendable {
     private let waiting = Locked<(thens: [Then], isOver: Bool)>(([], false))
     private let wake = DispatchSemaphore(value: 0)
@@ -21,7 +21,7 @@ struct ThreadsTests {
       for _ in 0..<threads { wake.signal() }
     }
 
-    /// Calls until there is nothing left to call.
+    /// Calls until no `then` is left.
     func work(seed: UInt64) {
       var random = SeededGenerator(seed: seed)
       while true {
@@ -35,7 +35,7 @@ struct ThreadsTests {
     }
   }
 
-  /// What the handlers do to it is seen only if they overlap: nothing guards it.
+  /// Unguarded state that handlers change: a race shows that they overlap.
   private final class Witness: @unchecked Sendable {
     var inside = 0
     var overlaps = 0
@@ -54,10 +54,10 @@ struct ThreadsTests {
     func leave() { inside -= 1 }
   }
 
-  // Fails if a transition lets two handlers run at the same time, loses a step, runs one twice,
-  // or reorders a producer's steps.
+  // Fails if a transition lets two handlers run at the same time, loses a step, runs one twice, or
+  // reorders a producer's steps.
   @Test(
-    "many producers, and thens called from 4 other threads: no overlap, none lost, in order",
+    "many producers, and thens called from 4 other threads: no overlap, no loss, in order",
     .shows(Managing.order, Managing.neverTwo),
     arguments: isLong ? [(8, 100_000), (64, 156_250)] : [(8, 4_000), (64, 500)])
   func producers(_ producers: Int, _ perProducer: Int) async {
@@ -74,7 +74,7 @@ struct ThreadsTests {
         manager.add { then in
           witness.enter(producer, number)
           witness.leave()
-          // Some at once, some elsewhere, perhaps while this handler is still on the stack.
+          // Some at once, some on another thread, perhaps while this handler is still on the stack.
           if number % 3 == 0 { then() } else { pool.take(then) }
         }
       }
@@ -89,9 +89,10 @@ struct ThreadsTests {
     #expect(manager.progress == 1)
   }
 
-  // Fails if two calls from different threads can both count, or neither.
+  // Fails if two calls from different threads can both take effect, or neither.
   @Test(
-    "of thens called from several threads at once exactly one counts", .shows(Managing.thenOnce))
+    "of thens called from several threads at once exactly one takes effect",
+    .shows(Managing.thenOnce))
   func racingThens() async {
     let steps = isLong ? 50_000 : 1_000
     tally(steps)
@@ -117,9 +118,9 @@ struct ThreadsTests {
     #expect(reports.all.count == 2 * steps)
   }
 
-  // Fails if a drop that races with the end of the handler is missed: the queue would stand still.
+  // Hangs if a drop that races with the end of the handler is missed.
   @Test(
-    "a then that is dropped by another thread at any moment fails its step",
+    "a then that another thread drops at any moment fails its step",
     .shows(Managing.droppedThen))
   func racingDrops() async {
     let steps = isLong ? 50_000 : 2_000

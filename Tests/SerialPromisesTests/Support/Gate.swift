@@ -3,7 +3,9 @@ import Foundation
 
 @testable import SerialPromises
 
-/// Opens once; whoever comes before waits, as a task or as a thread.
+/// Opens once.
+///
+/// Tasks and threads that arrive earlier wait.
 final class Gate: Sendable {
   private struct State {
     var isOpen = false
@@ -29,7 +31,7 @@ final class Gate: Sendable {
     }
   }
 
-  /// Blocks the thread; not for the threads that tasks run on.
+  /// Blocks the thread; not for threads of the cooperative pool.
   func block() {
     let semaphore = DispatchSemaphore(value: 0)
     whenOpen { semaphore.signal() }
@@ -45,7 +47,7 @@ final class Gate: Sendable {
   }
 }
 
-/// What happened, in order.
+/// A log of events, in order.
 final class Log<Element: Sendable>: Sendable {
   private let elements = Locked<[Element]>([])
 
@@ -65,7 +67,7 @@ final class Log<Element: Sendable>: Sendable {
   }
 }
 
-/// Keeps the diagnostics that a manager reports.
+/// Stores the diagnostics that a manager reports.
 final class Reports: Sendable {
   private let log = Log<Diagnostic>()
 
@@ -73,7 +75,7 @@ final class Reports: Sendable {
   var place: DiagnosticHandler { DiagnosticHandler { [log] in log.append($0) } }
 }
 
-/// Tells when its last reference goes away, as something that a user's step captures may.
+/// Calls a closure when its last reference is released; for a user's object that a step captures.
 final class Sentinel: Sendable {
   private let whenGone: @Sendable () -> Void
 
@@ -86,10 +88,10 @@ final class Sentinel: Sendable {
   func touch() {}
 }
 
-/// A `then`, taken out of a handler.
+/// A `then` that was taken out of a handler.
 final class Taken: Sendable {
   private let then = Locked<Then?>(nil)
-  /// Opens when there is one.
+  /// Opens when the `then` is available.
   let gate = Gate()
 
   var handler: Promisable.Handler {
@@ -99,14 +101,15 @@ final class Taken: Sendable {
     }
   }
 
-  /// Calls it on a thread of its own, which runs the next steps: a test is a task, and in a task they
-  /// would run elsewhere.
+  /// Calls `then` on its own thread, which runs the next steps.
+  ///
+  /// A test is a task, where the steps would run elsewhere.
   func call(_ error: (any Error)? = nil) {
     guard let then = then.withLock({ $0 }) else { return }
     onThread { then(error) }
   }
 
-  /// Lets go of it, called or not.
+  /// Releases `then`, called or not.
   func drop() {
     let last = then.withLock { $0.take() }
     withExtendedLifetime(last) {}
@@ -134,16 +137,16 @@ func text(_ state: StepHandle.State) -> String {
 }
 
 extension PromiseManager {
-  /// As `waitUntilIdle`, for asynchronous tests of managers that are idle, where nothing blocks.
+  /// Like `waitUntilIdle`, for asynchronous tests of idle managers, where the call does not block.
   func blockUntilIdle(timeout: Duration? = nil) throws {
     try waitUntilIdle(timeout: timeout)
   }
 
-  /// Resumes the manager and waits until nothing can run, for steps that call `then` at once.
+  /// Resumes the manager and waits until no step can run, for steps that call `then` at once.
   ///
-  /// A turn may end by time, and the rest run on another thread. Yields, because nothing is notified of a
-  /// queue that comes to rest while steps wait in it; on a thread of its own, because one of the pool that
-  /// is busy, and not blocked, gets no other in its place.
+  /// A turn may end by time, and continue on another thread. Yields, because a queue that comes to
+  /// rest with waiting steps sends no notification. Runs on its own thread, because a busy thread
+  /// of the pool, unlike a blocked one, is not replaced.
   func resumeAndWait() {
     onThread { [self] in
       resume()

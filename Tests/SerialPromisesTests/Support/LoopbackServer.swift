@@ -6,14 +6,14 @@
   import Musl
 #endif
 
-/// An HTTP server on this machine that answers each request with what was asked for.
+/// A local HTTP server that returns the requested path in each response.
 final class LoopbackServer: Sendable {
   struct Failure: Error { var call: String }
 
   let port: UInt16
   private let listener: Int32
 
-  /// Listens on a port that is free; answers on a thread of its own until `close()`.
+  /// Listens on a free port, and responds on its own thread until `close()`.
   init() throws {
     let listener = try Self.makeSocket()
     var address = Self.address(port: 0)
@@ -31,7 +31,7 @@ final class LoopbackServer: Sendable {
     onOwnThread { Self.serve(listener) }
   }
 
-  /// Ends the server: whoever waits for a connection gets none.
+  /// Stops the server; a pending accept fails.
   func close() {
     shutdown(listener, Int32(SHUT_RDWR))
   }
@@ -49,7 +49,7 @@ final class LoopbackServer: Sendable {
     end(listener)
   }
 
-  /// Asks for a path; blocks until the answer is there.
+  /// Requests a path, and blocks until the response arrives.
   func get(_ path: String) throws -> String {
     let connection = try Self.makeSocket()
     defer { Self.end(connection) }

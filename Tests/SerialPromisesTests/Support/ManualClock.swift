@@ -1,6 +1,6 @@
 @testable import SerialPromises
 
-/// A clock that stands still until a test moves it.
+/// A clock that advances only when a test says so.
 final class ManualClock: Clock, Sendable {
   struct Instant: InstantProtocol {
     var offset = Duration.zero
@@ -17,10 +17,10 @@ final class ManualClock: Clock, Sendable {
   }
 
   private let state = Locked(State())
-  /// Opens when somebody sleeps.
+  /// Opens when a task sleeps.
   let slept = Gate()
 
-  /// Called by whoever cancels a sleep, when the sleeper has been woken.
+  /// Called by the thread that cancels a sleep, after the sleeper has been woken.
   private let cancelled: @Sendable () -> Void
 
   init(cancelled: @escaping @Sendable () -> Void = {}) {
@@ -30,7 +30,7 @@ final class ManualClock: Clock, Sendable {
   var now: Instant { state.withLock { $0.now } }
   var minimumResolution: Duration { .zero }
 
-  /// How many sleep.
+  /// The number of sleeping tasks.
   var sleepers: Int { state.withLock { $0.sleepers.count } }
 
   func sleep(until deadline: Instant, tolerance: Duration?) async throws {
@@ -66,10 +66,10 @@ final class ManualClock: Clock, Sendable {
     for sleeper in woken { sleeper.continuation.resume() }
   }
 
-  /// Waits until somebody sleeps again.
+  /// Waits until a task sleeps again.
   ///
-  /// Yields, because a sleeper that comes may have gone again: there is no one moment to wait for.
-  func somebodySleeps() async {
+  /// Yields, because a new sleeper may end at once: no single event marks the moment.
+  func waitForSleeper() async {
     while sleepers == 0 { await Task.yield() }
   }
 }

@@ -2,12 +2,12 @@ import Dispatch
 
 @testable import SerialPromises
 
-/// When a promise is settled that something is attached to: the public Promises/A+ suite's three
-/// cases.
+/// When a promise is settled relative to an attachment: the three cases of the public Promises/A+
+/// test suite.
 enum Moment: String, CaseIterable, Sendable {
   case already, immediately, later
 
-  /// Attaches something to a promise and settles that, before, just after, or from elsewhere.
+  /// Attaches to a promise and settles it before, just after, or from another thread.
   func settling<Value, Attached>(
     _ result: Result<Value, any Error>, _ attach: (Promise<Value>) -> Attached
   ) -> Attached {
@@ -30,8 +30,8 @@ enum Moment: String, CaseIterable, Sendable {
 }
 
 extension Promise {
-  /// Waits until the promise is settled and all handlers that are attached now have been called.
-  func told() async {
+  /// Waits until the promise is settled and all handlers attached so far have been called.
+  func waitForHandlers() async {
     let gate = Gate()
     fulfilled { _ in gate.open() }
     failed { _ in gate.open() }
@@ -39,7 +39,7 @@ extension Promise {
     await gate.passed()
   }
 
-  /// How the promise ended, once it has.
+  /// The final outcome of the promise.
   var outcome: String {
     get async {
       do { return "\(try await value)" } catch { return "failed \(error)" }
@@ -55,7 +55,7 @@ func text<Value>(_ state: Promise<Value>.State) -> String {
   }
 }
 
-/// Tells, from anywhere, whether an object is gone.
+/// Holds an object weakly, and reports on any thread whether it has been released.
 final class Watched: Sendable {
   private weak let object: (any AnyObject & Sendable)?
 

@@ -1,7 +1,7 @@
 @testable import SerialPromises
 
 extension PromiseManager {
-  /// How many segments the queue has.
+  /// The number of segments of the queue.
   var segmentCount: Int {
     order.withLock { order in
       var count = 0

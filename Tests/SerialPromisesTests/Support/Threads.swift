@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs the body on threads of their own, at the same time, and returns when all are done.
+/// Runs the body on new threads, at the same time, and returns when all have ended.
 func onThreads(
   _ count: Int, stackSize: Int? = nil, _ body: @escaping @Sendable (_ index: Int) -> Void
 ) {
@@ -10,17 +10,17 @@ func onThreads(
   for thread in threads { pthread_join(thread, nil) }
 }
 
-/// Runs the body on a thread of its own, and returns when it is done.
+/// Runs the body on a new thread, and returns when it has ended.
 func onThread(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void) {
   onThreads(1, stackSize: stackSize) { _ in body() }
 }
 
-/// Runs the body on a thread of its own, and does not wait for it.
+/// Runs the body on a new thread, and does not wait for it.
 func onOwnThread(_ body: @escaping @Sendable () -> Void) {
   pthread_detach(start(stackSize: nil, body))
 }
 
-/// Which thread this is.
+/// The identity of the current thread.
 func currentThread() -> UInt {
   #if os(Linux)
     pthread_self()
@@ -60,7 +60,7 @@ private func run(_ body: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   return nil
 }
 
-/// The same numbers in every run: SplitMix64.
+/// A generator with the same numbers in every run: SplitMix64.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
@@ -75,10 +75,10 @@ struct SeededGenerator: RandomNumberGenerator {
   }
 }
 
-/// Lets this process, which is to crash, end at once.
+/// Makes this process, which is about to crash, end at once.
 ///
-/// Otherwise the runtime starts a program that looks at the crash; under a sanitizer that may never
-/// end, and it holds the pipes that the test reads to their end.
+/// Otherwise the runtime starts a program that analyzes the crash. Under a sanitizer it may hang,
+/// and it keeps the pipes open that the test reads to their end.
 func endWithoutBacktrace() {
   for number in [SIGILL, SIGTRAP, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
 }

@@ -1,17 +1,17 @@
-/// A rule of the library that was broken.
+/// A violated rule of the library.
 struct Violation: Sendable {
   enum Kind: String, CaseIterable, Sendable {
     case overlap = "work of two steps of one manager at the same time"
-    case order = "a step's work began before that of one added earlier by the same thread"
+    case order = "a step's work began before that of a step added earlier by the same thread"
     case again = "work ran again"
-    case late = "work began, or went on, after its step was over"
-    case lost = "work of a step that ended well, or that nothing could cancel, did not run"
-    case uncaused = "a step was cancelled though nothing cancelled it"
+    case late = "work began, or continued, after its step had ended"
+    case lost = "work of a step that succeeded, or that nothing could cancel, did not run"
+    case uncaused = "a step was canceled without a cause"
     case mismatch = "the step and its promise ended differently"
     case notifiedAgain = "a listener was called again"
     case disagreement = "two listeners of one promise received different outcomes"
     case hang = "something did not end"
-    case leak = "something was left behind"
+    case leak = "an object was leaked"
     case policy = "a cancellation counted as a failure for the policy"
     case diagnostic = "an unexpected diagnostic"
     case context = "work saw task-local values of another step's caller"
@@ -26,11 +26,11 @@ enum Ending: String, Sendable, Equatable {
   case succeeded, cancelled, timedOut, failed
 }
 
-/// The oracle: records the events of a scenario, and reports the rules that they break.
+/// The oracle: records the events of a scenario, and reports the rules that they violate.
 ///
-/// Pure: it takes no lock, calls nothing and has no clock. `World` keeps it behind a lock and records
-/// the end of work before it calls `then`, settles the promise or drops what could. So what looks like
-/// an overlap here was one.
+/// Pure: it takes no lock, makes no calls and has no clock. `World` keeps it behind a lock and
+/// records the end of work before it calls `then`, settles the promise or drops the last way to
+/// settle it. Therefore an overlap in the record is a real overlap.
 struct Books {
   private struct Listener {
     let step: Int
@@ -38,7 +38,7 @@ struct Books {
     var count = 0
   }
 
-  /// For messages: the latest events.
+  /// The latest events, for messages.
   enum Event: Sendable {
     case entered(Int), left(Int), notified(Int), acted(lane: Int, index: Int), cleared
   }
@@ -49,10 +49,10 @@ struct Books {
   private(set) var violations: [Violation] = []
   private(set) var events: [Event] = []
 
-  /// How many listeners have not been called.
+  /// The number of listeners that have not been called.
   private(set) var uncalled = 0
 
-  /// How many pieces of work have begun and not ended, counted or not.
+  /// The number of pieces of work that have begun and not ended, counted or not.
   private(set) var active = 0
 
   /// The counted pieces that have begun and not ended, for each manager.
@@ -74,7 +74,7 @@ struct Books {
   }
 
   mutating func report(_ kind: Violation.Kind, _ text: String) {
-    // One of each kind is enough: the first may cause any number of others.
+    // One of each kind suffices: the first may cause any number of others.
     guard !violations.contains(where: { $0.kind == kind }) else { return }
     violations.append(Violation(kind: kind, text: text))
   }
@@ -83,7 +83,9 @@ struct Books {
     events.append(.acted(lane: lane, index: index))
   }
 
-  /// The world has dropped what the scenario made; what nothing waits for may still be at work.
+  /// The world has dropped the scenario's objects.
+  ///
+  /// Work that no object waits for may still run.
   mutating func clears() { events.append(.cleared) }
 
   // MARK: Work
@@ -91,9 +93,9 @@ struct Books {
   /// A piece of work begins.
   ///
   /// - Parameters:
-  ///   - piece: Which one.
-  ///   - isOver: Whether its step was over before.
-  ///   - isRefused: Whether its step was refused: the manager does not answer for it.
+  ///   - piece: The number of the piece.
+  ///   - isOver: Whether its step had already ended.
+  ///   - isRefused: Whether its step was refused: the manager is then not responsible.
   ///   - caller: The step whose caller's task-local values the work sees.
   mutating func enter(_ piece: Int, isOver: Bool, isRefused: Bool, caller: Int?) {
     events.append(.entered(piece))
@@ -110,12 +112,12 @@ struct Books {
     }
     let manager = scenario.steps[step].manager
     if !facts.isExempt[step] {
-      if isOver { report(.late, "\(name(piece)) began when its step was over") }
+      if isOver { report(.late, "\(name(piece)) began after its step had ended") }
       let other = inside[manager].first { other in
         let otherStep = scenario.pieces[other].step
         return otherStep != step && !facts.isExempt[otherStep]
       }
-      if let other { report(.overlap, "\(name(piece)) began beside \(name(other))") }
+      if let other { report(.overlap, "\(name(piece)) began during \(name(other))") }
       noteOrder(of: step, by: piece)
     }
     hasBegun[step] = true
@@ -126,7 +128,7 @@ struct Books {
     guard !hasBegun[step], let rank = facts.rank[step] else { return }
     let plan = scenario.steps[step]
     if rank < lastRank[plan.lane][plan.manager] {
-      report(.order, "\(name(piece)) began after the work of a step that lane added later")
+      report(.order, "\(name(piece)) began after the work of a step that the same lane added later")
     }
     lastRank[plan.lane][plan.manager] = max(rank, lastRank[plan.lane][plan.manager])
   }
@@ -138,29 +140,29 @@ struct Books {
     if inside[manager].contains(piece) { inside[manager].append(piece) }
   }
 
-  /// A piece of work ends; `isOver` if its step was over before.
+  /// A piece of work ends; `isOver` if its step had ended before.
   mutating func leave(_ piece: Int, isOver: Bool, isRefused: Bool) {
     events.append(.left(piece))
     let step = scenario.pieces[piece].step
     let manager = scenario.steps[step].manager
     active -= 1
-    // Also if the step was found to be refused in between.
+    // Also if the step turned out to be refused in the meantime.
     if let index = inside[manager].firstIndex(of: piece) { inside[manager].remove(at: index) }
     if isOver, facts.isCounted[piece], !isRefused, !facts.isExempt[step] {
-      report(.late, "\(name(piece)) was at work when its step was over")
+      report(.late, "\(name(piece)) ran after its step had ended")
     }
   }
 
   // MARK: Listeners
 
-  /// A listener was attached to a step, to its promise, or to a promise made from that.
+  /// A listener was attached to a step, to its promise, or to a promise derived from that.
   mutating func expect(_ step: Int, _ name: String) -> Int {
     listeners.append(Listener(step: step, name: name))
     uncalled += 1
     return listeners.count - 1
   }
 
-  /// A listener was called; `ending` is how the step's own promise ended, if the listener knows.
+  /// A listener was called; `ending` is how the step's own promise ended, if the listener knows it.
   mutating func notified(_ listener: Int, _ ending: Ending?) {
     events.append(.notified(listener))
     let step = listeners[listener].step
@@ -185,7 +187,7 @@ struct Books {
 
   // MARK: The end
 
-  /// Judges a step when everything has ended.
+  /// Checks a step when all work has ended.
   ///
   /// - Parameters:
   ///   - step: A step that the manager accepted.
@@ -196,7 +198,7 @@ struct Books {
     if let known = known[step], let promise, known != promise {
       report(.disagreement, "a listener of step \(step): \(known), its state: \(promise)")
     }
-    // Its members are audited each for itself.
+    // Each member is audited separately.
     if case .serially = plan.form { return }
     if outcome == .cancelled, !facts.mayBeCancelled[step] {
       report(.uncaused, end(of: step, outcome))
@@ -204,7 +206,7 @@ struct Books {
     auditRuns(step, plan, outcome)
     guard let outcome, let promise = promise ?? known[step], !facts.isExempt[step] else { return }
     if promise == .cancelled, outcome != .cancelled, !plan.hasTimeLimit {
-      report(.mismatch, "\(end(of: step, outcome)), its promise was cancelled")
+      report(.mismatch, "\(end(of: step, outcome)), its promise was canceled")
     }
     if outcome == .cancelled, promise != .cancelled, !plan.isHot {
       report(.mismatch, "\(end(of: step, outcome)), its promise \(promise)")
@@ -230,7 +232,7 @@ struct Books {
   }
 
   /// The pieces that have begun and not ended, for a message.
-  var goingOn: [String] { inside.joined().map(name) }
+  var activePieces: [String] { inside.joined().map(name) }
 
   /// The name of a piece, for messages.
   func name(_ piece: Int) -> String {

@@ -3,11 +3,11 @@ import Synchronization
 
 @testable import SerialPromises
 
-/// Executes a scenario once and judges it.
+/// Executes a scenario once and checks the result.
 ///
-/// Blocks: not for the threads that tasks run on.
+/// Blocks; not for threads of the cooperative pool.
 struct Performance {
-  /// What came of it.
+  /// The result of an execution.
   struct Verdict: Sendable {
     let violations: [Violation]
     let events: [Books.Event]
@@ -18,9 +18,9 @@ struct Performance {
   private let patience: Duration
 
   /// - Parameters:
-  ///   - scenario: What is executed.
-  ///   - patience: How long to wait for an end before reporting a hang.
-  /// - Returns: The rules that were broken.
+  ///   - scenario: The scenario to execute.
+  ///   - patience: The time to wait for the end before a hang is reported.
+  /// - Returns: The violations.
   static func verdict(on scenario: Scenario, patience: Duration) -> Verdict {
     let performance = Performance(scenario, patience)
     performance.act()
@@ -40,11 +40,11 @@ struct Performance {
     let endings = endings()
     let managers = world.clear()
     guard disappear(managers) else {
-      let gone = managers.allSatisfy(\.isGone)
-      let text = "\(world.population.count) objects, managers gone: \(gone)"
+      let released = managers.allSatisfy(\.isGone)
+      let text = "\(world.population.count) objects, managers gone: \(released)"
       return world.books.withLock { $0.report(.leak, text) }
     }
-    // Only now has all work ended, including what nothing waits for.
+    // All work has ended now, including work that no object waits for.
     world.books.withLock { books in
       for (step, outcome, promise) in endings { books.audit(step, outcome, promise: promise) }
     }
@@ -56,7 +56,7 @@ struct Performance {
 
   // MARK: Lanes
 
-  /// - Returns: Whether all lanes came to their end.
+  /// - Returns: Whether all lanes reached their end.
   private func playLanes() -> Bool {
     let (start, finished) = (Gate(), DispatchSemaphore(value: 0))
     for (number, lane) in world.scenario.lanes.enumerated() {
@@ -93,9 +93,9 @@ struct Performance {
     return true
   }
 
-  /// How many rounds through the thread pools have to pass without an end.
+  /// The number of rounds through the thread pools without an end that make a hang.
   ///
-  /// Time alone says nothing: other tests of the same process may block the pools for minutes.
+  /// Time alone is not sufficient: other tests of the same process may block the pools for minutes.
   private static let leastRounds = 2_000
 
   private func isHang(after rounds: Int, _ deadline: ContinuousClock.Instant) -> Bool {
@@ -104,11 +104,11 @@ struct Performance {
 
   // MARK: The end
 
-  /// Resumes managers, advances the clock and releases held work until everything has ended.
+  /// Resumes managers, advances the clock and releases held work until all work has ended.
   ///
-  /// Repeatedly, because the end of a step may begin another that needs all of this as well.
+  /// Repeats this, because the end of a step may begin another one that needs it as well.
   ///
-  /// - Returns: Whether everything has ended.
+  /// - Returns: Whether all work has ended.
   private func end() -> Bool {
     var rounds = 0
     while !isOver {
@@ -123,10 +123,10 @@ struct Performance {
 
   /// Waits for one empty job on each of the two thread pools.
   ///
-  /// No single event marks the end: a thread of Dispatch may have done its last work and still hold a
-  /// reference.
+  /// No single event marks the end: a thread of Dispatch may have finished its last job and still
+  /// hold a reference.
   ///
-  /// - Returns: 1; as many as make a hang if the pools are blocked for ten minutes.
+  /// - Returns: 1, or the number that makes a hang if the pools are blocked for ten minutes.
   private func passRound() -> Int {
     let passed = DispatchSemaphore(value: 0)
     DispatchQueue.global().async { passed.signal() }
@@ -152,7 +152,7 @@ struct Performance {
   }
 
   private func unfinished() -> String {
-    let (waiting, goingOn) = world.books.withLock { ($0.waiting, $0.goingOn) }
+    let (waiting, activePieces) = world.books.withLock { ($0.waiting, $0.activePieces) }
     var handles: [String] = []
     for step in world.scenario.steps.indices {
       guard let handle = world.entry(step).handle else { continue }
@@ -160,12 +160,12 @@ struct Performance {
       handles.append("step \(step) is \(text(handle.state))")
     }
     return """
-      not called: \(waiting.joined(separator: ", ")); at work: \(goingOn.joined(separator: ", ")); \
+      not called: \(waiting.joined(separator: ", ")); running: \(activePieces.joined(separator: ", ")); \
       not over: \(handles.joined(separator: ", "))
       """
   }
 
-  /// How the steps ended that a manager accepted.
+  /// The endings of the steps that a manager accepted.
   private func endings() -> [(step: Int, outcome: Ending?, promise: Ending?)] {
     world.scenario.steps.indices.compactMap { step in
       let entry = world.entry(step)
@@ -176,15 +176,15 @@ struct Performance {
     }
   }
 
-  /// - Returns: Whether all that the scenario has made is gone.
+  /// - Returns: Whether all objects of the scenario have been released.
   private func disappear(_ managers: [Watched]) -> Bool {
-    // A new deadline, or a slow end would look like a leak.
+    // A new deadline, because a slow end would look like a leak.
     let deadline = ContinuousClock.now + patience
     var rounds = 0
     while world.population.count > 0 || !managers.allSatisfy(\.isGone) {
       guard !isHang(after: rounds, deadline) else { return false }
       world.clock.advance(by: .seconds(3600))
-      // Work may still begin that nothing waits for, such as that of the loser of a race.
+      // Work that no object waits for may still begin, such as that of the loser of a race.
       world.releaseAll()
       rounds += passRound()
     }

@@ -1,12 +1,13 @@
 import SerialPromises
 
-/// A program for one or two managers, as a value: `ScenarioGenerator` makes it from a seed, `World`
-/// executes it.
+/// A program for one or two managers, as a value.
 ///
-/// Everything random is decided here, so that a seed replays the whole scenario. Only the
-/// interleaving of the lanes differs from run to run.
+/// `ScenarioGenerator` creates it from a seed, `World` executes it.
+///
+/// All random choices are made here, so a seed replays the whole scenario. Only the interleaving of
+/// the lanes differs from run to run.
 struct Scenario: Sendable {
-  /// The operations of one thread or task, in their order.
+  /// The operations of one thread or task, in order.
   struct Lane: Sendable {
     let isTask: Bool
     var actions: [Action]
@@ -23,7 +24,7 @@ struct Scenario: Sendable {
   var pieces: [PiecePlan]
   var lanes: [Lane]
 
-  /// How many operations it has.
+  /// The number of operations.
   var size: Int { lanes.reduce(0) { $0 + $1.actions.count } }
 }
 
@@ -31,23 +32,25 @@ struct Scenario: Sendable {
 struct PiecePlan: Sendable {
   let step: Int
 
-  /// How many times it may run: more than once if it is retried.
+  /// The maximum number of runs: more than 1 if the piece is retried.
   let limit: Int
 
-  /// Whether it belongs to the step's turn: not if the promise was hot, or started before it was added.
+  /// Whether it belongs to the step's turn.
+  ///
+  /// It does not if the promise was hot, or started before it was added.
   let isCounted: Bool
 
   /// Whether it runs if the step succeeds.
   let isMandatory: Bool
 
-  /// Whether it cleans up: after a cancellation it runs as a listener, not as work.
+  /// Whether it is a cleanup handler: after a cancellation it runs as a listener, not as work.
   let isCleanup: Bool
 
-  /// What it is, for messages.
+  /// A description for messages.
   let kind: String
 }
 
-/// A step, and what the oracle has to know of it.
+/// A step, with the facts that the oracle needs.
 struct StepPlan: Sendable {
   let manager: Int
   let lane: Int
@@ -59,10 +62,10 @@ struct StepPlan: Sendable {
   /// Whether a time limit of the step may fail it.
   var hasTimeLimit = false
 
-  /// Whether a promise in it has a time limit, and so may cancel what it was made from.
+  /// Whether a promise in it has a time limit, which may cancel its source.
   var cancelsInside = false
 
-  /// Whether a step's limit may end the step before its work.
+  /// Whether a time limit of the step may end it before its work.
   var mayEndEarly = false
 
   /// Whether a part of it may begin before its turn.
@@ -72,7 +75,7 @@ struct StepPlan: Sendable {
 /// How the work of a step is made.
 enum Form: Sendable {
   case closure(ClosurePlan, Modifiers)
-  /// `run`, awaited by a task of its own.
+  /// `run`, awaited by its own task.
   case run(AsyncPlan)
   case promise(PromisePlan, Handing)
   /// The members are steps of their own.
@@ -81,10 +84,10 @@ enum Form: Sendable {
   case member(PromisePlan)
 }
 
-/// How a promise gets into the manager.
+/// How a promise is added to the manager.
 enum Handing: String, Sendable {
   case added
-  /// It was started before it was added.
+  /// Started before it was added.
   case begun
   /// As a step with a time limit that waits for `then`.
   case limited
@@ -93,7 +96,7 @@ enum Handing: String, Sendable {
 /// How a closure ends its step.
 enum ClosureEnding: String, CaseIterable, Sendable {
   case now, elsewhere, held, twice, dropped, droppedLater, fails, failsElsewhere
-  /// Calls `then` late, or as soon as it is cancelled.
+  /// Calls `then` late, or as soon as it is canceled.
   case heedsCancel
 }
 
@@ -106,7 +109,7 @@ struct ClosurePlan: Sendable {
 struct Modifiers: Sendable {
   var isNamed = false
   var delay: Int?
-  /// How many times it is tried again, and how many attempts fail in any case.
+  /// The number of retries, and the number of attempts that always fail.
   var retry: (times: Int, failures: Int)?
   var timeout: (milliseconds: Int, waitsForThen: Bool)?
 }
@@ -115,25 +118,25 @@ struct Modifiers: Sendable {
 struct AsyncPlan: Sendable {
   let piece: Int
   let yields: Int
-  /// Whether it is suspended until it is released.
+  /// Whether it suspends until it is released.
   let isHeld: Bool
-  /// Whether it ends when it is cancelled; otherwise it ignores that.
+  /// Whether it ends when it is canceled; otherwise it ignores the cancellation.
   let heedsCancel: Bool
   let fails: Bool
 }
 
-/// How a promise is settled by its owner.
+/// How the owner of a promise settles it.
 enum Settling: String, CaseIterable, Sendable {
   case now, elsewhere, held, fails, failsElsewhere, throwing, dropped, droppedLater, twice
 }
 
-/// What the owner of a promise does when it is cancelled.
+/// The owner's reaction to the cancellation of its promise.
 enum Reply: String, CaseIterable, Sendable {
-  /// It has registered no handler: the promise cannot be cancelled while it runs.
+  /// No handler is registered: the promise cannot be canceled while it runs.
   case none
-  /// It settles the promise later, as without the cancellation.
+  /// Settles the promise later, as without the cancellation.
   case ignores
-  /// It settles the promise at once.
+  /// Settles the promise at once.
   case ends
 }
 
@@ -141,11 +144,11 @@ struct TaskPlan: Sendable {
   let piece: Int
   let settling: Settling
   let reply: Reply
-  /// Whether it is made with `resolve` and `reject`, and not with a deferred.
+  /// Whether it is created with `resolve` and `reject` instead of a deferred.
   let isCallback: Bool
 }
 
-/// A promise that is hot when it is made.
+/// A promise that is hot when it is created.
 enum HotPlan: String, CaseIterable, Sendable {
   case value, failure, elsewhere, held, heldFailure
 }
@@ -154,7 +157,7 @@ enum Combinator: String, CaseIterable, Sendable {
   case all, any, race, concurrently, resolved
 }
 
-/// How a promise is made.
+/// How a promise is created.
 indirect enum PromisePlan: Sendable {
   case task(TaskPlan)
   case asynchronous(AsyncPlan)
@@ -176,12 +179,12 @@ extension PromisePlan {
   }
 }
 
-/// How a promise is made from another.
+/// How a promise is derived from another.
 enum LinkPlan: Sendable {
   enum Place: String, CaseIterable, Sendable { case here, queue, asynchronous }
 
   case map(Int, Place, fails: Bool)
-  /// Goes on with another promise, which is cold or hot.
+  /// Continues with another promise, which is cold or hot.
   case flat(Int, PromisePlan)
   case recover(Int)
   case finally(Int, isAsynchronous: Bool)
@@ -192,7 +195,7 @@ enum LinkPlan: Sendable {
 
 /// An operation.
 ///
-/// It does nothing if its step has not been added, or its target was dropped.
+/// Has no effect if its step has not been added, or its target was dropped.
 enum Action: Sendable {
   case add(Int, isWatched: Bool)
   case cancel(Int)
@@ -220,28 +223,29 @@ enum Action: Sendable {
 
 // MARK: Facts
 
-/// What follows from a scenario before it is executed.
+/// Facts that follow from a scenario before it is executed.
 struct Facts: Sendable {
-  /// Whether the step may end before its work, because the scenario asks for that.
+  /// Whether the step may end before its work, because the scenario requests that.
   private(set) var isExempt: [Bool]
 
-  /// Whether something may cancel the step.
+  /// Whether an operation may cancel the step.
   private(set) var mayBeCancelled: [Bool]
 
-  /// Whether the piece has to run within the turn of its step.
+  /// Whether the piece must run within the turn of its step.
   private(set) var isCounted: [Bool]
 
-  /// The position of a step among those that its lane adds; nil if a task of its own adds it.
+  /// The position of a step among those that its lane adds; nil if its own task adds it.
   private(set) var rank: [Int?]
 
-  /// The step of `serially` that a step is a member of.
+  /// The step of `serially` that this step is a member of.
   private(set) var groups: [Int: Int] = [:]
 
-  /// Whether some closure calls `then` twice, or some task settles twice.
+  /// Whether a closure calls `then` twice, or a task settles twice.
   private(set) var hasSecondCalls = false
   private(set) var hasClosing = false
 
-  /// Whether promises are pulled from a sequence, which may end before all of them have been.
+  /// Whether promises are pulled from a sequence, which may end before all of them have been
+  /// pulled.
   private(set) var pulls = false
 
   init(_ scenario: Scenario) {

@@ -1,11 +1,11 @@
 import SerialPromises
 
-/// Makes a scenario from a seed: nothing else goes into it.
+/// Creates a scenario from a seed and no other input.
 struct ScenarioGenerator {
-  /// What a scenario uses.
+  /// The features that a scenario uses.
   ///
-  /// Each uses some features only, because many at once hide one another: a grace period excuses an
-  /// overlap, for instance.
+  /// Each scenario uses a subset, because features can hide each other's bugs: a grace period
+  /// permits an overlap, for instance.
   private struct Features {
     let cancels, cancelsAll, graces, limits, promises, closures, combinators, chains: Bool
     let wants, drops, pauses, serially: Bool
@@ -50,7 +50,7 @@ struct ScenarioGenerator {
       scenario.managers.append(.init(policy: policy, isOnQueue: chance(25)))
     }
     for _ in 0..<number(1...4) { scenario.lanes.append(.init(isTask: chance(30), actions: [])) }
-    // Lane by lane at random, so that each lane can use the steps of the others.
+    // Choose lanes at random, so that each lane can use the steps of the others.
     for _ in 0..<number(6...90) { act(on: number(0...scenario.lanes.count - 1)) }
   }
 
@@ -66,7 +66,7 @@ struct ScenarioGenerator {
     elements[number(0...elements.count - 1)]
   }
 
-  /// One of the steps so far, mostly a recent one: old ones are over.
+  /// One of the steps so far, mostly a recent one: old ones have ended.
   private mutating func anyStep() -> Int {
     let count = scenario.steps.count
     return chance(70) ? number(max(0, count - 6)...count - 1) : number(0...count - 1)
@@ -110,7 +110,7 @@ struct ScenarioGenerator {
   private mutating func add(on lane: Int, to manager: Int) {
     let step = scenario.steps.count
     if features.serially, chance(15) { return addSerially(on: lane, to: manager) }
-    // Before its pieces, which refer to it by its number.
+    // Added before its pieces, which refer to it by its number.
     scenario.steps.append(StepPlan(manager: manager, lane: lane, form: .serially(members: [])))
     if features.promises, !features.closures || chance(60) {
       scenario.steps[step].form = promiseStep(step)
@@ -170,15 +170,16 @@ struct ScenarioGenerator {
     return .promise(promise(step, facts, depth: 2).plan, handing)
   }
 
-  /// The properties of a piece that follow from its place.
+  /// The properties of a piece that follow from its position.
   private struct PieceFacts {
-    /// The enclosing words, for messages.
+    /// The enclosing methods, for messages.
     var path = ""
     var limit = 1
     var isCounted = true
     var isMandatory = true
     var isCleanup = false
-    /// Whether nothing may ever look at it: then the failure of what is hot is rightly reported.
+    /// Whether no handler may ever be attached: the failure of a hot promise is then correctly
+    /// reported.
     var mayBeIgnored = false
 
     func within(_ name: String) -> PieceFacts {
@@ -200,7 +201,7 @@ struct ScenarioGenerator {
 
   private struct Made {
     let plan: PromisePlan
-    /// Whether something in it is hot.
+    /// Whether a part of it is hot.
     var hasHot = false
     /// Whether it may fail.
     var canFail = false
@@ -222,7 +223,7 @@ struct ScenarioGenerator {
     let recovery = words.lastIndex { 60..<68 ~= $0 } ?? -1
     var rootFacts = facts
     rootFacts.limit *= 1 << retries
-    // A chain that recovers may succeed without what the failure skipped.
+    // A chain that recovers may succeed without the pieces that the failure skipped.
     if recovery >= 0 { rootFacts.isMandatory = false }
     var made =
       features.combinators && depth > 0 && chance(30)
@@ -232,7 +233,7 @@ struct ScenarioGenerator {
       if word >= 92 { left -= 1 }
       var linkFacts = facts
       linkFacts.limit *= 1 << left
-      // A chain on a hot promise runs when that is settled, independently of the manager.
+      // A chain on a hot promise runs when the promise is settled, independently of the manager.
       if made.hasHot { linkFacts.isCounted = false }
       if made.canFail || made.hasHot || index < recovery { linkFacts.isMandatory = false }
       if let link = link(word, step, linkFacts, made, depth: depth - 1) { made = link }

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Executes scenarios one after another, and reports a failing one with its seed, made smaller.
+/// Executes scenarios one after another, and reports a failing one with its seed, reduced in size.
 struct ScenarioSearch {
   /// The size of the search, from the environment.
   struct Settings: Sendable {
@@ -10,7 +10,7 @@ struct ScenarioSearch {
     var patience: Duration
     /// Whether to continue after a failure, and to count the kinds of violations.
     var isCensus: Bool
-    /// The kind of violation to look for, by the name of its case; nil for any.
+    /// The kind of violation to search for, by the name of its case; nil for any.
     var kind: String?
 
     static let current: Settings = {
@@ -29,7 +29,7 @@ struct ScenarioSearch {
     }
   }
 
-  /// A scenario that broke a rule.
+  /// A scenario that violated a rule.
   struct Failure: Sendable, CustomStringConvertible {
     let seed: UInt64
     let violations: [Violation]
@@ -38,7 +38,7 @@ struct ScenarioSearch {
 
   let settings: Settings
 
-  /// How many times a scenario is replayed: the threads interleave differently each time.
+  /// The number of replays of a scenario: the threads interleave differently each time.
   private static let repetitions = 200
 
   private(set) var operations = 0

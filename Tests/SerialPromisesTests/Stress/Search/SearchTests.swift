@@ -5,21 +5,21 @@ import Testing
 
 /// A randomized search for violations of the rules for managers, steps and promises together.
 ///
-/// `SERIALQ_SEARCH=10000000 swift test --filter SearchTests` executes so many operations.
-/// `SERIALQ_SEED=0x… swift test --filter SearchTests` prints the scenario that a failure names, and
-/// replays it 200 times. `SERIALQ_CENSUS=1` continues after failures and counts them;
-/// `SERIALQ_KIND=leak` looks for one kind of violation only; `SERIALQ_PATIENCE=2` reports a hang after
-/// two seconds instead of sixty.
+/// `SERIALQ_SEARCH=10000000 swift test --filter SearchTests` executes this many operations.
+/// `SERIALQ_SEED=0x… swift test --filter SearchTests` prints the scenario of a reported failure,
+/// and replays it 200 times. `SERIALQ_CENSUS=1` continues after failures and counts them;
+/// `SERIALQ_KIND=leak` searches for one kind of violation only; `SERIALQ_PATIENCE=2` reports a hang
+/// after two seconds instead of sixty.
 struct SearchTests {
-  // To see it fail, end a promise's step as soon as the promise is settled: in `StepEnd.react`, without
-  // waiting for the work. Then a cancelled promise's work overlaps with the next step.
+  // To make it fail, end a promise's step as soon as the promise is settled: in `StepEnd.react`,
+  // without waiting for the work. A canceled promise's work then overlaps with the next step.
   @Test(
-    "random scenarios of steps, promises, cancellations and drops break no rule",
+    "random scenarios of steps, promises, cancellations and drops violate no rule",
     .shows(Managing.neverTwo, Managing.order, Managing.cancelWaiting, Managing.storms))
   func search() async {
     let result = Locked<ScenarioSearch?>(nil)
     let done = Gate()
-    // On a thread of its own, because it blocks.
+    // Runs on its own thread, because it blocks.
     onOwnThread {
       var search = ScenarioSearch(.current)
       search.run()
@@ -33,8 +33,8 @@ struct SearchTests {
     if search.settings.isCensus { print(search.census) }
   }
 
-  // To see it fail, draw anything in `ScenarioGenerator` from the system's generator.
-  @Test("a seed makes the same scenario each time", .shows(Managing.storms))
+  // To make it fail, draw a random value in `ScenarioGenerator` from the system generator.
+  @Test("a seed generates the same scenario each time", .shows(Managing.storms))
   func seeds() {
     for seed in 0..<200 as Range<UInt64> {
       let (one, other) = (
@@ -47,7 +47,7 @@ struct SearchTests {
 
   // MARK: The oracle
 
-  /// What two closure steps of one manager, both added by one thread, do.
+  /// Events of two closure steps of one manager, both added by one thread.
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let kinds: Set<Violation.Kind>
@@ -82,10 +82,10 @@ struct SearchTests {
       },
       Case("in the wrong order", [.order]) { $0.work(1, 0) },
       Case("twice", [.again]) { $0.work(0, 0) },
-      Case("begun when over", [.late]) {
+      Case("begun after the end of its step", [.late]) {
         $0.enter(0, isOver: true, isRefused: false, caller: nil)
       },
-      Case("ended when over", [.late]) {
+      Case("ended after the end of its step", [.late]) {
         $0.begin(0)
         $0.leave(0, isOver: true, isRefused: false)
       },
@@ -93,17 +93,17 @@ struct SearchTests {
         $0.enter(0, isOver: false, isRefused: false, caller: 1)
       },
       Case("not at all", [.lost]) { $0.audit(0, .succeeded, promise: nil) },
-      Case("not at all though nothing cancelled it", [.lost]) {
+      Case("not at all though nothing canceled it", [.lost]) {
         $0.audit(0, .failed, promise: nil)
       },
-      Case("cancelled by nothing", [.uncaused, .lost]) {
+      Case("canceled without a cause", [.uncaused, .lost]) {
         $0.audit(0, .cancelled, promise: .cancelled)
       },
       Case("cancelled", [], [.cancel(0)]) { $0.audit(0, .cancelled, promise: .cancelled) },
-      Case("cancelled, its promise not", [.mismatch], [.cancel(0)]) {
+      Case("canceled, its promise not", [.mismatch], [.cancel(0)]) {
         $0.audit(0, .cancelled, promise: .succeeded)
       },
-      Case("failed, its promise cancelled", [.mismatch], [.cancel(0)]) {
+      Case("failed, its promise canceled", [.mismatch], [.cancel(0)]) {
         $0.audit(0, .failed, promise: .cancelled)
       },
       Case("two calls of one listener", [.notifiedAgain]) {
@@ -118,7 +118,7 @@ struct SearchTests {
     ]
   }
 
-  // To see it fail, have any rule in `Books` report nothing, or report more than it should.
+  // To make it fail, let any rule in `Books` report nothing, or too much.
   @Test("the oracle reports each violation, and nothing else", arguments: Case.all)
   func oracle(_ example: Case) {
     let actions = [Action.add(0, isWatched: false), .add(1, isWatched: false)] + example.actions
@@ -128,18 +128,18 @@ struct SearchTests {
     #expect(Set(books.violations.map(\.kind)) == example.kinds)
   }
 
-  // The promises of refused steps are started all the same, and nothing waits for them: they may be at
-  // work when the world has dropped everything. To see it fail, have `World.clear` keep nothing of its
-  // entries: the work of refused steps, in no order, is then taken for that of accepted ones.
+  // The promises of refused steps are started anyway, and no object waits for them: they may run
+  // when the world has dropped everything. To make it fail, let `World.clear` keep nothing of its
+  // entries: the unordered work of refused steps then counts as that of accepted ones.
   @Test(
-    "what is dropped remembers which steps were refused, and which were over",
+    "a cleared entry records whether its step was refused or had ended",
     arguments: [true, false])
   func dropped(isClosed: Bool) async {
     let actions =
       (isClosed ? [Action.close(0)] : []) + [.add(0, isWatched: false), .add(1, isWatched: false)]
     let world = World(Scenario(ofTwoClosures: actions, limit: 2))
     for action in actions { world.act(action) }
-    // None if it was refused.
+    // No work if the step was refused.
     for step in 0...1 { _ = await world.entry(step).handle?.outcome }
     _ = world.clear()
     let visits = [1, 0].map { WorkPiece($0, world).enter() }

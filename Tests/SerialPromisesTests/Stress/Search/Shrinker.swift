@@ -1,21 +1,21 @@
 import SerialPromises
 
-/// Makes a failing scenario smaller: removes operations as long as it fails in the same way.
+/// Reduces a failing scenario: removes operations as long as it fails in the same way.
 struct Shrinker {
   private let kind: Violation.Kind
   private let patience: Duration
 
-  /// How many times a smaller scenario has to pass before it counts as correct.
+  /// The number of times that a smaller scenario must pass to count as correct.
   private let repetitions = 40
 
   init(_ kind: Violation.Kind, _ patience: Duration) {
     self.kind = kind
-    // Each scenario that still hangs costs this much.
+    // Each scenario that still hangs takes this long.
     self.patience = min(patience, .seconds(1))
   }
 
   func shrunk(_ scenario: Scenario) -> Scenario {
-    // A time limit, because a rare failure needs too many repetitions to be made small.
+    // A time limit, because reducing a rare failure takes too many repetitions.
     let deadline = ContinuousClock.now + .seconds(60)
     var smallest = scenario
     var size = 0

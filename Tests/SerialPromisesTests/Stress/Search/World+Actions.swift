@@ -28,13 +28,13 @@ extension World {
     case .cancelTasks(let step): for task in entry(step).tasks { task.cancel() }
     case .release(let step): release(step)
     case .advance(let time): clock.advance(by: .milliseconds(time))
-    case .start, .startLink, .listen, .await, .awaitAll, .wait, .awaitOutcome: want(action)
+    case .start, .startLink, .listen, .await, .awaitAll, .wait, .awaitOutcome: demand(action)
     }
   }
 
   /// Resumes a manager.
   ///
-  /// Reports it if a cancellation had stopped it.
+  /// Reports a violation if a cancellation had stopped it.
   func resume(_ number: Int) {
     guard let manager = manager(number) ?? droppedManager(number) else { return }
     if let failure = manager.failure, Ending(failure) == .cancelled {
@@ -43,10 +43,10 @@ extension World {
     manager.resume()
   }
 
-  // MARK: Wanting
+  // MARK: Demands
 
-  /// Asks for the outcome of a promise or a step, in one of several ways.
-  private func want(_ action: Action) {
+  /// Demands the outcome of a promise or a step, in one of several ways.
+  private func demand(_ action: Action) {
     switch action {
     case .start(let step): entry(step).promise?.start()
     case .startLink(let step):
@@ -96,7 +96,7 @@ extension World {
         _ = try await promise.value
         notify(listener, .succeeded)
       } catch {
-        // The cancellation may be the task's, not the promise's.
+        // The cancellation may be that of the task, not of the promise.
         notify(listener, error is CancellationError ? nil : Ending(error))
       }
     }
@@ -139,8 +139,8 @@ extension World {
     case .promise(let promisePlan, let handing):
       let promise = promise(promisePlan, of: number)
       if handing == .limited {
-        // The manager gets a step made from the promise, and cannot know of the promise itself. So
-        // no listener is attached, and nothing else may start it.
+        // The manager gets a step made from the promise, without access to the promise itself. So
+        // no listener is attached, and no other operation may start it.
         let step = promise.timeout(.milliseconds(200), waitsForThen: true, clock: clock)
         return added(number, manager.add(step), nil)
       }
@@ -153,9 +153,10 @@ extension World {
     }
   }
 
-  /// Looks at the failure of a hot promise.
+  /// Handles the failure of a hot promise.
   ///
-  /// If its step is cancelled while it waits, nothing else does, and the report would be right.
+  /// If its step is canceled while it waits, nothing else handles the failure, and a report would
+  /// be correct.
   private func expectFailure(_ promise: Promise<Parcel>, _ plan: StepPlan) {
     if plan.isHot { promise.failed { _ in } }
   }
@@ -207,7 +208,7 @@ extension World {
     let first: @Sendable ([Parcel]) -> Parcel = { $0[0] }
     let all = manager.serially(promises).map(first)
     listen(number, "a callback of serially", all)
-    // If it was closed after adding, steps that were accepted count as refused: the oracle is lenient.
+    // If the manager was closed afterwards, accepted steps count as refused: the oracle is lenient.
     let isClosed = manager.isClosed
     for (member, promise) in zip(members, promises) {
       change(member) { entry in
@@ -261,7 +262,7 @@ extension Modifiers {
 extension WorkPiece {
   /// The handler of a closure step.
   fileprivate func handle(_ then: Then, _ ending: ClosureEnding) {
-    // The step is not over while its handler is on the stack, even if `then` was called.
+    // The step has not ended while its handler is on the stack, even if `then` was called.
     let body = enter()
     defer { body.leave() }
     let visit = enterAgain()

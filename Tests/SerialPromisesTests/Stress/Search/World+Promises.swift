@@ -5,7 +5,7 @@ import Dispatch
 // Promises, and their work, made from plans.
 
 extension World {
-  /// Makes a promise from its plan.
+  /// Creates a promise from its plan.
   func promise(_ plan: PromisePlan, of step: Int) -> Promise<Parcel> {
     switch plan {
     case .task(let plan): promise(plan)
@@ -137,7 +137,7 @@ extension World {
 }
 
 extension WorkPiece {
-  /// Work that is over when its closure returns.
+  /// Work that ends when its closure returns.
   func once() {
     let visit = enter()
     spin()
@@ -165,7 +165,7 @@ extension WorkPiece {
     return world.parcel()
   }
 
-  /// What the owner of a promise does when it is cancelled.
+  /// The owner's reaction to the cancellation of a promise.
   fileprivate func reply(_ reply: Reply, _ deferred: Deferred<Parcel>, _ visit: Visit) {
     switch reply {
     case .none: break
@@ -179,9 +179,9 @@ extension WorkPiece {
     }
   }
 
-  /// Settles a promise, or drops what could settle it.
+  /// Settles a promise, or drops the last way to settle it.
   ///
-  /// The end of the work is recorded before.
+  /// The end of the work is recorded first.
   fileprivate func settle(
     _ settling: Settling, _ visit: Visit, _ fulfill: @escaping @Sendable () -> Void,
     _ fail: @escaping @Sendable () -> Void
@@ -206,7 +206,8 @@ extension WorkPiece {
 }
 
 extension World {
-  /// Records the end of the work before the call that ends it: the next step may begin inside the call.
+  /// Records the end of the work before the call that ends it: the next step may begin inside the
+  /// call.
   func end(_ visit: WorkPiece.Visit, _ settle: () -> Void) {
     visit.leave()
     settle()

@@ -9,7 +9,7 @@ import Synchronization
   import Darwin
 #endif
 
-/// Counts what a scenario has made and not yet released.
+/// Counts the objects of a scenario that have not been released.
 final class Population: Sendable {
   private let live = Atomic(0)
 
@@ -19,7 +19,7 @@ final class Population: Sendable {
   func leave() { live.subtract(1, ordering: .acquiringAndReleasing) }
 }
 
-/// The value of each promise of a scenario, and a part of each error: counted, to find leaks.
+/// The value of each promise of a scenario, and a part of each error; counted, to find leaks.
 final class Parcel: Sendable {
   private let population: Population
 
@@ -36,7 +36,7 @@ struct Broken: Error {
   let parcel: Parcel
 }
 
-/// A task-local value of the task that awaits `run`: the work of other steps must not see it.
+/// A task-local value of the task that awaits `run`, which the work of other steps must not see.
 enum Caller {
   @TaskLocal static var step: Int?
 }
@@ -47,23 +47,25 @@ private final class WeakManager: Sendable {
   init(_ manager: PromiseManager) { self.manager = manager }
 }
 
-/// Where a scenario is executed: its managers, their steps, and the oracle.
+/// The environment of a scenario: its managers, their steps, and the oracle.
 final class World: Sendable {
-  /// What is kept of a step; the scenario may drop parts of it.
+  /// The state of a step; the scenario may drop parts of it.
   struct Entry: Sendable {
     var isAdded = false
     var isRefused = false
 
-    /// Whether the step was over when its handle was dropped with everything else.
+    /// Whether the step had ended when its handle was dropped with everything else.
     var wasOver = false
     var handle: StepHandle?
     var promise: Promise<Parcel>?
     var tasks: [Task<Void, Never>] = []
 
-    /// What is kept when everything is dropped, to judge the work that goes on after that.
+    /// The part that is kept when everything is dropped, to check the work that continues after
+    /// that.
     ///
-    /// The promise of a refused step is started, and nothing waits for it. Between two of its pieces no
-    /// work is active, and the scenario may end: the rest of that work is still not the manager's.
+    /// The promise of a refused step is started, and no object waits for it. Between two of its
+    /// pieces no work is active, and the scenario may end: the rest of that work still does not
+    /// belong to the manager.
     var remains: Entry {
       Entry(isAdded: isAdded, isRefused: isRefused, wasOver: handle != nil)
     }
@@ -75,7 +77,7 @@ final class World: Sendable {
   let population = Population()
   let diagnostics: DiagnosticHandler
 
-  /// Where callbacks are called from.
+  /// The queue that calls callbacks.
   let elsewhere = DispatchQueue(label: "elsewhere", attributes: .concurrent)
 
   private let managers: Locked<[PromiseManager?]>
@@ -84,7 +86,7 @@ final class World: Sendable {
   private let dropped = Locked<[Int: WeakManager]>([:])
   private let entries: Locked<[Entry]>
 
-  /// What waits for `release`, by the number of its step.
+  /// The actions that wait for `release`, by the number of their step.
   private let held = Locked<[Int: [@Sendable () -> Void]]>([:])
 
   init(_ scenario: Scenario) {
@@ -106,7 +108,7 @@ final class World: Sendable {
     entries = Locked(scenario.steps.map { _ in Entry() })
   }
 
-  // MARK: What there is
+  // MARK: Entries and managers
 
   func entry(_ step: Int) -> Entry { entries.withLock { $0[step] } }
 
@@ -114,7 +116,7 @@ final class World: Sendable {
 
   /// Changes an entry.
   ///
-  /// The body returns what it takes out, so that it is released after unlocking.
+  /// The body returns the values that it removes, which are released after unlocking.
   func change<Result>(_ step: Int, _ body: (inout Entry) -> Result) -> Result {
     entries.withLock { body(&$0[step]) }
   }
@@ -131,9 +133,11 @@ final class World: Sendable {
     dropped.withLock { $0[number] }?.manager
   }
 
-  /// Drops everything that the scenario has made; only when all steps whose handles are kept are over.
+  /// Drops all objects of the scenario.
   ///
-  /// - Returns: The managers there were.
+  /// Call it only when all steps with live handles have ended.
+  ///
+  /// - Returns: The managers of the scenario.
   func clear() -> [Watched] {
     books.withLock { $0.clears() }
     let (managers, entries) = (
@@ -205,13 +209,13 @@ extension Ending {
 }
 
 extension Facts {
-  /// Whether a diagnostic is what the scenario asks for.
+  /// Whether the scenario causes this diagnostic.
   fileprivate func expects(_ diagnostic: Diagnostic) -> Bool {
     switch diagnostic {
     case .thenCalledAgain, .settledAgain: hasSecondCalls
     case .thenCalledLate: isExempt.contains(true)
     case .refused: hasClosing
-    // Refused with its step, or left in a sequence.
+    // The promise was refused with its step, or left in a sequence.
     case .neverStarted: hasClosing || pulls
     default: false
     }
@@ -220,7 +224,7 @@ extension Facts {
 
 /// A piece of work, which reports its beginning and its end to the oracle.
 ///
-/// The closure that does the work captures it, so that a closure that is left behind is found.
+/// The closure that does the work captures it, which makes a leaked closure detectable.
 final class WorkPiece: Sendable {
   let piece: Int
   let step: Int
@@ -235,7 +239,7 @@ final class WorkPiece: Sendable {
 
   deinit { world.population.leave() }
 
-  /// The time from the beginning of some work to its end, in which no other step may be at work.
+  /// The time from the beginning of some work to its end, in which no other step may run.
   final class Visit: Sendable {
     private let work: WorkPiece
     private let hasEnded = Locked(false)
@@ -244,10 +248,10 @@ final class WorkPiece: Sendable {
 
     /// Ends the visit.
     ///
-    /// - Returns: Whether it had not been ended before.
+    /// - Returns: Whether the visit had not ended before.
     @discardableResult
     func leave() -> Bool {
-      // Noted under the lock: of two threads that end the work, the second may end the step next.
+      // Recorded under the lock: of two threads that end the work, the second may end the step next.
       hasEnded.withLock { hasEnded in
         guard !hasEnded else { return false }
         hasEnded = true
@@ -269,22 +273,22 @@ final class WorkPiece: Sendable {
     return Visit(self)
   }
 
-  /// A second visit of work that has begun, with an end of its own.
+  /// A second visit of work that has begun, with its own end.
   func enterAgain() -> Visit {
     world.books.withLock { $0.join(piece) }
     return Visit(self)
   }
 
-  /// Whether the step is over, or was refused.
+  /// Whether the step has ended, or was refused.
   ///
-  /// Read before the oracle's lock is taken: both stay true once they are.
+  /// Read before the oracle's lock is taken: neither changes back.
   private var standing: (isOver: Bool, isRefused: Bool) {
     let entry = world.entry(step)
     guard case .over = entry.handle?.state else { return (entry.wasOver, entry.isRefused) }
     return (true, entry.isRefused)
   }
 
-  /// Lets other threads run, more or less often.
+  /// Lets other threads run, with varying frequency.
   func spin() {
     for _ in 0..<(piece & 3) { sched_yield() }
   }
