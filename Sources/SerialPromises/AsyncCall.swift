@@ -5,8 +5,10 @@
 final class AsyncCall: @unchecked Sendable {
   private let operation: @Sendable () async throws -> any Sendable
 
-  /// The steps that wait for this one: known here, not where the work will be started from.
-  private let waiting = RunningStep.thoseOfCaller
+  /// The steps that wait for this one.
+  ///
+  /// Read here, because the work may start in another context.
+  private let waiting = RunningStep.callerSteps
 
   /// The thread that adds the step, while it does.
   private var adder: ThreadIdentity?
@@ -14,7 +16,7 @@ final class AsyncCall: @unchecked Sendable {
 
   /// The step, once it runs.
   private var step: RunningStep?
-  private var task = TaskInReach()
+  private var task = CancellableTask()
   private var isCancelled = false
   private var isDone = false
   private var result = Outcome.value(())

@@ -36,7 +36,7 @@ public final class Deferred<Value: Sendable>: Sendable {
     _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
     file: StaticString = #fileID, line: UInt = #line
   ) {
-    self.init(settling: Core(origin: Origin(name, file, line, diagnostics), hasMaker: true))
+    self.init(settling: Core(origin: Origin(name, file, line, diagnostics), hasProducer: true))
   }
 
   init(settling core: Core) {
@@ -130,7 +130,7 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// Fails the promise unless it is settled already.
   ///
   /// ```swift
-  /// deferred.tryFail(TooSlow())  // nothing, if there was an answer in time
+  /// deferred.tryFail(TooSlow())  // no effect if the answer came in time
   /// ```
   ///
   /// - Parameter error: Why there is no value.
@@ -143,7 +143,7 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// Settles the promise with a result unless it is settled already.
   ///
   /// ```swift
-  /// deferred.trySettle(with: Result { try parse(text) })  // nothing, if it is settled
+  /// deferred.trySettle(with: Result { try parse(text) })  // no effect if it is settled
   /// ```
   ///
   /// - Parameter result: The promise's value, or why there is none.
@@ -158,7 +158,7 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// For a result whose type of error is not known, because it is written in place, for instance.
   ///
   /// ```swift
-  /// deferred.trySettle(with: .failure(TooSlow()))  // nothing, if it is settled
+  /// deferred.trySettle(with: .failure(TooSlow()))  // no effect if it is settled
   /// ```
   ///
   /// - Parameter result: The promise's value, or why there is none.
@@ -229,7 +229,7 @@ public final class Deferred<Value: Sendable>: Sendable {
   func adopt(_ promise: Promise<Value>) {
     var agenda = Agenda()
     if !core.adopt(promise.erased, share: ProgressShare(), &agenda) {
-      core.endMaking()
+      core.endProducing()
       reportLate()
     }
     agenda.run()

@@ -8,15 +8,15 @@ extension Promise {
   /// let text = try await fetch(url).value
   /// ```
   ///
-  /// - Throws: Why the promise failed, or `CancellationError`; ``PromiseError/selfWait(_:)`` in a
+  /// - Throws: Why the promise failed, or `CancellationError`; ``PromiseError/deadlock(_:)`` in a
   ///   step that would wait for itself, because the promise waits for its turn in that step's manager.
   nonisolated(nonsending) public var value: Value {
     get async throws {
       if erased.lifeline != nil { core.demand() }
-      // On its own, because what follows needs room that a settled promise can do without.
-      if let outcome = core.look() { return try outcome.get() }
-      if RunningStep.current != nil, let step = core.deadlock(RunningStep.waitingForItself) {
-        throw PromiseError.selfWait(step)
+      // Separate function, because the following code needs stack that a settled promise does not.
+      if let outcome = core.poll() { return try outcome.get() }
+      if RunningStep.current != nil, let step = core.deadlock(RunningStep.deadlockedStep) {
+        throw PromiseError.deadlock(step)
       }
       return try await settledValue()
     }

@@ -114,7 +114,7 @@ extension Promise {
   ) -> Promise {
     let traits = Core.Traits(
       origin: Origin(nil, file, line), runsOnMainQueue: MainQueue.is(queue))
-    let core = Core(traits, isDemanded: true, hasMaker: true)
+    let core = Core(traits, isDemanded: true, hasProducer: true)
     queue.async { core.settle(Outcome(Result(catching: work)), by: .owner) }
     return Promise(hot: core)
   }

@@ -19,19 +19,19 @@ extension Promise {
   /// - Parameter timeout: How long to wait; nil means for ever.
   /// - Returns: The value.
   /// - Throws: Why the promise failed, or ``PromiseError/timedOut(_:)``; the promise goes on then.
-  ///   ``PromiseError/selfWait(_:)`` in a step that would wait for itself, because the promise waits
+  ///   ``PromiseError/deadlock(_:)`` in a step that would wait for itself, because the promise waits
   ///   for its turn in that step's manager.
   @available(*, noasync, message: "await `value` instead")
   public func wait(timeout: Duration? = nil) throws -> Value {
     core.demand()
-    if let outcome = core.look() { return try outcome.get() }
+    if let outcome = core.poll() { return try outcome.get() }
     let thread = ThreadIdentity()
     let deadlock = core.deadlock { order in
       let step = order.withLock { $0.isHandling(on: thread) ? $0.runningStep : nil }
-      return step ?? RunningStep.waitingForItself(order)
+      return step ?? RunningStep.deadlockedStep(order)
     }
-    if let deadlock { throw PromiseError.selfWait(deadlock) }
-    // With a timeout, it ends.
+    if let deadlock { throw PromiseError.deadlock(deadlock) }
+    // With a timeout, the wait ends.
     if timeout == nil, let reason = core.deadlockReason() {
       // Not `preconditionFailure`, whose message a release build leaves out.
       fatalError("\(core.origin.identity) was waited for \(reason)")
@@ -45,7 +45,7 @@ extension Promise {
     } else if timeout == nil {
       waiter.semaphore.wait()
     }
-    guard let outcome = core.look() else { preconditionFailure("the promise is settled") }
+    guard let outcome = core.poll() else { preconditionFailure("the promise is settled") }
     return try outcome.get()
   }
 }
@@ -83,10 +83,10 @@ extension Core {
         if isMain, core.runsOnMainQueue, core.outcome == nil { return needsMain }
       case .many(let junction):
         if isMain, junction.needsMainQueue { return needsMain }
-        junction.forEachSource { if $1.isOnlyWay { frontier.append($0) } }
+        junction.forEachSource { if $1.isExclusive { frontier.append($0) } }
       case .one(let source, let reaction):
-        guard reaction.isOnlyWay else { continue }
-        // Either it runs on this thread now, or it comes after what does.
+        guard reaction.isExclusive else { continue }
+        // Either it runs on this thread now, or it follows the handler that does.
         let waitsForTurn = source === turn?.running && source.withLock { _ in reaction.isListed }
         if reaction === running || waitsForTurn && !reaction.isImmediate {
           return "in a handler that has to return first; return the promise from it instead"

@@ -169,7 +169,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// Takes time in proportion to the links that have not been demanded before.
   ///
   /// ```swift
-  /// page.start()  // loads now, whoever asks for the value later
+  /// page.start()  // loads now, even if nothing awaits the value yet
   /// ```
   ///
   /// - Returns: The promise itself.
@@ -209,7 +209,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// }
   /// ```
   public var state: State {
-    switch core.look()?.result(of: Value.self) {
+    switch core.poll()?.result(of: Value.self) {
     case nil: .pending
     case .success(let value): .fulfilled(value)
     case .failure(let error): .failed(error)
@@ -259,7 +259,7 @@ private struct ColdRecipe<Value: Sendable>: Recipe {
     if !core.withLock({ $0.wasCancelled }) { begin(deferred) }
   }
 
-  func again(_ origin: Origin) -> AnyPromise {
+  func copy(_ origin: Origin) -> AnyPromise {
     Promise<Value>(cold: origin, isOnMainQueue: isOnMainQueue, begin).erased
   }
 }

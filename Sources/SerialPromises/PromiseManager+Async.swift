@@ -20,13 +20,13 @@ extension PromiseManager {
   /// - Throws: What the work threw; `CancellationError` if the step was canceled;
   ///   ``PromiseError/timedOut(_:)`` if its time was over; ``PromiseError/closed`` or
   ///   ``PromiseError/full(capacity:)`` if it was refused;
-  ///   ``PromiseError/selfWait(_:)`` when called from inside a running step of this manager, which
+  ///   ``PromiseError/deadlock(_:)`` when called from inside a running step of this manager, which
   ///   would wait for itself.
   nonisolated(nonsending) public func run<Value: Sendable>(
     _ name: String? = nil, at place: StepPlace = .last,
     _ operation: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    if let step = RunningStep.waitingForItself(order) { throw PromiseError.selfWait(step) }
+    if let step = RunningStep.deadlockedStep(order) { throw PromiseError.deadlock(step) }
     try Task.checkCancellation()
     let call = AsyncCall { try await operation() }
     return try await withTaskCancellationHandler {
@@ -42,7 +42,7 @@ extension PromiseManager {
   ///
   /// A paused manager in which steps wait is not idle. Returns early when the calling task is
   /// cancelled. Called from inside a running step, which would wait for itself, it reports
-  /// ``Diagnostic/selfWait(_:)`` and returns at once.
+  /// ``Diagnostic/deadlock(_:)`` and returns at once.
   ///
   /// ```swift
   /// manager.add { then in download { then() } }
@@ -56,7 +56,7 @@ extension PromiseManager {
   /// Waits until something is so, or the task is canceled, or reports that it never can be.
   nonisolated(nonsending) func wait(for condition: Waiters.Condition) async {
     if order.withLock({ $0.holds(condition) }) { return }
-    if let step = RunningStep.waitingForItself(order) { return report(.selfWait(step)) }
+    if let step = RunningStep.deadlockedStep(order) { return report(.deadlock(step)) }
     let ticket = Locked<Waiters.Ticket?>(nil)
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -79,13 +79,13 @@ extension PromiseManager {
   /// ```
   ///
   /// - Parameter timeout: How long to wait; nil means forever.
-  /// - Throws: ``PromiseError/timedOut(_:)``, or ``PromiseError/selfWait(_:)`` when a handler
+  /// - Throws: ``PromiseError/timedOut(_:)``, or ``PromiseError/deadlock(_:)`` when a handler
   ///   calls it, which would wait for itself.
   @available(*, noasync, message: "await `idle()` instead")
   public func waitUntilIdle(timeout: Duration? = nil) throws(PromiseError) {
     let thread = ThreadIdentity()
     let step = order.withLock { $0.isHandling(on: thread) ? $0.runningStep : nil }
-    if let step = step ?? RunningStep.waitingForItself(order) { throw .selfWait(step) }
+    if let step = step ?? RunningStep.deadlockedStep(order) { throw .deadlock(step) }
     let ticket = Locked<Waiters.Ticket?>(nil)
     let semaphore = DispatchSemaphore(value: 0)
     when(.idle, ticket) { semaphore.signal() }
@@ -134,7 +134,7 @@ extension PromiseManager {
   /// - Returns: The step's handle.
   /// - Throws: ``PromiseError/closed``; `CancellationError` when the task or the step was cancelled
   ///   before there was room: the step will not run, as it will if the task is cancelled later;
-  ///   ``PromiseError/selfWait(_:)`` when there is no room and a running step of this manager asks,
+  ///   ``PromiseError/deadlock(_:)`` when there is no room and a running step of this manager asks,
   ///   which would have to end first.
   @discardableResult
   nonisolated(nonsending) public func addWhenRoom(
@@ -160,7 +160,7 @@ extension PromiseManager {
   /// - Parameter step: The step. Its `handler` is read now.
   /// - Returns: The step's handle.
   /// - Throws: ``PromiseError/closed``; `CancellationError` when the task or the step was canceled
-  ///   before there was room; ``PromiseError/selfWait(_:)`` when there is no room and a running step of
+  ///   before there was room; ``PromiseError/deadlock(_:)`` when there is no room and a running step of
   ///   this manager asks, which would have to end first.
   @discardableResult
   nonisolated(nonsending) public func addWhenRoom(
@@ -202,11 +202,11 @@ extension PromiseManager {
     _ name: String?, _ handler: @escaping Promisable.Handler, _ promise: AnyPromise?,
     _ handle: Locked<StepHandle?>, _ resume: @escaping @Sendable (Result<Bool, any Error>) -> Void
   ) {
-    let asking = RunningStep.waitingForItself(order)
+    let asking = RunningStep.deadlockedStep(order)
     let record = StepRecord(order, name: name)
     let enter = {
       (order: inout SerialOrder, consequences: inout Consequences?) -> SerialOrder.Admission in
-      if let asking, !order.hasRoom, !order.isClosed { return .refused(.selfWait(asking)) }
+      if let asking, !order.hasRoom, !order.isClosed { return .refused(.deadlock(asking)) }
       let admission = order.addWhenRoom(
         handler, record, lock: self.order, owner: self, admitted: { resume(.success($0)) },
         &consequences)

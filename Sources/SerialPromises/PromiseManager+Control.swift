@@ -19,7 +19,7 @@ extension PromiseManager {
   /// manager.add { then in upload("missing") { error in then(error) } }
   /// if let failure = manager.failure {
   ///   log.warning("stopped: \(failure)")
-  ///   manager.resume()  // goes on with the step after the one that failed
+  ///   manager.resume()  // continues with the next step
   /// }
   /// ```
   public func resume() {
@@ -44,7 +44,7 @@ extension PromiseManager {
   /// manager.add { then in upload("missing") { error in then(error) } }
   /// if let failure = manager.failure {
   ///   log.warning("stopped: \(failure)")
-  ///   manager.resume()  // goes on with the step after the one that failed
+  ///   manager.resume()  // continues with the next step
   /// }
   /// ```
   public var failure: (any Error)? {
@@ -165,10 +165,10 @@ extension PromiseManager {
 }
 
 extension Locked where State == SerialOrder {
-  /// Undoes the cycles from the lock over the queue, its segments, records and token, to the lock.
-  func dissolve() {
-    transition { $0.dissolve(&$1) }
-    // Each is released after the lock.
+  /// Breaks the cycles from the lock, over the queue, its segments, records and token, to the lock.
+  func invalidate() {
+    transition { $0.invalidate(&$1) }
+    // Each segment is released after the lock.
     while withLock({ $0.removeSegment() }) != nil {}
   }
 }

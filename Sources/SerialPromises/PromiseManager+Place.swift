@@ -59,7 +59,7 @@ extension PromiseManager {
   ///
   /// ```swift
   /// let page = Promise { try await load(url) }
-  /// manager.add(page, at: .first)  // begins before all that wait
+  /// manager.add(page, at: .first)  // starts before all waiting steps
   /// ```
   ///
   /// - Parameters:

@@ -4,11 +4,11 @@ extension PromiseManager {
   /// A manager is at rest when it is idle, when it is paused and the running step is over, and when it
   /// waits for its ``Rate``. Pause it first, and nothing begins afterwards until it is resumed. Returns
   /// early when the calling task is canceled. Called from inside a running step, which would wait for
-  /// its own end, it reports ``Diagnostic/selfWait(_:)`` and returns at once.
+  /// its own end, it reports ``Diagnostic/deadlock(_:)`` and returns at once.
   ///
   /// ```swift
   /// manager.pause()
-  /// await manager.atRest()  // the running step is over; the others still wait
+  /// await manager.atRest()  // the running step has ended; the others still wait
   /// manager.resume()
   /// ```
   nonisolated(nonsending) public func atRest() async {
@@ -21,7 +21,7 @@ extension PromiseManager {
   /// steps before the caller does. Where there must never be more, use a capacity and
   /// ``addWhenRoom(_:_:)``. Returns early when the calling task is canceled.
   ///
-  /// Called from inside a running step while more steps wait, it reports ``Diagnostic/selfWait(_:)``
+  /// Called from inside a running step while more steps wait, it reports ``Diagnostic/deadlock(_:)``
   /// and returns at once: none of them begins before that step has ended.
   ///
   /// ```swift
@@ -34,6 +34,6 @@ extension PromiseManager {
   /// - Parameter limit: At least 1, with which it returns when nothing waits.
   nonisolated(nonsending) public func fewerWaiting(than limit: Int) async {
     precondition(limit > 0, "a limit is at least 1")
-    await wait(for: .fewerWait(than: limit))
+    await wait(for: .waitingBelow(limit))
   }
 }

@@ -106,7 +106,7 @@ public final class PromiseManager: StepRunner {
   }
 
   deinit {
-    order.dissolve()
+    order.invalidate()
   }
 
   // MARK: Adding
@@ -155,7 +155,7 @@ public final class PromiseManager: StepRunner {
   ///
   /// ```swift
   /// let page = Promise { try await load(url) }
-  /// manager.add(page)  // begins when its turn has come
+  /// manager.add(page)  // starts in its turn
   /// ```
   ///
   /// - Parameter step: The step. Its `handler` is read now.
@@ -242,7 +242,7 @@ public final class PromiseManager: StepRunner {
   /// As `startTurn`, but not on this thread.
   func continueElsewhere() {
     if let host {
-      host.goOn(
+      host.addResumption(
         { then in
           // Asked here, because who cancels the host may not yet have come to tell this manager.
           if then.isCancelled { self.dropTurn() } else { self.drain() }
@@ -364,7 +364,7 @@ public final class PromiseManager: StepRunner {
   /// Runs a further handler of the step that runs.
   @inline(never)
   private func resume(_ turn: SerialOrder.Turn, _ clock: inout TurnClock) -> SerialOrder.Turn {
-    guard let resumption = turn.spent as? Resumption else {
+    guard let resumption = turn.object as? Resumption else {
       preconditionFailure("there is a handler to run")
     }
     resumption.handler(resumption.then)

@@ -19,8 +19,8 @@ extension Core {
   @inline(__always)
   var hasSteps: Bool { hasReservations.load(ordering: .relaxed) }
 
-  /// The steps that this promise is at work for: its handler is part of them; nil if there is none.
-  var stepAtWork: RunningStep? {
+  /// The steps that this promise works for, which include its handler; nil if there is none.
+  var currentStep: RunningStep? {
     guard hasSteps else { return nil }
     return RunningStep.of(withLock { $0.scopes })
   }
@@ -141,7 +141,7 @@ extension PromiseManager {
     // Listens without demanding, which is for the manager to do. Hung on the promise, so that a cycle is
     // found.
     let value = StepValue(result)
-    result.hang(on: Upstream(promise.core, value))
+    result.depend(on: Upstream(promise.core, value))
     promise.core.attach(value)
     let handle = add(
       promise.erased, promise.handler, name: name, at: place, reportsRefusal: false)
@@ -186,7 +186,7 @@ extension Promise {
   ///
   /// ```swift
   /// let page = Promise { try await load(url) }
-  /// manager.add(page)  // begins when its turn has come
+  /// manager.add(page)  // starts in its turn
   /// ```
   public var handler: Handler {
     { [erased] then in erased.core.work(for: then) }
@@ -211,8 +211,8 @@ extension Core {
   /// Has the promise begin in the manager's turn, unless it has begun.
   fileprivate func reserve(for turn: Locked<SerialOrder>) {
     guard withLock({ $0.reserve(for: turn) }) else { return }
-    // What it is made from may be settled before: its handler waits as well.
-    (self as? Link)?.keepsTurn.store(true, ordering: .releasing)
+    // The source may be settled before the turn: the handler waits as well.
+    (self as? Link)?.mayBeReserved.store(true, ordering: .releasing)
   }
 
   /// The step was canceled while it waited: the work never begins.
@@ -238,7 +238,7 @@ extension Core {
       let steps = turns.compactMap(runningStep)
       if let step = steps.first, steps.count == turns.count { return step }
       upstream?.sources(of: core).forEach { source, reaction in
-        if reaction.isOnlyWay { frontier.append(source) }
+        if reaction.isExclusive { frontier.append(source) }
       }
     }
     return nil

@@ -34,7 +34,7 @@ extension PromiseManager {
   @available(
     *, unavailable,
     message: """
-      the closure of a step is given 'then', and calls it when it is done: \
+      the closure of a step receives 'then', and calls it when the step is done: \
       'add { then in …; then() }'; for asynchronous work, use 'enqueue' or 'run'
       """
   )
@@ -51,7 +51,7 @@ extension PromiseManager {
   @available(
     *, unavailable,
     message: """
-      the closure of a step is given 'then', and calls it when it is done: \
+      the closure of a step receives 'then', and calls it when the step is done: \
       'addWhenRoom { then in …; then() }'; for asynchronous work, add a promise: \
       'addWhenRoom(Promise { … })'
       """
@@ -70,7 +70,7 @@ extension Step {
   @available(
     *, unavailable,
     message: """
-      the closure of a step is given 'then', and calls it when it is done: \
+      the closure of a step receives 'then', and calls it when the step is done: \
       'Step { then in …; then() }'; for asynchronous work, make a promise: 'Promise { … }'
       """
   )

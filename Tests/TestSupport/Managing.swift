@@ -28,7 +28,7 @@ package enum Managing: String, Guarantee {
   case cancelAll = "cancelAll spares what is added afterwards"
   case pause = "pause lets the running step end and starts no other"
   case idle = "idle returns when nothing runs and nothing waits; waitUntilIdle has a timeout"
-  case selfWait = "A step that waits for its own manager is an error, not a deadlock"
+  case deadlock = "A step that waits for its own manager is an error, not a deadlock"
   case timeout = "A step that takes too long fails, is told, and lets the queue go on"
   case lateThen = "A then after the time is over is reported; or it is waited for, as asked"
   case retry = "A step is retried as often, as late and for such errors as asked"

@@ -59,7 +59,7 @@ final class Combination: Sendable {
     let combination = Combination(rule, result, count: promises.count, finish)
     let members = promises.indices.map { Member(of: combination, $0) }
     let junction = Members(promises.map(\.core), members, combination)
-    result.hang(on: Upstream(junction))
+    result.depend(on: Upstream(junction))
     var agenda = Agenda()
     for (promise, member) in zip(promises, members) { promise.core.attach(member, &agenda) }
     agenda.run()
@@ -91,8 +91,8 @@ final class Combination: Sendable {
       }
     }
     guard let verdict else {
-      if isLost { return Core.dissolve([result]) }
-      // A failure does not say that it is complete; where it counts as such, it is said here.
+      if isLost { return Core.invalidate([result]) }
+      // A failed input does not report progress 1; under this rule it counts as complete.
       if rule == .settled, failed, let reached = advance(index, to: 1) {
         result.rise(to: reached, &agenda)
       }
@@ -168,7 +168,7 @@ final class Combination: Sendable {
     }
 
     override var target: Core? { combination.result }
-    override var isOnlyWay: Bool { combination.rule == .all || combination.rule == .settled }
+    override var isExclusive: Bool { combination.rule == .all || combination.rule == .settled }
 
     override func sourceIsLost() -> Bool { combination.lost() }
 
@@ -226,7 +226,7 @@ extension Promise {
 extension Core {
   /// The value of a promise that is settled, and of this type.
   func settledValue<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
-    guard let outcome else { preconditionFailure("asked for the value of a pending promise") }
+    guard let outcome else { preconditionFailure("the promise is pending") }
     return try outcome.get()
   }
 }

@@ -62,14 +62,14 @@ private func pull<Promises: Sequence, Value: Sendable, Item: Sendable>(
   _ promises: sending Promises, _ limit: Int, _ isolation: (any Actor)?, _ origin: Origin,
   _ take: @escaping @Sendable (Result<Value, any Error>) throws -> Item
 ) -> Promise<[Item]> where Promises.Element == Promise<Value> {
-  precondition(limit > 0, "at least 1 promise has to be at work at a time")
+  precondition(limit > 0, "the limit must be at least 1")
   let source = PromiseSource<Value, Item>(promises, isolation)
   let isOnMainQueue = MainQueue.is(isolation)
   return Promise(cold: origin, isOnMainQueue: isOnMainQueue) { deferred in
     let pull = Pull(source, limit: limit, take, into: deferred)
     deferred.onCancel { pull.stop(cancelling: true) }
-    // What is at work, so that a promise that waits for itself is found.
-    deferred.core.wait(for: AtWork(pull))
+    // Records the running promises, for the detection of cycles.
+    deferred.core.wait(for: UnsettledPromises(pull))
     pull.more()
   }
 }
@@ -216,7 +216,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
     // As with a promise that a handler made: the work is joined, because nothing else would wait for it.
     let scopes = stopped.cancelling ? scopes : []
     promise.core.join(scopes)
-    promise.core.disown(cancelling: stopped.cancelling, for: scopes)
+    promise.core.abandon(cancelling: stopped.cancelling, for: scopes)
   }
 
   /// Pulls no more, and waits for none of those at work.
@@ -231,9 +231,9 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
   private func settled(_ index: Int, _ result: Result<Value, any Error>) {
     switch Result(catching: { try take(result) }) {
     case .success(let item):
-      let (done, spent) = state.withLock { $0.fulfilled(index, item) }
-      // After unlocking: its last reference may be this one.
-      withExtendedLifetime(spent) {}
+      let (done, released) = state.withLock { $0.fulfilled(index, item) }
+      // After unlocking: this may be the last reference.
+      withExtendedLifetime(released) {}
       let expected = source.underestimatedCount
       if done < expected { deferred.rise(to: Double(done) / Double(expected)) }
       more()
@@ -253,8 +253,8 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
     MainQueue.is(source.isolation) && !state.withLock { $0.isExhausted || $0.isOver }
   }
 
-  /// What has been pulled, and is not settled, with the reactions that wait there.
-  var atWork: [(Promise<Value>, Reaction)] { state.withLock { Array($0.atWork.values) } }
+  /// The unsettled promises and their reactions.
+  var unsettled: [(Promise<Value>, Reaction)] { state.withLock { Array($0.unsettled.values) } }
 
   /// Fulfills the promise if everything is there.
   private func finish() {
@@ -312,7 +312,7 @@ private struct PullState<Value: Sendable, Item: Sendable> {
   /// What has been fulfilled, in the order of pulling.
   private(set) var values: [Item?] = []
 
-  private(set) var atWork: [Int: (Promise<Value>, Reaction)] = [:]
+  private(set) var unsettled: [Int: (Promise<Value>, Reaction)] = [:]
   private var isPulling = false
   private(set) var isOver = false
 
@@ -325,7 +325,7 @@ private struct PullState<Value: Sendable, Item: Sendable> {
 
   private var due: Turn {
     if isOver || isExhausted { return hasEnded ? .rest : .end }
-    return atWork.count < limit ? .pull : .rest
+    return unsettled.count < limit ? .pull : .rest
   }
 
   /// Whether the caller pulls now: there is something to do, and no other thread does it.
@@ -343,23 +343,23 @@ private struct PullState<Value: Sendable, Item: Sendable> {
   }
 
   mutating func begin(_ promise: Promise<Value>, _ reaction: Reaction) {
-    // Stopped while the sequence made the promise: nothing waits for it.
-    if !isOver { atWork[values.count] = (promise, reaction) }
+    // If pulling stopped while the sequence made the promise, nothing waits for it.
+    if !isOver { unsettled[values.count] = (promise, reaction) }
     values.append(nil)
   }
 
   /// - Returns: How many are fulfilled, and what has to be released after unlocking.
   mutating func fulfilled(_ index: Int, _ item: Item) -> (
-    done: Int, spent: (Promise<Value>, Reaction)?
+    done: Int, released: (Promise<Value>, Reaction)?
   ) {
-    let spent = atWork.removeValue(forKey: index)
+    let released = unsettled.removeValue(forKey: index)
     values[index] = item
-    return (values.count - atWork.count, spent)
+    return (values.count - unsettled.count, released)
   }
 
   /// All values, if this was the end.
   mutating func takeValues() -> [Item]? {
-    guard isExhausted, atWork.isEmpty, !isOver else { return nil }
+    guard isExhausted, unsettled.isEmpty, !isOver else { return nil }
     isOver = true
     return values.compactMap { $0 }
   }
@@ -368,16 +368,18 @@ private struct PullState<Value: Sendable, Item: Sendable> {
   mutating func stop(cancelling: Bool) -> [(Promise<Value>, Reaction)] {
     isOver = true
     if stopped?.cancelling != true { stopped = Stop(cancelling: cancelling) }
-    let spent = atWork
-    atWork = [:]
-    return Array(spent.values)
+    let released = unsettled
+    unsettled = [:]
+    return Array(released.values)
   }
 }
 
-/// What a combination that pulls waits for.
-private final class AtWork<Value: Sendable, Item: Sendable>: Junction, @unchecked Sendable {
-  // Sendable as its superclass is: it adds a constant only. Weak, because the combined promise holds
-  // this, and is held by what pulls.
+/// The unsettled promises of a `Pull`, as dependencies of its result.
+private final class UnsettledPromises<Value: Sendable, Item: Sendable>: Junction,
+  @unchecked Sendable
+{
+  // Sendable as its superclass: adds only a constant. Weak, because the result retains this, and
+  // `pull` retains the result.
   private weak let pull: Pull<Value, Item>?
 
   init(_ pull: Pull<Value, Item>) {
@@ -388,6 +390,6 @@ private final class AtWork<Value: Sendable, Item: Sendable>: Junction, @unchecke
   override var needsMainQueue: Bool { pull?.needsMainQueue ?? false }
 
   override func forEachSource(_ body: (Core, Reaction) -> Void) {
-    for (promise, reaction) in pull?.atWork ?? [] { body(promise.core, reaction) }
+    for (promise, reaction) in pull?.unsettled ?? [] { body(promise.core, reaction) }
   }
 }

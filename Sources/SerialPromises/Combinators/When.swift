@@ -122,7 +122,7 @@ public func when<each Value: Sendable>(
   for promise in repeat each promise { promises.append(promise.erased) }
   let origin = Origin("when", file, line)
   guard !promises.isEmpty else {
-    preconditionFailure("`when` needs at least one promise to wait for")
+    preconditionFailure("`when` requires at least one promise")
   }
   return Promise(combining: promises, .all, origin) { verdict, sources in
     if case .decided(let index) = verdict { throw sources[index].failure(at: index) }

@@ -25,23 +25,23 @@ extension Promise {
     if condition: @escaping @Sendable (any Error) -> Bool = { _ in true },
     clock: some Clock<Duration> = ContinuousClock()
   ) -> Promise {
-    let again = Again(core)
-    if again == nil { core.origin.report(.cannotRetry(core.origin.identity)) }
+    let restart = Restart(core)
+    if restart == nil { core.origin.report(.cannotRetry(core.origin.identity)) }
     let policy = RetryPolicy(
       retries: retries, delay: delay, backoff: backoff, condition: condition)
-    return retry(policy, clock, attempt: 1, again)
+    return retry(policy, clock, attempt: 1, restart)
   }
 
   private func retry(
     _ policy: RetryPolicy, _ clock: some Clock<Duration>, attempt: Int,
-    _ again: Again?
+    _ restart: Restart?
   ) -> Promise {
     recover { error in
-      guard let again, let pause = policy.pause(after: attempt, error) else {
+      guard let restart, let pause = policy.pause(after: attempt, error) else {
         throw policy.failure(after: attempt, error)
       }
       let next = { @Sendable in
-        Promise(again()).retry(policy, clock, attempt: attempt + 1, again)
+        Promise(restart()).retry(policy, clock, attempt: attempt + 1, restart)
       }
       return pause > .zero ? Promise<Void>.value((), after: pause, clock: clock).then(next) : next()
     }

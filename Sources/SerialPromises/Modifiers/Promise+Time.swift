@@ -45,8 +45,8 @@ extension AnyPromise {
   func timeout(_ duration: Duration, _ clock: some Clock<Duration>) -> AnyPromise {
     let link = TimeoutLink(traits(.passage), duration, clock)
     link.withLock { $0.recipe = TimeoutRecipe(link: link, source: core) }
-    link.hang(on: Upstream(core))
-    // Not as a link that is wanted if its source is: being wanted is what starts the time.
+    link.depend(on: Upstream(core))
+    // Not attached as a link, which inherits the demand of its source: the demand starts the timer.
     core.attach(link)
     if core.withLock({ $0.isDemanded }) { link.demand() }
     return AnyPromise(core: link, lifeline: lifeline)
@@ -66,7 +66,7 @@ private final class TimeoutLink<C: Clock<Duration>>: Link, @unchecked Sendable {
   }
 
   override var isImmediate: Bool { true }
-  override var isOnlyWay: Bool { false }
+  override var isExclusive: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     let outcome = source.settledOutcome
@@ -98,7 +98,7 @@ private struct TimeoutRecipe<C: Clock<Duration>>: Recipe {
     core.onCancel { timer.cancel() }
   }
 
-  func again(_ origin: Origin) -> AnyPromise {
+  func copy(_ origin: Origin) -> AnyPromise {
     AnyPromise(core: link, lifeline: nil)
   }
 }

@@ -76,8 +76,8 @@ private final class StepAttempts<C: Clock<Duration>>: Sendable {
     switch outcome {
     case .succeeded: then()
     case .cancelled where begun.withLock({ $0 < number }):
-      // Not by `then`: a step that is over has no attempt that could have called it late.
-      then.token.lock.endUnbegun(then.token.id, CancellationError())
+      // Not through `then`: after the step has ended, no attempt could have called it late.
+      then.token.lock.failBeforeStart(then.token.id, CancellationError())
     case .cancelled: then.endCancelled()
     case .failed(let error):
       // A step that is over is not cancelled any more: its work would go on beside the next steps.

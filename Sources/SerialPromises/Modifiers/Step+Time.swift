@@ -82,14 +82,18 @@ extension Then {
     }
     let timer = Timer(after: duration, on: clock) { failure in
       guard claim() else { return }
-      if let failure { token.lock.endUnbegun(token.id, failure) } else { goOn(handler) }
+      if let failure {
+        token.lock.failBeforeStart(token.id, failure)
+      } else {
+        addResumption(handler)
+      }
     }
     // Holds no `then`, or one that is dropped after the pause would not be noticed.
     onCancel { [lock = token.lock, id = token.id] in
       guard claim() else { return }
-      // Before the wait is called off: its task lets go of a `then`, which may be the last, and a step
-      // that is not over would have dropped it.
-      lock.endUnbegun(id, CancellationError())
+      // Before the cancellation of the timer: its task releases a `then`, possibly the last one,
+      // which would end the step as one that dropped its `then`.
+      lock.failBeforeStart(id, CancellationError())
       timer.cancel()
     }
   }
@@ -97,13 +101,13 @@ extension Then {
   /// Goes on with another handler when none of the step is on the stack, where handlers run.
   ///
   /// - Parameters:
-  ///   - handler: Runs as the step's own: the next step waits for it to return.
-  ///   - drop: Called instead when the step is over before.
-  func goOn(
+  ///   - handler: Runs as a handler of the step: the next step waits until it returns.
+  ///   - drop: Called instead if the step has ended.
+  func addResumption(
     _ handler: @escaping Promisable.Handler, orElse drop: @escaping @Sendable () -> Void = {}
   ) {
     let resumption = Resumption(handler, self, orElse: drop)
-    let result = token.lock.transition { $0.goOn(id: token.id, resumption, &$1) }
+    let result = token.lock.transition { $0.addResumption(id: token.id, resumption, &$1) }
     if case .claimed(let manager?) = result { manager.continueElsewhere() }
   }
 
@@ -128,13 +132,13 @@ extension Locked where State == SerialOrder {
       ?? transition {
         // In a second transition, because the first calls the cancel handlers when it is over: an
         // observer of the outcome on another thread would race with them.
-        $0.calledOff(id: id, error: error, waitsForThen: waitsForThen, &$1)
+        $0.cancelHandlersReturned(id: id, error: error, waitsForThen: waitsForThen, &$1)
       }
     if case .claimed(let manager?) = result { manager.continueElsewhere() }
   }
 
-  /// Fails a step before it has begun its work, or begins it again.
-  func endUnbegun(_ id: Int, _ error: any Error) {
+  /// Fails a step before it starts its work, or starts it again.
+  func failBeforeStart(_ id: Int, _ error: any Error) {
     let result = transition { $0.then(id: id, error: error, &$1) }
     if case .claimed(let manager?) = result { manager.continueElsewhere() }
   }

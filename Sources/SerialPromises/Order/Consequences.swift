@@ -5,8 +5,8 @@ final class Consequences {
   private var actions: [() -> Void] = []
   private var releases: [Any] = []
 
-  /// Tells observers how a step ended.
-  func tell(_ observers: [@Sendable (StepOutcome) -> Void], _ outcome: StepOutcome) {
+  /// Notifies observers of the outcome of a step.
+  func notify(_ observers: [@Sendable (StepOutcome) -> Void], _ outcome: StepOutcome) {
     actions.append { for observer in observers { observer(outcome) } }
   }
 

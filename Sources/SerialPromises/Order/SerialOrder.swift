@@ -18,10 +18,10 @@ struct SerialOrder {
     ///
     /// The next step has to wait for the rest of the handler too, or the two would overlap.
     case ended
-    /// The handler returned, and `then` is awaited. → resuming, held, claimed
-    case away
-    /// The handler returned, another one of the same step is to run, and somebody has promised to
-    /// call `begin`. → handling, heldResuming, claimed
+    /// The handler returned without a call of `then`. → resuming, held, claimed
+    case awaitingThen
+    /// The handler returned, the step has another handler, and a thread is going to call `begin`. →
+    /// handling, heldResuming, claimed
     case resuming
     /// The handler returned and `then` was called, but the time of the step is over and its cancel
     /// handlers have not returned: `calledOff` ends it. → claimed
@@ -53,9 +53,9 @@ struct SerialOrder {
 
     /// What is to be released after the lock, or the `Resumption` of `resume`.
     ///
-    /// It may be the last reference to a manager, or to the error of a step. One for both, because
-    /// each further field costs every step.
-    var spent: AnyObject?
+    /// May be the last reference to a manager or to the error of a step. A single field serves both
+    /// purposes, because each field adds to the cost of every step.
+    var object: AnyObject?
   }
 
   enum ThenResult {
@@ -98,8 +98,9 @@ struct SerialOrder {
 
   /// Whether the time of the running step is over and its cancel handlers have not returned.
   ///
-  /// It does not end before: an observer of its outcome may rely on the work having been canceled.
-  private var isCallingOff = false
+  /// The step ends only after they return: an observer of its outcome may rely on the work being
+  /// canceled.
+  private var runsCancelHandlers = false
 
   /// Whether the running step is to end when its handler returns, unless `then` was called before.
   private(set) var isGraceOver = false
@@ -253,9 +254,9 @@ struct SerialOrder {
       phase = .resting
       if !waiters.isEmpty { wake(.atRest, &consequences) }
       if isIdle { becomeIdle(&consequences) }
-      return Turn(move: .leave, spent: owner.take())
+      return Turn(move: .leave, object: owner.take())
     }
-    if let spent = queue.skipGone() { return Turn(move: .again, spent: spent) }
+    if let released = queue.skipVacant() { return Turn(move: .again, object: released) }
     if allowance <= 0 {
       if allowance == 0 {
         // It may have been canceled or moved since the claim was taken, or another one put before it:
@@ -273,7 +274,7 @@ struct SerialOrder {
     slot.pointee.stage = .running
     let work = slot.pointee.work.take()
     if backpressure.parked > 0 { leftQueue(slot.pointee.record, &consequences) }
-    fewerWait(&consequences)
+    waitingCountDecreased(&consequences)
     if let feed, feed.isWatched { feed.began(firstStep) }
     return Turn(move: .run, work: work, id: queue.first)
   }
@@ -288,12 +289,12 @@ struct SerialOrder {
       thenError = error
       phase = .ended
       return .counted
-    case .away:
-      if isCallingOff { return hold(error, .held) }
+    case .awaitingThen:
+      if runsCancelHandlers { return hold(error, .held) }
       end(error, &consequences)
       return .claimed(owner)
     case .resuming:
-      if isCallingOff { return hold(error, .heldResuming) }
+      if runsCancelHandlers { return hold(error, .heldResuming) }
       end(error, &consequences)
       // Whoever was to run the other handler has the claim.
       return .counted
@@ -312,15 +313,16 @@ struct SerialOrder {
   /// Whether step `id` runs and how it ends is still open.
   func isUndecided(_ id: Int) -> Bool {
     switch phase {
-    case .handling, .away, .resuming: id == queue.first
+    case .handling, .awaitingThen, .resuming: id == queue.first
     case .resting, .claimed, .throttled, .ended, .held, .heldResuming: false
     }
   }
 
   /// The last reference to the `then` of step `id` went away, and nobody had called it.
   mutating func abandon(id: Int, _ consequences: inout Consequences?) -> ThenResult {
-    // While the handler is on the stack, the drain holds a reference: only `away` is left.
-    guard phase == .away, id == queue.first else { return .late }
+    // The drain holds a reference while the handler is on the stack, so only `awaitingThen`
+    // remains.
+    guard phase == .awaitingThen, id == queue.first else { return .late }
     return then(id: id, error: PromiseError.abandoned(firstStep), &consequences)
   }
 
@@ -346,23 +348,25 @@ struct SerialOrder {
     id: Int, error: any Error, waitsForThen: Bool, _ consequences: inout Consequences?
   ) -> ThenResult? {
     guard isUndecided(id) else { return .late }
-    let callsOff = !isCancelRequested && !cancelHandlers.isEmpty
+    let hasCancelHandlers = !isCancelRequested && !cancelHandlers.isEmpty
     requestCancel(&consequences)
-    guard callsOff || waitsForThen else { return then(id: id, error: error, &consequences) }
-    // That of another limit may be an object of the user's.
+    guard hasCancelHandlers || waitsForThen else {
+      return then(id: id, error: error, &consequences)
+    }
+    // The error of an earlier limit may be a user's object.
     if let old = timeOutError { consequences.needed.release(old) }
     timeOutError = error
-    guard callsOff else { return .counted }
-    isCallingOff = true
+    guard hasCancelHandlers else { return .counted }
+    runsCancelHandlers = true
     return nil
   }
 
-  /// The cancel handlers of step `id`, whose time is over, have returned.
-  mutating func calledOff(
+  /// Continues the timeout of step `id` after its cancel handlers have returned.
+  mutating func cancelHandlersReturned(
     id: Int, error: any Error, waitsForThen: Bool, _ consequences: inout Consequences?
   ) -> ThenResult {
-    guard isRunning(id), isCallingOff else { return .late }
-    isCallingOff = false
+    guard isRunning(id), runsCancelHandlers else { return .late }
+    runsCancelHandlers = false
     switch phase {
     case .held:
       end(thenError.take(), &consequences)
@@ -390,8 +394,8 @@ struct SerialOrder {
   mutating func handlerReturned(
     _ continuation: Continuation, _ consequences: inout Consequences?
   ) -> Turn {
-    // Most steps call `then` on the stack of their handler.
-    if phase == .handling, continuation == .called, !isCallingOff {
+    // The common case: `then` is called on the stack of its handler.
+    if phase == .handling, continuation == .called, !runsCancelHandlers {
       end(nil, &consequences)
     } else if let turn = handlerReturnedOtherwise(continuation, &consequences) {
       return turn
@@ -415,10 +419,10 @@ struct SerialOrder {
     } else if isResumable {
       return resume()
     } else {
-      phase = .away
+      phase = .awaitingThen
       return Turn(move: .leave)
     }
-    if isCallingOff {
+    if runsCancelHandlers {
       _ = hold(error, .held)
       return Turn(move: .leave)
     }
@@ -552,7 +556,7 @@ extension SerialOrder {
       drop(record.resumptions, &consequences)
       record.resumptions = []
     }
-    if !record.observers.isEmpty { consequences.needed.tell(record.takeObservers(), outcome) }
+    if !record.observers.isEmpty { consequences.needed.notify(record.takeObservers(), outcome) }
     record.close(outcome)
     if case .failed = outcome {
       // An error is kept by the handles only. This may be the last reference to it.
@@ -569,8 +573,8 @@ extension SerialOrder {
 extension SerialOrder {
   /// Has the running step `id` go on with another handler.
   ///
-  /// - Returns: Whether the caller holds the claim now: nobody is on the way who would look.
-  mutating func goOn(
+  /// - Returns: Whether the caller now holds the claim, because no other thread is going to check.
+  mutating func addResumption(
     id: Int, _ resumption: Resumption, _ consequences: inout Consequences?
   ) -> ThenResult {
     // Under the lock, so that no work begins beside the next step, after its own has ended.
@@ -579,7 +583,7 @@ extension SerialOrder {
       return .late
     }
     queue.record(of: id, in: queue.firstSegment).resumptions.append(resumption)
-    guard phase == .away else { return .counted }
+    guard phase == .awaitingThen else { return .counted }
     phase = .resuming
     return .claimed(owner)
   }
@@ -609,11 +613,11 @@ extension SerialOrder {
       return Turn(move: .handOver)
     }
     guard let record = queue.firstSlot.pointee.record else {
-      preconditionFailure("a step that goes on has a record")
+      preconditionFailure("a resumed step has a record")
     }
     allowance -= allowance.signum()
     phase = .handling
-    return Turn(move: .resume, id: queue.first, spent: record.resumptions.removeFirst())
+    return Turn(move: .resume, id: queue.first, object: record.resumptions.removeFirst())
   }
 
   /// Lets go of handlers that will not run, after the lock: what they hold is somebody's.
@@ -673,8 +677,8 @@ extension SerialOrder {
     return .claimed(owner)
   }
 
-  /// Nothing is to begin when the wait is over: nothing waits any more, or the queue is paused.
-  mutating func callOffWait(_ consequences: inout Consequences?) {
+  /// Cancels the wait, because no step waits or the queue is paused.
+  mutating func cancelWait(_ consequences: inout Consequences?) {
     guard phase == .throttled else { return }
     phase = .resting
     // The clock may be the user's. The manager may have been alive for this only.
@@ -693,8 +697,8 @@ extension SerialOrder {
   /// Begins no further step until it is resumed.
   mutating func pause(_ consequences: inout Consequences?) {
     isPaused = true
-    // Otherwise an unreferenced manager would stay alive for it.
-    callOffWait(&consequences)
+    // The wait would keep an unreferenced manager alive.
+    cancelWait(&consequences)
   }
 }
 
@@ -863,7 +867,7 @@ extension SerialOrder {
     let slot = segment.slot(id)
     slot.pointee.stage = .cancelled
     waitingCount -= 1
-    fewerWait(&consequences)
+    waitingCountDecreased(&consequences)
     if let work = slot.pointee.work.take() { consequences.needed.release(work) }
     var wasParked = false
     if let admitted = backpressure.unpark(slot.pointee.record) {
@@ -874,12 +878,12 @@ extension SerialOrder {
     if let cancel = slot.pointee.record?.whenCancelled.take() { consequences.needed.call(cancel) }
     if let feed, feed.isWatched { feed.append(.cancelled(segment.identity(of: id))) }
     close(id, in: segment, .cancelled, &consequences)
-    if let spent = queue.leave(segment) { consequences.needed.release(spent) }
+    if let released = queue.leave(segment) { consequences.needed.release(released) }
     return wasParked
   }
 
-  /// The work of the running step `id` was canceled, but not through the step: that is the same.
-  mutating func cancelledElsewhere(_ id: Int, _ consequences: inout Consequences?) {
+  /// Records that the work of the running step `id` was canceled by other means than the step.
+  mutating func workCancelled(_ id: Int, _ consequences: inout Consequences?) {
     if isUndecided(id) { requestCancel(&consequences) }
   }
 
@@ -893,8 +897,8 @@ extension SerialOrder {
 
   /// With the last waiting step gone, a queue in which nothing runs has become idle.
   private mutating func settleAfterCancel(_ consequences: inout Consequences?) {
-    if waitingCount == 0 { callOffWait(&consequences) }
-    // A claimed queue settles when its holder calls `next`.
+    if waitingCount == 0 { cancelWait(&consequences) }
+    // A claimed queue becomes idle when its holder calls `next`.
     if phase == .resting, isIdle { becomeIdle(&consequences) }
   }
 
@@ -914,9 +918,9 @@ extension SerialOrder {
 extension SerialOrder {
   /// The manager goes away: refuses steps, cancels what waits, ends the events.
   ///
-  /// No caller waits for idleness, which would keep the manager alive, and no idle event follows. The
-  /// segments are left to `removeSegment`.
-  mutating func dissolve(_ consequences: inout Consequences?) {
+  /// No caller waits for idleness, because waiting retains the manager, and no idle event follows.
+  /// Remove the segments with `removeSegment`.
+  mutating func invalidate(_ consequences: inout Consequences?) {
     isClosed = true
     cancelWaitingWithoutSettling(&consequences)
     queue.removeSpare()
@@ -942,7 +946,7 @@ extension SerialOrder {
     switch condition {
     case .idle: isIdle
     case .atRest: isAtRest
-    case .fewerWait(let limit): waitingCount < limit
+    case .waitingBelow(let limit): waitingCount < limit
     }
   }
 
@@ -969,9 +973,9 @@ extension SerialOrder {
 
   /// One step fewer waits.
   @inline(__always)
-  mutating func fewerWait(_ consequences: inout Consequences?) {
-    // The number falls by one at a time: who waits for fewer than this was not woken before.
-    if waiters.haveLimits { wake(.fewerWait(than: waitingCount + 1), &consequences) }
+  mutating func waitingCountDecreased(_ consequences: inout Consequences?) {
+    // The number decreases by one at a time, so only this limit is newly met.
+    if waiters.haveLimits { wake(.waitingBelow(waitingCount + 1), &consequences) }
   }
 
   /// Nothing runs and nothing waits any more.

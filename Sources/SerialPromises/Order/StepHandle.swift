@@ -70,7 +70,7 @@ public struct StepHandle: Sendable {
   ///
   /// Cancelling the waiting task neither cancels the step nor ends the wait. A running step
   /// that waits for a later step of its own manager is told so: it gets
-  /// ``PromiseError/selfWait(_:)`` as outcome at once.
+  /// ``PromiseError/deadlock(_:)`` as outcome at once.
   ///
   /// ```swift
   /// switch await handle.outcome {
@@ -82,10 +82,10 @@ public struct StepHandle: Sendable {
   nonisolated(nonsending) public var outcome: StepOutcome {
     get async {
       if case .over(let outcome) = state { return outcome }
-      if let step = RunningStep.waitingForItself(record.lock) {
+      if let step = RunningStep.deadlockedStep(record.lock) {
         let diagnostics = record.lock.withLock { $0.diagnostics }
-        (diagnostics ?? .shared).report(.selfWait(step))
-        return .failed(PromiseError.selfWait(step))
+        (diagnostics ?? .shared).report(.deadlock(step))
+        return .failed(PromiseError.deadlock(step))
       }
       return await withCheckedContinuation { continuation in
         observe { continuation.resume(returning: $0) }
@@ -118,7 +118,7 @@ public struct StepHandle: Sendable {
   ///
   /// ```swift
   /// let handle = manager.add { then in upload(file) { error in then(error) } }
-  /// handle.cancel(grace: .seconds(5))  // its `then` is waited for so long at most
+  /// handle.cancel(grace: .seconds(5))  // waits at most this long for its `then`
   /// ```
   ///
   /// - Parameters:
@@ -135,7 +135,7 @@ public struct StepHandle: Sendable {
   func observe(_ observer: @escaping @Sendable (StepOutcome) -> Void) {
     record.lock.transition { order, consequences in
       if let outcome = order.observe(id, record, observer) {
-        consequences.needed.tell([observer], outcome)
+        consequences.needed.notify([observer], outcome)
       }
     }
   }

@@ -63,8 +63,8 @@ final class Segment: @unchecked Sendable {
 
   /// In how many slots the step was cancelled while it waited, or moved.
   ///
-  /// Those that ran are not counted, as long as the segment is the first one.
-  fileprivate var goneCount = 0
+  /// In the first segment, steps that ran are not counted.
+  fileprivate var vacantCount = 0
 
   init(base: Int, capacity: Int = Segment.capacity, lock: Locked<SerialOrder>) {
     self.base = base
@@ -241,8 +241,8 @@ struct StepQueue {
     link(segment, between: last, and: nil)
     tailEnd = end
     spare?.segment = segment
-    // Nothing of the user's is in it any more: it may be released under the lock.
-    if let last, last.goneCount == last.end - last.base { unlink(last) }
+    // The segment holds no user objects, so it may be released under the lock.
+    if let last, last.vacantCount == last.end - last.base { unlink(last) }
   }
 
   private mutating func link(_ segment: Segment, between previous: Segment?, and next: Segment?) {
@@ -275,9 +275,9 @@ struct StepQueue {
   /// - Returns: A segment that was passed and taken out, to be released after the lock, before this is
   ///   called again; nil when the first step waits.
   @inline(__always)
-  mutating func skipGone() -> Segment? {
+  mutating func skipVacant() -> Segment? {
     while true {
-      if let spent = removeSpentSegment() { return spent }
+      if let released = removePoppedSegment() { return released }
       if firstSlot.pointee.stage == .waiting { return nil }
       popFirst()
     }
@@ -287,7 +287,7 @@ struct StepQueue {
   ///
   /// - Returns: The segment, to be released after the lock.
   @inline(__always)
-  mutating func removeSpentSegment() -> Segment? {
+  mutating func removePoppedSegment() -> Segment? {
     guard first == headEnd, let head, head.next != nil else { return nil }
     unlink(head)
     return head
@@ -297,8 +297,8 @@ struct StepQueue {
   ///
   /// - Returns: The segment, to be released after the lock.
   mutating func leave(_ segment: Segment) -> Segment? {
-    segment.goneCount += 1
-    guard segment.goneCount == segment.end - segment.base, segment.next != nil else { return nil }
+    segment.vacantCount += 1
+    guard segment.vacantCount == segment.end - segment.base, segment.next != nil else { return nil }
     unlink(segment)
     return segment
   }
@@ -383,8 +383,8 @@ extension StepQueue {
     case .before(let other, let segment):
       return insert(single, before: other, in: segment) + 1
     case .first(isRunning: false):
-      // Passed here, they are not when the next step begins.
-      while skipGone() != nil {}
+      // Skips these slots now instead of at the start of the next step.
+      while skipVacant() != nil {}
       guard let head else { preconditionFailure("another step waits") }
       return insert(single, before: first, in: head) + 1
     case .first(isRunning: true):
@@ -406,8 +406,8 @@ extension StepQueue {
     }
     let rest = id..<min(end, segment.end)
     if segment === head {
-      // What ran in it is behind another segment from now on, and counts like what was cancelled.
-      segment.goneCount =
+      // The segment is no longer the head, so the steps that ran count as vacant.
+      segment.vacantCount =
         id - segment.base + rest.count { segment.slot($0).pointee.stage != .waiting }
     }
     segment.start = id
@@ -421,7 +421,7 @@ extension StepQueue {
   private mutating func split(_ segment: Segment, at id: Int) -> Int {
     let ids = id..<min(end, segment.end)
     let waitingCount = ids.count { segment.slot($0).pointee.stage == .waiting }
-    segment.goneCount -= ids.count - waitingCount
+    segment.vacantCount -= ids.count - waitingCount
     let isLast = segment.next == nil
     // Only the last segment may be one in which none waits.
     guard waitingCount > 0 || isLast else {
@@ -429,7 +429,7 @@ extension StepQueue {
       return ids.count
     }
     let rest = Segment(base: id, capacity: segment.end - id, lock: segment.lock)
-    rest.goneCount = ids.count - waitingCount
+    rest.vacantCount = ids.count - waitingCount
     for id in ids {
       swap(&segment.slot(id).pointee, &rest.slot(id).pointee)
       let slot = rest.slot(id)

@@ -125,8 +125,8 @@ final class RunningStep: Sendable {
     self.outer = outer
   }
 
-  /// The steps in which the caller is; without those that are over, which would pile up.
-  static var thoseOfCaller: RunningStep? {
+  /// The caller's steps, without those that have ended, which would accumulate.
+  static var callerSteps: RunningStep? {
     var link = current
     guard link != nil else { return nil }
     var running: [RunningStep] = []
@@ -146,8 +146,8 @@ final class RunningStep: Sendable {
     }
   }
 
-  /// The step of this manager in which the caller is, if it is still running.
-  static func waitingForItself(_ lock: Locked<SerialOrder>) -> StepIdentity? {
+  /// The running step of this manager that the caller belongs to, if any.
+  static func deadlockedStep(_ lock: Locked<SerialOrder>) -> StepIdentity? {
     var link = current
     while let step = link {
       if step.lock === lock {

@@ -11,9 +11,9 @@ final class Token: @unchecked Sendable {
   private enum Stage {
     /// By the drain, which looks when the handler returns. → called, away
     static let onStack: UInt8 = 0
-    /// By nobody: the call has to tell the order, and to go on with the queue. → called
-    static let away: UInt8 = 1
-    /// No more.
+    /// The call makes the transition and continues the queue. → called
+    static let afterHandler: UInt8 = 1
+    /// `then` was called.
     static let called: UInt8 = 2
   }
 
@@ -43,7 +43,7 @@ final class Token: @unchecked Sendable {
   /// - Returns: Whether `then` was called before.
   func handlerReturned() -> Bool {
     let (_, found) = stage.compareExchange(
-      expected: Stage.onStack, desired: Stage.away, ordering: .acquiringAndReleasing)
+      expected: Stage.onStack, desired: Stage.afterHandler, ordering: .acquiringAndReleasing)
     return found == Stage.called
   }
 
@@ -53,7 +53,7 @@ final class Token: @unchecked Sendable {
   /// while the handler is still on the stack.
   func callUnderLock() {
     _ = stage.compareExchange(
-      expected: Stage.onStack, desired: Stage.away, ordering: .acquiringAndReleasing)
+      expected: Stage.onStack, desired: Stage.afterHandler, ordering: .acquiringAndReleasing)
   }
 
   /// Whether `then` was called; only when nobody else holds the token any more.
@@ -99,8 +99,8 @@ final class Token: @unchecked Sendable {
       // Under the lock, so that the drain finds the error when it finds the call.
       isFirst = stage.exchange(Stage.called, ordering: .acquiringAndReleasing) != Stage.called
       guard isFirst else { return .late }
-      // A cancellation is no failure, whichever side it comes from.
-      if isCancellation { order.cancelledElsewhere(id, &consequences) }
+      // A cancellation is not a failure, whichever side requests it.
+      if isCancellation { order.workCancelled(id, &consequences) }
       return order.then(id: id, error: error, &consequences)
     }
     switch result {

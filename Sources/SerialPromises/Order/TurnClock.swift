@@ -12,7 +12,7 @@ struct TurnClock {
 
   private var start: UInt64 = 0
   private var handlers: UInt64 = 0
-  private var nextLook: UInt64 = 1
+  private var nextCheck: UInt64 = 1
 
   /// A handler has returned.
   ///
@@ -21,7 +21,7 @@ struct TurnClock {
   @inline(__always)
   mutating func handlerReturned(now: () -> UInt64) -> Bool {
     handlers += 1
-    return handlers > nextLook ? look(now()) : false
+    return handlers > nextCheck ? isOver(at: now()) : false
   }
 
   /// The next handler is about to be called.
@@ -31,12 +31,12 @@ struct TurnClock {
   }
 
   @inline(never)
-  private mutating func look(_ now: UInt64) -> Bool {
+  private mutating func isOver(at now: UInt64) -> Bool {
     let elapsed = now > start ? now - start : 0
     guard elapsed < Self.limit else { return true }
     // The first was not timed.
     let each = max(elapsed / (handlers - 1), 1)
-    nextLook = handlers + min(max(Self.limit / 8 / each, 1), Self.longestStride) - 1
+    nextCheck = handlers + min(max(Self.limit / 8 / each, 1), Self.longestStride) - 1
     return false
   }
 }

@@ -8,10 +8,10 @@ struct Waiters {
     case idle
     /// Nothing runs, and nothing is about to begin.
     case atRest
-    /// Fewer steps wait than this.
-    case fewerWait(than: Int)
+    /// Fewer steps wait than the limit.
+    case waitingBelow(Int)
 
-    fileprivate var isLimit: Bool { if case .fewerWait = self { true } else { false } }
+    fileprivate var isLimit: Bool { if case .waitingBelow = self { true } else { false } }
   }
 
   /// What it takes to leave a line.

@@ -30,15 +30,15 @@ class Core: Reaction, @unchecked Sendable {
   // Not optional, which would be handled by way of its metadata.
   @exclusivity(unchecked) private var value: any Sendable = ()
 
-  init(_ traits: Traits, isDemanded: Bool, hasMaker: Bool = false) {
+  init(_ traits: Traits, isDemanded: Bool, hasProducer: Bool = false) {
     self.traits = traits
-    settlement = Settlement(isDemanded: isDemanded, hasMaker: hasMaker)
+    settlement = Settlement(isDemanded: isDemanded, hasProducer: hasProducer)
     if traits.runsOnMainQueue { MainQueue.isUsed.store(true, ordering: .relaxed) }
   }
 
-  /// The root of a chain.
-  convenience init(origin: Origin, isDemanded: Bool = true, hasMaker: Bool = false) {
-    self.init(Traits(origin: origin), isDemanded: isDemanded, hasMaker: hasMaker)
+  /// Creates the root of a chain.
+  convenience init(origin: Origin, isDemanded: Bool = true, hasProducer: Bool = false) {
+    self.init(Traits(origin: origin), isDemanded: isDemanded, hasProducer: hasProducer)
   }
 
   /// A promise that is settled from the start.
@@ -56,7 +56,8 @@ class Core: Reaction, @unchecked Sendable {
 
   deinit {
     if settlement.phase == .pending { reportIfNeverStarted() }
-    guard !settlement.isLookedAt, let error = settlement.failure, !(error is CancellationError)
+    guard !settlement.isFailureHandled, let error = settlement.failure,
+      !(error is CancellationError)
     else { return }
     origin.report(.unhandledFailure(origin.identity, error))
   }
@@ -64,7 +65,7 @@ class Core: Reaction, @unchecked Sendable {
   /// Reports a cold promise that goes away with handlers: before its lifeline, if nothing was made
   /// from it.
   private final func reportIfNeverStarted() {
-    guard settlement.recipe != nil, !settlement.wasGivenUp else { return }
+    guard settlement.recipe != nil, !settlement.wasWithdrawn else { return }
     guard settlement.isAwaited(standsAlone: kind.standsAlone) else { return }
     origin.report(.neverStarted(origin.identity))
   }
@@ -74,15 +75,17 @@ class Core: Reaction, @unchecked Sendable {
   final var kind: LinkKind { traits.kind }
   final var runsOnMainQueue: Bool { traits.runsOnMainQueue }
 
-  /// Hangs this promise on others; only before anybody can see it.
-  final func hang(on upstream: Upstream) {
-    settlement.hang(on: upstream)
+  /// Makes this promise depend on others.
+  ///
+  /// Requires that no other thread has a reference.
+  final func depend(on upstream: Upstream) {
+    settlement.depend(on: upstream)
   }
 
   /// Has this promise, which its owner alone settles, known to wait for others.
   final func wait(for junction: Junction) {
     withLock { settlement in
-      if settlement.phase == .pending { settlement.hang(on: Upstream(junction)) }
+      if settlement.phase == .pending { settlement.depend(on: Upstream(junction)) }
     }
   }
 
@@ -116,11 +119,13 @@ class Core: Reaction, @unchecked Sendable {
     return .failure(failure)
   }
 
-  /// The outcome, if it is known, and now looked at.
-  final func look() -> Outcome? {
+  /// The outcome, if it is known.
+  ///
+  /// Marks a failure as handled.
+  final func poll() -> Outcome? {
     withLock { settlement in
       let outcome = outcome(settlement)
-      if case .failure = outcome { settlement.isLookedAt = true }
+      if case .failure = outcome { settlement.isFailureHandled = true }
       return outcome
     }
   }
@@ -265,15 +270,15 @@ class Core: Reaction, @unchecked Sendable {
   }
 
   final func carryOut(_ consequences: Settlement.Consequences, _ agenda: inout Agenda) {
-    if !consequences.watchers.isEmpty { tell(consequences.watchers) }
+    if !consequences.watchers.isEmpty { notify(consequences.watchers) }
     if !consequences.due.isEmpty { agenda.append(consequences.due, of: self) }
     if consequences.schedules { Trampoline.schedule(self) }
   }
 
-  /// Passes progress on to those who hang on this promise, and to those who hang on them.
-  private final func tell(_ watchers: [Reaction]) {
+  /// Propagates progress to the dependents of this promise, transitively.
+  private final func notify(_ watchers: [Reaction]) {
     var front = ProgressFront()
-    front.tell(watchers, withLock { $0.progress })
+    front.notify(watchers, withLock { $0.progress })
     front.passOn()
   }
 
@@ -281,7 +286,7 @@ class Core: Reaction, @unchecked Sendable {
   final func rise(to fraction: Double, _ front: inout ProgressFront) {
     let consequences = withLock { $0.rise(to: fraction) }
     if consequences.schedules { Trampoline.schedule(self) }
-    front.tell(consequences.watchers, fraction)
+    front.notify(consequences.watchers, fraction)
   }
 
   /// The promise is cancelled: whatever is at work for it is told, without any lock.
@@ -291,7 +296,7 @@ class Core: Reaction, @unchecked Sendable {
   ///
   /// - Returns: What it was done for.
   @discardableResult
-  final func endMaking() -> [WorkScope] { withLock { $0.endMaking() } }
+  final func endProducing() -> [WorkScope] { withLock { $0.endProducing() } }
 
   /// Registers what to do when the promise is cancelled; does it now if it has been.
   final func onCancel(_ handler: @escaping @Sendable () -> Void) {

@@ -24,7 +24,7 @@ final class Lifeline: @unchecked Sendable {
 
   deinit {
     guard !others.isEmpty else {
-      if let root, root.withLock({ $0.recipe != nil }) { Core.dissolve([root]) }
+      if let root, root.withLock({ $0.recipe != nil }) { Core.invalidate([root]) }
       return
     }
     // A list instead of recursion: combinations may be nested to any depth.
@@ -36,25 +36,25 @@ final class Lifeline: @unchecked Sendable {
       others += lifeline.others
       lifeline.others = []
     }
-    Core.dissolve(roots.filter { root in root.withLock { $0.recipe != nil } })
+    Core.invalidate(roots.filter { root in root.withLock { $0.recipe != nil } })
   }
 }
 
 extension Core {
   /// Promises that can never be settled, or seen, again: releases what was made from them.
   ///
-  /// A combination stays that another promise can still settle, if handlers wait for that.
-  static func dissolve(_ roots: [Core]) {
+  /// Keeps a combination that another promise can still settle, if handlers wait for it.
+  static func invalidate(_ roots: [Core]) {
     var isAwaited = false
-    var wasGivenUp = false
-    // A list instead of recursion: chains may be long.
+    var wasWithdrawn = false
+    // Iterative: chains may be long.
     var frontier = roots
     var undecided: [Core] = []
     // Each target that is known to be awaited; those nearest to the handlers are asked first.
     var awaited: [ObjectIdentifier: Core] = [:]
     while true {
       if let core = frontier.popLast() {
-        for (target, isLost) in core.dissolve(&isAwaited, &wasGivenUp) {
+        for (target, isLost) in core.invalidate(&isAwaited, &wasWithdrawn) {
           if isLost { frontier.append(target) } else { undecided.append(target) }
         }
       } else if let core = undecided.popLast() {
@@ -68,26 +68,26 @@ extension Core {
         break
       }
     }
-    guard isAwaited, !wasGivenUp, let last = roots.last else { return }
+    guard isAwaited, !wasWithdrawn, let last = roots.last else { return }
     last.origin.report(.neverStarted(last.origin.identity))
   }
 
-  /// - Returns: What waited for this promise, and whether it can never be settled either.
-  private func dissolve(
-    _ isAwaited: inout Bool, _ wasGivenUp: inout Bool
+  /// - Returns: The dependents of this promise, and whether each can no longer be settled.
+  private func invalidate(
+    _ isAwaited: inout Bool, _ wasWithdrawn: inout Bool
   ) -> [(target: Core, isLost: Bool)] {
     let standsAlone = kind.standsAlone
-    var (reactions, spent) = withLock { settlement in
+    var (reactions, released) = withLock { settlement in
       if settlement.isAwaited(standsAlone: standsAlone) { isAwaited = true }
-      if settlement.wasGivenUp { wasGivenUp = true }
-      return settlement.dissolve()
+      if settlement.wasWithdrawn { wasWithdrawn = true }
+      return settlement.invalidate()
     }
-    // Or what never ends would collect whatever it was ever combined in.
-    spent.upstream?.sources(of: self).forEach { source, reaction in
+    // Otherwise a source that never settles would accumulate every combination it was part of.
+    released.upstream?.sources(of: self).forEach { source, reaction in
       _ = source.withdraw(reaction, cancelling: false)
     }
-    withExtendedLifetime(spent) {}
-    spent = (nil, nil)
+    withExtendedLifetime(released) {}
+    released = (nil, nil)
     var found: [(target: Core, isLost: Bool)] = []
     while let reaction = reactions.popFirst() {
       if let target = reaction.target { found.append((target, reaction.sourceIsLost())) }

@@ -23,8 +23,10 @@ enum LinkKind: UInt8, Sendable {
 class Link: Core, @unchecked Sendable {
   // Sendable as its superclass is; what its subclasses change is told there.
 
-  /// Whether a manager may have reserved this; looked at under the lock only if so.
-  let keepsTurn = Atomic(false)
+  /// Whether a manager may have reserved this promise.
+  ///
+  /// Only then does the link take the lock to check.
+  let mayBeReserved = Atomic(false)
 
   // With a queue too: sent there by two threads, handlers would get there in any order.
   override var isImmediate: Bool { false }
@@ -32,7 +34,7 @@ class Link: Core, @unchecked Sendable {
 
   /// Whether the handler has to wait for the turn of a manager, although the source is settled.
   final func waitsForTurn(_ source: Core) -> Bool {
-    guard keepsTurn.load(ordering: .acquiring) else { return false }
+    guard mayBeReserved.load(ordering: .acquiring) else { return false }
     return withLock { $0.park(at: source) }
   }
 
@@ -64,8 +66,8 @@ class Link: Core, @unchecked Sendable {
           // joined, and not only called off, because that may be impossible.
           let scopes = withLock { $0.scopes }
           promise.core.join(scopes)
-          promise.core.disown(cancelling: true, for: scopes)
-          endMaking()
+          promise.core.abandon(cancelling: true, for: scopes)
+          endProducing()
         }
       }
     } catch {
@@ -79,7 +81,7 @@ class Link: Core, @unchecked Sendable {
   private func callMarked(
     _ handler: (Outcome) throws -> Decision, _ outcome: Outcome
   ) throws -> Decision {
-    guard let step = stepAtWork else { return try handler(outcome) }
+    guard let step = currentStep else { return try handler(outcome) }
     return try RunningStep.$current.withValue(step) { try handler(outcome) }
   }
 
@@ -101,7 +103,7 @@ class HandlerLink: Link, @unchecked Sendable {
 
   init(_ traits: Traits, _ handler: @escaping LinkHandler) {
     self.handler = handler
-    super.init(traits, isDemanded: false, hasMaker: true)
+    super.init(traits, isDemanded: false, hasProducer: true)
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
@@ -111,10 +113,10 @@ class HandlerLink: Link, @unchecked Sendable {
     settle(after: source, outcome, &agenda, handler)
   }
 
-  override func letGo() {
-    // The handler is not going to settle this.
-    defer { endMaking() }
-    // A promise that was cancelled, and is kept, must not keep what its handler holds.
+  override func discard() {
+    // The handler is not going to settle this promise.
+    defer { endProducing() }
+    // A retained promise that was canceled must not retain the captured values of its handler.
     guard let handler = handler.take(), kind == .cleanup else { return }
     // Told as those are who wait for this promise, which is about to fail. Cleaning up is work too.
     let scopes = withLock { $0.scopes }
@@ -167,11 +169,11 @@ final class TaskLink: Link, @unchecked Sendable {
   typealias Handler = @Sendable (Outcome) async throws -> Decision
 
   private var handler: Handler?
-  private var task = TaskInReach()
+  private var task = CancellableTask()
 
   init(_ traits: Traits, _ handler: @escaping Handler) {
     self.handler = handler
-    super.init(traits, isDemanded: false, hasMaker: true)
+    super.init(traits, isDemanded: false, hasProducer: true)
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
@@ -189,7 +191,7 @@ final class TaskLink: Link, @unchecked Sendable {
         // The handler only: what runs here after it is not its step's.
         let decision: Result<Decision, any Error>
         do {
-          if let step = stepAtWork {
+          if let step = currentStep {
             decision = .success(
               try await RunningStep.$current.withValue(step) { try await handler(outcome) })
           } else {
@@ -216,10 +218,10 @@ final class TaskLink: Link, @unchecked Sendable {
     withLock { _ in task.endCancel() }?.resume()
   }
 
-  override func letGo() {
-    // The handler is not going to settle this.
-    defer { endMaking() }
-    // A promise that was cancelled, and is kept, must not keep what its handler holds.
+  override func discard() {
+    // The handler is not going to settle this promise.
+    defer { endProducing() }
+    // A retained promise that was canceled must not retain the captured values of its handler.
     guard let handler = handler.take(), kind == .cleanup else { return }
     // Told as those are who wait for this promise, which is about to fail. Cleaning up is work too.
     let scopes = withLock { $0.scopes }
@@ -278,7 +280,7 @@ extension AnyPromise {
   }
 
   func attach(_ link: Link) -> AnyPromise {
-    link.hang(on: Upstream(core))
+    link.depend(on: Upstream(core))
     core.attach(link: link)
     return AnyPromise(core: link, lifeline: lifeline)
   }
@@ -302,7 +304,7 @@ final class Callback: Reaction, @unchecked Sendable {
   // With a queue too: sent there by two threads, handlers would get there in any order.
   override var isImmediate: Bool { false }
   override var isCallback: Bool { true }
-  override var looksAtFailures: Bool { seesFailures }
+  override var handlesFailures: Bool { seesFailures }
   override var passesProgress: Bool { false }
   override var blockedQueue: DispatchQueue? { place.queue }
 

@@ -30,7 +30,7 @@ struct ProgressFront {
     while let (core, fraction) = rises.popFirst() { core.rise(to: fraction, &self) }
   }
 
-  mutating func tell(_ watchers: [Reaction], _ fraction: Double) {
+  mutating func notify(_ watchers: [Reaction], _ fraction: Double) {
     for watcher in watchers { watcher.progressed(fraction, &self) }
   }
 
@@ -49,7 +49,7 @@ final class ProgressListener: Sendable {
     self.handler = handler
   }
 
-  func hear(_ fraction: Double) {
+  func receive(_ fraction: Double) {
     place.call { [handler] in handler(fraction) }
   }
 }
@@ -68,7 +68,7 @@ final class ProgressDelivery: Reaction, @unchecked Sendable {
   override var isImmediate: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    listener.hear(fraction)
+    listener.receive(fraction)
   }
 }
 

@@ -22,14 +22,14 @@ class Reaction: @unchecked Sendable {
   /// Whether this is a handler of the user's that makes no new promise.
   var isCallback: Bool { false }
 
-  /// Whether a failure is dealt with, or handed on, here.
-  var looksAtFailures: Bool { true }
+  /// Whether this handles a failure or passes it on.
+  var handlesFailures: Bool { true }
 
   /// The promise is settled.
   func react(to source: Core, _ agenda: inout Agenda) {}
 
-  /// This never runs: only for the thread that took it out of its list.
-  func letGo() {}
+  /// Called instead of `react`, by the thread that removed this from its list.
+  func discard() {}
 
   /// Whether this has something to do when the promise comes further.
   var passesProgress: Bool { true }
@@ -40,8 +40,8 @@ class Reaction: @unchecked Sendable {
   /// The promise that hangs on this one.
   var target: Core? { nil }
 
-  /// Whether the target is settled by this, or because of this, only.
-  var isOnlyWay: Bool { true }
+  /// Whether only this reaction, directly or indirectly, settles the target.
+  var isExclusive: Bool { true }
 
   /// The source will never be settled.
   ///

@@ -43,15 +43,16 @@ struct Settlement {
   /// Whether somebody wants the value, so that what is cold has been started.
   private(set) var isDemanded: Bool
 
-  /// Whether a failure has been, or will be, dealt with.
-  var isLookedAt = false
+  /// Whether a failure is or will be handled.
+  var isFailureHandled = false
 
   /// Whether a drain has this promise, or is about to: it alone calls `next`.
   private(set) var isScheduled = false
 
-  /// Whether the one that settles the promise has still to do so: its work may go on although the
-  /// promise is settled, because it was canceled.
-  private(set) var hasMaker: Bool
+  /// Whether the producer has still to settle the promise.
+  ///
+  /// The work of a canceled promise may continue after its settlement.
+  private(set) var hasProducer: Bool
 
   /// Whether a reaction that the settling thread runs was attached.
   private var hasImmediateReactions = false
@@ -59,18 +60,18 @@ struct Settlement {
   /// Whether somebody listens to the progress of this or of something that hangs on it.
   private(set) var isWatched = false
 
-  /// Whether something that waited for this promise does no longer.
-  private(set) var wasGivenUp = false
+  /// Whether a reaction was withdrawn.
+  private(set) var wasWithdrawn = false
 
-  init(isDemanded: Bool = true, hasMaker: Bool = false) {
+  init(isDemanded: Bool = true, hasProducer: Bool = false) {
     self.isDemanded = isDemanded
-    self.hasMaker = hasMaker
+    self.hasProducer = hasProducer
   }
 
   /// Settled from the start.
   init(failure: (any Error)?) {
     isDemanded = true
-    hasMaker = false
+    hasProducer = false
     phase = failure == nil ? .fulfilled : .failed
     if failure != nil { neededExtras.failure = failure }
   }
@@ -95,7 +96,7 @@ struct Settlement {
   }
 
   mutating func attach(_ reaction: Reaction) -> Attachment {
-    if reaction.looksAtFailures { isLookedAt = true }
+    if reaction.handlesFailures { isFailureHandled = true }
     if reaction.isImmediate {
       if isSettled { return .due }
       hasImmediateReactions = true
@@ -111,7 +112,7 @@ struct Settlement {
   mutating func withdraw(_ reaction: Reaction) -> (wasThere: Bool, isUnwanted: Bool) {
     let wasThere = reactions.remove(reaction)
     if wasThere {
-      wasGivenUp = true
+      wasWithdrawn = true
       if isWatched { extras?.watchers.remove(reaction) }
     }
     return (wasThere, wasThere && reactions.isEmpty && phase == .pending)
@@ -136,19 +137,20 @@ struct Settlement {
   /// The promises that wait for this one; nil if there are more reactions than `limit`.
   func targets(limit: Int) -> [Core]? { reactions.targets(limit: limit) }
 
-  /// Hangs this promise on others.
-  mutating func hang(on upstream: Upstream) {
+  /// Makes this promise depend on others.
+  mutating func depend(on upstream: Upstream) {
     self.upstream = upstream
   }
 
   /// Makes another promise the only one that can settle this one.
   ///
-  /// - Returns: What this promise waited for until now, to be released; nil if it was too late.
-  mutating func bind(to adoption: Upstream) -> (spent: Upstream?, isWatched: Bool)? {
+  /// - Returns: The previous dependencies, to release; nil if this promise was already settled or
+  ///   bound.
+  mutating func bind(to adoption: Upstream) -> (released: Upstream?, isWatched: Bool)? {
     guard phase == .pending, !isBound else { return nil }
     isBound = true
-    // What the owner does from now on is not the work of this promise.
-    hasMaker = false
+    // The owner's further actions are not the work of this promise.
+    hasProducer = false
     defer { upstream = adoption }
     return (upstream, isWatched)
   }
@@ -164,14 +166,15 @@ struct Settlement {
     guard !isDemanded else { return nil }
     guard isTurn(of: scopes) else { return nil }
     isDemanded = true
-    let (recipe, spent, parkedAt) = (extras?.recipe, turns, extras?.parkedAt)
+    let (recipe, released, parkedAt) = (extras?.recipe, turns, extras?.parkedAt)
     extras?.recipe = nil
     extras?.turns = []
     extras?.parkedAt = nil
-    // With the recipe: canceled from now on, the promise still has work that is about to begin.
-    if recipe?.settles == true { hasMaker = true }
+    // Together with the recipe: if the promise is canceled from now on, its work is still about to
+    // start.
+    if recipe?.settles == true { hasProducer = true }
     join(scopes)
-    return Demand(upstream: upstream, recipe: recipe, parkedAt: parkedAt, spent: spent)
+    return Demand(upstream: upstream, recipe: recipe, parkedAt: parkedAt, released: released)
   }
 
   /// What a demand leads to.
@@ -182,8 +185,8 @@ struct Settlement {
     let recipe: (any Recipe)?
     /// The settled promise that the handler has to be called for.
     let parkedAt: Core?
-    /// To be released.
-    let spent: [Locked<SerialOrder>]
+    /// To release.
+    let released: [Locked<SerialOrder>]
   }
 
   // MARK: Managers
@@ -219,15 +222,15 @@ struct Settlement {
 
   /// The work of this promise is done for these, too, until it has ended.
   mutating func join(_ scopes: [WorkScope]) {
-    guard !scopes.isEmpty, !isSettled || hasMaker else { return }
+    guard !scopes.isEmpty, !isSettled || hasProducer else { return }
     neededExtras.scopes += scopes
   }
 
   /// The work of this promise has ended.
   ///
-  /// - Returns: What it was done for, to be released.
-  mutating func endMaking() -> [WorkScope] {
-    hasMaker = false
+  /// - Returns: The scopes of the work, to release.
+  mutating func endProducing() -> [WorkScope] {
+    hasProducer = false
     guard isSettled, let extras else { return [] }
     defer { extras.scopes = [] }
     return extras.scopes
@@ -254,9 +257,9 @@ struct Settlement {
     var watchers: [Reaction] = []
     /// Whether the caller has a drain look at this promise.
     var schedules = false
-    /// To be released.
-    var spent: (upstream: Upstream?, extras: Extras?) = (nil, nil)
-    /// What work was done for that has ended, to be released.
+    /// To release.
+    var released: (upstream: Upstream?, extras: Extras?) = (nil, nil)
+    /// The scopes of ended work, to release.
     var scopes: [WorkScope] = []
   }
 
@@ -272,8 +275,8 @@ struct Settlement {
     _ failure: (any Error)?, by settler: Settler, reached: Double,
     _ consequences: inout Consequences
   ) -> Bool {
-    // Only the one that makes the promise comes here, in time or not; a cancellation does not.
-    if hasMaker { consequences.scopes = endMaking() }
+    // Only the producer calls this, in time or late; a cancellation does not.
+    if hasProducer { consequences.scopes = endProducing() }
     guard phase == .pending, settler == .adopted || !isBound else { return false }
     // Progress is told before the outcome.
     if isWatched, case .risen(let fraction) = neededExtras.progress.rise(to: reached) {
@@ -314,7 +317,7 @@ struct Settlement {
   private mutating func publish(_ failure: (any Error)?, _ consequences: inout Consequences) {
     phase = failure == nil ? .fulfilled : .failed
     if hasImmediateReactions { consequences.due = reactions.takeAll(where: \.isImmediate) }
-    consequences.spent.upstream = upstream.take()
+    consequences.released.upstream = upstream.take()
     retireExtras(failure, &consequences)
     if !reactions.isEmpty || hasDeliveries { consequences.schedules = claimDrain() }
   }
@@ -325,15 +328,15 @@ struct Settlement {
   ) {
     guard extras != nil || failure != nil else { return }
     let old = extras
-    consequences.spent.extras = old
+    consequences.released.extras = old
     extras = nil
     if let failure {
       neededExtras.failure = failure
       if let old { neededExtras.progress = old.progress }
     }
     if let old, !old.deliveries.isEmpty { neededExtras.deliveries = old.deliveries }
-    // Canceled, and its work goes on.
-    if hasMaker, let old, !old.scopes.isEmpty { neededExtras.scopes = old.scopes }
+    // The work of a canceled promise continues.
+    if hasProducer, let old, !old.scopes.isEmpty { neededExtras.scopes = old.scopes }
   }
 
   /// Registers what to do when the promise is cancelled.
@@ -416,8 +419,10 @@ struct Settlement {
 
   /// The promise can never be started, or seen, again: gives away everything.
   ///
-  /// One that is settled, or about to be, keeps what it has still to run.
-  mutating func dissolve() -> (reactions: DueList, spent: (upstream: Upstream?, extras: Extras?)) {
+  /// A promise that is settled or being canceled keeps its pending reactions.
+  mutating func invalidate() -> (
+    reactions: DueList, released: (upstream: Upstream?, extras: Extras?)
+  ) {
     guard phase == .pending else { return (DueList(), (nil, nil)) }
     defer {
       upstream = nil

@@ -142,7 +142,7 @@ extension Core {
     }
     for core in cancelled { core.stopWork() }
     for handler in handlers { handler() }
-    for reaction in withdrawn { reaction.letGo() }
+    for reaction in withdrawn { reaction.discard() }
     var agenda = Agenda()
     for core in cancelled { core.carryOut(core.withLock { $0.endCancel() }, &agenda) }
     agenda.run()
@@ -158,12 +158,12 @@ extension Core {
     return wasThere
   }
 
-  /// Nobody is going to ask for the outcome: a failure is no false alarm, and if the promise is to be
-  /// cancelled, it is unless somebody else wants it.
-  func disown(cancelling: Bool, for scopes: [WorkScope] = []) {
-    let nobody = Reaction()
-    attach(nobody)
-    _ = withdraw(nobody, cancelling: cancelling, for: scopes)
+  /// Gives up this promise: marks its failure as handled and, if requested, cancels it unless
+  /// something else wants its outcome.
+  func abandon(cancelling: Bool, for scopes: [WorkScope] = []) {
+    let placeholder = Reaction()
+    attach(placeholder)
+    _ = withdraw(placeholder, cancelling: cancelling, for: scopes)
   }
 }
 
@@ -214,6 +214,6 @@ protocol Recipe: Sendable {
   /// Begins the work of a promise that is wanted now.
   func start(_ core: Core)
 
-  /// Makes a cold promise that begins in the same way.
-  func again(_ origin: Origin) -> AnyPromise
+  /// Creates a cold promise with the same work.
+  func copy(_ origin: Origin) -> AnyPromise
 }

@@ -26,8 +26,8 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   /// A step was not taken, and whoever added it may not have looked at the handle.
   case refused(PromiseError)
 
-  /// A step awaited its own manager. The call returned at once instead of waiting for ever.
-  case selfWait(StepIdentity)
+  /// A step awaited its own manager. The call returned immediately instead of deadlocking.
+  case deadlock(StepIdentity)
 
   /// A progress that fell or was outside 0…1 was ignored.
   case progressIgnored(StepIdentity, current: Double, reported: Double)
@@ -60,42 +60,42 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     switch self {
     case .thenCalledAgain(let step):
       """
-      \(step) called `then` again; the first call counted, this one changed nothing; \
+      \(step) called `then` again; only the first call counts; \
       call it once on each path
       """
     case .thenCalledLate(let step):
       """
-      \(step) continued after a time limit or a grace period had ended it; its `then` changed \
-      nothing, but its work may have overlapped with the next step; stop it in `onCancel`, or limit it \
+      \(step) called `then` after a time limit or a grace period ended it; the call has no effect, \
+      but its work may have overlapped with the next step; stop it in `onCancel`, or limit it \
       with `timeout(_:waitsForThen: true)`
       """
     case .refused(let error):
       "a step was refused and will not run: \(error)"
-    case .selfWait(let step):
-      "\(PromiseError.selfWait(step))"
+    case .deadlock(let step):
+      "\(PromiseError.deadlock(step))"
     case .progressIgnored(let step, let current, let reported):
-      "\(step) reported progress \(reported) after \(current); it rises, from 0 to 1: ignored"
+      "\(step) reported progress \(reported) after \(current); ignored, progress rises from 0 to 1"
     case .promiseProgressIgnored(let promise, let current, let reported):
       """
-      \(promise) reported progress \(reported) after \(current); it rises, from 0 to 1, until \
-      the promise is settled: ignored
+      \(promise) reported progress \(reported) after \(current); ignored, progress rises from 0 to 1 \
+      until the promise is settled
       """
     case .settledAgain(let promise):
       """
-      \(promise) was settled again; the first time counted, this changed nothing; \
-      settle it once, or use `tryFulfill` and `tryFail` where several race
+      \(promise) was settled again; only the first time counts; \
+      settle it once, or use `tryFulfill` and `tryFail` where callers race
       """
     case .unhandledFailure(let promise, let error):
-      "\(promise) failed and nobody looked: \(error); end the chain with `catch`"
+      "\(promise) failed and the error was not handled: \(error); end the chain with `catch`"
     case .neverStarted(let promise):
       """
-      \(promise) was never started, and its handlers never run; call `start()`, await its `value`, \
+      \(promise) was never started, so its handlers never run; call `start()`, await its `value`, \
       or add it to a manager
       """
     case .cannotRetry(let promise):
       """
-      \(promise) is tried once only, as its work has begun already; \
-      call `retry` on a promise that is made from a closure, before it is started
+      \(promise) is tried only once because its work has already begun; \
+      call `retry` on a promise made from a closure, before it starts
       """
     }
   }

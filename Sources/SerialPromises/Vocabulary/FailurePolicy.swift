@@ -1,9 +1,9 @@
 /// What a manager does with the steps that wait when one fails.
 ///
 /// ```swift
-/// let deploy = PromiseManager(onFailure: .stop)  // keeps the rest, until `resume`
-/// let backup = PromiseManager(onFailure: .continue)  // runs the rest; so it does without a policy
-/// let draft = PromiseManager(onFailure: .cancelRest)  // throws the rest away
+/// let deploy = PromiseManager(onFailure: .stop)  // keeps the waiting steps until `resume`
+/// let backup = PromiseManager(onFailure: .continue)  // runs the waiting steps; the default
+/// let draft = PromiseManager(onFailure: .cancelRest)  // cancels the waiting steps
 /// ```
 public enum FailurePolicy: Sendable {
   /// Goes on with the next step.

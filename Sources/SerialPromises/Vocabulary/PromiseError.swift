@@ -31,8 +31,8 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The manager has been closed and takes no further steps.
   case closed
 
-  /// A step waits for something that can only happen after the step itself has ended.
-  case selfWait(StepIdentity)
+  /// A step waits for something that can happen only after the step has ended.
+  case deadlock(StepIdentity)
 
   /// What was waited for did not happen within the time given.
   case timedOut(Duration)
@@ -46,7 +46,7 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
       "nothing is left that could settle \(promise); fulfill or fail it on every path"
     case .resolvedWithItself(let promise):
       """
-      \(promise) was resolved with itself, or with a promise that waits for it, and would never be \
+      \(promise) was resolved with itself, or with a promise that depends on it, and could never be \
       settled; resolve it with a promise that does not depend on it
       """
     case .noPromises:
@@ -54,14 +54,14 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
     case .full(let capacity):
       "the manager is full: \(capacity) steps wait; add later, or await `addWhenRoom`"
     case .closed:
-      "the manager is closed and takes no further steps; add before `close()`"
-    case .selfWait(let step):
+      "the manager is closed and accepts no steps; add steps before `close()`"
+    case .deadlock(let step):
       """
       \(step) waits for its own manager, which waits for that step to end; \
-      wait after the step, or in a detached task that the step does not wait for
+      wait after the step, or in a detached task that the step does not await
       """
     case .timedOut(let duration):
-      "not done within \(duration); the work may still be going on"
+      "not done within \(duration); the work may still be running"
     }
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// Compiles what the article "When it does not compile" says: what does not, with the message, and what does.
+/// Compiles what the article "Compiler errors" says: what does not, with the message, and what does.
 struct CompilerMessagesTests {
   private struct Row {
     let wrong: String

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// Runs what the right column of "If you know other queues" says.
+/// Runs what the right column of "Coming from other queues" says.
 struct OtherQueuesExamples: StandIns {
   let log = Log<String>()
   private let manager = PromiseManager()

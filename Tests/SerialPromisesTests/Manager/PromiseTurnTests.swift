@@ -226,8 +226,8 @@ struct PromiseTurnTests {
   // Fails, without an end, if the wait for oneself is not noticed.
   @Test(
     "a step that waits for a promise behind it in its own manager gets an error",
-    .shows(Managing.selfWait))
-  func selfWait() async throws {
+    .shows(Managing.deadlock))
+  func deadlock() async throws {
     let (manager, log) = (PromiseManager(), Log<String>())
     let promise = Promise<Int> { 1 }
     let chain = promise.map { $0 + 1 }

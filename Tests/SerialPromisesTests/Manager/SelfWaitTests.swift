@@ -8,39 +8,39 @@ struct SelfWaitTests {
   private let step = StepIdentity(id: 1, name: "outer")
 
   // Fails if `run` does not look whose step the caller is in.
-  @Test("run in a step of the same manager throws", .shows(Managing.selfWait))
+  @Test("run in a step of the same manager throws", .shows(Managing.deadlock))
   func run() async throws {
     let manager = PromiseManager()
     _ = try await manager.run("outer") {
-      await #expect(throws: PromiseError.selfWait(step)) {
+      await #expect(throws: PromiseError.deadlock(step)) {
         try await manager.run { Issue.record("the inner work ran") }
       }
     }
   }
 
   // Fails if `idle` does not look whose step the caller is in, or reports nothing.
-  @Test("idle in a step returns at once and is reported", .shows(Managing.selfWait))
+  @Test("idle in a step returns at once and is reported", .shows(Managing.deadlock))
   func idle() async throws {
     let reports = Reports()
     let manager = PromiseManager(diagnostics: reports.place)
     try await manager.run("outer") { await manager.idle() }
-    #expect(reports.all == [.selfWait(step)])
+    #expect(reports.all == [.deadlock(step)])
   }
 
   // Fails if `outcome` does not look whose step the caller is in.
   @Test(
     "the outcome of a later step is a failure for a step that waits for it, and is reported",
-    .shows(Managing.selfWait))
+    .shows(Managing.deadlock))
   func outcome() async throws {
     let reports = Reports()
     let manager = PromiseManager(diagnostics: reports.place)
     let later = try await manager.run("outer") {
       let later = manager.add { then in then() }
-      #expect(text(await later.outcome) == "failed \(PromiseError.selfWait(step))")
+      #expect(text(await later.outcome) == "failed \(PromiseError.deadlock(step))")
       return later
     }
     #expect(text(await later.outcome) == "succeeded")
-    #expect(reports.all == [.selfWait(step)])
+    #expect(reports.all == [.deadlock(step)])
   }
 
   // Fails if outcomes that are known are withheld.
@@ -55,23 +55,23 @@ struct SelfWaitTests {
 
   // Fails if the thread of the handler is not kept, or not compared.
   @Test(
-    "waitUntilIdle in a handler throws, before and after then", .shows(Managing.selfWait),
+    "waitUntilIdle in a handler throws, before and after then", .shows(Managing.deadlock),
     .shows(Promising.typedErrors))
   func blocking() {
     let manager = PromiseManager()
     let step = step
     manager.add(
       Step("outer") { then in
-        #expect(throws: PromiseError.selfWait(step)) { try manager.waitUntilIdle() }
+        #expect(throws: PromiseError.deadlock(step)) { try manager.waitUntilIdle() }
         then()
-        #expect(throws: PromiseError.selfWait(step)) { try manager.waitUntilIdle() }
+        #expect(throws: PromiseError.deadlock(step)) { try manager.waitUntilIdle() }
       })
     #expect(throws: Never.self) { try manager.waitUntilIdle() }
   }
 
   // Fails if the handler is called anywhere but where the order knows of it.
   @Test(
-    "waitUntilIdle in the handler of a delayed or retried step throws", .shows(Managing.selfWait),
+    "waitUntilIdle in the handler of a delayed or retried step throws", .shows(Managing.deadlock),
     arguments: LaterHandlerTests.Later.allCases)
   func later(_ later: LaterHandlerTests.Later) async {
     let (manager, clock, log) = (PromiseManager(), ManualClock(), Log<PromiseError?>())
@@ -88,7 +88,7 @@ struct SelfWaitTests {
       clock.advance(by: .seconds(3))
     }
     await manager.idle()
-    #expect(log.all == [.selfWait(self.step)])
+    #expect(log.all == [.deadlock(self.step)])
   }
 
   // Fails if only the innermost handler of a thread is known.
@@ -99,7 +99,7 @@ struct SelfWaitTests {
     outer.add(
       Step("outer") { then in
         inner.add { innerThen in
-          #expect(throws: PromiseError.selfWait(step)) { try outer.waitUntilIdle() }
+          #expect(throws: PromiseError.deadlock(step)) { try outer.waitUntilIdle() }
           innerThen()
         }
         then()
@@ -112,7 +112,7 @@ struct SelfWaitTests {
     let (outer, inner) = (PromiseManager(), PromiseManager())
     try await outer.run("outer") {
       try await inner.run("inner") {
-        _ = await #expect(throws: PromiseError.selfWait(step)) { try await outer.run {} }
+        _ = await #expect(throws: PromiseError.deadlock(step)) { try await outer.run {} }
       }
     }
   }
@@ -154,7 +154,7 @@ struct SelfWaitTests {
   // Fails if `addWhenRoom` waits for room that only the end of its own step can make.
   @Test(
     "addWhenRoom in a step throws when there is no room, and adds when there is",
-    .shows(Managing.selfWait))
+    .shows(Managing.deadlock))
   func room() async throws {
     let (manager, log) = (PromiseManager(capacity: 1), Log<String>())
     try await manager.run("outer") {
@@ -162,7 +162,7 @@ struct SelfWaitTests {
         log.append("added")
         then()
       }
-      await #expect(throws: PromiseError.selfWait(step)) {
+      await #expect(throws: PromiseError.deadlock(step)) {
         try await manager.addWhenRoom { then in then() }
       }
     }
@@ -198,14 +198,14 @@ struct SelfWaitTests {
   }
 
   // Fails, without an end, if the mark is lost when the step has to wait for its turn.
-  @Test("a step of a busy manager inside a step is known to be in both", .shows(Managing.selfWait))
+  @Test("a step of a busy manager inside a step is known to be in both", .shows(Managing.deadlock))
   func nestedRunOfBusy() async throws {
     let (outer, inner, taken) = (PromiseManager(), PromiseManager(), Taken())
     inner.add(taken.handler)
     let task = Task {
       try await outer.run("outer") {
         try await inner.run {
-          _ = await #expect(throws: PromiseError.selfWait(step)) { try await outer.run {} }
+          _ = await #expect(throws: PromiseError.deadlock(step)) { try await outer.run {} }
         }
       }
     }
@@ -215,7 +215,7 @@ struct SelfWaitTests {
   }
 
   // Fails, without an end, if the work of a promise is not marked as its step's.
-  @Test("idle in the work of a promise that is a step is reported", .shows(Managing.selfWait))
+  @Test("idle in the work of a promise that is a step is reported", .shows(Managing.deadlock))
   func promise() async {
     let reports = Reports()
     let manager = PromiseManager(diagnostics: reports.place)
@@ -225,7 +225,7 @@ struct SelfWaitTests {
         return 1
       })
     #expect(text(await handle.outcome) == "succeeded")
-    #expect(reports.all == [.selfWait(StepIdentity(id: 1, name: nil))])
+    #expect(reports.all == [.deadlock(StepIdentity(id: 1, name: nil))])
   }
 
   enum Place: String, CaseIterable {
@@ -235,7 +235,7 @@ struct SelfWaitTests {
 
   // Fails, without an end, if only the work that begins with the turn is marked as its step's.
   @Test(
-    "idle anywhere in the work of a promise that is a step is reported", .shows(Managing.selfWait),
+    "idle anywhere in the work of a promise that is a step is reported", .shows(Managing.deadlock),
     arguments: Place.allCases)
   func promiseWork(_ place: Place) async {
     let reports = Reports()
@@ -275,7 +275,7 @@ struct SelfWaitTests {
     #expect(text(await handle.outcome) == "succeeded")
     // Named as the promise at the beginning of the chain.
     let name = place == .secondPulled ? "when(concurrently:)" : nil
-    #expect(reports.all == [.selfWait(StepIdentity(id: 1, name: name))])
+    #expect(reports.all == [.deadlock(StepIdentity(id: 1, name: name))])
   }
 
   // Fails, without an end, if synchronous handlers are not marked.
@@ -285,8 +285,8 @@ struct SelfWaitTests {
     let step = StepIdentity(id: 1, name: nil)
     let handle = manager.add(
       Promise { 1 }.map { _ in
-        #expect(throws: PromiseError.selfWait(step)) { try manager.waitUntilIdle() }
-        #expect(throws: PromiseError.selfWait(step)) { try manager.enqueue { 4 }.wait() }
+        #expect(throws: PromiseError.deadlock(step)) { try manager.waitUntilIdle() }
+        #expect(throws: PromiseError.deadlock(step)) { try manager.enqueue { 4 }.wait() }
       })
     #expect(text(await handle.outcome) == "succeeded")
   }

@@ -67,7 +67,7 @@ struct PromiseLeakTests {
     withExtendedLifetime(never) {}
   }
 
-  // Never ends if `Settlement.dissolve` hands out its list as it is: the combination, when it is
+  // Never ends if `Settlement.invalidate` hands out its list as it is: the combination, when it is
   // decided, takes a reaction out of the list that `Lifeline` is going along.
   @Test("a cold promise that goes away unstarted may end one that it was combined with")
   func dissolving() async {

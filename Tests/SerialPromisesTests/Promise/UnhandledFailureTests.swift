@@ -24,7 +24,7 @@ struct UnhandledFailureTests {
   @Test("it is reported when the promise goes away, with its name", .shows(Promising.unhandled))
   func named() {
     _ = failing()
-    let description = "promise \"failing\" failed and nobody looked: Failed(number: 0)"
+    let description = "promise \"failing\" failed and the error was not handled: Failed(number: 0)"
     #expect(reports.all.map(\.description) == ["\(description); end the chain with `catch`"])
   }
 

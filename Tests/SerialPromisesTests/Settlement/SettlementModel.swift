@@ -2,14 +2,14 @@
 
 /// What can happen to a promise's settlement.
 enum SettlementEvent: Hashable, Sendable {
-  case attach(isImmediate: Bool, looksAtFailures: Bool)
+  case attach(isImmediate: Bool, handlesFailures: Bool)
   case withdraw(Int)
   case settle(fulfills: Bool, adopted: Bool)
   case bind, beginCancel, endCancel, onCancel, next, demand
   case report(Double), rise(Double)
   case listen, watch
   /// What concerns managers, each a number: their turns, and what work is done for.
-  case reserve(Int), demandIn(Int), join(Int), beginCancelFor(Int), endMaking
+  case reserve(Int), demandIn(Int), join(Int), beginCancelFor(Int), endProducing
 }
 
 /// What `Settlement` should do, written as plainly as possible: no lists of nodes, nothing shared,
@@ -30,7 +30,7 @@ struct SettlementModel: Hashable {
   var hasUpstream: Bool
   var wasCancelled = false
   var isDemanded = false
-  var isLookedAt = false
+  var isFailureHandled = false
   var isScheduled = false
   var isWatched = false
   var cancelHandlers = 0
@@ -44,11 +44,11 @@ struct SettlementModel: Hashable {
   /// What the work is done for, as long as it goes on.
   var scopes: [Int] = []
   /// Whether what settles this has yet to call.
-  var hasMaker: Bool
+  var hasProducer: Bool
 
-  init(hasUpstream: Bool, hasMaker: Bool) {
+  init(hasUpstream: Bool, hasProducer: Bool) {
     self.hasUpstream = hasUpstream
-    self.hasMaker = hasMaker
+    self.hasProducer = hasProducer
   }
 
   private var isSettled: Bool { phase == .fulfilled || phase == .failed }
@@ -57,8 +57,8 @@ struct SettlementModel: Hashable {
   var observation: String {
     """
     \(phase) bound \(isBound) upstream \(hasUpstream) cancelled \(wasCancelled) \
-    demanded \(isDemanded) looked \(isLookedAt) scheduled \(isScheduled) watched \(isWatched) \
-    progress \(progress) turns \(turns) scopes \(scopes) maker \(hasMaker)
+    demanded \(isDemanded) looked \(isFailureHandled) scheduled \(isScheduled) watched \(isWatched) \
+    progress \(progress) turns \(turns) scopes \(scopes) maker \(hasProducer)
     """
   }
 
@@ -82,7 +82,7 @@ struct SettlementModel: Hashable {
     case .demandIn(let manager): demand(in: manager)
     case .join(let manager): join(manager)
     case .beginCancelFor(let manager): beginCancel(for: manager)
-    case .endMaking: endMaking()
+    case .endProducing: endProducing()
     }
   }
 
@@ -92,12 +92,12 @@ struct SettlementModel: Hashable {
   }
 
   private mutating func join(_ manager: Int) -> String {
-    if !isSettled || hasMaker { scopes.append(manager) }
+    if !isSettled || hasProducer { scopes.append(manager) }
     return ""
   }
 
-  private mutating func endMaking() -> String {
-    hasMaker = false
+  private mutating func endProducing() -> String {
+    hasProducer = false
     defer { if isSettled { scopes = [] } }
     return "released \(isSettled ? scopes : [])"
   }
@@ -110,7 +110,7 @@ struct SettlementModel: Hashable {
   private mutating func attach(_ isImmediate: Bool, _ looks: Bool) -> String {
     let reaction = Waiting(id: made, isImmediate: isImmediate)
     made += 1
-    isLookedAt = isLookedAt || looks
+    isFailureHandled = isFailureHandled || looks
     if isSettled, isImmediate { return "due" }
     waiting.append(reaction)
     return isSettled && claim() ? "schedules" : "listed"
@@ -124,7 +124,7 @@ struct SettlementModel: Hashable {
 
   private mutating func settle(_ fulfills: Bool, _ adopted: Bool) -> String {
     // In time or late, it is what makes the promise that calls.
-    if hasMaker { _ = endMaking() }
+    if hasProducer { _ = endProducing() }
     guard phase == .pending, adopted || !isBound else { return "too late" }
     var watchers: [Int] = []
     if fulfills, progress < 1 { watchers = move(to: 1) }
@@ -138,7 +138,7 @@ struct SettlementModel: Hashable {
     hasUpstream = false
     cancelHandlers = 0
     turns = []
-    if !hasMaker { scopes = [] }
+    if !hasProducer { scopes = [] }
     let schedules = (!waiting.isEmpty || !deliveries.isEmpty) && claim()
     return "due \(due), watchers \(watchers), schedules \(schedules)"
   }
@@ -146,7 +146,7 @@ struct SettlementModel: Hashable {
   private mutating func bind() -> String {
     guard phase == .pending, !isBound else { return "too late" }
     isBound = true
-    hasMaker = false
+    hasProducer = false
     defer { hasUpstream = true }
     return "spent \(hasUpstream), watched \(isWatched)"
   }

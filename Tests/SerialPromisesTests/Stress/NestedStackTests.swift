@@ -70,7 +70,7 @@ import Testing
     deferred.fulfill(1)
   }
 
-  // Fails if demanding, or `Again`, recurs.
+  // Fails if demanding, or `Restart`, recurs.
   @Test("nested cold combinations are started from their end, and begin again")
   func cold() {
     onSmallStack { depth in
@@ -89,7 +89,7 @@ import Testing
 
   // Fails if `Lifeline` or anything that hangs on it is released recursively.
   @Test("nested cold combinations are released, whether they were started, cancelled or neither")
-  func letGo() {
+  func discard() {
     onSmallStack { depth in
       let gone = DispatchSemaphore(value: 0)
       let make: @Sendable () -> Promise<Int> = {

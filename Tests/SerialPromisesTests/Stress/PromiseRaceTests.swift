@@ -94,7 +94,7 @@ struct PromiseRaceTests {
   }
 
   // Never ends, under the thread sanitizer, if the thread that takes apart what was never started and
-  // one that takes a reaction out there work on the same list: if `Settlement.dissolve` hands it out.
+  // one that takes a reaction out there work on the same list: if `Settlement.invalidate` hands it out.
   @Test("a cold race may be dropped while one of its promises ends")
   func droppedWhileDecided() {
     for _ in 0..<rounds {

@@ -85,7 +85,7 @@ import Testing
 
   // Fails if letting go recurs: of what was never started, abandoned, or cancelled.
   @Test("letting go of very many links, whatever state they are in")
-  func letGo() {
+  func discard() {
     onSmallStack { count in
       let gone = DispatchSemaphore(value: 0)
       let chain: @Sendable (Promise<Int>) -> Promise<Int> = { first in

@@ -1,8 +1,8 @@
 /// How to make a promise anew from the cold promises that it was made from.
 ///
-/// A list instead of closures that call one another, because chains and combinations may be nested
-/// to any depth; and a promise from which several were made begins once.
-struct Again: Sendable {
+/// Iterative, because chains and combinations may be nested to any depth. A promise from which
+/// several others were made is recreated once.
+struct Restart: Sendable {
   private enum Part: Sendable {
     /// A promise that does not begin again.
     case same(Core)
@@ -25,7 +25,7 @@ struct Again: Sendable {
     for part in parts {
       switch part {
       case .same(let core): made.append(AnyPromise(core: core, lifeline: nil))
-      case .root(let recipe, let origin): made.append(recipe.again(origin))
+      case .root(let recipe, let origin): made.append(recipe.copy(origin))
       case .link(let source, let link): made.append(link(made[source]))
       case .combination(let sources, let combine):
         made.append(combine(sources.map { made[$0] }))

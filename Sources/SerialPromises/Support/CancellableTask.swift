@@ -4,8 +4,8 @@
 /// may be never. What is kept here instead may be used only while the task is there: so the task
 /// takes it away before it ends, and waits for the one who is just cancelling it.
 ///
-/// Changed only under the lock of whoever has it.
-struct TaskInReach {
+/// Protected by the lock of its owner.
+struct CancellableTask {
   private var task: UnsafeCurrentTask?
   private var isBeingCancelled = false
   private var leaver: UnsafeContinuation<Void, Never>?
