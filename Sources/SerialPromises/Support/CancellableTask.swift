@@ -1,8 +1,10 @@
-/// The task that does some work, within reach of those who cancel it, from before the work begins.
+/// A reference to a running task that other threads can use to cancel it, from before its work
+/// begins.
 ///
-/// The handle of a task that starts at once is there only when its work is first suspended, which
-/// may be never. What is kept here instead may be used only while the task is there: so the task
-/// takes it away before it ends, and waits for the one who is just cancelling it.
+/// A task that starts synchronously returns its handle only at its first suspension, which may
+/// never come. `UnsafeCurrentTask` is available earlier, but is valid only while the task runs. The
+/// task therefore removes the reference before it ends, and waits for a cancellation that is in
+/// progress.
 ///
 /// Protected by the lock of its owner.
 struct CancellableTask {
@@ -14,30 +16,35 @@ struct CancellableTask {
     self.task = task
   }
 
-  /// Takes the task, to be cancelled after unlocking: that calls its cancellation handlers.
+  /// Takes the task.
   ///
-  /// - Returns: The task, or nil if it has left or is being cancelled; if not, `endCancel` follows.
+  /// Cancel it after unlocking, because that calls its cancellation handlers.
+  ///
+  /// - Returns: The task, which requires a call of `endCancel`; nil if it has left or is being
+  ///   canceled.
   mutating func beginCancel() -> UnsafeCurrentTask? {
     guard let task = task.take() else { return nil }
     isBeingCancelled = true
     return task
   }
 
-  /// - Returns: The task that waits to end.
+  /// - Returns: The continuation of a task that waits for the cancellation to end.
   mutating func endCancel() -> UnsafeContinuation<Void, Never>? {
     isBeingCancelled = false
     return leaver.take()
   }
 
-  /// The work is done: nobody cancels the task from now on.
+  /// Ends the use of the task: it cannot be canceled from now on.
   ///
-  /// - Returns: Whether the task may end; if not, somebody is just cancelling it.
+  /// - Returns: Whether the task may end; false while a cancellation is in progress.
   mutating func leave() -> Bool {
     task = nil
     return !isBeingCancelled
   }
 
-  /// As `leave()`; if the task may not end yet, the continuation is resumed when it may.
+  /// As `leave()`.
+  ///
+  /// If a cancellation is in progress, `endCancel` returns the continuation.
   mutating func leave(_ continuation: UnsafeContinuation<Void, Never>) -> Bool {
     if isBeingCancelled { leaver = continuation }
     return !isBeingCancelled
