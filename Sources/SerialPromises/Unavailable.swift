@@ -1,10 +1,10 @@
 import Dispatch
 
-// What cannot be called: declared so that the compiler's message names what to write instead. The compiler
-// tries these only where nothing else fits, so they cost nothing elsewhere.
+// Unavailable overloads whose messages name the correct API. The compiler considers them only if no
+// other overload matches, so they have no cost elsewhere.
 
 extension Promise {
-  /// Names `map` to callers that return a value from `then`.
+  /// Refers to `map` if the handler of `then` returns a value.
   @available(
     *, unavailable, message: "the handler of 'then' returns a promise; for a value, use 'map'"
   )
@@ -16,7 +16,7 @@ extension Promise {
     map(handler)
   }
 
-  /// Names the words whose handler may be asynchronous to callers that await in `catch`.
+  /// Refers to the operators with asynchronous handlers if the handler of `catch` is asynchronous.
   @available(
     *, unavailable,
     message: "the handler of 'catch' is synchronous; await in 'recover' or 'finally', before it"
@@ -30,7 +30,7 @@ extension Promise {
 }
 
 extension PromiseManager {
-  /// Names `then`, `enqueue` and `run` to callers whose closure takes no `then`.
+  /// Refers to `then`, `enqueue` and `run` if the closure takes no `then`.
   @available(
     *, unavailable,
     message: """
@@ -47,7 +47,7 @@ extension PromiseManager {
     add { then in then() }
   }
 
-  /// Names `then`, and promises, to callers whose closure takes no `then`.
+  /// Refers to `then` and promises if the closure takes no `then`.
   @available(
     *, unavailable,
     message: """
@@ -66,7 +66,7 @@ extension PromiseManager {
 }
 
 extension Step {
-  /// Names `then`, and promises, to callers whose closure takes no `then`.
+  /// Refers to `then` and promises if the closure takes no `then`.
   @available(
     *, unavailable,
     message: """
