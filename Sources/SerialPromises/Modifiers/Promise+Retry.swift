@@ -1,10 +1,11 @@
 extension Promise {
-  /// Begins again when the promise fails.
+  /// Retries the promise when it fails.
   ///
-  /// What is cold begins again, from its closures on; a promise whose work had begun when this was
-  /// called cannot, which is reported as ``Diagnostic/cannotRetry(_:)``, and is tried once.
+  /// Restarts the cold promises that this one was derived from. A promise whose work has started
+  /// before this call cannot be restarted: this is reported as ``Diagnostic/cannotRetry(_:)``, and
+  /// there is a single attempt.
   ///
-  /// Takes time in proportion to the links from which it begins again.
+  /// An attempt takes time proportional to the number of restarted links.
   ///
   /// ```swift
   /// let page = Promise { try await load(url) }
@@ -13,13 +14,13 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - retries: How many attempts to make after the first one.
-  ///   - delay: How long to wait before the second attempt.
-  ///   - backoff: How that time grows.
-  ///   - condition: Whether to try again after an error. A cancellation is never tried again.
-  ///   - clock: What measures the time.
-  /// - Returns: A promise of the first value; if there is none, it fails with a ``RetryError``
-  ///   that has the last error.
+  ///   - retries: The maximum number of attempts after the first.
+  ///   - delay: The delay before the second attempt.
+  ///   - backoff: The growth of the delay.
+  ///   - condition: Whether to retry after an error. A cancellation is never retried.
+  ///   - clock: The clock that measures the delay.
+  /// - Returns: A promise of the first value. If all attempts fail, it fails with a ``RetryError``
+  ///   with the last error.
   public func retry(
     _ retries: Int, delay: Duration = .zero, backoff: Backoff = .constant,
     if condition: @escaping @Sendable (any Error) -> Bool = { _ in true },
