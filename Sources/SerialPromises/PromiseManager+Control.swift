@@ -157,7 +157,7 @@ extension PromiseManager {
   /// ```
   ///
   /// - Parameters:
-  ///   - grace: The maximum time until the running step ends.
+  ///   - grace: The time after which the running step ends without its `then`.
   ///   - clock: The clock that measures the grace period.
   public func cancelAll(grace: Duration, clock: some Clock<Duration> = ContinuousClock()) {
     let running = order.transition { $0.cancelAll(&$1) }

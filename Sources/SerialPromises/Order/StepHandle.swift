@@ -121,7 +121,7 @@ public struct StepHandle: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - grace: The maximum time until the step ends.
+  ///   - grace: The time after which the step ends without its `then`.
   ///   - clock: The clock that measures the grace period.
   public func cancel(grace: Duration, clock: some Clock<Duration> = ContinuousClock()) {
     let isRunning = record.lock.transition { order, consequences in
