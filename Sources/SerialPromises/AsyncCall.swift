@@ -1,20 +1,22 @@
-/// Asynchronous work on its way through a manager, and the task that waits for its value.
+/// A call of `run`: asynchronous work that is a step, and the task that waits for its value.
 ///
-/// Sendable because what is mutable is touched under one of the shared locks only. Does not know the
-/// type of the value, as the mechanism behind promises does not, and for the same reason.
+/// Sendable because mutable state is accessed only under one of the shared locks. Type-erased for
+/// the same reason as the implementation of promises.
 final class AsyncCall: @unchecked Sendable {
   private let operation: @Sendable () async throws -> any Sendable
 
-  /// The steps that wait for this one: known here, not where the work will be started from.
-  private let waiting = RunningStep.thoseOfCaller
+  /// The steps that wait for this one.
+  ///
+  /// Read here, because the work may start in another context.
+  private let waiting = RunningStep.callerSteps
 
-  /// The thread that adds the step, while it does.
+  /// The thread that adds the step, during the addition.
   private var adder: ThreadIdentity?
   private var handle: StepHandle?
 
   /// The step, once it runs.
   private var step: RunningStep?
-  private var task = TaskInReach()
+  private var task = CancellableTask()
   private var isCancelled = false
   private var isDone = false
   private var result = Outcome.value(())
@@ -30,15 +32,15 @@ final class AsyncCall: @unchecked Sendable {
   /// Adds the work as a step.
   ///
   /// - Parameters:
-  ///   - name: What the step is called.
-  ///   - manager: Where the step is added.
-  ///   - place: Where it goes in the queue.
-  ///   - finish: Called once, when the step is over.
+  ///   - name: The name of the step.
+  ///   - manager: The manager of the step.
+  ///   - place: The place of the step in the queue.
+  ///   - finish: Called once, when the step has ended.
   func begin(
     named name: String?, on manager: PromiseManager, at place: StepPlace,
     _ finish: @escaping @Sendable (Outcome) -> Void
   ) {
-    // Without the lock: nobody else has this before it is added.
+    // Without the lock: no other thread has a reference before the addition.
     adder = ThreadIdentity()
     let handle = manager.addCall(Step(name) { then in self.run(then) }, at: place)
     if case .over(let outcome) = handle.state { return finish(self.outcome(outcome)) }
@@ -47,18 +49,18 @@ final class AsyncCall: @unchecked Sendable {
       self.handle = handle
       return self.isCancelled
     }
-    // The task may have been cancelled before there was a handle to cancel with.
+    // The task may have been canceled before the handle was stored.
     if isCancelled { handle.cancel() }
     handle.observe { finish(self.outcome($0)) }
   }
 
-  /// The waiting task was cancelled: a step that waits never runs, one that runs is told.
+  /// Cancels the step after its waiting task was canceled.
   func cancel() {
     let (handle, step) = withLock {
       isCancelled = true
       return (self.handle, self.step)
     }
-    // On an idle manager the step runs before there is a handle.
+    // On an idle manager the step runs before the handle is stored.
     if let step { step.cancel() } else { handle?.cancel() }
   }
 
@@ -69,22 +71,23 @@ final class AsyncCall: @unchecked Sendable {
       return (self.isCancelled, adder == ThreadIdentity())
     }
     if isCancelled {
-      // Told to the step too, or the failure policy would take this for a failure.
+      // Cancels the step as well: otherwise the failure policy would treat this as a failure.
       step.cancel()
       return end(.failure(CancellationError()), then)
     }
     if isCallersTurn {
       Task.startingHere { await self.work(in: step, then) }
     } else {
-      // This thread runs no task, or that of another step, whose values are not for this one.
+      // This thread runs no task, or that of another step, whose task-local values must not be
+      // inherited.
       Task.startingHereDetached { await self.work(in: step, then) }
     }
   }
 
   private func work(in step: RunningStep, _ then: Then) async {
     await withUnsafeCurrentTask { current in
-      // Before the work begins, which may be cancelled before it is suspended for the first time.
-      // Without the lock: nobody looks before the handler is registered.
+      // Before the work starts, which may be canceled before its first suspension. Without the
+      // lock: no other thread accesses the task before the handler is registered.
       task.enter(current)
       then.onCancel { self.cancelTask() }
       let outcome = await RunningStep.$current.withValue(step) {
@@ -98,7 +101,7 @@ final class AsyncCall: @unchecked Sendable {
       if RunningStep.current == nil {
         end(outcome, then)
       } else {
-        // The caller may go on now: what runs here from now on is not what it waits for.
+        // The caller may continue from here, so this task is no longer part of the step.
         RunningStep.$current.withValue(nil) { end(outcome, then) }
       }
       guard !mayEnd else { return }
@@ -115,7 +118,8 @@ final class AsyncCall: @unchecked Sendable {
   }
 
   private func end(_ outcome: Outcome, _ then: Then) {
-    // Late only if a time limit or a grace period ended the step, which canceled this task: no misuse.
+    // Late only if a time limit or a grace period ended the step, which canceled this task: not a
+    // misuse.
     if case .failure(let error) = outcome {
       then.token.call(error, reportsLate: false)
     } else {
@@ -124,16 +128,17 @@ final class AsyncCall: @unchecked Sendable {
   }
 
   private func outcome(_ outcome: StepOutcome) -> Outcome {
-    // Also of work that ended after the step's time was over: it may have been told to, and says so.
+    // Includes work that ended after the step had timed out, as requested.
     if case .failed(let error) = outcome { return .failure(error) }
     if withLock({ isDone }) { return result }
-    // Without a result the step was cancelled, or ended by a grace period.
+    // Without a result, the step was canceled, or ended by a grace period.
     return .failure(CancellationError())
   }
 }
 
 extension Task where Failure == Never, Success == Void {
-  /// Starts a task on the calling thread if the system can: so tasks begin in the order of calling.
+  /// Starts a task on the calling thread if the system supports it, so that tasks start in order of
+  /// the calls.
   @discardableResult
   static func startingHere(_ operation: @escaping @Sendable () async -> Void) -> Self {
     if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
@@ -142,7 +147,7 @@ extension Task where Failure == Never, Success == Void {
     return Task(operation: operation)
   }
 
-  /// As `startingHere`, but the task has nothing of the one that the caller may be in.
+  /// As `startingHere`, but the task does not inherit the caller's context.
   static func startingHereDetached(_ operation: @escaping @Sendable () async -> Void) {
     if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
       _ = Task.immediateDetached(operation: operation)

@@ -1,6 +1,6 @@
-/// The one who can settle a promise.
+/// The write end of a promise: settles it.
 ///
-/// Keep it to yourself and hand out its ``promise``:
+/// Keep the deferred private and return its ``promise``:
 ///
 /// ```swift
 /// func answer() -> Promise<Int> {
@@ -10,15 +10,15 @@
 /// }
 /// ```
 ///
-/// If the last reference goes away and the promise is still pending, it fails with
-/// ``PromiseError/abandonedPromise(_:)``: whoever waits is told, instead of waiting for ever.
+/// If the last reference is released while the promise is pending, the promise fails with
+/// ``PromiseError/abandonedPromise(_:)``, so that its handlers do not wait forever.
 ///
-/// All members may be used from any thread and take constant time, beside what is in proportion to
-/// the handlers that are attached.
+/// All members are safe to use on any thread, and take constant time plus time proportional to the
+/// number of attached handlers.
 public final class Deferred<Value: Sendable>: Sendable {
   let core: Core
 
-  /// Makes a pending promise.
+  /// Creates a pending promise.
   ///
   /// ```swift
   /// let deferred = Deferred<Int>("answer")
@@ -27,16 +27,16 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the promise is called in errors, diagnostics and, as a step, events.
-  ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
+  ///   - name: The name in errors, diagnostics and, as a step, events.
+  ///   - diagnostics: The handler for misuse of this promise and its chain; nil selects
   ///     ``DiagnosticHandler/shared``.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
   public convenience init(
     _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
     file: StaticString = #fileID, line: UInt = #line
   ) {
-    self.init(settling: Core(origin: Origin(name, file, line, diagnostics), hasMaker: true))
+    self.init(settling: Core(origin: Origin(name, file, line, diagnostics), hasProducer: true))
   }
 
   init(settling core: Core) {
@@ -48,7 +48,7 @@ public final class Deferred<Value: Sendable>: Sendable {
       .failure(PromiseError.abandonedPromise(core.origin.identity)), by: .owner)
   }
 
-  /// The promise that only this can settle.
+  /// The promise that only this deferred settles.
   ///
   /// ```swift
   /// let deferred = Deferred<Int>("answer")
@@ -57,9 +57,11 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// ```
   public var promise: Promise<Value> { Promise(hot: core) }
 
-  /// Fulfills the promise; if it is settled already, that is reported and nothing changes.
+  /// Fulfills the promise.
   ///
-  /// A promise that was cancelled is left as it is without a report: its owner may not know yet.
+  /// If it is already settled, the call has no effect and is reported.
+  ///
+  /// A call after a cancellation is not reported, because the owner may not know of it yet.
   ///
   /// ```swift
   /// let deferred = Deferred<Int>("answer")
@@ -67,12 +69,14 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// let answer = try await deferred.promise.value
   /// ```
   ///
-  /// - Parameter value: The promise's value.
+  /// - Parameter value: The value.
   public func fulfill(_ value: Value) {
     if !tryFulfill(value) { reportLate() }
   }
 
-  /// Fails the promise; if it is settled already, that is reported and nothing changes.
+  /// Fails the promise.
+  ///
+  /// If it is already settled, the call has no effect and is reported.
   ///
   /// ```swift
   /// fetchName { name, error in
@@ -80,13 +84,14 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// }
   /// ```
   ///
-  /// - Parameter error: Why there is no value.
+  /// - Parameter error: The error.
   public func fail(_ error: any Error) {
     if !tryFail(error) { reportLate() }
   }
 
-  /// Settles the promise with a result; if it is settled already, that is reported and nothing
-  /// changes.
+  /// Settles the promise with a result.
+  ///
+  /// If it is already settled, the call has no effect and is reported.
   ///
   /// ```swift
   /// let deferred = Deferred<String>()
@@ -94,75 +99,76 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// let name = try await deferred.promise.value
   /// ```
   ///
-  /// - Parameter result: The promise's value, or why there is none.
+  /// - Parameter result: The value or the error.
   public func settle(with result: Result<Value, some Error>) {
     if !trySettle(with: result) { reportLate() }
   }
 
-  /// Settles the promise with a result; if it is settled already, that is reported and nothing
-  /// changes.
+  /// Settles the promise with a result.
   ///
-  /// For a result whose type of error is not known, because it is written in place, for instance.
+  /// If it is already settled, the call has no effect and is reported.
+  ///
+  /// For a result without a concrete error type, such as a literal.
   ///
   /// ```swift
   /// let deferred = Deferred<Int>()
   /// deferred.settle(with: .success(42))
   /// ```
   ///
-  /// - Parameter result: The promise's value, or why there is none.
+  /// - Parameter result: The value or the error.
   public func settle(with result: Result<Value, any Error>) {
     if !trySettle(with: result) { reportLate() }
   }
 
-  /// Fulfills the promise unless it is settled already.
+  /// Fulfills the promise, unless it is already settled.
   ///
   /// ```swift
   /// if !deferred.tryFulfill(43) { show("settled already") }
   /// ```
   ///
-  /// - Parameter value: The promise's value.
-  /// - Returns: Whether this settled it.
+  /// - Parameter value: The value.
+  /// - Returns: Whether this call settled the promise.
   @discardableResult
   public func tryFulfill(_ value: Value) -> Bool {
     core.settle(.value(value), by: .owner)
   }
 
-  /// Fails the promise unless it is settled already.
+  /// Fails the promise, unless it is already settled.
   ///
   /// ```swift
-  /// deferred.tryFail(TooSlow())  // nothing, if there was an answer in time
+  /// deferred.tryFail(TooSlow())  // no effect if the answer came in time
   /// ```
   ///
-  /// - Parameter error: Why there is no value.
-  /// - Returns: Whether this settled it.
+  /// - Parameter error: The error.
+  /// - Returns: Whether this call settled the promise.
   @discardableResult
   public func tryFail(_ error: any Error) -> Bool {
     core.settle(.failure(error), by: .owner)
   }
 
-  /// Settles the promise with a result unless it is settled already.
+  /// Settles the promise with a result, unless it is already settled.
   ///
   /// ```swift
-  /// deferred.trySettle(with: Result { try parse(text) })  // nothing, if it is settled
+  /// deferred.trySettle(with: Result { try parse(text) })  // no effect if it is settled
   /// ```
   ///
-  /// - Parameter result: The promise's value, or why there is none.
-  /// - Returns: Whether this settled it.
+  /// - Parameter result: The value or the error.
+  /// - Returns: Whether this call settled the promise.
   @discardableResult
   public func trySettle(with result: Result<Value, some Error>) -> Bool {
     trySettle(with: result.mapError { $0 as any Error })
   }
 
-  /// Settles the promise with a result unless it is settled already.
+  /// Settles the promise with a result, unless it is already settled.
   ///
-  /// For a result whose type of error is not known, because it is written in place, for instance.
+  /// For a result without a concrete error type, such as a literal.
   ///
   /// ```swift
-  /// deferred.trySettle(with: .failure(TooSlow()))  // nothing, if it is settled
+  /// deferred.trySettle(with: .failure(TooSlow()))  // no effect if it is settled
   /// ```
   ///
-  /// - Parameter result: The promise's value, or why there is none.
-  /// - Returns: Whether this settled it.
+  /// - Parameter result: The value or the error.
+  /// - Returns: Whether this call settled the promise.
   @discardableResult
   public func trySettle(with result: Result<Value, any Error>) -> Bool {
     switch result {
@@ -171,10 +177,10 @@ public final class Deferred<Value: Sendable>: Sendable {
     }
   }
 
-  /// Says how far the work has come.
+  /// Reports the progress of the work.
   ///
-  /// A rise of no more than the smallest step of a `Float` is ignored. A fall, a value over 1, and
-  /// progress of a promise that is settled change nothing and are reported.
+  /// An increase within the precision of `Float` is ignored. A decrease, a value above 1, and
+  /// progress after settlement have no effect and are reported.
   ///
   /// ```swift
   /// let deferred = Deferred<String>()
@@ -183,7 +189,7 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// deferred.progress(0.5)
   /// ```
   ///
-  /// - Parameter fraction: From 0 to 1.
+  /// - Parameter fraction: The progress from 0 to 1.
   public func progress(_ fraction: Double) {
     let (change, consequences, current, wasCancelled) = core.withLock { settlement in
       let (change, consequences) = settlement.report(fraction)
@@ -198,17 +204,19 @@ public final class Deferred<Value: Sendable>: Sendable {
     agenda.run()
   }
 
-  /// Says how far the work has come, if that is further than was known.
+  /// Reports the progress of the work, if it exceeds the current value.
   func rise(to fraction: Double) {
     var agenda = Agenda()
     core.rise(to: fraction, &agenda)
     agenda.run()
   }
 
-  /// Registers what to do when the promise is cancelled: without it, it cannot be.
+  /// Registers a cancel handler.
   ///
-  /// The handler is called once, on the thread that cancels, and before those who wait are told;
-  /// if the promise has been cancelled already, now, on this thread.
+  /// A promise without one cannot be canceled.
+  ///
+  /// The handler is called once, on the thread that cancels, before other handlers run. If the
+  /// promise is already canceled, it is called immediately on the calling thread.
   ///
   /// ```swift
   /// let deferred = Deferred<String>()
@@ -217,7 +225,7 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// deferred.progress(0.5)
   /// ```
   ///
-  /// - Parameter handler: Calls the work off.
+  /// - Parameter handler: Stops the work.
   public func onCancel(_ handler: @escaping @Sendable () -> Void) {
     core.onCancel(handler)
   }
@@ -225,11 +233,11 @@ public final class Deferred<Value: Sendable>: Sendable {
   /// Whether the promise was canceled.
   var wasCancelled: Bool { core.withLock { $0.wasCancelled } }
 
-  /// Resolves the promise with another, which alone settles it from now on.
+  /// Resolves the promise with another, which alone can settle it from now on.
   func adopt(_ promise: Promise<Value>) {
     var agenda = Agenda()
     if !core.adopt(promise.erased, share: ProgressShare(), &agenda) {
-      core.endMaking()
+      core.endProducing()
       reportLate()
     }
     agenda.run()

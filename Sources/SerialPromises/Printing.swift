@@ -1,19 +1,19 @@
-// What promises, steps and managers look like as text: name, state and why. Printing starts nothing, and a
-// failure that was only printed is still reported as one that nothing dealt with.
+// Descriptions of promises, steps and managers: name, state and error. Printing starts nothing, and
+// does not mark a failure as handled.
 
 extension Promise: CustomStringConvertible {
-  /// The name, or where the promise was made, and its state: `promise "page" (pending)`,
-  /// `promise "page" (fulfilled: 42)`, `promise "page" (failed: Missing())`, `promise "page" (not started)`.
+  /// The name or source location, and the state: `promise "page" (pending)`, `promise "page"
+  /// (fulfilled: 42)`, `promise "page" (failed: Missing())`, `promise "page" (not started)`.
   public var description: String { "\(core.origin.identity) (\(core.stateText(of: Value.self)))" }
 }
 
 extension Deferred: CustomStringConvertible {
-  /// As the promise prints: `promise "answer" (pending)`.
+  /// The description of the promise: `promise "answer" (pending)`.
   public var description: String { promise.description }
 }
 
 extension StepOutcome: CustomStringConvertible {
-  /// `succeeded`, `cancelled`, or `failed: ` and why.
+  /// `succeeded`, `cancelled`, or `failed: ` and the error.
   public var description: String {
     switch self {
     case .succeeded: "succeeded"
@@ -35,13 +35,13 @@ extension StepHandle.State: CustomStringConvertible {
 }
 
 extension StepHandle: CustomStringConvertible {
-  /// The name, or the number, and the state: `step "upload" (waiting)`, `step 3 (failed: Missing())`.
+  /// The name or number, and the state: `step "upload" (waiting)`, `step 3 (failed: Missing())`.
   public var description: String { "\(StepIdentity(id: id, name: name)) (\(state))" }
 }
 
 extension PromiseManager: CustomStringConvertible {
-  /// What runs, how many wait, and why nothing begins: `PromiseManager (step "upload" runs, 2 wait)`,
-  /// `PromiseManager (nothing runs, 2 wait, paused)`.
+  /// The running step, the number of waiting steps, and why none starts: `PromiseManager (step
+  /// "upload" runs, 2 wait)`, `PromiseManager (nothing runs, 2 wait, paused)`.
   public var description: String {
     let (running, waiting, isPaused, isClosed, isThrottled, failure) = order.withLock {
       (

@@ -1,8 +1,8 @@
-/// A step: something that can be put into a ``PromiseManager``.
+/// A step of a ``PromiseManager``.
 ///
-/// The manager calls ``handler`` when the step's turn has come, and hands it a ``Then``. The
-/// step is over when the handler has returned and `then` has been called; until that moment no
-/// other step of the manager runs.
+/// The manager calls ``handler`` in the step's turn and passes it a ``Then``. The step ends when
+/// the handler has returned and `then` has been called. No other step of the manager runs before
+/// that.
 ///
 /// Any type can be a step:
 ///
@@ -15,7 +15,7 @@
 /// }
 /// ```
 public protocol Promisable: Sendable {
-  /// What a step does: start the work and call `then` when it is done.
+  /// The work of a step. Starts the work, and calls `then` when it is done.
   ///
   /// ```swift
   /// let handler: Promisable.Handler = { then in download { then() } }
@@ -37,13 +37,13 @@ public protocol Promisable: Sendable {
   var handler: Handler { get }
 }
 
-/// A step made of a closure and, for messages and events, a name.
+/// A step made from a closure, with an optional name.
 ///
 /// ```swift
 /// manager.add(Step("upload") { then in upload { error in then(error) } })
 /// ```
 public struct Step: Promisable {
-  /// What the step is called in events, errors and diagnostics.
+  /// The name in events, errors and diagnostics.
   ///
   /// ```swift
   /// let step = Step("upload") { then in
@@ -62,10 +62,10 @@ public struct Step: Promisable {
   /// ```
   public let handler: Handler
 
-  /// The promise that the handler begins, if it is one.
+  /// The promise that the handler starts, if any.
   let promise: AnyPromise?
 
-  /// Makes a step.
+  /// Creates a step.
   ///
   /// ```swift
   /// let step = Step("upload") { then in
@@ -75,15 +75,15 @@ public struct Step: Promisable {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the step is called in events, errors and diagnostics.
-  ///   - handler: The work. It has to call the `then` that it is given, once.
+  ///   - name: The name in events, errors and diagnostics.
+  ///   - handler: The work. It must call its `then` exactly once.
   public init(_ name: String? = nil, _ handler: @escaping Handler) {
     self.name = name
     self.handler = handler
     promise = nil
   }
 
-  /// Makes a step that does what another does in another way.
+  /// Creates a step that wraps another step.
   init(_ step: some Promisable, _ handler: @escaping Handler) {
     name = step.stepName
     self.handler = handler
@@ -92,11 +92,11 @@ public struct Step: Promisable {
 }
 
 extension Promisable {
-  /// The promise that is this step, or that this step is made from.
+  /// The promise that is this step, or that this step wraps.
   var promise: AnyPromise? {
     (self as? Step)?.promise ?? (self as? any PromiseOfAnyType)?.erased
   }
 
-  /// What the step is called: a promise keeps its name.
+  /// The name of the step; a promise keeps its name.
   var stepName: String? { (self as? Step)?.name ?? promise?.core.origin.name }
 }

@@ -1,22 +1,24 @@
 extension Promise {
-  /// The value, once it is there; demands it.
+  /// The value, once the promise is fulfilled.
   ///
-  /// Cancelling the task that awaits ends the wait with a `CancellationError`, and cancels the
-  /// promise as ``cancel()`` does if nobody else wants its outcome.
+  /// Demands the promise.
+  ///
+  /// Canceling the awaiting task ends the wait with a `CancellationError`. It also cancels the
+  /// promise, as ``cancel()`` does, unless something else wants its outcome.
   ///
   /// ```swift
   /// let text = try await fetch(url).value
   /// ```
   ///
-  /// - Throws: Why the promise failed, or `CancellationError`; ``PromiseError/selfWait(_:)`` in a
-  ///   step that would wait for itself, because the promise waits for its turn in that step's manager.
+  /// - Throws: The promise's error, or `CancellationError`; ``PromiseError/deadlock(_:)`` in a step
+  ///   that would deadlock, because the promise waits for its turn in that step's manager.
   nonisolated(nonsending) public var value: Value {
     get async throws {
       if erased.lifeline != nil { core.demand() }
-      // On its own, because what follows needs room that a settled promise can do without.
-      if let outcome = core.look() { return try outcome.get() }
-      if RunningStep.current != nil, let step = core.deadlock(RunningStep.waitingForItself) {
-        throw PromiseError.selfWait(step)
+      // Separate function, because the following code needs stack that a settled promise does not.
+      if let outcome = core.poll() { return try outcome.get() }
+      if RunningStep.current != nil, let step = core.deadlock(RunningStep.deadlockedStep) {
+        throw PromiseError.deadlock(step)
       }
       return try await settledValue()
     }
@@ -34,8 +36,8 @@ extension Promise {
 
 /// A task that awaits a promise.
 private final class Awaiter<Value: Sendable>: Reaction, @unchecked Sendable {
-  // Sendable as its superclass is: the continuation is set before the promise knows of this, and
-  // is resumed once, by whoever takes this out of the promise's list.
+  // Sendable as its superclass: the continuation is set before this is attached to the promise, and
+  // resumed once, by the thread that removes this from the promise's list.
   private let core: Core
   private var continuation: UnsafeContinuation<Value, any Error>?
 
@@ -46,7 +48,7 @@ private final class Awaiter<Value: Sendable>: Reaction, @unchecked Sendable {
   func wait(_ continuation: UnsafeContinuation<Value, any Error>) {
     self.continuation = continuation
     core.attach(self)
-    // The task may have been cancelled before there was anything to withdraw.
+    // The task may have been canceled before the reaction was attached.
     if Task.isCancelled { stop() }
   }
 

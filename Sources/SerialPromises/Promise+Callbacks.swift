@@ -1,18 +1,18 @@
 import Dispatch
 
-// Callbacks make no new promise: they return the one they were attached to.
+// Callbacks create no promise: they return the promise that they were attached to.
 
 extension Promise {
-  /// Calls back with the value, if there is one.
+  /// Registers a callback for the value.
   ///
   /// ```swift
   /// page.fulfilled { text in show(text) }
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
-  ///     actor runs there.
-  ///   - handler: Is given the value.
+  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
+  ///     actor runs on that actor.
+  ///   - handler: Receives the value.
   /// - Returns: The promise itself.
   @discardableResult
   public func fulfilled(
@@ -25,16 +25,16 @@ extension Promise {
     }
   }
 
-  /// Calls back with the error, if the promise fails; the failure then counts as looked at.
+  /// Registers a callback for the error, which marks the failure as handled.
   ///
   /// ```swift
   /// page.failed { error in show(error) }
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
-  ///     actor runs there.
-  ///   - handler: Is given the error.
+  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
+  ///     actor runs on that actor.
+  ///   - handler: Receives the error.
   /// - Returns: The promise itself.
   @discardableResult
   public func failed(
@@ -48,22 +48,22 @@ extension Promise {
     }
   }
 
-  /// Calls back with the progress, each time that it rises.
+  /// Registers a callback for the progress.
   ///
-  /// What was reached before is told first, if it is above 0. Before the fulfillment handlers are
-  /// called, the progress is 1; a promise that fails stays where it was.
+  /// The callback first receives the current progress, unless that is 0. A promise reaches progress
+  /// 1 before its fulfillment handlers are called. A failed promise keeps its last progress.
   ///
-  /// An event takes time in proportion to the links between the promise and the one that is at
-  /// work.
+  /// An update takes time proportional to the number of links between the promise and the running
+  /// one.
   ///
   /// ```swift
   /// page.progressed { fraction in show("\(Int(fraction * 100)) %") }
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
-  ///     actor runs there.
-  ///   - handler: Is given the progress, above 0 and up to 1.
+  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
+  ///     actor runs on that actor.
+  ///   - handler: Receives the progress, above 0 and up to 1.
   /// - Returns: The promise itself.
   @discardableResult
   public func progressed(

@@ -1,13 +1,13 @@
 import Dispatch
 
-// The words of a chain. Those with a synchronous handler call it on a queue or, if its closure is
-// isolated to an actor, there; those with an asynchronous one run it in a task of its own. More than
-// these two declarations a word, or two meanings of one, and long chains would take the compiler minutes.
+// The operators of a chain. A synchronous handler runs on a queue or on the actor of its isolation;
+// an asynchronous handler runs in its own task. Each operator has only these two overloads, and a
+// single meaning: more would make the compiler take minutes for long chains.
 
 extension Promise {
   // MARK: Values
 
-  /// Goes on with the promise that a handler makes of the value.
+  /// Continues with the promise that a handler returns for the value.
   ///
   /// ```swift
   /// let avatar = login()
@@ -15,14 +15,14 @@ extension Promise {
   ///   .map { image in resize(image) }
   /// ```
   ///
-  /// For a handler that returns a plain value, there is ``map(on:_:)``.
+  /// For a handler that returns a plain value, use ``map(on:_:)``.
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
-  ///     actor runs there.
-  ///   - handler: Begins the work. Throwing fails the new promise. Not called when this promise
-  ///     fails: the new one then fails with the same error.
-  /// - Returns: A promise that ends as the one that the handler returns (Promises/A+ 2.3.2). If the
+  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
+  ///     actor runs on that actor.
+  ///   - handler: Starts further work. Throwing fails the new promise. Not called if this promise
+  ///     fails: the new promise then fails with the same error.
+  /// - Returns: A promise with the outcome of the handler's promise (Promises/A+ 2.3.2). If the
   ///   handler returns that very promise, it fails with ``PromiseError/resolvedWithItself(_:)``.
   @inlinable
   public func then<Output: Sendable>(
@@ -34,9 +34,9 @@ extension Promise {
     return link(.step, on: queue, isolation) { .promise(try handler(try $0.get()).erased) }
   }
 
-  /// Goes on with the promise that asynchronous work makes of the value.
+  /// Continues with the promise that an asynchronous handler returns for the value.
   ///
-  /// Cancelling the new promise cancels the handler's task.
+  /// Canceling the new promise cancels the handler's task.
   ///
   /// ```swift
   /// let avatar = login().then { user in
@@ -44,29 +44,29 @@ extension Promise {
   /// }
   /// ```
   ///
-  /// - Parameter handler: Begins further work. Throwing fails the new promise.
-  /// - Returns: A promise that ends as the one that the handler returns.
+  /// - Parameter handler: Starts further work. Throwing fails the new promise.
+  /// - Returns: A promise with the outcome of the handler's promise.
   public func then<Output: Sendable>(
     _ handler: @escaping @isolated(any) @Sendable (Value) async throws -> Promise<Output>
   ) -> Promise<Output> {
     link(.step, in: handler.isolation) { .promise(try await handler(try $0.get()).erased) }
   }
 
-  /// Turns the value into another.
+  /// Transforms the value.
   ///
   /// ```swift
   /// let name = login().map { user in user.name }
   /// ```
   ///
-  /// A promise that the handler returns stays a value, which is not waited for; see
-  /// ``then(on:_:)``. In the progress, a synchronous handler counts nothing.
+  /// A promise that the handler returns is treated as a value and not awaited; see ``then(on:_:)``.
+  /// A synchronous handler does not count in the progress.
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
-  ///     actor runs there.
-  ///   - transform: Makes the other value. Throwing fails the new promise. Not called when this
-  ///     promise fails: the new one then fails with the same error.
-  /// - Returns: A promise of the other value (Promises/A+ 2.2.7).
+  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
+  ///     actor runs on that actor.
+  ///   - transform: Returns the new value. Throwing fails the new promise. Not called if this
+  ///     promise fails: the new promise then fails with the same error.
+  /// - Returns: A promise of the new value (Promises/A+ 2.2.7).
   @inlinable
   public func map<Output: Sendable>(
     on queue: DispatchQueue? = nil,
@@ -77,17 +77,17 @@ extension Promise {
     return link(.passage, on: queue, isolation) { .value(try transform(try $0.get())) }
   }
 
-  /// Turns the value into another, asynchronously.
+  /// Transforms the value asynchronously.
   ///
-  /// Cancelling the new promise cancels the handler's task. In the progress, it counts as one more
+  /// Canceling the new promise cancels the handler's task. In the progress, the handler counts as a
   /// part of the work.
   ///
   /// ```swift
   /// let page = login().map { user in try await load(user.name) }
   /// ```
   ///
-  /// - Parameter transform: Makes the other value. Throwing fails the new promise.
-  /// - Returns: A promise of the other value.
+  /// - Parameter transform: Returns the new value. Throwing fails the new promise.
+  /// - Returns: A promise of the new value.
   public func map<Output: Sendable>(
     _ transform: @escaping @isolated(any) @Sendable (Value) async throws -> Output
   ) -> Promise<Output> {
@@ -96,17 +96,17 @@ extension Promise {
 
   // MARK: Outcomes
 
-  /// Has a look at the outcome, which goes on down the chain.
+  /// Observes the outcome and passes it on.
   ///
   /// ```swift
   /// let page = fetch(url).tap { outcome in show(outcome) }
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
-  ///     actor runs there.
-  ///   - handler: Is given the outcome.
-  /// - Returns: A promise that ends in the same way.
+  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
+  ///     actor runs on that actor.
+  ///   - handler: Receives the outcome.
+  /// - Returns: A promise with the same outcome.
   public func tap(
     on queue: DispatchQueue? = nil,
     _ handler: @escaping @isolated(any) @Sendable (Result<Value, any Error>) -> Void
@@ -119,9 +119,9 @@ extension Promise {
     }
   }
 
-  /// Does something however the promise ends, and passes the outcome on.
+  /// Runs a handler for any outcome, and passes the outcome on.
   ///
-  /// If the new promise is cancelled, it is done as well, once; what it throws is then ignored.
+  /// If the new promise is canceled, the handler runs as well, once, and its error is ignored.
   ///
   /// ```swift
   /// let length =
@@ -131,10 +131,10 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
-  ///     actor runs there.
-  ///   - handler: Cleans up. What it throws takes the place of the outcome.
-  /// - Returns: A promise that ends in the same way.
+  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
+  ///     actor runs on that actor.
+  ///   - handler: Cleans up. An error that it throws replaces the outcome.
+  /// - Returns: A promise with the same outcome.
   @discardableResult
   public func finally(
     on queue: DispatchQueue? = nil, _ handler: @escaping @isolated(any) @Sendable () throws -> Void
@@ -147,9 +147,9 @@ extension Promise {
     }
   }
 
-  /// Does something, asynchronously, however the promise ends, and passes the outcome on.
+  /// Runs an asynchronous handler for any outcome, and passes the outcome on.
   ///
-  /// If the new promise is cancelled, it is done as well, once; what it throws is then ignored.
+  /// If the new promise is canceled, the handler runs as well, once, and its error is ignored.
   ///
   /// ```swift
   /// fetch(url).finally {
@@ -157,8 +157,8 @@ extension Promise {
   /// }
   /// ```
   ///
-  /// - Parameter handler: Cleans up. What it throws takes the place of the outcome.
-  /// - Returns: A promise that ends in the same way.
+  /// - Parameter handler: Cleans up. An error that it throws replaces the outcome.
+  /// - Returns: A promise with the same outcome.
   @discardableResult
   public func finally(
     _ handler: @escaping @isolated(any) @Sendable () async throws -> Void
@@ -171,17 +171,17 @@ extension Promise {
 
   // MARK: Failures
 
-  /// Puts a value in the place of a failure.
+  /// Replaces a failure with a value.
   ///
   /// ```swift
   /// let text = fetch("missing").recover { _ in "no text" }
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
-  ///     actor runs there.
-  ///   - handler: Makes the value from the error. Throwing fails the new promise.
-  /// - Returns: A promise of the value of this one or, if this fails, of the handler.
+  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
+  ///     actor runs on that actor.
+  ///   - handler: Returns a value for the error. Throwing fails the new promise.
+  /// - Returns: A promise of this promise's value or, if this promise fails, the handler's.
   public func recover(
     on queue: DispatchQueue? = nil,
     _ handler: @escaping @isolated(any) @Sendable (any Error) throws -> Value
@@ -194,14 +194,14 @@ extension Promise {
     }
   }
 
-  /// Puts a value in the place of a failure, asynchronously.
+  /// Replaces a failure with a value, asynchronously.
   ///
   /// ```swift
   /// let copy = fetch(mirror).recover { _ in try await load(origin) }
   /// ```
   ///
-  /// - Parameter handler: Makes the value from the error. Throwing fails the new promise.
-  /// - Returns: A promise of the value of this one or, if this fails, of the handler.
+  /// - Parameter handler: Returns a value for the error. Throwing fails the new promise.
+  /// - Returns: A promise of this promise's value or, if this promise fails, the handler's.
   public func recover(
     _ handler: @escaping @isolated(any) @Sendable (any Error) async throws -> Value
   ) -> Promise {
@@ -211,17 +211,18 @@ extension Promise {
     }
   }
 
-  /// Puts another promise in the place of a failure.
+  /// Replaces a failure with another promise.
   ///
   /// ```swift
   /// let page = fetch(mirror).recover { _ in fetch(origin) }
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
-  ///     actor runs there.
-  ///   - handler: Begins something else. Throwing fails the new promise.
-  /// - Returns: A promise of the value of this one or, if this fails, of the handler's promise.
+  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
+  ///     actor runs on that actor.
+  ///   - handler: Starts alternative work. Throwing fails the new promise.
+  /// - Returns: A promise of this promise's value or, if this promise fails, that of the handler's
+  ///   promise.
   @_disfavoredOverload  // or a handler that only throws would be ambiguous
   public func recover(
     on queue: DispatchQueue? = nil,
@@ -235,7 +236,7 @@ extension Promise {
     }
   }
 
-  /// Puts a value in the place of a failure of one type; others go on down the chain.
+  /// Replaces a failure of one type with a value; passes other failures on.
   ///
   /// ```swift
   /// let length = fetch("missing")
@@ -244,11 +245,11 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - type: The type of error that is dealt with here.
-  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
-  ///     actor runs there.
-  ///   - handler: Makes the value from the error. Throwing fails the new promise.
-  /// - Returns: A promise of the value of this one or, after such a failure, of the handler.
+  ///   - type: The type of the error.
+  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
+  ///     actor runs on that actor.
+  ///   - handler: Returns a value for the error. Throwing fails the new promise.
+  /// - Returns: A promise of this promise's value or, after such a failure, the handler's.
   public func recover<Failure: Error>(
     from type: Failure.Type, on queue: DispatchQueue? = nil,
     _ handler: @escaping @isolated(any) @Sendable (Failure) throws -> Value
@@ -261,18 +262,18 @@ extension Promise {
     }
   }
 
-  /// Puts another promise in the place of a failure of one type; others go on down the chain.
+  /// Replaces a failure of one type with another promise; passes other failures on.
   ///
   /// ```swift
   /// let copy = fetch(mirror).recover(from: Missing.self) { _ in fetch(origin) }
   /// ```
   ///
   /// - Parameters:
-  ///   - type: The type of error that is dealt with here.
-  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
-  ///     actor runs there.
-  ///   - handler: Begins something else. Throwing fails the new promise.
-  /// - Returns: A promise of the value of this one or, after such a failure, of the handler's
+  ///   - type: The type of the error.
+  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
+  ///     actor runs on that actor.
+  ///   - handler: Starts alternative work. Throwing fails the new promise.
+  /// - Returns: A promise of this promise's value or, after such a failure, that of the handler's
   ///   promise.
   @_disfavoredOverload  // or a handler that only throws would be ambiguous
   public func recover<Failure: Error>(
@@ -287,7 +288,7 @@ extension Promise {
     }
   }
 
-  /// Ends a chain by dealing with its failure.
+  /// Ends a chain by handling its failure.
   ///
   /// ```swift
   /// fetch("missing")
@@ -296,10 +297,10 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the handler runs; nil means on a global queue. A closure that is isolated to an
-  ///     actor runs there.
-  ///   - handler: Is given the error. Throwing fails the new promise.
-  /// - Returns: A promise that is fulfilled when there was nothing to deal with, or it was.
+  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
+  ///     actor runs on that actor.
+  ///   - handler: Receives the error. Throwing fails the new promise.
+  /// - Returns: A promise that is fulfilled if there was no failure, or it was handled.
   @discardableResult
   public func `catch`(
     on queue: DispatchQueue? = nil,
@@ -313,12 +314,12 @@ extension Promise {
     }
   }
 
-  // MARK: The mechanism
+  // MARK: Links
 
-  /// Makes a promise of what a handler makes of this one's outcome.
+  /// Derives a promise with a synchronous handler.
   ///
-  /// The handler runs on the actor of `isolation` or, without one, on the queue; it has no isolation of
-  /// its own any more.
+  /// The handler runs on the actor of `isolation` or, without one, on the queue. Its own isolation
+  /// has been removed.
   @inlinable
   func link<Output: Sendable>(
     _ kind: LinkKind, on queue: DispatchQueue? = nil, _ isolation: (any Actor)? = nil,
@@ -328,7 +329,7 @@ extension Promise {
     return Promise<Output>(erased.link(kind, isolatedTo: isolation, handler))
   }
 
-  /// Makes a promise of what an asynchronous handler, in some isolation, makes of this one's outcome.
+  /// Derives a promise with an asynchronous handler.
   func link<Output: Sendable>(
     _ kind: LinkKind, in isolation: (any Actor)?, _ handler: @escaping TaskLink.Handler
   ) -> Promise<Output> {
@@ -337,7 +338,7 @@ extension Promise {
 }
 
 extension Outcome {
-  /// The error, if it is of this type.
+  /// The error, if it has this type.
   fileprivate func failure<Failure: Error>(of type: Failure.Type) -> Failure? {
     if case .failure(let error) = self { error as? Failure } else { nil }
   }

@@ -1,7 +1,7 @@
 import Dispatch
 
 extension Promise {
-  /// A promise that is fulfilled.
+  /// Creates a fulfilled promise.
   ///
   /// ```swift
   /// func page(_ url: String) -> Promise<String> {
@@ -11,9 +11,9 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - value: Its value.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
+  ///   - value: The value.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
   /// - Returns: The promise.
   public static func value(
     _ value: Value, file: StaticString = #fileID, line: UInt = #line
@@ -21,7 +21,7 @@ extension Promise {
     Promise(hot: Core(origin: Origin(nil, file, line), .value(value)))
   }
 
-  /// A promise that has failed.
+  /// Creates a failed promise.
   ///
   /// ```swift
   /// func find(_ url: String) -> Promise<String> {
@@ -30,9 +30,9 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - error: Why.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
+  ///   - error: The error.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
   /// - Returns: The promise.
   public static func failure(
     _ error: any Error, file: StaticString = #fileID, line: UInt = #line
@@ -40,20 +40,22 @@ extension Promise {
     Promise(hot: Core(origin: Origin(nil, file, line), .failure(error)))
   }
 
-  /// A promise that is fulfilled after some time; cancelling it ends the wait.
+  /// Creates a promise that is fulfilled after a delay.
   ///
-  /// If the clock throws, the promise fails with its error.
+  /// Canceling it ends the wait.
+  ///
+  /// If the clock throws, the promise fails with the clock's error.
   ///
   /// ```swift
   /// let reminder = Promise.value("Save your work", after: .milliseconds(5))
   /// ```
   ///
   /// - Parameters:
-  ///   - value: Its value.
-  ///   - delay: How long it takes from now.
-  ///   - clock: What measures the time.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
+  ///   - value: The value.
+  ///   - delay: The delay from now.
+  ///   - clock: The clock that measures the delay.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
   /// - Returns: The promise.
   public static func value(
     _ value: Value, after delay: Duration, clock: some Clock<Duration> = ContinuousClock(),
@@ -62,7 +64,9 @@ extension Promise {
     later(.value(value), delay, clock, Origin(nil, file, line))
   }
 
-  /// A promise that fails after some time; cancelling it ends the wait.
+  /// Creates a promise that fails after a delay.
+  ///
+  /// Canceling it ends the wait.
   ///
   /// If the clock throws, the promise fails with the clock's error instead.
   ///
@@ -71,11 +75,11 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - error: Why.
-  ///   - delay: How long it takes from now.
-  ///   - clock: What measures the time.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
+  ///   - error: The error.
+  ///   - delay: The delay from now.
+  ///   - clock: The clock that measures the delay.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
   /// - Returns: The promise.
   public static func failure(
     _ error: any Error, after delay: Duration, clock: some Clock<Duration> = ContinuousClock(),
@@ -96,25 +100,25 @@ extension Promise {
     return Promise(hot: core)
   }
 
-  /// Does some work on a dispatch queue, starting now.
+  /// Runs synchronous work on a dispatch queue, starting immediately.
   ///
   /// ```swift
   /// let sum = Promise.on(.global()) { checksum(file) }
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where the work runs.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
-  ///   - work: Makes the value; throwing fails the promise.
-  /// - Returns: The promise of the value.
+  ///   - queue: The queue of the work.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
+  ///   - work: Returns the value; throwing fails the promise.
+  /// - Returns: A promise of the value.
   public static func on(
     _ queue: DispatchQueue, file: StaticString = #fileID, line: UInt = #line,
     _ work: @escaping @Sendable () throws -> Value
   ) -> Promise {
     let traits = Core.Traits(
       origin: Origin(nil, file, line), runsOnMainQueue: MainQueue.is(queue))
-    let core = Core(traits, isDemanded: true, hasMaker: true)
+    let core = Core(traits, isDemanded: true, hasProducer: true)
     queue.async { core.settle(Outcome(Result(catching: work)), by: .owner) }
     return Promise(hot: core)
   }

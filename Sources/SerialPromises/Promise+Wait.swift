@@ -1,42 +1,43 @@
 import Dispatch
 
 extension Promise {
-  /// Blocks the thread until the promise is settled: for command-line code and tests.
+  /// Blocks the thread until the promise is settled.
   ///
-  /// Demands the promise. Without a timeout, it stops the program with a message where it could only
-  /// wait for ever: in a handler on which the promise depends, and on the main thread when something
-  /// on which it depends has to run there: a handler or work of the main actor, or with `on: .main`.
-  /// That is found in everything that the promise waits for when the wait begins. What a handler
-  /// returns later cannot be known.
+  /// For command-line code and tests.
   ///
-  /// In a handler, and on the main thread, takes time in proportion to the promises that this waits
-  /// for.
+  /// Demands the promise. Without a timeout, it stops the program with a message if the wait would
+  /// deadlock: in a handler that the promise depends on, and on the main thread if a dependency
+  /// needs that thread (a handler or work of the main actor, or of `on: .main`). The check covers
+  /// the dependencies at the beginning of the wait. It cannot cover promises that handlers return
+  /// later.
+  ///
+  /// In a handler and on the main thread, takes time proportional to the number of dependencies.
   ///
   /// ```swift
   /// let sum = try Promise.on(.global()) { checksum(file) }.wait()
   /// ```
   ///
-  /// - Parameter timeout: How long to wait; nil means for ever.
+  /// - Parameter timeout: The maximum time to wait; nil means no limit.
   /// - Returns: The value.
-  /// - Throws: Why the promise failed, or ``PromiseError/timedOut(_:)``; the promise goes on then.
-  ///   ``PromiseError/selfWait(_:)`` in a step that would wait for itself, because the promise waits
-  ///   for its turn in that step's manager.
+  /// - Throws: The promise's error, or ``PromiseError/timedOut(_:)``; the promise then continues.
+  ///   ``PromiseError/deadlock(_:)`` in a step that would deadlock, because the promise waits for
+  ///   its turn in that step's manager.
   @available(*, noasync, message: "await `value` instead")
   public func wait(timeout: Duration? = nil) throws -> Value {
     core.demand()
-    if let outcome = core.look() { return try outcome.get() }
+    if let outcome = core.poll() { return try outcome.get() }
     let thread = ThreadIdentity()
     let deadlock = core.deadlock { order in
       let step = order.withLock { $0.isHandling(on: thread) ? $0.runningStep : nil }
-      return step ?? RunningStep.waitingForItself(order)
+      return step ?? RunningStep.deadlockedStep(order)
     }
-    if let deadlock { throw PromiseError.selfWait(deadlock) }
-    // With a timeout, it ends.
+    if let deadlock { throw PromiseError.deadlock(deadlock) }
+    // With a timeout, the wait ends.
     if timeout == nil, let reason = core.deadlockReason() {
-      // Not `preconditionFailure`, whose message a release build leaves out.
+      // Not `preconditionFailure`: release builds omit its message.
       fatalError("\(core.origin.identity) was waited for \(reason)")
     }
-    // What waits for this thread may be what settles the promise.
+    // The promises that wait for this thread may include one that settles this promise.
     Trampoline.current?.handOver()
     let waiter = Waiter()
     core.attach(waiter)
@@ -45,14 +46,14 @@ extension Promise {
     } else if timeout == nil {
       waiter.semaphore.wait()
     }
-    guard let outcome = core.look() else { preconditionFailure("the promise is settled") }
+    guard let outcome = core.poll() else { preconditionFailure("the promise is settled") }
     return try outcome.get()
   }
 }
 
 /// A thread that waits for a promise.
 private final class Waiter: Reaction, @unchecked Sendable {
-  // Sendable as its superclass is: it adds a constant only.
+  // Sendable as its superclass: adds only a constant.
   let semaphore = DispatchSemaphore(value: 0)
 
   override var passesProgress: Bool { false }
@@ -63,7 +64,7 @@ private final class Waiter: Reaction, @unchecked Sendable {
 }
 
 extension Core {
-  /// Why the calling thread must not wait for this promise: what has to happen first needs it.
+  /// The reason for which waiting on the calling thread would deadlock; nil if it would not.
   fileprivate func deadlockReason() -> String? {
     let turn = Trampoline.current
     let running = turn?.runningReaction ?? Trampoline.onQueue.current
@@ -79,19 +80,19 @@ extension Core {
       }
       switch core.sources {
       case nil:
-        // Asked last: what is settled needs nothing.
+        // Checked last: a settled promise needs no thread.
         if isMain, core.runsOnMainQueue, core.outcome == nil { return needsMain }
       case .many(let junction):
         if isMain, junction.needsMainQueue { return needsMain }
-        junction.forEachSource { if $1.isOnlyWay { frontier.append($0) } }
+        junction.forEachSource { if $1.isExclusive { frontier.append($0) } }
       case .one(let source, let reaction):
-        guard reaction.isOnlyWay else { continue }
-        // Either it runs on this thread now, or it comes after what does.
+        guard reaction.isExclusive else { continue }
+        // Either it runs on this thread now, or it follows the handler that does.
         let waitsForTurn = source === turn?.running && source.withLock { _ in reaction.isListed }
         if reaction === running || waitsForTurn && !reaction.isImmediate {
           return "in a handler that has to return first; return the promise from it instead"
         }
-        // Its own handler; it has run when the promise has been resolved with another.
+        // The link's own handler. It has run if the promise was resolved with another.
         if isMain, core.runsOnMainQueue, reaction === core { return needsMain }
         frontier.append(source)
       }

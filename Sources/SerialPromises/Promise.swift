@@ -1,6 +1,7 @@
-/// A value that is there later, or the reason why it never will be.
+/// The eventual result of an operation.
 ///
-/// A promise is pending, then fulfilled with a value or failed with an error, once and for ever.
+/// A promise is pending, and then settled: fulfilled with a value, or failed with an error. A
+/// settled promise never changes.
 ///
 /// ```swift
 /// let greeting = Promise<String> { resolve, reject in
@@ -12,42 +13,43 @@
 /// print(try await line.value)
 /// ```
 ///
-/// **Cold and hot.** A promise made from a closure, as above, is *cold*: it does nothing until it is
-/// demanded by ``start()``, by awaiting its ``value``, by ``wait(timeout:)``, by a
-/// ``PromiseManager`` that reaches it, or by demanding anything that was made from it. The
-/// closure runs once, however often it is demanded. If nothing demands it, handlers that wait for it never
-/// run, which is reported as ``Diagnostic/neverStarted(_:)``. A promise made by `Promise.value`,
-/// `Promise.on`, a ``Deferred`` and the like is *hot*: its work has begun.
+/// **Cold and hot.** A promise made from a closure, as above, is *cold*: it does nothing until it
+/// is demanded by ``start()``, by awaiting its ``value``, by ``wait(timeout:)``, by the turn of its
+/// step in a ``PromiseManager``, or by a demand for a promise derived from it. The closure runs
+/// once, however often it is demanded. If it is never demanded, waiting handlers never run, which
+/// is reported as ``Diagnostic/neverStarted(_:)``. A promise made by `Promise.value`, `Promise.on`
+/// or a ``Deferred`` is *hot*: its work has started.
 ///
 /// **Handlers** are called at most once, and never on the stack of the code that attaches them or
-/// settles the promise (Promises/A+ 2.2): as they run on other threads, they may begin before that
-/// code has returned. They are sent to where they run one after another, in the order of attaching:
-/// those for one serial queue, those for the main actor, and those without a place of their own are
-/// each called in that order, and a place that is busy holds up its own handlers only. By default
-/// they run on a thread of the system's global pool; `on:` names a dispatch queue; a `@MainActor`
-/// closure runs on the main actor; an asynchronous one in a task of its own, and the next handler
-/// begins when that has first been suspended. A handler that blocks holds up those that it made
-/// runnable; ``wait(timeout:)`` does not.
+/// settles the promise (Promises/A+ 2.2). They run on other threads, so they may start before that
+/// code returns. They are dispatched one after another, in the order of attachment. Handlers for
+/// the same serial queue, handlers for the main actor, and handlers without a queue are each called
+/// in that order. A busy queue delays only its own handlers. By default, handlers run on a thread
+/// of the global pool; `on:` selects a dispatch queue; a `@MainActor` closure runs on the main
+/// actor; an asynchronous handler runs in its own task, and the next handler starts at its first
+/// suspension. A handler that blocks delays the handlers that it made runnable; ``wait(timeout:)``
+/// does not.
 ///
-/// **Failures** travel down a chain until somebody deals with them. One that nobody ever looks at
-/// is reported, once, as ``Diagnostic/unhandledFailure(_:_:)``; a cancellation is not.
+/// **Failures** propagate down a chain until a handler receives them. An unhandled failure is
+/// reported once, as ``Diagnostic/unhandledFailure(_:_:)``; a cancellation is not.
 ///
-/// **As a step.** A promise is a ``Promisable``. One that has not begun begins when the manager reaches
-/// it, however it is wanted before; the manager goes on when it is settled and its work has ended.
+/// **Steps.** A promise is a ``Promisable``. Added before it has started, it starts in its turn,
+/// even if it is demanded earlier. The manager continues when the promise is settled and its work
+/// has ended.
 ///
-/// Copies of a promise are the same promise. All members may be used from any thread and take
-/// constant time where nothing else is said; chains of any length, and combinations nested to any
-/// depth, need constant stack. No lock is held while anything that was handed in runs or is released.
+/// Copies of a promise are the same promise. All members are safe to use on any thread, and take
+/// constant time unless documented otherwise. Chains of any length, and combinations nested to any
+/// depth, use constant stack. No lock is held while user code runs or user objects are released.
 public struct Promise<Value: Sendable>: Promisable, Sendable {
   @usableFromInline
   let erased: AnyPromise
 
-  /// A promise whose work has begun.
+  /// Wraps a promise whose work has started.
   init(hot core: Core) {
     erased = AnyPromise(core: core, lifeline: nil)
   }
 
-  /// A promise whose type was forgotten.
+  /// Restores the type of an erased promise.
   @inlinable
   init(_ erased: AnyPromise) {
     self.erased = erased
@@ -57,10 +59,10 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 
   // MARK: Cold
 
-  /// Makes a cold promise from a closure that works with callbacks.
+  /// Creates a cold promise from a closure with callbacks.
   ///
-  /// The closure is called on the thread that demands the promise. If both closures go away uncalled,
-  /// the promise fails with ``PromiseError/abandonedPromise(_:)``.
+  /// The closure is called on the thread that demands the promise. If both callbacks are released
+  /// without a call, the promise fails with ``PromiseError/abandonedPromise(_:)``.
   ///
   /// ```swift
   /// let answer = Promise<Int>("answer") { resolve, _ in
@@ -69,13 +71,13 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the promise is called in errors, diagnostics and, as a step, events.
-  ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
+  ///   - name: The name in errors, diagnostics and, as a step, events.
+  ///   - diagnostics: The handler for misuse of this promise and its chain; nil selects
   ///     ``DiagnosticHandler/shared``.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
-  ///   - body: Starts the work, and has `resolve` called with the value, or `reject` with the
-  ///     error. The first call counts; a later one is reported. Throwing rejects.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
+  ///   - body: Starts the work. Calls `resolve` with the value, or `reject` with the error. Only
+  ///     the first call counts; further calls are reported. Throwing rejects.
   public init(
     _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
     file: StaticString = #fileID, line: UInt = #line,
@@ -90,9 +92,9 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     }
   }
 
-  /// Makes a cold promise from a closure that settles a ``Deferred``.
+  /// Creates a cold promise from a closure that settles a ``Deferred``.
   ///
-  /// For work that reports progress, can be cancelled, or ends with another promise:
+  /// For work that reports progress, supports cancellation, or ends with another promise:
   ///
   /// ```swift
   /// let file = Promise<String> { deferred in
@@ -103,12 +105,12 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the promise is called in errors, diagnostics and, as a step, events.
-  ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
+  ///   - name: The name in errors, diagnostics and, as a step, events.
+  ///   - diagnostics: The handler for misuse of this promise and its chain; nil selects
   ///     ``DiagnosticHandler/shared``.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
-  ///   - body: Starts the work; called on the thread that demands the promise. Throwing fails it.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
+  ///   - body: Starts the work, on the thread that demands the promise. Throwing fails the promise.
   public init(
     _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
     file: StaticString = #fileID, line: UInt = #line,
@@ -119,20 +121,20 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     }
   }
 
-  /// Makes a cold promise from asynchronous work.
+  /// Creates a cold promise from asynchronous work.
   ///
-  /// The work runs in a task of its own; cancelling the promise cancels that task.
+  /// The work runs in its own task. Canceling the promise cancels that task.
   ///
   /// ```swift
   /// let page = Promise("page") { try await load(url) }
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the promise is called in errors, diagnostics and, as a step, events.
-  ///   - diagnostics: Where misuse is reported, here and down the chain; nil means
+  ///   - name: The name in errors, diagnostics and, as a step, events.
+  ///   - diagnostics: The handler for misuse of this promise and its chain; nil selects
   ///     ``DiagnosticHandler/shared``.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
   ///   - operation: The work.
   public init(
     _ name: String? = nil, diagnostics: DiagnosticHandler? = nil,
@@ -142,14 +144,14 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     let isOnMainQueue = MainQueue.is(operation.isolation)
     self.init(cold: Origin(name, file, line, diagnostics), isOnMainQueue: isOnMainQueue) {
       deferred in
-      // Registered before the work begins, or a promise could not be canceled by what that starts.
+      // Registered before the work starts, so that code started by the work can cancel the promise.
       let running = Locked<Task<Void, Never>?>(nil)
       deferred.onCancel { running.withLock { $0 }?.cancel() }
       let task = Task {
         do { deferred.tryFulfill(try await operation()) } catch { deferred.tryFail(error) }
       }
       running.withLock { $0 = task }
-      // Canceled in between, it found no task.
+      // If the promise was canceled in between, the cancellation found no task.
       if deferred.wasCancelled { task.cancel() }
     }
   }
@@ -164,12 +166,12 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     erased = AnyPromise(core: core, lifeline: Lifeline(root: core))
   }
 
-  /// Starts the promise if it is cold and has not been started, and what it was made from.
+  /// Starts the promise and its dependencies, where they are cold and have not started.
   ///
-  /// Takes time in proportion to the links that have not been demanded before.
+  /// Takes time proportional to the number of links that have not been demanded before.
   ///
   /// ```swift
-  /// page.start()  // loads now, whoever asks for the value later
+  /// page.start()  // loads now, even if nothing awaits the value yet
   /// ```
   ///
   /// - Returns: The promise itself.
@@ -179,9 +181,9 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     return self
   }
 
-  // MARK: Looking
+  // MARK: State
 
-  /// Where a promise is on its way.
+  /// The state of a promise.
   ///
   /// ```swift
   /// switch page.state {
@@ -191,15 +193,17 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// }
   /// ```
   public enum State: Sendable {
-    /// It is not settled.
+    /// The promise is not settled.
     case pending
-    /// It has a value.
+    /// The promise has a value.
     case fulfilled(Value)
-    /// It has failed.
+    /// The promise has failed.
     case failed(any Error)
   }
 
-  /// Where the promise is on its way; a failure that is read here counts as looked at.
+  /// The current state.
+  ///
+  /// Reading a failure marks it as handled.
   ///
   /// ```swift
   /// switch page.state {
@@ -209,44 +213,44 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   /// }
   /// ```
   public var state: State {
-    switch core.look()?.result(of: Value.self) {
+    switch core.poll()?.result(of: Value.self) {
     case nil: .pending
     case .success(let value): .fulfilled(value)
     case .failure(let error): .failed(error)
     }
   }
 
-  /// How far the work has come, from 0 to 1.
+  /// The progress of the work from 0 to 1.
   ///
-  /// Takes time in proportion to the links between the promise and the one that is at work.
+  /// Takes time proportional to the number of links between the promise and the running one.
   ///
   /// ```swift
   /// let percent = Int(page.progress * 100)
   /// ```
   public var progress: Double { core.currentProgress }
 
-  /// Calls the promise off.
+  /// Cancels the promise.
   ///
-  /// It fails with a `CancellationError`, then its cancel handlers are called on this thread, and
-  /// then those who wait are told. That needs somebody who knows how to stop the work: a promise
-  /// whose owner registered no ``Deferred/onCancel(_:)`` goes on. A promise made from another can
-  /// always be cancelled, and cancels that one as well when nobody else wants its outcome. A
-  /// settled promise stays as it is.
+  /// The promise fails with a `CancellationError`. Its cancel handlers are called on this thread,
+  /// and then its other handlers run. Cancellation requires a way to stop the work: a promise whose
+  /// owner registered no ``Deferred/onCancel(_:)`` continues. A derived promise can always be
+  /// canceled. This also cancels the promise it was derived from, unless something else wants its
+  /// outcome. A settled promise does not change.
   ///
-  /// Takes time in proportion to the promises that are cancelled.
+  /// Takes time proportional to the number of canceled promises.
   ///
   /// ```swift
   /// if other.cancel() { show("called off") }  // unless it was settled already
   /// ```
   ///
-  /// - Returns: Whether this cancelled the promise.
+  /// - Returns: Whether this call canceled the promise.
   @discardableResult
   public func cancel() -> Bool {
     core.cancel()
   }
 }
 
-/// How a cold promise begins.
+/// The work of a cold promise.
 private struct ColdRecipe<Value: Sendable>: Recipe {
   let begin: @Sendable (Deferred<Value>) -> Void
   let isOnMainQueue: Bool
@@ -255,11 +259,11 @@ private struct ColdRecipe<Value: Sendable>: Recipe {
 
   func start(_ core: Core) {
     let deferred = Deferred<Value>(settling: core)
-    // Called off in between: the work never begins, and this was the only one to settle it.
+    // Canceled in between: the work never starts, and only this deferred could settle the promise.
     if !core.withLock({ $0.wasCancelled }) { begin(deferred) }
   }
 
-  func again(_ origin: Origin) -> AnyPromise {
+  func copy(_ origin: Origin) -> AnyPromise {
     Promise<Value>(cold: origin, isOnMainQueue: isOnMainQueue, begin).erased
   }
 }

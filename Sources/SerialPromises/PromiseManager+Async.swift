@@ -1,32 +1,31 @@
 import Dispatch
 
 extension PromiseManager {
-  /// Runs asynchronous work when its turn has come, and returns its value.
+  /// Runs asynchronous work as a step and returns its value.
   ///
-  /// The work runs in a task of its own. When the calling task is cancelled, the step is: if it
-  /// still waits it will never run, if it runs its task is cancelled. In a task that is cancelled
-  /// already, no step is added. The work sees the caller's task-local values only if its turn comes
-  /// at once, and never those of another step: hand it what it needs.
+  /// The work runs in its own task. Canceling the calling task cancels the step: a waiting step
+  /// will not run, and a running step's task is canceled. If the calling task is already canceled,
+  /// no step is added. The work inherits the caller's task-local values only if it starts
+  /// immediately, and never those of another step. Pass such values explicitly.
   ///
   /// ```swift
   /// let user = try await manager.run { try await fetchUser() }
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the step is called in events, errors and diagnostics.
-  ///   - place: Where it goes in the queue.
+  ///   - name: The name in events, errors and diagnostics.
+  ///   - place: The place in the queue.
   ///   - operation: The work.
-  /// - Returns: What the work returned.
-  /// - Throws: What the work threw; `CancellationError` if the step was canceled;
-  ///   ``PromiseError/timedOut(_:)`` if its time was over; ``PromiseError/closed`` or
-  ///   ``PromiseError/full(capacity:)`` if it was refused;
-  ///   ``PromiseError/selfWait(_:)`` when called from inside a running step of this manager, which
-  ///   would wait for itself.
+  /// - Returns: The result of the work.
+  /// - Throws: The error of the work; `CancellationError` if the step was canceled;
+  ///   ``PromiseError/timedOut(_:)`` if it timed out; ``PromiseError/closed`` or
+  ///   ``PromiseError/full(capacity:)`` if it was refused; ``PromiseError/deadlock(_:)`` if called
+  ///   in a running step of this manager, which would deadlock.
   nonisolated(nonsending) public func run<Value: Sendable>(
     _ name: String? = nil, at place: StepPlace = .last,
     _ operation: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    if let step = RunningStep.waitingForItself(order) { throw PromiseError.selfWait(step) }
+    if let step = RunningStep.deadlockedStep(order) { throw PromiseError.deadlock(step) }
     try Task.checkCancellation()
     let call = AsyncCall { try await operation() }
     return try await withTaskCancellationHandler {
@@ -38,11 +37,11 @@ extension PromiseManager {
     }
   }
 
-  /// Waits until nothing runs and nothing waits.
+  /// Waits until no step runs or waits.
   ///
-  /// A paused manager in which steps wait is not idle. Returns early when the calling task is
-  /// cancelled. Called from inside a running step, which would wait for itself, it reports
-  /// ``Diagnostic/selfWait(_:)`` and returns at once.
+  /// A paused manager with waiting steps is not idle. Returns early if the calling task is
+  /// canceled. In a running step, which would deadlock, it reports ``Diagnostic/deadlock(_:)`` and
+  /// returns immediately.
   ///
   /// ```swift
   /// manager.add { then in download { then() } }
@@ -53,15 +52,17 @@ extension PromiseManager {
     await wait(for: .idle)
   }
 
-  /// Waits until something is so, or the task is canceled, or reports that it never can be.
+  /// Waits until a condition holds or the task is canceled.
+  ///
+  /// Reports a deadlock.
   nonisolated(nonsending) func wait(for condition: Waiters.Condition) async {
     if order.withLock({ $0.holds(condition) }) { return }
-    if let step = RunningStep.waitingForItself(order) { return report(.selfWait(step)) }
+    if let step = RunningStep.deadlockedStep(order) { return report(.deadlock(step)) }
     let ticket = Locked<Waiters.Ticket?>(nil)
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         when(condition, ticket) { continuation.resume() }
-        // The task may have been cancelled before there was a ticket to withdraw.
+        // The task may have been canceled before the ticket was stored.
         if Task.isCancelled { withdraw(ticket) }
       }
     } onCancel: {
@@ -69,27 +70,29 @@ extension PromiseManager {
     }
   }
 
-  /// Blocks the thread until nothing runs and nothing waits: for command-line code and tests.
+  /// Blocks the thread until no step runs or waits.
   ///
-  /// Do not call it on the queue that the manager runs its handlers on, nor in asynchronous code.
+  /// For command-line code and tests.
+  ///
+  /// Do not call it on the queue of the manager's handlers, or in asynchronous code.
   ///
   /// ```swift
   /// manager.add { then in download { then() } }
   /// try manager.waitUntilIdle(timeout: .seconds(60))
   /// ```
   ///
-  /// - Parameter timeout: How long to wait; nil means forever.
-  /// - Throws: ``PromiseError/timedOut(_:)``, or ``PromiseError/selfWait(_:)`` when a handler
-  ///   calls it, which would wait for itself.
+  /// - Parameter timeout: The maximum time to wait; nil means no limit.
+  /// - Throws: ``PromiseError/timedOut(_:)``, or ``PromiseError/deadlock(_:)`` if called in a
+  ///   handler, which would deadlock.
   @available(*, noasync, message: "await `idle()` instead")
   public func waitUntilIdle(timeout: Duration? = nil) throws(PromiseError) {
     let thread = ThreadIdentity()
     let step = order.withLock { $0.isHandling(on: thread) ? $0.runningStep : nil }
-    if let step = step ?? RunningStep.waitingForItself(order) { throw .selfWait(step) }
+    if let step = step ?? RunningStep.deadlockedStep(order) { throw .deadlock(step) }
     let ticket = Locked<Waiters.Ticket?>(nil)
     let semaphore = DispatchSemaphore(value: 0)
     when(.idle, ticket) { semaphore.signal() }
-    // What waits for this thread may be what the running step waits for.
+    // The promises that wait for this thread may include one that the running step waits for.
     Trampoline.current?.handOver()
     guard let timeout else { return semaphore.wait() }
     if semaphore.wait(timeout: .after(timeout)) == .timedOut {
@@ -104,7 +107,7 @@ extension PromiseManager {
   ) {
     let holds = order.withLock { order in
       guard let new = order.wait(for: condition, wake) else { return true }
-      // Under the lock, so that a canceled caller that finds no ticket has not been added.
+      // Under the lock, so that a canceled caller without a ticket has not been added.
       ticket.withLock { $0 = new }
       return false
     }
@@ -116,9 +119,9 @@ extension PromiseManager {
     order.withLock { $0.stopWaiting(ticket) }?()
   }
 
-  /// Adds a step and waits until there is room for it within the capacity.
+  /// Adds a step, and waits until the capacity has room for it.
   ///
-  /// The step keeps its place in the order of adding meanwhile. Without a capacity there is
+  /// Meanwhile the step keeps its place in the order of addition. Without a capacity there is
   /// always room.
   ///
   /// ```swift
@@ -129,13 +132,13 @@ extension PromiseManager {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the step is called in events, errors and diagnostics.
-  ///   - handler: The work; it has to call `then`.
+  ///   - name: The name in events, errors and diagnostics.
+  ///   - handler: The work; it must call `then`.
   /// - Returns: The step's handle.
-  /// - Throws: ``PromiseError/closed``; `CancellationError` when the task or the step was cancelled
-  ///   before there was room: the step will not run, as it will if the task is cancelled later;
-  ///   ``PromiseError/selfWait(_:)`` when there is no room and a running step of this manager asks,
-  ///   which would have to end first.
+  /// - Throws: ``PromiseError/closed``; `CancellationError` if the task or the step was canceled
+  ///   before there was room, in which case the step will not run (if the task is canceled later,
+  ///   the step runs); ``PromiseError/deadlock(_:)`` if there is no room and the caller is a
+  ///   running step of this manager, which must end first.
   @discardableResult
   nonisolated(nonsending) public func addWhenRoom(
     _ name: String? = nil, _ handler: @escaping Promisable.Handler
@@ -143,12 +146,11 @@ extension PromiseManager {
     try await addWhenRoom(name, handler, nil)
   }
 
-  /// Adds a step of any type, a promise for instance, and waits until there is room for it within the
-  /// capacity.
+  /// Adds a step of any type, for instance a promise, and waits until the capacity has room for it.
   ///
-  /// As ``addWhenRoom(_:_:)``. A promise that has not begun belongs to its turn from the call on, not
-  /// only when there is room. If the step is canceled before there is room, by its task for instance,
-  /// so is the promise; one that is refused is left as it was.
+  /// As ``addWhenRoom(_:_:)``. A promise that has not started is reserved for its turn immediately,
+  /// not only when there is room. If the step is canceled before there is room, for instance by its
+  /// task, the promise is canceled as well. A refused promise does not change.
   ///
   /// ```swift
   /// let manager = PromiseManager(capacity: 2)
@@ -157,11 +159,11 @@ extension PromiseManager {
   /// }
   /// ```
   ///
-  /// - Parameter step: The step. Its `handler` is read now.
+  /// - Parameter step: The step. Its `handler` is read immediately.
   /// - Returns: The step's handle.
-  /// - Throws: ``PromiseError/closed``; `CancellationError` when the task or the step was canceled
-  ///   before there was room; ``PromiseError/selfWait(_:)`` when there is no room and a running step of
-  ///   this manager asks, which would have to end first.
+  /// - Throws: ``PromiseError/closed``; `CancellationError` if the task or the step was canceled
+  ///   before there was room; ``PromiseError/deadlock(_:)`` if there is no room and the caller is a
+  ///   running step of this manager, which must end first.
   @discardableResult
   nonisolated(nonsending) public func addWhenRoom(
     _ step: some Promisable
@@ -176,9 +178,9 @@ extension PromiseManager {
     let handle = Locked<StepHandle?>(nil)
     let hasRoom = try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        // A promise is reserved when this returns: whoever resumes, the task does not run before.
+        // A promise is reserved when this returns: the task does not resume before.
         park(name, handler, promise, handle) { continuation.resume(with: $0) }
-        // The task may have been cancelled before there was a handle to cancel with.
+        // The task may have been canceled before the handle was stored.
         if Task.isCancelled { unpark(handle) }
       }
     } onCancel: {
@@ -188,11 +190,11 @@ extension PromiseManager {
     return handle
   }
 
-  /// The adder was cancelled: takes its step out, unless there was room for it already.
+  /// Removes the step of a canceled adder, unless there was room for it.
   private func unpark(_ handle: Locked<StepHandle?>) {
     guard let handle = handle.withLock({ $0 }) else { return }
     order.transition { order, consequences in
-      // Once it has room, the step is the queue's: the adder is told that it will run.
+      // With room, the step stays in the queue, and the adder returns its handle.
       guard handle.record.admitted != nil else { return }
       _ = order.cancel(handle.id, handle.record, &consequences)
     }
@@ -202,15 +204,15 @@ extension PromiseManager {
     _ name: String?, _ handler: @escaping Promisable.Handler, _ promise: AnyPromise?,
     _ handle: Locked<StepHandle?>, _ resume: @escaping @Sendable (Result<Bool, any Error>) -> Void
   ) {
-    let asking = RunningStep.waitingForItself(order)
+    let asking = RunningStep.deadlockedStep(order)
     let record = StepRecord(order, name: name)
     let enter = {
       (order: inout SerialOrder, consequences: inout Consequences?) -> SerialOrder.Admission in
-      if let asking, !order.hasRoom, !order.isClosed { return .refused(.selfWait(asking)) }
+      if let asking, !order.hasRoom, !order.isClosed { return .refused(.deadlock(asking)) }
       let admission = order.addWhenRoom(
         handler, record, lock: self.order, owner: self, admitted: { resume(.success($0)) },
         &consequences)
-      // Before the adder can be told that there is room, and look for the handle.
+      // Before the adder can be notified, because it reads the handle.
       if case .entered(let record, let id, _) = admission {
         handle.withLock { $0 = StepHandle(record, id: id) }
       }

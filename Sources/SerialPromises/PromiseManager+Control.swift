@@ -1,5 +1,5 @@
 extension PromiseManager {
-  /// Lets the running step end and starts no other until `resume()`.
+  /// Pauses the queue: the running step may end, and no other starts until `resume()`.
   ///
   /// ```swift
   /// manager.pause()
@@ -10,16 +10,16 @@ extension PromiseManager {
     order.transition { $0.pause(&$1) }
   }
 
-  /// Goes on after `pause()` or after a failure that stopped the manager, and forgets the failure.
+  /// Resumes the queue after `pause()`, or after a failure that stopped it, and clears the failure.
   ///
-  /// Steps that wait run on this thread, or where `on:` says.
+  /// Waiting steps run on this thread, or where `on:` specifies.
   ///
   /// ```swift
   /// let manager = PromiseManager(onFailure: .stop)
   /// manager.add { then in upload("missing") { error in then(error) } }
   /// if let failure = manager.failure {
   ///   log.warning("stopped: \(failure)")
-  ///   manager.resume()  // goes on with the step after the one that failed
+  ///   manager.resume()  // continues with the next step
   /// }
   /// ```
   public func resume() {
@@ -28,7 +28,7 @@ extension PromiseManager {
     if claims { startTurn(.resumed) }
   }
 
-  /// Whether the manager starts no further step until it is resumed.
+  /// Whether the queue is paused.
   ///
   /// ```swift
   /// let button = manager.isPaused ? "Resume" : "Pause"
@@ -37,21 +37,23 @@ extension PromiseManager {
     order.withLock { $0.isPaused }
   }
 
-  /// Why the manager stopped, under the policy ``FailurePolicy/stop``; nil once it is resumed.
+  /// The error that stopped the queue under ``FailurePolicy/stop``; nil after it is resumed.
   ///
   /// ```swift
   /// let manager = PromiseManager(onFailure: .stop)
   /// manager.add { then in upload("missing") { error in then(error) } }
   /// if let failure = manager.failure {
   ///   log.warning("stopped: \(failure)")
-  ///   manager.resume()  // goes on with the step after the one that failed
+  ///   manager.resume()  // continues with the next step
   /// }
   /// ```
   public var failure: (any Error)? {
     order.withLock { $0.failure }
   }
 
-  /// Refuses further steps; those that are there still run.
+  /// Refuses further steps.
+  ///
+  /// Steps that were added before still run.
   ///
   /// ```swift
   /// manager.close()
@@ -73,7 +75,7 @@ extension PromiseManager {
     order.withLock { $0.isClosed }
   }
 
-  /// How many steps wait; the running one is not counted.
+  /// The number of waiting steps, without the running one.
   ///
   /// ```swift
   /// manager.pause()
@@ -84,10 +86,10 @@ extension PromiseManager {
     order.withLock { $0.waitingCount }
   }
 
-  /// Whether nothing runs and nothing waits.
+  /// Whether no step runs or waits.
   ///
-  /// A paused manager in which steps wait is not idle. Another thread may add a step meanwhile: to wait
-  /// for this, use ``idle()``.
+  /// A paused manager with waiting steps is not idle. Another thread may add a step at any time:
+  /// use ``idle()`` to wait for this condition.
   ///
   /// ```swift
   /// let canQuit = manager.isIdle  // nothing would be lost
@@ -96,9 +98,9 @@ extension PromiseManager {
     order.withLock { $0.isIdle }
   }
 
-  /// The step that runs; nil between two steps, and when nothing runs.
+  /// The running step; nil between two steps, and when no step runs.
   ///
-  /// A step runs from the call of its handler until it is over.
+  /// A step runs from the call of its handler until its end.
   ///
   /// ```swift
   /// let status = manager.runningStep.map { "\($0) runs" } ?? "nothing runs"
@@ -107,10 +109,10 @@ extension PromiseManager {
     order.withLock { $0.runningStep }
   }
 
-  /// How far the queue has come, from 0 to 1: the steps that are over and the progress of the
-  /// running one, over all steps that were added since the manager was last idle.
+  /// The progress of the queue from 0 to 1: the ended steps and the progress of the running one,
+  /// divided by the number of steps added since the manager was last idle.
   ///
-  /// It is 1 when nothing has been added.
+  /// The value is 1 if no step has been added.
   ///
   /// ```swift
   /// let bar = String(repeating: "#", count: Int(manager.progress * 20))
@@ -119,9 +121,9 @@ extension PromiseManager {
     order.withLock { $0.progress }
   }
 
-  /// Cancels every step that waits, and tells the one that runs.
+  /// Cancels all steps: the waiting steps will not run, and the running step is requested to stop.
   ///
-  /// Steps that are added afterwards run. Takes time in proportion to the steps that wait.
+  /// Steps added later run. Takes time proportional to the number of waiting steps.
   ///
   /// ```swift
   /// manager.cancelAll()
@@ -131,10 +133,9 @@ extension PromiseManager {
     order.transition { _ = $0.cancelAll(&$1) }
   }
 
-  /// Cancels every step that waits, and spares the one that runs.
+  /// Cancels the waiting steps, but not the running one.
   ///
-  /// The running step is not told. Steps that are added afterwards run. Takes time in proportion to
-  /// the steps that wait.
+  /// Steps added later run. Takes time proportional to the number of waiting steps.
   ///
   /// ```swift
   /// manager.cancelWaiting()
@@ -144,11 +145,11 @@ extension PromiseManager {
     order.transition { _ = $0.cancelWaiting(&$1) }
   }
 
-  /// Cancels every step, and ends the running one without its `then` if it takes longer than a
-  /// grace period.
+  /// Cancels all steps, and ends the running one without its `then` if it takes longer than a grace
+  /// period.
   ///
-  /// As ``StepHandle/cancel(grace:clock:)`` does for one step: what the running step started may still
-  /// be running afterwards, beside the next step.
+  /// As ``StepHandle/cancel(grace:clock:)``: the work of the running step may continue and overlap
+  /// with the next step.
   ///
   /// ```swift
   /// manager.cancelAll(grace: .seconds(5))
@@ -156,8 +157,8 @@ extension PromiseManager {
   /// ```
   ///
   /// - Parameters:
-  ///   - grace: How long the running step may continue after it was asked to stop.
-  ///   - clock: What measures the time.
+  ///   - grace: The time after which the running step ends without its `then`.
+  ///   - clock: The clock that measures the grace period.
   public func cancelAll(grace: Duration, clock: some Clock<Duration> = ContinuousClock()) {
     let running = order.transition { $0.cancelAll(&$1) }
     if let running { order.endCancelled(running, after: grace, on: clock) }
@@ -165,10 +166,10 @@ extension PromiseManager {
 }
 
 extension Locked where State == SerialOrder {
-  /// Undoes the cycles from the lock over the queue, its segments, records and token, to the lock.
-  func dissolve() {
-    transition { $0.dissolve(&$1) }
-    // Each is released after the lock.
+  /// Breaks the cycles from the lock, over the queue, its segments, records and token, to the lock.
+  func invalidate() {
+    transition { $0.invalidate(&$1) }
+    // Each segment is released after the lock.
     while withLock({ $0.removeSegment() }) != nil {}
   }
 }

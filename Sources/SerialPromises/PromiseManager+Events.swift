@@ -1,9 +1,9 @@
 extension PromiseManager {
-  /// The events from now on, in their order.
+  /// The events of the manager from now on, in order.
   ///
-  /// Costs nothing without a listener. A listener that does not keep up loses events; it never holds
-  /// up the queue. The sequence ends when the manager goes away, after the last events; listening
-  /// does not keep the manager alive. In a task that is canceled the sequence ends at once.
+  /// Has no cost without a listener. A listener that is too slow loses events and never delays the
+  /// queue. The sequence ends after the last events when the manager is released; listening does
+  /// not retain the manager. In a canceled task, the sequence ends immediately.
   ///
   /// ```swift
   /// let events = manager.events()
@@ -14,12 +14,12 @@ extension PromiseManager {
   /// }
   /// ```
   ///
-  /// - Parameter limit: How many events are kept for a listener that does not keep up; when there
-  ///   are more, the oldest are dropped.
+  /// - Parameter limit: The number of events that are buffered for a slow listener. Beyond it, the
+  ///   oldest are dropped.
   /// - Returns: A sequence for one listener.
   public func events(bufferingNewest limit: Int = 1024) -> AsyncStream<StepEvent> {
-    // Not a stream with a continuation: its `yield` may call a listener's code, so it could only be
-    // called after the lock, and events would need a second queue to keep their order.
+    // Not a stream with a continuation: `yield` may run a listener's code, so it must follow the
+    // release of the lock, and a second queue would be needed to keep the events in order.
     let listener = EventListener(order, limit: limit)
     return AsyncStream {
       await listener.next()

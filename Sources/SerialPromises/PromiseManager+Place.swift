@@ -1,8 +1,8 @@
 extension PromiseManager {
-  /// Adds a step made of a closure, with a name.
+  /// Adds a step made from a closure, with a name.
   ///
-  /// Takes constant time at every place, beside the time of the steps that run on this thread because
-  /// of it. The step's number is that of adding, wherever it goes.
+  /// Takes constant time for every place, plus the time of the steps that run on this thread
+  /// because of it. The step's number reflects the order of addition, regardless of its place.
   ///
   /// ```swift
   /// manager.add("upload") { then in upload(file) { error in then(error) } }
@@ -10,9 +10,9 @@ extension PromiseManager {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the step is called in events, errors and diagnostics.
-  ///   - place: Where it goes in the queue.
-  ///   - handler: The work; it has to call `then`.
+  ///   - name: The name in events, errors and diagnostics.
+  ///   - place: The place in the queue.
+  ///   - handler: The work; it must call `then`.
   /// - Returns: The step's handle.
   @discardableResult
   public func add(
@@ -21,15 +21,15 @@ extension PromiseManager {
     add(handler, name: name, at: place)
   }
 
-  /// Adds a step made of a closure at a place.
+  /// Adds a step made from a closure at a place.
   ///
   /// ```swift
   /// manager.add(at: .first) { then in download { then() } }
   /// ```
   ///
   /// - Parameters:
-  ///   - place: Where it goes in the queue.
-  ///   - handler: The work; it has to call `then`.
+  ///   - place: The place in the queue.
+  ///   - handler: The work; it must call `then`.
   /// - Returns: The step's handle.
   @discardableResult
   public func add(at place: StepPlace, _ handler: @escaping Promisable.Handler) -> StepHandle {
@@ -45,7 +45,7 @@ extension PromiseManager {
   ///
   /// - Parameters:
   ///   - step: The step.
-  ///   - place: Where it goes in the queue.
+  ///   - place: The place in the queue.
   /// - Returns: The step's handle.
   @discardableResult
   public func add(_ step: Step, at place: StepPlace) -> StepHandle {
@@ -55,16 +55,16 @@ extension PromiseManager {
     return add(step.handler, name: step.name, at: place)
   }
 
-  /// Adds a step of any type, a promise for instance, at a place.
+  /// Adds a step of any type, for instance a promise, at a place.
   ///
   /// ```swift
   /// let page = Promise { try await load(url) }
-  /// manager.add(page, at: .first)  // begins before all that wait
+  /// manager.add(page, at: .first)  // starts before all waiting steps
   /// ```
   ///
   /// - Parameters:
-  ///   - step: The step. Its `handler` is read now.
-  ///   - place: Where it goes in the queue.
+  ///   - step: The step. Its `handler` is read immediately.
+  ///   - place: The place in the queue.
   /// - Returns: The step's handle.
   @discardableResult
   public func add(_ step: some Promisable, at place: StepPlace) -> StepHandle {
@@ -75,13 +75,13 @@ extension PromiseManager {
     return add(step.handler, name: nil, at: place)
   }
 
-  /// Adds a step made of a closure at a place.
+  /// Adds a step made from a closure at a place.
   ///
   /// - Parameters:
   ///   - handler: The work.
-  ///   - name: What the step is called.
-  ///   - place: Where it goes in the queue.
-  ///   - isCall: Whether the caller waits for the step, and gets the error if it is refused.
+  ///   - name: The name of the step.
+  ///   - place: The place in the queue.
+  ///   - isCall: Whether the caller waits for the step and receives the error of a refusal.
   /// - Returns: The step's handle.
   func add(
     _ handler: @escaping Promisable.Handler, name: String?, at place: StepPlace,
@@ -99,10 +99,10 @@ extension PromiseManager {
 extension StepHandle {
   /// Moves the step to another place in the queue, if it waits.
   ///
-  /// Takes constant time. The step keeps its number, and all others their order; no event is made of
-  /// it. To move a step before itself changes nothing. A step for which its adder waits in
-  /// ``PromiseManager/addWhenRoom(_:_:)`` can be moved as well; its adder returns
-  /// in the order of coming, or when the step begins.
+  /// Takes constant time. The step keeps its number, the other steps keep their order, and no event
+  /// is sent. Moving a step before itself has no effect. A step whose adder waits in
+  /// ``PromiseManager/addWhenRoom(_:_:)`` can be moved as well. Its adder returns in the order of
+  /// arrival, or when the step starts.
   ///
   /// ```swift
   /// let photo = manager.add("photo") { then in upload(file) { error in then(error) } }
@@ -110,8 +110,8 @@ extension StepHandle {
   /// photo.move(to: .first)  // now it runs before the login
   /// ```
   ///
-  /// - Parameter place: Where it goes.
-  /// - Returns: Whether the step still waited; if not, nothing has changed.
+  /// - Parameter place: The new place.
+  /// - Returns: Whether the step was waiting; otherwise the call has no effect.
   @discardableResult
   public func move(to place: StepPlace) -> Bool {
     record.lock.transition { order, _ in order.move(id, record, to: place) != nil }

@@ -1,28 +1,28 @@
 extension PromiseManager {
-  /// Waits until no step runs and none is about to begin, also while steps wait.
+  /// Waits until no step runs or is about to start, even if steps wait.
   ///
-  /// A manager is at rest when it is idle, when it is paused and the running step is over, and when it
-  /// waits for its ``Rate``. Pause it first, and nothing begins afterwards until it is resumed. Returns
-  /// early when the calling task is canceled. Called from inside a running step, which would wait for
-  /// its own end, it reports ``Diagnostic/selfWait(_:)`` and returns at once.
+  /// A manager is at rest when it is idle, when it is paused and the running step has ended, and
+  /// when it waits for its ``Rate``. Pause it first to keep it at rest until it is resumed. Returns
+  /// early if the calling task is canceled. In a running step, which would deadlock, it reports
+  /// ``Diagnostic/deadlock(_:)`` and returns immediately.
   ///
   /// ```swift
   /// manager.pause()
-  /// await manager.atRest()  // the running step is over; the others still wait
+  /// await manager.atRest()  // the running step has ended; the others still wait
   /// manager.resume()
   /// ```
   nonisolated(nonsending) public func atRest() async {
     await wait(for: .atRest)
   }
 
-  /// Waits until fewer steps wait than `limit`; the running one is not counted.
+  /// Waits until the number of waiting steps is below `limit`, without the running one.
   ///
-  /// For code that makes steps faster than they run: nothing is refused meanwhile, and others may add
-  /// steps before the caller does. Where there must never be more, use a capacity and
-  /// ``addWhenRoom(_:_:)``. Returns early when the calling task is canceled.
+  /// For code that adds steps faster than they run. Steps are not refused meanwhile, and other
+  /// callers may add steps first. For a strict limit, use a capacity and ``addWhenRoom(_:_:)``.
+  /// Returns early if the calling task is canceled.
   ///
-  /// Called from inside a running step while more steps wait, it reports ``Diagnostic/selfWait(_:)``
-  /// and returns at once: none of them begins before that step has ended.
+  /// In a running step, while the limit is exceeded, it reports ``Diagnostic/deadlock(_:)`` and
+  /// returns immediately: no waiting step starts before that step has ended.
   ///
   /// ```swift
   /// for url in urls {
@@ -31,9 +31,9 @@ extension PromiseManager {
   /// }
   /// ```
   ///
-  /// - Parameter limit: At least 1, with which it returns when nothing waits.
+  /// - Parameter limit: At least 1, which waits until no step waits.
   nonisolated(nonsending) public func fewerWaiting(than limit: Int) async {
     precondition(limit > 0, "a limit is at least 1")
-    await wait(for: .fewerWait(than: limit))
+    await wait(for: .waitingBelow(limit))
   }
 }

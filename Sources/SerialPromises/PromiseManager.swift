@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Runs steps strictly one after another.
+/// A queue that runs steps strictly one after another.
 ///
 /// ```swift
 /// let manager = PromiseManager()
@@ -10,44 +10,46 @@ import Dispatch
 /// await manager.idle()
 /// ```
 ///
-/// **Order.** Steps run in the order of adding, as each adding thread sees it, but for those that are
-/// given another ``StepPlace``. Steps may be added from any thread, while a step runs, and from inside a
+/// **Order.** Steps run in the order of addition, as seen by each adding thread, except those with
+/// another ``StepPlace``. Steps may be added on any thread, while a step runs, and inside a
 /// handler.
 ///
-/// **Never two.** A step's handler does not start before the step before it is over: its handler
-/// has returned *and* its `then` has been called, from whichever thread. A step that is a promise is
-/// over when the promise is settled *and* its work has ended. What a step wrote is visible to the next.
+/// **Mutual exclusion.** A step's handler starts only after the previous step has ended: its
+/// handler has returned *and* its `then` has been called, on any thread. A step that is a promise
+/// ends when the promise is settled *and* its work has ended. Each step sees the writes of the
+/// previous one.
 ///
-/// **Where handlers run.** Without `on:`, on the thread that made the step runnable: the one that
-/// added it to an idle manager, that called the previous step's `then`, or that resumed the
-/// manager. After a few milliseconds, when a handler has returned, the rest runs on a global queue,
-/// so that no thread is held for long. In a task, `then` and what a step's own work adds or resumes
-/// run no handler; those run on a global queue, too: a handler sees no other step's task, and blocks no
-/// thread that tasks need. With `on:`, handlers run on that dispatch queue, a few milliseconds at a time; `.main` is the
-/// main actor's.
+/// **Threads.** Without `on:`, handlers run on the thread that made the step runnable: the one that
+/// added it to an idle manager, called the previous step's `then`, or resumed the manager. After a
+/// few milliseconds, when a handler has returned, the remaining steps run on a global queue, so
+/// that no thread is occupied for long. In a task, a call of `then`, and additions and resumptions
+/// by a step's own work, run no handlers; these run on a global queue instead. A handler therefore
+/// never sees another step's task, and never blocks a thread of the cooperative pool. With `on:`,
+/// handlers run on that dispatch queue, a few milliseconds at a time; `.main` is the main actor's
+/// queue.
 ///
-/// **Stack.** Constant, however many steps call `then` at once.
+/// **Stack.** Constant, even if many steps call `then` immediately.
 ///
-/// **Life.** The manager stays alive while it has a step to run, even if nobody else holds it. A
-/// paused manager does not: when it goes away, what waits in it is cancelled.
+/// **Lifetime.** The manager stays alive while it has a step to run, even without other references.
+/// A paused manager does not: when it is released, its waiting steps are canceled.
 ///
-/// All members may be used from any thread. No lock is held while handlers, callbacks or the
-/// `deinit` of anything that was handed in run.
+/// All members are safe to use on any thread. No lock is held while handlers, callbacks or the
+/// `deinit` of user objects run.
 public final class PromiseManager: StepRunner {
   let order: Locked<SerialOrder>
   private let queue: DispatchQueue?
   let diagnostics: DiagnosticHandler?
 
-  /// Sets the time limit of a step whose handler is about to be called.
+  /// Sets the time limit of a step before its handler is called.
   private let limit: (@Sendable (Then) -> Void)?
 
-  /// What the rate is measured with.
+  /// Measures the time for the rate.
   private let stopwatch: Stopwatch?
 
-  /// The step within which all handlers run, and which holds up another manager meanwhile.
+  /// The step of another manager within which all handlers run; that manager waits for them.
   private let host: Then?
 
-  /// Makes a manager with nothing to do.
+  /// Creates an idle manager.
   ///
   /// ```swift
   /// let manager = PromiseManager(on: .global(), onFailure: .stop, capacity: 100)
@@ -55,19 +57,21 @@ public final class PromiseManager: StepRunner {
   /// ```
   ///
   /// - Parameters:
-  ///   - queue: Where handlers run; nil means on the thread that made the step runnable. Pass
+  ///   - queue: The queue of the handlers; nil selects the thread that made the step runnable. Pass
   ///     `.main` for the main actor.
-  ///   - policy: What happens to the rest when a step fails.
-  ///   - capacity: How many steps may wait, the running one not counted, at least 1; nil means any number.
-  ///   - rate: How many steps may begin in any interval of time; nil means any number.
-  ///   - timeLimit: How long each step may take, from its turn on; nil means forever. A step that takes
-  ///     longer is canceled and fails with ``PromiseError/timedOut(_:)``, and so does what `run` or
-  ///     `enqueue` gives (`serially`: inside its ``WhenError``). A promise that was added as the step is
-  ///     itself canceled, if it can be: its `value` throws `CancellationError`; only the handle says
-  ///     `timedOut`. The manager continues with the next step: **what the step started may still be
-  ///     running**. A step may also have a time limit of its own; the one that is over first counts.
-  ///   - clock: What measures the rate and the time limit.
-  ///   - diagnostics: Where misuse is reported; nil means ``DiagnosticHandler/shared``.
+  ///   - policy: The treatment of the waiting steps after a failure.
+  ///   - capacity: The maximum number of waiting steps, without the running one, at least 1; nil
+  ///     means no limit.
+  ///   - rate: The maximum number of steps that start in any interval; nil means no limit.
+  ///   - timeLimit: The maximum duration of each step, from the start of its turn; nil means no
+  ///     limit. A step that exceeds it is canceled and fails with ``PromiseError/timedOut(_:)``,
+  ///     and so does the result of `run` or `enqueue` (of `serially`: inside its ``WhenError``). A
+  ///     promise that was added as the step is itself canceled, if possible: its `value` throws
+  ///     `CancellationError`, and only the handle has `timedOut`. The manager continues with the
+  ///     next step: **the work of the step may still be running**. If a step also has a time limit
+  ///     of its own, the earlier one counts.
+  ///   - clock: The clock that measures the rate and the time limit.
+  ///   - diagnostics: The handler for misuse; nil selects ``DiagnosticHandler/shared``.
   public init(
     on queue: DispatchQueue? = nil, onFailure policy: FailurePolicy = .continue,
     capacity: Int? = nil, rate: Rate? = nil, timeLimit: Duration? = nil,
@@ -91,37 +95,37 @@ public final class PromiseManager: StepRunner {
     host = nil
   }
 
-  /// Makes a manager whose handlers are those of a step of another manager: they run where its
-  /// handlers do, and none begins when the step is over.
+  /// Creates a manager whose handlers are handlers of a step of another manager: they run where
+  /// that manager's handlers run, and none starts after the step has ended.
   init(within host: Then) {
     let outer = host.token.lock
     let (diagnostics, turn) = outer.withLock { ($0.diagnostics, $0.hostTurn ?? outer) }
     order = Locked(SerialOrder(diagnostics: diagnostics, hostTurn: turn))
     queue = nil
     self.diagnostics = diagnostics
-    // Those of the step are the host's manager's.
+    // The limits of the step are those of the host's manager.
     limit = nil
     stopwatch = nil
     self.host = host
   }
 
   deinit {
-    order.dissolve()
+    order.invalidate()
   }
 
   // MARK: Adding
 
-  /// Adds a step made of a closure.
+  /// Adds a step made from a closure.
   ///
-  /// Takes constant time, beside the time of the steps that run on this thread because of it.
+  /// Takes constant time, plus the time of the steps that run on this thread because of it.
   ///
   /// ```swift
   /// manager.add { then in download { then() } }
   /// ```
   ///
-  /// - Parameter handler: The work; it has to call `then`.
-  /// - Returns: The step's handle. A step that was refused, because the manager is closed or
-  ///   full, has failed with that error, will never run, and is reported as a ``Diagnostic``.
+  /// - Parameter handler: The work; it must call `then`.
+  /// - Returns: The step's handle. A step is refused if the manager is closed or full. It then
+  ///   fails with that error, never runs, and is reported as a ``Diagnostic``.
   @discardableResult
   public func add(_ handler: consuming @escaping Promisable.Handler) -> StepHandle {
     accept(enter(handler, nil), name: nil)
@@ -142,7 +146,7 @@ public final class PromiseManager: StepRunner {
     return accept(enter(step), name: step.name)
   }
 
-  /// Adds a step for a caller that waits for it, and gets the error if it is refused.
+  /// Adds a step for a caller that waits for it and receives the error of a refusal.
   func addCall(_ step: Step, at place: StepPlace) -> StepHandle {
     if case .last = place { return accept(enter(step), name: step.name, isCall: true) }
     return add(step.handler, name: step.name, at: place, isCall: true)
@@ -150,15 +154,15 @@ public final class PromiseManager: StepRunner {
 
   /// Adds a step of any type.
   ///
-  /// A promise that has not begun begins in its turn, whatever else wants its value. Its step is over
-  /// when the promise is settled and its work has ended; see <doc:LifeOfAStep>.
+  /// A promise that has not started starts in its turn, even if it is demanded earlier. Its step
+  /// ends when the promise is settled and its work has ended; see <doc:LifeOfAStep>.
   ///
   /// ```swift
   /// let page = Promise { try await load(url) }
-  /// manager.add(page)  // begins when its turn has come
+  /// manager.add(page)  // starts in its turn
   /// ```
   ///
-  /// - Parameter step: The step. Its `handler` is read now.
+  /// - Parameter step: The step. Its `handler` is read immediately.
   /// - Returns: The step's handle.
   @discardableResult
   public func add(_ step: some Promisable) -> StepHandle {
@@ -176,7 +180,7 @@ public final class PromiseManager: StepRunner {
   private func enter(
     _ handler: consuming @escaping Promisable.Handler, _ record: StepRecord?
   ) -> SerialOrder.Admission {
-    // Moved into the queue, which spares the closure a retain and a release.
+    // Moved into the queue, which avoids a retain and a release of the closure.
     var work: Work? = Work(call: consume handler)
     return order.transition { order, _ in
       order.add(&work, record, lock: self.order, owner: self)
@@ -203,33 +207,33 @@ public final class PromiseManager: StepRunner {
 
   // MARK: Running
 
-  /// What made a step runnable.
+  /// The reason why a step is runnable.
   enum Cause {
-    /// This step was added, and runs at once.
+    /// The step was added, and runs immediately.
     case added(Int)
-    /// The same, for work of the adder, which waits for it.
+    /// As `added`, for the work of a task that waits for it.
     case called(Int)
     /// The manager was resumed.
     case resumed
-    /// The step before is over.
+    /// The previous step ended.
     case ended
   }
 
-  /// Does what the claim obliges to: runs what can run, here or where `on:` says.
+  /// Starts a turn for the holder of the claim, on this thread or where `on:` specifies.
   @inline(never)
   func startTurn(_ cause: Cause) {
     guard runsOnThisThread else { return continueElsewhere() }
     // Always in a task.
     if case .called(let id) = cause { return drain(only: id) }
     guard withUnsafeCurrentTask(body: { $0 != nil }) else { return drain() }
-    // A handler would see the task-local values, the priority and the cancellation of the task, and
-    // hold a thread of the cooperative pool. The task may be that of the step before, or of another
-    // manager's step.
+    // A handler would inherit the task-local values, priority and cancellation of the task, and
+    // occupy a thread of the cooperative pool. The task may belong to the previous step, or to a
+    // step of another manager.
     switch cause {
     case .added(let id) where RunningStep.current == nil: drain(only: id)
     case .resumed where RunningStep.current == nil: drain()
     case .added, .called, .resumed, .ended:
-      // Runs none. Where nothing waits, as after most calls of `run`, there is nothing to do elsewhere.
+      // Runs no step. If none waits, as after most calls of `run`, no dispatch is needed.
       drain(only: SerialOrder.noStep)
     }
   }
@@ -239,12 +243,13 @@ public final class PromiseManager: StepRunner {
   /// Whether `startTurn` runs handlers before it returns.
   var runsOnThisThread: Bool { queue == nil && host == nil }
 
-  /// As `startTurn`, but not on this thread.
+  /// As `startTurn`, on another thread.
   func continueElsewhere() {
     if let host {
-      host.goOn(
+      host.addResumption(
         { then in
-          // Asked here, because who cancels the host may not yet have come to tell this manager.
+          // Checked here, because the thread that cancels the host may not have canceled this
+          // manager yet.
           if then.isCancelled { self.dropTurn() } else { self.drain() }
         }, orElse: { self.dropTurn() })
     } else {
@@ -252,19 +257,19 @@ public final class PromiseManager: StepRunner {
     }
   }
 
-  /// The step within which this manager runs is cancelled or over: begins no work, and gives the claim
-  /// up.
+  /// Starts no work, because the host step is canceled or has ended, and releases the claim.
   private func dropTurn() {
-    // First, so that the turn finds nothing to run but what sees that it is cancelled.
+    // First, so that the turn finds only handlers that observe the cancellation.
     cancelAll()
     drain()
   }
 
-  /// Runs one handler after another as long as each is over when it returns, and time allows.
+  /// Runs handlers until a step does not end with its handler, or the time limit of the turn
+  /// passes.
   ///
-  /// Only the holder of the claim may call this.
+  /// Requires the claim.
   ///
-  /// - Parameter id: The only step that may run here; nil for all.
+  /// - Parameter id: The only step that may run here; nil allows all.
   private func drain(only id: Int? = nil) {
     var token: Token?
     var clock = TurnClock()
@@ -302,26 +307,26 @@ public final class PromiseManager: StepRunner {
     }
   }
 
-  /// Looks at what is next, with the time.
+  /// Continues a turn with the current time.
   @inline(never)
   private func next(only id: Int?, on thread: ThreadIdentity) -> SerialOrder.Turn {
     guard let stopwatch else { preconditionFailure("a manager with a rate has a stopwatch") }
-    // Before the lock: the clock may be the user's.
+    // Before the lock: the clock may be a user's.
     let time = stopwatch.elapsed()
     let (turn, wait) = order.transition { order, consequences in
-      // Once more, because it may have been canceled since.
+      // Repeated, because the step may have been canceled since.
       if let id { order.beginTurn(only: id, on: thread) }
       let turn = order.next(at: time, &consequences)
       return (turn, order.throttledWait)
     }
     if let wait {
       let timer = stopwatch.timer(wait.duration) { [order] _ in
-        // A time that the clock cannot measure counts as over.
+        // A wait that the clock cannot measure counts as finished.
         let result = order.transition { $0.waited(wait.ticket, &$1) }
-        // On this thread, which belongs to no task and runs no other code.
+        // On this thread, which runs no task and no other code.
         if case .claimed(let manager?) = result { manager.continueTurn() }
       }
-      // If it is not over already, or called off.
+      // Unless the wait has ended or was canceled.
       order.withLock { $0.keep(timer, wait.ticket) }
     }
     return turn
@@ -333,7 +338,7 @@ public final class PromiseManager: StepRunner {
   private func run(
     _ turn: SerialOrder.Turn, _ token: inout Token?, _ clock: inout TurnClock
   ) -> SerialOrder.Turn {
-    // One token serves many steps, as long as each lets go of it.
+    // Reuses a token for many steps, as long as each releases it.
     let then = Then(token: token.take() ?? Token(lock: order, id: turn.id))
     then.token.reuse(for: turn.id)
     if let limit { limit(then) }
@@ -341,7 +346,7 @@ public final class PromiseManager: StepRunner {
     token = (consume then).token
     let isOver = clock.handlerReturned(now: Self.now)
     if isKnownUniquelyReferenced(&token) {
-      // Nobody is left who could call it: what has not been called never will be.
+      // No other reference exists, so `then` can no longer be called.
       let wasCalled = token?.wasCalled ?? false
       return order.transition { order, consequences in
         if isOver { order.endTurn() }
@@ -361,17 +366,18 @@ public final class PromiseManager: StepRunner {
     return turn
   }
 
-  /// Runs a further handler of the step that runs.
+  /// Runs a further handler of the running step.
   @inline(never)
   private func resume(_ turn: SerialOrder.Turn, _ clock: inout TurnClock) -> SerialOrder.Turn {
-    guard let resumption = turn.spent as? Resumption else {
+    guard let resumption = turn.object as? Resumption else {
       preconditionFailure("there is a handler to run")
     }
     resumption.handler(resumption.then)
     let isOver = clock.handlerReturned(now: Self.now)
-    // Held until here, as a `then` that goes away while a handler is on the stack is not noticed.
+    // Retained until here, because a release of `then` while a handler is on the stack is not
+    // detected.
     return withExtendedLifetime(resumption) {
-      // Called it has been under the lock, since the first handler had returned: the order knows.
+      // If `then` was called, the call took the lock, because the first handler had returned.
       order.transition { order, consequences in
         if isOver { order.endTurn() }
         return order.handlerReturned(.awaited, &consequences)

@@ -1,14 +1,15 @@
-// Where a promise and a manager meet: a turn is kept, a cancellation is the same on both sides, and a
-// step is over when the work of its promise is.
+// The interaction of promises and managers: reservation of a turn, cancellation in both directions,
+// and the end of a step with the work of its promise.
 
 import Synchronization
 
-/// Whether a promise has ever waited for its turn: most programs that block on long chains have none, and
-/// need not look for it.
+/// Whether any promise has ever been a step.
+///
+/// Most programs that block on long chains have none and skip the search for reservations.
 private let hasReservations = Atomic(false)
 
 extension RunningStep {
-  /// The steps that this is done for; nil if there is none.
+  /// The steps of these scopes; nil if there is none.
   static func of(_ scopes: [WorkScope]) -> RunningStep? {
     scopes.reduce(nil) { $1.runningStep(in: $0) }
   }
@@ -19,8 +20,8 @@ extension Core {
   @inline(__always)
   var hasSteps: Bool { hasReservations.load(ordering: .relaxed) }
 
-  /// The steps that this promise is at work for: its handler is part of them; nil if there is none.
-  var stepAtWork: RunningStep? {
+  /// The steps that this promise works for, which include its handler; nil if there is none.
+  var currentStep: RunningStep? {
     guard hasSteps else { return nil }
     return RunningStep.of(withLock { $0.scopes })
   }
@@ -30,11 +31,11 @@ extension PromiseManager {
   /// Adds a promise as a step.
   ///
   /// - Parameters:
-  ///   - promise: The promise. If its work has not begun, it begins when the turn comes.
-  ///   - handler: What the step does, which begins the promise.
-  ///   - name: What the step is called.
-  ///   - position: Where it goes in the queue.
-  ///   - reportsRefusal: Whether a refusal is reported: the adder may not look at the handle.
+  ///   - promise: The promise. If its work has not started, it starts in the step's turn.
+  ///   - handler: The handler of the step, which starts the promise.
+  ///   - name: The name of the step.
+  ///   - position: The place in the queue.
+  ///   - reportsRefusal: Whether a refusal is reported, because the caller may discard the handle.
   /// - Returns: The step's handle.
   func add(
     _ promise: AnyPromise, _ handler: @escaping Promisable.Handler, name: String?,
@@ -51,23 +52,23 @@ extension PromiseManager {
     return accept(admission, name: name)
   }
 
-  /// Enters a promise as a step: from now on it waits for the step's turn, and is canceled with it.
+  /// Reserves a promise for a step: it starts in the step's turn, and is canceled with the step.
   ///
   /// - Parameters:
-  ///   - promise: The promise. A refusal leaves it as it was.
+  ///   - promise: The promise. A refusal does not change it.
   ///   - record: The record of the step.
-  ///   - enter: Enters the step, under the lock.
-  /// - Returns: What `enter` returned.
+  ///   - enter: Adds the step, under the lock.
+  /// - Returns: The result of `enter`.
   func enter(
     _ promise: AnyPromise, _ record: StepRecord,
     _ enter: (inout SerialOrder, inout Consequences?) -> SerialOrder.Admission
   ) -> SerialOrder.Admission {
     let place = Reservation(order)
     hasReservations.store(true, ordering: .relaxed)
-    // Listed first: a promise that is canceled from now on finds the step, if it is there.
+    // Listed first: a cancellation of the promise from now on finds the step, if it has been added.
     promise.core.attach(place)
     record.whenCancelled = { promise.core.leaveQueue(place) }
-    // A step may end before it begins its promise: during a delay, for instance.
+    // A step may end before it starts its promise, for instance during a delay.
     record.observers = [
       { _ in
         if promise.core.withLock({ !$0.isDemanded && $0.phase == .pending }) {
@@ -82,7 +83,7 @@ extension PromiseManager {
     }
     if case .entered(let record, let id, _) = admission {
       promise.core.reserve(for: order)
-      // Canceled before the step had a place, it found none.
+      // If the promise was canceled before the step was added, the cancellation found no step.
       if promise.core.withLock({ $0.isCancellation }) {
         StepHandle(record, id: id).cancel()
       }
@@ -92,12 +93,13 @@ extension PromiseManager {
     return admission
   }
 
-  /// Runs asynchronous work when its turn has come, and promises its value.
+  /// Runs asynchronous work as a step, and returns a promise of its value.
   ///
-  /// The way to ``run(_:at:_:)`` from synchronous code: the work has its turn from now on, and runs in a
-  /// task of its own, whether the value is wanted or not. Canceling the promise cancels the step: if
-  /// it still waits it will never run, if it runs its task is canceled. The work sees the caller's
-  /// task-local values only if its turn comes at once: hand it what it needs.
+  /// The counterpart of ``run(_:at:_:)`` for synchronous code. The work has its place in the queue
+  /// from now on, and runs in its own task, even if its value is never demanded. Canceling the
+  /// promise cancels the step: a waiting step will not run, and a running step's task is canceled.
+  /// The work inherits the caller's task-local values only if it starts immediately. Pass such
+  /// values explicitly.
   ///
   /// ```swift
   /// manager.enqueue("save") { try await save(draft) }
@@ -106,16 +108,15 @@ extension PromiseManager {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the step and the promise are called in events, errors and diagnostics.
-  ///   - place: Where the step goes in the queue.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
+  ///   - name: The name of the step and the promise in events, errors and diagnostics.
+  ///   - place: The place in the queue.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
   ///   - operation: The work.
-  /// - Returns: A promise of what the work returns. It fails with what the work threw; with a
+  /// - Returns: A promise of the result of the work. It fails with the error of the work; with a
   ///   `CancellationError` if the step was canceled; with ``PromiseError/closed`` or
-  ///   ``PromiseError/full(capacity:)`` if it was refused; with ``PromiseError/timedOut(_:)`` if its time
-  ///   was over. An unhandled failure is reported as
-  ///   ``Diagnostic/unhandledFailure(_:_:)``.
+  ///   ``PromiseError/full(capacity:)`` if it was refused; with ``PromiseError/timedOut(_:)`` if it
+  ///   timed out. An unhandled failure is reported as ``Diagnostic/unhandledFailure(_:_:)``.
   @discardableResult
   public func enqueue<Value: Sendable>(
     _ name: String? = nil, at place: StepPlace = .last,
@@ -128,20 +129,22 @@ extension PromiseManager {
     return Promise(hot: result)
   }
 
-  /// Adds a promise as a step for a caller that gets a promise, and so learns what became of the step.
+  /// Adds a promise as a step for a caller that learns the outcome of the step from another
+  /// promise.
   ///
   /// - Parameters:
   ///   - promise: The promise.
-  ///   - name: What the step is called.
-  ///   - place: Where it goes in the queue.
-  ///   - result: Is settled with what the promise comes to, or with why its step did not run, or was ended.
+  ///   - name: The name of the step.
+  ///   - place: The place in the queue.
+  ///   - result: Receives the outcome of the promise, or the error of a step that did not run or
+  ///     was ended.
   func add<Value>(
     _ promise: Promise<Value>, name: String?, at place: StepPlace = .last, into result: Core
   ) {
-    // Listens without demanding, which is for the manager to do. Hung on the promise, so that a cycle is
-    // found.
+    // Observes without demanding, because the manager demands. The dependency allows the detection
+    // of cycles.
     let value = StepValue(result)
-    result.hang(on: Upstream(promise.core, value))
+    result.depend(on: Upstream(promise.core, value))
     promise.core.attach(value)
     let handle = add(
       promise.erased, promise.handler, name: name, at: place, reportsRefusal: false)
@@ -152,22 +155,23 @@ extension PromiseManager {
   }
 }
 
-/// Passes on what the promise of a step comes to.
+/// Passes on the outcome of a step's promise.
 private final class StepValue: Reaction, @unchecked Sendable {
-  // Sendable as its superclass is: it adds a constant only.
+  // Sendable as its superclass: adds only a constant.
   private let result: Core
 
   init(_ result: Core) {
     self.result = result
   }
 
-  // Before the step ends, which may cancel others, and in the same turn: on two threads, the one that was
-  // cancelled could be heard of before the one that failed.
+  // Before the end of the step, which may cancel other steps, and in the same turn: on two threads,
+  // the canceled step could be observed before the failed one.
   override var isImmediate: Bool { false }
   override var target: Core? { result }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    // Left to the end of the step, which knows why: a step whose time is over cancels its promise first.
+    // Left to the end of the step, which has the reason: a step that timed out cancels its promise
+    // first.
     if source.withLock({ $0.isCancellation }) { return }
     let outcome = source.settledOutcome
     let reached = if case .failure = outcome { source.progress } else { 1.0 }
@@ -180,13 +184,14 @@ private final class StepValue: Reaction, @unchecked Sendable {
 }
 
 extension Promise {
-  /// Starts the promise, and ends the step when it is settled and its work has ended.
+  /// Starts the promise, and ends the step when the promise is settled and its work has ended.
   ///
-  /// The promise's progress is the step's. Canceling the step cancels the promise, if it can be.
+  /// The progress of the promise is that of the step. Canceling the step cancels the promise, if
+  /// possible.
   ///
   /// ```swift
   /// let page = Promise { try await load(url) }
-  /// manager.add(page)  // begins when its turn has come
+  /// manager.add(page)  // starts in its turn
   /// ```
   public var handler: Handler {
     { [erased] then in erased.core.work(for: then) }
@@ -194,13 +199,14 @@ extension Promise {
 }
 
 extension Core {
-  /// Does what a step of a manager does whose turn has come.
+  /// Performs the work of a step in its turn.
   fileprivate func work(for then: Then) {
-    // Held until the end of this call: a task that has settled its promise may have more to do.
+    // Retained until the end of this call: a task that has settled its promise may still be
+    // running.
     let work = StepWork(then)
     withExtendedLifetime(work) {
       then.onCancel { self.cancel() }
-      // Also if it is hot: its work is not called off beside the next step.
+      // Also for a hot promise, so that its canceled work does not overlap with the next step.
       withLock { $0.join([work]) }
       attach(StepEnd(work))
       watch()
@@ -208,25 +214,26 @@ extension Core {
     }
   }
 
-  /// Has the promise begin in the manager's turn, unless it has begun.
+  /// Reserves the promise for the manager's turn, unless it has started.
   fileprivate func reserve(for turn: Locked<SerialOrder>) {
     guard withLock({ $0.reserve(for: turn) }) else { return }
-    // What it is made from may be settled before: its handler waits as well.
-    (self as? Link)?.keepsTurn.store(true, ordering: .releasing)
+    // The source may be settled before the turn: the handler waits as well.
+    (self as? Link)?.mayBeReserved.store(true, ordering: .releasing)
   }
 
-  /// The step was canceled while it waited: the work never begins.
+  /// Cancels the promise of a step that was canceled while it waited: the work never starts.
   fileprivate func leaveQueue(_ place: Reservation) {
     cancel()
     _ = withdraw(place, cancelling: false)
   }
 
-  /// The step of the caller that has to end before this promise, or one that it waits for, can begin.
+  /// The caller's step that must end before this promise, or one of its dependencies, can start.
   ///
-  /// Takes time in proportion to the links between the promise and those that are at work.
+  /// Takes time proportional to the number of links between the promise and the running ones.
   ///
-  /// - Parameter runningStep: The step of a manager, if it runs, in which the caller is.
-  /// - Returns: That step; nil if there is none.
+  /// - Parameter runningStep: Returns the running step of a manager that the caller belongs to, if
+  ///   any.
+  /// - Returns: That step; nil if there is no deadlock.
   func deadlock(_ runningStep: (Locked<SerialOrder>) -> StepIdentity?) -> StepIdentity? {
     guard hasReservations.load(ordering: .relaxed) else { return nil }
     var seen: Set<ObjectIdentifier> = []
@@ -234,11 +241,11 @@ extension Core {
     while let core = frontier.popLast() {
       guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
       let (turns, upstream) = core.withLock { ($0.turns, $0.upstream) }
-      // It begins when the first of its turns comes.
+      // The promise starts in the first of its turns.
       let steps = turns.compactMap(runningStep)
       if let step = steps.first, steps.count == turns.count { return step }
       upstream?.sources(of: core).forEach { source, reaction in
-        if reaction.isOnlyWay { frontier.append(source) }
+        if reaction.isExclusive { frontier.append(source) }
       }
     }
     return nil
@@ -247,9 +254,9 @@ extension Core {
 
 /// The place of a promise's step in a manager's queue.
 ///
-/// Waits in the promise's list: when the promise is canceled, so is the step.
+/// Listed by the promise, so that canceling the promise cancels the step.
 private final class Reservation: Reaction, @unchecked Sendable {
-  // Sendable as its superclass is; `place` is touched only under the lock of the order.
+  // Sendable as its superclass; `place` is accessed only under the lock of the order.
   private let lock: Locked<SerialOrder>
   private var place: (record: StepRecord, id: Int)?
 
@@ -257,7 +264,9 @@ private final class Reservation: Reaction, @unchecked Sendable {
     self.lock = lock
   }
 
-  /// The step has a place; only under the lock of the order.
+  /// Stores the place of the step.
+  ///
+  /// Requires the lock of the order.
   func enter(_ record: StepRecord, _ id: Int) {
     place = (record, id)
   }
@@ -270,9 +279,11 @@ private final class Reservation: Reaction, @unchecked Sendable {
   }
 }
 
-/// What a promise is at work for as a step; the step is over when all of that work has ended.
+/// The work of a promise as a step.
+///
+/// The step ends when all of that work has ended.
 private final class StepWork: WorkScope, @unchecked Sendable {
-  // Sendable because `ending` is touched only under one of the shared locks.
+  // Sendable because `ending` is accessed only under one of the shared locks.
   private enum Ending {
     case succeeded, failed(any Error), cancelled
   }
@@ -289,19 +300,20 @@ private final class StepWork: WorkScope, @unchecked Sendable {
   deinit {
     let manager: (any StepRunner)?
     switch withLock({ ending }) {
-    // The promise went away unsettled: the step has dropped its `then`.
+    // The promise was released unsettled, so the step has dropped its `then`.
     case nil: return
     case .succeeded: manager = then.token.callLocked(nil)
     case .failed(let error): manager = then.token.callLocked(error)
     case .cancelled:
-      // Late if a time limit or a grace period ended the step, which canceled the promise: no misuse.
+      // Late if a time limit or a grace period ended the step, which canceled the promise: not a
+      // misuse.
       manager = then.token.callLocked(
         CancellationError(), isCancellation: true, reportsLate: false)
     }
     guard let manager else { return }
-    // After the turn, and not inside it: what the next step settles, and the rest that waits at this
-    // promise, would come after that step, and it would wait for that without end. Elsewhere, if the
-    // work ended on a thread that is doing something else, which may hold locks or belong to a task.
+    // After the turn: if the next step ran inside it, that step could wait forever for its own
+    // settlements and for the remaining handlers of this promise. On another thread if this one may
+    // hold locks or runs a task.
     if let turn = Trampoline.current, turn.runningReaction is StepEnd, turn.manager == nil,
       manager.runsOnThisThread
     {
@@ -315,7 +327,7 @@ private final class StepWork: WorkScope, @unchecked Sendable {
     SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in lock.withLock { _ in body() } }
   }
 
-  /// The promise is settled.
+  /// Stores the outcome of the promise.
   func settled(_ source: Core) {
     let isCancellation = source.withLock { $0.isCancellation }
     let ending: Ending =
@@ -336,27 +348,27 @@ private final class StepWork: WorkScope, @unchecked Sendable {
   }
 }
 
-/// Notes how a step ends when its promise is settled.
+/// Records the end of a step when its promise is settled.
 private final class StepEnd: Reaction, @unchecked Sendable {
-  // Sendable as its superclass is; `work` is touched only under one of the shared locks, because
-  // progress may be passed on while this runs.
+  // Sendable as its superclass; `work` is accessed only under one of the shared locks, because
+  // progress may be propagated concurrently.
   private var work: StepWork?
 
   init(_ work: StepWork) {
     self.work = work
   }
 
-  // After the handlers that were attached before.
+  // Runs after the handlers that were attached before.
   override var isImmediate: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    // Given up here, where the turn knows that no code of the user is on the stack.
+    // Released here, where no user code is on the stack.
     guard let work = withLock({ work.take() }) else { return }
     work.settled(source)
   }
 
   override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
-    // Two threads may pass on what two promises reported, in any order.
+    // Two threads may propagate the progress of two promises in any order.
     withLock { work }?.advance(to: fraction)
   }
 

@@ -1,10 +1,10 @@
 import Dispatch
 
-// What cannot be called: declared so that the compiler's message names what to write instead. The compiler
-// tries these only where nothing else fits, so they cost nothing elsewhere.
+// Unavailable overloads whose messages name the correct API. The compiler considers them only if no
+// other overload matches, so they have no cost elsewhere.
 
 extension Promise {
-  /// Names `map` to callers that return a value from `then`.
+  /// Refers to `map` if the handler of `then` returns a value.
   @available(
     *, unavailable, message: "the handler of 'then' returns a promise; for a value, use 'map'"
   )
@@ -16,7 +16,7 @@ extension Promise {
     map(handler)
   }
 
-  /// Names the words whose handler may be asynchronous to callers that await in `catch`.
+  /// Refers to the operators with asynchronous handlers if the handler of `catch` is asynchronous.
   @available(
     *, unavailable,
     message: "the handler of 'catch' is synchronous; await in 'recover' or 'finally', before it"
@@ -30,11 +30,11 @@ extension Promise {
 }
 
 extension PromiseManager {
-  /// Names `then`, `enqueue` and `run` to callers whose closure takes no `then`.
+  /// Refers to `then`, `enqueue` and `run` if the closure takes no `then`.
   @available(
     *, unavailable,
     message: """
-      the closure of a step is given 'then', and calls it when it is done: \
+      the closure of a step receives 'then', and calls it when the step is done: \
       'add { then in …; then() }'; for asynchronous work, use 'enqueue' or 'run'
       """
   )
@@ -47,11 +47,11 @@ extension PromiseManager {
     add { then in then() }
   }
 
-  /// Names `then`, and promises, to callers whose closure takes no `then`.
+  /// Refers to `then` and promises if the closure takes no `then`.
   @available(
     *, unavailable,
     message: """
-      the closure of a step is given 'then', and calls it when it is done: \
+      the closure of a step receives 'then', and calls it when the step is done: \
       'addWhenRoom { then in …; then() }'; for asynchronous work, add a promise: \
       'addWhenRoom(Promise { … })'
       """
@@ -66,11 +66,11 @@ extension PromiseManager {
 }
 
 extension Step {
-  /// Names `then`, and promises, to callers whose closure takes no `then`.
+  /// Refers to `then` and promises if the closure takes no `then`.
   @available(
     *, unavailable,
     message: """
-      the closure of a step is given 'then', and calls it when it is done: \
+      the closure of a step receives 'then', and calls it when the step is done: \
       'Step { then in …; then() }'; for asynchronous work, make a promise: 'Promise { … }'
       """
   )

@@ -29,7 +29,7 @@ package enum Managing: String, Guarantee {
   case cancelAll = "cancelAll does not affect steps added afterwards"
   case pause = "pause lets the running step end and starts no other"
   case idle = "idle returns when no step runs or waits; waitUntilIdle has a timeout"
-  case selfWait = "A step that waits for its own manager gets an error instead of a deadlock"
+  case deadlock = "A step that waits for its own manager gets an error instead of a deadlock"
   case timeout =
     "A step that exceeds its time limit is notified and fails, and the queue continues"
   case lateThen = "A then after the time limit is reported, or awaited with waitsForThen"

@@ -1,43 +1,43 @@
-/// Settles one promise from several.
+/// Settles a promise with the outcomes of several others.
 ///
-/// Sendable as it is: its state is behind a lock.
+/// Sendable because its state is protected by a lock.
 final class Combination: Sendable {
-  /// When the combined promise is settled.
+  /// The condition that settles the combined promise.
   enum Rule {
-    /// When all are fulfilled, or one fails.
+    /// All are fulfilled, or one fails.
     case all
-    /// When all are settled.
+    /// All are settled.
     case settled
-    /// When one is fulfilled, or all have failed.
+    /// One is fulfilled, or all have failed.
     case any
-    /// When one is settled.
+    /// One is settled.
     case race
 
-    /// Whether the progress is the mean; otherwise it is the greatest.
+    /// Whether the progress is the mean; otherwise it is the maximum.
     var takesMean: Bool { self == .all || self == .settled }
   }
 
-  /// What settles the combined promise.
+  /// The reason for the settlement.
   enum Verdict {
-    /// All of them.
+    /// All inputs together.
     case complete
-    /// The one at this index.
+    /// The input at this index.
     case decided(by: Int)
   }
 
-  /// Makes the value, or throws the error, from what the promises hold.
+  /// Computes the value or error from the inputs.
   ///
-  /// Must not hold the promises itself, which hold this.
+  /// Must not capture the inputs, which would form a cycle.
   typealias Finish = @Sendable (Verdict, [Core]) throws -> any Sendable
 
   private struct State {
-    /// How many are still needed to complete.
+    /// The number of inputs that are still needed for completion.
     var remaining: Int
-    /// How many can still be settled.
+    /// The number of inputs that can still be settled.
     var live: Int
-    /// Whether one of them never will be.
+    /// Whether an input will never be settled.
     var hasLost = false
-    /// How far each has come; empty while nobody watches.
+    /// The progress of each input; empty if not watched.
     var progress: [Double] = []
     var sum = 0.0
   }
@@ -47,7 +47,7 @@ final class Combination: Sendable {
   private let finish: Finish
   private let state: Locked<State>
 
-  /// Combines promises; at least one.
+  /// Combines promises; requires at least one.
   static func promise(
     _ promises: [AnyPromise], _ rule: Rule, _ origin: Origin, _ finish: @escaping Finish
   ) -> AnyPromise {
@@ -59,12 +59,12 @@ final class Combination: Sendable {
     let combination = Combination(rule, result, count: promises.count, finish)
     let members = promises.indices.map { Member(of: combination, $0) }
     let junction = Members(promises.map(\.core), members, combination)
-    result.hang(on: Upstream(junction))
+    result.depend(on: Upstream(junction))
     var agenda = Agenda()
     for (promise, member) in zip(promises, members) { promise.core.attach(member, &agenda) }
     agenda.run()
-    // Decided meanwhile by one of them, on another thread, that found the later ones without a member
-    // to take back.
+    // If an input decided the outcome on another thread meanwhile, it did not find the later
+    // members.
     if result.withLock({ $0.isSettled }) { junction.withdraw() }
     return AnyPromise(core: result, lifeline: Lifeline.joining(lifelines))
   }
@@ -91,14 +91,14 @@ final class Combination: Sendable {
       }
     }
     guard let verdict else {
-      if isLost { return Core.dissolve([result]) }
-      // A failure does not say that it is complete; where it counts as such, it is said here.
+      if isLost { return Core.invalidate([result]) }
+      // A failed input does not report progress 1; under this rule it counts as complete.
       if rule == .settled, failed, let reached = advance(index, to: 1) {
         result.rise(to: reached, &agenda)
       }
       return
     }
-    // Nil when another one was first, or it was cancelled.
+    // Nil if another input decided first, or the promise was canceled.
     guard case .many(let junction) = result.sources else { return }
     let outcome = Outcome(Result { try finish(verdict, junction.sources) })
     var walk = ProgressWalk()
@@ -108,9 +108,9 @@ final class Combination: Sendable {
     junction.withdraw()
   }
 
-  /// One of the promises will never be settled.
+  /// Records that an input will never be settled.
   ///
-  /// - Returns: Whether the combined one will not be either.
+  /// - Returns: Whether the combined promise cannot be settled either.
   private func lost() -> Bool {
     state.withLock { state in
       state.hasLost = true
@@ -121,7 +121,7 @@ final class Combination: Sendable {
 
   // MARK: Progress
 
-  /// How far one of the promises counts as having come.
+  /// The contribution of an input to the progress.
   private func counted(_ source: Core, _ fraction: Double) -> Double {
     rule == .settled && source.withLock({ $0.isSettled }) ? 1 : fraction
   }
@@ -131,7 +131,7 @@ final class Combination: Sendable {
     return rule.takesMean ? each.reduce(0, +) / Double(each.count) : each.max() ?? 0
   }
 
-  /// Notes how far each has come from now on.
+  /// Starts to record the progress of the inputs.
   private func watch(_ sources: [Core]) -> Double {
     state.withLock { state in
       if state.progress.isEmpty { state.progress = Array(repeating: 0, count: sources.count) }
@@ -143,9 +143,9 @@ final class Combination: Sendable {
     return reached
   }
 
-  /// Notes how far one has come.
+  /// Records the progress of an input.
   ///
-  /// - Returns: How far all have come; nil while nobody watches.
+  /// - Returns: The combined progress; nil if not watched.
   private func advance(_ index: Int, to fraction: Double) -> Double? {
     state.withLock { state in
       guard index < state.progress.count else { return nil }
@@ -156,9 +156,9 @@ final class Combination: Sendable {
     }
   }
 
-  /// Waits at one of the promises.
+  /// The reaction to an input.
   private final class Member: Reaction, @unchecked Sendable {
-    // Sendable as its superclass is: it adds constants only.
+    // Sendable as its superclass: adds only constants.
     private let combination: Combination
     private let index: Int
 
@@ -168,7 +168,7 @@ final class Combination: Sendable {
     }
 
     override var target: Core? { combination.result }
-    override var isOnlyWay: Bool { combination.rule == .all || combination.rule == .settled }
+    override var isExclusive: Bool { combination.rule == .all || combination.rule == .settled }
 
     override func sourceIsLost() -> Bool { combination.lost() }
 
@@ -182,9 +182,9 @@ final class Combination: Sendable {
     }
   }
 
-  /// What the combined promise knows of the others, until it is settled.
+  /// The inputs of the combined promise, until it is settled.
   private final class Members: Junction, @unchecked Sendable {
-    // Sendable as its superclass is: it adds constants only.
+    // Sendable as its superclass: adds only constants.
     private let members: [Member]
     private let combination: Combination
 
@@ -214,7 +214,7 @@ final class Combination: Sendable {
 }
 
 extension Promise {
-  /// Combines promises; at least one.
+  /// Combines promises; requires at least one.
   init(
     combining promises: [AnyPromise], _ rule: Combination.Rule, _ origin: Origin,
     _ finish: @escaping @Sendable (Combination.Verdict, [Core]) throws -> Value
@@ -224,9 +224,9 @@ extension Promise {
 }
 
 extension Core {
-  /// The value of a promise that is settled, and of this type.
+  /// The value of a settled promise, which must have this type.
   func settledValue<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
-    guard let outcome else { preconditionFailure("asked for the value of a pending promise") }
+    guard let outcome else { preconditionFailure("the promise is pending") }
     return try outcome.get()
   }
 }

@@ -1,28 +1,28 @@
 import Dispatch
 
-/// Waits until all are fulfilled, with only so many at work at a time.
+/// Waits until all promises are fulfilled, with a limit on the number of running ones.
 ///
 /// ```swift
 /// let pages = when(urls.lazy.map { url in fetch(url) }, concurrently: 4)
 /// ```
 ///
-/// The sequence is pulled where the caller is isolated: in a `@MainActor` function, and at the top
-/// level of `main.swift`, on the main actor. So its closures may use what the caller may use. Without
-/// an isolation it is pulled on the thread that demands the new promise, or on a global queue. It is
-/// never used by two threads at the same time.
+/// The sequence is iterated on the caller's actor: in a `@MainActor` function, and at the top level
+/// of `main.swift`, on the main actor. Its closures may therefore access the same state as the
+/// caller. Without isolation, it is iterated on the thread that demands the result, or on a global
+/// queue. It is never accessed by two threads concurrently.
 ///
 /// - Parameters:
-///   - promises: Where promises are pulled from, one at a time, when there is room for another; cold
-///     ones are started then. Pulling begins when the new promise is demanded.
-///   - limit: How many may be unsettled at a time; at least 1.
-///   - isolation: The actor on which the sequence is pulled: the caller's. Pass `nil`, and a
-///     `@Sendable` closure, to pull on any thread: where ``Promise/wait(timeout:)`` blocks the main
-///     thread, nothing can be pulled there.
-///   - file: Where the promise is made, for diagnostics.
-///   - line: Where the promise is made, for diagnostics.
-/// - Returns: A cold promise of all values, in the order of pulling. When one fails, it fails with a
-///   ``WhenError`` that has its index, and no more are pulled. Its progress is the part that is
-///   fulfilled, if the sequence says how long it is.
+///   - promises: A sequence of promises. The next one is pulled, and started if cold, when the
+///     limit allows. Pulling starts when the result is demanded.
+///   - limit: The maximum number of unsettled promises, at least 1.
+///   - isolation: The actor that iterates the sequence: the caller's. Pass `nil`, and a `@Sendable`
+///     closure, to iterate on any thread. While ``Promise/wait(timeout:)`` blocks the main thread,
+///     nothing can be pulled on the main actor.
+///   - file: The source location, for diagnostics.
+///   - line: The source location, for diagnostics.
+/// - Returns: A cold promise of all values, in the order of the sequence. If one fails, it fails
+///   with a ``WhenError`` with the index, and no further promises are pulled. Its progress is the
+///   fraction of fulfilled promises, if the sequence provides its length.
 public func when<Promises: Sequence, Value: Sendable>(
   _ promises: sending Promises, concurrently limit: Int,
   isolation: isolated (any Actor)? = #isolation,
@@ -31,24 +31,26 @@ public func when<Promises: Sequence, Value: Sendable>(
   pull(promises, limit, isolation, Origin("when(concurrently:)", file, line)) { try $0.get() }
 }
 
-/// Waits until all are settled, with only so many at work at a time, and never fails.
+/// Waits until all promises are settled, with a limit on the number of running ones.
+///
+/// Never fails.
 ///
 /// ```swift
 /// let outcomes = when(resolved: urls.lazy.map { url in fetch(url) }, concurrently: 4)
 /// ```
 ///
-/// The sequence is pulled as by ``when(_:concurrently:isolation:file:line:)``.
+/// The sequence is iterated as described for ``when(_:concurrently:isolation:file:line:)``.
 ///
 /// - Parameters:
-///   - promises: Where promises are pulled from, one at a time, when there is room for another; cold
-///     ones are started then. Pulling begins when the new promise is demanded.
-///   - limit: How many may be unsettled at a time; at least 1.
-///   - isolation: The actor on which the sequence is pulled: the caller's. Pass `nil`, and a
-///     `@Sendable` closure, to pull on any thread.
-///   - file: Where the promise is made, for diagnostics.
-///   - line: Where the promise is made, for diagnostics.
-/// - Returns: A cold promise of all outcomes, in the order of pulling. Its progress is the part that is
-///   settled, if the sequence says how long it is.
+///   - promises: A sequence of promises. The next one is pulled, and started if cold, when the
+///     limit allows. Pulling starts when the result is demanded.
+///   - limit: The maximum number of unsettled promises, at least 1.
+///   - isolation: The actor that iterates the sequence: the caller's. Pass `nil`, and a `@Sendable`
+///     closure, to iterate on any thread.
+///   - file: The source location, for diagnostics.
+///   - line: The source location, for diagnostics.
+/// - Returns: A cold promise of all outcomes, in the order of the sequence. Its progress is the
+///   fraction of settled promises, if the sequence provides its length.
 public func when<Promises: Sequence, Value: Sendable>(
   resolved promises: sending Promises, concurrently limit: Int,
   isolation: isolated (any Actor)? = #isolation,
@@ -57,39 +59,43 @@ public func when<Promises: Sequence, Value: Sendable>(
   pull(promises, limit, isolation, Origin("when(resolved:concurrently:)", file, line)) { $0 }
 }
 
-/// Pulls promises; `take` makes of an outcome what is kept of it, or fails the whole.
+/// Pulls promises.
+///
+/// `take` converts an outcome to an item, or throws to fail the result.
 private func pull<Promises: Sequence, Value: Sendable, Item: Sendable>(
   _ promises: sending Promises, _ limit: Int, _ isolation: (any Actor)?, _ origin: Origin,
   _ take: @escaping @Sendable (Result<Value, any Error>) throws -> Item
 ) -> Promise<[Item]> where Promises.Element == Promise<Value> {
-  precondition(limit > 0, "at least 1 promise has to be at work at a time")
+  precondition(limit > 0, "the limit must be at least 1")
   let source = PromiseSource<Value, Item>(promises, isolation)
   let isOnMainQueue = MainQueue.is(isolation)
   return Promise(cold: origin, isOnMainQueue: isOnMainQueue) { deferred in
     let pull = Pull(source, limit: limit, take, into: deferred)
     deferred.onCancel { pull.stop(cancelling: true) }
-    // What is at work, so that a promise that waits for itself is found.
-    deferred.core.wait(for: AtWork(pull))
+    // Records the running promises, for the detection of cycles.
+    deferred.core.wait(for: UnsettledPromises(pull))
     pull.more()
   }
 }
 
-/// A sequence that was handed over for good.
+/// A sequence whose ownership was transferred.
 private final class PromiseSource<Value: Sendable, Item: Sendable>: @unchecked Sendable {
-  // Sendable because nobody else has the sequence, and `enter` lets one attempt at a time use it.
+  // Sendable because no other reference to the sequence exists, and `enter` serializes its use.
 
   private struct Access {
     var isTaken = false
     var waiting = Fifo<Pull<Value, Item>>()
   }
 
-  /// Begins at the beginning; only between `enter` and `leave`.
+  /// Creates an iterator.
+  ///
+  /// Requires a call between `enter` and `leave`.
   let makeIterator: () -> PromiseIterator<Value>
 
-  /// How many there are at least.
+  /// The minimum number of promises.
   let underestimatedCount: Int
 
-  /// Where the sequence is used; nil means anywhere.
+  /// The actor that iterates the sequence; nil means any thread.
   let isolation: (any Actor)?
 
   private let access = Locked(Access())
@@ -104,11 +110,11 @@ private final class PromiseSource<Value: Sendable, Item: Sendable>: @unchecked S
     }
   }
 
-  /// Takes the sequence for a moment.
+  /// Acquires the sequence.
   ///
-  /// A `retry` pulls while the attempt before may still be inside `next()`, on another thread.
+  /// A `retry` pulls while the previous attempt may still be inside `next()` on another thread.
   ///
-  /// - Returns: Whether `pull` has it now; if not, `pull` is resumed when it is free.
+  /// - Returns: Whether `pull` has acquired it; otherwise `pull` is resumed when it is free.
   func enter(_ pull: Pull<Value, Item>) -> Bool {
     access.withLock { access in
       if access.isTaken { access.waiting.append(pull) }
@@ -127,9 +133,10 @@ private final class PromiseSource<Value: Sendable, Item: Sendable>: @unchecked S
   }
 }
 
-/// A sequence's iterator.
+/// The iterator of the sequence.
 ///
-/// An object, because a closure that is read from a property and written back is wrapped each time.
+/// A class, because a closure that is read from a property and written back is wrapped again each
+/// time.
 private final class PromiseIterator<Value: Sendable> {
   let next: () -> Promise<Value>?
 
@@ -138,18 +145,19 @@ private final class PromiseIterator<Value: Sendable> {
   }
 }
 
-/// Pulls promises from a sequence, a few at a time.
+/// Pulls promises from a sequence, up to a limit at a time.
 private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
-  // Sendable because `iterator` is used only by the one that has claimed to pull and has entered the
-  // source, and `state` is behind a lock.
+  // Sendable because `iterator` is accessed only by the holder of the pulling claim after it has
+  // entered the source, and `state` is protected by a lock.
   private let source: PromiseSource<Value, Item>
   private var iterator: PromiseIterator<Value>?
   private let take: @Sendable (Result<Value, any Error>) throws -> Item
   private let deferred: Deferred<[Item]>
   private let state: Locked<PullState<Value, Item>>
 
-  /// What the work is done for: from the beginning, because a promise may be pulled just when another
-  /// fails.
+  /// The scopes of the work.
+  ///
+  /// Read initially, because a promise may be pulled while another one fails.
   private let scopes: [WorkScope]
 
   init(
@@ -164,12 +172,14 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
     state = Locked(PullState(limit: limit))
   }
 
-  /// Pulls while there is room; on one thread at a time, and without recursion.
+  /// Pulls while the limit allows; on one thread at a time, and without recursion.
   func more() {
     if state.withLock({ $0.claim() }) { resume() }
   }
 
-  /// Pulls; only for the one that has claimed that.
+  /// Pulls.
+  ///
+  /// Requires the claim.
   func resume() {
     guard let isolation = source.isolation else { return pull(isolation: nil) }
     Task { await pull(isolation: isolation) }
@@ -179,7 +189,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
     while true {
       let turn = state.withLock { $0.turn() }
       if turn == .rest { return finish() }
-      // Resumed by the one that uses the sequence.
+      // Otherwise `leave` resumes this.
       guard source.enter(self) else { return }
       if turn == .end {
         // Here, because the iterator shares state with the sequence.
@@ -188,7 +198,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
         state.withLock { $0.hasEnded = true }
         continue
       }
-      // The sequence is foreign code: not under the lock.
+      // Not under the lock: the sequence is user code.
       let iterator = self.iterator ?? source.makeIterator()
       self.iterator = iterator
       let promise = iterator.next()
@@ -208,18 +218,20 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
       let error = PromiseError.resolvedWithItself(deferred.core.origin.identity)
       fail(error, at: reaction.index)
     }
-    // Stopped while the sequence made the promise, or before it was attached: it never begins.
+    // If pulling stopped while the sequence made the promise, or before it was attached, it never
+    // starts.
     if state.withLock({ $0.stopped == nil }) { promise.core.demand(in: scopes) }
-    // The one that stopped could take back only what was attached, and cancel only what had begun.
+    // `stop` could withdraw only attached reactions, and cancel only started promises.
     guard let stopped = state.withLock({ $0.stopped }) else { return }
     _ = promise.core.withdraw(reaction, cancelling: false)
-    // As with a promise that a handler made: the work is joined, because nothing else would wait for it.
+    // As for a promise that a handler returned: joins its scopes, because nothing else waits for
+    // its work.
     let scopes = stopped.cancelling ? scopes : []
     promise.core.join(scopes)
-    promise.core.disown(cancelling: stopped.cancelling, for: scopes)
+    promise.core.abandon(cancelling: stopped.cancelling, for: scopes)
   }
 
-  /// Pulls no more, and waits for none of those at work.
+  /// Stops pulling, and withdraws from the running promises.
   func stop(cancelling: Bool) {
     for (promise, reaction) in state.withLock({ $0.stop(cancelling: cancelling) }) {
       _ = promise.core.withdraw(reaction, cancelling: cancelling)
@@ -231,9 +243,9 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
   private func settled(_ index: Int, _ result: Result<Value, any Error>) {
     switch Result(catching: { try take(result) }) {
     case .success(let item):
-      let (done, spent) = state.withLock { $0.fulfilled(index, item) }
-      // After unlocking: its last reference may be this one.
-      withExtendedLifetime(spent) {}
+      let (done, released) = state.withLock { $0.fulfilled(index, item) }
+      // After unlocking: this may be the last reference.
+      withExtendedLifetime(released) {}
       let expected = source.underestimatedCount
       if done < expected { deferred.rise(to: Double(done) / Double(expected)) }
       more()
@@ -248,22 +260,22 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
     stop(cancelling: false)
   }
 
-  /// Whether promises have still to be pulled on the main queue.
+  /// Whether promises remain to be pulled on the main queue.
   var needsMainQueue: Bool {
     MainQueue.is(source.isolation) && !state.withLock { $0.isExhausted || $0.isOver }
   }
 
-  /// What has been pulled, and is not settled, with the reactions that wait there.
-  var atWork: [(Promise<Value>, Reaction)] { state.withLock { Array($0.atWork.values) } }
+  /// The unsettled promises and their reactions.
+  var unsettled: [(Promise<Value>, Reaction)] { state.withLock { Array($0.unsettled.values) } }
 
-  /// Fulfills the promise if everything is there.
+  /// Fulfills the result if all values are available.
   private func finish() {
     if let values = state.withLock({ $0.takeValues() }) { deferred.tryFulfill(values) }
   }
 
-  /// Waits at one of the promises.
+  /// The reaction to a pulled promise.
   private final class Pulled: Reaction, @unchecked Sendable {
-    // Sendable as its superclass is: it adds constants only.
+    // Sendable as its superclass: adds only constants.
     private let pull: Pull
     let index: Int
 
@@ -274,7 +286,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
 
     override var target: Core? { pull.deferred.core }
 
-    // Settling one pulls the next, which is foreign code.
+    // A settlement pulls the next promise, which runs user code.
     override var isImmediate: Bool { false }
     override var passesProgress: Bool { false }
 
@@ -284,39 +296,39 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
   }
 }
 
-/// Decides when to pull, and knows what has come of it.
+/// The state machine of `Pull`.
 private struct PullState<Value: Sendable, Item: Sendable> {
-  /// What the one that pulls does next.
+  /// The next action of the holder of the claim.
   enum Turn {
-    /// Takes another promise. → pull, end, rest
+    /// Pulls another promise. → pull, end, rest
     case pull
     /// Releases the iterator. → rest
     case end
-    /// Nothing; its claim is gone.
+    /// Stops. The claim has been released.
     case rest
   }
 
   struct Stop {
-    /// Whether those at work are cancelled, and not only no longer waited for.
+    /// Whether the running promises are canceled as well.
     let cancelling: Bool
   }
 
   let limit: Int
 
-  /// Whether the sequence has no more.
+  /// Whether the sequence has ended.
   var isExhausted = false
 
   /// Whether the iterator has been released.
   var hasEnded = false
 
-  /// What has been fulfilled, in the order of pulling.
+  /// The items in the order of the sequence.
   private(set) var values: [Item?] = []
 
-  private(set) var atWork: [Int: (Promise<Value>, Reaction)] = [:]
+  private(set) var unsettled: [Int: (Promise<Value>, Reaction)] = [:]
   private var isPulling = false
   private(set) var isOver = false
 
-  /// How it was stopped before its end.
+  /// How pulling was stopped early.
   private(set) var stopped: Stop?
 
   init(limit: Int) {
@@ -325,59 +337,61 @@ private struct PullState<Value: Sendable, Item: Sendable> {
 
   private var due: Turn {
     if isOver || isExhausted { return hasEnded ? .rest : .end }
-    return atWork.count < limit ? .pull : .rest
+    return unsettled.count < limit ? .pull : .rest
   }
 
-  /// Whether the caller pulls now: there is something to do, and no other thread does it.
+  /// Gives the caller the claim if there is work and no other thread holds the claim.
   mutating func claim() -> Bool {
     guard !isPulling, due != .rest else { return false }
     isPulling = true
     return true
   }
 
-  /// What the one that pulls does next.
+  /// The next action of the holder of the claim.
   mutating func turn() -> Turn {
-    // At once, or the room that another one makes in between would be seen by no thread.
+    // Atomic: otherwise no thread would notice capacity that becomes free in between.
     isPulling = due != .rest
     return due
   }
 
   mutating func begin(_ promise: Promise<Value>, _ reaction: Reaction) {
-    // Stopped while the sequence made the promise: nothing waits for it.
-    if !isOver { atWork[values.count] = (promise, reaction) }
+    // If pulling stopped while the sequence made the promise, nothing waits for it.
+    if !isOver { unsettled[values.count] = (promise, reaction) }
     values.append(nil)
   }
 
-  /// - Returns: How many are fulfilled, and what has to be released after unlocking.
+  /// - Returns: The number of fulfilled promises, and objects to release after unlocking.
   mutating func fulfilled(_ index: Int, _ item: Item) -> (
-    done: Int, spent: (Promise<Value>, Reaction)?
+    done: Int, released: (Promise<Value>, Reaction)?
   ) {
-    let spent = atWork.removeValue(forKey: index)
+    let released = unsettled.removeValue(forKey: index)
     values[index] = item
-    return (values.count - atWork.count, spent)
+    return (values.count - unsettled.count, released)
   }
 
-  /// All values, if this was the end.
+  /// All values, if this was the last one.
   mutating func takeValues() -> [Item]? {
-    guard isExhausted, atWork.isEmpty, !isOver else { return nil }
+    guard isExhausted, unsettled.isEmpty, !isOver else { return nil }
     isOver = true
     return values.compactMap { $0 }
   }
 
-  /// - Returns: What was at work.
+  /// - Returns: The unsettled promises.
   mutating func stop(cancelling: Bool) -> [(Promise<Value>, Reaction)] {
     isOver = true
     if stopped?.cancelling != true { stopped = Stop(cancelling: cancelling) }
-    let spent = atWork
-    atWork = [:]
-    return Array(spent.values)
+    let released = unsettled
+    unsettled = [:]
+    return Array(released.values)
   }
 }
 
-/// What a combination that pulls waits for.
-private final class AtWork<Value: Sendable, Item: Sendable>: Junction, @unchecked Sendable {
-  // Sendable as its superclass is: it adds a constant only. Weak, because the combined promise holds
-  // this, and is held by what pulls.
+/// The unsettled promises of a `Pull`, as dependencies of its result.
+private final class UnsettledPromises<Value: Sendable, Item: Sendable>: Junction,
+  @unchecked Sendable
+{
+  // Sendable as its superclass: adds only a constant. Weak, because the result retains this, and
+  // `pull` retains the result.
   private weak let pull: Pull<Value, Item>?
 
   init(_ pull: Pull<Value, Item>) {
@@ -388,6 +402,6 @@ private final class AtWork<Value: Sendable, Item: Sendable>: Junction, @unchecke
   override var needsMainQueue: Bool { pull?.needsMainQueue ?? false }
 
   override func forEachSource(_ body: (Core, Reaction) -> Void) {
-    for (promise, reaction) in pull?.atWork ?? [] { body(promise.core, reaction) }
+    for (promise, reaction) in pull?.unsettled ?? [] { body(promise.core, reaction) }
   }
 }

@@ -1,4 +1,4 @@
-/// All of the promises of which one should have been fulfilled failed.
+/// The error of `any` if all promises failed.
 ///
 /// ```swift
 /// Promise.any([fetch(mirror), fetch("missing")]).catch { error in
@@ -7,7 +7,7 @@
 /// }
 /// ```
 public struct AllFailedError: Error, CustomStringConvertible {
-  /// Why each failed, in the order of the promises; empty if there was none.
+  /// The errors, in the order of the promises; empty if there were no promises.
   ///
   /// ```swift
   /// Promise.any([fetch(mirror), fetch("missing")]).catch { error in
@@ -23,7 +23,7 @@ public struct AllFailedError: Error, CustomStringConvertible {
     causes = ErrorList(errors)
   }
 
-  /// How many failed, and why.
+  /// The number of failures and their descriptions.
   public var description: String { joinedParts }
 }
 
@@ -36,20 +36,21 @@ extension AllFailedError: NestedError {
 }
 
 extension Promise {
-  /// Takes the first value.
+  /// Waits for the first fulfilled promise.
   ///
-  /// The others go on; nobody waits for them any more, and their failures are no false alarm.
+  /// The others continue. The result no longer depends on them, and their failures count as
+  /// handled.
   ///
   /// ```swift
   /// let page = Promise.any([fetch(mirror), fetch(origin)])
   /// ```
   ///
   /// - Parameters:
-  ///   - promises: What to wait for. Cold ones are started together when the new one is demanded.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
-  /// - Returns: A promise of the value of the one that is fulfilled first. If all fail, it fails
-  ///   with ``AllFailedError``; so it does for none. Its progress is the greatest.
+  ///   - promises: The inputs. Cold promises start together when the result is demanded.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
+  /// - Returns: A promise of the first value. If all fail, or `promises` is empty, it fails with
+  ///   ``AllFailedError``. Its progress is the maximum.
   public static func any(
     _ promises: [Promise], file: StaticString = #fileID, line: UInt = #line
   ) -> Promise {
@@ -65,7 +66,7 @@ extension Promise {
     }
   }
 
-  /// Takes the first value.
+  /// Waits for the first fulfilled promise.
   ///
   /// As ``any(_:file:line:)`` with an array.
   ///
@@ -74,12 +75,12 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - first: What to wait for.
-  ///   - second: What to wait for as well.
-  ///   - others: What else to wait for.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
-  /// - Returns: A promise of the value of the one that is fulfilled first.
+  ///   - first: The first input.
+  ///   - second: The second input.
+  ///   - others: Further inputs.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
+  /// - Returns: A promise of the first value.
   public static func any(
     _ first: Promise, _ second: Promise, _ others: Promise..., file: StaticString = #fileID,
     line: UInt = #line
@@ -87,20 +88,21 @@ extension Promise {
     any([first, second] + others, file: file, line: line)
   }
 
-  /// Ends as the first that ends.
+  /// Waits for the first settled promise.
   ///
-  /// The others go on; nobody waits for them any more, and their failures are no false alarm.
+  /// The others continue. The result no longer depends on them, and their failures count as
+  /// handled.
   ///
   /// ```swift
   /// let avatar = Promise.race([fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30))])
   /// ```
   ///
   /// - Parameters:
-  ///   - promises: What to wait for. Cold ones are started together when the new one is demanded.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
-  /// - Returns: A promise with the outcome of the one that is settled first. For none, it fails with
-  ///   ``PromiseError/noPromises``. Its progress is the greatest.
+  ///   - promises: The inputs. Cold promises start together when the result is demanded.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
+  /// - Returns: A promise with the first outcome. If `promises` is empty, it fails with
+  ///   ``PromiseError/noPromises``. Its progress is the maximum.
   public static func race(
     _ promises: [Promise], file: StaticString = #fileID, line: UInt = #line
   ) -> Promise {
@@ -114,7 +116,7 @@ extension Promise {
     }
   }
 
-  /// Ends as the first that ends.
+  /// Waits for the first settled promise.
   ///
   /// As ``race(_:file:line:)`` with an array.
   ///
@@ -123,12 +125,12 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - first: What to wait for.
-  ///   - second: What to wait for as well.
-  ///   - others: What else to wait for.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
-  /// - Returns: A promise with the outcome of the one that is settled first.
+  ///   - first: The first input.
+  ///   - second: The second input.
+  ///   - others: Further inputs.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
+  /// - Returns: A promise with the first outcome.
   public static func race(
     _ first: Promise, _ second: Promise, _ others: Promise..., file: StaticString = #fileID,
     line: UInt = #line

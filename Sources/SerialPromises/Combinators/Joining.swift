@@ -1,9 +1,9 @@
-// One promise settled as another, and promises one after another.
+// Forwarding an outcome to another promise, and chaining functions.
 
 extension Promise {
-  /// Settles a deferred as this promise is settled: value, error and progress.
+  /// Settles a deferred with the outcome of this promise, and forwards its progress.
   ///
-  /// The deferred cannot be settled in any other way from now on. Demands this promise.
+  /// Nothing else can settle the deferred from now on. Demands this promise.
   ///
   /// ```swift
   /// let deferred = Deferred<User>()
@@ -11,7 +11,7 @@ extension Promise {
   /// let user = try await deferred.promise.value
   /// ```
   ///
-  /// - Parameter deferred: Whose promise ends as this one.
+  /// - Parameter deferred: The deferred to settle.
   /// - Returns: The promise itself.
   @discardableResult
   public func relay(to deferred: Deferred<Value>) -> Promise {
@@ -20,42 +20,44 @@ extension Promise {
   }
 }
 
-/// Passes a value through functions, one after another.
+/// Passes a value through a sequence of functions.
 ///
 /// ```swift
 /// let image = chain(initial: photo, [crop, sharpen, upload])
 /// ```
 ///
 /// - Parameters:
-///   - value: What the first transform is given.
-///   - transforms: Each is given what the one before made. None: the result is `value`.
-///   - file: Where the promise is made, for diagnostics.
-///   - line: Where the promise is made, for diagnostics.
-/// - Returns: A promise of what the last one made. In its progress each transform counts the same.
+///   - value: The argument of the first transform.
+///   - transforms: The functions. Each receives the result of the previous one. If empty, the
+///     result is `value`.
+///   - file: The source location, for diagnostics.
+///   - line: The source location, for diagnostics.
+/// - Returns: A promise of the last result. In its progress, each transform has the same share.
 public func chain<Value: Sendable>(
   initial value: Value, _ transforms: [@Sendable (Value) throws -> Promise<Value>],
   file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<Value> {
-  // Not a part of the work: of depth 0.
+  // Depth 0: not a part of the work.
   let core = Core(origin: Origin("chain", file, line), depth: 0, .value(value))
   return transforms.reduce(Promise(hot: core)) { $0.then($1) }
 }
 
-/// Passes a promise's value through functions, one after another.
+/// Passes the value of a promise through a sequence of functions.
 ///
 /// ```swift
 /// let image = chain(initial: fetchAvatar(of: user), [crop, sharpen])
 /// ```
 ///
 /// - Parameters:
-///   - promise: Its value is given to the first transform.
-///   - transforms: Each is given what the one before made. None: the result is that value.
-/// - Returns: A promise of what the last one made. In its progress the promise and each transform
-///   count the same.
+///   - promise: Its value is the argument of the first transform.
+///   - transforms: The functions. Each receives the result of the previous one. If empty, the
+///     result is that value.
+/// - Returns: A promise of the last result. In its progress, the promise and each transform have
+///   the same share.
 public func chain<Value: Sendable>(
   initial promise: Promise<Value>, _ transforms: [@Sendable (Value) throws -> Promise<Value>]
 ) -> Promise<Value> {
-  // One part of the work, however many links it has: of depth 1.
+  // Depth 1: a single part of the work, regardless of its number of links.
   let first = Core.Traits(origin: promise.core.origin, kind: .passage)
   let start = promise.erased.attach(HandlerLink(first) { try .passOn($0) })
   return transforms.reduce(Promise(start)) { $0.then($1) }
@@ -64,8 +66,8 @@ public func chain<Value: Sendable>(
 extension PromiseManager {
   /// Runs promises as steps, one after another.
   ///
-  /// What happens to the others when one fails is up to the manager's ``FailurePolicy``.
-  /// Cancelling the result cancels the steps.
+  /// If one fails, the manager's ``FailurePolicy`` determines what happens to the others. Canceling
+  /// the result cancels the steps.
   ///
   /// ```swift
   /// let pages = manager.serially(urls.map { url in Promise { try await load(url) } })
@@ -73,17 +75,18 @@ extension PromiseManager {
   /// ```
   ///
   /// - Parameters:
-  ///   - promises: Cold promises; the manager starts each when it is its turn.
-  ///   - file: Where the promise is made, for diagnostics.
-  ///   - line: Where the promise is made, for diagnostics.
-  /// - Returns: A promise of all values, in the order of the promises; for none, of an empty array.
-  ///   When one fails, or is refused, it fails with a ``WhenError`` that has its index.
+  ///   - promises: Cold promises. The manager starts each in its turn.
+  ///   - file: The source location, for diagnostics.
+  ///   - line: The source location, for diagnostics.
+  /// - Returns: A promise of all values, in the order of the promises. If one fails or is refused,
+  ///   it fails with a ``WhenError`` with the index. If `promises` is empty, the value is an empty
+  ///   array.
   public func serially<Value: Sendable>(
     _ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line
   ) -> Promise<[Value]> {
     let results = promises.map { Core(origin: $0.core.origin) }
-    // Combined before they can fail: the result names the step that failed first, and not one that the
-    // policy cancels because of it.
+    // Combined before any of them can fail, so that the error names the first failed step, not one
+    // that the policy canceled because of it.
     let all = when(results.map { Promise<Value>(hot: $0) }, file: file, line: line)
     for (promise, result) in zip(promises, results) {
       add(promise, name: promise.stepName, into: result)

@@ -1,4 +1,4 @@
-/// One of the promises that were waited for together failed.
+/// The error of a combination of which one promise failed.
 ///
 /// ```swift
 /// when(urls.map { url in fetch(url) }).catch { error in
@@ -7,7 +7,7 @@
 /// }
 /// ```
 public struct WhenError<Position: Hashable & Sendable>: Error, CustomStringConvertible {
-  /// Which one: its index, or its key.
+  /// The index or key of the failed promise.
   ///
   /// ```swift
   /// when(urls.map { url in fetch(url) }).catch { error in
@@ -17,7 +17,7 @@ public struct WhenError<Position: Hashable & Sendable>: Error, CustomStringConve
   /// ```
   public let position: Position
 
-  /// Why it failed.
+  /// The error of the failed promise.
   ///
   /// ```swift
   /// when(urls.map { url in fetch(url) }).catch { error in
@@ -34,7 +34,7 @@ public struct WhenError<Position: Hashable & Sendable>: Error, CustomStringConve
     causes = ErrorList([underlying])
   }
 
-  /// What happened to which one.
+  /// The position and the error.
   public var description: String { joinedParts }
 }
 
@@ -44,20 +44,21 @@ extension WhenError: NestedError {
   }
 }
 
-/// Waits until all are fulfilled.
+/// Waits until all promises are fulfilled.
 ///
 /// ```swift
 /// let people = when(ids.map { fetchPerson($0) })
 /// ```
 ///
-/// The others go on when one fails; nobody waits for them any more.
+/// If one fails, the others continue, and the result no longer depends on them.
 ///
 /// - Parameters:
-///   - promises: What to wait for. Cold ones are started together when the new one is demanded.
-///   - file: Where the promise is made, for diagnostics.
-///   - line: Where the promise is made, for diagnostics.
-/// - Returns: A promise of all values, in the order of the promises; for none, of an empty array.
-///   When one fails, it fails with a ``WhenError`` that has its index. Its progress is the mean.
+///   - promises: The inputs. Cold promises start together when the result is demanded.
+///   - file: The source location, for diagnostics.
+///   - line: The source location, for diagnostics.
+/// - Returns: A promise of all values, in the order of the promises. If one fails, it fails with a
+///   ``WhenError`` with the index. If `promises` is empty, the value is an empty array. Its
+///   progress is the mean.
 public func when<Value: Sendable>(
   _ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Value]> {
@@ -71,7 +72,7 @@ public func when<Value: Sendable>(
   }
 }
 
-/// Waits until all are fulfilled.
+/// Waits until all promises of a dictionary are fulfilled.
 ///
 /// ```swift
 /// let pages = try await when(["home": fetch("a"), "news": fetch("b")]).value
@@ -79,11 +80,11 @@ public func when<Value: Sendable>(
 /// ```
 ///
 /// - Parameters:
-///   - promises: What to wait for. Cold ones are started together when the new one is demanded.
-///   - file: Where the promise is made, for diagnostics.
-///   - line: Where the promise is made, for diagnostics.
-/// - Returns: A promise of all values, under the keys of the promises. When one fails, it fails
-///   with a ``WhenError`` that has its key. Its progress is the mean.
+///   - promises: The inputs. Cold promises start together when the result is demanded.
+///   - file: The source location, for diagnostics.
+///   - line: The source location, for diagnostics.
+/// - Returns: A promise of all values, with the keys of the promises. If one fails, it fails with a
+///   ``WhenError`` with the key. Its progress is the mean.
 public func when<Key: Hashable & Sendable, Value: Sendable>(
   _ promises: [Key: Promise<Value>], file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Key: Value]> {
@@ -103,18 +104,18 @@ public func when<Key: Hashable & Sendable, Value: Sendable>(
   }
 }
 
-/// Waits until all are fulfilled, whatever their types.
+/// Waits until all promises are fulfilled; their types may differ.
 ///
 /// ```swift
 /// let (user, settings) = try await when(fetchUser(), fetchSettings()).value
 /// ```
 ///
 /// - Parameters:
-///   - promise: What to wait for. Cold ones are started together when the new one is demanded.
-///   - file: Where the promise is made, for diagnostics.
-///   - line: Where the promise is made, for diagnostics.
-/// - Returns: A promise of all values. When one fails, it fails with a ``WhenError`` that has
-///   its index. Its progress is the mean.
+///   - promise: The inputs. Cold promises start together when the result is demanded.
+///   - file: The source location, for diagnostics.
+///   - line: The source location, for diagnostics.
+/// - Returns: A promise of all values. If one fails, it fails with a ``WhenError`` with the index.
+///   Its progress is the mean.
 public func when<each Value: Sendable>(
   _ promise: repeat Promise<each Value>, file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<(repeat each Value)> {
@@ -122,7 +123,7 @@ public func when<each Value: Sendable>(
   for promise in repeat each promise { promises.append(promise.erased) }
   let origin = Origin("when", file, line)
   guard !promises.isEmpty else {
-    preconditionFailure("`when` needs at least one promise to wait for")
+    preconditionFailure("`when` requires at least one promise")
   }
   return Promise(combining: promises, .all, origin) { verdict, sources in
     if case .decided(let index) = verdict { throw sources[index].failure(at: index) }
@@ -131,19 +132,21 @@ public func when<each Value: Sendable>(
   }
 }
 
-/// Waits until all are settled, and never fails.
+/// Waits until all promises are settled.
+///
+/// Never fails.
 ///
 /// ```swift
 /// let outcomes = try await when(resolved: [fetch(mirror), fetch(origin)]).value
-/// let texts = outcomes.compactMap { outcome in try? outcome.get() }  // those that came
+/// let texts = outcomes.compactMap { outcome in try? outcome.get() }  // the successful ones
 /// ```
 ///
 /// - Parameters:
-///   - promises: What to wait for. Cold ones are started together when the new one is demanded.
-///   - file: Where the promise is made, for diagnostics.
-///   - line: Where the promise is made, for diagnostics.
-/// - Returns: A promise of all outcomes, in the order of the promises; for none, of an empty array.
-///   Its progress is the mean, in which what is settled counts 1.
+///   - promises: The inputs. Cold promises start together when the result is demanded.
+///   - file: The source location, for diagnostics.
+///   - line: The source location, for diagnostics.
+/// - Returns: A promise of all outcomes, in the order of the promises. If `promises` is empty, the
+///   value is an empty array. Its progress is the mean, in which each settled promise counts as 1.
 public func when<Value: Sendable>(
   resolved promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Result<Value, any Error>]> {
@@ -157,7 +160,7 @@ public func when<Value: Sendable>(
 }
 
 extension Core {
-  /// The failure of a promise that has failed, as one among others.
+  /// The error of a failed input, with its position.
   fileprivate func failure<Position>(at position: Position) -> WhenError<Position> {
     WhenError(position: position, underlying: failure ?? CancellationError())
   }

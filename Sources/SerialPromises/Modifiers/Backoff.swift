@@ -1,4 +1,4 @@
-/// How the time before each further attempt grows.
+/// The growth of the delay between attempts.
 ///
 /// ```swift
 /// let slower = page.retry(4, delay: .seconds(1), backoff: .exponential)  // after 1, 2, 4, 8 s
@@ -6,27 +6,27 @@
 /// let stubborn = page.retry(4, delay: .seconds(1), backoff: .constant)  // after 1, 1, 1, 1 s
 /// ```
 public enum Backoff: Sendable, Hashable {
-  /// The same each time.
+  /// The same delay each time.
   case constant
 
-  /// Once, twice, three times the delay, and so on.
+  /// One, two, three times the delay, and so on.
   case linear
 
-  /// Doubled each time.
+  /// Twice the previous delay each time.
   case exponential
 
-  /// How many times the delay to wait after so many attempts.
+  /// The factor of the delay after a number of attempts.
   func factor(after attempts: Int) -> Int {
     switch self {
     case .constant: 1
     case .linear: attempts
-    // More would be years even of milliseconds, and in the end too much for an integer.
+    // Limited to avoid overflow: the factor already amounts to years for a delay of milliseconds.
     case .exponential: 1 << min(attempts - 1, 40)
     }
   }
 }
 
-/// What was tried several times failed each time.
+/// The error of `retry` if all attempts failed.
 ///
 /// ```swift
 /// fetch("missing").retry(2).catch { error in
@@ -35,7 +35,7 @@ public enum Backoff: Sendable, Hashable {
 /// }
 /// ```
 public struct RetryError: Error, CustomStringConvertible {
-  /// Why the last attempt failed.
+  /// The error of the last attempt.
   ///
   /// ```swift
   /// fetch("missing").retry(2).catch { error in
@@ -45,7 +45,7 @@ public struct RetryError: Error, CustomStringConvertible {
   /// ```
   public var lastError: any Error { causes.errors[0] }
 
-  /// How many attempts there were, the first one included.
+  /// The number of attempts, including the first.
   ///
   /// ```swift
   /// fetch("missing").retry(2).catch { error in
@@ -62,7 +62,7 @@ public struct RetryError: Error, CustomStringConvertible {
     self.attempts = attempts
   }
 
-  /// How often it was tried, and why it failed in the end.
+  /// The number of attempts and the last error.
   public var description: String { joinedParts }
 }
 
@@ -72,21 +72,21 @@ extension RetryError: NestedError {
   }
 }
 
-/// Decides whether to try again.
+/// Decides whether to retry.
 struct RetryPolicy: Sendable {
   let retries: Int
   let delay: Duration
   let backoff: Backoff
   let condition: @Sendable (any Error) -> Bool
 
-  /// How long to wait before the next attempt; nil if this was the last one.
+  /// The delay before the next attempt; nil if there is none.
   func pause(after attempts: Int, _ error: any Error) -> Duration? {
-    // Who calls the work off does not want it again.
+    // A cancellation is not retried.
     guard attempts <= retries, !(error is CancellationError), condition(error) else { return nil }
     return delay.countable(times: backoff.factor(after: attempts))
   }
 
-  /// The error to end with.
+  /// The final error.
   func failure(after attempts: Int, _ error: any Error) -> any Error {
     error is CancellationError ? error : RetryError(lastError: error, attempts: attempts)
   }

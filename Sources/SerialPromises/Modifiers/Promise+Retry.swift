@@ -1,10 +1,11 @@
 extension Promise {
-  /// Begins again when the promise fails.
+  /// Retries the promise when it fails.
   ///
-  /// What is cold begins again, from its closures on; a promise whose work had begun when this was
-  /// called cannot, which is reported as ``Diagnostic/cannotRetry(_:)``, and is tried once.
+  /// Restarts the cold promises that this one was derived from. A promise whose work has started
+  /// before this call cannot be restarted: this is reported as ``Diagnostic/cannotRetry(_:)``, and
+  /// there is a single attempt.
   ///
-  /// Takes time in proportion to the links from which it begins again.
+  /// An attempt takes time proportional to the number of restarted links.
   ///
   /// ```swift
   /// let page = Promise { try await load(url) }
@@ -13,35 +14,35 @@ extension Promise {
   /// ```
   ///
   /// - Parameters:
-  ///   - retries: How many attempts to make after the first one.
-  ///   - delay: How long to wait before the second attempt.
-  ///   - backoff: How that time grows.
-  ///   - condition: Whether to try again after an error. A cancellation is never tried again.
-  ///   - clock: What measures the time.
-  /// - Returns: A promise of the first value; if there is none, it fails with a ``RetryError``
-  ///   that has the last error.
+  ///   - retries: The maximum number of attempts after the first.
+  ///   - delay: The delay before the second attempt.
+  ///   - backoff: The growth of the delay.
+  ///   - condition: Whether to retry after an error. A cancellation is never retried.
+  ///   - clock: The clock that measures the delay.
+  /// - Returns: A promise of the first value. If all attempts fail, it fails with a ``RetryError``
+  ///   with the last error.
   public func retry(
     _ retries: Int, delay: Duration = .zero, backoff: Backoff = .constant,
     if condition: @escaping @Sendable (any Error) -> Bool = { _ in true },
     clock: some Clock<Duration> = ContinuousClock()
   ) -> Promise {
-    let again = Again(core)
-    if again == nil { core.origin.report(.cannotRetry(core.origin.identity)) }
+    let restart = Restart(core)
+    if restart == nil { core.origin.report(.cannotRetry(core.origin.identity)) }
     let policy = RetryPolicy(
       retries: retries, delay: delay, backoff: backoff, condition: condition)
-    return retry(policy, clock, attempt: 1, again)
+    return retry(policy, clock, attempt: 1, restart)
   }
 
   private func retry(
     _ policy: RetryPolicy, _ clock: some Clock<Duration>, attempt: Int,
-    _ again: Again?
+    _ restart: Restart?
   ) -> Promise {
     recover { error in
-      guard let again, let pause = policy.pause(after: attempt, error) else {
+      guard let restart, let pause = policy.pause(after: attempt, error) else {
         throw policy.failure(after: attempt, error)
       }
       let next = { @Sendable in
-        Promise(again()).retry(policy, clock, attempt: attempt + 1, again)
+        Promise(restart()).retry(policy, clock, attempt: attempt + 1, restart)
       }
       return pause > .zero ? Promise<Void>.value((), after: pause, clock: clock).then(next) : next()
     }

@@ -1,16 +1,19 @@
 extension Promise {
-  /// Lets the value wait; a failure goes on at once.
+  /// Delays the value.
   ///
-  /// Cancelling the new promise ends the wait. If the clock throws, the promise fails with its error.
+  /// A failure is passed on immediately.
+  ///
+  /// Canceling the new promise ends the delay. If the clock throws, the promise fails with the
+  /// clock's error.
   ///
   /// ```swift
   /// let later = fetch(url).delay(.milliseconds(5))
   /// ```
   ///
   /// - Parameters:
-  ///   - duration: How long, from the moment that the value is there.
-  ///   - clock: What measures the time.
-  /// - Returns: A promise of the same value, later.
+  ///   - duration: The delay, from the fulfillment of this promise.
+  ///   - clock: The clock that measures the delay.
+  /// - Returns: A promise of the same value.
   public func delay(
     _ duration: Duration, clock: some Clock<Duration> = ContinuousClock()
   ) -> Promise {
@@ -19,21 +22,21 @@ extension Promise {
     }
   }
 
-  /// Fails when the promise takes too long.
+  /// Fails if the promise takes longer than a time limit.
   ///
-  /// The promise itself is cancelled then, if it can be and nobody else wants its outcome.
-  /// Otherwise **its work may still be going on**; its outcome is ignored here. A time that the clock
-  /// cannot measure, because it throws, counts as over: the promise fails with the clock's error.
+  /// The promise itself is then canceled, if possible, unless something else wants its outcome.
+  /// Otherwise **its work may still be running**, and the new promise ignores its outcome. If the
+  /// clock throws, the time limit counts as exceeded: the promise fails with the clock's error.
   ///
   /// ```swift
   /// let avatar = fetchAvatar(of: user).timeout(.seconds(30))
   /// ```
   ///
   /// - Parameters:
-  ///   - duration: How long it may take, from now or, if the promise is cold and has not been
-  ///     started, from the moment that the new one is demanded.
-  ///   - clock: What measures the time.
-  /// - Returns: A promise that ends as this one, or fails with ``PromiseError/timedOut(_:)``.
+  ///   - duration: The time limit, from now or, if the promise is cold and has not started, from
+  ///     the demand for the new one.
+  ///   - clock: The clock that measures the time limit.
+  /// - Returns: A promise with the same outcome, or the failure ``PromiseError/timedOut(_:)``.
   public func timeout(
     _ duration: Duration, clock: some Clock<Duration> = ContinuousClock()
   ) -> Promise {
@@ -45,17 +48,17 @@ extension AnyPromise {
   func timeout(_ duration: Duration, _ clock: some Clock<Duration>) -> AnyPromise {
     let link = TimeoutLink(traits(.passage), duration, clock)
     link.withLock { $0.recipe = TimeoutRecipe(link: link, source: core) }
-    link.hang(on: Upstream(core))
-    // Not as a link that is wanted if its source is: being wanted is what starts the time.
+    link.depend(on: Upstream(core))
+    // Not attached as a link, which inherits the demand of its source: the demand starts the timer.
     core.attach(link)
     if core.withLock({ $0.isDemanded }) { link.demand() }
     return AnyPromise(core: link, lifeline: lifeline)
   }
 }
 
-/// Passes an outcome on, unless it comes too late.
+/// Passes an outcome on within the time limit.
 private final class TimeoutLink<C: Clock<Duration>>: Link, @unchecked Sendable {
-  // Sendable as its superclass is: it adds constants only.
+  // Sendable as its superclass: adds only constants.
   let duration: Duration
   let clock: C
 
@@ -66,7 +69,7 @@ private final class TimeoutLink<C: Clock<Duration>>: Link, @unchecked Sendable {
   }
 
   override var isImmediate: Bool { true }
-  override var isOnlyWay: Bool { false }
+  override var isExclusive: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     let outcome = source.settledOutcome
@@ -78,7 +81,7 @@ private final class TimeoutLink<C: Clock<Duration>>: Link, @unchecked Sendable {
   }
 }
 
-/// Starts the time when the promise is demanded.
+/// Starts the timer when the promise is demanded.
 private struct TimeoutRecipe<C: Clock<Duration>>: Recipe {
   let link: TimeoutLink<C>
   let source: Core
@@ -89,16 +92,16 @@ private struct TimeoutRecipe<C: Clock<Duration>>: Recipe {
     let duration = link.duration
     let timer = Timer(after: duration, on: link.clock) { [link, source] failure in
       let error: any Error = failure ?? PromiseError.timedOut(duration)
-      // Before it is settled, after which it is at work for nothing.
+      // Before the settlement, which removes the scopes.
       let scopes = link.withLock { $0.scopes }
       guard link.settle(.failure(error), by: .adopted) else { return }
       _ = source.withdraw(link, cancelling: true, for: scopes)
     }
-    // Released, and with it the timer, when the promise is settled.
+    // Released, with the timer, when the promise is settled.
     core.onCancel { timer.cancel() }
   }
 
-  func again(_ origin: Origin) -> AnyPromise {
+  func copy(_ origin: Origin) -> AnyPromise {
     AnyPromise(core: link, lifeline: nil)
   }
 }

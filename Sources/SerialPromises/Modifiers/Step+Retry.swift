@@ -1,24 +1,24 @@
 extension Promisable {
   /// Runs the step's handler again when it fails.
   ///
-  /// The step is one step, and keeps its turn, however many attempts it takes; each gets a `then` of
-  /// its own. Cancelling it tells the attempt that runs, and ends the time between two attempts. Once
-  /// the step's time is over, or the step is, no attempt begins any more, not even the first. Each
-  /// attempt's handler is called where handlers run, and holds up the next step until it has returned.
-  /// If the clock throws, the step fails with its error.
+  /// All attempts are a single step with a single turn; each has its own `then`. Canceling the step
+  /// cancels the running attempt and ends a delay between attempts. After the step has timed out or
+  /// ended, no further attempt starts, not even the first. Each attempt's handler runs where
+  /// handlers run, and the next step waits until it returns. If the clock throws, the step fails
+  /// with the clock's error.
   ///
   /// ```swift
   /// manager.add(upload.retry(2, delay: .milliseconds(1), backoff: .exponential))
   /// ```
   ///
   /// - Parameters:
-  ///   - retries: How many attempts to make after the first one.
-  ///   - delay: How long to wait before the second attempt.
-  ///   - backoff: How that time grows.
-  ///   - condition: Whether to try again after an error. A cancellation is never tried again.
-  ///   - clock: What measures the time.
-  /// - Returns: A step that ends as its first successful attempt, or fails with a
-  ///   ``RetryError`` that has the last error.
+  ///   - retries: The maximum number of attempts after the first.
+  ///   - delay: The delay before the second attempt.
+  ///   - backoff: The growth of the delay.
+  ///   - condition: Whether to retry after an error. A cancellation is never retried.
+  ///   - clock: The clock that measures the delay.
+  /// - Returns: A step that succeeds with its first successful attempt, or fails with a
+  ///   ``RetryError`` with the last error.
   public func retry(
     _ retries: Int, delay: Duration = .zero, backoff: Backoff = .constant,
     if condition: @escaping @Sendable (any Error) -> Bool = { _ in true },
@@ -33,10 +33,10 @@ extension Promisable {
   }
 }
 
-/// The attempts of one step, run one after another by a manager of their own.
+/// The attempts of a step, run one after another by an internal manager.
 ///
-/// It hands out a `then` for each, and notices what the outer one would: a second call, a dropped
-/// one, a cancellation.
+/// That manager gives each attempt its own `then`, and detects a second call, a dropped `then` and
+/// a cancellation.
 private final class StepAttempts<C: Clock<Duration>>: Sendable {
   private let attempt: Step
   private let policy: RetryPolicy
@@ -52,16 +52,17 @@ private final class StepAttempts<C: Clock<Duration>>: Sendable {
     self.policy = policy
     self.clock = clock
     self.then = then
-    // Within the step, which is not over while an attempt's handler is on the stack, and begins
-    // each when that of the one before has returned.
+    // Within the step, which does not end while an attempt's handler is on the stack. Each attempt
+    // starts after the handler of the previous one has returned.
     manager = PromiseManager(within: then)
-    // A further attempt counts when it has come further than those before.
+    // The progress of a further attempt counts when it exceeds that of the previous ones.
     manager.order.withLock { $0.onProgress { then.advance(to: $0) } }
     then.onCancel { [manager] in manager.cancelAll() }
   }
 
   func begin(_ number: Int) {
-    // Paused, so that its end is told on its own stack, and not here if it is over already.
+    // Paused, so that an attempt that ends immediately is observed on its own stack, not on this
+    // one.
     manager.pause()
     let handle = manager.add(
       Step(attempt.name) { [attempt, begun] then in
@@ -76,11 +77,12 @@ private final class StepAttempts<C: Clock<Duration>>: Sendable {
     switch outcome {
     case .succeeded: then()
     case .cancelled where begun.withLock({ $0 < number }):
-      // Not by `then`: a step that is over has no attempt that could have called it late.
-      then.token.lock.endUnbegun(then.token.id, CancellationError())
+      // Not through `then`: after the step has ended, no attempt could have called it late.
+      then.token.lock.failBeforeStart(then.token.id, CancellationError())
     case .cancelled: then.endCancelled()
     case .failed(let error):
-      // A step that is over is not cancelled any more: its work would go on beside the next steps.
+      // A step that has ended is no longer canceled: a further attempt would overlap with the next
+      // steps.
       guard then.isWanted, let pause = policy.pause(after: number, error) else {
         return then(policy.failure(after: number, error))
       }

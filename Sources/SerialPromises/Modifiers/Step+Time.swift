@@ -1,39 +1,39 @@
 extension Promisable {
-  /// Lets some time pass before the step's work begins.
+  /// Delays the start of the step's work.
   ///
-  /// The step takes its place in the queue meanwhile. Cancelled during that time, it ends without
-  /// having begun its work. When the time is over, its handler is called where handlers run, and
-  /// holds up the next step until it has returned. If the clock throws, the step fails with its error.
+  /// The step keeps its turn during the delay. If it is canceled during the delay, it ends without
+  /// starting its work. After the delay, its handler runs where handlers run, and the next step
+  /// waits until it returns. If the clock throws, the step fails with the clock's error.
   ///
   /// ```swift
   /// manager.add(download.delay(.milliseconds(5)))
   /// ```
   ///
   /// - Parameters:
-  ///   - duration: How long, from the moment that it is the step's turn.
-  ///   - clock: What measures the time.
-  /// - Returns: The later step.
+  ///   - duration: The delay, from the start of the step's turn.
+  ///   - clock: The clock that measures the delay.
+  /// - Returns: The delayed step.
   public func delay(
     _ duration: Duration, clock: some Clock<Duration> = ContinuousClock()
   ) -> Step {
     let handler = handler
     return Step(self) { then in
       then.pause(duration, clock) { then in
-        // It may have been cancelled when the time was over, and the work had not begun.
+        // The step may have been canceled at the end of the delay, before the work started.
         if then.isCancelled { then(CancellationError()) } else { handler(then) }
       }
     }
   }
 
-  /// Fails the step when it takes too long.
+  /// Fails the step if it takes longer than a time limit.
   ///
-  /// A `then` that is called in time counts, even if the handler returns later. Otherwise the step is
-  /// canceled when the time is over, and ends when its cancel handlers have returned: they are called
-  /// before an observer of the outcome is resumed. A `then` that they call is not late. Without waiting
-  /// for its `then`, the queue goes on as soon as the handler has returned too: **what the step started may still be running**, beside the next
-  /// step, and a `then` that comes later is ignored and reported as
-  /// ``Diagnostic/thenCalledLate(_:)``. Where that must not be, wait for it. A time that the clock
-  /// cannot measure, because it throws, counts as over: the step fails with the clock's error.
+  /// A `then` that is called in time counts, even if the handler returns later. Otherwise the step
+  /// is canceled, and ends when its cancel handlers have returned: they are called before observers
+  /// of the outcome are resumed. A `then` that they call is not late. By default the queue
+  /// continues when the handler has returned: **the work of the step may still be running** and
+  /// overlap with the next step, and a later call of `then` is ignored and reported as
+  /// ``Diagnostic/thenCalledLate(_:)``. Pass `waitsForThen: true` to exclude this. If the clock
+  /// throws, the time limit counts as exceeded: the step fails with the clock's error.
   ///
   /// ```swift
   /// let handle = manager.add(download.timeout(.seconds(30)))
@@ -41,10 +41,10 @@ extension Promisable {
   /// ```
   ///
   /// - Parameters:
-  ///   - duration: How long it may take, from the moment that it is the step's turn.
-  ///   - waitsForThen: Whether the step, told to cancel, still ends only when it calls `then`.
-  ///   - clock: What measures the time.
-  /// - Returns: A step that fails with ``PromiseError/timedOut(_:)`` when it takes too long.
+  ///   - duration: The time limit, from the start of the step's turn.
+  ///   - waitsForThen: Whether the canceled step ends only when it calls `then`.
+  ///   - clock: The clock that measures the time limit.
+  /// - Returns: A step that fails with ``PromiseError/timedOut(_:)`` if it exceeds the limit.
   public func timeout(
     _ duration: Duration, waitsForThen: Bool = false,
     clock: some Clock<Duration> = ContinuousClock()
@@ -58,10 +58,12 @@ extension Promisable {
 }
 
 extension Then {
-  /// Fails the step when it takes longer from now on; only on the stack of its handler, or just before.
+  /// Sets a time limit from now on.
+  ///
+  /// Requires a call on the stack of the step's handler, or just before.
   func limit(_ duration: Duration, waitsForThen: Bool, _ clock: some Clock<Duration>) {
     token.callUnderLock()
-    // Holds no `then`, or a dropped one would not be noticed before the time is over.
+    // Does not capture `then`, so that a dropped `then` is detected before the limit.
     let timer = Timer(after: duration, on: clock) { [lock = token.lock, id = token.id] failure in
       let error: any Error = failure ?? PromiseError.timedOut(duration)
       lock.timeOut(id, error, waitsForThen: waitsForThen)
@@ -69,7 +71,7 @@ extension Then {
     token.lock.keep(timer, untilOver: token.id)
   }
 
-  /// Goes on after some time, unless the step is cancelled before: then it ends.
+  /// Continues with a handler after a delay, unless the step is canceled first, which ends it.
   func pause(
     _ duration: Duration, _ clock: some Clock<Duration>, _ handler: @escaping Promisable.Handler
   ) {
@@ -82,59 +84,65 @@ extension Then {
     }
     let timer = Timer(after: duration, on: clock) { failure in
       guard claim() else { return }
-      if let failure { token.lock.endUnbegun(token.id, failure) } else { goOn(handler) }
+      if let failure {
+        token.lock.failBeforeStart(token.id, failure)
+      } else {
+        addResumption(handler)
+      }
     }
-    // Holds no `then`, or one that is dropped after the pause would not be noticed.
+    // Does not capture `then`, so that a `then` dropped after the delay is detected.
     onCancel { [lock = token.lock, id = token.id] in
       guard claim() else { return }
-      // Before the wait is called off: its task lets go of a `then`, which may be the last, and a step
-      // that is not over would have dropped it.
-      lock.endUnbegun(id, CancellationError())
+      // Before the cancellation of the timer: its task releases a `then`, possibly the last one,
+      // which would end the step as one that dropped its `then`.
+      lock.failBeforeStart(id, CancellationError())
       timer.cancel()
     }
   }
 
-  /// Goes on with another handler when none of the step is on the stack, where handlers run.
+  /// Continues with another handler when none of the step's handlers is on the stack.
   ///
   /// - Parameters:
-  ///   - handler: Runs as the step's own: the next step waits for it to return.
-  ///   - drop: Called instead when the step is over before.
-  func goOn(
+  ///   - handler: Runs as a handler of the step: the next step waits until it returns.
+  ///   - drop: Called instead if the step has ended.
+  func addResumption(
     _ handler: @escaping Promisable.Handler, orElse drop: @escaping @Sendable () -> Void = {}
   ) {
     let resumption = Resumption(handler, self, orElse: drop)
-    let result = token.lock.transition { $0.goOn(id: token.id, resumption, &$1) }
+    let result = token.lock.transition { $0.addResumption(id: token.id, resumption, &$1) }
     if case .claimed(let manager?) = result { manager.continueElsewhere() }
   }
 
-  /// Ends the step as one whose work was called off.
+  /// Ends the step as canceled.
   func endCancelled() {
     token.callLocked(CancellationError(), isCancellation: true)?.continueElsewhere()
   }
 }
 
 extension Locked where State == SerialOrder {
-  /// Keeps an object until the step is over; one that does not run is not kept.
+  /// Retains an object until the step ends.
+  ///
+  /// Has no effect if the step is not running.
   func keep(_ object: some AnyObject & Sendable, untilOver id: Int) {
     withLock { $0.keep(object, untilOver: id) }
   }
 
-  /// The time of a running step is over.
+  /// Times out a running step.
   func timeOut(_ id: Int, _ error: any Error, waitsForThen: Bool) {
     let result =
       transition {
         $0.timeOut(id: id, error: error, waitsForThen: waitsForThen, &$1)
       }
       ?? transition {
-        // In a second transition, because the first calls the cancel handlers when it is over: an
+        // In a second transition, because the first calls the cancel handlers after unlocking: an
         // observer of the outcome on another thread would race with them.
-        $0.calledOff(id: id, error: error, waitsForThen: waitsForThen, &$1)
+        $0.cancelHandlersReturned(id: id, error: error, waitsForThen: waitsForThen, &$1)
       }
     if case .claimed(let manager?) = result { manager.continueElsewhere() }
   }
 
-  /// Fails a step before it has begun its work, or begins it again.
-  func endUnbegun(_ id: Int, _ error: any Error) {
+  /// Fails a step before it starts its work, or starts it again.
+  func failBeforeStart(_ id: Int, _ error: any Error) {
     let result = transition { $0.then(id: id, error: error, &$1) }
     if case .claimed(let manager?) = result { manager.continueElsewhere() }
   }

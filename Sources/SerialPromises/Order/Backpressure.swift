@@ -1,6 +1,8 @@
 /// An adder that waits for room.
 final class ParkedAdder {
-  /// Nil once it has been called: when there is room, or with false when none is needed any more.
+  /// Called with true when there is room, or false when none is needed.
+  ///
+  /// Nil after the call.
   fileprivate(set) var admitted: (@Sendable (_ hasRoom: Bool) -> Void)?
 
   fileprivate init(_ admitted: @escaping @Sendable (Bool) -> Void) {
@@ -8,20 +10,20 @@ final class ParkedAdder {
   }
 }
 
-/// Keeps count of the adders that wait for room.
+/// Tracks the adders that wait for room.
 ///
-/// Their steps are in the queue already; only the call of `admitted` is held back. The calls come
-/// in the order of parking, wherever the steps have been moved meanwhile.
+/// Their steps are already in the queue; only the calls of `admitted` are deferred. The adders are
+/// admitted in the order of arrival, even if their steps have been moved.
 struct Backpressure {
-  /// How many steps may wait; nil means as many as there are.
+  /// The maximum number of waiting steps; nil means no limit.
   let capacity: Int?
 
-  /// How many adders wait.
+  /// The number of adders that wait.
   private(set) var parked = 0
 
-  /// The adders that wait, in the order of coming, and some that have been admitted.
+  /// The waiting adders in the order of arrival, mixed with some admitted ones.
   ///
-  /// Not the records of their steps: the error of a step would be kept with its record.
+  /// Does not hold the step records, because they would retain the errors of the steps.
   private(set) var line = Fifo<ParkedAdder>()
 
   init(capacity: Int?) {
@@ -37,18 +39,18 @@ struct Backpressure {
     parked += 1
   }
 
-  /// The step with this record has left the queue.
+  /// Removes the adder of a step that has left the queue.
   ///
-  /// - Returns: What tells its adder, if that waits for room.
+  /// - Returns: The callback of the adder, if it was waiting for room.
   mutating func unpark(_ record: StepRecord?) -> (@Sendable (Bool) -> Void)? {
     guard parked > 0, let admitted = record?.adder?.admitted.take() else { return nil }
     parked -= 1
-    // Cut when they are the larger part, so that a line whose first one stays does not grow for ever.
+    // Compacts when admitted adders are the majority, so that the line does not grow without bound.
     if line.count > 2 * parked + 16 { line.removeAll { $0.admitted == nil } }
     return admitted
   }
 
-  /// - Returns: What tells the adder that came first.
+  /// - Returns: The callback of the oldest waiting adder.
   mutating func admitFirst() -> (@Sendable (Bool) -> Void)? {
     guard parked > 0 else { return nil }
     while let adder = line.popFirst() {

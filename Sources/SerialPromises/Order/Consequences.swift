@@ -1,12 +1,12 @@
-/// What a transition brought about for others, to be done after the lock is released.
+/// The effects of a transition, performed after the lock is released.
 ///
-/// Most transitions have none, so it is made only when there is one.
+/// Allocated only if there is one, which is rare.
 final class Consequences {
   private var actions: [() -> Void] = []
   private var releases: [Any] = []
 
-  /// Tells observers how a step ended.
-  func tell(_ observers: [@Sendable (StepOutcome) -> Void], _ outcome: StepOutcome) {
+  /// Notifies observers of the outcome of a step.
+  func notify(_ observers: [@Sendable (StepOutcome) -> Void], _ outcome: StepOutcome) {
     actions.append { for observer in observers { observer(outcome) } }
   }
 
@@ -18,12 +18,14 @@ final class Consequences {
     actions.append { for callback in callbacks { callback() } }
   }
 
-  /// Calls these before all others: they only resume tasks, and should not wait for callbacks.
+  /// Inserts actions before all others.
+  ///
+  /// They only resume tasks, which should not wait for callbacks.
   func callFirst(_ actions: [() -> Void]) {
     self.actions.insert(contentsOf: actions, at: 0)
   }
 
-  /// Keeps a value until the lock is released, because its release may run somebody's code.
+  /// Retains a value until the lock is released, because its release may run user code.
   func release(_ value: Any) {
     releases.append(value)
   }
@@ -34,7 +36,7 @@ final class Consequences {
 }
 
 extension Optional where Wrapped == Consequences {
-  /// The consequences, made if there were none.
+  /// The consequences; creates them if there are none.
   var needed: Consequences {
     mutating get {
       if let self { return self }

@@ -1,29 +1,31 @@
-/// Hands each event to the listeners.
+/// Distributes events to the listeners.
 ///
-/// An event is put into each listener's own buffer by the transition that makes it, under the lock,
-/// which gives the events their order. There is no queue of events that are still to be handed on,
-/// so no thread works for another one: what a transition does for the listeners is in proportion to
-/// their number and its own events. Made when a listener comes for the first time, and touched only
-/// under the lock.
+/// A transition appends its event to each listener's buffer under the lock, which orders the
+/// events. There is no shared delivery queue, so no thread delivers another thread's events. The
+/// cost of a transition is proportional to the number of listeners and of its own events.
+///
+/// Created for the first listener, and protected by the lock.
 final class EventFeed {
   private var buffers: [EventBuffer] = []
   private var began: ContinuousClock.Instant?
 
-  // What follows from the events of the transition that is being made.
+  // The pending effects of the current transition.
   private var wakes: [() -> Void] = []
   private var dropped: [StepEvent] = []
 
-  /// Whether there is a listener; if not, no event is made.
+  /// Whether there is a listener.
+  ///
+  /// Without one, no events are created.
   var isWatched: Bool { !buffers.isEmpty }
 
-  /// Whether something is to be done after the lock.
+  /// Whether effects remain to be performed after the lock is released.
   var hasConsequences: Bool { !wakes.isEmpty || !dropped.isEmpty }
 
   func append(_ event: StepEvent) {
     for buffer in buffers {
       let effect = buffer.append(event)
       if let wake = effect.wake { wakes.append(wake) }
-      // Its error may hold objects whose release calls their code.
+      // The release of its error may run user code.
       if let event = effect.dropped, event.hasError { dropped.append(event) }
     }
   }
@@ -48,13 +50,13 @@ final class EventFeed {
     if buffers.isEmpty { began = nil }
   }
 
-  /// No event will follow: the sequences end after what they have.
+  /// Ends the sequences after their buffered events.
   func end() {
     for buffer in buffers { wakes += buffer.end() }
     buffers = []
   }
 
-  /// Moves out what is to be done after the lock.
+  /// Moves the pending effects to the consequences of the transition.
   func moveConsequences(to consequences: inout Consequences?) {
     if !wakes.isEmpty { consequences.needed.callFirst(wakes) }
     if !dropped.isEmpty { consequences.needed.release(dropped) }
@@ -63,14 +65,14 @@ final class EventFeed {
   }
 }
 
-/// The newest events that one listener has not taken yet, up to a limit.
+/// The newest events that a listener has not received, up to a limit.
 ///
-/// Touched only under the order's lock.
+/// Protected by the order's lock.
 final class EventBuffer {
   private let limit: Int
   private var events = Fifo<StepEvent>()
 
-  /// The listener, while it waits for an event; several, if tasks share the sequence.
+  /// The waiting listener; several if tasks share the sequence.
   private var waiting = Fifo<CheckedContinuation<StepEvent?, Never>>()
   private var isEnded = false
 
@@ -78,11 +80,11 @@ final class EventBuffer {
     self.limit = max(0, limit)
   }
 
-  /// How many events it holds.
+  /// The number of buffered events.
   var count: Int { events.count }
 
-  /// - Returns: What is to be done after the lock: a listener to be resumed, and the event that had to
-  ///   make room.
+  /// - Returns: The effects to perform after the lock is released: a listener to resume, and the
+  ///   event that was dropped.
   func append(
     _ event: StepEvent
   ) -> (wake: (() -> Void)?, dropped: StepEvent?) {
@@ -91,11 +93,11 @@ final class EventBuffer {
     return (nil, events.count > limit ? events.popFirst() : nil)
   }
 
-  /// What there is for a listener that asks.
+  /// The result of a request for an event.
   enum Answer {
     case event(StepEvent)
     case ended
-    /// Nothing yet.
+    /// No event is available.
     case none
   }
 
@@ -104,16 +106,18 @@ final class EventBuffer {
     return isEnded ? .ended : .none
   }
 
-  /// As `next()`; if there is nothing yet, the listener is resumed when there is.
+  /// As `next()`.
+  ///
+  /// If no event is available, stores the listener until there is one.
   func next(_ listener: CheckedContinuation<StepEvent?, Never>) -> Answer {
     let answer = next()
     if case .none = answer { waiting.append(listener) }
     return answer
   }
 
-  /// No event will follow.
+  /// Ends the sequence.
   ///
-  /// - Returns: The listeners to be resumed after the lock.
+  /// - Returns: The listeners to resume after the lock is released.
   func end() -> [() -> Void] {
     isEnded = true
     var wakes: [() -> Void] = []
@@ -121,7 +125,7 @@ final class EventBuffer {
     return wakes
   }
 
-  /// Takes all events out, for the release after the lock.
+  /// Removes all events, for release after the lock is released.
   func removeAll() -> [StepEvent] {
     var all: [StepEvent] = []
     while let event = events.popFirst() { all.append(event) }
@@ -136,9 +140,9 @@ extension StepEvent {
   }
 }
 
-/// One listener: it registers a buffer with the feed for as long as it exists.
+/// A listener: its buffer is registered with the feed for its lifetime.
 final class EventListener: @unchecked Sendable {
-  // Sendable because the buffer is touched only under the lock.
+  // Sendable because the buffer is accessed only under the lock.
   private let lock: Locked<SerialOrder>
   private let buffer: EventBuffer
 
@@ -168,7 +172,7 @@ final class EventListener: @unchecked Sendable {
     }
   }
 
-  /// Ends the sequence at once, and drops what it still had.
+  /// Ends the sequence immediately and discards its buffered events.
   func cancel() {
     let (wakes, dropped) = lock.withLock { order in
       order.feed?.remove(buffer)
@@ -180,7 +184,7 @@ final class EventListener: @unchecked Sendable {
 }
 
 extension Locked where State == SerialOrder {
-  /// Makes a transition, and afterwards, with the lock released, what follows from it.
+  /// Makes a transition, and performs its effects after the lock is released.
   @inline(__always)
   func transition<Result>(
     _ body: (inout SerialOrder, inout Consequences?) -> Result

@@ -1,14 +1,14 @@
-/// A further handler of a step that has begun, for when none of it is on the stack.
+/// A further handler of a running step, to run when none of its handlers is on the stack.
 ///
-/// What a step does later than its handler was called, after a delay for instance, is its handler as
-/// much: it holds up the next step until it has returned, and is not to begin once the step is over.
+/// A handler that a step schedules, for instance after a delay, delays the next step until it
+/// returns, as the first handler does. It does not run if the step has ended.
 final class Resumption: Sendable {
   let handler: Work.Handler
 
-  /// The one that the step has had all the time.
+  /// The `then` of the step.
   let then: Then
 
-  /// Called instead of the handler when the step is over before.
+  /// Called instead of the handler if the step has ended.
   let drop: @Sendable () -> Void
 
   init(

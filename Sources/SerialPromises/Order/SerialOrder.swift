@@ -1,49 +1,49 @@
-/// Decides which step runs: the serial order as a pure state machine.
+/// A pure state machine that decides which step runs.
 ///
-/// It starts no thread, calls no handler and takes no lock; the manager locks, asks, unlocks and
-/// then does what the answer says. Everything that could run somebody else's code (a handler, a
-/// callback, the release of either) leaves in the answer.
+/// It starts no threads, calls no handlers and takes no locks. The manager locks it, makes a
+/// transition, unlocks it and performs the returned effects. Everything that could run user code (a
+/// handler, a callback, the release of either) is returned as an effect.
 struct SerialOrder {
-  /// Where the first step of the queue is on its way.
+  /// The phase of the step at the head of the queue.
   enum Phase {
-    /// Nothing runs and nobody is about to look. → claimed
+    /// No step runs, and no thread holds the claim. → claimed
     case resting
-    /// A thread has promised to call `next`. → handling, throttled, resting
+    /// A thread holds the claim: it is going to call `next`. → handling, throttled, resting
     case claimed
-    /// Steps wait, but none may begin yet; a timer is set that will claim. → claimed, resting
+    /// Steps wait, but the rate does not allow one to start; a timer will claim. → claimed, resting
     case throttled
-    /// The handler of the first step is on the stack of `turnThread`. → ended, away, held, claimed
+    /// The handler is on the stack of `turnThread`. → ended, awaitingThen, held, claimed
     case handling
-    /// `then` was called, and the handler is still on the stack. → held, claimed
+    /// `then` was called while the handler was on the stack. → held, claimed
     ///
-    /// The next step has to wait for the rest of the handler too, or the two would overlap.
+    /// The next step starts only after the handler returns, so that the two do not overlap.
     case ended
-    /// The handler returned, and `then` is awaited. → resuming, held, claimed
-    case away
-    /// The handler returned, another one of the same step is to run, and somebody has promised to
-    /// call `begin`. → handling, heldResuming, claimed
+    /// The handler returned without a call of `then`. → resuming, held, claimed
+    case awaitingThen
+    /// The handler returned, the step has another handler, and a thread is going to call `begin`. →
+    /// handling, heldResuming, claimed
     case resuming
-    /// The handler returned and `then` was called, but the time of the step is over and its cancel
-    /// handlers have not returned: `calledOff` ends it. → claimed
+    /// The handler returned and `then` was called, but the cancel handlers of the timed-out step
+    /// are still running: `cancelHandlersReturned` ends it. → claimed
     case held
-    /// As `held`, and the promise to call `begin` is still to be kept. → held, claimed
+    /// As `held`, with a pending call of `begin`. → held, claimed
     case heldResuming
   }
 
-  /// What the thread that holds the claim does next.
+  /// The next action of the thread that holds the claim.
   struct Turn {
     enum Move {
-      /// Runs the handler, and reports `handlerReturned`.
+      /// Runs the handler, and then calls `handlerReturned`.
       case run
-      /// Likewise, with a further handler of the step that runs.
+      /// As `run`, with a further handler of the running step.
       case resume
-      /// Asks `next` again, after releasing `spent`.
+      /// Calls `next` again after releasing `object`.
       case again
-      /// Asks `next(at:)`, with the time.
+      /// Calls `next(at:)` with the current time.
       case readTime
-      /// Has done its share: has `next` asked elsewhere.
+      /// Stops because its allowance is used up; another thread calls `next`.
       case handOver
-      /// Nothing: the claim is gone.
+      /// Stops. The claim has been released.
       case leave
     }
 
@@ -51,32 +51,32 @@ struct SerialOrder {
     var work: Work?
     var id = 0
 
-    /// What is to be released after the lock, or the `Resumption` of `resume`.
+    /// An object to release after the lock is released, or the `Resumption` of `resume`.
     ///
-    /// It may be the last reference to a manager, or to the error of a step. One for both, because
-    /// each further field costs every step.
-    var spent: AnyObject?
+    /// May be the last reference to a manager or to the error of a step. A single field serves both
+    /// purposes, because each field adds to the cost of every step.
+    var object: AnyObject?
   }
 
   enum ThenResult {
-    /// Somebody else holds the claim, or will when the handler has returned.
+    /// Another thread holds the claim, or will hold it when the handler returns.
     case counted
-    /// The step is over; whoever called `then` holds the claim now, on behalf of the manager.
+    /// The step has ended, and the caller of `then` holds the claim on behalf of the manager.
     case claimed((any StepRunner)?)
-    /// The step was over already.
+    /// The step had already ended.
     case late
   }
 
   private(set) var phase = Phase.resting
   private(set) var queue = StepQueue()
 
-  /// A token that was called, for the next turn: so a turn of one step allocates none.
+  /// A used token, reused by the next turn: a turn of a single step then allocates none.
   private var spareToken: Token?
 
-  /// Keeps the manager alive as long as the queue is not at rest.
+  /// Retains the manager until the queue is at rest.
   private var owner: (any StepRunner)?
 
-  /// How many steps wait, without those that were cancelled.
+  /// The number of waiting steps, without the canceled ones.
   private(set) var waitingCount = 0
 
   private(set) var isPaused = false
@@ -84,53 +84,60 @@ struct SerialOrder {
   let policy: FailurePolicy
   let diagnostics: DiagnosticHandler?
 
-  /// Why the policy paused the queue.
+  /// The error for which the policy paused the queue.
   private(set) var failure: (any Error)?
 
-  // What belongs to the step that runs.
+  // The state of the running step.
   private(set) var isCancelRequested = false
   private var cancelHandlers: [@Sendable () -> Void] = []
   private(set) var stepProgress = Progress()
   private var thenError: (any Error)?
 
-  /// What the running step fails with, however it ends: its time was over.
+  /// The error of the running step after a timeout.
+  ///
+  /// It takes precedence over the error of `then`.
   private var timeOutError: (any Error)?
 
-  /// Whether the time of the running step is over and its cancel handlers have not returned.
+  /// Whether the cancel handlers of the timed-out running step are still running.
   ///
-  /// It does not end before: an observer of its outcome may rely on the work having been canceled.
-  private var isCallingOff = false
+  /// The step ends only after they return: an observer of its outcome may rely on the work being
+  /// canceled.
+  private var runsCancelHandlers = false
 
-  /// Whether the running step is to end when its handler returns, unless `then` was called before.
+  /// Whether the grace period has passed: the step ends when its handler returns, unless `then` was
+  /// called.
   private(set) var isGraceOver = false
 
   private var turnThread: ThreadIdentity?
 
-  /// How many handlers the claim's holder may still run before it hands over; 0 when its time is over.
+  /// The number of handlers that the claim's holder may still run before handing over; 0 when its
+  /// time has passed.
   ///
-  /// Negative with a rate: so many, each when the time has been read. So a rate costs other orders no
-  /// look of their own.
+  /// Negative with a rate: its magnitude is the number, and each handler requires the current time.
+  /// Orders without a rate need no check of their own.
   private var allowance = 0
 
-  /// The step that the claim's holder may run besides, if it is the next one.
+  /// A step that the claim's holder may run in addition, if it is next.
   private var onlyStep = noStep
 
-  /// The first number that was given out since the queue was last idle.
+  /// The first step number since the queue was last idle.
   private var idleMark = 1
 
-  /// Told how far the running step has come.
+  /// Receives the progress of the running step.
   private var onProgress: (@Sendable (Double) -> Void)?
 
   /// Whether handlers run on the main queue.
   let usesMainQueue: Bool
 
-  /// The manager in whose step this one runs, if it does: what begins here begins in that one's turn.
+  /// The manager in whose step this one runs, if any.
+  ///
+  /// Work that starts here starts in that manager's turn.
   let hostTurn: Locked<SerialOrder>?
 
   private(set) var backpressure: Backpressure
   private(set) var waiters = Waiters()
 
-  /// What decides when a step may begin; nil without a rate.
+  /// The rate limiter; nil without a rate.
   private let throttle: Throttle?
   private(set) var feed: EventFeed?
 
@@ -147,15 +154,15 @@ struct SerialOrder {
     throttle = rate.map(Throttle.init)
   }
 
-  /// Whether a step has begun and is not over.
+  /// Whether a step has started and not ended.
   var isRunning: Bool { phase != .resting && phase != .claimed && phase != .throttled }
 
-  /// Whether the running step's handler is on the stack of this thread.
+  /// Whether the running step's handler is on the stack of `thread`.
   func isHandling(on thread: ThreadIdentity) -> Bool {
     (phase == .handling || phase == .ended) && turnThread == thread
   }
 
-  /// Whether nothing runs and nothing waits.
+  /// Whether no step runs or waits.
   var isIdle: Bool { !isRunning && waitingCount == 0 }
 
   var runningStep: StepIdentity? { isRunning ? firstStep : nil }
@@ -170,10 +177,11 @@ struct SerialOrder {
 
   private var firstStep: StepIdentity { queue.firstSegment.identity(of: queue.first) }
 
-  // MARK: Entering
+  // MARK: Adding
 
   enum Admission {
-    /// The step is `id`, its handles hold the record; with `claims`, the caller has to call `next`.
+    /// The step was added. Its handles hold the record. If `claims` is true, the caller must call
+    /// `next`.
     case entered(StepRecord, id: Int, claims: Bool)
     case refused(PromiseError)
   }
@@ -203,7 +211,7 @@ struct SerialOrder {
     return .entered(record, id: id, claims: claim(for: owner))
   }
 
-  /// Gives the claim to the caller if nobody has it and a step could run.
+  /// Gives the claim to the caller if it is free and a step could run.
   mutating func claim(for owner: (any StepRunner)?) -> Bool {
     guard phase == .resting, !isPaused, waitingCount > 0 else { return false }
     phase = .claimed
@@ -211,14 +219,14 @@ struct SerialOrder {
     return true
   }
 
-  /// Refuses further steps.
+  /// Rejects further steps.
   mutating func close() {
     isClosed = true
   }
 
   // MARK: Running
 
-  /// Sets how many handlers the claim's holder may run.
+  /// Sets the number of handlers that the claim's holder may run.
   mutating func beginTurn(allowance: Int, on thread: ThreadIdentity) {
     turnThread = thread
     self.allowance = throttle == nil ? allowance : -allowance
@@ -228,22 +236,24 @@ struct SerialOrder {
   /// A number that no step has.
   static let noStep = 0
 
-  /// Has the claim's holder run this step, and no other, if it is the next one.
+  /// Allows the claim's holder to run only this step, if it is next.
   mutating func beginTurn(only id: Int, on thread: ThreadIdentity) {
     beginTurn(allowance: 0, on: thread)
     onlyStep = id
   }
 
-  /// Has the claim's holder hand over before the next handler: its time is over.
+  /// Makes the claim's holder hand over before the next handler.
   mutating func endTurn() {
     allowance = 0
   }
 
-  /// The token of an earlier turn, for one that runs a handler.
+  /// Takes the token of an earlier turn for reuse.
   mutating func takeToken() -> Token? { spareToken.take() }
 
-  /// Keeps the token of a turn that is over; it has to have been called, or its `deinit` would take the
-  /// lock when this releases it under the lock.
+  /// Stores a used token for reuse.
+  ///
+  /// It must have been called: otherwise its `deinit` would take the lock when this releases it
+  /// with the lock held.
   mutating func keepToken(_ token: inout Token?) {
     swap(&spareToken, &token)
   }
@@ -253,13 +263,13 @@ struct SerialOrder {
       phase = .resting
       if !waiters.isEmpty { wake(.atRest, &consequences) }
       if isIdle { becomeIdle(&consequences) }
-      return Turn(move: .leave, spent: owner.take())
+      return Turn(move: .leave, object: owner.take())
     }
-    if let spent = queue.skipGone() { return Turn(move: .again, spent: spent) }
+    if let released = queue.skipVacant() { return Turn(move: .again, object: released) }
     if allowance <= 0 {
       if allowance == 0 {
-        // It may have been canceled or moved since the claim was taken, or another one put before it:
-        // what is next then was added by others.
+        // The step may have been canceled or moved since the claim was taken, or another one
+        // inserted before it.
         guard queue.first == onlyStep else { return Turn(move: .handOver) }
         onlyStep = SerialOrder.noStep
         allowance = throttle == nil ? 1 : -1
@@ -273,12 +283,12 @@ struct SerialOrder {
     slot.pointee.stage = .running
     let work = slot.pointee.work.take()
     if backpressure.parked > 0 { leftQueue(slot.pointee.record, &consequences) }
-    fewerWait(&consequences)
+    waitingCountDecreased(&consequences)
     if let feed, feed.isWatched { feed.began(firstStep) }
     return Turn(move: .run, work: work, id: queue.first)
   }
 
-  /// `then` was called for step `id`.
+  /// Records a call of the `then` of step `id`.
   mutating func then(
     id: Int, error: (any Error)?, _ consequences: inout Consequences?
   ) -> ThenResult {
@@ -288,81 +298,84 @@ struct SerialOrder {
       thenError = error
       phase = .ended
       return .counted
-    case .away:
-      if isCallingOff { return hold(error, .held) }
+    case .awaitingThen:
+      if runsCancelHandlers { return hold(error, .held) }
       end(error, &consequences)
       return .claimed(owner)
     case .resuming:
-      if isCallingOff { return hold(error, .heldResuming) }
+      if runsCancelHandlers { return hold(error, .heldResuming) }
       end(error, &consequences)
-      // Whoever was to run the other handler has the claim.
+      // The thread that was to run the other handler holds the claim.
       return .counted
     case .resting, .claimed, .throttled, .ended, .held, .heldResuming:
       return .late
     }
   }
 
-  /// The running step ends when its cancel handlers have returned.
+  /// Defers the end of the running step until its cancel handlers return.
   private mutating func hold(_ error: (any Error)?, _ phase: Phase) -> ThenResult {
     thenError = error
     self.phase = phase
     return .counted
   }
 
-  /// Whether step `id` runs and how it ends is still open.
+  /// Whether step `id` runs and has no outcome yet.
   func isUndecided(_ id: Int) -> Bool {
     switch phase {
-    case .handling, .away, .resuming: id == queue.first
+    case .handling, .awaitingThen, .resuming: id == queue.first
     case .resting, .claimed, .throttled, .ended, .held, .heldResuming: false
     }
   }
 
-  /// The last reference to the `then` of step `id` went away, and nobody had called it.
+  /// Fails step `id`, because the last reference to its `then` was released without a call.
   mutating func abandon(id: Int, _ consequences: inout Consequences?) -> ThenResult {
-    // While the handler is on the stack, the drain holds a reference: only `away` is left.
-    guard phase == .away, id == queue.first else { return .late }
+    // The drain holds a reference while the handler is on the stack, so only `awaitingThen`
+    // remains.
+    guard phase == .awaitingThen, id == queue.first else { return .late }
     return then(id: id, error: PromiseError.abandoned(firstStep), &consequences)
   }
 
-  /// The grace period of step `id`, which was cancelled, is over: ends it without its `then`.
+  /// Ends the canceled step `id` after its grace period.
   mutating func endCancelled(id: Int, _ consequences: inout Consequences?) -> ThenResult {
     guard isUndecided(id), isCancelRequested else { return .late }
     if phase == .handling {
-      // A `then` that was called on the handler's stack has not taken the lock: whether it came is
-      // known when the handler returns, and until then nothing could end anyway.
+      // A `then` that was called on the handler's stack has not taken the lock. It is found when
+      // the handler returns, and the step cannot end earlier.
       isGraceOver = true
       return .counted
     }
     return then(id: id, error: CancellationError(), &consequences)
   }
 
-  /// The time of step `id` is over: it is canceled, and fails.
+  /// Cancels and fails step `id` because its time limit has passed.
   ///
-  /// Only for a step whose `then` is called under the lock: what came first is decided here. With
-  /// `waitsForThen`, it fails only when its `then` is called.
+  /// Requires a step whose `then` is called under the lock, which decides what came first. With
+  /// `waitsForThen`, the step fails only when its `then` is called.
   ///
-  /// - Returns: Nil if there are cancel handlers to call: when they have returned, `calledOff` follows.
+  /// - Returns: Nil if there are cancel handlers to call; `cancelHandlersReturned` follows them.
   mutating func timeOut(
     id: Int, error: any Error, waitsForThen: Bool, _ consequences: inout Consequences?
   ) -> ThenResult? {
     guard isUndecided(id) else { return .late }
-    let callsOff = !isCancelRequested && !cancelHandlers.isEmpty
+    let hasCancelHandlers = !isCancelRequested && !cancelHandlers.isEmpty
     requestCancel(&consequences)
-    guard callsOff || waitsForThen else { return then(id: id, error: error, &consequences) }
-    // That of another limit may be an object of the user's.
+    guard hasCancelHandlers || waitsForThen else {
+      return then(id: id, error: error, &consequences)
+    }
+    // The error of an earlier limit may be a user's object.
     if let old = timeOutError { consequences.needed.release(old) }
     timeOutError = error
-    guard callsOff else { return .counted }
-    isCallingOff = true
+    guard hasCancelHandlers else { return .counted }
+    runsCancelHandlers = true
     return nil
   }
 
-  /// The cancel handlers of step `id`, whose time is over, have returned.
-  mutating func calledOff(
+  /// Continues the timeout of step `id` after its cancel handlers have returned.
+  mutating func cancelHandlersReturned(
     id: Int, error: any Error, waitsForThen: Bool, _ consequences: inout Consequences?
   ) -> ThenResult {
-    guard isRunning(id), isCallingOff else { return .late }
-    isCallingOff = false
+    guard isRunning(id), runsCancelHandlers else { return .late }
+    runsCancelHandlers = false
     switch phase {
     case .held:
       end(thenError.take(), &consequences)
@@ -371,27 +384,27 @@ struct SerialOrder {
       end(thenError.take(), &consequences)
       return .counted
     case .ended:
-      // It ends when its handler returns.
+      // The step ends when its handler returns.
       return .counted
     default:
       return waitsForThen ? .counted : then(id: id, error: error, &consequences)
     }
   }
 
-  /// What is known of `then` when its handler returns.
+  /// The state of `then` when its handler returns.
   enum Continuation {
     case called
-    /// Nobody holds it any more.
+    /// The last reference was released.
     case dropped
     case awaited
   }
 
-  /// The handler of the running step has returned.
+  /// Ends the handler of the running step.
   mutating func handlerReturned(
     _ continuation: Continuation, _ consequences: inout Consequences?
   ) -> Turn {
-    // Most steps call `then` on the stack of their handler.
-    if phase == .handling, continuation == .called, !isCallingOff {
+    // The common case: `then` is called on the stack of its handler.
+    if phase == .handling, continuation == .called, !runsCancelHandlers {
       end(nil, &consequences)
     } else if let turn = handlerReturnedOtherwise(continuation, &consequences) {
       return turn
@@ -399,13 +412,13 @@ struct SerialOrder {
     return next(&consequences)
   }
 
-  /// - Returns: What to do, or nil if the step is over.
+  /// - Returns: The next action, or nil if the step has ended.
   @inline(never)
   private mutating func handlerReturnedOtherwise(
     _ continuation: Continuation, _ consequences: inout Consequences?
   ) -> Turn? {
     var error: (any Error)?
-    // Timed out, or called on another thread between the look at `then` and here.
+    // Timed out, or called on another thread after `then` was checked.
     if phase == .ended || continuation == .called {
       error = thenError.take()
     } else if isGraceOver {
@@ -415,10 +428,10 @@ struct SerialOrder {
     } else if isResumable {
       return resume()
     } else {
-      phase = .away
+      phase = .awaitingThen
       return Turn(move: .leave)
     }
-    if isCallingOff {
+    if runsCancelHandlers {
       _ = hold(error, .held)
       return Turn(move: .leave)
     }
@@ -430,13 +443,13 @@ struct SerialOrder {
 // MARK: Ending
 
 extension SerialOrder {
-  /// The running step is over.
+  /// Ends the running step.
   @inline(__always)
   mutating func end(_ error: (any Error)?, _ consequences: inout Consequences?) {
     phase = .claimed
     stepProgress = Progress()
     let slot = queue.firstSlot
-    // Most steps succeed, and nobody watches.
+    // The common case: success without observers.
     if error == nil, slot.pointee.record == nil, !isCancelRequested, cancelHandlers.isEmpty,
       feed == nil
     {
@@ -451,10 +464,10 @@ extension SerialOrder {
     _ error: (any Error)?, _ consequences: inout Consequences?
   ) {
     var error = error
-    // A step that timed out has failed, whatever it says when it ends at last.
+    // A step that timed out has failed, regardless of its own outcome.
     let isTimedOut = timeOutError != nil
     if let timeOutError = timeOutError.take() {
-      // What it says may hold somebody's objects, whose release may run their code.
+      // The release of this error may run user code.
       if let error { consequences.needed.release(error) }
       error = timeOutError
     }
@@ -465,7 +478,7 @@ extension SerialOrder {
     if let error {
       let isCancelled = isCancelRequested && !isTimedOut && isCancellation(error)
       outcome = isCancelled ? .cancelled : .failed(error)
-      // A cancellation may be described by an object of the user's.
+      // A cancellation error may hold a user's object.
       if isCancelled { consequences.needed.release(error) }
     } else {
       outcome = .succeeded
@@ -474,7 +487,7 @@ extension SerialOrder {
     if isCancelRequested || !cancelHandlers.isEmpty {
       isCancelRequested = false
       isGraceOver = false
-      // Their release may run somebody's code.
+      // Their release may run user code.
       consequences.needed.release(cancelHandlers)
       cancelHandlers = []
     }
@@ -484,20 +497,20 @@ extension SerialOrder {
     if case .failed(let error) = outcome { apply(policy, to: error, &consequences) }
   }
 
-  /// Registers what to call when step `id` is over.
+  /// Registers a callback for the end of step `id`.
   ///
-  /// - Returns: The outcome if it is over already, and nothing was registered.
+  /// - Returns: The outcome if the step has ended; nothing is registered then.
   mutating func observe(
     _ id: Int, _ record: StepRecord, _ observer: @escaping @Sendable (StepOutcome) -> Void
   ) -> StepOutcome? {
     if case .over(let outcome) = record.state(of: id) { return outcome }
     guard let segment = record.segment else { return nil }
-    // Not simply in the record: the slot may not have it yet.
+    // Uses the record of the slot, because `record` may not be assigned to it yet.
     self.record(of: id, in: segment).observers.append(observer)
     return nil
   }
 
-  /// Keeps an object until step `id` is over, if it runs.
+  /// Retains an object until step `id` ends, if it is running.
   mutating func keep(_ object: some AnyObject & Sendable, untilOver id: Int) {
     guard isRunning(id) else { return }
     record(of: id, in: queue.firstSegment).observers.append { _ in
@@ -505,7 +518,7 @@ extension SerialOrder {
     }
   }
 
-  /// The record of a step that is not over, for what is kept with it.
+  /// The record of a step that has not ended.
   mutating func record(of id: Int, in segment: Segment) -> StepRecord {
     queue.record(of: id, in: segment)
   }
@@ -528,22 +541,23 @@ extension SerialOrder {
       failure = error
       if let old { consequences.needed.release(old) }
     case .cancelRest:
-      // The thread that ends the step has the claim, and settles when it calls `next`.
+      // The thread that ends the step holds the claim, and checks for idleness when it calls
+      // `next`.
       cancelWaitingWithoutSettling(&consequences)
     }
   }
 
-  /// Whether the error says that the work was called off, and not that it went wrong.
+  /// Whether the error is a cancellation.
   private func isCancellation(_ error: (any Error)?) -> Bool { error is CancellationError }
 }
 
 extension SerialOrder {
-  /// Step `id` is over: its observers are told, and its record keeps the outcome for the handles.
+  /// Ends step `id`: notifies its observers, and stores the outcome in its record for the handles.
   mutating func close(
     _ id: Int, in segment: Segment, _ outcome: StepOutcome, _ consequences: inout Consequences?
   ) {
     guard let record = queue.existingRecord(of: id, in: segment) else {
-      // Only the events have the outcome.
+      // Only the events carry the outcome.
       if case .failed(let error) = outcome { consequences.needed.release(error) }
       return
     }
@@ -552,10 +566,10 @@ extension SerialOrder {
       drop(record.resumptions, &consequences)
       record.resumptions = []
     }
-    if !record.observers.isEmpty { consequences.needed.tell(record.takeObservers(), outcome) }
+    if !record.observers.isEmpty { consequences.needed.notify(record.takeObservers(), outcome) }
     record.close(outcome)
     if case .failed = outcome {
-      // An error is kept by the handles only. This may be the last reference to it.
+      // Only handles retain the error. This may be its last reference.
       consequences.needed.release(record)
       segment.slot(id).pointee.record = record.name.map { StepRecord(record.lock, name: $0) }
     } else if record.name == nil {
@@ -567,19 +581,19 @@ extension SerialOrder {
 // MARK: Resuming
 
 extension SerialOrder {
-  /// Has the running step `id` go on with another handler.
+  /// Schedules another handler for the running step `id`.
   ///
-  /// - Returns: Whether the caller holds the claim now: nobody is on the way who would look.
-  mutating func goOn(
+  /// - Returns: Whether the caller now holds the claim, because no other thread is going to check.
+  mutating func addResumption(
     id: Int, _ resumption: Resumption, _ consequences: inout Consequences?
   ) -> ThenResult {
-    // Under the lock, so that no work begins beside the next step, after its own has ended.
+    // Under the lock, so that no work starts after the step has ended and overlaps the next step.
     guard isUndecided(id) else {
       drop([resumption], &consequences)
       return .late
     }
     queue.record(of: id, in: queue.firstSegment).resumptions.append(resumption)
-    guard phase == .away else { return .counted }
+    guard phase == .awaitingThen else { return .counted }
     phase = .resuming
     return .claimed(owner)
   }
@@ -587,7 +601,7 @@ extension SerialOrder {
   /// Whether the running step has another handler to run.
   var isResumable: Bool { queue.firstSlot.pointee.record?.resumptions.isEmpty == false }
 
-  /// The first look of a turn: what the running step goes on with or, if none runs, the next one.
+  /// Begins a turn: continues the running step or, if none runs, starts the next one.
   mutating func begin(_ consequences: inout Consequences?) -> Turn {
     switch phase {
     case .resuming:
@@ -600,23 +614,24 @@ extension SerialOrder {
     }
   }
 
-  /// Runs the next handler of the running step, of which none is on the stack.
+  /// Runs the next handler of the running step when none is on the stack.
   @inline(never)
   mutating func resume() -> Turn {
-    // Or a step that goes on with itself for ever would hold the thread.
+    // Prevents a step that resumes itself without end from occupying the thread.
     guard allowance != 0 else {
       phase = .resuming
       return Turn(move: .handOver)
     }
     guard let record = queue.firstSlot.pointee.record else {
-      preconditionFailure("a step that goes on has a record")
+      preconditionFailure("a resumed step has a record")
     }
     allowance -= allowance.signum()
     phase = .handling
-    return Turn(move: .resume, id: queue.first, spent: record.resumptions.removeFirst())
+    return Turn(move: .resume, id: queue.first, object: record.resumptions.removeFirst())
   }
 
-  /// Lets go of handlers that will not run, after the lock: what they hold is somebody's.
+  /// Releases handlers that will not run, after the lock is released: they may capture user
+  /// objects.
   func drop(_ resumptions: [Resumption], _ consequences: inout Consequences?) {
     consequences.needed.release(resumptions)
     for resumption in resumptions { consequences.needed.call(resumption.drop) }
@@ -626,14 +641,15 @@ extension SerialOrder {
 // MARK: Rate
 
 extension SerialOrder {
-  /// As `next`, for one who has read the time, since the manager was made: asks the rate whether a step
-  /// may begin.
+  /// As `next`, with the time since the creation of the manager.
+  ///
+  /// Checks whether the rate allows a step to start.
   @inline(never)
   mutating func next(at time: Duration, _ consequences: inout Consequences?) -> Turn {
     guard let throttle else { return next(&consequences) }
     if allowance == 0 {
       let turn = next(&consequences)
-      // If the only step of this turn is the next one, it has an allowance now.
+      // If the only step of this turn is next, it now has an allowance.
       guard case .readTime = turn.move else { return turn }
     }
     let delay = throttle.delay(at: time)
@@ -644,27 +660,28 @@ extension SerialOrder {
       return Turn(move: .leave)
     }
     allowance.negate()
-    // Only this look has the time: another one is later.
+    // The time is valid for this call only.
     defer { allowance.negate() }
     let turn = next(&consequences)
-    // Not before the wait was to end, whatever the clock says: or the next wait would be too short.
+    // Not before the planned end of the wait, whatever the clock returned: otherwise the next wait
+    // would be too short.
     if case .run = turn.move { throttle.begin(at: time + delay) }
     return turn
   }
 
-  /// How long to wait before the claim is to be taken again.
+  /// The wait before the claim is taken again.
   var throttledWait: (duration: Duration, ticket: Int)? {
     phase == .throttled ? throttle?.wait : nil
   }
 
-  /// Keeps what ends a wait, if that is still awaited.
+  /// Stores the timer of a wait, if that wait is still current.
   mutating func keep(_ timer: Timer, _ ticket: Int) {
     if let throttle, throttledWait?.ticket == ticket { throttle.timer = timer }
   }
 
-  /// A wait is over.
+  /// Ends a wait.
   ///
-  /// - Returns: Whether the caller holds the claim now: that wait was not called off.
+  /// - Returns: Whether the caller now holds the claim, because the wait was not canceled.
   mutating func waited(_ ticket: Int, _ consequences: inout Consequences?) -> ThenResult {
     guard let throttle, throttledWait?.ticket == ticket else { return .late }
     throttle.hasWaited = true
@@ -673,41 +690,42 @@ extension SerialOrder {
     return .claimed(owner)
   }
 
-  /// Nothing is to begin when the wait is over: nothing waits any more, or the queue is paused.
-  mutating func callOffWait(_ consequences: inout Consequences?) {
+  /// Cancels the wait, because no step waits or the queue is paused.
+  mutating func cancelWait(_ consequences: inout Consequences?) {
     guard phase == .throttled else { return }
     phase = .resting
-    // The clock may be the user's. The manager may have been alive for this only.
+    // The clock may be a user's object. The wait may hold the last reference to the manager.
     if let timer = throttle?.timer.take() { consequences.needed.release(timer) }
     if let owner = owner.take() { consequences.needed.release(owner) }
   }
 
-  /// Begins steps again, and forgets the failure.
+  /// Resumes the queue and clears the failure.
   ///
-  /// - Returns: Whether the caller holds the claim now, and the failure, to be released after the lock.
+  /// - Returns: Whether the caller now holds the claim, and the failure, to release after the lock
+  ///   is released.
   mutating func resume(for owner: (any StepRunner)?) -> (claims: Bool, failure: (any Error)?) {
     isPaused = false
     return (claim(for: owner), failure.take())
   }
 
-  /// Begins no further step until it is resumed.
+  /// Pauses the queue.
   mutating func pause(_ consequences: inout Consequences?) {
     isPaused = true
-    // Otherwise an unreferenced manager would stay alive for it.
-    callOffWait(&consequences)
+    // The wait would keep an unreferenced manager alive.
+    cancelWait(&consequences)
   }
 }
 
 // MARK: Capacity
 
 extension SerialOrder {
-  /// Whether one more step may wait.
+  /// Whether the capacity allows another waiting step.
   var hasRoom: Bool { backpressure.capacity.map { waitingCount < $0 } ?? true }
 
-  /// Adds a step although there may be no room, and tells the adder when there is.
+  /// Adds a step regardless of the capacity, and notifies the adder when there is room.
   ///
-  /// `admitted` is called when the step has come within the capacity, or with false when it was
-  /// cancelled before.
+  /// `admitted` is called with true when the step is within the capacity, or with false when it was
+  /// canceled before.
   mutating func addWhenRoom(
     _ handler: @escaping Work.Handler, _ record: StepRecord, lock: Locked<SerialOrder>,
     owner: (any StepRunner)?, admitted: @escaping @Sendable (Bool) -> Void,
@@ -725,14 +743,14 @@ extension SerialOrder {
     return admission
   }
 
-  /// A step that had room has left: the first one parked has room now.
+  /// Admits the first parked adder after a step with room has left.
   mutating func admitParked(_ consequences: inout Consequences?) {
     if let admitted = backpressure.admitFirst() { consequences.needed.call { admitted(true) } }
   }
 
-  /// The step with this record is about to run.
+  /// Updates the parked adders when the step with this record is about to run.
   mutating func leftQueue(_ record: StepRecord?, _ consequences: inout Consequences?) {
-    // One that was parked itself, and was moved, leaves no room behind.
+    // A step that was itself parked, and was moved, leaves no room behind.
     if let admitted = backpressure.unpark(record) {
       consequences.needed.call { admitted(true) }
     } else {
@@ -750,7 +768,7 @@ extension SerialOrder {
     lock: Locked<SerialOrder>, owner: (any StepRunner)?
   ) -> Admission {
     let admission = add(&work, record, lock: lock, owner: owner)
-    // Under the same lock: no other thread has seen it elsewhere.
+    // Under the same lock: no other thread has seen the step elsewhere.
     if case .entered(_, let id, _) = admission, !isLast(place) { move(id, record, to: place) }
     return admission
   }
@@ -761,17 +779,17 @@ extension SerialOrder {
 
   /// Moves step `id`, if it waits.
   ///
-  /// - Returns: How many slots were visited, for tests: no more than a few segments have, however many
-  ///   steps wait; nil if the step does not wait.
+  /// - Returns: The number of visited slots, for tests: bounded by a few segments, independent of
+  ///   the number of waiting steps. Nil if the step does not wait.
   @discardableResult
   mutating func move(_ id: Int, _ record: StepRecord, to place: StepPlace) -> Int? {
     guard let segment = waitingSegment(of: id, record) else { return nil }
-    // With no other step that waits, all places are the same.
+    // Without another waiting step, all places are equal.
     guard waitingCount > 1 else { return 0 }
     switch place {
     case .last:
       return queue.move(id, in: segment, to: .last)
-    // The lock is compared first: this one does not guard the record of another manager's step.
+    // Compares the locks first: this lock does not protect the record of another manager's step.
     case .before(let other) where other.record.lock === record.lock:
       if other.id == id { return 0 }
       if let neighbor = waitingSegment(of: other.id, other.record) {
@@ -794,18 +812,18 @@ extension SerialOrder {
 // MARK: Canceling
 
 extension SerialOrder {
-  /// Cancels one step: one that waits will never run, one that runs is told.
+  /// Cancels one step: a waiting step will not run, a running step is requested to stop.
   ///
-  /// - Returns: Whether this asked a running step, which is still to end.
+  /// - Returns: Whether the step is running and has still to end.
   mutating func cancel(
     _ id: Int, _ record: StepRecord, _ consequences: inout Consequences?
   ) -> Bool {
-    // Without a segment it is over.
+    // A step without a segment has ended.
     guard let segment = record.segment else { return false }
     switch segment.slot(id).pointee.stage {
     case .waiting:
       let wasParked = cancelWaiting(id, in: segment, &consequences)
-      // One that was parked itself leaves no room behind.
+      // A step that was itself parked leaves no room behind.
       if !wasParked { admitParked(&consequences) }
       settleAfterCancel(&consequences)
       return false
@@ -817,9 +835,9 @@ extension SerialOrder {
     }
   }
 
-  /// Cancels all that waits, and tells the one that runs.
+  /// Cancels the waiting steps, and requests the running step to stop.
   ///
-  /// - Returns: The running step that was told.
+  /// - Returns: The running step.
   mutating func cancelAll(_ consequences: inout Consequences?) -> Int? {
     cancelWaiting(&consequences)
     guard isRunning else { return nil }
@@ -827,9 +845,10 @@ extension SerialOrder {
     return queue.first
   }
 
-  /// Cancels all that waits, and does not tell the one that runs.
+  /// Cancels the waiting steps, but not the running step.
   ///
-  /// - Returns: How many slots were visited, for tests: in proportion to the steps that wait.
+  /// - Returns: The number of visited slots, for tests: proportional to the number of waiting
+  ///   steps.
   @discardableResult
   mutating func cancelWaiting(_ consequences: inout Consequences?) -> Int {
     guard waitingCount > 0 else { return 0 }
@@ -838,11 +857,13 @@ extension SerialOrder {
     return visited
   }
 
-  /// Cancels all that waits, and leaves it to the caller to see that the queue may have become idle.
+  /// Cancels the waiting steps.
   ///
-  /// Admits no parked adder: its step would be cancelled next.
+  /// The caller checks whether the queue has become idle.
   ///
-  /// - Returns: How many slots were visited.
+  /// Admits no parked adder: its step would be canceled next.
+  ///
+  /// - Returns: The number of visited slots.
   @discardableResult
   mutating func cancelWaitingWithoutSettling(_ consequences: inout Consequences?) -> Int {
     guard waitingCount > 0 else { return 0 }
@@ -863,23 +884,23 @@ extension SerialOrder {
     let slot = segment.slot(id)
     slot.pointee.stage = .cancelled
     waitingCount -= 1
-    fewerWait(&consequences)
+    waitingCountDecreased(&consequences)
     if let work = slot.pointee.work.take() { consequences.needed.release(work) }
     var wasParked = false
     if let admitted = backpressure.unpark(slot.pointee.record) {
       wasParked = true
       consequences.needed.call { admitted(false) }
     }
-    // Before those who ask for the outcome: they may look at what it was.
+    // Precedes the observers of the outcome, which may depend on its effect.
     if let cancel = slot.pointee.record?.whenCancelled.take() { consequences.needed.call(cancel) }
     if let feed, feed.isWatched { feed.append(.cancelled(segment.identity(of: id))) }
     close(id, in: segment, .cancelled, &consequences)
-    if let spent = queue.leave(segment) { consequences.needed.release(spent) }
+    if let released = queue.leave(segment) { consequences.needed.release(released) }
     return wasParked
   }
 
-  /// The work of the running step `id` was canceled, but not through the step: that is the same.
-  mutating func cancelledElsewhere(_ id: Int, _ consequences: inout Consequences?) {
+  /// Records that the work of the running step `id` was canceled by other means than the step.
+  mutating func workCancelled(_ id: Int, _ consequences: inout Consequences?) {
     if isUndecided(id) { requestCancel(&consequences) }
   }
 
@@ -891,16 +912,16 @@ extension SerialOrder {
     cancelHandlers = []
   }
 
-  /// With the last waiting step gone, a queue in which nothing runs has become idle.
+  /// Checks whether the queue has become idle after the last waiting step was canceled.
   private mutating func settleAfterCancel(_ consequences: inout Consequences?) {
-    if waitingCount == 0 { callOffWait(&consequences) }
-    // A claimed queue settles when its holder calls `next`.
+    if waitingCount == 0 { cancelWait(&consequences) }
+    // A claimed queue becomes idle when its holder calls `next`.
     if phase == .resting, isIdle { becomeIdle(&consequences) }
   }
 
-  /// Registers what to call when the running step `id` is cancelled.
+  /// Registers a handler for the cancellation of the running step `id`.
   ///
-  /// - Returns: Whether it has been cancelled already, so that the caller has to call it.
+  /// - Returns: Whether the step is already canceled; the caller then calls the handler.
   mutating func onCancel(_ id: Int, _ handler: @escaping @Sendable () -> Void) -> Bool {
     guard isRunning, id == queue.first else { return false }
     if isCancelRequested { return true }
@@ -909,14 +930,15 @@ extension SerialOrder {
   }
 }
 
-// MARK: Going away
+// MARK: Shutdown
 
 extension SerialOrder {
-  /// The manager goes away: refuses steps, cancels what waits, ends the events.
+  /// Shuts down on behalf of the manager's `deinit`: rejects steps, cancels the waiting ones, ends
+  /// the events.
   ///
-  /// No caller waits for idleness, which would keep the manager alive, and no idle event follows. The
-  /// segments are left to `removeSegment`.
-  mutating func dissolve(_ consequences: inout Consequences?) {
+  /// No caller waits for idleness, because waiting retains the manager, and no idle event follows.
+  /// Remove the segments with `removeSegment`.
+  mutating func invalidate(_ consequences: inout Consequences?) {
     isClosed = true
     cancelWaitingWithoutSettling(&consequences)
     queue.removeSpare()
@@ -924,63 +946,64 @@ extension SerialOrder {
     feed?.end()
   }
 
-  /// Takes out the segments of a dissolved order, one at a time: dropping the first would recurse.
+  /// Removes the segments of an invalidated order one at a time: releasing the first would recurse.
   mutating func removeSegment() -> Segment? { queue.removeSegment() }
 }
 
 // MARK: Idleness and progress
 
 extension SerialOrder {
-  /// Whether nothing runs, and nothing is about to begin.
+  /// Whether no step runs or is about to start.
   var isAtRest: Bool {
-    // The thread with the claim begins what waits, unless the queue is paused.
+    // The claim's holder starts a waiting step, unless the queue is paused.
     !isRunning && (phase != .claimed || isPaused || waitingCount == 0)
   }
 
-  /// Whether that is so which is waited for.
+  /// Whether a condition holds.
   func holds(_ condition: Waiters.Condition) -> Bool {
     switch condition {
     case .idle: isIdle
     case .atRest: isAtRest
-    case .fewerWait(let limit): waitingCount < limit
+    case .waitingBelow(let limit): waitingCount < limit
     }
   }
 
   /// Adds a caller that waits until a condition holds.
   ///
-  /// - Returns: What it takes to leave; nil if the condition holds already.
+  /// - Returns: A ticket for leaving; nil if the condition already holds.
   mutating func wait(
     for condition: Waiters.Condition, _ wake: @escaping Waiters.Wake
   ) -> Waiters.Ticket? {
     holds(condition) ? nil : waiters.add(condition, wake)
   }
 
-  /// Removes a caller that waits.
+  /// Removes a waiting caller.
   ///
-  /// - Returns: What resumes it; nil if it has been woken.
+  /// - Returns: Its continuation; nil if it has been woken.
   mutating func stopWaiting(_ ticket: Waiters.Ticket) -> Waiters.Wake? { waiters.remove(ticket) }
 
-  /// That is so now which some may wait for.
+  /// Wakes the callers that wait for a condition.
   @inline(never)
   mutating func wake(_ condition: Waiters.Condition, _ consequences: inout Consequences?) {
     let woken = waiters.takeAll(condition)
     if !woken.isEmpty { consequences.needed.call(woken) }
   }
 
-  /// One step fewer waits.
+  /// Wakes callers after the number of waiting steps decreased by one.
   @inline(__always)
-  mutating func fewerWait(_ consequences: inout Consequences?) {
-    // The number falls by one at a time: who waits for fewer than this was not woken before.
-    if waiters.haveLimits { wake(.fewerWait(than: waitingCount + 1), &consequences) }
+  mutating func waitingCountDecreased(_ consequences: inout Consequences?) {
+    // The number decreases by one at a time, so only this limit is newly met.
+    if waiters.haveLimits { wake(.waitingBelow(waitingCount + 1), &consequences) }
   }
 
-  /// Nothing runs and nothing waits any more.
+  /// Wakes the callers that wait for idleness, and sends the event.
   mutating func becomeIdle(_ consequences: inout Consequences?) {
     if !waiters.isEmpty { wake(.idle, &consequences) }
     if let feed, feed.isWatched { feed.append(.idle) }
   }
 
-  /// Finished steps and the running one's progress, over all that were added since the last idle.
+  /// The fraction of finished steps, with the running step's progress, since the queue was last
+  /// idle.
   var progress: Double {
     let added = queue.end - idleMark
     guard added > 0 else { return 1 }
@@ -988,12 +1011,12 @@ extension SerialOrder {
     return (Double(added - waitingCount) - running) / Double(added)
   }
 
-  /// Calls back as the running step's progress rises.
+  /// Sets a callback for the running step's progress.
   mutating func onProgress(_ callback: @escaping @Sendable (Double) -> Void) {
     onProgress = callback
   }
 
-  /// The running step `id` has come this far.
+  /// Records the progress of the running step `id`.
   mutating func report(
     _ fraction: Double, of id: Int, _ consequences: inout Consequences?
   ) -> Progress.Change {

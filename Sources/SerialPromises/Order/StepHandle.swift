@@ -1,15 +1,15 @@
-/// What `add` returns: a step's name and number, its state, its end, and the way to cancel it.
+/// A step that was added to a manager: its name, number, state and outcome, and its cancellation.
 ///
-/// A handle may be thrown away; the step runs all the same. It does not keep the manager alive.
-/// The outcome, with its error, can be asked for as long as a handle of the step exists, and is
-/// released with the last one. All members may be used from any thread.
+/// A step runs even if its handle is discarded. A handle does not retain the manager. The outcome,
+/// with its error, is available while a handle of the step exists, and is released with the last
+/// handle. All members are safe to use on any thread.
 ///
 /// ```swift
 /// let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
 /// handle.cancel()  // while it waits: `upload` is never called
 /// ```
 public struct StepHandle: Sendable {
-  /// Where a step is on its way.
+  /// The state of a step.
   ///
   /// ```swift
   /// switch handle.state {
@@ -19,11 +19,11 @@ public struct StepHandle: Sendable {
   /// }
   /// ```
   public enum State: Sendable {
-    /// It has not begun.
+    /// The step has not started.
     case waiting
-    /// Its handler has been called, and it is not over.
+    /// The step has started and not ended.
     case running
-    /// It is over.
+    /// The step has ended.
     case over(StepOutcome)
   }
 
@@ -34,7 +34,7 @@ public struct StepHandle: Sendable {
     self.id = id
   }
 
-  /// The step's number in its manager, counted from 1 in the order of adding; 0 if the step was
+  /// The step's number in its manager, counted from 1 in the order of addition; 0 if the step was
   /// refused.
   ///
   /// ```swift
@@ -43,7 +43,7 @@ public struct StepHandle: Sendable {
   /// ```
   public let id: Int
 
-  /// The name that the step was added with, or that of the promise that is the step.
+  /// The name passed to `add`, or the name of the step's promise.
   ///
   /// ```swift
   /// let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
@@ -53,7 +53,7 @@ public struct StepHandle: Sendable {
     record.name
   }
 
-  /// Where the step is on its way; it may have moved on when you look at it.
+  /// The current state of the step, which may change at any time.
   ///
   /// ```swift
   /// switch handle.state {
@@ -66,11 +66,11 @@ public struct StepHandle: Sendable {
     record.lock.withLock { _ in record.state(of: id) }
   }
 
-  /// How the step ended; waits until it has.
+  /// The outcome of the step; suspends until the step has ended.
   ///
-  /// Cancelling the waiting task neither cancels the step nor ends the wait. A running step
-  /// that waits for a later step of its own manager is told so: it gets
-  /// ``PromiseError/selfWait(_:)`` as outcome at once.
+  /// Canceling the waiting task neither cancels the step nor ends the wait. If a running step waits
+  /// for a later step of its own manager, the outcome is ``PromiseError/deadlock(_:)``, returned
+  /// immediately.
   ///
   /// ```swift
   /// switch await handle.outcome {
@@ -82,10 +82,10 @@ public struct StepHandle: Sendable {
   nonisolated(nonsending) public var outcome: StepOutcome {
     get async {
       if case .over(let outcome) = state { return outcome }
-      if let step = RunningStep.waitingForItself(record.lock) {
+      if let step = RunningStep.deadlockedStep(record.lock) {
         let diagnostics = record.lock.withLock { $0.diagnostics }
-        (diagnostics ?? .shared).report(.selfWait(step))
-        return .failed(PromiseError.selfWait(step))
+        (diagnostics ?? .shared).report(.deadlock(step))
+        return .failed(PromiseError.deadlock(step))
       }
       return await withCheckedContinuation { continuation in
         observe { continuation.resume(returning: $0) }
@@ -95,9 +95,9 @@ public struct StepHandle: Sendable {
 
   /// Cancels the step.
   ///
-  /// A step that waits will never run. A step that runs is asked to stop, through its `then`'s
-  /// ``Then/onCancel(_:)`` and, if it is a promise, by canceling that; it still ends by calling
-  /// `then`. A step that is over stays as it is.
+  /// A waiting step will not run. A running step is requested to stop, through
+  /// ``Then/onCancel(_:)`` and, if it is a promise, by canceling that promise. It still ends by
+  /// calling `then`. A step that has ended does not change.
   ///
   /// ```swift
   /// let handle = manager.add("upload") { then in upload(file) { error in then(error) } }
@@ -111,19 +111,18 @@ public struct StepHandle: Sendable {
 
   /// Cancels the step, and ends it without its `then` if it takes longer than a grace period.
   ///
-  /// What the step started may still be running afterwards, beside the next step: only the step
-  /// knows how to stop it. Its handler must have returned before the next step can begin, and a `then`
-  /// that is called before that still counts. A time that the clock cannot measure, because it throws,
-  /// counts as over.
+  /// Work that the step started may continue and overlap with the next step: only the step can stop
+  /// it. The next step starts after the handler returns, and a call of `then` until that moment
+  /// still counts. If the clock throws, the grace period counts as passed.
   ///
   /// ```swift
   /// let handle = manager.add { then in upload(file) { error in then(error) } }
-  /// handle.cancel(grace: .seconds(5))  // its `then` is waited for so long at most
+  /// handle.cancel(grace: .seconds(5))  // waits at most this long for its `then`
   /// ```
   ///
   /// - Parameters:
-  ///   - grace: How long the step may go on after it was told.
-  ///   - clock: What measures the time.
+  ///   - grace: The time after which the step ends without its `then`.
+  ///   - clock: The clock that measures the grace period.
   public func cancel(grace: Duration, clock: some Clock<Duration> = ContinuousClock()) {
     let isRunning = record.lock.transition { order, consequences in
       order.cancel(id, record, &consequences)
@@ -131,20 +130,20 @@ public struct StepHandle: Sendable {
     if isRunning { record.lock.endCancelled(id, after: grace, on: clock) }
   }
 
-  /// Calls back when the step is over, now if it is so already.
+  /// Registers a callback for the end of the step; calls it immediately if the step has ended.
   func observe(_ observer: @escaping @Sendable (StepOutcome) -> Void) {
     record.lock.transition { order, consequences in
       if let outcome = order.observe(id, record, observer) {
-        consequences.needed.tell([observer], outcome)
+        consequences.needed.notify([observer], outcome)
       }
     }
   }
 }
 
 extension Locked where State == SerialOrder {
-  /// Ends a step without its `then` unless it is over within the time given.
+  /// Ends a step without its `then` unless it ends within the grace period.
   func endCancelled(_ id: Int, after grace: Duration, on clock: some Clock<Duration>) {
-    // A grace period that cannot be measured counts as over.
+    // A grace period that cannot be measured counts as passed.
     let timer = Timer(after: grace, on: clock) { _ in
       let result = self.transition { $0.endCancelled(id: id, &$1) }
       if case .claimed(let manager?) = result { manager.continueElsewhere() }

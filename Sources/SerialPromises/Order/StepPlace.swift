@@ -1,4 +1,4 @@
-/// Where a step goes in the queue.
+/// A place in the queue.
 ///
 /// ```swift
 /// let photo = manager.add("photo") { then in upload(file) { error in then(error) } }
@@ -6,17 +6,17 @@
 /// photo.move(to: .first)  // now it runs before the login
 /// ```
 public enum StepPlace: Sendable {
-  /// Before all that wait: next, when the running step is over.
+  /// Before all waiting steps: next after the running step.
   ///
-  /// Of several steps that are put there, the latest runs first.
+  /// Of several steps added at this place, the latest runs first.
   case first
 
-  /// Behind all that wait.
+  /// After all waiting steps.
   case last
 
   /// Directly before another step.
   ///
-  /// If that does not wait in this manager, because it runs, is over, was refused or belongs to
-  /// another one, this is the same as ``first``.
+  /// Equivalent to ``first`` if that step does not wait in this manager: it runs, has ended, was
+  /// refused or belongs to another manager.
   case before(StepHandle)
 }

@@ -1,21 +1,22 @@
-/// A handler in a structure: a bare closure in an optional would be wrapped in a second one.
+/// Wraps a handler for storage: a bare closure in an optional would be wrapped in another closure.
 struct Work {
   typealias Handler = @Sendable (_ then: Then) -> Void
 
   let call: Handler
 }
 
-/// One place in the queue: a step from its adding until it is over.
+/// A slot of the queue: holds a step from its addition to its end.
 struct Slot {
-  /// What to run; nil as soon as it has been handed out, so that nothing is kept alive by a step
-  /// that ran or was cancelled.
+  /// The handler.
+  ///
+  /// Nil after it has been taken, so that a step that ran or was canceled retains nothing.
   var work: Work?
 
   var stage = Stage.waiting
 
-  /// What only few steps need; the others do not pay for it.
+  /// State that few steps need.
   ///
-  /// When the step is over, its record stays only if it has a name, for diagnostics.
+  /// After the step has ended, the record remains only if it has a name, for diagnostics.
   var record: StepRecord?
 
   enum Stage: UInt8 {
@@ -24,20 +25,21 @@ struct Slot {
     /// → succeeded, failed, cancelled
     case running
     case succeeded, failed, cancelled
-    /// The step waits elsewhere in the queue, in another slot.
+    /// The step waits in another slot of the queue.
     case moved
 
     var isOver: Bool { self != .waiting && self != .running }
   }
 }
 
-/// Slots of steps with successive numbers, allocated at once: a waiting step costs its slot and no
-/// object of its own.
+/// A block of slots for steps with consecutive numbers.
+///
+/// A waiting step costs its slot, without an allocation of its own.
 final class Segment: @unchecked Sendable {
-  // Sendable because everything that changes is touched only under `lock`, and afterwards by
-  // `deinit`, when there is no other reference to the segment.
+  // Sendable because mutable state is accessed only under `lock`, and later by `deinit`, which has
+  // the only reference.
 
-  /// How many slots a segment has, unless it was made for fewer.
+  /// The number of slots in a regular segment.
   static let capacity = 64
 
   /// The number of the first slot's step.
@@ -45,26 +47,28 @@ final class Segment: @unchecked Sendable {
 
   /// The number after that of the last slot.
   ///
-  /// In the last segment of the queue, slots up to here may still be free.
+  /// In the last segment of the queue, slots before this number may be free.
   fileprivate(set) var end: Int
 
-  /// No step before this number waits here.
+  /// No step with a smaller number waits here.
   fileprivate var start: Int
 
-  /// What guards this segment; the manager's `deinit` undoes the cycle.
+  /// The lock that protects this segment; the manager's `deinit` breaks the cycle.
   let lock: Locked<SerialOrder>
 
   let slots: UnsafeMutablePointer<Slot>
   private let capacity: Int
   fileprivate(set) var next: Segment?
 
-  /// The segment before; the two retain each other until one of them is taken out.
+  /// The segment before.
+  ///
+  /// Two neighbors retain each other until one of them is removed.
   fileprivate var previous: Segment?
 
-  /// In how many slots the step was cancelled while it waited, or moved.
+  /// The number of slots whose step was canceled while waiting, or moved.
   ///
-  /// Those that ran are not counted, as long as the segment is the first one.
-  fileprivate var goneCount = 0
+  /// In the first segment, steps that ran are not counted.
+  fileprivate var vacantCount = 0
 
   init(base: Int, capacity: Int = Segment.capacity, lock: Locked<SerialOrder>) {
     self.base = base
@@ -81,7 +85,7 @@ final class Segment: @unchecked Sendable {
     slots.deallocate()
   }
 
-  /// Whether a step that has this number has had a slot here.
+  /// Whether a slot of this segment has this number.
   func contains(_ id: Int) -> Bool { id >= base && id < end }
 
   func slot(_ id: Int) -> UnsafeMutablePointer<Slot> { slots + (id - base) }
@@ -91,62 +95,65 @@ final class Segment: @unchecked Sendable {
   }
 }
 
-/// A queue of slots in linked segments: no growth by copying, no object a step, and `append` and
-/// `popFirst` take constant time.
+/// A queue of slots in linked segments: no copying on growth, no allocation for each step,
+/// constant-time `append` and `popFirst`.
 ///
-/// Within a segment the numbers of the steps follow one another; from one segment to the next they
-/// need not, because a step that has been given another place has a segment of its own there. So a
-/// step's slot is found by its segment and its number, wherever it is.
+/// The numbers within a segment are consecutive. Across segments they need not be, because a moved
+/// step has a segment of its own. The segment and the number of a step identify its slot.
 ///
-/// A segment in which every step was cancelled or moved is taken out at once, wherever it is, except
-/// for the last one. So a queue has no more segments than steps that wait, and two.
+/// A segment in which every step was canceled or moved is removed immediately, except for the last
+/// one. The queue therefore has at most two segments more than waiting steps.
 ///
-/// Dropping a long queue would recurse through the links; `removeSegment` it empty instead.
+/// Releasing a long queue would recurse through the links. Empty it with `removeSegment` instead.
 struct StepQueue {
   private(set) var head: Segment?
   private(set) var tail: Segment?
 
-  /// The number after the last that the tail has room for, and the end of its slots: to append
-  /// without touching the segment's reference count.
+  /// The limit of the tail's numbers and the end of its slots, for appending without touching the
+  /// segment's reference count.
   ///
-  /// The number is `end` if there is no room, or the number of the next step would not be that of a
+  /// The number equals `end` if there is no room, or if the next step's number does not belong to a
   /// slot of the tail.
   private var tailEnd = 1
   private var tailSlotsEnd: UnsafeMutablePointer<Slot>?
 
-  /// The place of the first slot, and the end of its segment, likewise.
+  /// The same for the head: the number and address of its first slot, and the end of its numbers.
   private var headBase = 1
   private var headSlots: UnsafeMutablePointer<Slot>?
   private var headEnd = 1
 
-  /// The number of the first slot: of the step that runs, if one does.
+  /// The number of the first slot: that of the running step, if any.
   ///
-  /// If none runs, its step may have been cancelled or moved, or there may be no slot with the number
-  /// in the first segment.
+  /// If no step runs, this step may have been canceled or moved, or the first segment may have no
+  /// slot with this number.
   private(set) var first = 1
 
   /// The number of the next step to be added.
   private(set) var end = 1
 
-  /// The record for the handles of plain steps.
+  /// The record shared by the handles of plain steps.
   ///
-  /// Most handles are dropped at once, and the next one gets the same record. If another reference
-  /// exists, it is that of the handle of the last step, which has no record in its slot then.
+  /// Most handles are discarded immediately, and the next step reuses the record. Another reference
+  /// belongs to the handle of the last step, whose slot has no record yet.
   private var spare: StepRecord?
 
-  /// The segment of the first slot; only for a queue that has had a step.
+  /// The segment of the first slot.
+  ///
+  /// Requires that a step has been added.
   var firstSegment: Segment {
     guard let head else { preconditionFailure("the queue has had no step yet") }
     return head
   }
 
-  /// The first slot; only for a queue in which a step runs, or `skipGone` has come to one that waits.
+  /// The first slot.
+  ///
+  /// Requires a running step, or a preceding `skipVacant`.
   var firstSlot: UnsafeMutablePointer<Slot> {
     guard let headSlots else { preconditionFailure("the queue has had no step yet") }
     return headSlots + (first - headBase)
   }
 
-  /// Appends a waiting step, which becomes number `end`.
+  /// Appends a waiting step with the number `end`.
   ///
   /// - Returns: The record for its handle.
   @inline(__always)
@@ -157,7 +164,7 @@ struct StepQueue {
     guard let tailSlotsEnd else { preconditionFailure("there is a segment with room now") }
     let slot = tailSlotsEnd + (end - tailEnd)
     swap(&slot.pointee.work, &work)
-    // Written by the last handle's users under the lock only, so that reuse is no race with them.
+    // Users of the last handle mutate it only under the lock, so that reuse is free of races.
     if record == nil, isKnownUniquelyReferenced(&spare), let spare {
       end += 1
       return spare
@@ -165,8 +172,8 @@ struct StepQueue {
     return appendRecorded(record, lock)
   }
 
-  /// Finishes `append` for a step with a record of its own, or for a plain one that needs one because
-  /// the handle of the step before is kept.
+  /// Completes `append` for a step with a record of its own, or for a plain step if the handle of
+  /// the previous step is retained.
   @inline(never)
   private mutating func appendRecorded(
     _ record: StepRecord?, _ lock: Locked<SerialOrder>
@@ -185,26 +192,26 @@ struct StepQueue {
     return record
   }
 
-  /// If the spare record is that of a handle that is kept, gives it to its step.
+  /// Assigns the spare record to its step if a handle retains it.
   private mutating func assignSpare() {
     guard spare != nil, !isKnownUniquelyReferenced(&spare), let record = spare.take() else {
       return
     }
     let id = end - 1
-    // One that failed or was cancelled has been given its record already.
+    // A step that failed or was canceled already has its record.
     guard let slot = record.segment?.slot(id), !slot.pointee.stage.isOver else {
       return record.close(.succeeded)
     }
     slot.pointee.record = record
   }
 
-  /// Releases the spare record; only for a queue that will not be used again.
+  /// Releases the spare record of a queue that will not be used again.
   mutating func removeSpare() {
     assignSpare()
     spare = nil
   }
 
-  /// The record of a step, if it has one: in its slot, or because its handle is kept.
+  /// The record of a step, if it has one: in its slot, or because its handle is retained.
   mutating func existingRecord(of id: Int, in segment: Segment) -> StepRecord? {
     if let record = segment.slot(id).pointee.record { return record }
     guard id == end - 1, spare != nil, !isKnownUniquelyReferenced(&spare) else { return nil }
@@ -213,7 +220,7 @@ struct StepQueue {
     return record
   }
 
-  /// The record of a step that is not over and needs one from now on.
+  /// The record of a step that has not ended; creates it if necessary.
   mutating func record(of id: Int, in segment: Segment) -> StepRecord {
     if let record = existingRecord(of: id, in: segment) { return record }
     let record = StepRecord(segment.lock)
@@ -224,8 +231,8 @@ struct StepQueue {
 
   @inline(never)
   private mutating func addSegment(_ lock: Locked<SerialOrder>) {
-    // Behind a short segment a short one: or where steps are added and moved to the end by turns, each
-    // would cost a whole segment.
+    // Grows from short segments: when additions alternate with moves to the end, each would
+    // otherwise allocate a full segment.
     let capacity = tail.map { min(Segment.capacity, 2 * ($0.end - $0.base)) } ?? Segment.capacity
     let segment = Segment(base: end, capacity: capacity, lock: lock)
     addSegment(segment)
@@ -233,7 +240,7 @@ struct StepQueue {
     tailSlotsEnd = segment.slots + capacity
   }
 
-  /// Adds a segment without room behind all others.
+  /// Appends a segment without free slots.
   private mutating func addSegment(_ segment: Segment) {
     assignSpare()
     let last = tail
@@ -241,8 +248,8 @@ struct StepQueue {
     link(segment, between: last, and: nil)
     tailEnd = end
     spare?.segment = segment
-    // Nothing of the user's is in it any more: it may be released under the lock.
-    if let last, last.goneCount == last.end - last.base { unlink(last) }
+    // The segment holds no user objects, so it may be released under the lock.
+    if let last, last.vacantCount == last.end - last.base { unlink(last) }
   }
 
   private mutating func link(_ segment: Segment, between previous: Segment?, and next: Segment?) {
@@ -260,7 +267,7 @@ struct StepQueue {
     first = segment.start
   }
 
-  /// Leaves the slots from this number on to others.
+  /// Ends a segment before a number.
   private mutating func cut(_ segment: Segment, at id: Int) {
     segment.end = id
     if segment === head { headEnd = id }
@@ -270,50 +277,54 @@ struct StepQueue {
     first += 1
   }
 
-  /// Comes to the first step that waits; only for a queue in which one does, and none runs.
+  /// Advances to the first waiting step.
   ///
-  /// - Returns: A segment that was passed and taken out, to be released after the lock, before this is
-  ///   called again; nil when the first step waits.
+  /// Requires that one waits and none runs.
+  ///
+  /// - Returns: A segment that was removed on the way; release it after the lock, and call again.
+  ///   Nil when the first step waits.
   @inline(__always)
-  mutating func skipGone() -> Segment? {
+  mutating func skipVacant() -> Segment? {
     while true {
-      if let spent = removeSpentSegment() { return spent }
+      if let released = removePoppedSegment() { return released }
       if firstSlot.pointee.stage == .waiting { return nil }
       popFirst()
     }
   }
 
-  /// Takes out the first segment if all its slots have been popped and another follows it.
+  /// Removes the first segment if all its slots have been popped and another segment follows.
   ///
-  /// - Returns: The segment, to be released after the lock.
+  /// - Returns: The segment, to release after the lock is released.
   @inline(__always)
-  mutating func removeSpentSegment() -> Segment? {
+  mutating func removePoppedSegment() -> Segment? {
     guard first == headEnd, let head, head.next != nil else { return nil }
     unlink(head)
     return head
   }
 
-  /// A step that waited was cancelled, or moved: takes its segment out if it was the last one there.
+  /// Records that a waiting step was canceled or moved.
   ///
-  /// - Returns: The segment, to be released after the lock.
+  /// Removes its segment if all of its steps are gone.
+  ///
+  /// - Returns: The segment, to release after the lock is released.
   mutating func leave(_ segment: Segment) -> Segment? {
-    segment.goneCount += 1
-    guard segment.goneCount == segment.end - segment.base, segment.next != nil else { return nil }
+    segment.vacantCount += 1
+    guard segment.vacantCount == segment.end - segment.base, segment.next != nil else { return nil }
     unlink(segment)
     return segment
   }
 
-  /// Takes out a segment that is not the last one.
+  /// Removes a segment other than the last one.
   private mutating func unlink(_ segment: Segment) {
     guard let next = segment.next else { return }
     if let previous = segment.previous { previous.next = next } else { setHead(next) }
     next.previous = segment.previous
-    // Or a reference to an old segment would keep all later ones alive.
+    // Otherwise a reference to a removed segment would retain all later ones.
     segment.next = nil
     segment.previous = nil
   }
 
-  /// Takes out the segments of a queue that will not be used again, the first of those left.
+  /// Removes the first segment of a queue that will not be used again.
   mutating func removeSegment() -> Segment? {
     guard let head else { return nil }
     self.head = head.next
@@ -323,13 +334,12 @@ struct StepQueue {
     return head
   }
 
-  /// The next slots in which steps may wait: all of them are to be looked at, and cancelled.
+  /// The next range of slots to sweep for waiting steps.
   ///
-  /// Passes over what an earlier sweep has passed, so that a sweep takes time in proportion to the
-  /// segments in which steps wait.
+  /// Skips ranges that an earlier sweep has visited, so that a sweep takes time proportional to the
+  /// number of segments with waiting steps.
   ///
-  /// - Returns: A segment and the numbers of its slots; nil, and all has been passed, when there are
-  ///   none left.
+  /// - Returns: A segment and the numbers of its slots; nil when all have been visited.
   mutating func nextToSweep() -> (Segment, Range<Int>)? {
     var segment = head
     while let current = segment {
@@ -344,7 +354,7 @@ struct StepQueue {
     return nil
   }
 
-  /// The number before which no step in a segment waits or runs.
+  /// The first number in a segment whose step may wait or run.
   private func firstNumber(in segment: Segment) -> Int {
     segment === head ? max(first, segment.start) : segment.start
   }
@@ -353,28 +363,30 @@ struct StepQueue {
 // MARK: Moving
 
 extension StepQueue {
-  /// Where a step that waits is moved; there has to be another one that waits.
+  /// The destination of a move.
+  ///
+  /// Requires another waiting step.
   enum Destination {
-    /// Before all that wait.
+    /// Before all waiting steps.
     case first(isRunning: Bool)
-    /// Behind all that wait.
+    /// After all waiting steps.
     case last
-    /// Before another step that waits, in its segment.
+    /// Before another waiting step, in its segment.
     case before(Int, Segment)
   }
 
-  /// Moves a step that waits: to a segment of its own, with the same number.
+  /// Moves a waiting step to a segment of its own, with the same number.
   ///
-  /// - Returns: How many slots were visited, for tests: a few segments' at most.
+  /// - Returns: The number of visited slots, for tests: bounded by a few segments.
   mutating func move(_ id: Int, in segment: Segment, to destination: Destination) -> Int {
-    // The handles find their steps by the records in the slots.
+    // Handles find their steps through the records in the slots.
     assignSpare()
     let record = record(of: id, in: segment)
     let single = Segment(base: id, capacity: 1, lock: segment.lock)
     swap(&single.slots.pointee, &segment.slot(id).pointee)
     segment.slot(id).pointee.stage = .moved
     record.segment = single
-    // Nothing of the user's is in a segment that is taken out: it may be released under the lock.
+    // A removed segment holds no user objects, so it may be released under the lock.
     _ = leave(segment)
     switch destination {
     case .last:
@@ -383,8 +395,8 @@ extension StepQueue {
     case .before(let other, let segment):
       return insert(single, before: other, in: segment) + 1
     case .first(isRunning: false):
-      // Passed here, they are not when the next step begins.
-      while skipGone() != nil {}
+      // Skips these slots now instead of at the start of the next step.
+      while skipVacant() != nil {}
       guard let head else { preconditionFailure("another step waits") }
       return insert(single, before: first, in: head) + 1
     case .first(isRunning: true):
@@ -395,7 +407,7 @@ extension StepQueue {
     }
   }
 
-  /// - Returns: How many slots were visited.
+  /// - Returns: The number of visited slots.
   private mutating func insert(_ single: Segment, before id: Int, in segment: Segment) -> Int {
     let before = firstNumber(in: segment)..<id
     let isFirst = before.allSatisfy { segment.slot($0).pointee.stage.isOver }
@@ -406,8 +418,8 @@ extension StepQueue {
     }
     let rest = id..<min(end, segment.end)
     if segment === head {
-      // What ran in it is behind another segment from now on, and counts like what was cancelled.
-      segment.goneCount =
+      // The segment is no longer the head, so the steps that ran count as vacant.
+      segment.vacantCount =
         id - segment.base + rest.count { segment.slot($0).pointee.stage != .waiting }
     }
     segment.start = id
@@ -415,21 +427,23 @@ extension StepQueue {
     return before.count + rest.count
   }
 
-  /// Cuts a segment in two before a number; a step in front of it has to wait there, or run.
+  /// Splits a segment before a number.
   ///
-  /// - Returns: How many slots were visited.
+  /// A step with a smaller number must wait or run in it.
+  ///
+  /// - Returns: The number of visited slots.
   private mutating func split(_ segment: Segment, at id: Int) -> Int {
     let ids = id..<min(end, segment.end)
     let waitingCount = ids.count { segment.slot($0).pointee.stage == .waiting }
-    segment.goneCount -= ids.count - waitingCount
+    segment.vacantCount -= ids.count - waitingCount
     let isLast = segment.next == nil
-    // Only the last segment may be one in which none waits.
+    // Only the last segment may have no waiting steps.
     guard waitingCount > 0 || isLast else {
       cut(segment, at: id)
       return ids.count
     }
     let rest = Segment(base: id, capacity: segment.end - id, lock: segment.lock)
-    rest.goneCount = ids.count - waitingCount
+    rest.vacantCount = ids.count - waitingCount
     for id in ids {
       swap(&segment.slot(id).pointee, &rest.slot(id).pointee)
       let slot = rest.slot(id)
@@ -438,7 +452,7 @@ extension StepQueue {
     cut(segment, at: id)
     link(rest, between: segment, and: segment.next)
     if isLast {
-      // It has the room of the one that was cut.
+      // The new segment has the room of the one that was split.
       tailSlotsEnd = rest.slots + (rest.end - id)
       spare?.segment = rest
     }

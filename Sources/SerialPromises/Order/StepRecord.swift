@@ -1,27 +1,31 @@
-/// What only named, watched, parked or resumed steps have, and those whose handle is kept.
+/// The state that only some steps need: named, observed, parked and resumed ones, and those with a
+/// retained handle.
 ///
-/// A handle holds the record and not the segment: so the outcome of a step, and the error in it, is
-/// there as long as a handle of this very step exists, and is released with the last one.
+/// A handle retains the record and not the segment. The outcome of a step and its error therefore
+/// exist while a handle of this step exists, and are released with the last handle.
 final class StepRecord: @unchecked Sendable {
-  // Sendable because everything that changes is touched only under `lock`, and afterwards by
-  // `deinit`, when there is no other reference to the record.
+  // Sendable because mutable state is accessed only under `lock`, and later by `deinit`, which has
+  // the only reference.
 
-  /// What guards this record: it lives as long as a handle, longer than the manager.
+  /// The lock that protects this record.
+  ///
+  /// It lives as long as a handle, longer than the manager.
   let lock: Locked<SerialOrder>
 
   let name: String?
 
-  /// Where the step's slot is; nil once the record is closed.
+  /// The segment with the step's slot; nil after the record is closed.
   var segment: Segment?
 
-  /// How the step ended.
+  /// The outcome of the step.
   ///
-  /// Nil also for a plain step that succeeded, until the next one is added: its slot says so.
+  /// Nil also for a plain step that succeeded, until the next step is added; its slot has the
+  /// outcome.
   private(set) var outcome: StepOutcome?
 
   var observers: [@Sendable (StepOutcome) -> Void] = []
 
-  /// What the running step goes on with, one after another.
+  /// The pending handlers of the running step, in order.
   var resumptions: [Resumption] = []
 
   /// Called when the step is canceled while it waits.
@@ -30,9 +34,9 @@ final class StepRecord: @unchecked Sendable {
   /// The adder, if it had to wait for room.
   var adder: ParkedAdder?
 
-  /// Tells an adder that waits for room: true when there is some, false when it is not needed.
+  /// Notifies an adder that waits for room: true when there is room, false when it is not needed.
   ///
-  /// Nil if none waits, or it has been told.
+  /// Nil if no adder waits, or it has been notified.
   var admitted: (@Sendable (_ hasRoom: Bool) -> Void)? { adder?.admitted }
 
   init(_ lock: Locked<SerialOrder>, name: String? = nil) {
@@ -40,14 +44,14 @@ final class StepRecord: @unchecked Sendable {
     self.name = name
   }
 
-  /// Makes the record of a step that was refused.
+  /// Creates the record of a refused step.
   init(_ lock: Locked<SerialOrder>, name: String?, refused error: any Error) {
     self.lock = lock
     self.name = name
     outcome = .failed(error)
   }
 
-  /// The step is over.
+  /// Stores the outcome of the step.
   func close(_ outcome: StepOutcome) {
     self.outcome = outcome
     segment = nil
@@ -58,13 +62,13 @@ final class StepRecord: @unchecked Sendable {
     return observers
   }
 
-  /// Where step `id`, which has this record, is on its way.
+  /// The state of step `id`, which has this record.
   func state(of id: Int) -> StepHandle.State {
     if let outcome { return .over(outcome) }
     switch segment?.slot(id).pointee.stage {
     case .waiting: return .waiting
     case .running: return .running
-    // Any other end closes the record.
+    // Other outcomes close the record.
     case .succeeded, .failed, .cancelled, .moved, nil: return .over(.succeeded)
     }
   }

@@ -1,4 +1,6 @@
-/// The continuation that a step calls when it is done, so that the next step can begin.
+/// The continuation of a step.
+///
+/// Call it when the step is done, so that the next step can start.
 ///
 /// ```swift
 /// manager.add { then in
@@ -6,20 +8,20 @@
 /// }
 /// ```
 ///
-/// - It counts once. A second call changes nothing and is reported as a ``Diagnostic``.
-/// - It may be called from any thread, at once or later, from inside the handler or after it.
-/// - If its last copy goes away uncalled, the step fails with ``PromiseError/abandoned(_:)``
-///   and the queue goes on.
+/// - Only the first call counts. A second call has no effect and is reported as a ``Diagnostic``.
+/// - It may be called on any thread, during the handler or later.
+/// - If the last copy is released without a call, the step fails with
+///   ``PromiseError/abandoned(_:)`` and the queue continues.
 ///
-/// All calls take constant time, beside the time of the steps that may run because of them.
+/// A call takes constant time, plus the time of the steps that run because of it.
 public struct Then: Sendable {
-  // Not a class itself: a weak reference to a token that serves the next step would end that one.
+  // Not a class: a weak reference to a reused token would end the step that uses it now.
   let token: Token
 
   /// Ends the step.
   ///
-  /// If the handler has returned already, the steps that can run now run on the calling thread,
-  /// or where the manager's `on:` says.
+  /// If the handler has returned, the next steps run on the calling thread, or where the manager's
+  /// `on:` specifies.
   ///
   /// ```swift
   /// manager.add { then in
@@ -29,18 +31,18 @@ public struct Then: Sendable {
   /// }
   /// ```
   ///
-  /// - Parameter error: Why the step failed; nil if it succeeded.
+  /// - Parameter error: The error of a step that failed; nil if it succeeded.
   public func callAsFunction(_ error: (any Error)? = nil) {
     token.call(error)
   }
 
-  /// Registers what to do when the step is cancelled while it runs.
+  /// Registers a handler for the cancellation of the running step.
   ///
-  /// The step is still to be ended by calling `then`, for instance with a `CancellationError`.
-  /// The handler is called once, on the thread that cancels; if the step has been cancelled
-  /// already, now, on this thread. It is released when the step is over.
+  /// The step must still call `then`, for instance with a `CancellationError`. The handler is
+  /// called once, on the thread that cancels. If the step is already canceled, it is called
+  /// immediately on the calling thread. It is released when the step ends.
   ///
-  /// A handler that holds `then` keeps it from being noticed as dropped.
+  /// A handler that captures `then` prevents the detection of a dropped `then`.
   ///
   /// ```swift
   /// manager.add { then in
@@ -49,13 +51,13 @@ public struct Then: Sendable {
   /// }
   /// ```
   ///
-  /// - Parameter handler: Calls the work off.
+  /// - Parameter handler: Stops the work.
   public func onCancel(_ handler: @escaping @Sendable () -> Void) {
     let isCancelled = token.lock.withLock { $0.onCancel(token.id, handler) }
     if isCancelled { handler() }
   }
 
-  /// Whether the step has been asked to stop; false when it is over.
+  /// Whether the step is running and canceled; false after it has ended.
   ///
   /// ```swift
   /// manager.add { then in
@@ -67,14 +69,14 @@ public struct Then: Sendable {
     token.lock.withLock { $0.isRunning(token.id) && $0.isCancelRequested }
   }
 
-  /// Whether the step runs and has not been asked to stop.
+  /// Whether the step is running and not canceled.
   var isWanted: Bool {
     token.lock.withLock { $0.isRunning(token.id) && !$0.isCancelRequested }
   }
 
-  /// Reports how far the step has come.
+  /// Reports the progress of the step.
   ///
-  /// A fall, or a value outside 0…1, changes nothing and is reported as a ``Diagnostic``.
+  /// A value that decreases or is outside 0…1 has no effect and is reported as a ``Diagnostic``.
   ///
   /// ```swift
   /// manager.add { then in
@@ -86,7 +88,7 @@ public struct Then: Sendable {
   /// }
   /// ```
   ///
-  /// - Parameter fraction: From 0 to 1.
+  /// - Parameter fraction: The progress from 0 to 1.
   public func progress(_ fraction: Double) {
     let (change, place, current, step) = token.lock.transition { order, consequences in
       let change = order.report(fraction, of: token.id, &consequences)
@@ -97,7 +99,7 @@ public struct Then: Sendable {
     }
   }
 
-  /// Reports how far the step has come, if that is further than was known.
+  /// Reports the progress of the step, if it exceeds the current value.
   func advance(to fraction: Double) {
     token.lock.transition { order, consequences in
       guard fraction > order.stepProgress.fraction else { return }
@@ -105,13 +107,15 @@ public struct Then: Sendable {
     }
   }
 
-  /// For marking the task that does the step's work; `outer` are the steps that wait for this one.
+  /// Creates a mark for the task that does the step's work.
+  ///
+  /// `outer` are the steps that wait for this one.
   func runningStep(in outer: RunningStep?) -> RunningStep {
     RunningStep(lock: token.lock, id: token.id, outer: outer)
   }
 }
 
-/// Marks a task as belonging to a step, so that a step which waits for itself can be told.
+/// Marks a task as part of a step, to detect a step that waits for itself.
 final class RunningStep: Sendable {
   @TaskLocal static var current: RunningStep?
 
@@ -125,8 +129,8 @@ final class RunningStep: Sendable {
     self.outer = outer
   }
 
-  /// The steps in which the caller is; without those that are over, which would pile up.
-  static var thoseOfCaller: RunningStep? {
+  /// The caller's steps, without those that have ended, which would accumulate.
+  static var callerSteps: RunningStep? {
     var link = current
     guard link != nil else { return nil }
     var running: [RunningStep] = []
@@ -139,15 +143,15 @@ final class RunningStep: Sendable {
 
   private var isRunning: Bool { lock.withLock { $0.isRunning(id) } }
 
-  /// Tells the step to stop, unless it is over.
+  /// Requests the step to stop, unless it has ended.
   func cancel() {
     lock.transition { order, consequences in
       if order.isRunning(id) { order.requestCancel(&consequences) }
     }
   }
 
-  /// The step of this manager in which the caller is, if it is still running.
-  static func waitingForItself(_ lock: Locked<SerialOrder>) -> StepIdentity? {
+  /// The running step of this manager that the caller belongs to, if any.
+  static func deadlockedStep(_ lock: Locked<SerialOrder>) -> StepIdentity? {
     var link = current
     while let step = link {
       if step.lock === lock {

@@ -1,32 +1,32 @@
-/// When the next step may begin: no more of them in any interval than the rate says.
+/// Limits the number of steps that start in any interval to the rate.
 ///
-/// Touched only under the lock. Times are counted from the same moment, which it does not know.
+/// Protected by the lock. All times are relative to the same origin.
 final class Throttle {
   private let rate: Rate
 
-  /// When the last steps began: a ring, once it is full.
+  /// The start times of the last steps; a ring buffer when full.
   private var starts: [Duration] = []
   private var oldest = 0
 
-  /// How long to wait, as long as the order is throttled, and which wait that is.
+  /// The current wait and its ticket, while the order is throttled.
   private(set) var wait: (duration: Duration, ticket: Int) = (.zero, 0)
 
-  /// What ends the wait.
+  /// The timer that ends the wait.
   var timer: Timer?
 
-  /// Whether the wait was over, and no step has begun since.
+  /// Whether a wait has ended and no step has started since.
   var hasWaited = false
 
   init(_ rate: Rate) {
     self.rate = rate
   }
 
-  /// How long a step has to wait that would begin now.
+  /// The delay of a step that would start at `time`.
   func delay(at time: Duration) -> Duration {
     starts.count < rate.starts ? .zero : max(.zero, starts[oldest] + rate.interval.countable - time)
   }
 
-  /// A step begins.
+  /// Records the start of a step.
   func begin(at time: Duration) {
     hasWaited = false
     if starts.count < rate.starts {

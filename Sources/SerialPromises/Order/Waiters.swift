@@ -1,20 +1,21 @@
-/// The callers that wait until the order has come to some state.
+/// The callers that wait for a condition of the order.
 ///
-/// Each state has a line of its own, so that waking takes time in proportion to the callers that wake.
+/// There is a line for each condition, so that waking takes time proportional to the number of
+/// woken callers.
 struct Waiters {
-  /// What is waited for.
+  /// The awaited condition.
   enum Condition: Hashable, Sendable {
-    /// Nothing runs and nothing waits.
+    /// No step runs or waits.
     case idle
-    /// Nothing runs, and nothing is about to begin.
+    /// No step runs or is about to start.
     case atRest
-    /// Fewer steps wait than this.
-    case fewerWait(than: Int)
+    /// Fewer steps wait than the limit.
+    case waitingBelow(Int)
 
-    fileprivate var isLimit: Bool { if case .fewerWait = self { true } else { false } }
+    fileprivate var isLimit: Bool { if case .waitingBelow = self { true } else { false } }
   }
 
-  /// What it takes to leave a line.
+  /// Identifies a waiting caller, for its removal.
   struct Ticket: Sendable {
     fileprivate let condition: Condition
     fileprivate let number: Int
@@ -22,16 +23,16 @@ struct Waiters {
 
   typealias Wake = @Sendable () -> Void
 
-  /// None of them is empty.
+  /// Contains no empty lines.
   private var lines: [Condition: Line] = [:]
   private var lastNumber = 0
 
-  /// How many of the lines wait for fewer steps to wait.
+  /// The number of lines with a `waitingBelow` condition.
   private var limitCount = 0
 
   var isEmpty: Bool { lines.isEmpty }
 
-  /// Whether any caller waits for fewer steps to wait.
+  /// Whether a caller waits for a `waitingBelow` condition.
   var haveLimits: Bool { limitCount > 0 }
 
   mutating func add(_ condition: Condition, _ wake: @escaping Wake) -> Ticket {
@@ -41,27 +42,29 @@ struct Waiters {
     return Ticket(condition: condition, number: lastNumber)
   }
 
-  /// Takes out the callers that wait for this, in the order of coming.
+  /// Removes the callers that wait for a condition, in the order of arrival.
   mutating func takeAll(_ condition: Condition) -> [Wake] {
     guard let line = lines.removeValue(forKey: condition) else { return [] }
     if condition.isLimit { limitCount -= 1 }
     return line.all
   }
 
-  /// Takes out one, unless it has been woken.
+  /// Removes a caller, unless it has been woken.
   mutating func remove(_ ticket: Ticket) -> Wake? {
     guard let wake = lines[ticket.condition]?.remove(ticket.number) else { return nil }
     if lines[ticket.condition]?.isEmpty == true { _ = takeAll(ticket.condition) }
     return wake
   }
 
-  /// How many wait for this.
+  /// The number of callers that wait for a condition.
   func count(_ condition: Condition) -> Int { lines[condition]?.count ?? 0 }
 }
 
-/// The callers that wait for the same state, in the order of coming.
+/// The callers that wait for the same condition, in the order of arrival.
 private struct Line {
-  /// Nil for one that left; numbers rise.
+  /// Sorted by number.
+  ///
+  /// The callback is nil after removal.
   private var entries: [(number: Int, wake: Waiters.Wake?)] = []
   private var leftCount = 0
 
@@ -86,7 +89,7 @@ private struct Line {
       let wake = entries[index].wake.take()
     else { return nil }
     leftCount += 1
-    // The entries of callers that left stay the smaller part, or each search would pass over them.
+    // Keeps the removed entries in the minority, because each search passes over them.
     if leftCount > entries.count / 2 {
       entries.removeAll { $0.wake == nil }
       leftCount = 0

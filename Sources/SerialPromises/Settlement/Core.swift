@@ -1,47 +1,50 @@
-/// What the copies of a promise share: its settlement, its value, and who made it.
+/// The shared state of the copies of a promise: its settlement, its value and its origin.
 ///
-/// A reaction itself: a promise that a link makes waits in its source's list, without an object for
-/// that.
+/// A subclass of `Reaction`: the promise of a link waits in its source's list without another
+/// object.
 ///
-/// Sendable because everything mutable is touched under the lock only.
+/// Sendable because mutable state is accessed only under the lock.
 class Core: Reaction, @unchecked Sendable {
-  /// What a promise is made with, and keeps.
+  /// The constants of a promise.
   struct Traits {
     let origin: Origin
 
-    /// How many links this is from its root, the root counted: what progress is shared out by.
+    /// The number of links from the root, including the root.
+    ///
+    /// Determines the share of each link in the progress.
     var depth: Int32 = 1
 
-    /// What the link that makes this promise counts in the progress.
+    /// The contribution of the link to the progress.
     var kind = LinkKind.step
 
-    /// Whether the work of this promise itself, or its handler, runs on the main queue.
+    /// Whether the work or the handler of this promise runs on the main queue.
     var runsOnMainQueue = false
   }
 
   private let traits: Traits
 
-  // Exclusive because of the lock: nothing foreign runs while it is held, so nothing can recur.
+  // Unchecked because of the lock: no user code runs while it is held, so there is no reentrant
+  // access.
   @exclusivity(unchecked) private var settlement: Settlement
 
-  /// Whether there is a value; written with it.
+  /// Whether `value` is set.
   @exclusivity(unchecked) private var hasValue = false
 
-  // Not optional, which would be handled by way of its metadata.
+  // Not optional, because access to an optional existential goes through its metadata.
   @exclusivity(unchecked) private var value: any Sendable = ()
 
-  init(_ traits: Traits, isDemanded: Bool, hasMaker: Bool = false) {
+  init(_ traits: Traits, isDemanded: Bool, hasProducer: Bool = false) {
     self.traits = traits
-    settlement = Settlement(isDemanded: isDemanded, hasMaker: hasMaker)
+    settlement = Settlement(isDemanded: isDemanded, hasProducer: hasProducer)
     if traits.runsOnMainQueue { MainQueue.isUsed.store(true, ordering: .relaxed) }
   }
 
-  /// The root of a chain.
-  convenience init(origin: Origin, isDemanded: Bool = true, hasMaker: Bool = false) {
-    self.init(Traits(origin: origin), isDemanded: isDemanded, hasMaker: hasMaker)
+  /// Creates the root of a chain.
+  convenience init(origin: Origin, isDemanded: Bool = true, hasProducer: Bool = false) {
+    self.init(Traits(origin: origin), isDemanded: isDemanded, hasProducer: hasProducer)
   }
 
-  /// A promise that is settled from the start.
+  /// Creates a settled promise.
   init(origin: Origin, depth: Int32 = 1, _ outcome: Outcome) {
     traits = Traits(origin: origin, depth: depth)
     switch outcome {
@@ -56,15 +59,17 @@ class Core: Reaction, @unchecked Sendable {
 
   deinit {
     if settlement.phase == .pending { reportIfNeverStarted() }
-    guard !settlement.isLookedAt, let error = settlement.failure, !(error is CancellationError)
+    guard !settlement.isFailureHandled, let error = settlement.failure,
+      !(error is CancellationError)
     else { return }
     origin.report(.unhandledFailure(origin.identity, error))
   }
 
-  /// Reports a cold promise that goes away with handlers: before its lifeline, if nothing was made
-  /// from it.
+  /// Reports a cold promise with handlers that is released unstarted.
+  ///
+  /// Precedes the report of its lifeline if nothing was made from it.
   private final func reportIfNeverStarted() {
-    guard settlement.recipe != nil, !settlement.wasGivenUp else { return }
+    guard settlement.recipe != nil, !settlement.wasWithdrawn else { return }
     guard settlement.isAwaited(standsAlone: kind.standsAlone) else { return }
     origin.report(.neverStarted(origin.identity))
   }
@@ -74,21 +79,24 @@ class Core: Reaction, @unchecked Sendable {
   final var kind: LinkKind { traits.kind }
   final var runsOnMainQueue: Bool { traits.runsOnMainQueue }
 
-  /// Hangs this promise on others; only before anybody can see it.
-  final func hang(on upstream: Upstream) {
-    settlement.hang(on: upstream)
+  /// Makes this promise depend on others.
+  ///
+  /// Requires that no other thread has a reference.
+  final func depend(on upstream: Upstream) {
+    settlement.depend(on: upstream)
   }
 
-  /// Has this promise, which its owner alone settles, known to wait for others.
+  /// Records the dependencies of a promise that only its owner settles.
   final func wait(for junction: Junction) {
     withLock { settlement in
-      if settlement.phase == .pending { settlement.hang(on: Upstream(junction)) }
+      if settlement.phase == .pending { settlement.depend(on: Upstream(junction)) }
     }
   }
 
-  /// Locks one of a few locks that all promises share: a lock of its own would double a promise.
+  /// Locks one of a fixed number of locks shared by all promises: a lock of its own would double
+  /// the size of a promise.
   ///
-  /// Two promises may have the same one, so none may be locked while another is.
+  /// Two promises may share a lock, so never lock one promise while another is locked.
   @inline(__always)
   final func withLock<Result>(_ body: (inout Settlement) -> Result) -> Result {
     SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in
@@ -96,7 +104,7 @@ class Core: Reaction, @unchecked Sendable {
     }
   }
 
-  // MARK: Looking
+  // MARK: Outcome
 
   /// The outcome, if it is known.
   final var outcome: Outcome? {
@@ -106,31 +114,37 @@ class Core: Reaction, @unchecked Sendable {
     }
   }
 
-  /// The outcome; only for those who were told that it is known.
+  /// The outcome.
   ///
-  /// Not optional, which would be handled by way of its metadata.
+  /// Requires that the promise is settled and the caller was notified.
+  ///
+  /// Not optional, because access to an optional existential goes through its metadata.
   final var settledOutcome: Outcome {
-    // Without the lock, because this was written before they were told, and never is again.
+    // Without the lock: it was written before the notification, and is constant from then on.
     if hasValue { return .value(value) }
     guard let failure else { preconditionFailure("the outcome of a pending promise was asked for") }
     return .failure(failure)
   }
 
-  /// The outcome, if it is known, and now looked at.
-  final func look() -> Outcome? {
+  /// The outcome, if it is known.
+  ///
+  /// Marks a failure as handled.
+  final func poll() -> Outcome? {
     withLock { settlement in
       let outcome = outcome(settlement)
-      if case .failure = outcome { settlement.isLookedAt = true }
+      if case .failure = outcome { settlement.isFailureHandled = true }
       return outcome
     }
   }
 
-  /// The outcome, if it is known; a failure does not count as looked at.
+  /// The outcome, if it is known.
+  ///
+  /// Does not mark a failure as handled.
   final func peek() -> Outcome? { withLock { outcome($0) } }
 
   private func outcome(_ settlement: borrowing Settlement) -> Outcome? {
     if hasValue { return .value(value) }
-    // That of a promise that is being cancelled is known: a cancel handler may ask.
+    // A promise that is being canceled has an outcome: a cancel handler may request it.
     if settlement.phase == .cancelling { return .failure(CancellationError()) }
     return settlement.failure.map { .failure($0) }
   }
@@ -139,16 +153,18 @@ class Core: Reaction, @unchecked Sendable {
 
   // MARK: Events
 
-  /// Has a reaction run when this promise is settled, now if it is so already.
+  /// Attaches a reaction, which runs when this promise is settled, or immediately if it is.
   final func attach(_ reaction: Reaction) {
     var agenda = Agenda()
     attach(reaction, &agenda)
     agenda.run()
   }
 
-  /// Attaches a promise that nobody has seen yet; it is wanted if this one is.
+  /// Attaches a new promise.
   ///
-  /// Or a time limit on it would take it for one that has still to be started.
+  /// The new promise is demanded if this one is.
+  ///
+  /// Otherwise a time limit on it would treat it as not started.
   final func attach(link: Core) {
     let attachment = withLock { settlement in
       link.settlement.inheritDemand(from: settlement)
@@ -177,9 +193,9 @@ class Core: Reaction, @unchecked Sendable {
     }
   }
 
-  /// Settles the promise, unless that is too late.
+  /// Settles the promise, unless it is already settled.
   ///
-  /// - Returns: Whether this did it.
+  /// - Returns: Whether this call settled it.
   @discardableResult
   final func settle(_ outcome: Outcome, by settler: Settlement.Settler) -> Bool {
     var agenda = Agenda()
@@ -187,7 +203,9 @@ class Core: Reaction, @unchecked Sendable {
     return settle(outcome, by: settler, &agenda)
   }
 
-  /// Settles the promise; if it fails, it had come as far as `reached` at least.
+  /// Settles the promise.
+  ///
+  /// A failed promise has at least the progress `reached`.
   @discardableResult
   final func settle(
     _ outcome: Outcome, by settler: Settlement.Settler, reached: Double = 0,
@@ -224,15 +242,15 @@ class Core: Reaction, @unchecked Sendable {
     return isFirst
   }
 
-  /// Resolves this promise with another, which alone can settle it then.
+  /// Resolves this promise with another, which alone can settle it from now on.
   ///
-  /// - Returns: Whether it was not too late.
+  /// - Returns: Whether this promise was still unresolved.
   @discardableResult
   final func adopt(_ other: AnyPromise, share: ProgressShare, _ agenda: inout Agenda) -> Bool {
     let other = other.core
     if other === self {
       let error = PromiseError.resolvedWithItself(origin.identity)
-      // As its owner, who is too late when the promise was resolved with another before.
+      // As the owner, because the promise may already have been resolved with another one.
       return settle(.failure(error), by: .owner, &agenda)
     }
     let adoption = Adoption(target: self, share: share)
@@ -242,7 +260,7 @@ class Core: Reaction, @unchecked Sendable {
     other.join(scopes)
     let attachment = other.withLock { $0.attach(adoption) }
     other.follow(attachment, adoption, &agenda)
-    // Cancelled in between, this promise found nothing to withdraw there.
+    // If this promise was canceled in between, the cancellation found no reaction to withdraw.
     if withLock({ $0.wasCancelled }) {
       _ = other.withdraw(adoption, cancelling: true, for: scopes)
     }
@@ -259,49 +277,55 @@ class Core: Reaction, @unchecked Sendable {
     return true
   }
 
-  /// What this promise waits for has come further.
+  /// Records progress of a promise that this one depends on.
   final func rise(to fraction: Double, _ agenda: inout Agenda) {
     carryOut(withLock { $0.rise(to: fraction) }, &agenda)
   }
 
   final func carryOut(_ consequences: Settlement.Consequences, _ agenda: inout Agenda) {
-    if !consequences.watchers.isEmpty { tell(consequences.watchers) }
+    if !consequences.watchers.isEmpty { notify(consequences.watchers) }
     if !consequences.due.isEmpty { agenda.append(consequences.due, of: self) }
     if consequences.schedules { Trampoline.schedule(self) }
   }
 
-  /// Passes progress on to those who hang on this promise, and to those who hang on them.
-  private final func tell(_ watchers: [Reaction]) {
+  /// Propagates progress to the dependents of this promise, transitively.
+  private final func notify(_ watchers: [Reaction]) {
     var front = ProgressFront()
-    front.tell(watchers, withLock { $0.progress })
+    front.notify(watchers, withLock { $0.progress })
     front.passOn()
   }
 
-  /// What this promise waits for has come further; it is passed on later.
+  /// Records progress of a promise that this one depends on.
+  ///
+  /// `front` propagates it later.
   final func rise(to fraction: Double, _ front: inout ProgressFront) {
     let consequences = withLock { $0.rise(to: fraction) }
     if consequences.schedules { Trampoline.schedule(self) }
-    front.tell(consequences.watchers, fraction)
+    front.notify(consequences.watchers, fraction)
   }
 
-  /// The promise is cancelled: whatever is at work for it is told, without any lock.
+  /// Cancels the work of this promise.
+  ///
+  /// Called without locks held.
   func stopWork() {}
 
-  /// The work of this promise has ended, without an outcome of its own.
+  /// Ends the work of this promise without an outcome of its own.
   ///
-  /// - Returns: What it was done for.
+  /// - Returns: The scopes of the work.
   @discardableResult
-  final func endMaking() -> [WorkScope] { withLock { $0.endMaking() } }
+  final func endProducing() -> [WorkScope] { withLock { $0.endProducing() } }
 
-  /// Registers what to do when the promise is cancelled; does it now if it has been.
+  /// Registers a cancel handler; calls it immediately if the promise is canceled.
   final func onCancel(_ handler: @escaping @Sendable () -> Void) {
     if withLock({ $0.onCancel(handler) }) { handler() }
   }
 
-  /// Runs what waits, one after another; only for the drain that this promise was scheduled with.
+  /// Runs the pending reactions in order.
+  ///
+  /// Reserved for the drain that this promise was scheduled with.
   final func drain(in trampoline: Trampoline) {
     while let reaction = withLock({ $0.next() }) {
-      // Not kept waiting by what follows, which may take its time, or wait for the next step.
+      // Not delayed by the next handler, which may take long or wait for the next step.
       if trampoline.manager != nil { trampoline.manager.take()?.continueElsewhere() }
       trampoline.runningReaction = reaction
       var agenda = Agenda()
@@ -312,9 +336,9 @@ class Core: Reaction, @unchecked Sendable {
   }
 }
 
-/// Passes a promise's outcome on to the promise that was resolved with it.
+/// Passes the outcome of a promise to the promise that was resolved with it.
 final class Adoption: Reaction, @unchecked Sendable {
-  // Sendable as its superclass is: it adds constants only.
+  // Sendable as its superclass: adds only constants.
   private let adopter: Core
   private let adopterShare: ProgressShare
 

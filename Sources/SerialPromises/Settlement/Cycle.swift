@@ -1,16 +1,18 @@
-// A promise that waits for itself, through whatever others, would never be settled. Only `adopt`, and
-// `when(concurrently:)` when it pulls, make a promise wait for one that is older; they ask here.
+// Cycle detection. A promise that depends on itself, directly or through others, would never be
+// settled. Only `adopt`, and `when(concurrently:)` when it pulls, make a promise depend on an older
+// one; both check here.
 
 extension Core {
-  /// Whether this promise waits for `other`, directly or through others.
+  /// Whether this promise depends on `other`, directly or through others.
   ///
-  /// To be asked when `other` has been made to wait for this one, and both can be seen to: of several
-  /// threads that close one cycle together, the last one then sees all of it.
+  /// Call this after `other` was made to depend on this promise and both are visible. If several
+  /// threads close a cycle together, the last one then sees all of it.
   ///
-  /// Takes time in proportion to what this waits for or to what waits for `other`, whichever is less:
-  /// so a promise that is resolved with one of its own, again and again, costs nothing but its links.
+  /// Complexity: proportional to the smaller of two sets, the dependencies of this promise and the
+  /// dependents of `other`. A promise that is repeatedly resolved with new ones therefore costs
+  /// only its links.
   func waits(for other: Core) -> Bool {
-    // A promise that a handler has just made waits for little: no set is needed.
+    // A promise that a handler has just created has few dependencies: no set is needed.
     var core = self
     for _ in 0..<8 {
       switch core.sources {
@@ -27,7 +29,7 @@ extension Core {
   private func search(for other: Core) -> Bool {
     var limit = 16
     while true {
-      // Each from its beginning: together they take no more than twice as long as the last ones.
+      // Each walk starts over. In total they take at most twice as long as the last two.
       if let isFound = Self.walk(from: self, to: other, limit, { $0.sourceCores(limit: $1) }) {
         return isFound
       }
@@ -38,12 +40,12 @@ extension Core {
     }
   }
 
-  // `next` gives the promises one step on, or nil if there are more than it may look at. Nil if it
-  // takes more than `limit` steps to find out.
+  // `next` returns the adjacent promises, or nil if there are more than its limit. The result is
+  // nil if the walk exceeds `limit` promises.
   private static func walk(
     from first: Core, to last: Core, _ limit: Int, _ next: (Core, Int) -> [Core]?
   ) -> Bool? {
-    // Kept, or another promise could take the place of one that goes away meanwhile.
+    // Retains the promises, so that no other one reuses the address of a released one.
     var seen: [ObjectIdentifier: Core] = [:]
     var frontier = [first]
     var left = limit
@@ -58,7 +60,7 @@ extension Core {
     return false
   }
 
-  /// What this promise waits for.
+  /// The promises that this one depends on.
   private func sourceCores(limit: Int) -> [Core]? {
     switch sources {
     case nil: return []
@@ -71,7 +73,7 @@ extension Core {
     }
   }
 
-  /// What waits for this promise.
+  /// The promises that depend on this one.
   private func targets(limit: Int) -> [Core]? {
     withLock { $0.targets(limit: limit) }
   }

@@ -1,19 +1,20 @@
-/// Held by every copy of a cold promise and of what hangs on it: notices when all are gone.
+/// Held by every copy of a cold promise and of its dependents; detects the release of all of them.
 ///
-/// A promise holds those that hang on it, to tell them, and they hold it, to demand it. That circle
-/// ends when the promise is settled; but one that was never started never will be.
+/// A promise retains its dependents, to notify them, and they retain it, to demand it. Settlement
+/// breaks this cycle. A promise that is never started is never settled, so its lifeline breaks the
+/// cycle.
 final class Lifeline: @unchecked Sendable {
-  // Sendable because it is set once, before it can be seen, and emptied by the only one that holds it.
+  // Sendable because it is set before it is shared, and emptied through the only reference.
   private weak var root: Core?
   private var others: [Lifeline]
 
-  /// For a cold promise.
+  /// The lifeline of a cold promise.
   init(root: Core) {
     self.root = root
     others = []
   }
 
-  /// For what hangs on several promises.
+  /// The lifeline of a promise that depends on several others.
   private init(others: [Lifeline]) {
     self.others = others
   }
@@ -24,10 +25,10 @@ final class Lifeline: @unchecked Sendable {
 
   deinit {
     guard !others.isEmpty else {
-      if let root, root.withLock({ $0.recipe != nil }) { Core.dissolve([root]) }
+      if let root, root.withLock({ $0.recipe != nil }) { Core.invalidate([root]) }
       return
     }
-    // A list instead of recursion: combinations may be nested to any depth.
+    // Iterative: combinations may be nested to any depth.
     var roots: [Core] = []
     while var lifeline = others.popLast() {
       guard isKnownUniquelyReferenced(&lifeline) else { continue }
@@ -36,29 +37,29 @@ final class Lifeline: @unchecked Sendable {
       others += lifeline.others
       lifeline.others = []
     }
-    Core.dissolve(roots.filter { root in root.withLock { $0.recipe != nil } })
+    Core.invalidate(roots.filter { root in root.withLock { $0.recipe != nil } })
   }
 }
 
 extension Core {
-  /// Promises that can never be settled, or seen, again: releases what was made from them.
+  /// Releases the dependents of promises that can no longer be settled or accessed.
   ///
-  /// A combination stays that another promise can still settle, if handlers wait for that.
-  static func dissolve(_ roots: [Core]) {
+  /// Keeps a combination that another promise can still settle, if handlers wait for it.
+  static func invalidate(_ roots: [Core]) {
     var isAwaited = false
-    var wasGivenUp = false
-    // A list instead of recursion: chains may be long.
+    var wasWithdrawn = false
+    // Iterative: chains may be long.
     var frontier = roots
     var undecided: [Core] = []
-    // Each target that is known to be awaited; those nearest to the handlers are asked first.
+    // The targets with known waiting handlers. Those nearest to the handlers are checked first.
     var awaited: [ObjectIdentifier: Core] = [:]
     while true {
       if let core = frontier.popLast() {
-        for (target, isLost) in core.dissolve(&isAwaited, &wasGivenUp) {
+        for (target, isLost) in core.invalidate(&isAwaited, &wasWithdrawn) {
           if isLost { frontier.append(target) } else { undecided.append(target) }
         }
       } else if let core = undecided.popLast() {
-        // Only when all of the roots have been dealt with: one of the others may be lost as well.
+        // After all roots, because another source may be lost as well.
         if core.isAwaited(known: awaited) {
           awaited[ObjectIdentifier(core)] = core
         } else {
@@ -68,26 +69,26 @@ extension Core {
         break
       }
     }
-    guard isAwaited, !wasGivenUp, let last = roots.last else { return }
+    guard isAwaited, !wasWithdrawn, let last = roots.last else { return }
     last.origin.report(.neverStarted(last.origin.identity))
   }
 
-  /// - Returns: What waited for this promise, and whether it can never be settled either.
-  private func dissolve(
-    _ isAwaited: inout Bool, _ wasGivenUp: inout Bool
+  /// - Returns: The dependents of this promise, and whether each can no longer be settled.
+  private func invalidate(
+    _ isAwaited: inout Bool, _ wasWithdrawn: inout Bool
   ) -> [(target: Core, isLost: Bool)] {
     let standsAlone = kind.standsAlone
-    var (reactions, spent) = withLock { settlement in
+    var (reactions, released) = withLock { settlement in
       if settlement.isAwaited(standsAlone: standsAlone) { isAwaited = true }
-      if settlement.wasGivenUp { wasGivenUp = true }
-      return settlement.dissolve()
+      if settlement.wasWithdrawn { wasWithdrawn = true }
+      return settlement.invalidate()
     }
-    // Or what never ends would collect whatever it was ever combined in.
-    spent.upstream?.sources(of: self).forEach { source, reaction in
+    // Otherwise a source that never settles would accumulate every combination it was part of.
+    released.upstream?.sources(of: self).forEach { source, reaction in
       _ = source.withdraw(reaction, cancelling: false)
     }
-    withExtendedLifetime(spent) {}
-    spent = (nil, nil)
+    withExtendedLifetime(released) {}
+    released = (nil, nil)
     var found: [(target: Core, isLost: Bool)] = []
     while let reaction = reactions.popFirst() {
       if let target = reaction.target { found.append((target, reaction.sourceIsLost())) }
@@ -95,7 +96,7 @@ extension Core {
     return found
   }
 
-  /// Whether a handler of the user's waits for this promise or for one that was made from it.
+  /// Whether a user's handler waits for this promise or a dependent of it.
   private func isAwaited(known: [ObjectIdentifier: Core]) -> Bool {
     var seen: Set<ObjectIdentifier> = []
     var frontier = [self]

@@ -1,44 +1,46 @@
 import Dispatch
 import Synchronization
 
-/// What a link of a chain counts in its progress.
+/// The contribution of a link to the progress of its chain.
 @usableFromInline
 enum LinkKind: UInt8, Sendable {
-  /// One more part of the work.
+  /// A part of the work.
   case step
-  /// No work of its own.
+  /// No work.
   case passage
-  /// No work of its own, and done even if the promise is cancelled.
+  /// No work, and runs even if the promise is canceled.
   case cleanup
-  /// No work of its own, and nothing need follow: `catch`.
+  /// No work, and needs no dependents: `catch`.
   case ending
 
   fileprivate var countsNothing: Bool { self != .step }
 
-  /// Whether it is of use also where nothing is made from its promise.
+  /// Whether the handler has an effect even if its promise has no dependents.
   var standsAlone: Bool { self == .cleanup || self == .ending }
 }
 
-/// A promise that is made from the outcome of another.
+/// A promise that is derived from the outcome of another.
 class Link: Core, @unchecked Sendable {
-  // Sendable as its superclass is; what its subclasses change is told there.
+  // Sendable as its superclass; each subclass documents its mutable state.
 
-  /// Whether a manager may have reserved this; looked at under the lock only if so.
-  let keepsTurn = Atomic(false)
+  /// Whether a manager may have reserved this promise.
+  ///
+  /// Only then does the link take the lock to check.
+  let mayBeReserved = Atomic(false)
 
-  // With a queue too: sent there by two threads, handlers would get there in any order.
+  // Also with a queue: if two threads enqueued handlers, their order would be undefined.
   override var isImmediate: Bool { false }
   override var target: Core? { self }
 
-  /// Whether the handler has to wait for the turn of a manager, although the source is settled.
+  /// Whether the handler must wait for its turn in a manager although the source is settled.
   final func waitsForTurn(_ source: Core) -> Bool {
-    guard keepsTurn.load(ordering: .acquiring) else { return false }
+    guard mayBeReserved.load(ordering: .acquiring) else { return false }
     return withLock { $0.park(at: source) }
   }
 
   override var share: ProgressShare {
     switch kind {
-    // The source's depth of the target's.
+    // The depth of the source relative to the target's.
     case .step: ProgressShare(fraction: Double(depth - 1) / Double(depth))
     case .passage, .cleanup, .ending: ProgressShare()
     }
@@ -48,7 +50,7 @@ class Link: Core, @unchecked Sendable {
     front.rise(self, to: share.of(fraction))
   }
 
-  /// Settles this promise as the handler says.
+  /// Settles this promise with the result of the handler.
   final func settle(
     after source: Core, _ outcome: Outcome, _ agenda: inout Agenda,
     _ handler: (Outcome) throws -> Decision
@@ -60,12 +62,12 @@ class Link: Core, @unchecked Sendable {
       case .promise(let promise):
         let done = progress(after: source, outcome)
         if !adopt(promise, share: share.rest(from: done), &agenda) {
-          // Canceled while the handler made it: nothing else would ever call that work off. It is
-          // joined, and not only called off, because that may be impossible.
+          // This promise was canceled while the handler created the other one, so nothing else
+          // would cancel it. Joins its scopes too, because it may not be cancelable.
           let scopes = withLock { $0.scopes }
           promise.core.join(scopes)
-          promise.core.disown(cancelling: true, for: scopes)
-          endMaking()
+          promise.core.abandon(cancelling: true, for: scopes)
+          endProducing()
         }
       }
     } catch {
@@ -74,49 +76,50 @@ class Link: Core, @unchecked Sendable {
     }
   }
 
-  // On its own, because the closure takes room that most links can do without.
+  // Separate function, because the closure needs stack that most links do not.
   @inline(never)
   private func callMarked(
     _ handler: (Outcome) throws -> Decision, _ outcome: Outcome
   ) throws -> Decision {
-    guard let step = stepAtWork else { return try handler(outcome) }
+    guard let step = currentStep else { return try handler(outcome) }
     return try RunningStep.$current.withValue(step) { try handler(outcome) }
   }
 
-  /// How far this promise is when the source, which is settled, has done its share.
+  /// The progress of this promise when its source is settled.
   private func progress(after source: Core, _ outcome: Outcome) -> Double {
     if case .failure = outcome { share.of(source.progress) } else { share.of(1) }
   }
 }
 
-/// Makes of an outcome how a link ends.
+/// Transforms an outcome into the result of a link.
 @usableFromInline
 typealias LinkHandler = @Sendable (Outcome) throws -> Decision
 
 /// A link with a synchronous handler.
 class HandlerLink: Link, @unchecked Sendable {
-  // Sendable as its superclass is: the handler is taken by the one thread that runs it, after it
-  // took this out of the source's list, and read by others only while this is in there.
+  // Sendable as its superclass: the handler is taken by the thread that runs it, after the link was
+  // removed from the source's list. Other threads read it only while the link is listed.
   fileprivate var handler: LinkHandler?
 
   init(_ traits: Traits, _ handler: @escaping LinkHandler) {
     self.handler = handler
-    super.init(traits, isDemanded: false, hasMaker: true)
+    super.init(traits, isDemanded: false, hasProducer: true)
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    // Taken out: a promise must not keep what its handler holds any longer than it needs it.
+    // Taken, so that the promise does not retain the captured values of its handler.
     guard !waitsForTurn(source), let handler = handler.take() else { return }
     let outcome = source.settledOutcome
     settle(after: source, outcome, &agenda, handler)
   }
 
-  override func letGo() {
-    // The handler is not going to settle this.
-    defer { endMaking() }
-    // A promise that was cancelled, and is kept, must not keep what its handler holds.
+  override func discard() {
+    // The handler is not going to settle this promise.
+    defer { endProducing() }
+    // A retained promise that was canceled must not retain the captured values of its handler.
     guard let handler = handler.take(), kind == .cleanup else { return }
-    // Told as those are who wait for this promise, which is about to fail. Cleaning up is work too.
+    // Notified like the dependents of this promise, which is about to fail. Cleanup is part of the
+    // work.
     let scopes = withLock { $0.scopes }
     attach(
       Callback(on: .queue(blockedQueue), seesFailures: false) { outcome in
@@ -130,9 +133,9 @@ class HandlerLink: Link, @unchecked Sendable {
   }
 }
 
-/// A link with a handler that runs on a queue.
+/// A link with a handler that runs on a dispatch queue.
 final class QueueLink: HandlerLink, @unchecked Sendable {
-  // Sendable as its superclass is: it adds a constant only.
+  // Sendable as its superclass: adds only a constant.
   private let queue: DispatchQueue
 
   init(_ traits: Traits, on queue: DispatchQueue, _ handler: @escaping LinkHandler) {
@@ -160,18 +163,18 @@ final class QueueLink: HandlerLink, @unchecked Sendable {
   }
 }
 
-/// A link with an asynchronous handler, which runs in a task of its own.
+/// A link with an asynchronous handler, which runs in its own task.
 final class TaskLink: Link, @unchecked Sendable {
-  // Sendable as its superclass is: for the handler, see `HandlerLink`; the task is reached under the
-  // lock of this promise.
+  // Sendable as its superclass: for the handler see `HandlerLink`; the task is accessed under this
+  // promise's lock.
   typealias Handler = @Sendable (Outcome) async throws -> Decision
 
   private var handler: Handler?
-  private var task = TaskInReach()
+  private var task = CancellableTask()
 
   init(_ traits: Traits, _ handler: @escaping Handler) {
     self.handler = handler
-    super.init(traits, isDemanded: false, hasMaker: true)
+    super.init(traits, isDemanded: false, hasProducer: true)
   }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
@@ -179,17 +182,17 @@ final class TaskLink: Link, @unchecked Sendable {
     let outcome = source.settledOutcome
     Task.startingHere { [self] in
       await withUnsafeCurrentTask { current in
-        // Before the handler begins, which may be cancelled before it is suspended for the first time.
+        // Before the handler starts, which may be canceled before its first suspension.
         let wasCancelled = withLock { settlement in
           task.enter(current)
           return settlement.wasCancelled
         }
-        // Cancelled in between, this promise found no task to cancel.
+        // If this promise was canceled in between, the cancellation found no task.
         if wasCancelled { stopWork() }
-        // The handler only: what runs here after it is not its step's.
+        // Marks only the handler. Code that runs in this task afterwards is not part of its step.
         let decision: Result<Decision, any Error>
         do {
-          if let step = stepAtWork {
+          if let step = currentStep {
             decision = .success(
               try await RunningStep.$current.withValue(step) { try await handler(outcome) })
           } else {
@@ -216,12 +219,13 @@ final class TaskLink: Link, @unchecked Sendable {
     withLock { _ in task.endCancel() }?.resume()
   }
 
-  override func letGo() {
-    // The handler is not going to settle this.
-    defer { endMaking() }
-    // A promise that was cancelled, and is kept, must not keep what its handler holds.
+  override func discard() {
+    // The handler is not going to settle this promise.
+    defer { endProducing() }
+    // A retained promise that was canceled must not retain the captured values of its handler.
     guard let handler = handler.take(), kind == .cleanup else { return }
-    // Told as those are who wait for this promise, which is about to fail. Cleaning up is work too.
+    // Notified like the dependents of this promise, which is about to fail. Cleanup is part of the
+    // work.
     let scopes = withLock { $0.scopes }
     attach(
       Callback(on: .queue(nil), seesFailures: false) { outcome in
@@ -239,7 +243,7 @@ final class TaskLink: Link, @unchecked Sendable {
 }
 
 extension AnyPromise {
-  /// Makes a promise of what a handler makes of this one's outcome.
+  /// Derives a promise with a synchronous handler.
   @usableFromInline
   func link(
     _ kind: LinkKind, on queue: DispatchQueue?, _ handler: consuming @escaping LinkHandler
@@ -249,7 +253,7 @@ extension AnyPromise {
     return attach(QueueLink(traits, on: queue, handler))
   }
 
-  /// Makes a promise of what a handler, to be called on an actor, makes of this one's outcome.
+  /// Derives a promise with a handler that runs on an actor.
   @usableFromInline
   func link(
     _ kind: LinkKind, isolatedTo isolation: any Actor, _ handler: @escaping LinkHandler
@@ -263,14 +267,14 @@ extension AnyPromise {
     }
   }
 
-  /// Makes a promise of what an asynchronous handler makes of this one's outcome.
+  /// Derives a promise with an asynchronous handler.
   func link(
     _ kind: LinkKind, isOnMainQueue: Bool, _ handler: @escaping TaskLink.Handler
   ) -> AnyPromise {
     attach(TaskLink(traits(kind, isOnMainQueue: isOnMainQueue), handler))
   }
 
-  /// What a promise is made with that is made from this one.
+  /// The constants of a promise that is derived from this one.
   func traits(_ kind: LinkKind, isOnMainQueue: Bool = false) -> Core.Traits {
     Core.Traits(
       origin: core.origin, depth: kind.countsNothing ? core.depth : core.depth + 1, kind: kind,
@@ -278,15 +282,17 @@ extension AnyPromise {
   }
 
   func attach(_ link: Link) -> AnyPromise {
-    link.hang(on: Upstream(core))
+    link.depend(on: Upstream(core))
     core.attach(link: link)
     return AnyPromise(core: link, lifeline: lifeline)
   }
 }
 
-/// Calls back with an outcome, without making a new promise.
+/// A callback for an outcome.
+///
+/// Creates no promise.
 final class Callback: Reaction, @unchecked Sendable {
-  // Sendable as its superclass is: it adds constants only.
+  // Sendable as its superclass: adds only constants.
   typealias Handler = @Sendable (Outcome) -> Void
 
   private let place: HandlerPlace
@@ -299,10 +305,10 @@ final class Callback: Reaction, @unchecked Sendable {
     self.handler = handler
   }
 
-  // With a queue too: sent there by two threads, handlers would get there in any order.
+  // Also with a queue: if two threads enqueued handlers, their order would be undefined.
   override var isImmediate: Bool { false }
   override var isCallback: Bool { true }
-  override var looksAtFailures: Bool { seesFailures }
+  override var handlesFailures: Bool { seesFailures }
   override var passesProgress: Bool { false }
   override var blockedQueue: DispatchQueue? { place.queue }
 

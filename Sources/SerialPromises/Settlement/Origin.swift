@@ -1,4 +1,4 @@
-/// Where a chain of promises begins, for messages.
+/// The name and source location of the root of a chain, for diagnostics.
 final class Origin: Sendable {
   let name: String?
   private let file: StaticString

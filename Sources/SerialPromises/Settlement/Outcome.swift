@@ -1,8 +1,8 @@
-/// How a promise ended, whatever its type.
+/// The type-erased outcome of a promise.
 ///
-/// The mechanism behind promises does not know their types: looking up the metadata of a generic
-/// class, as it would for each link of a chain, costs more than all the rest of a link. The faces
-/// know them, and put in and take out.
+/// The implementation of promises is not generic: the metadata lookup of a generic class for each
+/// link of a chain costs more than everything else in a link. The generic public API wraps and
+/// unwraps the values.
 @usableFromInline
 enum Outcome: Sendable {
   case value(any Sendable)
@@ -15,7 +15,7 @@ enum Outcome: Sendable {
     }
   }
 
-  /// The value, or throws the error.
+  /// Returns the value or throws the error.
   @inlinable
   func get<Value: Sendable>(as type: Value.Type = Value.self) throws -> Value {
     switch self {
@@ -24,16 +24,16 @@ enum Outcome: Sendable {
     }
   }
 
-  /// - Returns: The value, which is of this type.
+  /// - Returns: The value, which must have this type.
   @inlinable
   static func unwrap<Kept: Sendable, Value: Sendable>(_ value: Kept) -> Value {
-    // Faster by far than a cast, which would find out the same. The types are one, so this is no
-    // more than a copy.
+    // Much faster than a cast, which would compare the types as well. The types are identical, so
+    // this is a copy.
     guard Kept.self == Value.self else { return cast(value) }
     return withUnsafePointer(to: value) { UnsafeRawPointer($0).load(as: Value.self) }
   }
 
-  // On its own, because the metadata of an optional value is looked up even where no cast is made.
+  // Separate function, because the metadata of an optional value is looked up even without a cast.
   @usableFromInline
   @inline(never)
   static func cast<Kept: Sendable, Value: Sendable>(_ value: Kept) -> Value {
@@ -43,7 +43,7 @@ enum Outcome: Sendable {
     return value
   }
 
-  /// The value as it is kept, or throws the error.
+  /// Returns the erased value or throws the error.
   func passOn() throws -> any Sendable {
     switch self {
     case .value(let value): value
@@ -51,7 +51,7 @@ enum Outcome: Sendable {
     }
   }
 
-  /// Resumes a task that waits for the value.
+  /// Resumes a task that awaits the value.
   func resume<Value: Sendable>(_ continuation: UnsafeContinuation<Value, any Error>) {
     do { continuation.resume(returning: try get()) } catch { continuation.resume(throwing: error) }
   }
@@ -61,11 +61,11 @@ enum Outcome: Sendable {
   }
 }
 
-/// What a handler made of an outcome.
+/// The result of a handler.
 @usableFromInline
 enum Decision: Sendable {
   case value(any Sendable)
-  /// The outcome of this promise.
+  /// A promise that provides the outcome.
   case promise(AnyPromise)
 
   /// The outcome itself.
@@ -74,16 +74,16 @@ enum Decision: Sendable {
   }
 }
 
-/// A promise whose type is not known.
+/// A type-erased promise.
 @usableFromInline
 struct AnyPromise: Sendable {
   let core: Core
 
-  /// Nil for a promise whose work has begun.
+  /// Nil for a promise whose work has started.
   let lifeline: Lifeline?
 }
 
-/// A promise, whatever its type.
+/// A promise of any type.
 protocol PromiseOfAnyType {
   var erased: AnyPromise { get }
 }

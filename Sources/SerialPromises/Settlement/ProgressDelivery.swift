@@ -1,36 +1,36 @@
-/// What the progress of one promise counts in another's.
+/// The contribution of a promise's progress to that of another.
 struct ProgressShare {
-  /// Where the other stands when the one begins.
+  /// The progress of the other promise when this one starts.
   var bias = 0.0
 
-  /// How much of the other the one is.
+  /// The fraction of the other promise that this one contributes.
   var fraction = 1.0
 
   func of(_ progress: Double) -> Double { bias + fraction * progress }
 
-  /// This share, taken of what another share is of.
+  /// Composes two shares: `inner` within this one.
   func then(_ inner: ProgressShare) -> ProgressShare {
     ProgressShare(bias: of(inner.bias), fraction: fraction * inner.fraction)
   }
 
-  /// What is left when a share has been done.
+  /// The remaining share at a progress.
   func rest(from progress: Double) -> ProgressShare {
     ProgressShare(bias: progress, fraction: 1 - progress)
   }
 }
 
-/// Progress on its way down, from a promise to those that hang on it.
+/// A worklist of progress updates that propagate from a promise to its dependents.
 ///
-/// A list instead of recursion, so that long chains take constant stack.
+/// Iterative, so that long chains use constant stack.
 struct ProgressFront {
   private var rises = Fifo<(Core, Double)>()
 
-  /// Passes on what is there, and what comes from it.
+  /// Propagates all pending updates, including those that they cause.
   mutating func passOn() {
     while let (core, fraction) = rises.popFirst() { core.rise(to: fraction, &self) }
   }
 
-  mutating func tell(_ watchers: [Reaction], _ fraction: Double) {
+  mutating func notify(_ watchers: [Reaction], _ fraction: Double) {
     for watcher in watchers { watcher.progressed(fraction, &self) }
   }
 
@@ -39,7 +39,7 @@ struct ProgressFront {
   }
 }
 
-/// Somebody who is told how far a promise has come.
+/// A handler for the progress of a promise.
 final class ProgressListener: Sendable {
   private let place: HandlerPlace
   private let handler: @Sendable (Double) -> Void
@@ -49,14 +49,14 @@ final class ProgressListener: Sendable {
     self.handler = handler
   }
 
-  func hear(_ fraction: Double) {
+  func receive(_ fraction: Double) {
     place.call { [handler] in handler(fraction) }
   }
 }
 
-/// One progress for one listener, in its place in the promise's order.
+/// A progress update for one listener, in the promise's order of events.
 final class ProgressDelivery: Reaction, @unchecked Sendable {
-  // Sendable as its superclass is: it adds constants only.
+  // Sendable as its superclass: adds only constants.
   private let listener: ProgressListener
   private let fraction: Double
 
@@ -68,19 +68,19 @@ final class ProgressDelivery: Reaction, @unchecked Sendable {
   override var isImmediate: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    listener.hear(fraction)
+    listener.receive(fraction)
   }
 }
 
-/// The reactions that pass a promise's progress on, in the order of attaching.
+/// The reactions that propagate a promise's progress, in the order of attachment.
 ///
-/// Adding and removing take constant time on average.
+/// Complexity: amortized constant time for additions and removals.
 struct WatcherList {
-  // Nil where one was removed.
+  // Nil at removed positions.
   private var watchers: [Reaction?] = []
   private var removed = 0
 
-  // Only when one of many has been removed: most promises have one or two.
+  // Created when one of many is removed: most promises have one or two.
   private var places: [ObjectIdentifier: Int]?
 
   var all: [Reaction] { watchers.compactMap { $0 } }

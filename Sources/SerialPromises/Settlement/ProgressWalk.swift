@@ -1,13 +1,14 @@
-/// Finds out how far a promise has come that waits for many others.
+/// Computes the progress of a promise that depends on many others.
 ///
-/// A list instead of recursion, because combinations may be nested to any depth; and each promise
-/// once, however many wait for it.
+/// Iterative, because combinations may be nested to any depth. Visits each promise once, however
+/// many depend on it.
 struct ProgressWalk {
-  // With the promise, or another could take its place, and its identity, if it went away meanwhile.
+  // Retains the promises, so that no other one reuses the address, and with it the identity, of a
+  // released one.
   private var known: [ObjectIdentifier: (core: Core, fraction: Double)] = [:]
   private var frontier: [(core: Core, sources: Upstream.Sources?)] = []
 
-  /// How many promises have been looked at.
+  /// The number of visited promises.
   private(set) var visits = 0
 
   mutating func progress(of core: Core) -> Double {
@@ -26,7 +27,7 @@ struct ProgressWalk {
     guard known[ObjectIdentifier(core)] == nil else { return }
     visits += 1
     let (fraction, upstream) = core.withLock { ($0.progress, $0.upstream) }
-    // Until more is known, and for those in a circle for good: what was told.
+    // The reported progress: a preliminary value, and the final one within a cycle.
     known[ObjectIdentifier(core)] = (core, fraction)
     guard let sources = upstream?.sources(of: core) else { return }
     frontier.append((core, sources))

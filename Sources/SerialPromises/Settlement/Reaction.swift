@@ -1,69 +1,71 @@
 import Dispatch
 
-/// Something that happens when a promise is settled: a node in the promise's list.
+/// An action that runs when a promise is settled: a node of the promise's list.
 ///
-/// Sendable because everything mutable here is touched by one thread at a time: under the lock of
-/// the promise in whose list the node is, or by the thread that took it out.
+/// Sendable because mutable state is accessed by one thread at a time: under the lock of the
+/// promise that lists the node, or by the thread that removed it.
 class Reaction: @unchecked Sendable {
-  /// The next one in the list.
+  /// The next node of the list.
   fileprivate var next: Reaction?
 
-  /// The one before or, for the first one, the last; nil in no list.
+  /// The previous node or, for the first node, the last; nil in no list.
   ///
-  /// Not counted: the list holds all of them.
+  /// Unowned: the list retains its nodes.
   fileprivate unowned(unsafe) var previous: Reaction?
 
-  /// Whether this waits in the list of a promise; to be asked under the lock of that promise.
+  /// Whether a promise lists this node.
+  ///
+  /// Requires the lock of that promise.
   var isListed: Bool { previous != nil }
 
-  /// Whether this runs none of the user's code, so that the settling thread may do it at once.
+  /// Whether this runs no user code, so that the settling thread may run it immediately.
   var isImmediate: Bool { true }
 
-  /// Whether this is a handler of the user's that makes no new promise.
+  /// Whether this is a user's handler that creates no promise.
   var isCallback: Bool { false }
 
-  /// Whether a failure is dealt with, or handed on, here.
-  var looksAtFailures: Bool { true }
+  /// Whether this handles a failure or passes it on.
+  var handlesFailures: Bool { true }
 
-  /// The promise is settled.
+  /// Runs after the promise has been settled.
   func react(to source: Core, _ agenda: inout Agenda) {}
 
-  /// This never runs: only for the thread that took it out of its list.
-  func letGo() {}
+  /// Called instead of `react`, by the thread that removed this from its list.
+  func discard() {}
 
-  /// Whether this has something to do when the promise comes further.
+  /// Whether this propagates progress.
   var passesProgress: Bool { true }
 
-  /// The promise has come as far as `fraction`.
+  /// Propagates the progress of the promise.
   func progressed(_ fraction: Double, _ front: inout ProgressFront) {}
 
-  /// The promise that hangs on this one.
+  /// The promise that depends on the source.
   var target: Core? { nil }
 
-  /// Whether the target is settled by this, or because of this, only.
-  var isOnlyWay: Bool { true }
+  /// Whether only this reaction, directly or indirectly, settles the target.
+  var isExclusive: Bool { true }
 
-  /// The source will never be settled.
+  /// Records that the source will never be settled.
   ///
-  /// - Returns: Whether the target will not be either.
+  /// - Returns: Whether the target cannot be settled either.
   func sourceIsLost() -> Bool { true }
 
-  /// What the source's progress counts at the target.
+  /// The contribution of the source's progress to the target's.
   var share: ProgressShare { ProgressShare() }
 
-  /// The queue that has to be free for the target to be settled.
+  /// The queue that must be free for the target to be settled.
   var blockedQueue: DispatchQueue? { nil }
 
-  /// How to wait for another source in the same way; nil if what happens here happens once.
+  /// Creates the same reaction to another source; nil if this cannot be repeated.
   ///
-  /// Must be asked before this reaction has run.
+  /// Must be read before this reaction runs.
   var recipe: (@Sendable (AnyPromise) -> AnyPromise)? { nil }
 }
 
-/// Reactions in the order of attaching.
+/// The reactions of a promise in the order of attachment.
 ///
-/// A list of nodes, and not an array, so that most promises, which have one reaction, need none,
-/// and so that withdrawing one of many takes constant time.
+/// An intrusive list: most promises have one reaction and need no array, and a removal takes
+/// constant time.
 struct ReactionList {
   private(set) var first: Reaction?
 
@@ -81,7 +83,7 @@ struct ReactionList {
   }
 
   mutating func popFirst() -> Reaction? {
-    // Moved, not copied: for most promises this is all that happens.
+    // Moved, not copied: the common case is a single reaction.
     guard let reaction = first.take() else { return nil }
     if let next = reaction.next.take() {
       next.previous = reaction.previous
@@ -91,9 +93,9 @@ struct ReactionList {
     return reaction
   }
 
-  /// Takes a reaction out, wherever it is.
+  /// Removes a reaction from any position.
   ///
-  /// - Returns: Whether it was there.
+  /// - Returns: Whether it was in the list.
   @discardableResult
   mutating func remove(_ reaction: Reaction) -> Bool {
     guard let previous = reaction.previous else { return false }
@@ -110,7 +112,7 @@ struct ReactionList {
     return true
   }
 
-  /// Takes out those that fulfill a condition, in their order.
+  /// Removes the reactions that satisfy a condition, in order.
   mutating func takeAll(where condition: (Reaction) -> Bool) -> DueList {
     var taken = DueList()
     var reaction = first
@@ -124,7 +126,7 @@ struct ReactionList {
     return taken
   }
 
-  /// The promises that hang on this list's; nil if it has more than `limit` reactions.
+  /// The dependents in this list; nil if it has more than `limit` reactions.
   func targets(limit: Int) -> [Core]? {
     var targets: [Core] = []
     var (reaction, left) = (first, limit)
@@ -146,7 +148,9 @@ struct ReactionList {
     return false
   }
 
-  /// The reactions as they stand now.
+  /// Calls `body` for each reaction.
+  ///
+  /// `body` may change the list.
   func forEach(_ body: (Reaction) -> Void) {
     var reaction = first
     while let current = reaction {
@@ -156,13 +160,12 @@ struct ReactionList {
   }
 }
 
-/// Reactions that a thread has taken out, to run them in their order.
+/// Removed reactions that a thread is going to run, in order.
 ///
-/// Another kind of list, because withdrawing one of these has to find that it is too late: they have
-/// no `previous`.
+/// They have no `previous` node, so that a withdrawal detects that it is too late.
 struct DueList {
   private var first: Reaction?
-  // Not counted: reached from `first`.
+  // Unowned: reachable from `first`.
   private unowned(unsafe) var last: Reaction?
 
   var isEmpty: Bool { first == nil }
@@ -181,17 +184,17 @@ struct DueList {
   }
 }
 
-/// What a settling thread has still to do: reactions that run none of the user's code.
+/// The pending reactions of a settling thread; they run no user code.
 ///
-/// A list instead of recursion, so that promises that settle one another take constant stack.
+/// Iterative, so that promises that settle each other use constant stack.
 struct Agenda {
   private var source: Core?
   private var due = DueList()
 
-  // Used only when one settlement settles several.
+  // Used only if one settlement settles several promises.
   private var later = Fifo<(Core, DueList)>()
 
-  /// Appends what is due because `source` is settled.
+  /// Appends the reactions to the settlement of `source`.
   mutating func append(_ reactions: DueList, of source: Core) {
     if due.isEmpty && later.isEmpty {
       self.source = source
@@ -201,7 +204,7 @@ struct Agenda {
     }
   }
 
-  /// Does everything that is there, and what comes from it.
+  /// Runs all pending reactions, including those that they cause.
   mutating func run() {
     while true {
       if let source, let reaction = due.popFirst() {

@@ -1,101 +1,104 @@
-/// Decides how a promise is settled, once, and in which order that is told: a pure state machine.
+/// A pure state machine that decides how a promise is settled, and in which order its reactions
+/// run.
 ///
-/// It calls no handler and takes no lock; the promise's core locks, asks, unlocks and then does
-/// what the answer says. Everything that could run somebody else's code leaves in the answer.
+/// It calls no handlers and takes no locks. The promise's core locks it, makes a transition,
+/// unlocks it and performs the returned consequences. Everything that could run user code is
+/// returned as a consequence.
 struct Settlement {
   enum Phase: UInt8 {
-    /// Not known yet how it ends. → cancelling, fulfilled, failed
+    /// The outcome is open. → cancelling, fulfilled, failed
     case pending
-    /// Bound to fail; the cancel handlers come before those who wait. → failed
+    /// The promise is going to fail; the cancel handlers run before its reactions. → failed
     case cancelling
-    /// Has a value, for ever.
+    /// Has a value. Final.
     case fulfilled
-    /// Has an error, for ever.
+    /// Has an error. Final.
     case failed
   }
 
-  /// Who settles a promise.
+  /// The origin of a settlement.
   enum Settler {
-    /// Whoever made the promise.
+    /// The owner of the promise.
     case owner
     /// The promise that it was resolved with.
     case adopted
   }
 
-  // References first: what comes after them then takes a byte each.
+  // References first, so that each following property takes a byte.
 
-  /// What this promise waits for; nil for a root, and once it is settled.
+  /// The promises that this one depends on; nil for a root, and after settlement.
   private(set) var upstream: Upstream?
 
   private var reactions = ReactionList()
 
-  /// What most promises do not have.
+  /// State that most promises do not need.
   private var extras: Extras?
 
   private(set) var phase = Phase.pending
 
-  /// Whether the owner has resolved this with another promise, which alone can settle it now.
+  /// Whether the owner resolved this promise with another, which alone can settle it now.
   private(set) var isBound = false
 
-  /// Whether the promise failed, or is about to, because it was cancelled.
+  /// Whether the promise was canceled.
   private(set) var wasCancelled = false
 
-  /// Whether somebody wants the value, so that what is cold has been started.
+  /// Whether the value is demanded, so that a cold promise has been started.
   private(set) var isDemanded: Bool
 
-  /// Whether a failure has been, or will be, dealt with.
-  var isLookedAt = false
+  /// Whether a failure is or will be handled.
+  var isFailureHandled = false
 
-  /// Whether a drain has this promise, or is about to: it alone calls `next`.
+  /// Whether a drain is scheduled for this promise; only that drain calls `next`.
   private(set) var isScheduled = false
 
-  /// Whether the one that settles the promise has still to do so: its work may go on although the
-  /// promise is settled, because it was canceled.
-  private(set) var hasMaker: Bool
+  /// Whether the producer has still to settle the promise.
+  ///
+  /// The work of a canceled promise may continue after its settlement.
+  private(set) var hasProducer: Bool
 
-  /// Whether a reaction that the settling thread runs was attached.
+  /// Whether a reaction for the settling thread was attached.
   private var hasImmediateReactions = false
 
-  /// Whether somebody listens to the progress of this or of something that hangs on it.
+  /// Whether the progress of this promise or of a dependent has a listener.
   private(set) var isWatched = false
 
-  /// Whether something that waited for this promise does no longer.
-  private(set) var wasGivenUp = false
+  /// Whether a reaction was withdrawn.
+  private(set) var wasWithdrawn = false
 
-  init(isDemanded: Bool = true, hasMaker: Bool = false) {
+  init(isDemanded: Bool = true, hasProducer: Bool = false) {
     self.isDemanded = isDemanded
-    self.hasMaker = hasMaker
+    self.hasProducer = hasProducer
   }
 
-  /// Settled from the start.
+  /// Creates a settled promise.
   init(failure: (any Error)?) {
     isDemanded = true
-    hasMaker = false
+    hasProducer = false
     phase = failure == nil ? .fulfilled : .failed
     if failure != nil { neededExtras.failure = failure }
   }
 
   var isSettled: Bool { phase == .fulfilled || phase == .failed }
 
-  /// Why the promise failed.
+  /// The error of a failed promise.
   var failure: (any Error)? { extras?.failure }
 
-  /// Whether the promise was called off, or failed because what it waited for was.
+  /// Whether the promise was canceled, or failed because a dependency was.
   var isCancellation: Bool { wasCancelled || failure is CancellationError }
 
   // MARK: Attaching
 
   enum Attachment {
-    /// It is in the list.
+    /// The reaction is listed.
     case listed
-    /// The promise is settled: the caller runs it.
+    /// The promise is settled; the caller runs the reaction.
     case due
-    /// It is in the list; the caller has a drain look at it.
+    /// The reaction is listed; the caller schedules a drain.
     case schedules
   }
 
   mutating func attach(_ reaction: Reaction) -> Attachment {
-    if reaction.looksAtFailures { isLookedAt = true }
+    if reaction.handlesFailures { isFailureHandled = true }
     if reaction.isImmediate {
       if isSettled { return .due }
       hasImmediateReactions = true
@@ -105,25 +108,25 @@ struct Settlement {
     return isSettled && claimDrain() ? .schedules : .listed
   }
 
-  /// Takes a reaction out again.
+  /// Removes a reaction.
   ///
-  /// - Returns: Whether it was there, and whether nobody is left who wants the outcome.
+  /// - Returns: Whether it was listed, and whether the outcome is no longer wanted.
   mutating func withdraw(_ reaction: Reaction) -> (wasThere: Bool, isUnwanted: Bool) {
     let wasThere = reactions.remove(reaction)
     if wasThere {
-      wasGivenUp = true
+      wasWithdrawn = true
       if isWatched { extras?.watchers.remove(reaction) }
     }
     return (wasThere, wasThere && reactions.isEmpty && phase == .pending)
   }
 
-  /// Whether the caller has a drain look at this promise, because nobody else does.
+  /// Whether the caller must schedule a drain, because none is scheduled.
   private mutating func claimDrain() -> Bool {
     defer { isScheduled = true }
     return !isScheduled
   }
 
-  /// What the drain runs next; nil if there is nothing, and the drain is over.
+  /// The next reaction for the drain; nil ends the drain.
   mutating func next() -> Reaction? {
     if let delivery = extras?.deliveries.popFirst() { return delivery }
     if isSettled, let reaction = reactions.popFirst() { return reaction }
@@ -131,75 +134,77 @@ struct Settlement {
     return nil
   }
 
-  // MARK: Waiting for others
+  // MARK: Dependencies
 
-  /// The promises that wait for this one; nil if there are more reactions than `limit`.
+  /// The dependents of this promise; nil if there are more reactions than `limit`.
   func targets(limit: Int) -> [Core]? { reactions.targets(limit: limit) }
 
-  /// Hangs this promise on others.
-  mutating func hang(on upstream: Upstream) {
+  /// Makes this promise depend on others.
+  mutating func depend(on upstream: Upstream) {
     self.upstream = upstream
   }
 
   /// Makes another promise the only one that can settle this one.
   ///
-  /// - Returns: What this promise waited for until now, to be released; nil if it was too late.
-  mutating func bind(to adoption: Upstream) -> (spent: Upstream?, isWatched: Bool)? {
+  /// - Returns: The previous dependencies, to release; nil if this promise was already settled or
+  ///   bound.
+  mutating func bind(to adoption: Upstream) -> (released: Upstream?, isWatched: Bool)? {
     guard phase == .pending, !isBound else { return nil }
     isBound = true
-    // What the owner does from now on is not the work of this promise.
-    hasMaker = false
+    // The owner's further actions are not the work of this promise.
+    hasProducer = false
     defer { upstream = adoption }
     return (upstream, isWatched)
   }
 
-  /// The value is wanted.
+  /// Demands the value.
   ///
-  /// - Parameter scopes: What the work is done for.
-  /// - Returns: What has to be demanded for that, and what to start; nil if that was known, or if the
-  ///   promise waits for its turn in a manager and these scopes are not that manager's.
+  /// - Parameter scopes: The scopes of the demanding work.
+  /// - Returns: The dependencies to demand and the work to start. Nil if already demanded, or if
+  ///   the promise waits for its turn in a manager to which the scopes do not belong.
   mutating func demand(
     in scopes: [WorkScope] = []
   ) -> Demand? {
     guard !isDemanded else { return nil }
     guard isTurn(of: scopes) else { return nil }
     isDemanded = true
-    let (recipe, spent, parkedAt) = (extras?.recipe, turns, extras?.parkedAt)
+    let (recipe, released, parkedAt) = (extras?.recipe, turns, extras?.parkedAt)
     extras?.recipe = nil
     extras?.turns = []
     extras?.parkedAt = nil
-    // With the recipe: canceled from now on, the promise still has work that is about to begin.
-    if recipe?.settles == true { hasMaker = true }
+    // Together with the recipe: if the promise is canceled from now on, its work is still about to
+    // start.
+    if recipe?.settles == true { hasProducer = true }
     join(scopes)
-    return Demand(upstream: upstream, recipe: recipe, parkedAt: parkedAt, spent: spent)
+    return Demand(upstream: upstream, recipe: recipe, parkedAt: parkedAt, released: released)
   }
 
-  /// What a demand leads to.
+  /// The effects of a demand.
   struct Demand {
-    /// What has to be demanded, too.
+    /// The dependencies to demand.
     let upstream: Upstream?
-    /// What to start.
+    /// The work to start.
     let recipe: (any Recipe)?
-    /// The settled promise that the handler has to be called for.
+    /// The settled source to run the handler for.
     let parkedAt: Core?
-    /// To be released.
-    let spent: [Locked<SerialOrder>]
+    /// To release.
+    let released: [Locked<SerialOrder>]
   }
 
   // MARK: Managers
 
-  /// A manager has taken the promise as a step: until the turn comes, no demand begins it.
+  /// Reserves the promise for a manager's turn: no other demand starts it.
   ///
-  /// - Returns: Whether it has not begun.
+  /// - Returns: Whether the promise was not started.
   mutating func reserve(for turn: Locked<SerialOrder>) -> Bool {
     guard !isDemanded, phase == .pending else { return false }
     neededExtras.turns.append(turn)
     return true
   }
 
-  /// The source is settled: keeps the handler from running before its turn.
+  /// Defers the handler until the turn, after the source has been settled.
   ///
-  /// - Returns: Whether the promise waits for a turn; if not, the handler runs.
+  /// - Returns: Whether the promise waits for a turn; otherwise the handler runs.
   mutating func park(at source: Core) -> Bool {
     guard !isDemanded, phase == .pending, let extras, !extras.turns.isEmpty else { return false }
     extras.parkedAt = source
@@ -214,31 +219,31 @@ struct Settlement {
     return turns.contains { turn in scopes.contains { $0.turn === turn } }
   }
 
-  /// What the work of this promise is done for.
+  /// The scopes of this promise's work.
   var scopes: [WorkScope] { extras?.scopes ?? [] }
 
-  /// The work of this promise is done for these, too, until it has ended.
+  /// Adds scopes to the work of this promise until its end.
   mutating func join(_ scopes: [WorkScope]) {
-    guard !scopes.isEmpty, !isSettled || hasMaker else { return }
+    guard !scopes.isEmpty, !isSettled || hasProducer else { return }
     neededExtras.scopes += scopes
   }
 
-  /// The work of this promise has ended.
+  /// Ends the work of this promise.
   ///
-  /// - Returns: What it was done for, to be released.
-  mutating func endMaking() -> [WorkScope] {
-    hasMaker = false
+  /// - Returns: The scopes of the work, to release.
+  mutating func endProducing() -> [WorkScope] {
+    hasProducer = false
     guard isSettled, let extras else { return [] }
     defer { extras.scopes = [] }
     return extras.scopes
   }
 
-  /// This promise is made from another, and wanted if that one is.
+  /// Inherits the demand of the source of a link.
   mutating func inheritDemand(from source: borrowing Settlement) {
     isDemanded = source.isDemanded
   }
 
-  /// How to begin, while nobody has wanted the value.
+  /// The work of a cold promise that is not demanded.
   var recipe: (any Recipe)? {
     get { extras?.recipe }
     set { neededExtras.recipe = newValue }
@@ -246,36 +251,36 @@ struct Settlement {
 
   // MARK: Settling
 
-  /// What follows from an event, to be done after the lock is released.
+  /// The effects of a transition, performed after the lock is released.
   struct Consequences {
-    /// To be run by the settling thread.
+    /// To run on the settling thread.
     var due = DueList()
-    /// To be told the progress.
+    /// To notify of progress.
     var watchers: [Reaction] = []
-    /// Whether the caller has a drain look at this promise.
+    /// Whether the caller must schedule a drain.
     var schedules = false
-    /// To be released.
-    var spent: (upstream: Upstream?, extras: Extras?) = (nil, nil)
-    /// What work was done for that has ended, to be released.
+    /// To release.
+    var released: (upstream: Upstream?, extras: Extras?) = (nil, nil)
+    /// The scopes of ended work, to release.
     var scopes: [WorkScope] = []
   }
 
-  /// Settles the promise, unless that is too late.
+  /// Settles the promise, unless it is already settled.
   ///
   /// - Parameters:
-  ///   - failure: Why it failed; nil if it is fulfilled.
-  ///   - settler: Who wants it.
-  ///   - reached: How far the promise has come at least.
-  ///   - consequences: What follows.
-  /// - Returns: Whether this did it.
+  ///   - failure: The error of a failed promise; nil for a fulfilled one.
+  ///   - settler: The origin of the settlement.
+  ///   - reached: The minimum progress of the promise.
+  ///   - consequences: Receives the effects.
+  /// - Returns: Whether this call settled it.
   mutating func settle(
     _ failure: (any Error)?, by settler: Settler, reached: Double,
     _ consequences: inout Consequences
   ) -> Bool {
-    // Only the one that makes the promise comes here, in time or not; a cancellation does not.
-    if hasMaker { consequences.scopes = endMaking() }
+    // Only the producer calls this, in time or late; a cancellation does not.
+    if hasProducer { consequences.scopes = endProducing() }
     guard phase == .pending, settler == .adopted || !isBound else { return false }
-    // Progress is told before the outcome.
+    // Progress precedes the outcome.
     if isWatched, case .risen(let fraction) = neededExtras.progress.rise(to: reached) {
       deliver(fraction, &consequences)
     } else if reached > 0, failure != nil {
@@ -285,11 +290,11 @@ struct Settlement {
     return true
   }
 
-  /// Begins to cancel the promise: nobody can settle it any more, and nobody is told yet.
+  /// Begins a cancellation: the promise can no longer be settled, and its reactions do not run yet.
   ///
-  /// - Parameter scopes: What waits for the end of the work that is called off.
-  /// - Returns: The cancel handlers and what the promise waited for, or nil if it cannot be
-  ///   cancelled: it is settled, or it is a root whose owner registered no handler.
+  /// - Parameter scopes: The scopes that wait for the end of the canceled work.
+  /// - Returns: The cancel handlers and the dependencies. Nil if the promise cannot be canceled: it
+  ///   is settled, or it is a root without a cancel handler.
   mutating func beginCancel(
     for scopes: [WorkScope] = []
   ) -> (
@@ -304,7 +309,7 @@ struct Settlement {
     return (handlers, upstream, self.scopes, extras?.parkedAt != nil)
   }
 
-  /// The cancel handlers have run: those who wait are told.
+  /// Ends a cancellation after the cancel handlers have run.
   mutating func endCancel() -> Consequences {
     var consequences = Consequences()
     publish(CancellationError(), &consequences)
@@ -314,31 +319,31 @@ struct Settlement {
   private mutating func publish(_ failure: (any Error)?, _ consequences: inout Consequences) {
     phase = failure == nil ? .fulfilled : .failed
     if hasImmediateReactions { consequences.due = reactions.takeAll(where: \.isImmediate) }
-    consequences.spent.upstream = upstream.take()
+    consequences.released.upstream = upstream.take()
     retireExtras(failure, &consequences)
     if !reactions.isEmpty || hasDeliveries { consequences.schedules = claimDrain() }
   }
 
-  /// Keeps of the extras what is still of use to a settled promise.
+  /// Keeps the extras that a settled promise still needs.
   private mutating func retireExtras(
     _ failure: (any Error)?, _ consequences: inout Consequences
   ) {
     guard extras != nil || failure != nil else { return }
     let old = extras
-    consequences.spent.extras = old
+    consequences.released.extras = old
     extras = nil
     if let failure {
       neededExtras.failure = failure
       if let old { neededExtras.progress = old.progress }
     }
     if let old, !old.deliveries.isEmpty { neededExtras.deliveries = old.deliveries }
-    // Canceled, and its work goes on.
-    if hasMaker, let old, !old.scopes.isEmpty { neededExtras.scopes = old.scopes }
+    // The work of a canceled promise continues.
+    if hasProducer, let old, !old.scopes.isEmpty { neededExtras.scopes = old.scopes }
   }
 
-  /// Registers what to do when the promise is cancelled.
+  /// Registers a cancel handler.
   ///
-  /// - Returns: Whether it has been cancelled already, so that the caller has to do it.
+  /// - Returns: Whether the promise is already canceled; the caller then calls the handler.
   mutating func onCancel(_ handler: @escaping @Sendable () -> Void) -> Bool {
     switch phase {
     case .pending: neededExtras.cancelHandlers.append(handler)
@@ -349,16 +354,16 @@ struct Settlement {
 
   // MARK: Progress
 
-  /// From 0 to 1, as far as this promise was told.
+  /// The known progress from 0 to 1.
   var progress: Double { phase == .fulfilled ? 1 : extras?.progress.fraction ?? 0 }
 
-  /// The owner says how far the work has come.
+  /// Records progress that the owner reported.
   mutating func report(_ fraction: Double) -> (Progress.Change, Consequences) {
     guard phase == .pending, !isBound else { return (.refused, Consequences()) }
     return announce(neededExtras.progress.report(fraction))
   }
 
-  /// What this promise waits for has come further.
+  /// Records progress of a dependency.
   mutating func rise(to fraction: Double) -> Consequences {
     guard phase == .pending else { return Consequences() }
     return announce(neededExtras.progress.rise(to: fraction)).1
@@ -375,26 +380,26 @@ struct Settlement {
 
   private var hasDeliveries: Bool { extras?.deliveries.isEmpty == false }
 
-  /// Tells the listeners, in the order of events, and what passes progress on from this promise.
+  /// Notifies the listeners, in the order of events, and collects the dependents.
   private mutating func deliver(_ fraction: Double, _ consequences: inout Consequences) {
     extras?.listeners.forEach { extras?.deliver(fraction, to: $0) }
     consequences.watchers = extras?.watchers.all ?? []
   }
 
-  /// Somebody wants to be told of progress from here on.
+  /// Starts to propagate progress to this promise.
   ///
-  /// - Returns: What has to be watched for that; nil if it is so already.
+  /// - Returns: The dependencies to watch; nil if already watched.
   mutating func watch() -> Upstream?? {
     guard !isWatched else { return nil }
     isWatched = true
-    // Not looked for at each event, among all the handlers that wait for the outcome.
+    // Collected here, so that an event does not search all reactions.
     reactions.forEach { if $0.passesProgress { neededExtras.watchers.append($0) } }
     return .some(upstream)
   }
 
-  /// Adds a listener; it is told the progress so far, if there is any.
+  /// Adds a listener, which receives the current progress unless that is 0.
   ///
-  /// - Returns: Whether the caller has a drain look at this promise.
+  /// - Returns: Whether the caller must schedule a drain.
   mutating func listen(_ listener: ProgressListener) -> Bool {
     if !isSettled { neededExtras.listeners.append(listener) }
     guard progress > 0 else { return false }
@@ -402,28 +407,30 @@ struct Settlement {
     return claimDrain()
   }
 
-  // MARK: Going away
+  // MARK: Release
 
-  /// Whether a handler of the user's waits for this promise itself, and not for one made from it.
+  /// Whether a user's handler waits for this promise itself, not for a dependent.
   ///
-  /// - Parameter standsAlone: Whether the handler that makes this promise is of use by itself.
-  /// - Returns: False for one that is settled, or about to be: its handlers run.
+  /// - Parameter standsAlone: Whether the handler of this promise has an effect without dependents.
+  /// - Returns: False for a promise that is settled or being canceled: its handlers run.
   func isAwaited(standsAlone: Bool) -> Bool {
     guard phase == .pending else { return false }
     if standsAlone && reactions.isEmpty || extras?.listeners.isEmpty == false { return true }
     return reactions.contains { $0.isCallback }
   }
 
-  /// The promise can never be started, or seen, again: gives away everything.
+  /// Empties a promise that can no longer be started or accessed.
   ///
-  /// One that is settled, or about to be, keeps what it has still to run.
-  mutating func dissolve() -> (reactions: DueList, spent: (upstream: Upstream?, extras: Extras?)) {
+  /// A promise that is settled or being canceled keeps its pending reactions.
+  mutating func invalidate() -> (
+    reactions: DueList, released: (upstream: Upstream?, extras: Extras?)
+  ) {
     guard phase == .pending else { return (DueList(), (nil, nil)) }
     defer {
       upstream = nil
       extras = nil
     }
-    // Taken out under the lock, or another thread that withdraws one would do so beside the caller.
+    // Removed under the lock: otherwise a withdrawal on another thread would race with the caller.
     return (reactions.takeAll { _ in true }, (upstream, extras))
   }
 
@@ -437,24 +444,24 @@ struct Settlement {
   }
 }
 
-/// What most promises do not have, so that a plain one is small.
+/// State that most promises do not need, kept separately for the size of plain promises.
 final class Extras {
-  /// How to begin, while nobody has wanted the value.
+  /// The work of a cold promise that is not demanded.
   var recipe: (any Recipe)?
-  /// Why the promise failed.
+  /// The error of a failed promise.
   var failure: (any Error)?
   var progress = Progress()
   var cancelHandlers: [@Sendable () -> Void] = []
   var listeners: [ProgressListener] = []
-  /// Those of the reactions that pass progress on, if the promise is watched.
+  /// The reactions that propagate progress, if the promise is watched.
   var watchers = WatcherList()
-  /// Progress on its way to listeners.
+  /// Pending progress updates for listeners.
   var deliveries = ReactionList()
-  /// The managers whose turn this waits for before it begins.
+  /// The managers whose turn this promise waits for before it starts.
   var turns: [Locked<SerialOrder>] = []
-  /// What is settled, and whose reaction waits for that turn.
+  /// The settled source whose reaction waits for the turn.
   var parkedAt: Core?
-  /// What the work is done for.
+  /// The scopes of the work.
   var scopes: [WorkScope] = []
 
   func deliver(_ fraction: Double, to listener: ProgressListener) {

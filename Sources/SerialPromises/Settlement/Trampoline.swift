@@ -1,36 +1,38 @@
 import Dispatch
 
-/// A trampoline: a thread runs the handlers of one promise after another.
+/// Runs the handlers of promises one after another on a thread.
 ///
-/// A promise that is settled by a handler waits in the list until that handler has returned, so a chain
-/// needs one trampoline and constant stack. One that is settled elsewhere gets a trampoline on a
-/// global queue, after the settling code's stack.
+/// A promise that a handler settles waits in the trampoline's list until the handler returns, so
+/// that a chain needs one trampoline and constant stack. A promise that is settled elsewhere gets a
+/// trampoline on a global queue, off the settling code's stack.
 final class Trampoline {
   private static let slot = ThreadLocal<Trampoline>()
 
-  /// The trampoline that the calling thread is in.
+  /// The calling thread's trampoline.
   static var current: Trampoline? { slot.current }
 
-  /// The link whose handler the calling thread runs on a dispatch queue, outside of a trampoline.
+  /// The link whose handler the calling thread runs on a dispatch queue, outside a trampoline.
   static let onQueue = ThreadLocal<Reaction>()
 
-  // Exclusive because one thread has it. What runs is not counted: whoever runs it holds it, and
-  // sets this back before letting go of it.
+  // Unchecked because only one thread uses it. The running promise is unowned: the caller retains
+  // it, and resets this property before releasing it.
 
   /// The promise whose handlers run.
   @exclusivity(unchecked) private(set) unowned(unsafe) var running: Core?
 
-  /// Whose handler runs.
+  /// The reaction whose handler runs.
   @exclusivity(unchecked) unowned(unsafe) var runningReaction: Reaction?
 
-  // A place of its own for the only one that waits in a plain chain.
+  // Inline storage for the single waiting promise of a plain chain.
   @exclusivity(unchecked) private var first: Core?
   @exclusivity(unchecked) private var later = Fifo<Core>()
 
-  /// Whose next step runs after this, on its thread: the claim is passed on here.
+  /// The manager whose next step runs after this, on the same thread: transfers the claim.
   @exclusivity(unchecked) var manager: (any StepRunner)?
 
-  /// Has a promise looked at; only for whoever claimed that.
+  /// Schedules a drain of a promise.
+  ///
+  /// Requires the claim of that drain.
   static func schedule(_ core: Core) {
     if let current {
       current.append(core)
@@ -58,7 +60,7 @@ final class Trampoline {
     return later.popFirst()
   }
 
-  /// Has another thread run what waits here, because this one is about to block.
+  /// Transfers the waiting promises to another thread, because this one is about to block.
   func handOver() {
     guard let next = popFirst() else { return }
     Self.begin(with: next, later)

@@ -1,21 +1,21 @@
-// What concerns a promise together with those it waits for. All walks are loops, because chains may
-// be long, and lock one promise at a time.
+// Operations on a promise and its dependencies. All are iterative, because chains may be long, and
+// lock one promise at a time.
 
 extension Core {
-  /// Starts what is cold among the promises that this one waits for, and this one.
+  /// Starts this promise and its dependencies, where they are cold.
   ///
-  /// What waits for its turn in a manager begins then, and not now.
+  /// A promise that waits for its turn in a manager starts in that turn instead.
   ///
-  /// - Parameter scopes: What the work is done for, from its beginning to its end.
+  /// - Parameter scopes: The scopes of the work, from its start to its end.
   func demand(in scopes: [WorkScope] = []) {
     var recipes: [(any Recipe, Core)] = []
     var parked: [(Core, Core)] = []
     var frontier = [self]
-    // Kept, or another could take the place of one that goes away.
+    // Retains the promises, so that no other one reuses the address of a released one.
     var passed: [ObjectIdentifier: Core] = [:]
     while let core = frontier.popLast() {
       guard let found = core.withLock({ $0.demand(in: scopes) }) else {
-        // Wanted before; but what it waits for may wait for this very turn.
+        // Already demanded, but its dependencies may wait for this very turn.
         if !scopes.isEmpty, passed.updateValue(core, forKey: ObjectIdentifier(core)) == nil {
           core.withLock { $0.isDemanded ? $0.upstream : nil }?.sources(of: core)
             .forEach { source, _ in frontier.append(source) }
@@ -26,11 +26,11 @@ extension Core {
       if let source = found.parkedAt { parked.append((source, core)) }
       var sources: [Core] = []
       found.upstream?.sources(of: core).forEach { source, _ in sources.append(source) }
-      // The last is looked at first.
+      // Visits the sources in order.
       frontier.append(contentsOf: sources.reversed())
     }
     if let step = RunningStep.of(scopes) {
-      // Marked, because work that waits for its own manager would wait for itself.
+      // Marked, because work that waits for its own manager would deadlock.
       RunningStep.$current.withValue(step) { for (recipe, core) in recipes { recipe.start(core) } }
     } else {
       for (recipe, core) in recipes { recipe.start(core) }
@@ -38,15 +38,16 @@ extension Core {
     for (source, core) in parked { source.attach(core) }
   }
 
-  /// A handler made this promise, and what it is made from, for these: the work has begun already.
+  /// Adds scopes to a promise that a handler returned, and to its dependencies: the work has
+  /// already started.
   ///
-  /// What is combined in it may have been made for others, and is left out.
+  /// Excludes the inputs of a combination, which may have been made for other scopes.
   func join(_ scopes: [WorkScope]) {
     guard !scopes.isEmpty else { return }
     var next: Core? = self
     while let core = next {
       let upstream = core.withLock { settlement -> Upstream? in
-        // What is cold begins when its own turn comes.
+        // A cold promise starts in its own turn.
         guard settlement.isDemanded, !settlement.scopes.contains(where: { $0 === scopes.first })
         else { return nil }
         settlement.join(scopes)
@@ -56,12 +57,12 @@ extension Core {
     }
   }
 
-  /// Has progress passed on to this promise from all that it waits for.
+  /// Propagates the progress of all dependencies to this promise.
   ///
-  /// - Returns: How many promises have been looked at for that.
+  /// - Returns: The number of visited promises.
   @discardableResult
   func watch() -> Int {
-    // Each comes after those that it waits for.
+    // Each promise follows its dependencies.
     var watched: [(core: Core, sources: Upstream.Sources)] = []
     var frontier: [(core: Core, sources: Upstream.Sources?)] = [(self, nil)]
     while let (core, sources) = frontier.popLast() {
@@ -73,8 +74,8 @@ extension Core {
         sources.forEach { source, _ in frontier.append((source, nil)) }
       }
     }
-    // What was reported before anything watched was not passed on: it is looked up here. All of them
-    // rise before any passes that on, or each rise would go the whole way.
+    // Earlier progress was not propagated, so it is computed here. All promises rise before the
+    // propagation: otherwise each rise would propagate through the whole chain.
     var front = ProgressFront()
     for (core, sources) in watched {
       let reached: Double
@@ -88,15 +89,15 @@ extension Core {
     return watched.count
   }
 
-  /// How far this promise was told that it has come.
+  /// The known progress of this promise.
   var progress: Double { withLock { $0.progress } }
 
-  /// How far this promise has come, also if it is not watched and has not been told.
+  /// The current progress of this promise, even if it is not watched.
   var currentProgress: Double {
     var share = ProgressShare()
     var core = self
-    // Promises that were resolved with one another, until that is found, would send this in circles:
-    // noticed at a mark that moves on at ever greater distances.
+    // Promises that were resolved with each other form a cycle until it is detected. Detects the
+    // cycle with a mark that moves at increasing distances.
     var (mark, untilMark, distance) = (self, 1, 1)
     while true {
       let (known, upstream) = core.withLock { ($0.progress, $0.upstream) }
@@ -119,10 +120,10 @@ extension Core {
     }
   }
 
-  /// Calls this promise off, and what it waits for if nobody else wants that.
+  /// Cancels this promise, and its dependencies if nothing else wants their outcome.
   ///
-  /// - Parameter scopes: What waits for the end of the work that is called off.
-  /// - Returns: Whether it could be cancelled.
+  /// - Parameter scopes: The scopes that wait for the end of the canceled work.
+  /// - Returns: Whether it could be canceled.
   @discardableResult
   func cancel(for scopes: [WorkScope] = []) -> Bool {
     var cancelled: [Core] = []
@@ -142,78 +143,78 @@ extension Core {
     }
     for core in cancelled { core.stopWork() }
     for handler in handlers { handler() }
-    for reaction in withdrawn { reaction.letGo() }
+    for reaction in withdrawn { reaction.discard() }
     var agenda = Agenda()
     for core in cancelled { core.carryOut(core.withLock { $0.endCancel() }, &agenda) }
     agenda.run()
     return !cancelled.isEmpty
   }
 
-  /// Takes back the wish for this promise's outcome.
+  /// Withdraws a reaction from this promise.
   ///
-  /// - Returns: Whether the reaction had not been taken to be run.
+  /// - Returns: Whether the reaction was still listed.
   func withdraw(_ reaction: Reaction, cancelling: Bool, for scopes: [WorkScope] = []) -> Bool {
     let (wasThere, isUnwanted) = withLock { $0.withdraw(reaction) }
     if isUnwanted && cancelling { cancel(for: scopes) }
     return wasThere
   }
 
-  /// Nobody is going to ask for the outcome: a failure is no false alarm, and if the promise is to be
-  /// cancelled, it is unless somebody else wants it.
-  func disown(cancelling: Bool, for scopes: [WorkScope] = []) {
-    let nobody = Reaction()
-    attach(nobody)
-    _ = withdraw(nobody, cancelling: cancelling, for: scopes)
+  /// Gives up this promise: marks its failure as handled and, if requested, cancels it unless
+  /// something else wants its outcome.
+  func abandon(cancelling: Bool, for scopes: [WorkScope] = []) {
+    let placeholder = Reaction()
+    attach(placeholder)
+    _ = withdraw(placeholder, cancelling: cancelling, for: scopes)
   }
 }
 
-/// The promises behind a combined one, until that is settled.
+/// The inputs of a combination, until it is settled.
 ///
-/// Sendable because it and its subclasses have constants only, or lock what they change.
+/// Sendable because it and its subclasses have only constants, or lock their mutable state.
 class Junction: @unchecked Sendable {
-  /// What is waited for, in its order.
+  /// The inputs, in order.
   let sources: [Core]
 
   init(_ sources: [Core]) {
     self.sources = sources
   }
 
-  /// Calls `body` for each promise that is waited for.
+  /// Calls `body` for each pending input.
   func forEachSource(_ body: (Core, Reaction) -> Void) {}
 
-  /// Waits for none of them any more; they are not cancelled.
+  /// Withdraws from all inputs without canceling them.
   ///
-  /// Or what never ends would collect whatever it was ever combined in.
+  /// Otherwise an input that never settles would accumulate every combination it was part of.
   final func withdraw() {
     forEachSource { _ = $0.withdraw($1, cancelling: false) }
   }
 
-  /// How far all of them together have come.
+  /// The combined progress.
   ///
-  /// - Parameter fraction: How far one of them has.
-  /// - Returns: From 0 to 1.
+  /// - Parameter fraction: Returns the progress of an input.
+  /// - Returns: A fraction from 0 to 1.
   func progress(_ fraction: (Core) -> Double) -> Double { 0 }
 
-  /// Notes how far each has come from now on.
+  /// Starts to record the progress of the inputs.
   ///
-  /// - Returns: How far all of them together have come.
+  /// - Returns: The combined progress.
   func watch() -> Double { 0 }
 
-  /// Whether something has still to be done on the main queue.
+  /// Whether remaining work needs the main queue.
   var needsMainQueue: Bool { false }
 
-  /// Makes the same combination of other promises; nil if that makes no sense.
+  /// Creates the same combination of other promises; nil if it cannot be repeated.
   var recipe: (@Sendable ([AnyPromise]) -> AnyPromise)? { nil }
 }
 
-/// How a cold promise begins.
+/// The work of a cold promise.
 protocol Recipe: Sendable {
-  /// Whether what begins here settles the promise.
+  /// Whether the work settles the promise itself.
   var settles: Bool { get }
 
-  /// Begins the work of a promise that is wanted now.
+  /// Starts the work of a demanded promise.
   func start(_ core: Core)
 
-  /// Makes a cold promise that begins in the same way.
-  func again(_ origin: Origin) -> AnyPromise
+  /// Creates a cold promise with the same work.
+  func copy(_ origin: Origin) -> AnyPromise
 }

@@ -1,13 +1,13 @@
-/// What a promise waits for: what it has to demand, to give up, and to share its progress with.
+/// The dependencies of a promise: demanded, withdrawn from, and combined into its progress.
 struct Upstream {
-  /// The promises that a promise waits for, each with the reaction that waits there.
+  /// The dependencies, each with the reaction that waits for it.
   enum Sources {
     case one(Core, Reaction)
     case many(Junction)
   }
 
   private enum Kind {
-    // A link is the reaction itself; it does not hold itself.
+    // A link is itself the reaction, so it must not retain itself.
     case linked(Core)
     case adopted(Core, Reaction)
     case combined(Junction)
@@ -15,22 +15,22 @@ struct Upstream {
 
   private let kind: Kind
 
-  /// What a link waits for.
+  /// The dependency of a link.
   init(_ source: Core) {
     kind = .linked(source)
   }
 
-  /// What a promise waits for that was resolved with another.
+  /// The dependency of a promise that was resolved with another.
   init(_ source: Core, _ adoption: Reaction) {
     kind = .adopted(source, adoption)
   }
 
-  /// What a combination waits for.
+  /// The dependencies of a combination.
   init(_ junction: Junction) {
     kind = .combined(junction)
   }
 
-  /// The promises that `owner`, whose upstream this is, waits for.
+  /// The dependencies of `owner`, whose upstream this is.
   func sources(of owner: Core) -> Sources {
     switch kind {
     case .linked(let source): .one(source, owner)
@@ -41,12 +41,12 @@ struct Upstream {
 }
 
 extension Core {
-  /// The promises that this one waits for, each with the reaction that waits there.
+  /// The dependencies of this promise, each with the reaction that waits for it.
   var sources: Upstream.Sources? { withLock { $0.upstream }?.sources(of: self) }
 }
 
 extension Upstream.Sources {
-  /// Calls `body` for each of the promises.
+  /// Calls `body` for each dependency.
   func forEach(_ body: (Core, Reaction) -> Void) {
     switch self {
     case .one(let source, let reaction): body(source, reaction)

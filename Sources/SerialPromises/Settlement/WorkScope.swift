@@ -1,7 +1,10 @@
-/// What the work of promises is done for; its last reference goes away when all of that work has ended.
+/// The purpose of work done by promises.
 ///
-/// Held by every promise that was begun for it, until the promise is settled and its work has ended.
-/// Sendable because it and its subclasses have constants only, or lock what they change.
+/// Its last reference is released when all of that work has ended.
+///
+/// Every promise that was started for a scope retains it until the promise is settled and its work
+/// has ended. Sendable because it and its subclasses have only constants, or lock their mutable
+/// state.
 class WorkScope: @unchecked Sendable {
   /// The manager in whose turn the work is done.
   let turn: Locked<SerialOrder>
@@ -10,6 +13,6 @@ class WorkScope: @unchecked Sendable {
     self.turn = turn
   }
 
-  /// Marks what belongs to this work, so that what waits for itself there is noticed.
+  /// Returns a mark for this work, for the detection of deadlocks.
   func runningStep(in outer: RunningStep?) -> RunningStep? { outer }
 }

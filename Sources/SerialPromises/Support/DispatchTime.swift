@@ -1,7 +1,8 @@
 import Dispatch
 
 extension DispatchTime {
-  /// The time after a duration from now; what is longer than Dispatch can count is for ever.
+  /// Returns the time after a duration from now, or `distantFuture` if Dispatch cannot represent
+  /// it.
   static func after(_ duration: Duration) -> DispatchTime {
     let (seconds, attoseconds) = duration.components
     guard seconds < 1_000_000_000 else { return .distantFuture }

@@ -1,4 +1,4 @@
-/// Elements that leave in the order of entering; both take constant time on average.
+/// A first-in, first-out queue with amortized constant-time `append` and `popFirst`.
 struct Fifo<Element> {
   private var elements: [Element?] = []
   private var head = 0
@@ -15,7 +15,8 @@ struct Fifo<Element> {
     guard head < elements.count else { return nil }
     let element = elements[head].take()
     head += 1
-    // Cut off when it is the larger part, so that what is never empty does not grow for ever.
+    // Compacts when the consumed part is larger, so that a queue that is never empty does not grow
+    // without bound.
     if head == elements.count {
       elements.removeAll(keepingCapacity: true)
       head = 0
@@ -26,7 +27,7 @@ struct Fifo<Element> {
     return element
   }
 
-  /// Takes time in proportion to the number of elements.
+  /// Complexity: O(*n*).
   mutating func removeAll(where isRemoved: (Element) -> Bool) {
     elements = elements[head...].filter { $0.map { !isRemoved($0) } ?? false }
     head = 0

@@ -1,10 +1,12 @@
 import Dispatch
 
-/// A synchronous function without its isolation, to be called where that already holds.
+/// Removes the isolation from the type of a synchronous function.
 ///
-/// An isolation is no part of how a synchronous function is called: `MainActor.assumeIsolated` makes
-/// the same cast. There is no other way to keep one declaration for closures of every isolation and to
-/// call those that have none without a task.
+/// The caller guarantees the isolation.
+///
+/// Isolation does not change the calling convention of a synchronous function.
+/// `MainActor.assumeIsolated` uses the same cast. The cast allows one declaration to accept
+/// closures of every isolation, and calls nonisolated closures without a task.
 @inlinable
 func unisolated<Input, Result>(
   _ function: @escaping @isolated(any) @Sendable (Input) throws -> Result
@@ -26,31 +28,35 @@ func unisolated<Result>(
   unsafeBitCast(function, to: (@Sendable () throws -> Result).self)
 }
 
-/// Where a synchronous handler is called.
+/// The executor of a synchronous handler.
 enum HandlerPlace {
-  /// On this queue; nil means on a global one.
+  /// A dispatch queue; nil selects a global one.
   case queue(DispatchQueue?)
-  /// On an actor that is not the main actor.
+  /// An actor other than the main actor.
   case actor(any Actor)
 
   /// - Parameters:
-  ///   - queue: Where the user wants it.
-  ///   - isolation: What its closure is isolated to, which outweighs the queue: it is safe there only.
+  ///   - queue: The queue that the user requested.
+  ///   - isolation: The isolation of the closure. It takes precedence over the queue: the closure
+  ///     is safe only there.
   init(_ queue: DispatchQueue?, isolation: (any Actor)?) {
     if let isolation {
-      // As a queue, or handlers of the main actor would lose their order among those for `.main`.
+      // The main actor maps to the main queue, which keeps its handlers in order with those for
+      // `.main`.
       self = MainQueue.is(isolation) ? .queue(.main) : .actor(isolation)
     } else {
       self = .queue(queue)
     }
   }
 
-  /// The queue that a blocked thread of which would never run what is called here.
+  /// The queue of the handlers.
+  ///
+  /// Blocking its thread keeps them from running.
   var queue: DispatchQueue? {
     if case .queue(let queue) = self { queue } else { nil }
   }
 
-  /// Calls something here, or now if any thread will do.
+  /// Calls `body` on this executor, or immediately if any thread is allowed.
   func call(_ body: @escaping @Sendable () -> Void) {
     switch self {
     case .queue(nil): body()
@@ -60,7 +66,7 @@ enum HandlerPlace {
   }
 }
 
-/// Calls a function without isolation on the actor.
+/// Calls a nonisolated function on the actor.
 func perform<Result: Sendable>(
   on actor: isolated any Actor, _ function: @Sendable () throws -> Result
 ) rethrows -> Result {

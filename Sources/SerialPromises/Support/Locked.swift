@@ -6,16 +6,16 @@
   import Musl
 #endif
 
-/// A value behind a mutex: the only lock of the package.
+/// A value protected by a mutex: the only lock in the package.
 ///
-/// A pthread mutex, because an uncontended one costs half of what `Synchronization.Mutex` does on
-/// Linux and because the thread sanitizer understands it there.
+/// Uses a pthread mutex: without contention it costs half as much as `Synchronization.Mutex` on
+/// Linux, and the thread sanitizer supports it there.
 ///
-/// No handler, `deinit` or callback of a user may run inside `withLock`: whatever has to be
-/// called or released is handed out of the closure and dealt with after it.
+/// `withLock` must not run a user's handler, `deinit` or callback. Return such values from the
+/// closure, and call or release them after the lock is released.
 package final class Locked<State>: @unchecked Sendable {
-  // Sendable because `state` is reached through `withLock` only, one thread at a time. The
-  // pointers spare the runtime exclusivity check that a stored property of a class would cost.
+  // Sendable because `state` is accessed only in `withLock`, by one thread at a time. The pointers
+  // avoid the runtime exclusivity check of a class's stored property.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let state: UnsafeMutablePointer<State>
 
@@ -45,11 +45,11 @@ package final class Locked<State>: @unchecked Sendable {
     return try body(&state.pointee)
   }
 
-  /// Yields for about as long as a sleep and a wake-up take, and then sleeps.
+  /// Yields for about as long as a sleep and a wake-up take, and then blocks.
   ///
-  /// The lock is held for nanoseconds, so it is free when this thread is back from the scheduler, and
-  /// its owner has used it many times meanwhile without a transfer between processors. A thread that
-  /// was preempted with the lock held gets its processor from the yield.
+  /// The critical sections take nanoseconds, so the lock is usually free when this thread is
+  /// scheduled again. Meanwhile its owner has used it many times without a transfer between
+  /// processors. A preempted owner gets the processor from the yield.
   @inline(never)
   private func lockContended() {
     for yields in [8, 16, 32, 64] {
@@ -61,7 +61,7 @@ package final class Locked<State>: @unchecked Sendable {
   }
 }
 
-/// Which thread this is, so that a thread can be told that it waits for itself.
+/// The identity of a thread, used to detect a thread that waits for itself.
 struct ThreadIdentity: Equatable {
   private let thread = pthread_self()
 

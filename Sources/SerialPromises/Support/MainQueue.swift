@@ -1,9 +1,9 @@
 import Dispatch
 import Synchronization
 
-/// Knows the main queue.
+/// Identifies the main queue.
 ///
-/// By a mark that is set on it: on Linux each look at `DispatchQueue.main` gives another object.
+/// Uses a queue-specific value: on Linux `DispatchQueue.main` returns a new object on each access.
 enum MainQueue {
   private static let key: DispatchSpecificKey<Bool> = {
     let key = DispatchSpecificKey<Bool>()
@@ -11,16 +11,17 @@ enum MainQueue {
     return key
   }()
 
-  /// Whether the work of any promise has ever had to run there: most programs that block their main
-  /// thread have none, and need not look for it.
+  /// Whether any promise has ever needed the main queue.
+  ///
+  /// Most programs that block their main thread have no such promise and skip the search for one.
   static let isUsed = Atomic(false)
 
-  /// Whether the calling thread works for the main queue.
+  /// Whether the calling thread executes the main queue.
   static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
 
-  /// Whether what is isolated to this actor runs on the main queue.
+  /// Whether the actor's executor is the main queue.
   static func `is`(_ isolation: (any Actor)?) -> Bool { isolation === MainActor.shared }
 
-  /// Whether this is the main queue.
+  /// Whether `queue` is the main queue.
   static func `is`(_ queue: DispatchQueue?) -> Bool { queue?.getSpecific(key: key) == true }
 }

@@ -1,22 +1,22 @@
-/// An error that holds other errors, which may hold others, to any depth.
+/// An error that contains other errors, nested to any depth.
 protocol NestedError: Error {
-  /// The errors that it holds.
+  /// The contained errors.
   var causes: ErrorList { get }
 
-  /// What the description is made of, in its order.
+  /// The parts of the description, in order.
   var parts: [NestedErrorPart] { get }
 }
 
-/// A part of a nested error's description.
+/// A part of the description of a nested error.
 enum NestedErrorPart {
   case text(String)
   case error(any Error)
 }
 
 extension NestedError {
-  /// The parts, one after another.
+  /// The concatenation of all parts.
   ///
-  /// A list instead of recursion, because errors may be nested to any depth.
+  /// Iterative, because errors may be nested to any depth.
   var joinedParts: String {
     var text = ""
     var rest = Array(parts.reversed())
@@ -31,9 +31,11 @@ extension NestedError {
   }
 }
 
-/// Errors that another error holds: releases errors that are nested to any depth.
+/// The errors that another error contains.
 ///
-/// Sendable because it changes only when the last reference to it goes away.
+/// Releases errors of any depth without recursion.
+///
+/// Sendable because it is mutated only in `deinit`.
 final class ErrorList: @unchecked Sendable {
   private(set) var errors: [any Error]
 
@@ -42,7 +44,7 @@ final class ErrorList: @unchecked Sendable {
   }
 
   deinit {
-    // A list instead of recursion: what is not shared is taken apart before it is released.
+    // Iterative: takes uniquely referenced errors apart before their release.
     while !errors.isEmpty {
       guard var causes = Self.causes(of: errors.removeLast()),
         isKnownUniquelyReferenced(&causes)

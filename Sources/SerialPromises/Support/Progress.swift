@@ -1,8 +1,8 @@
 import Dispatch
 
-/// How far something has come: from 0 to 1, and never back.
+/// A fraction from 0 to 1 that never decreases.
 struct Progress {
-  /// What counts as no difference at all: the smallest step of a `Float` at 1.
+  /// The smallest difference that counts as a change: the `Float` spacing at 1.
   static let step = Double(Float.ulpOfOne)
 
   private(set) var fraction = 0.0
@@ -10,20 +10,20 @@ struct Progress {
   enum Change: Equatable {
     case risen(to: Double)
     case unchanged
-    /// A fall, or a value that is no fraction.
+    /// The reported value is smaller than the current one, or not a fraction.
     case refused
   }
 
-  /// Moves to a fraction that somebody reported.
+  /// Moves to a reported fraction.
   mutating func report(_ reported: Double) -> Change {
-    // The comparisons are false for what is not a number.
+    // Both comparisons are false for NaN.
     guard reported >= fraction - Self.step, reported <= 1 + Self.step else { return .refused }
     return rise(to: reported)
   }
 
-  /// Moves to a computed fraction, if that is further.
+  /// Moves to a computed fraction if it is larger.
   mutating func rise(to computed: Double) -> Change {
-    // The last step counts, however small: whoever is done is at 1.
+    // Accepts a final step of any size: complete work has fraction 1.
     guard computed - fraction > Self.step || computed >= 1 && fraction < 1 else {
       return .unchanged
     }

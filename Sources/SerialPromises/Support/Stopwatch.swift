@@ -1,6 +1,6 @@
-/// A clock and the moment from which on it counts.
+/// Measures time on a clock from the moment of its creation.
 struct Stopwatch: Sendable {
-  /// The time since this was made.
+  /// Returns the time since creation.
   let elapsed: @Sendable () -> Duration
 
   /// Sets a timer on the clock.

@@ -6,7 +6,7 @@
   import Musl
 #endif
 
-/// An object that each thread has for itself, or has not.
+/// An optional object for each thread.
 struct ThreadLocal<Object: AnyObject>: Sendable {
   private let key: pthread_key_t
 
@@ -17,12 +17,14 @@ struct ThreadLocal<Object: AnyObject>: Sendable {
     self.key = key
   }
 
-  /// The calling thread's object, which is not kept alive from here.
+  /// The calling thread's object.
+  ///
+  /// Does not retain it.
   var current: Object? {
     pthread_getspecific(key).map { Unmanaged<Object>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Makes `object` the calling thread's while `body` runs.
+  /// Sets `object` as the calling thread's object while `body` runs.
   func with(_ object: Object, _ body: () -> Void) {
     pthread_setspecific(key, Unmanaged.passUnretained(object).toOpaque())
     body()

@@ -1,20 +1,19 @@
 import Dispatch
 
-/// Calls an action after some time, unless it is canceled or released before.
+/// Calls an action after a delay, unless it is canceled or released first.
 ///
-/// The system's clocks are waited for by Dispatch and not by a task: a task would need a thread of
-/// the cooperative pool, and the threads of the pool may all be blocked by code that waits for this
-/// timer. Any other clock can only be slept on in a task. The action runs on a global queue in both
-/// cases, in no task.
+/// Uses Dispatch for the system's clocks: a task would need a thread of the cooperative pool, and
+/// code that blocks on this timer may occupy all of them. Other clocks support sleeping only in a
+/// task. In both cases the action runs on a global queue, outside any task.
 final class Timer: Sendable {
-  /// Called at most once: with nil when the time is over, or with the error that the clock threw
-  /// instead of sleeping.
+  /// Called at most once: with nil when the delay has passed, or with the error that the clock
+  /// threw.
   typealias Action = @Sendable (_ failure: (any Error)?) -> Void
 
-  /// What is still to be called.
+  /// The pending action.
   ///
-  /// Taken out by `cancel`, so that what the action captured is released by then, and not when
-  /// Dispatch or the clock gets to it.
+  /// `cancel` removes it, so that its captured values are released immediately and not when
+  /// Dispatch or the clock fires.
   private let action: Locked<Action?>
 
   private let wait: Wait
@@ -27,14 +26,14 @@ final class Timer: Sendable {
   init<C: Clock<Duration>>(
     after delay: Duration, on clock: C, _ action: @escaping Action
   ) {
-    // Read now, and not when the waiting begins.
+    // Computed here, so that the delay includes the time until the wait begins.
     let deadline = clock.now.advanced(by: delay.countable)
     let action = Locked<Action?>(action)
     self.action = action
     if clock is ContinuousClock || clock is SuspendingClock {
-      // `ContinuousClock` goes on while the machine sleeps; `SuspendingClock` and the timers of
-      // Dispatch stand still. So a long wait for the former is checked against the clock once a
-      // minute: after the machine wakes, the timer is late by a minute at most.
+      // `ContinuousClock` advances while the machine sleeps; `SuspendingClock` and Dispatch timers
+      // do not. A long wait on `ContinuousClock` is therefore checked against the clock once a
+      // minute. After the machine wakes, the timer is at most a minute late.
       let longest: Duration = clock is ContinuousClock ? .seconds(60) : .seconds(Int64.max)
       let source = TimerSource {
         min(clock.now.duration(to: deadline), longest)
@@ -43,7 +42,7 @@ final class Timer: Sendable {
       }
       wait = .source(source)
     } else {
-      // Detached: the action belongs to no task, least of all to the one that set the timer.
+      // Detached: the action does not inherit the task that set the timer.
       let task = Task.detached {
         var failure: (any Error)?
         do { try await clock.sleep(until: deadline, tolerance: nil) } catch { failure = error }
@@ -75,9 +74,9 @@ extension Locked where State == Timer.Action? {
   }
 }
 
-/// A timer of Dispatch that fires when no time remains.
+/// A Dispatch timer that fires when the remaining time is zero.
 final class TimerSource: @unchecked Sendable {
-  // Sendable because the source never changes, and Dispatch allows its use from any thread.
+  // Sendable because the source is constant, and Dispatch allows its use on any thread.
   private let source: any DispatchSourceTimer
 
   init(
@@ -85,7 +84,7 @@ final class TimerSource: @unchecked Sendable {
   ) {
     let source = DispatchSource.makeTimerSource(queue: .global())
     self.source = source
-    // The source retains its handler, and that the source, until the source is canceled.
+    // The source and its handler retain each other until the source is canceled.
     source.setEventHandler {
       let time = remaining()
       guard time <= .zero else { return source.schedule(deadline: .after(time)) }
@@ -96,22 +95,21 @@ final class TimerSource: @unchecked Sendable {
     source.activate()
   }
 
-  /// May be called on every thread, more than once.
+  /// Safe to call more than once, on any thread.
   func cancel() {
     source.cancel()
   }
 }
 
 extension Duration {
-  /// A time that clocks can count: none of it is negative, and what is longer than thirty years lasts
-  /// for thirty years.
+  /// The duration clamped to the range from zero to about thirty years.
   ///
-  /// The system's clocks count nanoseconds in 64 bits, and trap when there are more.
+  /// The system's clocks count nanoseconds in 64 bits and trap on overflow.
   var countable: Duration { max(.zero, min(self, .longest)) }
 
-  /// So many times this time, or the longest that clocks can count.
+  /// Returns the product, clamped to the longest countable duration.
   func countable(times factor: Int) -> Duration {
-    // Compared before it is multiplied, which may overflow.
+    // Compared before the multiplication, which may overflow.
     self > .longest / factor ? .longest : countable * factor
   }
 

@@ -6,7 +6,7 @@
   import Musl
 #endif
 
-/// A mistake in the use of the library that changed nothing but should be known.
+/// A misuse of the library that had no effect but should be known.
 ///
 /// ```swift
 /// let failures = DiagnosticHandler { diagnostic in
@@ -15,113 +15,113 @@
 /// }
 /// ```
 public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
-  /// `then` was called a second time. Only the first call counted.
+  /// `then` was called a second time. Only the first call counts.
   case thenCalledAgain(StepIdentity)
 
-  /// `then` was called after a grace period or a time limit had ended the step without it.
+  /// `then` was called after a grace period or time limit ended the step.
   ///
-  /// Not reported of asynchronous work and promises that were canceled.
+  /// Not reported for asynchronous work and promises that were canceled.
   case thenCalledLate(StepIdentity)
 
-  /// A step was not taken, and whoever added it may not have looked at the handle.
+  /// A step was refused. The caller may have discarded the handle that has the error.
   case refused(PromiseError)
 
-  /// A step awaited its own manager. The call returned at once instead of waiting for ever.
-  case selfWait(StepIdentity)
+  /// A step awaited its own manager. The call returned immediately instead of deadlocking.
+  case deadlock(StepIdentity)
 
-  /// A progress that fell or was outside 0…1 was ignored.
+  /// A progress value was ignored because it decreased or was outside 0…1.
   case progressIgnored(StepIdentity, current: Double, reported: Double)
 
-  /// A progress that fell, was over 1 or came after the end was ignored.
+  /// A progress value was ignored because it decreased, exceeded 1 or followed the settlement.
   case promiseProgressIgnored(PromiseIdentity, current: Double, reported: Double)
 
-  /// A promise was fulfilled or failed when it was settled already, or resolved with another.
+  /// A promise was fulfilled, failed or resolved after it had been settled or resolved.
   case settledAgain(PromiseIdentity)
 
-  /// A promise failed, went away, and nobody had looked at the error.
+  /// A promise failed and was released, and no handler received the error.
   case unhandledFailure(PromiseIdentity, any Error)
 
-  /// A cold promise went away, nothing had ever demanded it, and handlers waited for it: they never
+  /// A cold promise with waiting handlers was released without being started: the handlers never
   /// run.
   ///
-  /// Reported once for a cold promise and all that was made from it, when the last of them is
-  /// released, if a callback (`fulfilled`, `failed` or `progressed`) was attached to one of them, or
-  /// a chain ended with `catch` or `finally`. Nothing is reported of a promise that was cancelled, of
-  /// one that a combination had waited for and needs no longer, or of a chain without such a handler.
-  /// Handlers of a combination that another promise can still settle run when that does; if it does
-  /// not settle the combination, it is reported then, by the place where it was made.
+  /// Reported once for a cold promise and everything derived from it, when the last of them is
+  /// released. Requires that one of them has a callback (`fulfilled`, `failed` or `progressed`), or
+  /// that a chain ends with `catch` or `finally`. Not reported for a canceled promise, for an input
+  /// that a combination no longer needs, or for a chain without such a handler. Handlers of a
+  /// combination that another promise can still settle run when it does. If it does not settle the
+  /// combination, the diagnostic is reported then, with the source location of the combination.
   case neverStarted(PromiseIdentity)
 
-  /// A promise that cannot begin again was to be retried: its work has begun already.
+  /// `retry` was called on a promise whose work cannot be repeated because it has begun.
   case cannotRetry(PromiseIdentity)
 
-  /// What happened, what it changed, and what to do about it.
+  /// What happened, its effect, and how to fix it.
   public var description: String {
     switch self {
     case .thenCalledAgain(let step):
       """
-      \(step) called `then` again; the first call counted, this one changed nothing; \
+      \(step) called `then` again; only the first call counts; \
       call it once on each path
       """
     case .thenCalledLate(let step):
       """
-      \(step) continued after a time limit or a grace period had ended it; its `then` changed \
-      nothing, but its work may have overlapped with the next step; stop it in `onCancel`, or limit it \
+      \(step) called `then` after a time limit or a grace period ended it; the call has no effect, \
+      but its work may have overlapped with the next step; stop it in `onCancel`, or limit it \
       with `timeout(_:waitsForThen: true)`
       """
     case .refused(let error):
       "a step was refused and will not run: \(error)"
-    case .selfWait(let step):
-      "\(PromiseError.selfWait(step))"
+    case .deadlock(let step):
+      "\(PromiseError.deadlock(step))"
     case .progressIgnored(let step, let current, let reported):
-      "\(step) reported progress \(reported) after \(current); it rises, from 0 to 1: ignored"
+      "\(step) reported progress \(reported) after \(current); ignored, progress rises from 0 to 1"
     case .promiseProgressIgnored(let promise, let current, let reported):
       """
-      \(promise) reported progress \(reported) after \(current); it rises, from 0 to 1, until \
-      the promise is settled: ignored
+      \(promise) reported progress \(reported) after \(current); ignored, progress rises from 0 to 1 \
+      until the promise is settled
       """
     case .settledAgain(let promise):
       """
-      \(promise) was settled again; the first time counted, this changed nothing; \
-      settle it once, or use `tryFulfill` and `tryFail` where several race
+      \(promise) was settled again; only the first time counts; \
+      settle it once, or use `tryFulfill` and `tryFail` where callers race
       """
     case .unhandledFailure(let promise, let error):
-      "\(promise) failed and nobody looked: \(error); end the chain with `catch`"
+      "\(promise) failed and the error was not handled: \(error); end the chain with `catch`"
     case .neverStarted(let promise):
       """
-      \(promise) was never started, and its handlers never run; call `start()`, await its `value`, \
+      \(promise) was never started, so its handlers never run; call `start()`, await its `value`, \
       or add it to a manager
       """
     case .cannotRetry(let promise):
       """
-      \(promise) is tried once only, as its work has begun already; \
-      call `retry` on a promise that is made from a closure, before it is started
+      \(promise) is tried only once because its work has already begun; \
+      call `retry` on a promise made from a closure, before it starts
       """
     }
   }
 
-  /// Whether two diagnostics say the same.
+  /// Whether two diagnostics have the same description.
   public static func == (one: Diagnostic, other: Diagnostic) -> Bool {
-    // Errors need not be comparable; what they say is.
+    // Compares descriptions, because errors need not be equatable.
     one.description == other.description
   }
 
-  /// Hashes what the diagnostic says.
+  /// Hashes the description.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(description)
   }
 }
 
-/// Where diagnostics go.
+/// A destination for diagnostics.
 ///
-/// By default each is a line on standard error. Set ``shared`` to send them elsewhere, or give a
-/// manager a place of its own:
+/// The default handler prints each diagnostic as a line to standard error. Set ``shared`` to
+/// replace it, or pass a handler to a manager:
 ///
 /// ```swift
 /// let manager = PromiseManager(diagnostics: DiagnosticHandler { log.warning("\($0)") })
 /// ```
 public struct DiagnosticHandler: Sendable {
-  /// One line on standard error for each diagnostic.
+  /// Prints each diagnostic as a line to standard error.
   ///
   /// ```swift
   /// let loud = PromiseManager(diagnostics: .standardError)
@@ -131,7 +131,7 @@ public struct DiagnosticHandler: Sendable {
     _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
 
-  /// Reports nothing.
+  /// Discards all diagnostics.
   ///
   /// ```swift
   /// let careless = PromiseManager(diagnostics: .silent)
@@ -140,9 +140,9 @@ public struct DiagnosticHandler: Sendable {
 
   private static let current = Locked(DiagnosticHandler.standardError)
 
-  /// Where diagnostics go that no manager or promise has its own handler for.
+  /// The handler for managers and promises without a handler of their own.
   ///
-  /// Any thread may read or set it.
+  /// Safe to read and set on any thread.
   ///
   /// ```swift
   /// DiagnosticHandler.shared = DiagnosticHandler { diagnostic in log.warning("\(diagnostic)") }
@@ -150,7 +150,7 @@ public struct DiagnosticHandler: Sendable {
   public static var shared: DiagnosticHandler {
     get { current.withLock { $0 } }
     set {
-      // Exchanged, not assigned: the old closure must be released after the lock.
+      // Swapped, so that the old closure is released after the lock.
       let old = current.withLock { place in
         let old = place
         place = newValue
@@ -160,7 +160,7 @@ public struct DiagnosticHandler: Sendable {
     }
   }
 
-  /// Hands a diagnostic on.
+  /// Reports a diagnostic.
   ///
   /// ```swift
   /// let both = DiagnosticHandler { diagnostic in
@@ -170,7 +170,7 @@ public struct DiagnosticHandler: Sendable {
   /// ```
   public let report: @Sendable (Diagnostic) -> Void
 
-  /// Makes a place for diagnostics.
+  /// Creates a handler.
   ///
   /// ```swift
   /// let both = DiagnosticHandler { diagnostic in
@@ -179,7 +179,7 @@ public struct DiagnosticHandler: Sendable {
   /// }
   /// ```
   ///
-  /// - Parameter report: Called on the thread that made the mistake, with no lock held.
+  /// - Parameter report: Receives each diagnostic, on the thread of the misuse, without locks held.
   public init(_ report: @escaping @Sendable (Diagnostic) -> Void) {
     self.report = report
   }

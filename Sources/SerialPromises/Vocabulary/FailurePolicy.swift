@@ -1,18 +1,18 @@
-/// What a manager does with the steps that wait when one fails.
+/// What a manager does with the waiting steps after a step fails.
 ///
 /// ```swift
-/// let deploy = PromiseManager(onFailure: .stop)  // keeps the rest, until `resume`
-/// let backup = PromiseManager(onFailure: .continue)  // runs the rest; so it does without a policy
-/// let draft = PromiseManager(onFailure: .cancelRest)  // throws the rest away
+/// let deploy = PromiseManager(onFailure: .stop)  // keeps the waiting steps until `resume`
+/// let backup = PromiseManager(onFailure: .continue)  // runs the waiting steps; the default
+/// let draft = PromiseManager(onFailure: .cancelRest)  // cancels the waiting steps
 /// ```
 public enum FailurePolicy: Sendable {
-  /// Goes on with the next step.
+  /// Continues with the next step. The default.
   case `continue`
 
-  /// Pauses, and keeps the rest; the error is the manager's ``PromiseManager/failure`` until it
-  /// is resumed.
+  /// Pauses the queue and keeps the waiting steps. ``PromiseManager/failure`` holds the error until
+  /// the queue is resumed.
   case stop
 
-  /// Cancels the steps that wait; steps that are added afterwards run.
+  /// Cancels the waiting steps. Steps added later run.
   case cancelRest
 }

@@ -1,4 +1,4 @@
-/// Why a step or a promise did not end by itself, or why a request could not be met.
+/// An error that the library itself reports.
 ///
 /// ```swift
 /// do {
@@ -10,34 +10,34 @@
 /// }
 /// ```
 public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The last reference to the step's `then` went away and nobody had called it.
+  /// The last copy of the step's `then` was released without a call.
   case abandoned(StepIdentity)
 
-  /// Everything that could have settled the promise went away.
+  /// Everything that could settle the promise was released.
   case abandonedPromise(PromiseIdentity)
 
-  /// A promise was resolved with itself (Promises/A+ 2.3.1), or with one that waits for it.
+  /// A promise was resolved with itself (Promises/A+ 2.3.1), or with a promise that depends on it.
   ///
-  /// Such as a handler that returns the promise that it settles, or a combination of that promise, or
-  /// two promises that are resolved with one another.
+  /// Examples are a handler that returns the promise that it settles, a combination of that
+  /// promise, and two promises that are resolved with each other.
   case resolvedWithItself(PromiseIdentity)
 
-  /// There was no promise in what should have been combined.
+  /// A combination received no promises.
   case noPromises
 
-  /// The manager has as many waiting steps as its capacity allows.
+  /// The number of waiting steps has reached the manager's capacity.
   case full(capacity: Int)
 
-  /// The manager has been closed and takes no further steps.
+  /// The manager is closed and accepts no steps.
   case closed
 
-  /// A step waits for something that can only happen after the step itself has ended.
-  case selfWait(StepIdentity)
+  /// A step waits for something that can happen only after the step has ended.
+  case deadlock(StepIdentity)
 
-  /// What was waited for did not happen within the time given.
+  /// The operation did not finish within the given time.
   case timedOut(Duration)
 
-  /// What happened, why, and what to do about it.
+  /// What happened, why, and how to fix it.
   public var description: String {
     switch self {
     case .abandoned(let step):
@@ -46,7 +46,7 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
       "nothing is left that could settle \(promise); fulfill or fail it on every path"
     case .resolvedWithItself(let promise):
       """
-      \(promise) was resolved with itself, or with a promise that waits for it, and would never be \
+      \(promise) was resolved with itself, or with a promise that depends on it, and could never be \
       settled; resolve it with a promise that does not depend on it
       """
     case .noPromises:
@@ -54,14 +54,14 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
     case .full(let capacity):
       "the manager is full: \(capacity) steps wait; add later, or await `addWhenRoom`"
     case .closed:
-      "the manager is closed and takes no further steps; add before `close()`"
-    case .selfWait(let step):
+      "the manager is closed and accepts no steps; add steps before `close()`"
+    case .deadlock(let step):
       """
       \(step) waits for its own manager, which waits for that step to end; \
-      wait after the step, or in a detached task that the step does not wait for
+      wait after the step, or in a detached task that the step does not await
       """
     case .timedOut(let duration):
-      "not done within \(duration); the work may still be going on"
+      "not done within \(duration); the work may still be running"
     }
   }
 }

@@ -1,4 +1,4 @@
-/// Which promise an error or a diagnostic speaks of.
+/// Identifies a promise in an error or a diagnostic.
 ///
 /// ```swift
 /// func title(of promise: PromiseIdentity) -> String {
@@ -6,7 +6,7 @@
 /// }
 /// ```
 public struct PromiseIdentity: Sendable, Hashable, CustomStringConvertible {
-  /// The name that the promise, or the one at the beginning of its chain, was given.
+  /// The name of the promise or of the first promise of its chain.
   ///
   /// ```swift
   /// func title(of promise: PromiseIdentity) -> String {
@@ -15,7 +15,7 @@ public struct PromiseIdentity: Sendable, Hashable, CustomStringConvertible {
   /// ```
   public let name: String?
 
-  /// Where the promise, or the one at the beginning of its chain, was made: module and file.
+  /// The module and file that created the promise or the first promise of its chain.
   ///
   /// ```swift
   /// func title(of promise: PromiseIdentity) -> String {
@@ -33,7 +33,7 @@ public struct PromiseIdentity: Sendable, Hashable, CustomStringConvertible {
   /// ```
   public let line: UInt
 
-  /// The name, or the place: `promise "login"`, `the promise made at App/Login.swift:12`.
+  /// The name or the source location: `promise "login"`, `the promise made at App/Login.swift:12`.
   public var description: String {
     name.map { "promise \"\($0)\"" } ?? "the promise made at \(file):\(line)"
   }

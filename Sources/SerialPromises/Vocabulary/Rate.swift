@@ -1,18 +1,18 @@
-/// How many steps of a manager may begin in any interval of time.
+/// The maximum number of steps of a manager that may start in any interval of time.
 ///
-/// Not so many per second by the wall clock, but so many in any second: between the beginning of a step
-/// and that of the one that comes so many steps later, the whole interval passes. Further attempts of a
-/// step that is retried are part of that step, and not counted.
+/// The limit applies to every interval, not to each second of the wall clock: with a rate of *n*, a
+/// whole interval passes between the start of a step and that of the *n*th step after it. A retried
+/// step counts once, with its first attempt.
 ///
-/// A manager that waits for its rate is not idle, and stays alive. Time is measured by the manager's
-/// `clock:`. A wait that the clock ends early, or cannot measure because it throws, counts as over: the
-/// step begins, and is counted from when the wait should have ended.
+/// A manager that waits for its rate is not idle and stays alive. The manager's `clock:` measures
+/// the time. A wait that the clock ends early, or cannot measure because it throws, counts as
+/// finished: the step starts, and counts from the planned end of the wait.
 ///
 /// ```swift
 /// let polite = PromiseManager(rate: Rate(10, per: .seconds(1)), timeLimit: .seconds(30))
 /// ```
 public struct Rate: Sendable, Hashable {
-  /// How many steps may begin in an interval.
+  /// The maximum number of starts in an interval.
   ///
   /// ```swift
   /// let rate = Rate(10, per: .seconds(1))
@@ -28,7 +28,7 @@ public struct Rate: Sendable, Hashable {
   /// ```
   public let interval: Duration
 
-  /// Makes a rate.
+  /// Creates a rate.
   ///
   /// ```swift
   /// let rate = Rate(10, per: .seconds(1))
@@ -36,7 +36,8 @@ public struct Rate: Sendable, Hashable {
   /// ```
   ///
   /// - Parameters:
-  ///   - starts: How many steps may begin in an interval, at least 1. So many times are kept.
+  ///   - starts: The maximum number of starts in an interval, at least 1. The manager stores as
+  ///     many times.
   ///   - interval: The interval.
   public init(_ starts: Int, per interval: Duration) {
     precondition(starts > 0, "a rate has at least 1 start")

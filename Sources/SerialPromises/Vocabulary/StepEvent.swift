@@ -1,4 +1,4 @@
-/// What happens in a manager.
+/// A change in a manager.
 ///
 /// ```swift
 /// for await event in events {
@@ -12,14 +12,14 @@
 /// }
 /// ```
 public enum StepEvent: Sendable {
-  /// A step entered the queue.
+  /// A step was added to the queue.
   case added(StepIdentity)
   /// A step's handler is about to be called.
   case started(StepIdentity)
-  /// A step that had started is over. The duration is nil if nobody listened when it started.
+  /// A running step ended. The duration is nil if there was no listener when the step started.
   case finished(StepIdentity, StepOutcome, duration: Duration?)
-  /// A step that waited was cancelled and will not run.
+  /// A waiting step was canceled and will not run.
   case cancelled(StepIdentity)
-  /// Nothing runs and nothing waits any more.
+  /// No step runs or waits.
   case idle
 }

@@ -1,4 +1,4 @@
-/// Which step an event or an error speaks of.
+/// Identifies a step in an event or an error.
 ///
 /// ```swift
 /// func title(of step: StepIdentity) -> String {
@@ -6,7 +6,7 @@
 /// }
 /// ```
 public struct StepIdentity: Sendable, Hashable, CustomStringConvertible {
-  /// The step's number in its manager, counted from 1 in the order of adding.
+  /// The step's number in its manager, counted from 1 in the order of addition.
   ///
   /// ```swift
   /// func title(of step: StepIdentity) -> String {
@@ -15,7 +15,7 @@ public struct StepIdentity: Sendable, Hashable, CustomStringConvertible {
   /// ```
   public let id: Int
 
-  /// The name that the step was added with, or that of the promise that is the step.
+  /// The name passed to `add`, or the name of the step's promise.
   ///
   /// ```swift
   /// func title(of step: StepIdentity) -> String {

@@ -11,14 +11,14 @@ public enum StepOutcome: Sendable {
   /// `then` was called without an error.
   case succeeded
 
-  /// `then` was called with an error, or dropped, or the step was refused, or its time was over.
+  /// `then` was called with an error or dropped, or the step was refused or timed out.
   case failed(any Error)
 
-  /// The step was cancelled: before it ran, or by its own `then` or grace period after it was
-  /// told to stop.
+  /// The step was canceled while it waited, or after it started, and then ended by its `then` or
+  /// its grace period.
   case cancelled
 
-  /// Throws why the step did not succeed.
+  /// Throws if the step did not succeed.
   ///
   /// ```swift
   /// try await handle.outcome.get()

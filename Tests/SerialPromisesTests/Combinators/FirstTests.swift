@@ -102,7 +102,7 @@ struct FirstTests {
       onThreads(2) { index in
         if index == 0 {
           // The race is registered with the first promise, and not yet with most of the others.
-          while first.promise.core.withLock({ !$0.isLookedAt }) {}
+          while first.promise.core.withLock({ !$0.isFailureHandled }) {}
           return first.fulfill(1)
         }
         let race = Promise.race([first.promise] + never.map(\.promise))

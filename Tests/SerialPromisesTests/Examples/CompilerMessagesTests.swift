@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// Compiles the code of the article "When it does not compile": the mistakes, with their messages,
+/// Compiles the code of the article "Compiler errors": the mistakes, with their messages,
 /// and the fixes.
 struct CompilerMessagesTests {
   private struct Row {

@@ -13,7 +13,7 @@ struct ErrorExamples: StandIns {
     let news = pages["news"]
     #expect(news == "text of b")
     let outcomes = try await when(resolved: [fetch(mirror), fetch(origin)]).value
-    let texts = outcomes.compactMap { outcome in try? outcome.get() }  // those that came
+    let texts = outcomes.compactMap { outcome in try? outcome.get() }  // the successful ones
     #expect(texts == ["text of origin"])
     let user = User(name: "Ada")
     let copy = Promise.any(fetch(mirror), fetch(origin))

@@ -14,7 +14,7 @@ struct MakingExamples: StandIns {
     }
     #expect(try await answer.value == 42)
     let page = Promise("page") { try await load(url) }
-    page.start()  // loads now, whoever asks for the value later
+    page.start()  // loads now, even if nothing awaits the value yet
     #expect(try await page.value == "text of page")
     switch page.state {
     case .pending: show("loading")
@@ -65,7 +65,7 @@ struct MakingExamples: StandIns {
       await #expect(throws: Missing()) { try await deferred.promise.value }
     }
     if !deferred.tryFulfill(43) { show("settled already") }
-    deferred.tryFail(TooSlow())  // nothing, if there was an answer in time
+    deferred.tryFail(TooSlow())  // no effect if the answer came in time
     #expect(log.all == ["settled already"])
     do {
       let deferred = Deferred<String>()

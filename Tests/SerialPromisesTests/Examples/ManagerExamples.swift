@@ -14,7 +14,7 @@ struct ManagerExamples: StandIns {
     let upload = Step("upload") { then in self.upload(file) { error in then(error) } }
     manager.add(upload)
     let page = Promise { try await load(url) }
-    manager.add(page)  // begins when its turn has come
+    manager.add(page)  // starts in its turn
     await manager.idle()
     #expect(log.all == ["download", "upload photo"])
     #expect(text(page.state) == "text of page")
@@ -47,7 +47,7 @@ struct ManagerExamples: StandIns {
     let urgent = Step("urgent") { then in self.upload(file) { error in then(error) } }
     manager.add(urgent, at: .first)
     let page = Promise { try await load(url) }
-    manager.add(page, at: .first)  // begins before all that wait
+    manager.add(page, at: .first)  // starts before all waiting steps
     manager.resume()
     #expect(try await page.value == "text of page")
     await manager.idle()
@@ -63,9 +63,9 @@ struct ManagerExamples: StandIns {
     await polite.idle()
     await manager.idle()
     #expect(manager.failure is Missing)
-    let deploy = PromiseManager(onFailure: .stop)  // keeps the rest, until `resume`
-    let backup = PromiseManager(onFailure: .continue)  // runs the rest; so it does without a policy
-    let draft = PromiseManager(onFailure: .cancelRest)  // throws the rest away
+    let deploy = PromiseManager(onFailure: .stop)  // keeps the waiting steps until `resume`
+    let backup = PromiseManager(onFailure: .continue)  // runs the waiting steps; the default
+    let draft = PromiseManager(onFailure: .cancelRest)  // cancels the waiting steps
     for manager in [deploy, backup, draft] {
       manager.pause()
       manager.add { then in then(Missing()) }
@@ -93,7 +93,7 @@ struct ManagerExamples: StandIns {
     manager.add { then in upload("missing") { error in then(error) } }
     if let failure = manager.failure {
       log.warning("stopped: \(failure)")
-      manager.resume()  // goes on with the step after the one that failed
+      manager.resume()  // continues with the next step
     }
     #expect(log.all == ["upload missing", "stopped: Missing()"])
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// Runs the code in the right column of "If you know other queues".
+/// Runs the code in the right column of "Coming from other queues".
 struct OtherQueuesExamples: StandIns {
   let log = Log<String>()
   private let manager = PromiseManager()

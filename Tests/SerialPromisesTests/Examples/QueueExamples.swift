@@ -18,9 +18,9 @@ struct QueueExamples: StandIns {
     #expect(name == "Ada")
     do {
       let (deferred, text) = (Deferred<Int>(), "text")
-      deferred.trySettle(with: Result { try parse(text) })  // nothing, if it is settled
+      deferred.trySettle(with: Result { try parse(text) })  // no effect if it is settled
       #expect(try await deferred.promise.value == 4)
-      deferred.trySettle(with: .failure(TooSlow()))  // nothing, if it is settled
+      deferred.trySettle(with: .failure(TooSlow()))  // no effect if it is settled
       #expect(try await deferred.promise.value == 4)
     }
     do {
@@ -72,7 +72,7 @@ struct QueueExamples: StandIns {
     do {
       let step = manager.add { then in then() }
       manager.pause()
-      await manager.atRest()  // the running step is over; the others still wait
+      await manager.atRest()  // the running step has ended; the others still wait
       manager.resume()
       #expect(text(await step.outcome) == "succeeded")
     }

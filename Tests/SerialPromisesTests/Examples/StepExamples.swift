@@ -137,7 +137,7 @@ struct StepExamples: StandIns {
     let manager = PromiseManager()
     manager.pause()
     let handle = manager.add { then in upload(file) { error in then(error) } }
-    handle.cancel(grace: .seconds(5))  // its `then` is waited for so long at most
+    handle.cancel(grace: .seconds(5))  // waits at most this long for its `then`
     manager.resume()
     #expect(await text(handle.outcome) == "cancelled")
   }

@@ -227,8 +227,8 @@ struct PromiseTurnTests {
   // Hangs if the self-dependency is not detected.
   @Test(
     "a step that waits for a promise behind it in its own manager gets an error",
-    .shows(Managing.selfWait))
-  func selfWait() async throws {
+    .shows(Managing.deadlock))
+  func deadlock() async throws {
     let (manager, log) = (PromiseManager(), Log<String>())
     let promise = Promise<Int> { 1 }
     let chain = promise.map { $0 + 1 }

@@ -10,39 +10,39 @@ struct SelfWaitTests {
   private let step = StepIdentity(id: 1, name: "outer")
 
   // Hangs if `run` does not check which step its caller is in.
-  @Test("run in a step of the same manager throws", .shows(Managing.selfWait))
+  @Test("run in a step of the same manager throws", .shows(Managing.deadlock))
   func run() async throws {
     let manager = PromiseManager()
     _ = try await manager.run("outer") {
-      await #expect(throws: PromiseError.selfWait(step)) {
+      await #expect(throws: PromiseError.deadlock(step)) {
         try await manager.run { Issue.record("the inner work ran") }
       }
     }
   }
 
   // Hangs if `idle` does not check which step its caller is in; fails if it reports nothing.
-  @Test("idle in a step returns at once and is reported", .shows(Managing.selfWait))
+  @Test("idle in a step returns at once and is reported", .shows(Managing.deadlock))
   func idle() async throws {
     let reports = Reports()
     let manager = PromiseManager(diagnostics: reports.place)
     try await manager.run("outer") { await manager.idle() }
-    #expect(reports.all == [.selfWait(step)])
+    #expect(reports.all == [.deadlock(step)])
   }
 
   // Hangs if `outcome` does not check which step its caller is in.
   @Test(
     "a step that awaits the outcome of a later step gets a failure, which is reported",
-    .shows(Managing.selfWait))
+    .shows(Managing.deadlock))
   func outcome() async throws {
     let reports = Reports()
     let manager = PromiseManager(diagnostics: reports.place)
     let later = try await manager.run("outer") {
       let later = manager.add { then in then() }
-      #expect(text(await later.outcome) == "failed \(PromiseError.selfWait(step))")
+      #expect(text(await later.outcome) == "failed \(PromiseError.deadlock(step))")
       return later
     }
     #expect(text(await later.outcome) == "succeeded")
-    #expect(reports.all == [.selfWait(step)])
+    #expect(reports.all == [.deadlock(step)])
   }
 
   // Fails if known outcomes are withheld.
@@ -57,23 +57,23 @@ struct SelfWaitTests {
 
   // Hangs if the thread of the handler is not recorded or not compared.
   @Test(
-    "waitUntilIdle in a handler throws, before and after then", .shows(Managing.selfWait),
+    "waitUntilIdle in a handler throws, before and after then", .shows(Managing.deadlock),
     .shows(Promising.typedErrors))
   func blocking() {
     let manager = PromiseManager()
     let step = step
     manager.add(
       Step("outer") { then in
-        #expect(throws: PromiseError.selfWait(step)) { try manager.waitUntilIdle() }
+        #expect(throws: PromiseError.deadlock(step)) { try manager.waitUntilIdle() }
         then()
-        #expect(throws: PromiseError.selfWait(step)) { try manager.waitUntilIdle() }
+        #expect(throws: PromiseError.deadlock(step)) { try manager.waitUntilIdle() }
       })
     #expect(throws: Never.self) { try manager.waitUntilIdle() }
   }
 
   // Hangs if the handler is called without registering it with the order.
   @Test(
-    "waitUntilIdle in the handler of a delayed or retried step throws", .shows(Managing.selfWait),
+    "waitUntilIdle in the handler of a delayed or retried step throws", .shows(Managing.deadlock),
     arguments: LaterHandlerTests.Later.allCases)
   func later(_ later: LaterHandlerTests.Later) async {
     let (manager, clock, log) = (PromiseManager(), ManualClock(), Log<PromiseError?>())
@@ -90,7 +90,7 @@ struct SelfWaitTests {
       clock.advance(by: .seconds(3))
     }
     await manager.idle()
-    #expect(log.all == [.selfWait(self.step)])
+    #expect(log.all == [.deadlock(self.step)])
   }
 
   // Hangs if only the innermost handler of a thread is registered.
@@ -101,7 +101,7 @@ struct SelfWaitTests {
     outer.add(
       Step("outer") { then in
         inner.add { innerThen in
-          #expect(throws: PromiseError.selfWait(step)) { try outer.waitUntilIdle() }
+          #expect(throws: PromiseError.deadlock(step)) { try outer.waitUntilIdle() }
           innerThen()
         }
         then()
@@ -114,7 +114,7 @@ struct SelfWaitTests {
     let (outer, inner) = (PromiseManager(), PromiseManager())
     try await outer.run("outer") {
       try await inner.run("inner") {
-        _ = await #expect(throws: PromiseError.selfWait(step)) { try await outer.run {} }
+        _ = await #expect(throws: PromiseError.deadlock(step)) { try await outer.run {} }
       }
     }
   }
@@ -156,7 +156,7 @@ struct SelfWaitTests {
   // Hangs if `addWhenRoom` waits for room that only the end of its own step can make.
   @Test(
     "addWhenRoom in a step throws if there is no room, and adds if there is",
-    .shows(Managing.selfWait))
+    .shows(Managing.deadlock))
   func room() async throws {
     let (manager, log) = (PromiseManager(capacity: 1), Log<String>())
     try await manager.run("outer") {
@@ -164,7 +164,7 @@ struct SelfWaitTests {
         log.append("added")
         then()
       }
-      await #expect(throws: PromiseError.selfWait(step)) {
+      await #expect(throws: PromiseError.deadlock(step)) {
         try await manager.addWhenRoom { then in then() }
       }
     }
@@ -202,14 +202,14 @@ struct SelfWaitTests {
 
   // Hangs if the mark is lost while the step waits for its turn.
   @Test(
-    "a nested step of a busy manager is marked as part of both steps", .shows(Managing.selfWait))
+    "a nested step of a busy manager is marked as part of both steps", .shows(Managing.deadlock))
   func nestedRunOfBusy() async throws {
     let (outer, inner, taken) = (PromiseManager(), PromiseManager(), Taken())
     inner.add(taken.handler)
     let task = Task {
       try await outer.run("outer") {
         try await inner.run {
-          _ = await #expect(throws: PromiseError.selfWait(step)) { try await outer.run {} }
+          _ = await #expect(throws: PromiseError.deadlock(step)) { try await outer.run {} }
         }
       }
     }
@@ -219,7 +219,7 @@ struct SelfWaitTests {
   }
 
   // Hangs if the work of a promise is not marked with its step.
-  @Test("idle in the work of a promise that is a step is reported", .shows(Managing.selfWait))
+  @Test("idle in the work of a promise that is a step is reported", .shows(Managing.deadlock))
   func promise() async {
     let reports = Reports()
     let manager = PromiseManager(diagnostics: reports.place)
@@ -229,7 +229,7 @@ struct SelfWaitTests {
         return 1
       })
     #expect(text(await handle.outcome) == "succeeded")
-    #expect(reports.all == [.selfWait(StepIdentity(id: 1, name: nil))])
+    #expect(reports.all == [.deadlock(StepIdentity(id: 1, name: nil))])
   }
 
   enum Place: String, CaseIterable {
@@ -239,7 +239,7 @@ struct SelfWaitTests {
 
   // Hangs if only work that begins with the turn is marked with its step.
   @Test(
-    "idle anywhere in the work of a promise that is a step is reported", .shows(Managing.selfWait),
+    "idle anywhere in the work of a promise that is a step is reported", .shows(Managing.deadlock),
     arguments: Place.allCases)
   func promiseWork(_ place: Place) async {
     let reports = Reports()
@@ -279,7 +279,7 @@ struct SelfWaitTests {
     #expect(text(await handle.outcome) == "succeeded")
     // The report names the promise at the beginning of the chain.
     let name = place == .secondPulled ? "when(concurrently:)" : nil
-    #expect(reports.all == [.selfWait(StepIdentity(id: 1, name: name))])
+    #expect(reports.all == [.deadlock(StepIdentity(id: 1, name: name))])
   }
 
   // Hangs if synchronous handlers are not marked.
@@ -289,8 +289,8 @@ struct SelfWaitTests {
     let step = StepIdentity(id: 1, name: nil)
     let handle = manager.add(
       Promise { 1 }.map { _ in
-        #expect(throws: PromiseError.selfWait(step)) { try manager.waitUntilIdle() }
-        #expect(throws: PromiseError.selfWait(step)) { try manager.enqueue { 4 }.wait() }
+        #expect(throws: PromiseError.deadlock(step)) { try manager.waitUntilIdle() }
+        #expect(throws: PromiseError.deadlock(step)) { try manager.enqueue { 4 }.wait() }
       })
     #expect(text(await handle.outcome) == "succeeded")
   }

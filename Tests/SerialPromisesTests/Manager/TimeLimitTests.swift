@@ -7,7 +7,7 @@ import Testing
 struct TimeLimitTests {
   private let clock = ManualClock()
   private let reports = Reports()
-  private let late = "failed not done within 5.0 seconds; the work may still be going on"
+  private let late = "failed not done within 5.0 seconds; the work may still be running"
 
   private var manager: PromiseManager {
     PromiseManager(timeLimit: .seconds(5), clock: clock, diagnostics: reports.place)
@@ -125,7 +125,7 @@ struct TimeLimitTests {
     while reports.all.isEmpty { await Task.yield() }
     #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: nil))])
     let message = "\(reports.all)"
-    #expect(message.contains("a time limit or a grace period had ended it"))
+    #expect(message.contains("a time limit or a grace period ended it"))
     #expect(message.contains("limit it with `timeout(_:waitsForThen: true)`"))
   }
 

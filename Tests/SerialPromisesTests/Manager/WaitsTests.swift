@@ -84,13 +84,13 @@ struct WaitsTests {
     var handles = (1...3).map { _ in manager.add { then in then() } }
     await manager.fewerWaiting(than: 4)
     let waiters = [3, 3, 2, 1].map { limit in Task { await manager.fewerWaiting(than: limit) } }
-    await manager.waiting(2, for: .fewerWait(than: 3))
-    await manager.waiting(1, for: .fewerWait(than: 2))
-    await manager.waiting(1, for: .fewerWait(than: 1))
+    await manager.waiting(2, for: .waitingBelow(3))
+    await manager.waiting(1, for: .waitingBelow(2))
+    await manager.waiting(1, for: .waitingBelow(1))
     handles.removeLast().cancel()
     for waiter in waiters[..<2] { await waiter.value }
     let left = manager.order.withLock { order in
-      [3, 2, 1].map { order.waiters.count(.fewerWait(than: $0)) }
+      [3, 2, 1].map { order.waiters.count(.waitingBelow($0)) }
     }
     #expect(left == [0, 1, 1])
     taken.call()
@@ -105,7 +105,7 @@ struct WaitsTests {
     manager.pause()
     for _ in 1...3 { manager.add { then in then() } }
     let waiter = Task { await manager.fewerWaiting(than: limit) }
-    await manager.waiting(1, for: .fewerWait(than: limit))
+    await manager.waiting(1, for: .waitingBelow(limit))
     manager.cancelWaiting()
     await waiter.value
   }
@@ -116,7 +116,7 @@ struct WaitsTests {
     let (manager, taken) = (PromiseManager(), Taken())
     manager.add(taken.handler)
     manager.add { then in then() }
-    let condition: Waiters.Condition = isRest ? .atRest : .fewerWait(than: 1)
+    let condition: Waiters.Condition = isRest ? .atRest : .waitingBelow(1)
     let waiters = (1...5).map { _ in
       Task {
         if isRest { await manager.atRest() } else { await manager.fewerWaiting(than: 1) }
@@ -133,7 +133,7 @@ struct WaitsTests {
 
   // Hangs if a step may wait for an event that comes only after its own end.
   @Test("a step that waits for its own end, or for steps behind it, is reported")
-  func selfWait() async throws {
+  func deadlock() async throws {
     let manager = PromiseManager(diagnostics: reports.place)
     try await manager.run("outer") {
       await manager.fewerWaiting(than: 1)
@@ -144,7 +144,7 @@ struct WaitsTests {
       await manager.fewerWaiting(than: 1)
       await manager.atRest()
     }
-    #expect(reports.all == [.selfWait(step), .selfWait(step)])
+    #expect(reports.all == [.deadlock(step), .deadlock(step)])
   }
 
   // Fails if a removed waiter is resumed, another one is lost with it, or the order changes.

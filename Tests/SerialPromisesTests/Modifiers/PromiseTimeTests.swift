@@ -58,7 +58,7 @@ struct PromiseTimeTests {
     await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
     #expect(
-      await limited.outcome == "failed not done within 5.0 seconds; the work may still be going on")
+      await limited.outcome == "failed not done within 5.0 seconds; the work may still be running")
     #expect(await deferred.promise.outcome == "failed CancellationError()")
     #expect(log.count == 1)
   }
@@ -73,7 +73,7 @@ struct PromiseTimeTests {
     await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
     #expect(
-      await limited.outcome == "failed not done within 5.0 seconds; the work may still be going on")
+      await limited.outcome == "failed not done within 5.0 seconds; the work may still be running")
     deferred.fulfill(3)
     #expect(await other.outcome == "3")
     #expect(log.all.isEmpty)

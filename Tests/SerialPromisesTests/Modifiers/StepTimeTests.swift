@@ -32,7 +32,7 @@ struct StepTimeTests {
     clock.advance(by: .seconds(5))
     #expect(
       text(await handle.outcome)
-        == "failed not done within 5.0 seconds; the work may still be going on")
+        == "failed not done within 5.0 seconds; the work may still be running")
     await manager.idle()
     #expect(log.all == ["notified", "next"])
     taken.call()
@@ -58,7 +58,7 @@ struct StepTimeTests {
     taken.call()
     #expect(
       text(await handle.outcome)
-        == "failed not done within 5.0 seconds; the work may still be going on")
+        == "failed not done within 5.0 seconds; the work may still be running")
     #expect(reports.all.isEmpty)
   }
 

@@ -27,9 +27,9 @@ struct OrderUnderTest {
   }
 
   /// Releases the segments one at a time, as a manager does.
-  mutating func dissolve() {
+  mutating func invalidate() {
     var consequences: Consequences?
-    order.dissolve(&consequences)
+    order.invalidate(&consequences)
     while order.removeSegment() != nil {}
   }
 
@@ -94,19 +94,19 @@ struct OrderUnderTest {
     case .next(let allowance):
       order.beginTurn(allowance: allowance, on: ThreadIdentity())
       return text(order.begin(&news), &news)
-    case .goOn(let id):
+    case .addResumption(let id):
       let then = Then(token: Token(lock: lock, id: -1))
       let resumption = Resumption({ _ in }, then) { [notified] in
         notified.withLock { $0.append("dropped") }
       }
-      return text(order.goOn(id: id, resumption, &news))
+      return text(order.addResumption(id: id, resumption, &news))
     case .then(let id, let ending):
       return text(order.then(id: id, error: ending.error, &news))
     case .returned(let continuation, let allowance):
       order.beginTurn(allowance: allowance, on: ThreadIdentity())
       return text(order.handlerReturned(continuation, &news), &news)
-    case .cancelledElsewhere(let id):
-      order.cancelledElsewhere(id, &news)
+    case .workCancelled(let id):
+      order.workCancelled(id, &news)
       return text(order.then(id: id, error: CancellationError(), &news))
     case .abandon(let id): return text(order.abandon(id: id, &news))
     case .endCancelled(let id): return text(order.endCancelled(id: id, &news))
@@ -114,9 +114,10 @@ struct OrderUnderTest {
       let error = PromiseError.timedOut(.seconds(1))
       return order.timeOut(id: id, error: error, waitsForThen: waitsForThen, &news).map(text)
         ?? "calls off"
-    case .calledOff(let id, let waitsForThen):
+    case .cancelHandlersReturned(let id, let waitsForThen):
       let error = PromiseError.timedOut(.seconds(1))
-      return text(order.calledOff(id: id, error: error, waitsForThen: waitsForThen, &news))
+      return text(
+        order.cancelHandlersReturned(id: id, error: error, waitsForThen: waitsForThen, &news))
     case .cancel(let id):
       return cancel(id, &news) ? "running" : "not running"
     case .cancelAll:
@@ -192,7 +193,7 @@ struct OrderUnderTest {
   private mutating func text(_ turn: SerialOrder.Turn, _ news: inout Consequences?) -> String {
     switch turn.move {
     case .run: turn.work == nil ? "run without a handler" : "run \(turn.id)"
-    case .resume: !(turn.spent is Resumption) ? "resume without a handler" : "resume \(turn.id)"
+    case .resume: !(turn.object is Resumption) ? "resume without a handler" : "resume \(turn.id)"
     case .again: text(order.next(&news), &news)
     case .readTime: "readTime"
     case .handOver: "handOver"

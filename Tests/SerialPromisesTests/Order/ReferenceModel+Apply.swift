@@ -10,14 +10,14 @@ extension ReferenceModel {
     if phase == .throttled, isPaused || waiting.isEmpty { phase = .resting }
     admitWhomThereIsRoomFor()
     // A claimed queue is idle only after the holder of the claim has checked it.
-    let isLookedAt = event.isLook && phase == .resting
-    if isIdle, isLookedAt || (!wasIdle && phase == .resting) {
+    let isChecked = event.isLook && phase == .resting
+    if isIdle, isChecked || (!wasIdle && phase == .resting) {
       wake(.idle)
       publish("idle")
     }
     if phase == .resting || phase == .throttled { wake(.atRest) }
-    for case .fewerWait(let limit) in waiters.keys where waiting.count < limit {
-      wake(.fewerWait(than: limit))
+    for case .waitingBelow(let limit) in waiters.keys where waiting.count < limit {
+      wake(.waitingBelow(limit))
     }
     var observation = observation
     observation.result = result
@@ -40,16 +40,16 @@ extension ReferenceModel {
       guard stage(id) == .waiting else { return "moved false" }
       put(id, place)
       return "moved true"
-    case .cancelledElsewhere(let id):
+    case .workCancelled(let id):
       guard isUndecided(id) else { return then(id, .cancellation) }
       askToStop()
       return then(id, .cancellation)
     case .next(let allowance): return begin(allowance)
     case .then(let id, let ending): return then(id, ending)
-    case .goOn(let id): return goOn(id)
+    case .addResumption(let id): return addResumption(id)
     case .returned(let continuation, let allowance): return returned(continuation, allowance)
     case .abandon(let id):
-      return id == running && phase == .away ? then(id, .failure) : "late"
+      return id == running && phase == .awaitingThen ? then(id, .failure) : "late"
     case .endCancelled(let id):
       guard isUndecided(id), isAskedToStop else { return "late" }
       guard phase == .handling else { return then(id, .cancellation) }
@@ -57,14 +57,14 @@ extension ReferenceModel {
       return "counted"
     case .timeOut(let id, let waitsForThen):
       guard isUndecided(id) else { return "late" }
-      let callsOff = !isAskedToStop && cancelHandlers > 0
+      let hasCancelHandlers = !isAskedToStop && cancelHandlers > 0
       askToStop()
-      guard callsOff || waitsForThen else { return then(id, .failure) }
-      (isTimedOut, isCallingOff) = (true, isCallingOff || callsOff)
-      return callsOff ? "calls off" : "counted"
-    case .calledOff(let id, let waitsForThen):
-      guard id == running, isCallingOff else { return "late" }
-      isCallingOff = false
+      guard hasCancelHandlers || waitsForThen else { return then(id, .failure) }
+      (isTimedOut, runsCancelHandlers) = (true, runsCancelHandlers || hasCancelHandlers)
+      return hasCancelHandlers ? "calls off" : "counted"
+    case .cancelHandlersReturned(let id, let waitsForThen):
+      guard id == running, runsCancelHandlers else { return "late" }
+      runsCancelHandlers = false
       if phase == .held || phase == .heldResuming {
         let result = phase == .held ? "claimed" : "counted"
         end(id, ending ?? .success)
@@ -142,7 +142,7 @@ extension ReferenceModel {
   }
 
   private func isUndecided(_ id: Int) -> Bool {
-    id == running && [.handling, .away, .resuming].contains(phase)
+    id == running && [.handling, .awaitingThen, .resuming].contains(phase)
   }
 
   private mutating func resume(_ allowance: Int) -> String {
@@ -155,13 +155,13 @@ extension ReferenceModel {
     return "resume \(running ?? 0)"
   }
 
-  private mutating func goOn(_ id: Int) -> String {
+  private mutating func addResumption(_ id: Int) -> String {
     guard isUndecided(id) else {
       notified.append("dropped")
       return "late"
     }
     resumptions += 1
-    guard phase == .away else { return "counted" }
+    guard phase == .awaitingThen else { return "counted" }
     phase = .resuming
     return "claimed"
   }
@@ -197,13 +197,13 @@ extension ReferenceModel {
   private mutating func then(_ id: Int, _ ending: OrderEvent.Ending) -> String {
     guard isUndecided(id) else { return "late" }
     switch phase {
-    case .away where !isCallingOff:
+    case .awaitingThen where !runsCancelHandlers:
       end(id, ending)
       return "claimed"
-    case .resuming where !isCallingOff:
+    case .resuming where !runsCancelHandlers:
       end(id, ending)
       return "counted"
-    case .away: phase = .held
+    case .awaitingThen: phase = .held
     case .resuming: phase = .heldResuming
     default: phase = .ended
     }
@@ -222,10 +222,10 @@ extension ReferenceModel {
     case (nil, .dropped): ending = .failure
     case (nil, .awaited) where resumptions > 0: return resume(allowance)
     case (nil, .awaited):
-      phase = .away
+      phase = .awaitingThen
       return "leave"
     }
-    if isCallingOff {
+    if runsCancelHandlers {
       phase = .held
       return "leave"
     }

@@ -11,11 +11,11 @@ enum OrderEvent: Hashable {
   case add, addWhenRoom, addPromise
   case addAt(Place), move(Int, Place)
   case next(allowance: Int)
-  case then(Int, Ending), cancelledElsewhere(Int)
-  case goOn(Int)
+  case then(Int, Ending), workCancelled(Int)
+  case addResumption(Int)
   case returned(SerialOrder.Continuation, allowance: Int)
   case abandon(Int), cancel(Int), endCancelled(Int), timeOut(Int, waitsForThen: Bool)
-  case calledOff(Int, waitsForThen: Bool)
+  case cancelHandlersReturned(Int, waitsForThen: Bool)
   case cancelAll, cancelWaiting, pause, resume, close
   case onCancel(Int)
   case progress(Int, Double)
@@ -74,7 +74,7 @@ struct ReferenceModel {
   /// The step's time limit elapsed, and its `then` is awaited.
   var isTimedOut = false
   /// The step's cancel handlers are being called, because its time limit elapsed.
-  var isCallingOff = false
+  var runsCancelHandlers = false
   var cancelHandlers = 0
   /// The number of further handlers of the running step.
   var resumptions = 0
@@ -116,7 +116,7 @@ struct ReferenceModel {
     switch condition {
     case .idle: isIdle
     case .atRest: running == nil && (phase != .claimed || isPaused || waiting.isEmpty)
-    case .fewerWait(let limit): waiting.count < limit
+    case .waitingBelow(let limit): waiting.count < limit
     }
   }
 
@@ -159,7 +159,7 @@ struct ReferenceModel {
     return Key(
       steps: states, line: waiting.map { $0 - looked }, phase: phase,
       flags: [
-        isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isTimedOut, isCallingOff,
+        isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isTimedOut, runsCancelHandlers,
         cancelHandlers > 0, hasWaited,
       ],
       resumptions: resumptions, waiters: Set(waiters.keys), ending: ending, progress: progress,

@@ -29,7 +29,7 @@ struct SerialOrderTests {
       if isLong {
         [FailurePolicy.continue, .stop, .cancelRest].flatMap { policy in
           [nil, 1, 2].flatMap { capacity in
-            [[], [.idle, .atRest], [.fewerWait(than: 1), .fewerWait(than: 2)]].map { waits in
+            [[], [.idle, .atRest], [.waitingBelow(1), .waitingBelow(2)]].map { waits in
               Setting(
                 policy: policy, capacity: capacity, isWatched: !waits.isEmpty, waits: waits)
             }
@@ -43,9 +43,9 @@ struct SerialOrderTests {
     private static let few = [
       Setting(policy: .continue, capacity: 1, isWatched: true, waits: [.idle]),
       Setting(policy: .stop, capacity: nil, isWatched: false),
-      Setting(policy: .continue, capacity: nil, isWatched: true, waits: [.fewerWait(than: 2)]),
+      Setting(policy: .continue, capacity: nil, isWatched: true, waits: [.waitingBelow(2)]),
       Setting(policy: .stop, capacity: 2, isWatched: true, waits: [.atRest]),
-      Setting(policy: .cancelRest, capacity: 1, isWatched: true, waits: [.fewerWait(than: 1)]),
+      Setting(policy: .cancelRest, capacity: 1, isWatched: true, waits: [.waitingBelow(1)]),
       Setting(policy: .continue, capacity: nil, isWatched: false),
       Setting(policy: .cancelRest, capacity: 2, isWatched: false),
       Setting(
@@ -67,7 +67,7 @@ struct SerialOrderTests {
     tally(search.pairs)
     #expect(search.pairs >= (setting.isWatched ? 40_000 : 20_000))
     var expected: Set<SerialOrder.Phase> = [
-      .resting, .claimed, .handling, .ended, .away, .resuming, .held, .heldResuming,
+      .resting, .claimed, .handling, .ended, .awaitingThen, .resuming, .held, .heldResuming,
     ]
     if setting.rate != nil { expected.insert(.throttled) }
     #expect(search.reached == expected)
@@ -123,7 +123,7 @@ private struct Search {
       policy: setting.policy, capacity: setting.capacity, isWatched: setting.isWatched,
       rate: setting.rate)
     var order = replay([])
-    defer { order.dissolve() }
+    defer { order.invalidate() }
     var history: [OrderEvent] = []
     for _ in 0..<count {
       // A closed order accepts no step.
@@ -158,7 +158,7 @@ private struct Search {
   private mutating func tryEverything(from place: Place) -> [Place]? {
     var further: [Place] = []
     var order = replay(place.history)
-    defer { order.dissolve() }
+    defer { order.invalidate() }
     let placings = setting.hasPlaces ? placings(in: place.model) : []
     for event in events(in: place.model) + placings {
       var model = place.model
@@ -170,7 +170,7 @@ private struct Search {
         guard agrees(&order, expected, place.history, event) else { return nil }
       } else {
         var order = replay(place.history)
-        defer { order.dissolve() }
+        defer { order.invalidate() }
         guard agrees(&order, expected, place.history, event) else { return nil }
         further.append((model, place.history + [event]))
       }
@@ -224,7 +224,7 @@ private struct Search {
           events.append(.returned(continuation, allowance: allowance))
         }
       }
-    case .resting, .throttled, .away, .held: break
+    case .resting, .throttled, .awaitingThen, .held: break
     }
     if setting.rate != nil {
       if model.phase == .claimed { events += [.nextAt(after: 0), .nextAt(after: 1)] }
@@ -236,10 +236,13 @@ private struct Search {
     for id in [model.running, model.waiting.first, over].compactMap({ $0 }) {
       events += [.cancel(id), .abandon(id), .endCancelled(id), .onCancel(id)]
       events += [.timeOut(id, waitsForThen: false), .timeOut(id, waitsForThen: true)]
-      events += [.calledOff(id, waitsForThen: false), .calledOff(id, waitsForThen: true)]
-      events.append(.cancelledElsewhere(id))
+      events += [
+        .cancelHandlersReturned(id, waitsForThen: false),
+        .cancelHandlersReturned(id, waitsForThen: true),
+      ]
+      events.append(.workCancelled(id))
       events += [.then(id, .success), .then(id, .failure), .then(id, .cancellation)]
-      if model.resumptions < 2 { events.append(.goOn(id)) }
+      if model.resumptions < 2 { events.append(.addResumption(id)) }
       events += [.progress(id, 0.5), .progress(id, 0.25), .progress(id, 2)]
     }
     return events

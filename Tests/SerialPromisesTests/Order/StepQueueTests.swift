@@ -18,7 +18,7 @@ struct StepQueueTests {
     return queue
   }
 
-  // Fails if `append` starts a segment one slot early or late, or `removeSpentSegment` does not
+  // Fails if `append` starts a segment one slot early or late, or `removePoppedSegment` does not
   // advance the slots of the head.
   @Test(
     "steps keep their ids and slots across segment boundaries",
@@ -37,7 +37,7 @@ struct StepQueueTests {
     #expect(seen == Array(1...count))
     var segments = 1
     for id in 1...count {
-      while queue.removeSpentSegment() != nil { segments += 1 }
+      while queue.removePoppedSegment() != nil { segments += 1 }
       #expect(queue.first == id)
       #expect(queue.firstSlot.pointee.record?.name == "\(id)")
       queue.popFirst()
@@ -53,7 +53,7 @@ struct StepQueueTests {
     var queue = StepQueue()
     for id in 1...300 {
       append("\(id)", to: &queue)
-      while queue.removeSpentSegment() != nil {}
+      while queue.removePoppedSegment() != nil {}
       #expect(queue.firstSlot.pointee.record?.name == "\(id)")
       queue.popFirst()
       #expect(queue.isEmpty)
@@ -107,7 +107,7 @@ struct StepQueueTests {
     _ = queue.move(11, in: segment, to: .first(isRunning: false))
     #expect(queue.first == 11)
     queue.popFirst()
-    #expect(queue.removeSpentSegment() != nil)
+    #expect(queue.removePoppedSegment() != nil)
     #expect(queue.first == 4)
     while queue.removeSegment() != nil {}
   }

@@ -87,7 +87,7 @@ struct NeverStartedTests {
       await reported.passed()
     }
     let text = String(decoding: ends?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(text.contains("\"race\" failed and nobody looked: Failed(number: 0)"))
+    #expect(text.contains("\"race\" failed and the error was not handled: Failed(number: 0)"))
     #expect(!text.contains("never started"))
   }
 
@@ -106,7 +106,7 @@ struct NeverStartedTests {
       await reported.passed()
     }
     let text = String(decoding: ends?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(text.contains("was never started, and its handlers never run"))
+    #expect(text.contains("was never started, so its handlers never run"))
   }
 
   // Fails if a promise that never settles accumulates its combinations.

@@ -202,7 +202,7 @@ struct PromiseCancelTests {
       let deferred = cancellable { log.append("stop") }
       if isShared { deferred.promise.fulfilled { _ in } }
       let waiter = Task { await deferred.promise.outcome }
-      while deferred.promise.core.withLock({ !$0.isLookedAt }) { await Task.yield() }
+      while deferred.promise.core.withLock({ !$0.isFailureHandled }) { await Task.yield() }
       waiter.cancel()
       #expect(await waiter.value == "failed CancellationError()")
       #expect(log.all == (isShared ? [] : ["stop"]))

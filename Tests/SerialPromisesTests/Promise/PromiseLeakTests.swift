@@ -68,7 +68,7 @@ struct PromiseLeakTests {
     withExtendedLifetime(never) {}
   }
 
-  // Hangs if `Settlement.dissolve` hands out its list unchanged: when the combination is settled,
+  // Hangs if `Settlement.invalidate` hands out its list unchanged: when the combination is settled,
   // it removes a reaction from the list that `Lifeline` is traversing.
   @Test("a cold promise that is released unstarted may end a combination that it is part of")
   func dissolving() async {

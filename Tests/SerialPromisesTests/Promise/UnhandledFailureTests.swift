@@ -26,7 +26,7 @@ struct UnhandledFailureTests {
     .shows(Promising.unhandled))
   func named() {
     _ = failing()
-    let description = "promise \"failing\" failed and nobody looked: Failed(number: 0)"
+    let description = "promise \"failing\" failed and the error was not handled: Failed(number: 0)"
     #expect(reports.all.map(\.description) == ["\(description); end the chain with `catch`"])
   }
 

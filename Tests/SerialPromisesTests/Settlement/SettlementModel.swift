@@ -2,7 +2,7 @@
 
 /// An event of a promise's settlement.
 enum SettlementEvent: Hashable, Sendable {
-  case attach(isImmediate: Bool, looksAtFailures: Bool)
+  case attach(isImmediate: Bool, handlesFailures: Bool)
   case withdraw(Int)
   case settle(fulfills: Bool, adopted: Bool)
   case bind, beginCancel, endCancel, onCancel, next, demand
@@ -10,7 +10,7 @@ enum SettlementEvent: Hashable, Sendable {
   case listen, watch
   /// Events of managers, identified by numbers: their turns, and the steps that the work belongs
   /// to.
-  case reserve(Int), demandIn(Int), join(Int), beginCancelFor(Int), endMaking
+  case reserve(Int), demandIn(Int), join(Int), beginCancelFor(Int), endProducing
 }
 
 /// A naive implementation of `Settlement`: without lists of nodes, shared state, or storage that is
@@ -31,7 +31,7 @@ struct SettlementModel: Hashable {
   var hasUpstream: Bool
   var wasCancelled = false
   var isDemanded = false
-  var isLookedAt = false
+  var isFailureHandled = false
   var isScheduled = false
   var isWatched = false
   var cancelHandlers = 0
@@ -45,11 +45,11 @@ struct SettlementModel: Hashable {
   /// The owners of the work until it ends.
   var scopes: [Int] = []
   /// Whether the settling call has still to be made.
-  var hasMaker: Bool
+  var hasProducer: Bool
 
-  init(hasUpstream: Bool, hasMaker: Bool) {
+  init(hasUpstream: Bool, hasProducer: Bool) {
     self.hasUpstream = hasUpstream
-    self.hasMaker = hasMaker
+    self.hasProducer = hasProducer
   }
 
   private var isSettled: Bool { phase == .fulfilled || phase == .failed }
@@ -58,8 +58,8 @@ struct SettlementModel: Hashable {
   var observation: String {
     """
     \(phase) bound \(isBound) upstream \(hasUpstream) cancelled \(wasCancelled) \
-    demanded \(isDemanded) looked \(isLookedAt) scheduled \(isScheduled) watched \(isWatched) \
-    progress \(progress) turns \(turns) scopes \(scopes) maker \(hasMaker)
+    demanded \(isDemanded) looked \(isFailureHandled) scheduled \(isScheduled) watched \(isWatched) \
+    progress \(progress) turns \(turns) scopes \(scopes) maker \(hasProducer)
     """
   }
 
@@ -83,7 +83,7 @@ struct SettlementModel: Hashable {
     case .demandIn(let manager): demand(in: manager)
     case .join(let manager): join(manager)
     case .beginCancelFor(let manager): beginCancel(for: manager)
-    case .endMaking: endMaking()
+    case .endProducing: endProducing()
     }
   }
 
@@ -93,12 +93,12 @@ struct SettlementModel: Hashable {
   }
 
   private mutating func join(_ manager: Int) -> String {
-    if !isSettled || hasMaker { scopes.append(manager) }
+    if !isSettled || hasProducer { scopes.append(manager) }
     return ""
   }
 
-  private mutating func endMaking() -> String {
-    hasMaker = false
+  private mutating func endProducing() -> String {
+    hasProducer = false
     defer { if isSettled { scopes = [] } }
     return "released \(isSettled ? scopes : [])"
   }
@@ -111,7 +111,7 @@ struct SettlementModel: Hashable {
   private mutating func attach(_ isImmediate: Bool, _ looks: Bool) -> String {
     let reaction = Waiting(id: made, isImmediate: isImmediate)
     made += 1
-    isLookedAt = isLookedAt || looks
+    isFailureHandled = isFailureHandled || looks
     if isSettled, isImmediate { return "due" }
     waiting.append(reaction)
     return isSettled && claim() ? "schedules" : "listed"
@@ -125,7 +125,7 @@ struct SettlementModel: Hashable {
 
   private mutating func settle(_ fulfills: Bool, _ adopted: Bool) -> String {
     // In time or late, the maker of the promise makes the call.
-    if hasMaker { _ = endMaking() }
+    if hasProducer { _ = endProducing() }
     guard phase == .pending, adopted || !isBound else { return "too late" }
     var watchers: [Int] = []
     if fulfills, progress < 1 { watchers = move(to: 1) }
@@ -139,7 +139,7 @@ struct SettlementModel: Hashable {
     hasUpstream = false
     cancelHandlers = 0
     turns = []
-    if !hasMaker { scopes = [] }
+    if !hasProducer { scopes = [] }
     let schedules = (!waiting.isEmpty || !deliveries.isEmpty) && claim()
     return "due \(due), watchers \(watchers), schedules \(schedules)"
   }
@@ -147,7 +147,7 @@ struct SettlementModel: Hashable {
   private mutating func bind() -> String {
     guard phase == .pending, !isBound else { return "too late" }
     isBound = true
-    hasMaker = false
+    hasProducer = false
     defer { hasUpstream = true }
     return "spent \(hasUpstream), watched \(isWatched)"
   }

@@ -53,7 +53,7 @@ struct SettlementTests {
     .shows(Promising.settledOnce),
     arguments: [true, false].eased())
   func everyEventInEveryState(hasUpstream: Bool) {
-    var search = Search(hasUpstream: hasUpstream, hasMaker: false, concernsManagers: false)
+    var search = Search(hasUpstream: hasUpstream, hasProducer: false, concernsManagers: false)
     search.run()
     tally(search.pairs)
     #expect(search.pairs >= 20_000)
@@ -65,8 +65,8 @@ struct SettlementTests {
   @Test(
     "every event between a promise and managers gives the result of the model",
     .shows(Managing.turns, .workEnds), arguments: [true, false], [true, false])
-  func everyEventOfManagers(hasUpstream: Bool, hasMaker: Bool) {
-    var search = Search(hasUpstream: hasUpstream, hasMaker: hasMaker, concernsManagers: true)
+  func everyEventOfManagers(hasUpstream: Bool, hasProducer: Bool) {
+    var search = Search(hasUpstream: hasUpstream, hasProducer: hasProducer, concernsManagers: true)
     search.run()
     tally(search.pairs)
     #expect(search.pairs >= 1_000)
@@ -79,7 +79,7 @@ private struct Search {
   private typealias Place = (model: SettlementModel, history: [SettlementEvent])
 
   private let hasUpstream: Bool
-  private let hasMaker: Bool
+  private let hasProducer: Bool
   /// Whether the events are those between promises and managers, and not those of reactions.
   private let concernsManagers: Bool
   private var seen: Set<SettlementModel> = []
@@ -89,14 +89,14 @@ private struct Search {
   private let reactions = isLong ? 3 : 2
   private let listeners = isLong ? 2 : 1
 
-  init(hasUpstream: Bool, hasMaker: Bool, concernsManagers: Bool) {
+  init(hasUpstream: Bool, hasProducer: Bool, concernsManagers: Bool) {
     self.hasUpstream = hasUpstream
-    self.hasMaker = hasMaker
+    self.hasProducer = hasProducer
     self.concernsManagers = concernsManagers
   }
 
   mutating func run() {
-    let start = SettlementModel(hasUpstream: hasUpstream, hasMaker: hasMaker)
+    let start = SettlementModel(hasUpstream: hasUpstream, hasProducer: hasProducer)
     seen = [start]
     var frontier: [Place] = [(start, [])]
     while !frontier.isEmpty {
@@ -121,9 +121,9 @@ private struct Search {
     var events: [SettlementEvent] = [.bind, .beginCancel, .demand, .watch]
     if model.made < reactions {
       events += [
-        .attach(isImmediate: true, looksAtFailures: true),
-        .attach(isImmediate: false, looksAtFailures: true),
-        .attach(isImmediate: false, looksAtFailures: false),
+        .attach(isImmediate: true, handlesFailures: true),
+        .attach(isImmediate: false, handlesFailures: true),
+        .attach(isImmediate: false, handlesFailures: false),
       ]
     }
     events += (0..<model.made).map { .withdraw($0) }
@@ -143,7 +143,7 @@ private struct Search {
 
   private func eventsOfManagers(in model: SettlementModel) -> [SettlementEvent] {
     var events: [SettlementEvent] = [
-      .bind, .beginCancel, .demand, .demandIn(0), .demandIn(1), .endMaking,
+      .bind, .beginCancel, .demand, .demandIn(0), .demandIn(1), .endProducing,
       .settle(fulfills: true, adopted: false), .settle(fulfills: false, adopted: true),
     ]
     if model.turns.count < 2 { events += [.reserve(0), .reserve(1)] }
@@ -157,8 +157,8 @@ private struct Search {
     _ model: SettlementModel, _ answer: String, _ history: [SettlementEvent],
     _ event: SettlementEvent
   ) -> Bool {
-    var settlement = SettlementUnderTest(hasUpstream: hasUpstream, hasMaker: hasMaker)
-    defer { settlement.dissolve() }
+    var settlement = SettlementUnderTest(hasUpstream: hasUpstream, hasProducer: hasProducer)
+    defer { settlement.invalidate() }
     for event in history { _ = settlement.apply(event) }
     let actual = settlement.apply(event)
     if actual == answer, settlement.observation == model.observation, settlement.faults.isEmpty {

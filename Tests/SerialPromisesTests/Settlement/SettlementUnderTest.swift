@@ -13,14 +13,14 @@ struct SettlementUnderTest {
     private let immediate: Bool
     private let looks: Bool
 
-    init(_ id: Int, isImmediate: Bool, looksAtFailures: Bool) {
+    init(_ id: Int, isImmediate: Bool, handlesFailures: Bool) {
       self.id = id
       immediate = isImmediate
-      looks = looksAtFailures
+      looks = handlesFailures
     }
 
     override var isImmediate: Bool { immediate }
-    override var looksAtFailures: Bool { looks }
+    override var handlesFailures: Bool { looks }
   }
 
   private let other = Core(origin: Origin("other", #fileID, #line))
@@ -42,25 +42,25 @@ struct SettlementUnderTest {
   private let managers: [Locked<SerialOrder>]
   private let scopes: [WorkScope]
 
-  init(hasUpstream: Bool, hasMaker: Bool) {
-    settlement = Settlement(isDemanded: false, hasMaker: hasMaker)
+  init(hasUpstream: Bool, hasProducer: Bool) {
+    settlement = Settlement(isDemanded: false, hasProducer: hasProducer)
     managers = Self.managers
     scopes = Self.managers.map { WorkScope(turn: $0) }
-    if hasUpstream { settlement.hang(on: makeUpstream()) }
+    if hasUpstream { settlement.depend(on: makeUpstream()) }
   }
 
   private func makeUpstream() -> Upstream {
-    Upstream(other, Probe(-1, isImmediate: true, looksAtFailures: true))
+    Upstream(other, Probe(-1, isImmediate: true, handlesFailures: true))
   }
 
   var observation: String {
     """
     \(settlement.phase) bound \(settlement.isBound) upstream \(settlement.upstream != nil) \
     cancelled \(settlement.wasCancelled) demanded \(settlement.isDemanded) \
-    looked \(settlement.isLookedAt) scheduled \(settlement.isScheduled) \
+    looked \(settlement.isFailureHandled) scheduled \(settlement.isScheduled) \
     watched \(settlement.isWatched) progress \(settlement.progress) \
     turns \(settlement.turns.map { turn in managers.firstIndex { $0 === turn } ?? -1 }) \
-    scopes \(numbers(settlement.scopes)) maker \(settlement.hasMaker)
+    scopes \(numbers(settlement.scopes)) maker \(settlement.hasProducer)
     """
   }
 
@@ -69,8 +69,8 @@ struct SettlementUnderTest {
   }
 
   /// Releases everything, including reference cycles.
-  mutating func dissolve() {
-    var (reactions, _) = settlement.dissolve()
+  mutating func invalidate() {
+    var (reactions, _) = settlement.invalidate()
     while reactions.popFirst() != nil {}
   }
 
@@ -89,7 +89,7 @@ struct SettlementUnderTest {
       return isFirst ? published(consequences) : "too late"
     case .bind:
       guard let bound = settlement.bind(to: makeUpstream()) else { return "too late" }
-      return "spent \(bound.spent != nil), watched \(bound.isWatched)"
+      return "spent \(bound.released != nil), watched \(bound.isWatched)"
     case .beginCancel:
       return beginCancel(for: [])
     case .endCancel: return published(settlement.endCancel())
@@ -117,7 +117,7 @@ struct SettlementUnderTest {
       settlement.join([scopes[manager]])
       return ""
     case .beginCancelFor(let manager): return beginCancel(for: [scopes[manager]])
-    case .endMaking: return "released \(numbers(settlement.endMaking()))"
+    case .endProducing: return "released \(numbers(settlement.endProducing()))"
     case .watch:
       guard let upstream = settlement.watch() else { return "known" }
       return "upstream \(upstream != nil)"
@@ -133,7 +133,7 @@ struct SettlementUnderTest {
   }
 
   private mutating func attach(_ isImmediate: Bool, _ looks: Bool) -> String {
-    let probe = Probe(probes.count, isImmediate: isImmediate, looksAtFailures: looks)
+    let probe = Probe(probes.count, isImmediate: isImmediate, handlesFailures: looks)
     probes.append(probe)
     switch settlement.attach(probe) {
     case .listed: return "listed"

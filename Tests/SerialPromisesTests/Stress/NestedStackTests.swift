@@ -70,7 +70,7 @@ import Testing
     deferred.fulfill(1)
   }
 
-  // Overflows the stack if the demand, or `Again`, is recursive.
+  // Overflows the stack if the demand, or `Restart`, is recursive.
   @Test("nested cold combinations are started from their end, and restarted")
   func cold() {
     onSmallStack { depth in

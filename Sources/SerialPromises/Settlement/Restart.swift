@@ -1,31 +1,31 @@
-/// How to make a promise anew from the cold promises that it was made from.
+/// Recreates a promise from copies of the cold promises that it was made from.
 ///
-/// A list instead of closures that call one another, because chains and combinations may be nested
-/// to any depth; and a promise from which several were made begins once.
-struct Again: Sendable {
+/// Iterative, because chains and combinations may be nested to any depth. A promise from which
+/// several others were made is recreated once.
+struct Restart: Sendable {
   private enum Part: Sendable {
-    /// A promise that does not begin again.
+    /// A promise that cannot start again.
     case same(Core)
     /// A cold promise.
     case root(any Recipe, Origin)
-    /// A link on the part with this number.
+    /// A link on the part with this index.
     case link(Int, @Sendable (AnyPromise) -> AnyPromise)
-    /// A combination of the parts with these numbers.
+    /// A combination of the parts with these indices.
     case combination([Int], @Sendable ([AnyPromise]) -> AnyPromise)
 
     var isSame: Bool { if case .same = self { true } else { false } }
   }
 
-  /// Each after those that it is made from; the last is the promise itself.
+  /// The parts in topological order; the last is the promise itself.
   private var parts: [Part] = []
 
-  /// Makes the promise anew.
+  /// Recreates the promise.
   func callAsFunction() -> AnyPromise {
     var made: [AnyPromise] = []
     for part in parts {
       switch part {
       case .same(let core): made.append(AnyPromise(core: core, lifeline: nil))
-      case .root(let recipe, let origin): made.append(recipe.again(origin))
+      case .root(let recipe, let origin): made.append(recipe.copy(origin))
       case .link(let source, let link): made.append(link(made[source]))
       case .combination(let sources, let combine):
         made.append(combine(sources.map { made[$0] }))
@@ -35,9 +35,12 @@ struct Again: Sendable {
     return last
   }
 
-  /// To be asked before the promises begin; nil if none can begin again.
+  /// Must be called before the promises start.
+  ///
+  /// Nil if none of them can start again.
   init?(_ promise: Core) {
-    // The cores are kept, or another could take the place, and the identity, of one that goes away.
+    // Retains the cores, so that no other core reuses the address, and with it the identity, of a
+    // released one.
     var numbers: [ObjectIdentifier: (core: Core, number: Int)] = [:]
     var begun: Set<ObjectIdentifier> = []
     var frontier: [(core: Core, sources: Upstream.Sources?)] = [(promise, nil)]
@@ -68,7 +71,8 @@ struct Again: Sendable {
   ) -> Part {
     switch sources {
     case .one(let source, let reaction):
-      // Under the lock, and listed, or the reaction may be running and giving up its handler.
+      // Under the lock and while listed: otherwise the reaction may be running and giving up its
+      // handler.
       let link = source.withLock { _ in reaction.isListed ? reaction.recipe : nil }
       guard let link, let source = number(source), !parts[source].isSame else { break }
       return .link(source, link)
