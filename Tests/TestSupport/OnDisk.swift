@@ -25,7 +25,7 @@ package enum OnDisk: String, Guarantee {
   case environmentsOnce = "Equal environments are stored once, and restored exactly"
   case environmentsSecret = "No environment is printed, except by show --env"
   case compaction = "A compaction replaces the old file atomically"
-  case readersGoOn = "Readers detect a compaction, and continue"
+  case readersContinue = "Readers detect a compaction, and continue"
   case compactsByItself = "A journal that is mostly history is compacted automatically"
   case failuresChangeNothing =
     "If a system call fails, the command reports it and the queue is unchanged"

@@ -239,7 +239,7 @@ import Testing
   // Fails when the open file is read on after another took its place: do not compare the inodes.
   @Test(
     "Compaction gives the same queue, and a follower sees the reset",
-    .shows(OnDisk.compaction, OnDisk.readersGoOn), arguments: 1...UInt64(20 / ease))
+    .shows(OnDisk.compaction, OnDisk.readersContinue), arguments: 1...UInt64(20 / ease))
   func compaction(seed: UInt64) throws {
     var generator = SeededGenerator(state: seed)
     for batch in randomHistory(&generator, batches: 80) {

@@ -6,7 +6,7 @@ import Testing
 /// A step that waits for its own manager gets an error.
 ///
 /// Each test hangs if the deadlock is not detected.
-struct SelfWaitTests {
+struct DeadlockTests {
   private let step = StepIdentity(id: 1, name: "outer")
 
   // Hangs if `run` does not check which step its caller is in.
