@@ -8,6 +8,7 @@
 final class EventFeed {
   private var buffers: [EventBuffer] = []
   private var began: ContinuousClock.Instant?
+  private let now: @Sendable () -> ContinuousClock.Instant
 
   // The pending effects of the current transition.
   private var wakes: [() -> Void] = []
@@ -17,6 +18,11 @@ final class EventFeed {
   ///
   /// Without one, no events are created.
   var isWatched: Bool { !buffers.isEmpty }
+
+  /// - Parameter now: Reads the clock that measures the steps.
+  init(now: @escaping @Sendable () -> ContinuousClock.Instant) {
+    self.now = now
+  }
 
   /// Whether effects remain to be performed after the lock is released.
   var hasConsequences: Bool { !wakes.isEmpty || !dropped.isEmpty }
@@ -31,12 +37,12 @@ final class EventFeed {
   }
 
   func began(_ step: StepIdentity) {
-    began = .now
+    began = now()
     append(.started(step))
   }
 
   func ended(_ step: StepIdentity, _ outcome: StepOutcome) {
-    let duration = began.map { $0.duration(to: .now) }
+    let duration = began.map { $0.duration(to: now()) }
     append(.finished(step, outcome, duration: duration))
     began = nil
   }
@@ -150,7 +156,7 @@ final class EventListener: @unchecked Sendable {
     self.lock = lock
     let buffer = EventBuffer(limit: limit)
     self.buffer = buffer
-    lock.withLock { $0.listen(buffer) }
+    lock.withLock { $0.listen(buffer) { .now } }
   }
 
   deinit {

@@ -524,8 +524,14 @@ extension SerialOrder {
   }
 
   /// Adds a listener.
-  mutating func listen(_ buffer: EventBuffer) {
-    let feed = feed ?? EventFeed()
+  ///
+  /// - Parameters:
+  ///   - buffer: The buffer of the listener.
+  ///   - now: Reads the clock that measures the steps; used if this is the first listener.
+  mutating func listen(
+    _ buffer: EventBuffer, now: @escaping @Sendable () -> ContinuousClock.Instant
+  ) {
+    let feed = feed ?? EventFeed(now: now)
     self.feed = feed
     feed.add(buffer)
   }

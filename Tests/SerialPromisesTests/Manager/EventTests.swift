@@ -155,7 +155,7 @@ struct EventTests {
     var order = SerialOrder()
     let lock = Locked(SerialOrder())
     let buffers = (1...8).map { _ in EventBuffer(limit: 16) }
-    for buffer in buffers { order.listen(buffer) }
+    for buffer in buffers { order.listen(buffer) { .now } }
     var consequences: Consequences?
     for _ in 1...1_000 {
       var work: Work? = Work { then in then() }
@@ -167,6 +167,29 @@ struct EventTests {
     }
     #expect(order.feed?.hasConsequences == false)
     #expect(consequences == nil, "no listener waits, and no event has an error")
+    while order.removeSegment() != nil {}
+  }
+
+  // Fails if the clock is read at another moment than the start and the end of the step.
+  @Test("the duration of a step is the time from its start to its end")
+  func duration() {
+    let times = Locked((1...).makeIterator())
+    let start = ContinuousClock.now
+    var order = SerialOrder()
+    let lock = Locked(SerialOrder())
+    let buffer = EventBuffer(limit: 16)
+    order.listen(buffer) { start + .seconds(times.withLock { $0.next() } ?? 0) }
+    var consequences: Consequences?
+    var work: Work? = Work { then in then() }
+    _ = order.add(&work, nil, lock: lock, owner: nil)
+    order.beginTurn(allowance: 1, on: ThreadIdentity())
+    while order.next(&consequences).move == .again {}
+    #expect(times.withLock { $0.next() } == 2, "it was read at the start, and only then")
+    _ = order.handlerReturned(.called, &consequences)
+    let durations = buffer.removeAll().compactMap { event in
+      if case .finished(_, _, let duration) = event { duration } else { nil }
+    }
+    #expect(durations == [.seconds(2)])
     while order.removeSegment() != nil {}
   }
 

@@ -23,7 +23,7 @@ struct OrderUnderTest {
     order = SerialOrder(policy: policy, capacity: capacity, rate: rate)
     self.isWatched = isWatched
     self.lock = lock
-    if isWatched { order.listen(published) }
+    if isWatched { order.listen(published) { .now } }
   }
 
   /// Releases the segments one at a time, as a manager does.
