@@ -89,7 +89,7 @@ extension Job {
 }
 
 extension Ending {
-  /// The outcome, as a phrase; empty on success.
+  /// The outcome of a process that did not succeed, as a phrase.
   package var outcomeText: String {
     switch self {
     case .exited(let code): "failed with exit code \(code)"
