@@ -5,13 +5,11 @@ import SerialqSystem
 ///
 /// Works with any runner: reads only the journal and the logs.
 package struct Follower {
-  /// The jobs to follow.
   package enum Subject: Equatable {
     case queue
     case job(JobID)
   }
 
-  /// The style of the output.
   package struct Manner {
     /// Whether starts and successful ends are reported too.
     var isTalkative = false

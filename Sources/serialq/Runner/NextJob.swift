@@ -39,7 +39,6 @@ struct NextJob: Promisable {
   }
 
   private enum Choice {
-    /// The job and its log.
     case started(Job, FileDescriptor)
     /// By the monotonic clock.
     case later(Int64)

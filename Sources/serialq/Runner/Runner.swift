@@ -83,7 +83,6 @@ package final class Runner: Sendable {
   /// Terminates the running job and starts no other; waiting jobs stay in the queue.
   package func stop() { supervision.requestStop(.inOrder) }
 
-  /// Kills the running job.
   package func kill() { supervision.requestStop(.atOnce) }
 
   /// Whether a stop must wait for a job; false while blocked on a lock of another process.

@@ -24,7 +24,6 @@ final class Supervision: Sendable {
     stopped.wake()
   }
 
-  /// The requested stop.
   var level: Termination.Stop { stop.withLock { $0 } }
 
   var isStopped: Bool { level != .no }

@@ -1,4 +1,3 @@
-/// Names of signals.
 package enum SignalName {
   /// The name of a signal: `SIGTERM`, `SIGRTMIN+3` for a real-time one, or `signal 32` without a
   /// name.

@@ -22,7 +22,6 @@
     Failure(what, fault?.text ?? "\(text) (\(call))", next: fault?.advice ?? advice)
   }
 
-  /// The next step for the user.
   private var advice: String {
     switch code {
     case ENOENT where "\(call)" == "getcwd":

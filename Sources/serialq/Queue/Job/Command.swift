@@ -1,6 +1,5 @@
 import SerialqSystem
 
-/// The command of a job.
 package enum Command: Hashable, Sendable {
   /// A command line for `/bin/sh -c`.
   case shell(Bytes)

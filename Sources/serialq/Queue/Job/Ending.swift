@@ -9,7 +9,6 @@ package enum Ending: Equatable, Sendable {
   case cannotRun(Int32, reason: Bytes)
 }
 
-/// Why a job ended.
 package enum EndCause: Equatable, Sendable {
   case itself
   /// A cancellation was requested.

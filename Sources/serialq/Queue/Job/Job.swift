@@ -30,7 +30,6 @@ package enum JobState: UInt8, CaseIterable, Sendable {
 package struct Job: Equatable, Sendable {
   package let id: JobID
   package internal(set) var state: JobState
-  /// Whether the failure was acknowledged.
   package internal(set) var isAcknowledged = false
   /// Whether the job was moved away from its position by id.
   var isPlaced = false
@@ -81,10 +80,8 @@ package struct Job: Equatable, Sendable {
   /// When the job reached a final state, or the best known estimate.
   package var overSince: Timestamp { run?.ended ?? added }
 
-  /// Whether the job failed and was not acknowledged.
   package var isOpenFailure: Bool { state.isFailure && !isAcknowledged }
 
-  /// One attempt to run a job.
   package struct Run: Equatable, Sendable {
     /// Counts from 1; 0 if the job was cancelled before its first attempt.
     package internal(set) var attempt = 1

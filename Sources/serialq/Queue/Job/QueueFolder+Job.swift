@@ -1,7 +1,6 @@
 import SerialqSystem
 
 extension QueueFolder {
-  /// The path of a job's log.
   package func log(_ id: JobID) -> Bytes { logs.appending(path: Bytes(String(id).utf8)) }
 
   /// The variables that serialq adds to a job's environment.

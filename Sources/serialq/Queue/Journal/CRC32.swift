@@ -42,6 +42,5 @@ enum CRC32 {
     }
   }
 
-  /// The checksum of these bytes; O(count).
   static func sum(_ bytes: Bytes) -> UInt32 { bytes.withUnsafeBufferPointer { sum($0) } }
 }

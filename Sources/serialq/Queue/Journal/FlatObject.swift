@@ -127,7 +127,6 @@ struct FlatObject {
   }
 }
 
-// The parser.
 extension FlatObject {
   private mutating func skip(_ character: Unicode.Scalar) -> Bool {
     guard position < line.count, line[position] == UInt8(ascii: character) else { return false }

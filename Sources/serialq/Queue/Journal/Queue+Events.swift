@@ -1,6 +1,5 @@
 import SerialqSystem
 
-// The effects of the events.
 extension Queue {
   mutating func add(_ new: NewJob) -> Bool {
     var index = jobs.count

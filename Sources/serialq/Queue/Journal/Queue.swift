@@ -179,7 +179,6 @@ package struct Queue: Equatable, Sendable {
     }
   }
 
-  /// The index of a job in `jobs`.
   func index(of id: JobID) -> Int? { Queue.index(of: id, in: jobs) }
 
   static func index(of id: JobID, in jobs: [Job]) -> Int? {

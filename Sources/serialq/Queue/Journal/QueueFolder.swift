@@ -31,7 +31,6 @@ package struct QueueFolder: Equatable, Sendable {
   var locks: Bytes { path.appending(path: Bytes("locks")) }
   var environments: Bytes { path.appending(path: Bytes("env")) }
 
-  /// The subfolders.
   var parts: [Bytes] { [logs, locks, environments] }
 
   /// Locked by the job itself, while any of its processes holds the descriptor.

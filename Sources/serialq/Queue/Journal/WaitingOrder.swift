@@ -3,7 +3,6 @@
 /// Inserts and removes a job anywhere in O(1) steps, each of which looks up a job by id. Stored
 /// next to the jobs, with one link per job at the same index.
 struct WaitingOrder: Sendable {
-  /// Looks up the index of a job.
   typealias Find = (JobID) -> Int?
 
   /// Marks the absence of a job.
@@ -21,7 +20,6 @@ struct WaitingOrder: Sendable {
   func before(_ index: Int) -> JobID { links[index].before }
   func after(_ index: Int) -> JobID { links[index].after }
 
-  /// Inserts a job between two adjacent ones.
   mutating func insert(
     _ id: JobID, at index: Int, between before: JobID, and after: JobID, find: Find
   ) {
@@ -49,7 +47,7 @@ struct WaitingOrder: Sendable {
     }
   }
 
-  // MARK: As the jobs are stored
+  // MARK: Storage
 
   mutating func makeRoom(at index: Int) { links.insert(Link(), at: index) }
   mutating func moveLink(from index: Int, to kept: Int) { links[kept] = links[index] }

@@ -1,6 +1,5 @@
 import SerialqSystem
 
-/// How a process ended.
 package enum ExitStatus: Equatable {
   case exited(code: Int32)
   case killed(signal: Int32)

@@ -7,7 +7,6 @@
 /// modes are unchanged. So a killed program leaves nothing to restore, and the prompt of the shell
 /// appears below.
 struct LiveRegion: Equatable {
-  /// The lines on the screen.
   private(set) var lines: [StyledLine] = []
   private(set) var colour = false
   /// The width of the terminal at the last paint.

@@ -21,7 +21,6 @@ package enum ShellQuote {
     return Bytes(isTakenForJob(words) ? "env " : "") + line
   }
 
-  /// Quotes one argument.
   package static func word(_ bytes: Bytes) -> String {
     isBare(bytes) ? bytes.text : quoted(bytes)
   }

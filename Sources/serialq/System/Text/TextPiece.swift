@@ -34,14 +34,12 @@ enum TextPiece: Equatable {
     return pieces
   }
 
-  /// Whether all of `bytes` is printable.
   static func arePrintable(_ bytes: Bytes) -> Bool {
     // Fast path for ASCII, which avoids the array of pieces.
     bytes.allSatisfy { isPrintable(ascii: $0) }
       || pieces(of: bytes).allSatisfy { if case .printable = $0 { true } else { false } }
   }
 
-  /// The bytes of the piece.
   var bytes: Bytes {
     switch self {
     case .printable(let scalar), .unprintable(let scalar): Bytes(String(scalar).utf8)
