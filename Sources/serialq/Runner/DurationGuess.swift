@@ -39,7 +39,8 @@ struct DurationGuess {
 
   /// The estimated time until all running and waiting jobs are done.
   ///
-  /// Nil if nothing is known, or if the running jobs have exceeded all that was estimated.
+  /// Nil if nothing is known, or if no job waits and the running ones have exceeded their
+  /// estimates.
   func left(running: [Job], waiting: some Sequence<Job>) -> Duration? {
     var left = Duration.zero
     for job in running {

@@ -83,7 +83,10 @@ package struct QueueProgress {
 }
 
 extension Job {
-  /// When the job was queued; nil after a retry, whose date is not recorded.
+  /// When the job was queued.
+  ///
+  /// A job does not keep the date of a retry. So this is the start of the retried attempt, and nil
+  /// while it waits.
   fileprivate var batchStart: Timestamp? {
     guard let run, run.attempt > 1 || state == .waiting else { return added }
     return run.started

@@ -15,7 +15,7 @@ package enum JobState: UInt8, CaseIterable, Sendable {
   case killed
   /// Exceeded its timeout and was terminated. Final until retried.
   case timedOut
-  /// The runner died, so the exit status is unknown. Final until retried.
+  /// Its runner died, or the system stopped it. Final until retried.
   case interrupted
   /// Cancelled before or while running. Final until retried.
   case cancelled
