@@ -1,9 +1,9 @@
 import SerialqQueue
 import SerialqSystem
 
-/// The whole program: words in, exit code out.
+/// The program: takes arguments, returns an exit code.
 package enum Program {
-  /// Does what the process was called for, and exits: the only place that does.
+  /// Runs the program and exits; no other code exits.
   package static func main() -> Never {
     let code = run()
     exit(code.rawValue)
@@ -26,14 +26,14 @@ package enum Program {
   }
 }
 
-/// One call of the program.
+/// The state of one invocation of the program.
 struct Session {
   var output = Output()
 
-  /// What may be printed to standard output.
+  /// The capabilities of standard output.
   private(set) lazy var traits = TerminalTraits(of: STDOUT_FILENO, variable: Machine.variable)
 
-  /// What may be printed to standard error.
+  /// The capabilities of standard error.
   private(set) lazy var messageTraits = TerminalTraits(
     of: STDERR_FILENO, variable: Machine.variable)
 
@@ -73,8 +73,9 @@ struct Session {
     try Spool(environment: Machine.variable)
   }
 
-  /// The queue and its jobs, nil when there is no such queue; says what is damaged, and tells each
-  /// event.
+  /// Reads a queue, reports its damaged lines and calls `each` with every event.
+  ///
+  /// Returns nil if the queue does not exist.
   func readQueue(
     named name: String, each: (Event) -> Void = { _ in }
   ) throws(Failure) -> (QueueFolder, Queue)? {
@@ -85,7 +86,7 @@ struct Session {
     return (folder, queue)
   }
 
-  /// The job of this id; fails with the ids that there are.
+  /// Reads the job with this id; fails with the existing ids if there is none.
   func readJob(_ id: JobID, in name: String) throws(Failure) -> (QueueFolder, Job) {
     let option = QueueName.option(for: name)
     guard let (folder, queue) = try readQueue(named: name) else {
@@ -101,7 +102,7 @@ struct Session {
     return (folder, job)
   }
 
-  /// Prints JSON: as it is to a program, and on a terminal in a form that does not steer it.
+  /// Prints JSON: unchanged for programs, escaped on a terminal.
   mutating func result(json: Bytes) {
     output.result(traits.isTerminal ? Visible.json(json) : json)
   }

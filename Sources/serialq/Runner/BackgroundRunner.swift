@@ -1,27 +1,29 @@
 import SerialqQueue
 import SerialqSystem
 
-/// A runner in a process of its own, that nobody has to wait for.
+/// A runner in a separate process, detached from the command that starts it.
 package struct BackgroundRunner: Sendable {
-  /// The word that makes this program one: followed by the queue's name, and started by nobody but
-  /// itself, with SERIALQ_DIR set and the queue's runner lock as descriptor 63, which it holds.
+  /// The argument that starts the program as a background runner; followed by the queue's name.
+  ///
+  /// Only serialq itself uses it. It sets SERIALQ_DIR and passes the locked runner lock of the
+  /// queue as descriptor 63.
   package let word: Bytes
 
   package init(word: Bytes) {
     self.word = word
   }
 
-  /// Makes sure that a runner is at work; called under the journal's lock.
+  /// Ensures that a runner is active; requires the journal's lock.
   ///
-  /// The lock is taken here and handed over, so that from now on a runner is seen at work, and no
-  /// second one is started while this one gets ready. A runner that is alive looks for jobs once
-  /// more, under the journal's lock, before it gives its own up.
+  /// Acquires the runner lock here and passes it on, so that no other command starts a second
+  /// runner before this one is ready. An active runner checks for jobs once more, under the
+  /// journal's lock, before it releases the runner lock.
   package func ensure(_ folder: QueueFolder) throws(Failure) {
     let lock = try RunnerLock.open(folder)
     let isFree = try attempt("taking a lock") { () throws(SystemError) in try lock.tryLock() }
     if isFree { return try start(folder, lock) }
     if try RunnerLock.isHeld(folder) { return }
-    // Somebody was only looking. The runner takes the lock itself.
+    // Another process only probed the lock. The new runner acquires it itself.
     try start(folder, lock)
   }
 
@@ -29,8 +31,8 @@ package struct BackgroundRunner: Sendable {
     let log = try attempt("opening \(folder.runnerLog.text)") { () throws(SystemError) in
       try FileDescriptor.open(folder.runnerLog, [.readWrite, .append, .create])
     }
-    // The spool is what is above the queue. Nothing else of the caller's surroundings goes on: not
-    // its directory, which could not be unmounted, nor its environment, where secrets may be.
+    // The spool is the parent of the queue's folder. The runner inherits nothing else of the
+    // caller: its directory would block an unmount, and its environment may contain secrets.
     let spool = Bytes(folder.path.dropLast(folder.name.count + 1))
     let process = JobProcess(
       command: .arguments([Machine.program(), word, folder.name]),
@@ -45,7 +47,7 @@ package struct BackgroundRunner: Sendable {
     }
   }
 
-  /// The lock that was handed over, if it is this queue's.
+  /// The inherited lock, if it belongs to this queue.
   package static func inheritedLock(_ folder: QueueFolder) -> FileDescriptor? {
     let raw = JobProcess.lockDescriptor
     guard fcntl(raw, F_SETFD, FD_CLOEXEC) == 0 else { return nil }

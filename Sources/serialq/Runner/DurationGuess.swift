@@ -1,14 +1,13 @@
 import SerialqQueue
 import SerialqSystem
 
-/// How long jobs will take, guessed from how long earlier ones took.
+/// Estimates the duration of jobs from earlier ones.
 ///
-/// A job that ran the same command before will take as long as that did, one with the same label as
-/// the others of that label, any other as long as jobs of the queue do: in each case the median,
-/// so that one job that hung for a night does not count for many. Only what succeeded counts; what
-/// failed says nothing about the time that the work takes.
+/// Uses the median of earlier runs of the same command, else of jobs with the same label, else of
+/// all jobs in the queue: with a median, one job that hung overnight has little effect. Counts only
+/// successes: the duration of a failure says nothing about that of the work.
 struct DurationGuess {
-  /// Only the latest are looked at: what a command took a year ago says little about today.
+  /// Only recent runs count: the duration of a command changes over time.
   private static let latest = 5
   private static let latestOfQueue = 101
   private static let mostJobs = 5_000
@@ -17,7 +16,7 @@ struct DurationGuess {
   private var byLabel: [Bytes: [Int64]] = [:]
   private var all: [Int64] = []
 
-  /// From the jobs of a queue, by id; O(jobs).
+  /// Estimates from the jobs of a queue, ordered by id; O(jobs).
   init(_ jobs: [Job]) {
     let ended = jobs.lazy.reversed().filter { $0.state == .succeeded && $0.run?.duration != nil }
     for job in ended.prefix(Self.mostJobs) {
@@ -32,14 +31,16 @@ struct DurationGuess {
     all.sort()
   }
 
-  /// How long this job will take in all; nil when nothing has succeeded yet.
+  /// The estimated total duration of a job; nil if no job has succeeded yet.
   func duration(of job: Job) -> Duration? {
     let earlier = byCommand[job.command] ?? job.label.flatMap { byLabel[$0] }
     return Self.median(ofSorted: earlier?.sorted() ?? all).map { .nanoseconds($0) }
   }
 
-  /// How long the jobs that run and wait will still take; nil when nothing is known, or when what
-  /// is known has been proved wrong.
+  /// The estimated time until all running and waiting jobs are done.
+  ///
+  /// Nil if nothing is known, or if no job waits and the running ones have exceeded their
+  /// estimates.
   func left(running: [Job], waiting: some Sequence<Job>) -> Duration? {
     var left = Duration.zero
     for job in running {

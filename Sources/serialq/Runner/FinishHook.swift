@@ -2,18 +2,18 @@ import SerialqQueue
 import SerialqSystem
 
 extension Runner {
-  /// How long the command that is run when a job has ended may take: the next job waits for it.
+  /// The timeout of the on-finish command, which delays the next job.
   private static let limit: Int64 = 60_000_000_000
 
-  /// Runs the command that was set to be run when a job has ended, and waits for it.
+  /// Runs the on-finish command and waits for it.
   ///
-  /// That it failed is written down with the job, and changes nothing else.
+  /// Records a failure with the job; it has no other effect.
   func run(_ hook: Hook, for id: JobID) throws(Failure) {
     let job = try view.withLock { (view) throws(Failure) in
       try view.update()
       return view.queue.job(id)
     }
-    // Forgotten at once, because few are kept; or to be tried again by itself, and not finished.
+    // The job may be forgotten already, because few are kept, or be waiting for its next attempt.
     guard let job, job.state.isOver else { return }
     let ending = try perform(hook, job)
     guard ending != .exited(0) else { return }
@@ -47,7 +47,7 @@ extension Runner {
     }
   }
 
-  /// The job, as the command finds it.
+  /// The environment variables that describe the job to the command.
   private func variables(_ job: Job) -> [Bytes] {
     func variable(_ name: StaticString, _ value: Bytes) -> Bytes { Bytes(name) + value }
     let seconds = (job.run?.duration ?? 0) / 1_000_000_000

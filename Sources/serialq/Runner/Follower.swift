@@ -1,21 +1,22 @@
 import SerialqQueue
 import SerialqSystem
 
-/// Prints what the jobs of a queue print, from job to job, as it comes; whoever runs them.
+/// Prints the output of a queue's jobs as it is written, in the order of the jobs.
+///
+/// Works with any runner: reads only the journal and the logs.
 package struct Follower {
-  /// What is followed.
   package enum Subject: Equatable {
     case queue
     case job(JobID)
   }
 
-  /// How it is printed.
   package struct Manner {
-    /// Whether beginnings and ends that went well are said too.
+    /// Whether starts and successful ends are reported too.
     var isTalkative = false
-    /// Whether that is said on the terminal that has the output too, so that lines have to be ended.
+    /// Whether reports go to the same terminal as the output, so that lines must be completed
+    /// first.
     var sharesTerminal = false
-    /// Whether something is drawn below the output, which therefore comes in whole lines.
+    /// Whether a live display is drawn below the output, which must then consist of complete lines.
     var isAboveDisplay = false
 
     package init(
@@ -34,18 +35,18 @@ package struct Follower {
   private var reader: JournalReader
   package private(set) var queue = Queue()
   private var current: (attempt: Attempt, log: LogReader)?
-  /// The last attempt at the current job whose failure, with another one to follow, has been told.
+  /// The last reported failed attempt of the current job that was followed by another.
   private var left = 0
 
-  /// Jobs that ended before this began to look, or whose end has been told.
+  /// Attempts that ended before following began, or whose end was reported.
   private var told: Set<Attempt> = []
-  /// Jobs whose end has been told, and was a failure.
+  /// Jobs that were reported as failed.
   package private(set) var failed: [JobID] = []
   package private(set) var succeeded = 0
-  /// How often the queue has changed.
+  /// The number of changes of the queue so far.
   package private(set) var changes = 0
 
-  /// One attempt at a job: each has an end of its own.
+  /// An attempt at a job; each one is reported separately.
   private struct Attempt: Hashable {
     var id: JobID
     var number: Int
@@ -56,7 +57,7 @@ package struct Follower {
     }
   }
 
-  /// Begins to look: what has ended by now is not told.
+  /// Starts following; attempts that have ended by now are not reported.
   package init(_ folder: QueueFolder, _ subject: Subject, _ manner: Manner) throws(Failure) {
     self.folder = folder
     self.subject = subject
@@ -73,7 +74,7 @@ package struct Follower {
 
   package var queueName: String { folder.name.text }
 
-  /// Whether nothing more will come, as far as the journal says.
+  /// Whether no more output will follow, according to the journal.
   package var isAtEnd: Bool {
     switch subject {
     case .queue: queue.running.isEmpty && queue.count(.waiting) == 0
@@ -81,13 +82,12 @@ package struct Follower {
     }
   }
 
-  /// The line that the running job has begun to print and not ended, if output comes in whole
-  /// lines.
+  /// The incomplete last line of the running job, if only complete lines are printed.
   package mutating func openLine() throws(Failure) -> String? {
     try current?.log.openLine()
   }
 
-  /// Sleeps until something may have happened: in the queue, or at one of the descriptors.
+  /// Waits until the queue or one of the descriptors may have changed.
   package func wait(
     orFor descriptors: [Int32] = [], timeoutMilliseconds: Int32? = nil
   ) throws(Failure) {
@@ -97,14 +97,15 @@ package struct Follower {
     }
   }
 
-  /// Prints what has come since the last call.
+  /// Prints everything new since the last call.
   package mutating func advance(_ output: inout Output) throws(Failure) {
     watch.drain()
     var changed: [JobID] = []
     var ended: [JobID: JobState] = [:]
     var lost: [JobID] = []
     let news = try reader.read(into: &queue) { event in
-      // In the order in which they ran. Being added comes before that of others, and tells nothing.
+      // Collects ids in the order of running. Skips `added`, which precedes the events of earlier
+      // jobs.
       switch event {
       case .added: return
       case .ended(let id, _, _, let how, let cause): ended[id] = how.state(because: cause)
@@ -115,29 +116,29 @@ package struct Follower {
       if let id = event.job, changed.last != id { changed.append(id) }
     }
     if news.reset || news.applied > 0 { changes += 1 }
-    // Every event was told again, so those of old jobs too.
+    // After a reset every event is reported again, including those of old jobs.
     if news.reset { (changed, lost) = (queue.jobs.map(\.id), []) }
     try tell(of: lost.filter(isWanted), ended, &output)
     for id in changed { try follow(id, &output) }
     switch subject {
     case .queue: try follow(queue.running.first, &output)
-    // Even if nothing tells of it: it may have ended just before this began to look.
+    // Also without an event: the job may have ended just before following began.
     case .job(let id): try follow(id, &output)
     }
     try printLog(&output)
   }
 
-  /// Goes on to a job that has begun, and tells the end of one that is over.
+  /// Switches to a job that has started, or reports the end of one.
   private mutating func follow(_ id: JobID?, _ output: inout Output) throws(Failure) {
     guard let id, isWanted(id), let job = queue.job(id) else { return }
     if job.state == .waiting { return try leave(job, &output) }
     guard !told.contains(Attempt(job)) else { return }
-    // It never ran, so it has no log, and the one that is being printed goes on.
+    // The job never ran, so it has no log; the current log continues.
     if job.run?.started == nil, job.state == .cancelled || job.state == .skipped {
       return tellEnd(of: job, &output)
     }
     if current?.attempt != Attempt(job) {
-      // An orphan's log goes on; but the end of the job before has been told, so leave it.
+      // The log of an orphan may still grow, but the end of its job was reported.
       try printLog(&output, toEnd: true)
       begin(job, &output)
       if manner.isTalkative { output.message("[\(id)] \(job.title)") }
@@ -148,14 +149,14 @@ package struct Follower {
     tellEnd(of: job, &output)
   }
 
-  /// Prints the rest of an attempt that failed, and is to be followed by another.
+  /// Prints the rest of a failed attempt that will be retried.
   private mutating func leave(_ job: Job, _ output: inout Output) throws(Failure) {
     guard let current, current.attempt.id == job.id else { return }
     try printLog(&output, toEnd: true)
     tellFailures(of: job, upTo: job.run?.attempt ?? 0, &output)
   }
 
-  /// Goes on to another attempt; if it follows by itself, the same log goes on.
+  /// Switches to another attempt; an automatic retry continues the same log.
   private mutating func begin(_ job: Job, _ output: inout Output) {
     let attempt = Attempt(job)
     let retries = job.run?.used ?? 0
@@ -165,11 +166,11 @@ package struct Follower {
       current = (attempt, LogReader(folder.log(job.id)))
       left = attempt.number - retries - 1
     }
-    // Whoever looks too seldom finds several attempts at once.
+    // Several attempts may have ended since the last call.
     tellFailures(of: job, upTo: attempt.number - 1, &output)
   }
 
-  /// Tells of attempts that failed and were followed by another.
+  /// Reports failed attempts that were followed by another.
   private mutating func tellFailures(of job: Job, upTo last: Int, _ output: inout Output) {
     while left < last {
       left += 1
@@ -180,15 +181,16 @@ package struct Follower {
     }
   }
 
-  /// Tells of jobs that have ended since the last look and are forgotten already, with their logs:
-  /// whose reader is slow looks too seldom to see them all.
+  /// Reports jobs that ended since the last call and are already forgotten, along with their logs.
+  ///
+  /// Happens when the reader of the output is slow.
   private mutating func tell(
     of lost: [JobID], _ ended: [JobID: JobState], _ output: inout Output
   ) throws(Failure) {
     var unseen: [JobID] = []
     for id in lost {
       if current?.attempt.id == id {
-        // Open, so it is still there.
+        // An open log stays readable after its deletion.
         try printLog(&output, toEnd: true)
         current = nil
       } else {
@@ -227,7 +229,7 @@ package struct Follower {
     guard var log = current?.log else { return }
     try log.print(to: &output, wholeLines: manner.isAboveDisplay && !toEnd)
     current?.log = log
-    // What comes next on the terminal is not a part of the job's last line.
+    // Completes the last line of the job, so that the next message starts a new one.
     if toEnd, manner.isTalkative, manner.sharesTerminal {
       output.endLine()
       output.emit()

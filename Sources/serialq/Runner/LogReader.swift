@@ -4,8 +4,7 @@ import SerialqSystem
 package struct LogReader {
   private let path: Bytes
   private var file: FileDescriptor?
-  /// How far it has been printed, and how far it has been looked at: in between is one line, which
-  /// has no end yet.
+  /// The ends of the printed and of the scanned part; between them is one incomplete line.
   private var printed: Int64 = 0
   private var seen: Int64 = 0
 
@@ -13,10 +12,11 @@ package struct LogReader {
     self.path = path
   }
 
-  /// Prints what has come since the last call; nothing if there is no log yet.
+  /// Prints new content; does nothing if the log does not exist yet.
   ///
-  /// With `wholeLines`, a line without its end is kept back: below it something is drawn. Ends with
-  /// the reader too: a job can print faster than this reads, and then there is always more.
+  /// With `wholeLines`, holds back an incomplete line, because a display is drawn below. Stops when
+  /// the reader of the output closes it: a job that prints faster than this reads would keep the
+  /// loop running.
   mutating func print(to output: inout Output, wholeLines: Bool = false) throws(Failure) {
     if !wholeLines { seen = printed }
     while !output.readerIsGone {
@@ -33,8 +33,8 @@ package struct LogReader {
     }
   }
 
-  /// Prints all that there is, and nothing that comes meanwhile: what a job prints that prints its
-  /// own log would have no end.
+  /// Prints the current content and ignores later growth: a job that prints its own log would never
+  /// reach its end.
   package mutating func printOnce(to output: inout Output) throws(Failure) {
     guard let file = try opened() else { return }
     let size = try attempt("reading \(path.text)") { () throws(SystemError) in
@@ -43,21 +43,21 @@ package struct LogReader {
     try printPart(upTo: size, &output)
   }
 
-  /// The state of the line that has no end yet, such as a progress bar, made safe for a terminal.
+  /// The current state of the incomplete last line, such as a progress bar, escaped for a terminal.
   mutating func openLine() throws(Failure) -> String? {
     let count = min(seen - printed, LogReader.tailSize)
     guard count > 0 else { return nil }
     return Visible.lastLines(1, of: try piece(from: seen - count, Int(count))).last
   }
 
-  /// Prints up to `end`, such as a line that was kept back; read again, as it can be of any length.
+  /// Prints up to `end`; reads the part again, because a line has no length limit.
   private mutating func printPart(upTo end: Int64, _ output: inout Output) throws(Failure) {
     while printed < end, !output.readerIsGone {
       let piece = try piece(from: printed, Int(min(end - printed, LogReader.pieceSize)))
-      // Cut short by somebody meanwhile.
+      // Truncated by another process.
       if piece.isEmpty { return printed = end }
       output.result(piece)
-      // Not flushed when it is short: then the line goes out in one write with its end.
+      // Not flushed when short, so that the line and its end go out in one write.
       printed += Int64(piece.count)
       if printed < end { output.emit() }
     }
@@ -77,7 +77,7 @@ package struct LogReader {
     }
   }
 
-  /// The log, as soon as there is one; opened once.
+  /// Opens the log once it exists, and keeps it open.
   private mutating func opened() throws(Failure) -> FileDescriptor? {
     if let file { return file }
     let path = path
@@ -87,7 +87,7 @@ package struct LogReader {
     return file
   }
 
-  /// The last lines of a log, made safe for a terminal; reads no more than its end.
+  /// The last lines of a log, escaped for a terminal; reads only the end of the file.
   package static func tail(
     of path: Bytes, lines: Int, bytes most: Int64 = tailSize
   ) throws(Failure) -> [String] {

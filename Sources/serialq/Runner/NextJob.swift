@@ -4,8 +4,8 @@ import SerialqSystem
 
 /// The step that runs the first waiting job of the queue.
 ///
-/// Which one that is is decided when the step's turn has come, so that jobs can be reordered and
-/// cancelled until the last moment.
+/// Chooses the job only when its turn has come, so that jobs can be reordered and cancelled until
+/// then.
 struct NextJob: Promisable {
   let runner: Runner
 
@@ -21,8 +21,10 @@ struct NextJob: Promisable {
     }
   }
 
-  /// Chooses the job and writes down that it starts, before there is a process; nil when nothing
-  /// waits or the runner was told to end, and then it is no longer the queue's runner.
+  /// Chooses the job and records its start before a process exists.
+  ///
+  /// Returns nil if no job is waiting or the runner was stopped; the runner has then released its
+  /// lock.
   private func begin() throws(Failure) -> (Job, FileDescriptor)? {
     while true {
       runner.supervision.drain()
@@ -37,7 +39,6 @@ struct NextJob: Promisable {
   }
 
   private enum Choice {
-    /// The job, and its log.
     case started(Job, FileDescriptor)
     /// By the monotonic clock.
     case later(Int64)
@@ -46,11 +47,11 @@ struct NextJob: Promisable {
 
   private func choose() throws(Failure) -> Choice {
     var damaged: [DamagedLine] = []
-    // Unlocked: who takes the messages may be slow.
+    // After the lock is released: the reader of the messages may block.
     defer { for line in damaged { runner.say(line.message(in: runner.folder)) } }
     return try runner.decide { (view, scope) throws(Failure) in
       if view.reader.isWorthCompacting(view.queue) {
-        // The queue is as good without it, and the disk may be full.
+        // Compaction is optional, and the disk may be full.
         damaged = (try? scope.compact()) ?? []
         try view.update()
       }
@@ -64,8 +65,8 @@ struct NextJob: Promisable {
             lock = try JobLock.take(job.id, runner.folder)
           }
           let attempt = (job.run?.attempt ?? 0) + 1
-          // First, because where no log can be made no job can run: else each runner would write
-          // down the start of one more, until all the queue was interrupted.
+          // Before the start is recorded: if logs cannot be created, each runner would otherwise
+          // record one more start, until all jobs of the queue are interrupted.
           let log = try makeLog(of: job, attempt: attempt)
           try scope.append([
             .started(
@@ -80,7 +81,7 @@ struct NextJob: Promisable {
           try scope.flush()
           return .later(view.delay.end ?? clocks.monotonic)
         case .nothing:
-          // The end of the last job was left to the next start to flush.
+          // The end of the last job was left to this flush.
           try scope.flush()
           runner.release()
           return .nothing
@@ -97,8 +98,8 @@ struct NextJob: Promisable {
     let now = Clock.now()
     let isInterrupted = runner.kind == .background && termination.isStopped
     try runner.record(of: job, flush: hook != nil) { isAsked in
-      // Somebody was told that the job is being ended: it is not to be tried again, even if it had
-      // ended, or its time was over, by then.
+      // A cancellation was reported as accepted, so the job must not be retried, even if it had
+      // ended or timed out before.
       let cause = isAsked ? .cancelled : termination.cause
       if isInterrupted, !isAsked { return (.interrupted(id: job.id, at: now), .interrupted) }
       let end = Event.ended(id: job.id, at: now, duration: duration, how: ending, cause: cause)
@@ -132,7 +133,7 @@ struct NextJob: Promisable {
     }
   }
 
-  /// When this returns, only the job's own processes hold its lock.
+  /// Spawns the job and closes the runner's descriptor of its lock, so that only the job holds it.
   private func spawn(_ job: Job, _ log: FileDescriptor) -> JobProcess.Started {
     runner.jobLock.withLock { lock in
       defer { lock = nil }
@@ -141,7 +142,7 @@ struct NextJob: Promisable {
         environment = try Environments(runner.folder).load(
           job.environment, adding: runner.folder.variables(of: job.id))
       } catch {
-        // Not a fault of the runner's: it would leave one interrupted job behind after another.
+        // Fails only the job: a failing runner would leave one interrupted job after another.
         return .cannotRun(error.code, reason: error.sentence)
       }
       let process = JobProcess(
@@ -151,9 +152,11 @@ struct NextJob: Promisable {
     }
   }
 
-  /// A new file when somebody queued the job again, because a process that it left behind may still
-  /// write to the old one; the same for attempts that follow by themselves, because whoever follows
-  /// the job may not have read yet what the last one wrote.
+  /// Opens the log of an attempt: a new file after a manual retry, the same file after an automatic
+  /// one.
+  ///
+  /// After a manual retry a process of the old attempt may still write to the old file. During
+  /// automatic retries a follower may not have read the last output yet.
   private func makeLog(of job: Job, attempt: Int) throws(Failure) -> FileDescriptor {
     let path = runner.folder.log(job.id)
     return try SerialqSystem.attempt("making \(path.text)") { () throws(SystemError) in
@@ -165,21 +168,21 @@ struct NextJob: Promisable {
     }
   }
 
-  /// Makes the log of the job that is likely to be next, while this one runs.
+  /// Creates the log of the probable next job while this one runs.
   ///
-  /// A new file is what a file system takes longest for: this takes an eighth off the time of 1,000 short
-  /// jobs. Should it fail, or another job be next, nothing is different: an empty log is as good as none.
+  /// Creating a file is the slowest part of a start: this saves an eighth of the time of 1,000
+  /// short jobs. Ignores errors and a wrong prediction: an empty log has no effect.
   private func makeNextLog() {
     let next = runner.view.withLock { $0.queue.firstWaiting }
-    // A log that is there already is `makeLog`'s to keep or to replace.
+    // `makeLog` decides whether to keep or replace an existing log.
     guard let next, next.run == nil else { return }
     _ = try? FileDescriptor.open(runner.folder.log(next.id), [.readWrite, .append, .create])
   }
 
-  /// Writes down the process, for whoever looks.
+  /// Records the process of the job for other commands.
   ///
-  /// Not flushed: it need not survive the machine, as the process does not. Should it fail, the job
-  /// runs all the same, and must not be left alone for that.
+  /// Not flushed: a process does not survive a reboot either. Ignores errors: a running job must
+  /// not be left without supervision.
   private func tellProcess(_ pid: Int32, of job: Job) {
     let journal = runner.view.withLock { $0.journal }
     try? journal.locked { (scope) throws(Failure) in
@@ -189,19 +192,19 @@ struct NextJob: Promisable {
 }
 
 extension Runner {
-  /// Waits for the end of a process that this one started, and of its group if it was told to end.
+  /// Waits for the end of a child, and for that of its process group if it was terminated.
   ///
-  /// `rest` opens the lock that what is left of the process group holds.
+  /// `rest` opens the lock that the remaining processes of the group hold.
   func supervise(
     _ child: ChildProcess, _ termination: inout Termination,
     requests: () throws(Failure) -> [Int32],
     rest: () throws(Failure) -> FileDescriptor? = { nil }
   ) throws(Failure) -> ExitStatus {
     let send = { (signal: Int32) -> Void in _ = try? child.signalGroup(signal) }
-    // Should it fail, so does `reap`, which tells it.
+    // `reap` reports the error.
     let ended = try supervision.end { try? child.waitUntilEnded() }
     try supervision.wait(for: ended, &termination, requests: requests, send: send)
-    // Not reaped before its group is gone, or a signal could go to a stranger's.
+    // Reaped only after its group is gone: otherwise a signal could reach a reused process group.
     if termination.cause != .itself, let lock = try rest() {
       let free = try supervision.end {
         try? lock.lock()

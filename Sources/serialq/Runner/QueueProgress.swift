@@ -1,31 +1,32 @@
 import SerialqQueue
 import SerialqSystem
 
-/// How far a queue has come since it was last idle, and how long the rest will take.
+/// The progress of a queue since it was last idle, and an estimate of the remaining time.
 ///
-/// Not over all of its history: of a queue with a thousand finished jobs, three new ones are to be
-/// seen coming on. A job counts if, when it ended, there was another that still counts: the jobs
-/// from when they were queued until they ended form one stretch of time without a gap.
+/// Ignores older history: in a queue with 1,000 finished jobs, progress on three new ones must be
+/// visible. A finished job counts if another counted job was queued when it ended, so that the
+/// counted jobs form a period without gaps.
 package struct QueueProgress {
   package private(set) var bar = ProgressBar(over: 0, failed: 0, running: 0, waiting: 0)
   private var guess = DurationGuess([])
   private var waitingLeft: Duration?
-  /// The changes of the queue that have been counted, and that the guess knows of.
+  /// The change counts that the totals and the estimate are based on.
   private var counted = 0
   private var guessedOf = 0
-  /// When that was, by the monotonic clock.
+  /// The monotonic clock at the last estimate.
   private var guessed: Int64
 
-  /// O(jobs).
+  /// Counts the jobs and estimates their durations; O(jobs).
   package init(_ queue: Queue, at now: Int64 = Clock.monotonic()) {
     guessed = now
     count(queue)
     guess(queue)
   }
 
-  /// Takes note of a queue that has changed so many times; O(1) if that is no news.
+  /// Updates for a queue with this change count; O(1) if it is unchanged.
   ///
-  /// Guesses no oftener than once a second: with many short jobs it would cost as much as they do.
+  /// Estimates at most once a second: with many short jobs, estimating would cost as much as
+  /// running them.
   package mutating func update(_ queue: Queue, changes: Int, at now: Int64 = Clock.monotonic()) {
     if changes != counted {
       counted = changes
@@ -38,14 +39,14 @@ package struct QueueProgress {
     }
   }
 
-  /// Counts anew; O(jobs).
+  /// Recounts the jobs; O(jobs).
   private mutating func count(_ queue: Queue) {
     let active = queue.jobs.lazy.filter { !$0.state.isOver }
     var since = active.compactMap(\.batchStart).min()
     if active.isEmpty { since = queue.jobs.lazy.compactMap { $0.run?.ended }.max() }
     var over = 0
     var failed = 0
-    // Mostly once and once more: jobs that were moved can reach back further than those behind them.
+    // Usually two passes; more if a moved job was queued earlier than the jobs behind it.
     while let start = since {
       let members = queue.jobs.lazy.filter { job in
         job.state.isOver && job.run?.ended.map { $0 >= start } ?? false
@@ -63,16 +64,16 @@ package struct QueueProgress {
       over: over, failed: failed, running: queue.running.count, waiting: queue.count(.waiting))
   }
 
-  /// Guesses anew how long jobs take; O(jobs).
+  /// Estimates the durations of jobs; O(jobs).
   private mutating func guess(_ queue: Queue) {
     guess = DurationGuess(queue.jobs)
     waitingLeft = guess.left(running: [], waiting: queue.waiting)
   }
 
-  /// How long a job will take in all; nil when nothing is known.
+  /// The estimated total duration of a job; nil if nothing is known.
   package func expected(_ job: Job) -> Duration? { guess.duration(of: job) }
 
-  /// How long all that runs and waits will still take; nil when nothing is known.
+  /// The estimated time until all running and waiting jobs are done; nil if nothing is known.
   package func left(_ queue: Queue) -> Duration? {
     let running = queue.running.compactMap(queue.job)
     guard queue.count(.waiting) > 0 else { return guess.left(running: running, waiting: []) }
@@ -82,7 +83,10 @@ package struct QueueProgress {
 }
 
 extension Job {
-  /// When it was queued; nil when it was queued again since, nobody wrote down when.
+  /// When the job was queued.
+  ///
+  /// A job does not keep the date of a retry. So this is the start of the retried attempt, and nil
+  /// while it waits.
   fileprivate var batchStart: Timestamp? {
     guard let run, run.attempt > 1 || state == .waiting else { return added }
     return run.started

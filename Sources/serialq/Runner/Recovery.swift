@@ -2,11 +2,11 @@ import SerialqQueue
 import SerialqSystem
 
 extension Runner {
-  /// Finds out about the jobs that a runner before this one started and did not see the end of.
+  /// Recovers jobs that an earlier runner started and whose end it did not record.
   ///
-  /// A job whose processes live on is waited for, so that no two ever run at once. How such a job
-  /// ended nobody knows: it is marked as interrupted, and run again only if it asked for that.
-  /// Whoever follows the queue tells of it, as of every end.
+  /// Waits for a job whose processes are alive, so that two jobs never run at once. The exit status
+  /// of such a job is lost: it is marked as interrupted, and retried only if it has automatic
+  /// retries. Followers report it like any other end.
   func recover() throws(Failure) {
     let lost = try view.withLock { (view) throws(Failure) in
       try view.update()
@@ -18,7 +18,7 @@ extension Runner {
     }
   }
 
-  /// What is known of the end of a job whose end nobody saw.
+  /// The end of a job that no runner observed.
   private func end(
     of job: Job, _ termination: Termination, isAsked: Bool
   ) -> (Event, JobState) {
@@ -33,15 +33,15 @@ extension Runner {
     )
   }
 
-  /// Returns when no process of the job's group lives any more; ends them when that is asked for.
+  /// Waits until the process group of the job is gone, and terminates it on request.
   ///
-  /// Those that have left the group hold up the queue no more than after a job whose end was seen.
+  /// Processes that left the group do not block the queue, as after a normal end.
   private func waitForOrphan(_ job: Job) throws(Failure) -> Termination {
     var termination = Termination(timeLimit: timeLimit(of: job))
     guard let lock = try JobLock.existing(job.id, folder), try !tried(lock) else {
       return termination
     }
-    // Not held, it is only being looked at.
+    // The lock may only have been probed.
     if try JobLock.isHeld(job.id, folder) { tell(of: job) }
     RunnerLock.sign(self.lock, orphan: job.id)
     defer { RunnerLock.sign(self.lock) }
@@ -68,7 +68,7 @@ extension Runner {
       """)
   }
 
-  /// In the monotonic clock, from a start that another process saw.
+  /// The monotonic deadline of a job that another process started.
   private func timeLimit(of job: Job) -> Int64? {
     let now = Clock.reading()
     guard job.limits.timeout > 0, let passed = job.sinceStart(now) else { return nil }

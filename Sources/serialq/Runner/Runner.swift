@@ -3,38 +3,37 @@ import SerialPromises
 import SerialqQueue
 import SerialqSystem
 
-/// Runs the waiting jobs of a queue, one after another, until there are none.
+/// Runs the waiting jobs of a queue in order until it is empty.
 ///
-/// Its steps, each in its turn in a `PromiseManager`: *take over* (become the queue's one runner,
-/// and find out about jobs whose runner died), then *next job* as often as there is one.
+/// Its steps run in a `PromiseManager`: *take over* acquires the runner lock and recovers orphaned
+/// jobs; *next job* runs one job, and repeats while any are waiting.
 package final class Runner: Sendable {
   let folder: QueueFolder
 
-  /// Who runs the queue.
+  /// How the runner was started.
   package enum Kind {
-    /// A person waits for it, and what it stops was stopped by that person: cancelled.
+    /// By a user in a terminal; stopping the runner cancels the running job.
     case foreground
-    /// Nobody waits for it, and whoever stops it, as the system does when the machine goes down,
-    /// means no job: interrupted.
+    /// By serialq; stopping the runner, as at a shutdown, interrupts the running job.
     case background
   }
   let kind: Kind
 
-  /// What the steps, of which only one runs at a time, know of the queue.
+  /// The last known state of the queue; used by one step at a time.
   let view: Locked<QueueView>
 
-  /// Looks after the process of the running job.
+  /// Supervises the process of the running job.
   let supervision: Supervision
 
-  /// Told to people: what was found, what is waited for.
+  /// Prints messages about findings and waits.
   let say: @Sendable (String) -> Void
 
-  /// The lock of the job that is about to be spawned.
+  /// The lock of the job to be spawned next.
   ///
-  /// Closed as soon as the job has it: the runner would seem to be one of the job's processes.
+  /// Closed after the spawn: otherwise the runner would count as one of the job's processes.
   let jobLock = Locked<FileDescriptor?>(nil)
 
-  /// That of the queue's one runner.
+  /// The queue's runner lock.
   let lock: FileDescriptor
   private let hasLock: Bool
   private let manager = PromiseManager(
@@ -48,9 +47,10 @@ package final class Runner: Sendable {
     var failure: Failure?
   }
 
-  /// For one queue; calls `wake` when ``isDone`` has become true, or ``hasWork`` false after a stop.
+  /// Creates a runner; calls `wake` when ``isDone`` becomes true, or ``hasWork`` false after a
+  /// stop.
   ///
-  /// `lock` is the queue's runner lock, if whoever started the process has taken it for it.
+  /// `lock` is the runner lock if the parent process has already acquired it.
   package init(
     _ folder: QueueFolder, _ kind: Kind = .foreground, lock: FileDescriptor? = nil,
     say: @escaping @Sendable (String) -> Void, wake: @escaping @Sendable () -> Void
@@ -69,7 +69,7 @@ package final class Runner: Sendable {
     supervision = try Supervision(folder)
   }
 
-  /// Begins; it is done when the queue is empty, or something is in the way.
+  /// Starts the runner; it is done when the queue is empty or a step has failed.
   package func start() {
     manager.add(
       Step("take over") { then in
@@ -80,28 +80,27 @@ package final class Runner: Sendable {
       })
   }
 
-  /// Ends the running job and starts no other; the rest stays in the queue.
+  /// Terminates the running job and starts no other; waiting jobs stay in the queue.
   package func stop() { supervision.requestStop(.inOrder) }
 
-  /// Kills the running job.
   package func kill() { supervision.requestStop(.atOnce) }
 
-  /// Whether a stop has anything to wait for: not for a lock that another process holds.
+  /// Whether a stop must wait for a job; false while blocked on a lock of another process.
   package var hasWork: Bool { state.withLock { !$0.isWaitingForLock && !$0.isDone } }
 
-  /// Why it ended before the queue was empty, if it did.
+  /// Why the runner ended early; nil if it did not.
   package var failure: Failure? { state.withLock { $0.failure } }
 
   package var isDone: Bool { state.withLock { $0.isDone } }
 
   // MARK: Steps
 
-  /// A job may wait.
+  /// Adds a step that runs the next job, if any.
   func addNext() {
     manager.add(NextJob(runner: self))
   }
 
-  /// Does the work of a step, and ends the run if it fails.
+  /// Runs the work of a step and ends the runner if it fails.
   func step(_ then: Then, _ work: () throws(Failure) -> Void) {
     do throws(Failure) {
       try work()
@@ -112,11 +111,11 @@ package final class Runner: Sendable {
     }
   }
 
-  /// There will be no further step, because nothing waits or because this failed.
+  /// Ends the runner, because no job is waiting or because of this failure.
   func finish(_ failure: Failure?) {
-    // Not only when the process ends: that may be held up by who reads its output, and jobs that are
-    // added meanwhile would rely on this runner. One in the background ends by itself, and first writes
-    // down why for who finds no runner.
+    // Releases the lock before the process ends: a blocked reader of its output can delay that, and
+    // jobs added in the meantime would rely on this runner. A background runner exits by itself,
+    // and must first log the failure for the command that finds no runner.
     if failure != nil, kind == .foreground { release() }
     let isFirst = state.withLock { state in
       defer {
@@ -128,18 +127,21 @@ package final class Runner: Sendable {
     if isFirst { wake() }
   }
 
-  /// Gives up being the queue's runner; unless it has failed, under the journal's lock, so that no
-  /// job is added in between by somebody who still sees a runner at work.
+  /// Releases the runner lock.
+  ///
+  /// Requires the journal's lock, except after a failure: otherwise a command could add a job while
+  /// it still sees an active runner.
   func release() {
     lock.unlock()
   }
 
-  /// Becomes the queue's runner; false when another is, and this is not to wait for its end.
+  /// Acquires the runner lock; returns false if another runner is active and this one must not
+  /// wait.
   private func takeOver() throws(Failure) -> Bool {
     if !hasLock, try !tried(lock) {
-      // Not held, it is only being looked at.
+      // The lock may only have been probed.
       if try RunnerLock.isHeld(folder) {
-        // Whoever holds it looks for jobs once more before it gives it up.
+        // The other runner checks for jobs once more before it releases the lock.
         if kind == .background { return false }
         say("serialq: another runner is at work on queue \(folder.name.text); following it")
       }
@@ -153,10 +155,10 @@ package final class Runner: Sendable {
     return true
   }
 
-  /// Waits for something that another process does, which may take for ever.
+  /// Waits for another process, possibly forever.
   func whileWaiting(_ wait: () throws(Failure) -> Void) throws(Failure) {
     state.withLock { $0.isWaitingForLock = true }
-    // A stop that came just before saw work that was to be waited for.
+    // A stop just before still saw `hasWork` as true; its caller must check again.
     if supervision.isStopped { wake() }
     defer { state.withLock { $0.isWaitingForLock = false } }
     try wait()
@@ -167,7 +169,7 @@ package final class Runner: Sendable {
   }
 }
 
-/// The queue as the runner last saw it.
+/// The last known state of the queue.
 struct QueueView: Sendable {
   var queue = Queue()
   var reader: JournalReader
@@ -179,14 +181,14 @@ struct QueueView: Sendable {
     journal = Journal(folder)
   }
 
-  /// Reads what was appended.
+  /// Applies new events.
   mutating func update() throws(Failure) {
     _ = try reader.read(into: &queue)
   }
 }
 
 extension Runner {
-  /// Decides something about the queue as it is, while nobody else can change it.
+  /// Makes a decision about the current state of the queue under the journal's lock.
   func decide<Result>(
     _ work: (inout QueueView, inout JournalScope) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -199,7 +201,7 @@ extension Runner {
     }
   }
 
-  /// The signals with which a running job was asked to end.
+  /// The termination signals requested for a running job.
   func requests(of id: JobID) throws(Failure) -> [Int32] {
     try view.withLock { (view) throws(Failure) in
       try view.update()
@@ -207,10 +209,10 @@ extension Runner {
     }
   }
 
-  /// Writes down the end of a job, and what follows from it.
+  /// Records the end of a job and its consequences.
   ///
-  /// `end` gives it, told whether somebody has asked for it: decided under the journal's lock, or a
-  /// request that came after the end was seen would be lost, and the job perhaps tried again.
+  /// Calls `end` with whether a cancellation was requested, under the journal's lock: otherwise a
+  /// request that arrives in between would be lost, and the job could be retried.
   func record(
     of job: Job, flush: Bool, as end: (_ isAsked: Bool) -> (Event, JobState)
   ) throws(Failure) {
@@ -221,7 +223,7 @@ extension Runner {
       let forgotten = events.flatMap { event in
         if case .forgotten(let ids, _) = event { ids } else { [] as [ClosedRange<JobID>] }
       }
-      // A log goes only when nothing can bring its job back.
+      // After the event is durable: a log must not be lost while its job can reappear.
       try scope.append(events, flush: flush || !forgotten.isEmpty)
       folder.removeLogs(forgotten)
     }

@@ -1,13 +1,15 @@
 import SerialPromises
 import SerialqSystem
 
-/// Hears the signals by which a person or the system asks a foreground run to stop.
+/// Receives the signals with which the user or the system stops a foreground run.
 package final class StopSignals: Sendable {
   private let received: Locked<[Int32]>
   private let heard: HeardSignals
 
-  /// - Parameter hear: Called for each, one after another, on a thread of Dispatch; with the
-  ///   signal, and how many have come with it.
+  /// Installs the handlers.
+  ///
+  /// - Parameter hear: Called for each signal, serially, on a Dispatch thread; receives the signal
+  ///   and the number of signals so far.
   package init(_ hear: @escaping @Sendable (_ signal: Int32, _ count: Int) -> Void) {
     let received = Locked<[Int32]>([])
     self.received = received

@@ -3,10 +3,10 @@ import SerialPromises
 import SerialqQueue
 import SerialqSystem
 
-/// Sleeps until a job has ended, and meanwhile sends it the signals that are due: because somebody
-/// cancels it, its time is over, or its runner is to stop.
+/// Waits for the end of a job and sends it signals after a cancellation, a timeout or a stop of the
+/// runner.
 ///
-/// No polling: the end, the journal and a stop wake it, else the next deadline.
+/// Does not poll: the end of the process, the journal, a stop or the next deadline wakes it.
 final class Supervision: Sendable {
   private let watch: FileWatch
   private let stopped: WakeUpPipe
@@ -18,22 +18,22 @@ final class Supervision: Sendable {
     }
   }
 
-  /// Tells the runner to stop, from any thread; the second time at once.
+  /// Requests a stop, from any thread; the second request is immediate.
   func requestStop(_ level: Termination.Stop) {
     stop.withLock { $0 = max($0, level) }
     stopped.wake()
   }
 
-  /// How the runner was told to stop, if it was.
   var level: Termination.Stop { stop.withLock { $0 } }
 
   var isStopped: Bool { level != .no }
 
-  /// What becomes ready when something has ended, whose end a thread of its own waits for.
+  /// Runs a blocking `wait` on another thread; returns a pipe that becomes readable when it
+  /// returns.
   func end(of wait: @escaping @Sendable () -> Void) throws(Failure) -> WakeUpPipe {
     let ended = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
-    // A queue of its own has a thread at once: in the global one it would wait behind those that
-    // block there for as long as a process that a cancelled job left behind lives.
+    // A separate queue gets a thread at once. The global queue could be full of threads that block
+    // on processes left behind by cancelled jobs.
     DispatchQueue(label: "serialq.end").async {
       wait()
       ended.wake()
@@ -41,18 +41,18 @@ final class Supervision: Sendable {
     return ended
   }
 
-  /// Returns when the end has come, or nobody is left to be waited for (`isGone`); or, if it
-  /// `canGiveUp`, when nothing more can be done about it.
+  /// Waits until `ended` is signalled, `isGone` returns true, or, with `canGiveUp`, all signals
+  /// have failed.
   ///
-  /// A stop of the runner is one of the job if it `heedsStop`; `requests` reads the signals that the
-  /// job was asked to end with.
+  /// With `heedsStop` a stop of the runner terminates the job. `requests` reads the termination
+  /// signals requested for the job.
   func wait(
     for ended: WakeUpPipe, _ termination: inout Termination, heedsStop: Bool = true,
     canGiveUp: Bool = false, isGone: () -> Bool = { false },
     requests: () throws(Failure) -> [Int32], send: (Int32) -> Void
   ) throws(Failure) {
     while true {
-      // Before looking, so that what comes while looking wakes again.
+      // Drained before the check, so that a change during the check wakes the next wait.
       stopped.drain()
       watch.drain()
       let now = Clock.monotonic()
@@ -67,20 +67,19 @@ final class Supervision: Sendable {
     }
   }
 
-  /// Sleeps until something may have changed in the queue, or the time has come, by the monotonic
-  /// clock.
+  /// Waits until the queue may have changed, or until a deadline of the monotonic clock.
   func waitForChange(until due: Int64) throws(Failure) {
     _ = try sleep(until: due, orFor: [])
   }
 
-  /// Forgets what woke it, before the queue is looked at.
+  /// Consumes pending wake-ups; call it before reading the queue.
   func drain() {
     stopped.drain()
     watch.drain()
   }
 
   private func sleep(until due: Int64?, orFor first: [Int32]) throws(Failure) -> [Bool] {
-    // Rounded up, or it would wake a little too early, again and again.
+    // Rounded up: otherwise the loop would wake early and spin.
     let left = due.map { max(0, ($0 - Clock.monotonic() + 999_999) / 1_000_000) }
     return try attempt("waiting") { () throws(SystemError) in
       try waitForInput(

@@ -1,28 +1,29 @@
 import SerialqQueue
 import SerialqSystem
 
-/// When a job is sent which signal: SIGTERM, grace, SIGKILL.
+/// Decides when to send which signal to a job: SIGTERM, grace period, SIGKILL.
 ///
 /// Pure; times are nanoseconds of the monotonic clock.
-/// - *running* → ending (it was asked to, or its time is over), killed (it was asked twice);
-/// - *ending* → ending (asked again), killed (the grace is over);
-/// - *killed* → given up (what of it did not die has left its process group, or cannot die).
+///
+/// - *running* → ending (requested, or timed out), killed (requested twice);
+/// - *ending* → ending (requested again), killed (the grace period is over);
+/// - *killed* → given up (remaining processes left the group, or cannot be killed).
 struct Termination {
-  /// How long a job may go on after the first signal before SIGKILL.
+  /// The time between the first signal and SIGKILL.
   static let grace: Int64 = 10_000_000_000
-  /// How long the rest of its process group is waited for after SIGKILL.
+  /// How long to wait after SIGKILL for the rest of the process group.
   static let patience: Int64 = 5_000_000_000
 
-  /// How often the runner was told to stop: once in order, twice at once.
+  /// The level of a stop: the first request terminates, the second kills.
   enum Stop: Int, Comparable {
     case no, inOrder, atOnce
 
     static func < (left: Stop, right: Stop) -> Bool { left.rawValue < right.rawValue }
   }
 
-  /// Why it ends, as far as it is known.
+  /// Why the job ends, as far as known.
   private(set) var cause = EndCause.itself
-  /// Whether it ends because the runner does.
+  /// Whether the job ends because its runner was stopped.
   private(set) var isStopped = false
   /// The last signal that was sent for the first time.
   private(set) var signal: Int32?
@@ -32,13 +33,13 @@ struct Termination {
   private var seenRequests = 0
   private var seenStop = Stop.no
 
-  /// Its time is over at `timeLimit`; a stop that had come before it began is not meant for it.
+  /// Creates the state for a job with a deadline; ignores a stop that came before the job started.
   init(timeLimit: Int64? = nil, after stop: Stop = .no) {
     self.timeLimit = timeLimit
     seenStop = stop
   }
 
-  /// The signals to send now; `requests` are all that came in, the seen ones too.
+  /// The signals to send now; `requests` are all requests so far, including those already handled.
   mutating func signals(requests: [Int32], stop: Stop, now: Int64) -> [Int32] {
     var signals: [Int32] = []
     for request in requests.dropFirst(seenRequests) {
@@ -63,14 +64,15 @@ struct Termination {
     return signals
   }
 
-  /// When there is something to do again though nothing happens; a time to give up is one only for
-  /// who can: it stays in the past, and who slept until then would never sleep again.
+  /// The next deadline; includes the time to give up only with `canGiveUp`.
+  ///
+  /// Otherwise that deadline would stay in the past, and a caller that cannot give up would spin.
   func nextDue(canGiveUp: Bool) -> Int64? {
     [cause == .itself ? timeLimit : nil, killAt, canGiveUp ? giveUpAt : nil]
       .compactMap { $0 }.min()
   }
 
-  /// Whether nothing more can be done.
+  /// Whether all signals have failed.
   func isGivenUp(now: Int64) -> Bool { giveUpAt.map { $0 <= now } ?? false }
 
   private mutating func begin(_ cause: EndCause, _ signal: Int32, _ now: Int64) {
@@ -81,7 +83,7 @@ struct Termination {
       giveUpAt = giveUpAt ?? now + Termination.patience
       return
     }
-    // A second request does not put the end off.
+    // A second request does not extend the grace period.
     if giveUpAt == nil { killAt = min(killAt ?? .max, now + Termination.grace) }
   }
 }

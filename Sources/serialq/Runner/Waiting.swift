@@ -2,9 +2,9 @@ import Dispatch
 import SerialqQueue
 import SerialqSystem
 
-/// Waits for jobs to be done, whoever runs them, and sees to it that somebody does.
+/// Waits for jobs to be done by any runner, and starts a runner if there is none.
 ///
-/// No polling: the journal's growth wakes it, and the end of the runner, however it comes about.
+/// Does not poll: growth of the journal or the end of the runner wakes it, even if that was killed.
 package struct Waiting {
   private let folder: QueueFolder
   private let journal: Journal
@@ -13,16 +13,16 @@ package struct Waiting {
   private let watch: FileWatch
   private let runnerEnded: WakeUpPipe
   private var isWatchingRunner = false
-  /// How many runners were looked for since the queue last changed.
+  /// The number of runners started since the queue last changed.
   private var vainStarts = 0
   private var reader: JournalReader
   package private(set) var queue = Queue()
-  /// Found, and not yet told.
+  /// Damaged lines not reported yet.
   private var damaged: [DamagedLine] = []
 
-  /// For these jobs; with none for the whole queue.
+  /// Waits for these jobs, or for the whole queue if `ids` is empty.
   ///
-  /// `runner` is what is started if there is work and no runner.
+  /// Starts `runner` if there is work and no active runner.
   package init(
     _ folder: QueueFolder, ids: [ClosedRange<JobID>], startingIfNeeded runner: BackgroundRunner
   ) throws(Failure) {
@@ -39,13 +39,13 @@ package struct Waiting {
 
   package var queueName: String { folder.name.text }
 
-  /// The id, if it is a single one that is waited for.
+  /// The id, if exactly one job is waited for.
   package var onlyID: JobID? { ids.count == 1 ? ids.first : nil }
 
-  /// Looks at the queue, and starts a runner if none is at work though there is work.
+  /// Reads the queue, and starts a runner if there is work but none is active.
   ///
-  /// Returns the damaged lines that are news. Fails when what is waited for cannot happen: a job is
-  /// gone, or waits in a paused queue.
+  /// Returns new damaged lines. Fails if the wait cannot succeed: a job was removed, or is waiting
+  /// in a paused queue.
   package mutating func look() throws(Failure) -> [DamagedLine] {
     watch.drain()
     if runnerEnded.drain() { isWatchingRunner = false }
@@ -67,24 +67,24 @@ package struct Waiting {
     return ids.allSatisfy { queue.job($0)?.state.isOver == true }
   }
 
-  /// Whether it is for a job that is yet to run, which none does in a paused queue.
+  /// Whether a waiting job is waited for, which cannot run in a paused queue.
   private var isForWaiting: Bool {
     guard !ids.isEmpty else { return queue.count(.waiting) > 0 }
     return ids.contains { queue.job($0)?.state == .waiting }
   }
 
-  /// What was waited for and is no success; for the whole queue the open failures.
+  /// The jobs that did not succeed; for the whole queue, the unacknowledged failures.
   package var unsuccessful: [Job] {
     ids.isEmpty
       ? queue.openFailures : ids.compactMap(queue.job).filter { $0.state != .succeeded }
   }
 
-  /// Makes durable what is about to be told: the runner leaves some of it to its next start.
+  /// Makes events durable before they are reported: the runner leaves some to its next flush.
   package func flush() throws(Failure) {
     try journal.locked { (scope) throws(Failure) in try scope.flush() }
   }
 
-  /// Sleeps until something may have happened; false when the time is over.
+  /// Waits until something may have changed; returns false after the deadline.
   package func sleep(until deadline: Int64?) throws(Failure) -> Bool {
     let left = deadline.map { max(0, ($0 - Clock.monotonic() + 999_999) / 1_000_000) }
     if left == 0 { return false }
@@ -96,11 +96,11 @@ package struct Waiting {
     return true
   }
 
-  /// Sees to it that a runner is at work, decided under the journal's lock, and watches it.
+  /// Ensures, under the journal's lock, that a runner is active, and watches it.
   private mutating func findRunner() throws(Failure) {
     let folder = folder
     vainStarts += 1
-    // One could have died by accident; but what makes them die could go on for ever.
+    // One runner may have been killed by accident, but a persistent fault would start them forever.
     if vainStarts > 3 { throw brokenRunner() }
     try journal.locked { (scope) throws(Failure) in
       damaged += try reader.read(into: &queue).damaged
@@ -130,7 +130,7 @@ package struct Waiting {
       next: "Try it in the foreground: serialq run\(option)")
   }
 
-  /// A runner that is killed says nothing; but its lock is free then.
+  /// Waits for the runner's lock: a killed runner reports nothing but releases it.
   private func watchRunner() throws(Failure) {
     let lock = try RunnerLock.open(folder)
     let ended = runnerEnded

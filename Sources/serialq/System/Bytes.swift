@@ -1,4 +1,4 @@
-/// Text as the system has it: arguments, paths and environments need not be UTF-8.
+/// Text as the system provides it: arguments, paths and environments need not be UTF-8.
 package typealias Bytes = [UInt8]
 
 extension Array where Element == UInt8 {
@@ -6,16 +6,16 @@ extension Array where Element == UInt8 {
     self = text.withUTF8Buffer { Array($0) }
   }
 
-  /// The bytes as text for people; what is not UTF-8 is shown as U+FFFD.
+  /// The bytes as displayable text; invalid UTF-8 becomes U+FFFD.
   package var text: String { String(decoding: self, as: UTF8.self) }
 }
 
 extension UInt8 {
-  /// Whether a shell skips it between words; a lone carriage return counts as one.
+  /// Whether a shell treats the byte as blank; includes a lone carriage return.
   package var isBlank: Bool {
     self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") || self == UInt8(ascii: "\r")
   }
 
-  /// Whether a command of nothing else does nothing.
+  /// Whether a command of only such bytes does nothing.
   package var isSpace: Bool { isBlank || self == UInt8(ascii: "\n") }
 }

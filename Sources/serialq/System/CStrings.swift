@@ -1,16 +1,17 @@
-/// Bytes as C takes them.
+/// Converts bytes to C strings.
 ///
-/// What is handed over must hold no NUL: C would take it for the end.
+/// The bytes must not contain NUL: C would end the string there.
 package enum CStrings {
-  /// Calls `body` with one string, which lives no longer than the call.
+  /// Calls `body` with one C string, which is valid only during the call.
   package static func with<Result>(_ string: Bytes, _ body: (UnsafePointer<CChar>) -> Result)
     -> Result
   {
     body((string + [0]).map { CChar(bitPattern: $0) })
   }
 
-  /// Calls `body` with a list of strings ended by a null pointer, as `exec` takes arguments; it
-  /// lives no longer than the call.
+  /// Calls `body` with a null-terminated array of C strings, as `exec` expects.
+  ///
+  /// The array is valid only during the call.
   package static func with<Result>(
     _ strings: [Bytes], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
   ) -> Result {

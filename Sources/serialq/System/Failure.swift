@@ -1,7 +1,8 @@
-/// What serialq itself could not do: what was tried, why it did not work, and what to do next.
+/// An error of serialq itself: what failed, why, and what to do next.
 ///
-/// Printed as `serialq: what: why`, then `next`, which says what state things are in and what to do, on
-/// lines of its own: nobody is left with a fault and no way on. The process exits with `code`.
+/// Prints as `serialq: what: why`, followed by `next` on its own lines. `next` states what was
+/// changed and how to proceed, so that no error leaves the user without a next step. The process
+/// exits with `code`.
 @usableFromInline package struct Failure: Error, Equatable, CustomStringConvertible {
   package var what: String
   var why: String
@@ -15,10 +16,10 @@
     self.code = code
   }
 
-  /// What was tried and why it did not work.
+  /// What failed and why.
   ///
-  /// Here names and paths that somebody else chose become visible text, so that none of the many
-  /// places that name them can forget it.
+  /// Escapes unprintable characters here, in one place. The names and paths in it are untrusted,
+  /// and callers could forget to escape them.
   package var sentence: String { Visible.text(Bytes("\(what): \(why)".utf8)) }
 
   @usableFromInline package var description: String {
@@ -26,13 +27,16 @@
     return (["serialq: \(sentence)"] + lines).joined(separator: "\n")
   }
 
-  /// The same, and that all is not lost: who believes so does it again, and jobs run twice.
+  /// The same failure with a different next step.
+  ///
+  /// For failures after part of the work was saved: the default advice would lead the user to
+  /// repeat the command, and the jobs would run twice.
   package func adding(_ next: String) -> Failure {
     Failure(what, why, next: next, code: code)
   }
 }
 
-/// The exit codes of the program, as `timeout(1)` and `env(1)` use them.
+/// The exit codes of the program, which follow `timeout(1)` and `env(1)`.
 package struct ExitCode: Equatable {
   package var rawValue: Int32
 
@@ -43,7 +47,7 @@ package struct ExitCode: Equatable {
   package static let success = ExitCode(rawValue: 0)
   package static let jobFailed = ExitCode(rawValue: 1)
   package static let timedOut = ExitCode(rawValue: 124)
-  /// serialq itself could not: usage, spool, no such job.
+  /// serialq itself failed: wrong usage, an unusable spool, no such job.
   package static let cannot = ExitCode(rawValue: 125)
   package static let cannotExecute = ExitCode(rawValue: 126)
   package static let notFound = ExitCode(rawValue: 127)

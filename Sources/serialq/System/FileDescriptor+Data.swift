@@ -1,10 +1,11 @@
 extension FileDescriptor {
-  /// Everything from the current position to the end, by `read(2)`.
+  /// Reads from the current position to the end of the file, by `read(2)`.
   package func readAll() throws(SystemError) -> Bytes {
     var all: Bytes = []
     while true {
       let start = all.count
-      // One byte more than the file is said to have, so that its end shows in the same call.
+      // One byte more than the reported size, so that a short read shows the end without another
+      // call.
       let room = max(4096, Int(try status().size) - start + 1)
       all.append(contentsOf: repeatElement(0, count: room))
       let count = try retrying("read") {
@@ -15,8 +16,9 @@ extension FileDescriptor {
     }
   }
 
-  /// Adds to `buffer` up to `count` bytes from `offset` on, by `pread(2)`; fewer only at the end of
-  /// the file.
+  /// Appends up to `count` bytes from `offset` on to `buffer`, by `pread(2)`.
+  ///
+  /// Appends fewer only at the end of the file.
   package func fill(_ buffer: inout Bytes, with count: Int, from offset: Int64) throws(SystemError)
   {
     let start = buffer.count
@@ -36,7 +38,7 @@ extension FileDescriptor {
     }
   }
 
-  /// Writes all of it, in one `write(2)` unless the system takes less.
+  /// Writes all bytes, in one `write(2)` unless the system accepts fewer.
   package func writeAll(_ bytes: Bytes) throws(SystemError) {
     var done = 0
     while done < bytes.count {
@@ -46,28 +48,27 @@ extension FileDescriptor {
     }
   }
 
-  /// What `fstat(2)` says.
+  /// The status of the file, by `fstat(2)`.
   package func status() throws(SystemError) -> FileStatus {
     var info = stat()
     _ = try retrying("fstat") { fstat(raw, &info) }
     return FileStatus(info)
   }
 
-  /// Cuts the file by `ftruncate(2)`.
+  /// Truncates the file, by `ftruncate(2)`.
   package func truncate(to size: Int64) throws(SystemError) {
     _ = try retrying("ftruncate") { ftruncate(raw, off_t(size)) }
   }
 
-  /// Sets the permission bits, whatever the umask, by `fchmod(2)`.
+  /// Sets the permission bits regardless of the umask, by `fchmod(2)`.
   func setMode(_ mode: UInt32) throws(SystemError) {
     _ = try retrying("fchmod") { fchmod(raw, mode_t(mode)) }
   }
 
-  /// Returns when the content is on the disk: `fdatasync(2)`, and where that is not enough
-  /// `F_FULLFSYNC`.
+  /// Flushes the content to the disk: `fdatasync(2)`, or `F_FULLFSYNC` where that is not enough.
   package func flushData() throws(SystemError) {
     #if canImport(Darwin)
-      // fsync on this system stops at the drive's own cache, which a power cut empties.
+      // fsync on Darwin flushes only to the cache of the drive, which a power loss clears.
       if fcntl(raw, F_FULLFSYNC) != -1 { return }
       _ = try retrying("fsync") { fsync(raw) }
     #else
@@ -75,18 +76,18 @@ extension FileDescriptor {
     #endif
   }
 
-  /// Returns when the file and what describes it are on the disk, by `fsync(2)`; for folders.
+  /// Flushes content and metadata to the disk, by `fsync(2)`; for folders.
   func flushAll() throws(SystemError) {
     _ = try retrying("fsync") { fsync(raw) }
   }
 }
 
-/// What `fstat(2)` and `lstat(2)` say about a file.
+/// The result of `fstat(2)` or `lstat(2)`.
 package struct FileStatus: Equatable {
-  /// What kind of thing a path names.
+  /// The type of a file.
   package enum Kind { case file, folder, link, other }
 
-  /// Tells one file from every other that exists at the same time.
+  /// Identifies a file among all files that exist at the same time.
   package struct Identity: Equatable {
     var device: UInt64
     var inode: UInt64
@@ -98,7 +99,7 @@ package struct FileStatus: Equatable {
   /// The permission bits.
   package var mode: UInt32
   package var kind: Kind
-  /// How many names it has: hard links.
+  /// The number of hard links.
   var links: UInt64
 
   init(_ info: stat) {

@@ -1,22 +1,22 @@
-/// An open file, closed when the last reference goes.
+/// An open file, closed when the last reference is released.
 ///
-/// A lock taken on it lasts as long as the descriptor, so a holder keeps it in a property: a local
-/// variable may be released after its last use, before the end of its scope.
+/// A lock on it lasts as long as the descriptor, so the holder must keep it in a property. Swift
+/// may release a local variable after its last use, before the end of its scope.
 package final class FileDescriptor: Sendable {
   package let raw: Int32
 
-  /// Takes over a descriptor that nobody else closes.
+  /// Takes ownership of a descriptor that no other code closes.
   package init(owning raw: Int32) { self.raw = raw }
 
   deinit {
-    // Not repeated after EINTR: the number is free by then, and another thread may have it already.
+    // Not retried after EINTR: the number is already free, and another thread may have reused it.
     _ = close(raw)
   }
 
-  /// Opens a file by `open(2)`, always close-on-exec, so that no job inherits it by accident.
+  /// Opens a file by `open(2)`, always close-on-exec, so that jobs do not inherit it.
   ///
-  /// Files are made 0600. Unless `followingLinks`, as for a file that somebody names, it has to be
-  /// a file of this user's alone; see ``FileFault``.
+  /// Creates files with mode 0600. Unless `followingLinks` is set, as for a path that the user
+  /// gave, the file must be private to this user; see ``FileFault``.
   package static func open(
     _ path: Bytes,
     _ access: Access,
@@ -24,7 +24,8 @@ package final class FileDescriptor: Sendable {
   ) throws(SystemError) -> FileDescriptor {
     let flags = access.flags | O_CLOEXEC
     guard !followingLinks else { return FileDescriptor(owning: try openFile(path, flags)) }
-    // Emptied below, once it is known whose it is; and a fifo must not hold this up for ever.
+    // Truncated below, after the check of the owner. O_NONBLOCK keeps a fifo from blocking the
+    // open.
     let file = FileDescriptor(
       owning: try FileFault.named {
         () throws(SystemError) in
@@ -35,7 +36,7 @@ package final class FileDescriptor: Sendable {
     return file
   }
 
-  /// Opens a file as ``open(_:_:followingLinks:)`` does, or returns nil when there is none.
+  /// Opens a file as ``open(_:_:followingLinks:)`` does; returns nil if it does not exist.
   package static func openIfThere(
     _ path: Bytes,
     _ access: Access,
@@ -49,17 +50,18 @@ package final class FileDescriptor: Sendable {
     }
   }
 
-  /// Another descriptor for standard input, by `dup(2)`.
+  /// Duplicates standard input, by `fcntl(2)` with F_DUPFD_CLOEXEC.
   package static func standardInput() throws(SystemError) -> FileDescriptor {
     FileDescriptor(
       owning: try retrying("fcntl") { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) })
   }
 
-  /// What a file is opened for.
+  /// How to open a file.
   package struct Access: OptionSet {
     package var rawValue: Int32
 
-    // Inlined, or every call from another layer would look up at run time how a set is made of a list.
+    // Inlined: otherwise every call from another module resolves the generic OptionSet initializer
+    // at run time.
     @inlinable package init(rawValue: Int32) { self.rawValue = rawValue }
 
     @inlinable package init(arrayLiteral elements: Access...) {
@@ -70,26 +72,27 @@ package final class FileDescriptor: Sendable {
 
     @inlinable package static var read: Access { Access(rawValue: 0) }
     @inlinable package static var readWrite: Access { Access(rawValue: 1) }
-    /// Every write goes to the end, wherever another process has moved it.
+    /// Every write goes to the end, even when another process has moved it.
     @inlinable package static var append: Access { Access(rawValue: 2) }
-    /// Makes the file when it is not there.
+    /// Creates the file if it does not exist.
     @inlinable package static var create: Access { Access(rawValue: 4) }
-    /// Fails when the file is there.
+    /// Fails if the file exists.
     @inlinable package static var exclusive: Access { Access(rawValue: 8) }
     @inlinable package static var truncate: Access { Access(rawValue: 16) }
     static let folder = Access(rawValue: 32)
-    // Made here once: in another layer, the list of the parts costs `add` a look-up at run time.
+    // Built here once: building the union in another module costs `add` a generic lookup at run
+    // time.
 
-    /// A file that is there to be locked, made when it is not there.
+    /// A lock file, created if it does not exist.
     package static let lockFile: Access = [.readWrite, .create]
-    /// A file that begins empty, whatever was there.
+    /// An empty file: created, or truncated if it exists.
     package static let emptied: Access = [.readWrite, .create, .truncate]
-    /// A file that only grows.
+    /// A file that is only appended to.
     package static let growing: Access = [.readWrite, .append]
-    /// To write alone: whoever opens a fifo so waits for its reader.
+    /// Write only; opening a fifo this way blocks until it has a reader.
     static let write = Access(rawValue: 64)
 
-    /// Whether what is in the file can be changed.
+    /// Whether this access can change the content.
     var isWriting: Bool { !isDisjoint(with: [.readWrite, .append, .truncate, .write]) }
 
     fileprivate var flags: Int32 {
@@ -100,22 +103,22 @@ package final class FileDescriptor: Sendable {
     }
   }
 
-  /// Waits for the exclusive lock of `flock(2)`.
+  /// Acquires the exclusive lock of `flock(2)`; blocks until it is free.
   package func lock() throws(SystemError) {
     _ = try retrying("flock") { flock(raw, LOCK_EX) }
   }
 
-  /// Waits for the shared lock of `flock(2)`.
+  /// Acquires the shared lock of `flock(2)`; blocks until no process holds the exclusive one.
   package func lockShared() throws(SystemError) {
     _ = try retrying("flock") { flock(raw, LOCK_SH) }
   }
 
-  /// Takes the exclusive lock of `flock(2)` if nobody else has it, and says whether it did.
+  /// Tries to acquire the exclusive lock of `flock(2)` without blocking; returns whether it did.
   package func tryLock() throws(SystemError) -> Bool {
     try tryLock(LOCK_EX)
   }
 
-  /// Takes the shared lock of `flock(2)` if nobody has the exclusive one, and says whether it did.
+  /// Tries to acquire the shared lock of `flock(2)` without blocking; returns whether it did.
   package func tryLockShared() throws(SystemError) -> Bool {
     try tryLock(LOCK_SH)
   }
@@ -130,13 +133,13 @@ package final class FileDescriptor: Sendable {
     }
   }
 
-  /// Gives the lock of `flock(2)` back, whoever else holds the same open file.
+  /// Releases the lock of `flock(2)`, even if other processes share the open file.
   package func unlock() {
     _ = flock(raw, LOCK_UN)
   }
 }
 
-/// The variadic `open(2)`, out of reach of the static method of the same name.
+/// The variadic `open(2)`, which the static method of the same name hides.
 private func openFile(_ path: Bytes, _ flags: Int32) throws(SystemError) -> Int32 {
   try path.withCPath { path in
     Result { () throws(SystemError) in

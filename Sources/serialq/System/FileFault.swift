@@ -1,19 +1,20 @@
-/// Why a file in a queue is not one of its owner's alone, and so neither read nor written.
+/// Why a file in a queue is not private to its owner, so that serialq refuses to open it.
 ///
-/// What is in a queue runs as its owner, and is written as its owner. Whoever could once write to
-/// its folder may have planted something there: a link that leads what is written to another file, a
-/// fifo that never answers, a file that says what to run.
+/// The commands in a queue run with the rights of its owner. A user who once had write access to
+/// the folder may have left a symbolic link that redirects writes, a fifo that blocks the open, or
+/// a journal of their own commands.
 package enum FileFault: Equatable, Sendable {
   case symbolicLink
-  /// A folder, a fifo, a socket, a device.
+  /// A folder, fifo, socket or device.
   case notFile
   case owner(UInt32)
-  /// Others can write to it.
+  /// The file is writable by group or others.
   case mode(UInt32)
-  /// It is to be changed, and has another name, under which it may be somebody's dearest.
+  /// The file is opened for writing and has other hard links, so a write would change another file
+  /// too.
   case hardLinks(UInt64)
 
-  /// What is wrong, as a sentence goes on after the path.
+  /// The reason, as a clause to follow the path.
   var text: String {
     switch self {
     case .symbolicLink: "it is a symbolic link, which could lead anywhere"
@@ -24,7 +25,7 @@ package enum FileFault: Equatable, Sendable {
     }
   }
 
-  /// What to do about it.
+  /// The next step for the user.
   var advice: String {
     switch self {
     case .symbolicLink, .notFile, .owner:
@@ -34,7 +35,7 @@ package enum FileFault: Equatable, Sendable {
     }
   }
 
-  /// Names the fault for which `open(2)` itself refuses a path.
+  /// Translates the errors with which `open(2)` itself refuses a path.
   static func named(
     _ open: () throws(SystemError) -> Int32
   ) throws(SystemError) -> Int32 {
@@ -44,7 +45,7 @@ package enum FileFault: Equatable, Sendable {
       var error = error
       switch error.code {
       case ELOOP: error.fault = .symbolicLink
-      // ENXIO is said of a socket.
+      // `open(2)` fails with ENXIO for a socket.
       case EISDIR, ENXIO: error.fault = .notFile
       default: break
       }
@@ -54,17 +55,17 @@ package enum FileFault: Equatable, Sendable {
 }
 
 extension FileDescriptor {
-  /// Refuses a file that is not this user's alone, by `fstat(2)`: asked of the open file, as what is
-  /// at the path may be another by now.
+  /// Fails unless the file is private to this user.
   ///
-  /// One that may have been made just now is 0600 afterwards whatever the umask: one that takes
-  /// from the owner too would make a file that cannot be opened again.
+  /// Checks the open file by `fstat(2)`: the path may name a different file by now. Sets the mode
+  /// of a file that this call may have created to 0600. A umask that clears the owner's bits would
+  /// create a file that cannot be opened again.
   func becomePrivate(for access: Access) throws(SystemError) {
     let status = try status()
     if let fault = status.fault(for: access) {
       throw SystemError("open", EPERM, fault)
     }
-    // Was needed only not to wait for a fifo; a job would inherit it with its log.
+    // O_NONBLOCK kept a fifo from blocking `open`. A job would inherit it with its log.
     let flags = try retrying("fcntl") { fcntl(raw, F_GETFL) }
     _ = try retrying("fcntl") { fcntl(raw, F_SETFL, flags & ~O_NONBLOCK) }
     if access.contains(.create), status.mode != 0o600 {
@@ -74,12 +75,12 @@ extension FileDescriptor {
 }
 
 extension FileStatus {
-  /// What is wrong with it as a file of this user's alone.
+  /// Why the file is not private to this user; nil if it is.
   fileprivate func fault(for access: FileDescriptor.Access) -> FileFault? {
     if kind != .file { return .notFile }
     if owner != geteuid() { return .owner(owner) }
     if mode & 0o022 != 0 { return .mode(mode) }
-    // Reading does the other file no harm, and jobs may link their logs for keeping.
+    // Reading is harmless, and a job may hard-link its log to keep it.
     return access.isWriting && links > 1 ? .hardLinks(links) : nil
   }
 }

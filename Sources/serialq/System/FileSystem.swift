@@ -1,7 +1,7 @@
-/// Calls on paths.
+/// System calls on paths.
 package enum FileSystem {
-  /// What `lstat(2)` says of the path itself, or `stat(2)` of what it leads to; nil when there is
-  /// nothing.
+  /// The status of the path, by `lstat(2)`, or of its target, by `stat(2)`; nil if it does not
+  /// exist.
   package static func status(
     of path: Bytes, followingLinks: Bool = false
   ) throws(SystemError) -> FileStatus? {
@@ -15,7 +15,7 @@ package enum FileSystem {
     }
   }
 
-  /// Makes a folder, 0700, by `mkdir(2)`; false when there is something of that name.
+  /// Creates a folder with mode 0700, by `mkdir(2)`; returns false if the name exists.
   package static func makeFolder(_ path: Bytes) throws(SystemError) -> Bool {
     do throws(SystemError) {
       try call("mkdir", path) { mkdir($0, 0o700) }
@@ -23,19 +23,19 @@ package enum FileSystem {
       if error.code == EEXIST { return false }
       throw error
     }
-    // A umask that takes from the owner too would make a folder that cannot be used.
+    // A umask that clears the owner's bits would create an unusable folder.
     if try status(of: path)?.mode != 0o700 {
       try call("fchmodat", path) { fchmodat(AT_FDCWD, $0, 0o700, AT_SYMLINK_NOFOLLOW) }
     }
     return true
   }
 
-  /// Puts `path` in the place of whatever `target` was, in one step, by `rename(2)`.
+  /// Renames `path` to `target` atomically and replaces `target`, by `rename(2)`.
   package static func rename(_ path: Bytes, to target: Bytes) throws(SystemError) {
     try call("rename", path) { from in target.withCPath { to in renameFile(from, to) } }
   }
 
-  /// The path that a path leads to, without links in it, by `realpath(3)`.
+  /// Resolves all symbolic links in a path, by `realpath(3)`.
   static func resolved(_ path: Bytes) throws(SystemError) -> Bytes {
     guard let resolved = path.withCPath({ realpath($0, nil) }) else {
       throw SystemError("realpath", errno)
@@ -44,7 +44,7 @@ package enum FileSystem {
     return Bytes(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
   }
 
-  /// Removes a file by `unlink(2)`; one that is not there is no error.
+  /// Removes a file by `unlink(2)`; succeeds if it does not exist.
   package static func remove(_ path: Bytes) throws(SystemError) {
     do throws(SystemError) {
       try call("unlink", path) { unlink($0) }
@@ -58,8 +58,9 @@ package enum FileSystem {
     try FileDescriptor.open(path, .folder, followingLinks: true).flushAll()
   }
 
-  /// The names in a folder, in no order, without `.` and `..`, by `readdir(3)`; none when it is not
-  /// there.
+  /// The names in a folder, unordered and without `.` and `..`, by `readdir(3)`.
+  ///
+  /// Empty if the folder does not exist.
   package static func names(in path: Bytes) throws(SystemError) -> [Bytes] {
     var opened = path.withCPath { opendir($0) }
     while opened == nil, errno == EINTR { opened = path.withCPath { opendir($0) } }
@@ -82,7 +83,7 @@ package enum FileSystem {
     }
   }
 
-  /// Makes a call on a path, again if a signal interrupts it: on a network's file system one can.
+  /// Makes a call on a path and retries after EINTR, which network file systems can return.
   private static func call(
     _ name: StaticString, _ path: Bytes, _ body: (UnsafePointer<CChar>) -> Int32
   ) throws(SystemError) {
@@ -92,7 +93,7 @@ package enum FileSystem {
   }
 }
 
-/// `rename(2)`, out of reach of the static method of the same name.
+/// `rename(2)`, which the static method of the same name hides.
 private func renameFile(_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>) -> Int32 {
   rename(from, to)
 }

@@ -1,10 +1,10 @@
 #if canImport(Darwin)
-  /// Wakes when files in a folder are made, grow, are replaced or go, without polling: `kqueue(2)`,
-  /// `EVFILT_VNODE`.
+  /// Wakes when files in a folder are created, grow, are replaced or are deleted, by `kqueue(2)`
+  /// with `EVFILT_VNODE`.
   ///
-  /// Written from the manual and never run: the project is tested on Linux. Here a folder reports
-  /// only its entries, so the files in it are watched one by one, and looked for again in every
-  /// ``drain()``.
+  /// Written from the manual and untested: the project is tested on Linux only. On Darwin a folder
+  /// reports only changes of its entries, so each file is watched separately. ``drain()`` looks for
+  /// new files.
   package final class FileWatch {
     private let events: FileDescriptor
     private var folders: [Bytes] = []
@@ -35,7 +35,7 @@
         ident: UInt(file.raw), filter: Int16(EVFILT_VNODE), flags: UInt16(EV_ADD | EV_CLEAR),
         fflags: UInt32(flags), data: 0, udata: nil)
       _ = try retrying("kevent") { kevent(events.raw, &change, 1, nil, 0, nil) }
-      // An older descriptor of the same path is closed by this, and its registration goes with it.
+      // Closes the previous descriptor of the path, which also removes its kevent.
       watched[path] = file
     }
 

@@ -1,29 +1,28 @@
 #if os(Linux)
   import Dispatch
 
-  /// Wakes when files in a folder are made, grow, are replaced or go: `inotify(7)`.
+  /// Wakes when files in a folder are created, grow, are replaced or are deleted, by `inotify(7)`.
   ///
-  /// Says only that something happened: the reader looks for itself what, so a lost or doubled
-  /// event does no harm.
+  /// Reports only that something changed. The reader checks the files itself, so lost or duplicate
+  /// events are harmless.
   ///
-  /// No polling, but where the system refuses: of inotify a user has 128 at once, and no job must
-  /// stay undone, and no `wait` fail, because others wait too. Whoever comes then is woken ten times
-  /// a second.
+  /// Falls back to polling ten times a second when inotify is exhausted: the limit is 128 instances
+  /// per user, and it must not make a runner or a `wait` fail.
   package final class FileWatch: Sendable {
     private enum Source {
       case events(FileDescriptor, watches: [Int32])
       case alarm(WakeUpPipe, any DispatchSourceTimer)
     }
 
-    // A timer can be cancelled by any thread.
+    // DispatchSourceTimer is safe to cancel from any thread.
     nonisolated(unsafe) private let source: Source
 
-    /// Watches these folders, not what is in folders inside them.
+    /// Watches these folders, but not their subfolders.
     package init(folders: [Bytes]) throws(SystemError) {
       do {
         source = try Self.events(folders)
       } catch  where error.code == EMFILE || error.code == ENOSPC {
-        // A process that has no descriptor left fails here once more, and is told so.
+        // Fails again here if the process has no descriptor left, and reports that.
         source = try Self.alarm()
       }
     }
@@ -31,14 +30,14 @@
     deinit {
       switch source {
       case .events(let events, let watches):
-        // Else closing takes milliseconds, and so would the end of every `wait`: with watches left, Linux
-        // has it wait until all its processors have let go of them.
+        // Closing an inotify descriptor with active watches blocks for an RCU grace period on
+        // Linux, which adds milliseconds to every `wait`.
         for watch in watches { inotify_rm_watch(events.raw, watch) }
       case .alarm(_, let timer): timer.cancel()
       }
     }
 
-    /// Has input when something happened; for ``waitForInput(on:timeoutMilliseconds:)``.
+    /// Becomes readable after a change; for ``waitForInput(on:timeoutMilliseconds:)``.
     package var descriptor: Int32 {
       switch source {
       case .events(let events, _): events.raw
@@ -46,8 +45,9 @@
       }
     }
 
-    /// Takes what has been reported, so that the next wait sleeps; called before looking at the
-    /// files, so that a change made while looking wakes again.
+    /// Consumes the pending events, so that the next wait blocks.
+    ///
+    /// Call it before checking the files: otherwise a change during the check is lost.
     package func drain() {
       switch source {
       case .events(let events, _):

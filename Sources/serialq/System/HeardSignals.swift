@@ -1,14 +1,13 @@
 import Dispatch
 
-/// Signals that are ignored as signals and noticed by Dispatch instead, by `signal(2)`, so that
-/// nothing runs in a signal handler.
+/// Signals delivered through Dispatch, so that no code runs in a signal handler.
 ///
-/// Children get the defaults back when they are spawned.
+/// Ignores the signals with `signal(2)`. Spawned children get the default actions back.
 package final class HeardSignals: Sendable {
-  // Kept and never touched again: what is not kept hears nothing.
+  // Retained only: a released source stops delivering.
   nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
-  /// Calls `hear` for each of these that comes, one after another, on a thread of Dispatch.
+  /// Calls `hear` for each of these signals, serially, on a Dispatch thread.
   package init(_ numbers: [Int32], _ hear: @escaping @Sendable (_ signal: Int32) -> Void) {
     let queue = DispatchQueue(label: "serialq.signals")
     sources = numbers.map { number in
@@ -20,25 +19,27 @@ package final class HeardSignals: Sendable {
     }
   }
 
-  /// Does to this process what the signal does by default: ends it, or stops it until it is told to
-  /// continue, and then it is heard again.
+  /// Performs the default action of a signal on this process: terminate, or stop until SIGCONT.
+  ///
+  /// Listening resumes after SIGCONT.
   package static func obey(_ number: Int32) {
     var action = sigaction()
-    // What Dispatch has put there, and needs there to hear it again.
+    // Dispatch's own action, without which it stops receiving the signal.
     sigaction(number, nil, &action)
     signal(number, SIG_DFL)
     var own = sigset_t()
     var before = sigset_t()
     sigemptyset(&own)
     sigaddset(&own, number)
-    // Dispatch blocks what it hears. To this thread alone, or Dispatch could hear it once more.
+    // Dispatch blocks the signals that it listens to. Unblocked and raised for this thread only: a
+    // process-wide signal could also reach Dispatch.
     pthread_sigmask(SIG_UNBLOCK, &own, &before)
     raise(number)
     pthread_sigmask(SIG_SETMASK, &before, nil)
     sigaction(number, &action, nil)
   }
 
-  /// Whether whoever started the program has it ignore this signal, as `nohup` does.
+  /// Whether the process inherited SIG_IGN for this signal, as under `nohup`.
   package static func isIgnored(_ number: Int32) -> Bool {
     var action = sigaction()
     sigaction(number, nil, &action)

@@ -1,13 +1,14 @@
-/// What the program does about the descriptors that it was started with.
+/// The standard descriptors that the process was started with.
 package enum InheritedDescriptors {
-  /// Opens those of 0, 1 and 2 that are closed, on `/dev/null`; to be called first of all.
+  /// Opens those of descriptors 0, 1 and 2 that are closed on `/dev/null`; call it first.
   ///
-  /// Else the next file opened would become standard output, and a result be printed into the
-  /// journal. Opened the wrong way round, so that using them still fails, as it does when closed.
+  /// Otherwise the next opened file becomes standard output, and results are written into the
+  /// journal. Opens each in the wrong direction, so that using it still fails, as it does when
+  /// closed.
   package static func fillStandardOnes() throws(Failure) {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
       let mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY
-      // The lowest free number is used, and those below are open by now.
+      // `open` returns the lowest free number, and all lower ones are open by now.
       guard open("/dev/null", mode) == descriptor else {
         throw SystemError("open", errno).failure("opening /dev/null")
       }

@@ -4,17 +4,17 @@
   @preconcurrency import Darwin
 #endif
 
-/// What the system says about this process and this start of the machine.
+/// Properties of this process and of the current boot.
 package enum Machine {
-  /// The value of a variable, by `getenv(3)`.
+  /// The value of an environment variable, by `getenv(3)`.
   package static func variable(_ name: StaticString) -> Bytes? {
-    // A literal ends with a NUL.
+    // A StaticString ends with NUL.
     getenv(UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)).map(bytes)
   }
 
-  /// Every `NAME=VALUE` of the environment, byte for byte: `environ(7)`.
+  /// All `NAME=VALUE` entries of the environment, byte for byte, from `environ(7)`.
   ///
-  /// Nothing in the program changes the environment, so reading it needs no lock.
+  /// Needs no lock, because the program never changes its environment.
   package static func environment() -> [Bytes] {
     var variables: [Bytes] = []
     var next = environ
@@ -32,14 +32,14 @@ package enum Machine {
     return bytes(path)
   }
 
-  /// The file mode creation mask, by `umask(2)`, which can only tell it by changing it.
+  /// The file mode creation mask, by `umask(2)`, which can only be read by setting it.
   package static func umask() -> UInt16 {
     let mask = setUmask(0)
     _ = setUmask(mask)
     return UInt16(mask & 0o777)
   }
 
-  /// Differs from one start of the machine to the next; empty where the system does not say.
+  /// An identifier that is unique to each boot; empty if the system has none.
   static func boot() -> Bytes { thisBoot }
 
   private static let thisBoot: Bytes = {
@@ -56,16 +56,17 @@ package enum Machine {
     #endif
   }()
 
-  /// The number of this process, by `getpid(2)`.
+  /// The ID of this process, by `getpid(2)`.
   package static func processID() -> Int32 { getpid() }
 
-  /// The process group of this process, by `getpgrp(2)`: a job's processes are in that of the job.
+  /// The process group of this process, by `getpgrp(2)`; a job's processes are in the group of the
+  /// job.
   package static func processGroup() -> Int32 { getpgrp() }
 
-  /// The file that this process executes, for starting another of the same program.
+  /// The executable of this process, for starting it again.
   package static func program() -> Bytes {
     #if os(Linux)
-      // Also right when the file has been replaced or deleted since.
+      // Also valid after the file was replaced or deleted.
       let link = Bytes("/proc/self/exe")
       let found = link.withCPath { link in
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { path -> Bytes in
@@ -84,10 +85,9 @@ package enum Machine {
     #endif
   }
 
-  /// The process groups, but for this one's own, in which a process has the file open under this
-  /// number.
+  /// The process groups, except this process's own, that hold the file open under this descriptor.
   ///
-  /// Looked up in `proc(5)`; nil where there is none.
+  /// Read from `proc(5)`; nil on systems without it.
   package static func groups(
     holding file: FileStatus.Identity, as descriptor: Int32
   ) -> Set<Int32>? {
@@ -112,5 +112,5 @@ package enum Machine {
   }
 }
 
-/// The C function, which the static method of the same name hides.
+/// `umask(2)`, which the static method of the same name hides.
 private func setUmask(_ mask: mode_t) -> mode_t { umask(mask) }

@@ -1,5 +1,5 @@
-// The C library, imported here for the whole program: an import counts for its own file alone, and
-// nearly every file here needs this one.
+// Re-exports the C library to the whole module: an import applies only to its own file, and nearly
+// every file needs this one.
 #if canImport(Glibc)
   @_exported import Glibc
 #elseif canImport(Musl)

@@ -1,9 +1,9 @@
-/// The words that the program was called with.
+/// The command line of this process.
 package enum ProcessWords {
   /// The arguments after the program's name, byte for byte.
   ///
-  /// `CommandLine.arguments` would not do: it repairs what is not UTF-8, and a job would be handed
-  /// the name of a file that does not exist.
+  /// `CommandLine.arguments` repairs invalid UTF-8, so a job would receive the name of a file that
+  /// does not exist.
   package static func arguments() -> [Bytes] {
     let words = CommandLine.unsafeArgv
     return (0..<Int(CommandLine.argc)).dropFirst().compactMap { index in

@@ -1,10 +1,10 @@
-/// The names of signals.
 package enum SignalName {
-  /// `SIGTERM`; for a real-time signal `SIGRTMIN+3`; for what has no name `signal 32`.
+  /// The name of a signal: `SIGTERM`, `SIGRTMIN+3` for a real-time one, or `signal 32` without a
+  /// name.
   package static func of(_ signal: Int32) -> String {
     if let name = names[signal] { return name }
     #if canImport(Glibc)
-      // glibc keeps the first few for itself, so where they start is known only when running.
+      // glibc reserves the first real-time signals, so the base is known only at run time.
       let first = __libc_current_sigrtmin()
       if signal == first { return "SIGRTMIN" }
       if signal > first, signal <= __libc_current_sigrtmax() {
@@ -14,17 +14,17 @@ package enum SignalName {
     return "signal \(signal)"
   }
 
-  /// The number of a signal given as `SIGTERM`, `TERM`, `term` or `15`.
+  /// Parses a signal given as `SIGTERM`, `TERM`, `term` or `15`.
   package static func number(of word: Bytes) -> Int32? {
     if let number = Int(decimal: word) { return number <= 64 ? Int32(number) : nil }
     let upper = word.text.uppercased()
     return names.first { $0.value == upper || $0.value == "SIG" + upper }?.key
   }
 
-  /// All names, by number.
+  /// All names, ordered by number.
   package static var all: [String] { names.sorted { $0.key < $1.key }.map(\.value) }
 
-  /// By number, which differs from system to system.
+  /// Names by number, which differs between systems.
   private static let names: [Int32: String] = {
     var names: [Int32: String] = [
       SIGHUP: "SIGHUP", SIGINT: "SIGINT", SIGQUIT: "SIGQUIT", SIGILL: "SIGILL",

@@ -1,8 +1,8 @@
-/// A system call that failed: the call's name and its `errno`.
+/// A failed system call: its name and `errno`.
 @usableFromInline package struct SystemError: Error, Equatable {
   package var call: StaticString
   package var code: Int32
-  /// What is wrong with the file that was not opened, if that was the reason.
+  /// Why a file was refused, if that is the cause.
   var fault: FileFault?
 
   package init(_ call: StaticString, _ code: Int32, _ fault: FileFault? = nil) {
@@ -14,15 +14,14 @@
   @usableFromInline
   package static func == (left: SystemError, right: SystemError) -> Bool { left.code == right.code }
 
-  /// What the system says about it, by `strerror`.
+  /// The description of the error, by `strerror`.
   package var text: String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
 
-  /// The failure that a person reads: what was tried, why it did not work, what to do next.
+  /// Converts the error to the failure that is printed.
   @usableFromInline package func failure(_ what: String) -> Failure {
     Failure(what, fault?.text ?? "\(text) (\(call))", next: fault?.advice ?? advice)
   }
 
-  /// What to do about it.
   private var advice: String {
     switch code {
     case ENOENT where "\(call)" == "getcwd":
@@ -44,7 +43,7 @@
   }
 }
 
-/// Does `work`, and turns a failing system call into the failure of `what`.
+/// Runs `work` and converts a failed system call to a failure of `what`.
 @inlinable package func attempt<Result>(
   _ what: @autoclosure () -> String,
   _ work: () throws(SystemError) -> Result
@@ -56,7 +55,7 @@
   }
 }
 
-/// Repeats a call for as long as a signal interrupts it: `EINTR` is never an error.
+/// Retries a call while a signal interrupts it: `EINTR` is never reported.
 func retrying<Value: SignedInteger>(
   _ call: StaticString,
   _ body: () -> Value
@@ -70,7 +69,7 @@ func retrying<Value: SignedInteger>(
 }
 
 extension Array where Element == UInt8 {
-  /// Hands the bytes to a C function that wants a string ending in NUL.
+  /// Calls `body` with the bytes as a NUL-terminated C string.
   func withCPath<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: count + 1) { buffer in
       for (index, byte) in enumerated() { buffer[index] = CChar(bitPattern: byte) }
@@ -80,7 +79,7 @@ extension Array where Element == UInt8 {
     }
   }
 
-  /// The path of an entry in the folder that these bytes name.
+  /// The path of an entry in the folder that this path names.
   package func appending(path name: Bytes) -> Bytes {
     var path = self
     if path.last != UInt8(ascii: "/") { path.append(UInt8(ascii: "/")) }

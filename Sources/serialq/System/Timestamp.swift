@@ -1,7 +1,6 @@
-/// A moment in UTC to the microsecond, which is as exact as the journal writes it: reading one back
-/// gives the same.
+/// A moment in UTC, in microseconds: the precision of the journal, so that a round trip is exact.
 package struct Timestamp: Equatable, Comparable, Sendable {
-  /// Microseconds since 1970, leap seconds not counted.
+  /// Microseconds since 1970, without leap seconds.
   package var microseconds: Int64
 
   package init(microseconds: Int64) { self.microseconds = microseconds }
@@ -11,14 +10,14 @@ package struct Timestamp: Equatable, Comparable, Sendable {
   }
 
   private static let dayLength: Int64 = 86_400_000_000
-  /// From 0000-01-01 to the end of 9999, which is what four digits can say.
+  /// 0000-01-01 through 9999-12-31, the range of a four-digit year.
   private static let expressible: ClosedRange<Int64> =
     -62_167_219_200_000_000...253_402_300_799_999_999
 
   /// RFC 3339 in 27 bytes: `2026-11-21T10:00:00.123456Z`.
   ///
-  /// The Gregorian rule itself instead of `gmtime_r`: it cannot fail and is the exact inverse of
-  /// the parser.
+  /// Uses the Gregorian rule instead of `gmtime_r`: it cannot fail and is the exact inverse of the
+  /// parser.
   package var rfc3339: Bytes {
     let limits = Timestamp.expressible
     let moment = min(max(microseconds, limits.lowerBound), limits.upperBound)
@@ -56,7 +55,7 @@ package struct Timestamp: Equatable, Comparable, Sendable {
   /// The time of day: `10:00:00`.
   package var time: String { String(rfc3339.text.dropFirst(11).prefix(8)) }
 
-  /// Reads what ``rfc3339`` writes, and nothing else; a date that no calendar has is refused.
+  /// Parses the output of ``rfc3339`` and nothing else; rejects dates that do not exist.
   package init?(rfc3339 text: UnsafeBufferPointer<UInt8>) {
     guard text.count == 27 else { return nil }
     var good = true
@@ -78,17 +77,16 @@ package struct Timestamp: Equatable, Comparable, Sendable {
     let fraction = number(20, 6, "Z")
     guard good, hour < 24, minute < 60, second < 60, 1...12 ~= date.month else { return nil }
     let days = date.daysSince1970
-    // The way back gives another date for the 30th of February.
+    // The conversion back gives a different date for February 30.
     guard CivilDate(daysSince1970: days) == date else { return nil }
     microseconds =
       days * Timestamp.dayLength + ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction
   }
 }
 
-/// A date of the Gregorian calendar, and its number counted from 1970.
+/// A Gregorian date and its day number since 1970.
 ///
-/// Years begin in March here, so that the leap day is the last one; 400 of them always have 146,097
-/// days.
+/// Counts years from March, so that the leap day comes last. 400 years always have 146,097 days.
 private struct CivilDate: Equatable {
   var year: Int64
   var month: Int64

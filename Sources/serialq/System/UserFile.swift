@@ -1,30 +1,29 @@
-/// A file that a person names, to be written.
+/// A file that the user names for output.
 package enum UserFile {
-  /// Puts `bytes` at `path`, in the place of what was there, all or nothing; its mode stays, and that
-  /// of a new one is what the umask leaves.
+  /// Replaces the file at `path` with `bytes` atomically.
   ///
-  /// A link is followed, and what is no file, such as `/dev/stdout`, is written to.
+  /// Keeps the mode of an existing file; a new file gets the mode that the umask allows. Follows
+  /// symbolic links. Writes directly to anything but a regular file, such as `/dev/stdout`.
   package static func replace(_ path: Bytes, by bytes: Bytes) throws(SystemError) {
     let old = try FileSystem.status(of: path, followingLinks: true)
     if let old, old.kind != .file {
-      // A folder is refused by the system. Were it replaced, there would be no /dev/null any more.
+      // The system refuses to write to a folder. Replacing a device would delete `/dev/null`.
       let device = try FileDescriptor.open(path, .write, followingLinks: true)
       return try device.writeAll(bytes)
     }
-    // In the same folder: only there can it take the other's place in one step.
+    // In the same folder: `rename` cannot cross file systems.
     let target = try old == nil ? path : FileSystem.resolved(path)
     let temporary = target + Bytes(".\(Machine.processID()).new".utf8)
-    // It takes no right to the old file to put another in its place; whoever took that right away
-    // did not want it.
+    // Renaming over a file needs no permission on it, so a read-only file would be replaced.
     if old != nil { _ = try FileDescriptor.open(target, .readWrite, followingLinks: true) }
-    // Whatever is there may be somebody else's, or a link to anywhere: then not at all.
+    // Exclusive: an existing file at this path may belong to another process or be a symbolic link.
     let file = try FileDescriptor.open(
       temporary, [.readWrite, .create, .exclusive], followingLinks: true)
     do throws(SystemError) {
       let mode = old.map { $0.mode & 0o777 } ?? UInt32(0o666 & ~Machine.umask())
       try file.setMode(mode)
       try file.writeAll(bytes)
-      // Before it takes the other's place: after a crash there is the old one or the new one.
+      // Before the rename: otherwise a crash can leave an empty file in place of the old one.
       try file.flushData()
       try FileSystem.rename(temporary, to: target)
     } catch {

@@ -1,11 +1,11 @@
-/// A pipe by which one thread wakes another out of `poll(2)`.
+/// A pipe with which one thread interrupts the `poll(2)` of another.
 package final class WakeUpPipe: Sendable {
   private let input: FileDescriptor
   private let output: FileDescriptor
 
   package init() throws(SystemError) {
     var ends: [Int32] = [0, 0]
-    // A job must not inherit them, and a full pipe must not block whoever wakes.
+    // A job must not inherit the pipe, and a full pipe must not block the writer.
     #if canImport(Glibc)
       _ = try retrying("pipe2") { pipe2(&ends, O_CLOEXEC | O_NONBLOCK) }
     #else
@@ -19,16 +19,16 @@ package final class WakeUpPipe: Sendable {
     output = FileDescriptor(owning: ends[1])
   }
 
-  /// Has input when it was woken; for ``waitForInput(on:timeoutMilliseconds:)``.
+  /// Becomes readable after ``wake()``; for ``waitForInput(on:timeoutMilliseconds:)``.
   package var descriptor: Int32 { input.raw }
 
-  /// Wakes whoever waits; a pipe that is full does so as well, so a failed write says nothing.
+  /// Wakes the waiting thread; a failed write to a full pipe is ignored, because that wakes it too.
   package func wake() {
     var byte: UInt8 = 0
     _ = try? retrying("write") { write(output.raw, &byte, 1) }
   }
 
-  /// Takes what has been written, so that the next wait sleeps; says whether it was woken.
+  /// Consumes pending wake-ups, so that the next wait blocks; returns whether there were any.
   @discardableResult
   package func drain() -> Bool {
     withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in

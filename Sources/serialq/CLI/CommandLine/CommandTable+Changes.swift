@@ -1,6 +1,6 @@
 import SerialqSystem
 
-/// The commands that change what waits, or what is over.
+/// The commands that change waiting or finished jobs.
 extension CommandTable {
   static let cancel = CommandSpec(
     name: .cancel,

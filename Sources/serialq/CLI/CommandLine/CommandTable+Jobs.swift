@@ -1,7 +1,7 @@
 import SerialqQueue
 import SerialqSystem
 
-/// The commands that take jobs: `add` and `run`.
+/// The commands that add jobs: `add` and `run`.
 extension CommandTable {
   static let add = CommandSpec(
     name: .add,
@@ -76,7 +76,7 @@ extension CommandTable {
     ]
   )
 
-  /// One queue option for every command that touches one.
+  /// The queue option, shared by all commands that use a queue.
   static let queue = OptionSpec(
     .queue, short: "q", value: OptionValue(.queue, "NAME"),
     help: "The queue; else $SERIALQ_QUEUE, else \(QueueName.standard)."

@@ -1,8 +1,7 @@
 import SerialqQueue
 import SerialqSystem
 
-/// The commands that only look: `list`, `status`, `show`, `log`, `report`, `completion` and
-/// `help`.
+/// The read-only commands: `list`, `status`, `show`, `log`, `report`, `completion` and `help`.
 extension CommandTable {
   static let list = CommandSpec(
     name: .list,

@@ -1,6 +1,6 @@
 import SerialqSystem
 
-/// The commands about whole queues.
+/// The commands on whole queues.
 extension CommandTable {
   static let wait = CommandSpec(
     name: .wait,
@@ -94,7 +94,7 @@ extension CommandTable {
     ]
   )
 
-  /// The names of the settings, and the values that some of them are chosen from.
+  /// The names of the settings, and the fixed values of some.
   static let settings: [(name: String, choices: [String])] = [
     ("on-failure", ["continue", "stop"]), ("on-finish", []), ("keep", ["all"]),
   ]

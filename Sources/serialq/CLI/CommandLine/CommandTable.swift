@@ -1,10 +1,10 @@
 import SerialqSystem
 
-/// Every command and option of the program, as data: the parser and the help are made from it.
+/// All commands and options as data, from which the parser, the help and the manual are derived.
 enum CommandTable {
   static let version = "0.1.0"
 
-  /// When something about it last changed, for the manual.
+  /// The date of the last change, for the manual.
   static let date = "November 21, 2026"
 
   static let tagline = "queue commands that must run strictly one after another"
@@ -16,9 +16,9 @@ enum CommandTable {
 
   static var commands: [CommandSpec] { CommandName.allCases.map(command) }
 
-  /// What there is to say of a command.
+  /// The specification of a command.
   ///
-  /// One at a time: to put all of them together takes longer than what most calls are for.
+  /// Built on demand: building the whole table takes longer than most invocations.
   static func command(_ name: CommandName) -> CommandSpec {
     switch name {
     case .add: add
@@ -44,12 +44,12 @@ enum CommandTable {
     }
   }
 
-  /// The command that `word` names, by its name or an alias.
+  /// The command with this name or alias.
   static func command(called word: Bytes) -> CommandSpec? {
     CommandName(called: word).map(command)
   }
 
-  /// Understood beside the options of each command.
+  /// Options that every command accepts.
   static let everywhere: [OptionSpec] = [
     OptionSpec(.help, short: "h", help: "Shows help, of the command if one is given."),
     OptionSpec(.version, help: "Prints the version."),
@@ -65,7 +65,7 @@ enum CommandName: String, CaseIterable {
   case add, run, list, status, show, log, report, wait, ack, cancel, retry, move, edit, pause
   case resume, clean, set, queues, completion, help
 
-  /// The command that `word` names, by its name or an alias.
+  /// The command with this name or alias.
   init?(called word: Bytes) {
     guard let name = Self.allCases.first(where: { $0.isCalled(word) }) else { return nil }
     self = name
@@ -80,7 +80,7 @@ enum CommandName: String, CaseIterable {
   var words: [String] { [rawValue] + aliases }
 }
 
-/// An option's long name; what it means belongs to the command.
+/// The long name of an option; its meaning depends on the command.
 enum OptionName: String, CaseIterable {
   case file, queue, name, directory, env, shell, timeout, retries, first, unique
   case retryDelay = "retry-delay"
@@ -94,43 +94,41 @@ enum OptionName: String, CaseIterable {
 struct CommandSpec {
   var name: CommandName
   var summary: String
-  /// What may follow `serialq`, a form a line.
+  /// The forms of the arguments after `serialq`, one per line.
   var synopsis: [String]
-  /// Paragraphs.
+  /// One element per paragraph.
   var description: [String]
-  /// Further paragraphs, for the manual alone.
+  /// Further paragraphs, for the manual only.
   var details: [String] = []
   var options: [OptionSpec]
   var operands: Operands
   var examples: [Example]
 
-  /// The command's own options and those understood everywhere.
   var allOptions: [OptionSpec] { options + CommandTable.everywhere }
 }
 
-/// What a command takes beside its options.
 enum Operands {
   case none
-  /// A job's command; options stop at its first word.
+  /// A job's command; options end at its first word.
   case jobCommand
   case jobID
-  /// Ids, and ranges of them as `add -f` prints them.
+  /// Ids, and ranges of ids as `add -f` prints them.
   case jobIDs
   /// The name of a setting and its value.
   case setting
   case commandName
-  /// What `completion` writes.
+  /// An operand of `completion`.
   case completion
 }
 
 struct OptionSpec {
   var name: OptionName
   var short: Character?
-  /// None for a flag.
+  /// Nil for a flag.
   var value: OptionValue?
   var repeats: Bool
   var help: String
-  /// What the manual says beside the help.
+  /// Text that the manual adds to the help.
   var details: String
 
   init(
@@ -149,7 +147,7 @@ struct OptionSpec {
 }
 
 struct OptionValue {
-  /// Decides how a value is checked, and how a shell completes it.
+  /// Determines how a value is validated, and how a shell completes it.
   enum Kind: Equatable {
     case file, directory, queue, text, assignment, commandLine, count, duration, signal, jobID
     case choice([String])
@@ -165,7 +163,7 @@ struct OptionValue {
 }
 
 struct Example {
-  /// As typed into a shell.
+  /// The shell command line.
   var line: String
   var meaning: String
 

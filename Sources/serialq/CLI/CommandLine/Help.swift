@@ -1,4 +1,4 @@
-/// The help texts, made from the command table; no line is wider than 80 columns.
+/// Generates the help texts from the command table; no line is wider than 80 columns.
 enum Help {
   static func text(of name: CommandName?) -> String {
     name.map { command(CommandTable.command($0)) } ?? overview
@@ -6,7 +6,7 @@ enum Help {
 
   private static let width = 80
 
-  /// One screen: what the program is, its commands, its exit codes, and examples.
+  /// The overview: description, commands, exit codes and examples on one screen.
   private static var overview: String {
     let commands = CommandTable.commands.map { command in
       (command.name.words.joined(separator: ", "), command.summary)
@@ -31,7 +31,8 @@ enum Help {
     let names = command.name.words.joined(separator: ", ")
     let usage = command.synopsis.map { "  serialq \($0)" }.joined(separator: "\n")
     let paragraphs = command.description.map { wrapped($0, indent: 0) }
-    // Those that are understood everywhere are in the manual: this is to fit on a screen.
+    // Only the command's own options, so that the help fits on a screen; the manual lists the
+    // global ones.
     let options = command.options.map { (heading($0), $0.help) }
     let optionPart = options.isEmpty ? "" : "\n\nOptions:\n\(entries(options))"
     return """
@@ -53,7 +54,7 @@ enum Help {
     return short + option.long + (option.value.map { " \($0.placeholder)" } ?? "")
   }
 
-  /// Names on the left, what they mean wrapped on the right.
+  /// Formats two columns: names, and their wrapped meanings.
   private static func entries(_ entries: [(name: String, meaning: String)]) -> String {
     let indent = (entries.map(\.name.count).max() ?? 0) + 4
     return entries.map { name, meaning in
@@ -70,8 +71,9 @@ enum Help {
     }.joined(separator: "\n")
   }
 
-  /// `text` broken between words; every line but the first starts with `indent` spaces, and the
-  /// first is taken to start there too.
+  /// Wraps `text` between words and indents all lines but the first.
+  ///
+  /// The first line is assumed to start at the indentation too.
   private static func wrapped(_ text: String, indent: Int) -> String {
     var lines = [""]
     for word in text.split(separator: " ") {

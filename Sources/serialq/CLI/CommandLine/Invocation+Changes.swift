@@ -1,12 +1,12 @@
 import SerialqQueue
 import SerialqSystem
 
-// What the commands that change a queue, or wait for it, are given.
+// The arguments of commands that change a queue or wait for it.
 
 extension Invocation {
   struct Wait: Equatable {
     var queue: String
-    /// None for the whole queue.
+    /// Empty for the whole queue.
     var ids: [ClosedRange<JobID>]
     /// In seconds.
     var timeout: Int?
@@ -14,14 +14,14 @@ extension Invocation {
 
   struct Ack: Equatable {
     var queue: String
-    /// None for all.
+    /// Empty for all failures.
     var ids: [ClosedRange<JobID>]
   }
 
   struct Cancel: Equatable {
     enum Jobs: Equatable {
       case ids([ClosedRange<JobID>])
-      /// What waits and what runs.
+      /// Waiting and running jobs.
       case all
       case running
     }
@@ -33,7 +33,7 @@ extension Invocation {
 
   struct Retry: Equatable {
     var queue: String
-    /// None for all that failed.
+    /// Empty for all failures.
     var ids: [ClosedRange<JobID>]
     var isFirst: Bool
   }
@@ -60,7 +60,7 @@ extension Invocation {
     var olderThan: Int?
     var keep: Int?
     var onlyFailed: Bool
-    /// Open failures too.
+    /// Includes unacknowledged failures.
     var all: Bool
   }
 
@@ -72,11 +72,11 @@ extension Invocation {
     }
 
     var queue: String
-    /// Nil to show them.
+    /// Nil shows the settings.
     var change: Change?
   }
 
-  /// The invocation of one of these commands; nil for any other command.
+  /// Parses one of these commands; returns nil for any other.
   static func change(_ words: ParsedWords, _ queue: String) throws(Failure) -> Invocation? {
     switch words.command.name {
     case .wait:
@@ -167,7 +167,7 @@ extension Invocation {
 
   // MARK: Ids
 
-  /// The ids, of which there may be none; or none, if one of these options stands for them.
+  /// Parses the ids, which may be missing; rejects them together with one of these options.
   private static func ids(
     _ words: ParsedWords, or options: [OptionName] = []
   ) throws(Failure) -> [ClosedRange<JobID>] {

@@ -1,7 +1,7 @@
 import SerialqQueue
 import SerialqSystem
 
-/// What `add` and `run` are given.
+/// Parses the arguments of `add` and `run`.
 extension Invocation {
   static func add(_ words: ParsedWords, _ queue: String) throws(Failure) -> Add {
     guard let source = try source(words) else {

@@ -3,9 +3,9 @@ import SerialqRunner
 import SerialqSystem
 
 extension Invocation {
-  /// What `words`, the arguments after the program's name, ask for.
+  /// Parses `words`, the arguments after the program's name.
   ///
-  /// `queueVariable` is the value of SERIALQ_QUEUE, which an option overrules. Pure: reads no file,
+  /// `queueVariable` is the value of SERIALQ_QUEUE, which an option overrides. Pure: reads no file,
   /// variable or clock.
   static func parse(
     _ words: [Bytes], queueVariable: Bytes? = nil
@@ -17,7 +17,7 @@ extension Invocation {
     let (command, rest) = try command(words)
     let words = try ParsedWords(command, rest)
     guard !words.has(.version) else { return .version }
-    // Before anything is checked: who asks for help has perhaps not got it right yet.
+    // Before validation: a request for help must work even if other arguments are invalid.
     guard !words.has(.help) else {
       return .help(rest.startIndex == 0 ? nil : command.name)
     }
@@ -47,7 +47,7 @@ extension Invocation {
     }
   }
 
-  /// The command named first, and the words after it; options alone are those of `status`.
+  /// Splits off the command; options without a command belong to `status`.
   private static func command(
     _ words: [Bytes]
   ) throws(Failure) -> (CommandSpec, ArraySlice<Bytes>) {

@@ -1,7 +1,7 @@
 import SerialqQueue
 import SerialqSystem
 
-/// What one call of the program asks for.
+/// A parsed command line.
 enum Invocation: Equatable {
   case add(Add)
   case run(Run)
@@ -21,17 +21,16 @@ enum Invocation: Equatable {
   case clean(Clean)
   case set(Set)
   case queues(json: Bool)
-  /// Of one command, or of the whole program.
+  /// For one command, or the overview if nil.
   case help(CommandName?)
   case manual
   /// For the program at this path; nil for this one.
   case systemdUnit(Bytes?)
-  /// The script for a shell.
   case completion(CompletionScript)
-  /// What the last of these words can become.
+  /// The completions of the last of these words.
   case completionWords([Bytes])
   case version
-  /// Not for people; see ``BackgroundRunner``.
+  /// Internal; see ``BackgroundRunner``.
   case backgroundRunner(queue: String)
 
   struct Add: Equatable {
@@ -43,13 +42,13 @@ enum Invocation: Equatable {
 
   struct Run: Equatable {
     var job: JobOptions
-    /// What to queue first; `nil` runs only what waits already.
+    /// The jobs to add first; `nil` runs only those already waiting.
     var source: JobSource?
   }
 
   struct List: Equatable {
     var queue: String
-    /// Names out of `CommandTable.states`; empty means every state.
+    /// Names from `CommandTable.states`; empty for all states.
     var states: [String]
     var onlyFailed: Bool
     var last: Int?
@@ -58,7 +57,7 @@ enum Invocation: Equatable {
 
   struct Status: Equatable {
     var queue: String
-    /// Keeps it up to date until interrupted.
+    /// Refreshes the output until interrupted.
     var watches = false
     var json: Bool
   }
@@ -72,35 +71,34 @@ enum Invocation: Equatable {
 
   struct Log: Equatable {
     var queue: String
-    /// `nil` means the whole queue when following, else the job that ran last.
+    /// If `nil`, selects the whole queue when following, else the job that ran last.
     var id: Int?
     var follows: Bool
   }
 
   struct Report: Equatable {
     var queue: String
-    /// Where the page goes, `-` for standard output; `nil` draws on the terminal.
+    /// The output file of the page, `-` for standard output; `nil` prints to the terminal.
     var page: Bytes?
     var last: Int?
   }
 }
 
-/// Where a call's jobs come from.
 enum JobSource: Equatable {
   case command(Command)
   /// A file of command lines; `-` is standard input.
   case file(Bytes)
 }
 
-/// How a call's jobs are to run.
+/// How to run the added jobs.
 struct JobOptions: Equatable {
   var queue: String
   var label: Bytes?
   var directory: Bytes?
-  /// `NAME=VALUE`, in the order given: the last of a name counts.
+  /// `NAME=VALUE` in the given order; the last one for a name wins.
   var environment: [Bytes]
   var limits = Limits.none
   var isFirst = false
-  /// Whether a job is left out if the same waits already.
+  /// Whether to skip jobs that are already waiting.
   var isUnique = false
 }

@@ -1,12 +1,12 @@
 import SerialqQueue
 import SerialqSystem
 
-/// The text that `add -f` reads: one command line a line.
+/// The input of `add -f`: one command line per line.
 enum JobFile {
   /// The command lines in `text`, in order and byte for byte.
   ///
-  /// Blank lines and lines whose first visible character is `#` are skipped; a carriage return
-  /// before the line's end is not part of it. `name` is the file as it was given.
+  /// Skips blank lines and lines whose first visible character is `#`. Removes a carriage return
+  /// before a line's end. `name` is the file name for error messages.
   static func commands(in text: Bytes, from name: Bytes) throws(Failure) -> [Command] {
     let file = name == Bytes("-") ? "standard input" : Visible.text(name)
     var commands: [Command] = []

@@ -1,20 +1,20 @@
 import SerialqQueue
 import SerialqSystem
 
-/// Reading the values of options, checked by their kind.
+/// Access to the values of options, validated by kind.
 extension ParsedWords {
   func has(_ name: OptionName) -> Bool { values[name] != nil }
 
   func value(_ name: OptionName) -> Bytes? { values[name]?.first }
 
-  /// The value of an option that takes a duration, in seconds.
+  /// The value of a duration option, in seconds.
   func seconds(_ name: OptionName) -> Int? {
     value(name).flatMap(Humanize.parseDuration).map { Int($0.components.seconds) }
   }
 
   func number(_ name: OptionName) -> Int? { value(name).flatMap { Int(decimal: $0) } }
 
-  /// Fails unless every value is what its option takes.
+  /// Fails unless every value is valid for its option.
   func check() throws(Failure) {
     for option in command.options {
       guard let kind = option.value?.kind else { continue }
@@ -57,7 +57,7 @@ extension ParsedWords {
     }
   }
 
-  /// The highest count that can be given: the journal is read up to 2^31 attempts at a job, and whoever
-  /// retries it by hand may have it tried as often once more.
+  /// The highest count accepted: under half of the 2^31 attempts that the journal can store for a
+  /// job, so that a manual retry can repeat all of them.
   static let mostCounted = 1_000_000_000
 }

@@ -1,6 +1,6 @@
 import SerialqSystem
 
-/// A command's words, sorted into options and operands but not yet understood.
+/// The arguments of a command, split into options and operands but not yet interpreted.
 struct ParsedWords {
   var command: CommandSpec
   var values: [OptionName: [Bytes]] = [:]
@@ -8,7 +8,7 @@ struct ParsedWords {
   /// Whether `--` came before the operands.
   var afterDashes = false
 
-  /// Sorts `words`, which follow the command's name.
+  /// Splits `words`, the arguments after the command.
   init(_ command: CommandSpec, _ words: ArraySlice<Bytes>) throws(Failure) {
     self.command = command
     var rest = words
@@ -24,7 +24,7 @@ struct ParsedWords {
         try takeShort(word, &rest)
       } else {
         operands.append(word)
-        // What follows a job's program belongs to the job, however much it looks like an option.
+        // All words after a job's program belong to the job, even if they look like options.
         if case .jobCommand = command.operands {
           operands += rest
           return
@@ -53,16 +53,16 @@ struct ParsedWords {
     values[option.name, default: []].append([])
   }
 
-  /// Takes a cluster: flags, and perhaps one last option with its value, `-fq x` or `-fqx`.
+  /// Parses a cluster of short options, the last of which may have a value: `-fq x` or `-fqx`.
   private mutating func takeShort(_ word: Bytes, _ rest: inout ArraySlice<Bytes>) throws(Failure) {
     var cluster = word.dropFirst()
     while let letter = cluster.popFirst() {
       guard let option = command.allOptions.first(where: { $0.short?.asciiValue == letter }) else {
-        // A word like `-json` is a long option with a dash missing.
+        // `-json` may be a long option with a missing dash.
         let meant = Suggestion.closest(
           to: Bytes(word.dropFirst()), among: command.allOptions.map(\.name.rawValue)
         )
-        // Two bytes at least would be a character cut in half: then the whole word is named.
+        // The first byte of a multibyte character: the message shows the whole word instead.
         let named = letter < 0x80 ? [UInt8(ascii: "-"), letter] : word
         throw unknown(named, meant: word.count > 2 ? meant.map { "--\($0)" } : nil)
       }

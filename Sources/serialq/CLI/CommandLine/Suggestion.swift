@@ -1,8 +1,8 @@
 import SerialqSystem
 
-/// Finds the word that was probably meant.
+/// Suggests corrections for misspelled words.
 enum Suggestion {
-  /// The candidate closest to `word`, if one is close enough to be worth naming.
+  /// The candidate closest to `word`, if one is close enough.
   static func closest(to word: Bytes, among candidates: [String]) -> String? {
     var best: (name: String, distance: Int)?
     for name in candidates {
@@ -16,10 +16,9 @@ enum Suggestion {
     return best?.name
   }
 
-  /// How many bytes must be added, dropped, replaced or swapped with their neighbour to turn `a`
-  /// into `b`, when none is touched twice (Damerau and Levenshtein's distance, restricted).
+  /// The edit distance with transpositions of adjacent bytes (optimal string alignment).
   ///
-  /// O(a × b) in time, O(b) in space.
+  /// O(a × b) time, O(b) space.
   static func distance(_ a: Bytes, _ b: Bytes) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...b.count)

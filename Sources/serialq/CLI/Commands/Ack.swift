@@ -2,7 +2,7 @@ import SerialqQueue
 import SerialqSystem
 
 extension Session {
-  /// `serialq ack`: takes note of failures.
+  /// `serialq ack`: acknowledges failures.
   mutating func ack(_ call: Invocation.Ack) throws(Failure) {
     let jobs = try change(call.queue) { (queue, folder) throws(Failure) -> ([Event], [Job]) in
       let jobs = call.ids.isEmpty ? queue.openFailures : try queue.jobs(call.ids, in: call.queue)

@@ -2,7 +2,7 @@ import SerialqQueue
 import SerialqSystem
 
 extension Session {
-  /// `serialq add`: queues jobs and prints their ids.
+  /// `serialq add`: adds jobs and prints their ids.
   mutating func add(_ call: Invocation.Add) throws(Failure) {
     let adding = try Adding(call.source, call.job)
     let folder = try spool().makeQueue(named: Bytes(call.job.queue.utf8))
@@ -18,7 +18,8 @@ extension Session {
     do throws(Failure) {
       try output.flush()
     } catch {
-      // Who believes that it failed adds the jobs again, and they run twice.
+      // The message says that the jobs were added: otherwise the user repeats the command, and they
+      // run twice.
       throw error.adding(queued(ids, call))
     }
   }

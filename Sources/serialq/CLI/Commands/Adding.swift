@@ -2,7 +2,7 @@ import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
-/// Puts jobs into a queue, for `add` and `run`.
+/// Adds jobs to a queue, for `add` and `run`.
 struct Adding {
   var commands: [Command]
   var directory: Bytes
@@ -13,18 +13,17 @@ struct Adding {
   var isFirst: Bool
   var isUnique: Bool
 
-  /// What became of the jobs.
   struct Added {
-    /// Ascending: of new jobs, and of those found waiting already.
+    /// Ascending; the ids of new jobs, and of identical ones that were already waiting.
     var ids: [JobID]
-    /// The jobs that waited already, so that none was added.
+    /// Identical jobs that were already waiting, so that none was added.
     var found: [JobID] = []
     var isPaused = false
-    /// Why no runner could be started.
+    /// Why the start of a runner failed.
     var failure: Failure?
   }
 
-  /// Jobs as this process would run them: its directory, environment and umask.
+  /// Prepares jobs with the directory, environment and umask of this process.
   init(_ source: JobSource, _ options: JobOptions) throws(Failure) {
     commands = try Adding.commands(of: source)
     directory = try Adding.directory(options.directory)
@@ -36,14 +35,14 @@ struct Adding {
     isUnique = options.isUnique
   }
 
-  /// Appends the jobs, all or none; they are durable when this returns, and a runner is at work
-  /// unless the queue is paused.
+  /// Appends all jobs or none; on return they are durable, and a runner is active unless the queue
+  /// is paused.
   ///
-  /// Reads the whole journal only to find out whether a job waits already.
+  /// Reads the whole journal only to find identical waiting jobs.
   func append(to folder: QueueFolder, startsRunner: Bool) throws(Failure) -> Added {
     var queue = Queue()
     var reader = JournalReader(folder)
-    // Most of it before the lock is taken, for the others' sake.
+    // Reads most of the journal before the lock, to hold it only briefly.
     if isUnique { _ = try reader.read(into: &queue) }
     return try Journal(folder).locked { (scope) throws(Failure) in
       if isUnique { _ = try reader.read(into: &queue) }
@@ -54,7 +53,7 @@ struct Adding {
       added.isPaused = try scope.isPaused()
       guard startsRunner, !added.isPaused else { return added }
       do throws(Failure) {
-        // Under the lock: a runner that finds nothing to do decides under it, too.
+        // Under the lock, under which a runner also decides that the queue is empty.
         try BackgroundRunner.own.ensure(folder)
       } catch {
         added.failure = error
@@ -79,14 +78,15 @@ struct Adding {
         var job = NewJob(
           id: id, command: command, directory: directory, environment: key, umask: umask,
           label: label, limits: limits, at: at)
-        // Together they keep their order.
+        // Keeps the order of jobs that are added together.
         if isFirst { job.place = id == first ? .first : .after(id - 1) }
         return .added(job)
       })
     return ids
   }
 
-  /// The commands with which no job waits in this directory, each once, and the jobs that do.
+  /// The commands to add, without duplicates, and the jobs in this directory that already wait with
+  /// one of the others.
   private func unknown(to queue: Queue) -> ([Command], found: [JobID]) {
     var new: [Command] = []
     var found: [JobID] = []

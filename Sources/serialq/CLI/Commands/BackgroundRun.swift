@@ -2,18 +2,18 @@ import SerialqRunner
 import SerialqSystem
 
 extension BackgroundRunner {
-  /// This program, called as one.
+  /// Starts this program as a background runner.
   static let own = BackgroundRunner(word: Bytes("background-runner"))
 }
 
 extension Session {
-  /// Runs a queue to its end, in the background.
+  /// Runs a queue in the background until it is empty.
   func runInBackground(_ queue: String) throws(Failure) -> ExitCode {
     guard let folder = try spool().existingQueue(named: Bytes(queue.utf8)) else {
       throw Failure(
         "queue \(queue)", "there is no such queue", next: "See all with: serialq queues")
     }
-    // Who closes the terminal, or logs out, means no job.
+    // Closing the terminal or logging out must not stop the jobs.
     signal(SIGHUP, SIG_IGN)
     let lock = BackgroundRunner.inheritedLock(folder)
     let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
@@ -21,7 +21,7 @@ extension Session {
     let runner = try Runner(
       folder, .background, lock: lock, say: { messages.message($0) }, wake: { wakeUp.wake() })
     let signals = StopSignals { _, count in count == 1 ? runner.stop() : runner.kill() }
-    // What an earlier one had to say is no longer of interest.
+    // Discards the messages of an earlier runner.
     if lock != nil { emptyOwnLog() }
     runner.start()
     while !runner.isDone {
@@ -31,8 +31,8 @@ extension Session {
       wakeUp.drain()
     }
     if let failure = runner.failure {
-      // While it still holds its lock: who waits for that to be free reads at once what was said, and
-      // the next runner empties the log.
+      // While the lock is still held: a process that waits for it reads the log as soon as it is
+      // free, and the next runner empties the log.
       output.message(failure.description)
       return withExtendedLifetime(runner) { failure.code }
     }

@@ -3,7 +3,7 @@ import SerialqRunner
 import SerialqSystem
 
 extension Session {
-  /// `serialq cancel`: keeps jobs from running, or ends them.
+  /// `serialq cancel`: cancels waiting jobs and terminates running ones.
   mutating func cancel(_ call: Invocation.Cancel) throws(Failure) {
     let signal = call.signal ?? SIGTERM
     let (jobs, running) = try change(call.queue) {
@@ -17,7 +17,7 @@ extension Session {
         + running.map { .cancelling(id: $0.id, at: now, signal: signal) }
       return (events, (jobs, running))
     } then: { (folder, queue) throws(Failure) in
-      // The job of a runner that died: only a runner ends it, and writes down that it has ended.
+      // Only a runner terminates an orphaned job and records its end.
       if !queue.running.isEmpty { try BackgroundRunner.own.ensure(folder) }
     }
     if jobs.isEmpty { return tell("serialq: nothing to cancel") }

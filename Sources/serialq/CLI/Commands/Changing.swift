@@ -2,13 +2,13 @@ import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
-// What the commands that change a queue share.
+// Shared by the commands that change a queue.
 
 extension Session {
-  /// Changes a queue that is there: what `decide` gives for the queue as it is, while nobody else
-  /// can change it; durable on return.
+  /// Appends the events that `decide` returns for the current queue, under the lock; durable on
+  /// return.
   ///
-  /// Read before the lock is taken, so that what has to be read under it is little.
+  /// Reads the journal before acquiring the lock, to hold it only briefly.
   func change<Result>(
     _ name: String,
     _ decide: (Queue, QueueFolder) throws(Failure) -> ([Event], Result),
@@ -38,13 +38,13 @@ extension Session {
     }
   }
 
-  /// Starts a runner if there is something to do.
+  /// Starts a runner if the queue has work.
   func startRunner(_ folder: QueueFolder, _ queue: Queue) throws(Failure) {
     guard queue.hasWork else { return }
     try BackgroundRunner.own.ensure(folder)
   }
 
-  /// Tells a person what was done; a script knows by the exit code.
+  /// Reports success on a terminal only; scripts use the exit code.
   mutating func tell(_ text: String) {
     if messageTraits.isTerminal { output.message(text) }
   }

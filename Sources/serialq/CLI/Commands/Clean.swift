@@ -12,7 +12,7 @@ extension Session {
       let jobs = wanted(call, in: queue)
       let ids = JobID.ranges(of: jobs)
       if !ids.isEmpty { try scope.append([.forgotten(ids: ids, at: Clock.now())]) }
-      // The logs after the jobs: one that stays behind does no harm.
+      // After the jobs were forgotten: a remaining log is harmless.
       folder.removeLogs(ids)
       let damaged: [DamagedLine]
       do throws(Failure) {

@@ -2,9 +2,10 @@ import SerialqQueue
 import SerialqSystem
 
 extension Session {
-  /// `serialq completion -- words`: what the last word can become, for the shells' scripts.
+  /// `serialq completion -- words`: prints completions of the last word, for the shell scripts.
   ///
-  /// Never fails, nor says a word: a shell would put it into the middle of the line that somebody types.
+  /// Never fails and never prints a message, which would appear within the command line being
+  /// edited.
   mutating func complete(_ words: [Bytes]) {
     let completion = Completion(words)
     switch completion.wanted {
@@ -33,7 +34,7 @@ extension Session {
     }
   }
 
-  /// As many as can be read.
+  /// The jobs read before any error.
   private func jobs(of queue: Bytes) -> [Job] {
     var jobs = Queue()
     guard let folder = try? spool().existingQueue(named: queue) else { return [] }
@@ -44,10 +45,10 @@ extension Session {
 }
 
 extension Completion {
-  /// The ids of jobs, with what they run in printable characters on one line.
+  /// The ids of jobs, with their titles as descriptions.
   ///
-  /// Not more than a person looks through: of those that do not wait the latest, of the others those
-  /// that run next. A digit more finds the rest.
+  /// Limited to a readable number: the latest jobs that are not waiting, and the next of the
+  /// waiting ones. Another digit narrows down the rest.
   static func candidates(_ jobs: [Job]) -> [Candidate] {
     let waiting = jobs.filter { $0.state == .waiting }
     let others = jobs.filter { $0.state != .waiting }

@@ -3,7 +3,7 @@ import SerialqRunner
 import SerialqSystem
 
 extension Session {
-  /// `serialq edit`: changes the command of a job that waits.
+  /// `serialq edit`: changes the command of a waiting job.
   mutating func edit(_ call: Invocation.Edit) throws(Failure) {
     let (folder, job) = try readJob(call.id, in: call.queue)
     try refuseUnlessWaiting(job, in: call.queue)
@@ -25,7 +25,8 @@ extension Session {
     let isNews = edited != text
     let option = QueueName.option(for: call.queue)
     try change(call.queue) { (queue, folder) throws(Failure) -> ([Event], Void) in
-      // That it is as it was may still have to be made durable.
+      // Appends nothing, but makes earlier events durable: the job may have been changed just
+      // before.
       guard isNews else { return ([], ()) }
       let now = try queue.jobs([call.id...call.id], in: call.queue)[0]
       try refuseUnlessWaiting(now, in: call.queue)
@@ -48,7 +49,7 @@ extension Session {
       next: "Nothing was changed. Add what should run instead: serialq add\(option)")
   }
 
-  /// What an editor makes of the text, in a file of its own.
+  /// Edits the text in a temporary file with the user's editor.
   private func edited(_ text: Bytes, beside folder: QueueFolder) throws(Failure) -> Bytes {
     let path = folder.path.appending(path: Bytes("edit-\(Machine.processID())".utf8))
     defer { try? FileSystem.remove(path) }
@@ -58,7 +59,7 @@ extension Session {
     }
     let named = [Machine.variable("VISUAL"), Machine.variable("EDITOR")]
     let editor = named.compactMap { $0 }.first { !$0.isEmpty } ?? Bytes("vi")
-    // By the shell, because it may be more than one word.
+    // Run by a shell, because the variable may contain arguments.
     let status = try Editor.run([
       Bytes("/bin/sh"), Bytes("-c"), editor + Bytes(" \"$1\""), editor, path,
     ])
@@ -68,7 +69,7 @@ extension Session {
         next: "Nothing was changed. Another one is taken from VISUAL or EDITOR.")
     }
     var edited = try attempt("reading \(path.text)") { () throws(SystemError) in
-      // Whatever the editor has put there: some write another file and let it take the place.
+      // Without checks: some editors replace the file with a new one.
       try FileDescriptor.open(path, .read, followingLinks: true).readAll()
     }
     if edited.last == UInt8(ascii: "\n") { edited.removeLast() }
@@ -76,10 +77,10 @@ extension Session {
   }
 }
 
-/// A program at the terminal, with everything that this one has there.
+/// Runs a program in the foreground of the terminal.
 private enum Editor {
   static func run(_ words: [Bytes]) throws(Failure) -> ExitStatus {
-    // Ctrl-C in the editor is meant for the editor, as with system(3).
+    // Ignored in this process, as system(3) does: Ctrl-C is meant for the editor.
     let before = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
     defer { for (number, handler) in before { signal(number, handler) } }
     #if canImport(Glibc)

@@ -2,7 +2,7 @@ import SerialqQueue
 import SerialqSystem
 
 extension Session {
-  /// `serialq list`: the jobs of a queue.
+  /// `serialq list`: lists the jobs of a queue.
   mutating func list(_ call: Invocation.List) throws(Failure) {
     let found = try readQueue(named: call.queue)
     var jobs = found?.1.inOrder ?? []

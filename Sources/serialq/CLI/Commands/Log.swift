@@ -3,7 +3,7 @@ import SerialqRunner
 import SerialqSystem
 
 extension Session {
-  /// `serialq log`: what a job printed, or the jobs of a queue as they run.
+  /// `serialq log`: prints the log of a job, or follows those of a queue.
   mutating func log(_ call: Invocation.Log) throws(Failure) {
     if call.follows, call.id == nil { return try followQueue(call) }
     let id = if let id = call.id { id } else { try lastJob(in: call.queue) }
@@ -20,7 +20,7 @@ extension Session {
     try log.printOnce(to: &output)
   }
 
-  /// The job that ran last, or runs; says which on a terminal.
+  /// The job that is running or ran last; reports its id on a terminal.
   private mutating func lastJob(in name: String) throws(Failure) -> JobID {
     guard let job = try readQueue(named: name)?.1.lastStarted else {
       throw Failure(
@@ -32,7 +32,7 @@ extension Session {
   }
 
   private mutating func followQueue(_ call: Invocation.Log) throws(Failure) {
-    // Without jobs there is nothing to follow, and parts of the queue may not have been made yet.
+    // An empty queue has nothing to follow, and its folders may not exist yet.
     let found = try readQueue(named: call.queue)
     guard let (folder, queue) = found, !queue.running.isEmpty || queue.count(.waiting) > 0 else {
       if messageTraits.isTerminal {

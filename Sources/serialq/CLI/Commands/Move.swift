@@ -2,7 +2,7 @@ import SerialqQueue
 import SerialqSystem
 
 extension Session {
-  /// `serialq move`: reorders the jobs that wait.
+  /// `serialq move`: reorders waiting jobs.
   mutating func move(_ call: Invocation.Move) throws(Failure) {
     let option = QueueName.option(for: call.queue)
     try change(call.queue) { (queue, folder) throws(Failure) -> ([Event], Void) in

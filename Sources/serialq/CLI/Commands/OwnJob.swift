@@ -1,13 +1,13 @@
 import SerialqQueue
 import SerialqSystem
 
-// What a job that calls serialq cannot ask for.
+// Commands that a job must not run on its own queue.
 extension Session {
-  /// Fails if this is called by a job that runs in the queue, of which `command` is to wait for
-  /// something: nothing in it begins or ends before that job has ended, which waits for this.
+  /// Fails if a running job of the queue calls `command`, which would wait for the queue: a
+  /// deadlock.
   ///
-  /// A job is known by its process group, beside its variables: those are found where no job is, too,
-  /// as in what it has left running, and mean another job in another folder of queues.
+  /// Identifies the job by its process group in addition to its variables. Processes that a job
+  /// left behind inherit the variables too, and the ids are valid only within one spool.
   func refuseOwnQueue(
     _ command: String, _ queue: Queue, named name: String
   ) throws(Failure) {
@@ -16,7 +16,7 @@ extension Session {
       let job = queue.job(id), job.state == .running
     else { return }
     let group = Machine.processGroup()
-    // A job can be here before its runner has written down which process it is.
+    // The runner may not have recorded the process ID yet.
     guard job.run?.pid ?? group == group else { return }
     throw Failure(
       command, "job \(id) of queue \(name) calls it, and would wait for itself",

@@ -2,10 +2,10 @@ import SerialqQueue
 import SerialqSystem
 
 extension Session {
-  /// `serialq pause`: lets running jobs end and starts no other.
+  /// `serialq pause`: starts no further job; running jobs continue.
   mutating func pause(_ call: Invocation.Pause) throws(Failure) {
     try forEach(try names(call)) { (name) throws(Failure) in
-      // A queue can be paused before it has a job.
+      // A queue can be paused before its first job.
       let folder = try spool().makeQueue(named: name)
       let isNews = try Journal(folder).locked { (scope) throws(Failure) in
         let isNews = try !scope.isPaused()
@@ -16,7 +16,7 @@ extension Session {
     }
   }
 
-  /// `serialq resume`: ends pauses, and starts runners where there is work.
+  /// `serialq resume`: ends pauses and starts runners.
   mutating func resume(_ call: Invocation.Pause) throws(Failure) {
     try forEach(try names(call)) { (name) throws(Failure) in
       let waiting = try change(name.text) {
@@ -29,7 +29,7 @@ extension Session {
     }
   }
 
-  /// Does it to each queue: one that is in trouble does not keep the others from it.
+  /// Processes every queue, even after one has failed.
   private func forEach(
     _ names: [Bytes], _ work: (Bytes) throws(Failure) -> Void
   ) throws(Failure) {

@@ -3,7 +3,7 @@ import SerialqRunner
 import SerialqSystem
 
 extension Session {
-  /// `serialq queues`: every queue with its counts.
+  /// `serialq queues`: lists all queues with their counts.
   mutating func queues(json: Bool) throws(Failure) {
     var found: [(QueueFolder, Queue, hasRunner: Bool)] = []
     for name in try spool().queueNames() {
@@ -36,7 +36,7 @@ extension Session {
 }
 
 extension Queue {
-  /// What keeps its jobs from running; empty if nothing does.
+  /// Why jobs do not run; empty if they do.
   fileprivate func condition(hasRunner: Bool) -> String {
     if isPaused { return "paused" }
     return hasWork && !hasRunner ? "no runner" : ""

@@ -3,7 +3,7 @@ import SerialqRunner
 import SerialqSystem
 
 extension Session {
-  /// `serialq report`: when the jobs of a queue ran.
+  /// `serialq report`: shows when the jobs of a queue ran.
   mutating func report(_ call: Invocation.Report) throws(Failure) {
     var attempts = EarlierAttempts()
     let found = try readQueue(named: call.queue) { attempts.take($0) }
@@ -31,7 +31,7 @@ extension Session {
     }
   }
 
-  /// The latest failures, the latest first, with the ends of their logs.
+  /// The latest failures, newest first, with the ends of their logs.
   private func troubles(
     of queue: Queue, _ folder: QueueFolder
   ) throws(Failure) -> [QueueReport.Trouble] {

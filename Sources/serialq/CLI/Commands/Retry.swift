@@ -2,7 +2,7 @@ import SerialqQueue
 import SerialqSystem
 
 extension Session {
-  /// `serialq retry`: queues jobs that are over again.
+  /// `serialq retry`: adds finished jobs to the queue again.
   mutating func retry(_ call: Invocation.Retry) throws(Failure) {
     let (jobs, isPaused) = try change(call.queue) {
       (queue, folder) throws(Failure) -> ([Event], ([Job], Bool)) in
@@ -25,7 +25,7 @@ extension Session {
     if isPaused { tellPaused(call.queue) }
   }
 
-  /// Says why nothing happens, and how it would.
+  /// Explains that the queue is paused, and how to resume it.
   func tellPaused(_ queue: String) {
     output.message(
       """
@@ -36,7 +36,7 @@ extension Session {
 }
 
 extension Queue {
-  /// The failures of which nobody has taken note, and what was skipped because of them; by id.
+  /// The unacknowledged failures and the jobs skipped because of them, by id.
   var openFailuresAndSkipped: [Job] {
     guard openFailureCount > 0 else { return [] }
     return jobs.filter { job in
@@ -46,10 +46,10 @@ extension Queue {
     }
   }
 
-  /// What it takes to queue jobs again, one after another.
+  /// The events that retry jobs in this order.
   ///
-  /// A job that was skipped goes by the job before it only if that is queued again with it: to ask
-  /// for it alone is to ask for it in any case.
+  /// A skipped job depends on the previous job again only if that is retried too: a retry of the
+  /// skipped job alone is unconditional.
   static func retryEvents(_ jobs: [Job], first: Bool, at now: Timestamp) -> [Event] {
     jobs.enumerated().map { index, job in
       var place = Place.last

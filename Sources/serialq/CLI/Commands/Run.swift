@@ -4,7 +4,7 @@ import SerialqRunner
 import SerialqSystem
 
 extension Session {
-  /// `serialq run`: runs the queue in the foreground until it is empty, and shows the output.
+  /// `serialq run`: runs the queue in the foreground until it is empty, and prints the output.
   mutating func run(_ call: Invocation.Run) throws(Failure) -> ExitCode {
     let adding = try call.source.map { (source) throws(Failure) in
       try Adding(source, call.job)
@@ -22,18 +22,20 @@ extension Session {
     let runner = try Runner(
       folder,
       say: { message in
-        // Where something is drawn, only one thread may write: the one that knows what is there.
+        // Only the main thread writes while there is a live display, because it knows what is on
+        // the screen.
         guard isLive else { return messages.message(message) }
         said.withLock { $0.append(message) }
         wakeUp.wake()
       }, wake: { wakeUp.wake() })
-    // Last of what can fail, or jobs would be queued by a call that says that it could not run.
+    // After everything else that can fail: a command that fails to start must not leave jobs in the
+    // queue.
     if let ids = try adding?.append(to: folder, startsRunner: false).ids, messageTraits.isTerminal {
       let text = JobID.text(of: ids, separator: ", ")
       output.message(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
     }
-    // Obeyed here and not between two pieces of output: who takes the output may have stopped
-    // reading, as a pager does, and then the next piece takes for ever.
+    // Handled here, not between writes of output: if the reader has stopped reading, as a pager
+    // does, the next write blocks forever.
     let signals = StopSignals { signal, count in
       if count == 1 {
         runner.stop()
@@ -58,7 +60,7 @@ extension Session {
     return tellResult(follower)
   }
 
-  /// Prints until the runner is done, or was stopped and has nothing to wait for.
+  /// Prints output until the runner is done, or was stopped and has no running job.
   private mutating func follow(
     _ runner: Runner, _ follower: inout Follower, _ signals: StopSignals, _ wakeUp: WakeUpPipe,
     _ said: Locked<[String]>
@@ -67,7 +69,8 @@ extension Session {
     defer { output.hide() }
     while true {
       wakeUp.drain()
-      // Asked before looking: what the runner did before it was done is then there to be seen.
+      // Read before the queue, so that everything that the runner did before it was done is
+      // printed.
       let isOver = runner.isDone || (signals.first != nil && !runner.hasWork)
       for message in said.withLock({ said in
         defer { said = [] }
@@ -90,7 +93,7 @@ extension Session {
     return ExitCode(rawValue: 128 + signal)
   }
 
-  /// Says where the reason of a failure is to be found.
+  /// Suggests the command that shows why a job failed.
   func tellWhy(_ id: JobID, in queue: String) {
     output.message("See what went wrong: serialq log\(QueueName.option(for: queue)) \(id)")
   }

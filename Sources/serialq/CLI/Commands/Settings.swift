@@ -8,7 +8,7 @@ extension Session {
       let settings = try readQueue(named: call.queue)?.1.settings ?? Queue.Settings()
       return output.result(settings.table)
     }
-    // A queue can be set up before it has a job.
+    // A queue can be configured before its first job.
     let folder = try spool().makeQueue(named: Bytes(call.queue.utf8))
     try Journal(folder).locked { (scope) throws(Failure) in
       try scope.append([.set(try setting(change, scope), at: Clock.now())])
@@ -35,7 +35,7 @@ extension Session {
 }
 
 extension Queue.Settings {
-  /// As `serialq set` takes them.
+  /// The settings in the form that `serialq set` accepts.
   fileprivate var table: String {
     let hook = onFinish.map { ShellQuote.word($0.line) } ?? "''"
     return """

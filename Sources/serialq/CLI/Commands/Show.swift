@@ -2,7 +2,7 @@ import SerialqQueue
 import SerialqSystem
 
 extension Session {
-  /// `serialq show`: everything about one job.
+  /// `serialq show`: shows all properties of a job.
   mutating func show(_ call: Invocation.Show) throws(Failure) {
     let (folder, job) = try readJob(call.id, in: call.queue)
     if call.showsEnvironment {
@@ -21,7 +21,7 @@ extension Session {
     output.result(details(job, folder))
   }
 
-  /// As a shell prints it.
+  /// The umask as a shell prints it.
   private func umask(_ job: Job) -> String {
     let digits = String(job.umask, radix: 8)
     return String(repeating: "0", count: max(0, 4 - digits.count)) + digits

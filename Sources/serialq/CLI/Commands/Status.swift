@@ -3,7 +3,8 @@ import SerialqRunner
 import SerialqSystem
 
 extension Session {
-  /// `serialq` and `serialq status`: what is going on, trouble first, and what to do next.
+  /// `serialq` and `serialq status`: shows the state of a queue, failures first, and suggests
+  /// commands.
   mutating func status(_ call: Invocation.Status) throws(Failure) {
     let found = try readQueue(named: call.queue)
     if call.json {
@@ -13,7 +14,7 @@ extension Session {
     if call.watches { return try watchStatus(of: call.queue) }
     let report = try report(found, named: call.queue)
     for line in report.lines(columns: traits.isLive ? traits.width : nil) {
-      // Commands can be longer than anybody reads; what is to be typed is never cut.
+      // Truncates commands, which can be very long, but never a suggested command line.
       let isAdvice = report.advice.contains(line)
       let fitted = isAdvice ? line : traits.width.map(line.fitted(to:)) ?? line
       output.result(fitted.rendered(colour: traits.hasColour) + "\n")

@@ -4,9 +4,9 @@ import SerialqRunner
 import SerialqSystem
 
 extension Session {
-  /// `serialq status -w`: until SIGINT, which is how people end it, and so no failure.
+  /// `serialq status -w`: runs until SIGINT, which is not a failure.
   mutating func watchStatus(of name: String) throws(Failure) {
-    // There is nothing to watch without it; a job for it may be on its way.
+    // Creates the queue: a watch needs a folder, and a job may be added later.
     let folder = try spool().makeQueue(named: Bytes(name.utf8))
     let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
     let watch = try attempt("watching \(folder.path.text)") { () throws(SystemError) in
@@ -41,16 +41,16 @@ extension Session {
   }
 }
 
-/// A queue that is looked at again and again.
+/// A queue that is read repeatedly.
 private struct StatusWatch {
   let folder: QueueFolder
   private var queue = Queue()
   private var reader: JournalReader
   private var progress = QueueProgress(Queue())
   private var changes = 0
-  /// What was told of each job that has changed since the first look.
+  /// The last reported state of each job that changed since the first read.
   private var told: [JobID: JobState] = [:]
-  /// Damaged lines that the latest look found.
+  /// Damaged lines found by the last read.
   private(set) var damaged: [DamagedLine] = []
 
   init(_ folder: QueueFolder) {
@@ -58,7 +58,7 @@ private struct StatusWatch {
     reader = JournalReader(folder)
   }
 
-  /// Takes note of what was appended, and tells in lines what it was; at first, how things stand.
+  /// Reads new events and returns lines that report them; the first call reports the current state.
   mutating func update() throws(Failure) -> [String] {
     var changed: [JobID] = []
     let isFirst = changes == 0

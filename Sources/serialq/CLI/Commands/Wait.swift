@@ -3,7 +3,7 @@ import SerialqRunner
 import SerialqSystem
 
 extension Session {
-  /// `serialq wait`: until jobs, or the whole queue, are done.
+  /// `serialq wait`: waits until jobs, or the whole queue, are done.
   mutating func wait(_ call: Invocation.Wait) throws(Failure) -> ExitCode {
     guard let folder = try spool().existingQueue(named: Bytes(call.queue.utf8)) else {
       guard let id = call.ids.first else { return .success }
@@ -28,7 +28,7 @@ extension Session {
     return tell(waiting)
   }
 
-  /// Says what did not succeed, and gives the exit code.
+  /// Reports jobs that did not succeed, and returns the exit code.
   private func tell(_ waiting: Waiting) -> ExitCode {
     let failed = waiting.unsuccessful
     for job in failed.suffix(5) {
@@ -42,7 +42,7 @@ extension Session {
 }
 
 extension Job {
-  /// The exit code that stands for how the job ended.
+  /// The exit code for the outcome of the job.
   fileprivate var code: ExitCode {
     switch (state, run?.how) {
     case (.succeeded, _): .success
@@ -50,7 +50,7 @@ extension Job {
     case (_, .cannotRun(let code, _)): ExitCode(rawValue: code)
     case (_, .exited(let code)) where code != 0: ExitCode(rawValue: code)
     case (_, .killed(let signal)): ExitCode(rawValue: 128 + signal)
-    // Interrupted, cancelled or skipped, or told to end and exited with 0: it has no code.
+    // Interrupted, cancelled, skipped, or terminated with exit code 0: no code of its own.
     default: .jobFailed
     }
   }

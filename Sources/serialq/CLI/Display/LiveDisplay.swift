@@ -1,52 +1,51 @@
 import SerialqSystem
 
-/// Keeps lines at the bottom of the terminal up to date for as long as a command works.
+/// Keeps lines at the bottom of the terminal up to date while a command runs.
 ///
-/// Draws when it is told that something may have changed, and once a second while it shows a time
-/// that grows. Makes room for the shell on Ctrl-Z, and draws nothing while the terminal is the
-/// shell's.
+/// Draws after changes, and once a second while a running time is displayed. Erases the lines on
+/// Ctrl-Z, and draws nothing while the shell is in the foreground.
 struct LiveDisplay {
   private let signals: TerminalSignals
   private let colour: Bool
   private var window = TerminalWindow(of: STDOUT_FILENO)
   private var clock = FrameClock(startedAt: Clock.monotonic())
-  /// When, by the monotonic clock, the times on the screen are written differently.
+  /// When a displayed time changes, by the monotonic clock.
   private var next: Int64?
 
-  /// On standard output; `wake` has the command call ``nextFrame(on:)``.
+  /// Draws on standard output; after `wake` the command must call ``nextFrame(on:)``.
   init(colour: Bool, wake: @escaping @Sendable () -> Void) {
     self.colour = colour
     signals = TerminalSignals(wake: wake)
   }
 
-  /// What there is to draw on, if it is time for another frame; else what is on the screen stays.
+  /// Returns the window if a frame is due; otherwise the screen stays unchanged.
   ///
-  /// To be called whenever something may have changed.
+  /// Call it whenever something may have changed.
   mutating func nextFrame(on output: inout Output) -> TerminalWindow? {
     let isBack = signals.takeStop()
     if isBack {
-      // Off the screen first, or the shell would write into it.
+      // Erased first: otherwise the shell would print into the lines.
       output.hide()
       signals.stop()
     }
     guard clock.changed(at: Clock.monotonic()) || isBack else { return nil }
     guard TerminalWindow.isOurs(STDOUT_FILENO) else {
-      // Looked at again in a second: nobody says that `fg` has given the terminal back.
+      // Checked again in a second, because no signal reports that `fg` gave the terminal back.
       next = Clock.monotonic() + 1_000_000_000
       output.hide()
       return nil
     }
-    // Asked once a frame: its lines are made and counted for the same width.
+    // Queried once per frame, so that the lines are formatted and counted for the same width.
     window = TerminalWindow(of: STDOUT_FILENO)
     return window
   }
 
-  /// Shows the next frame; the times in it are written differently in `changesIn`, if there are any.
+  /// Draws a frame; the next is due in `changesIn`, when a displayed time changes.
   mutating func show(_ lines: [StyledLine], changesIn: Duration?, on output: inout Output) {
     next = changesIn.map { Clock.monotonic() + Clock.nanoseconds($0) }
     output.show(lines, columns: window.columns, colour: colour)
   }
 
-  /// How long to wait for something to happen before the next frame is due anyway.
+  /// The timeout until the next frame is due without a change.
   var timeoutMilliseconds: Int32? { clock.timeout(at: Clock.monotonic(), next: next) }
 }

@@ -2,12 +2,12 @@ import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
-/// The live display of `run`: the running job and how far the queue has come, below the output.
+/// The live display of `run`: the running job and the progress of the queue, below the output.
 struct RunDisplay {
   private var display: LiveDisplay
   private var progress: QueueProgress
   private var delay = RetryDelay()
-  /// Of the running job; made once, as a command can be long.
+  /// The title of the running job; cached, because a command can be long.
   private var title: (id: JobID, text: String)?
 
   init(_ queue: Queue, _ traits: TerminalTraits, wake: @escaping @Sendable () -> Void) {
@@ -15,10 +15,10 @@ struct RunDisplay {
     progress = QueueProgress(queue)
   }
 
-  /// How long to wait for something to happen before drawing anyway.
+  /// The timeout until the next frame is due without a change.
   var timeoutMilliseconds: Int32? { display.timeoutMilliseconds }
 
-  /// Draws, if it is time to, where things stand.
+  /// Draws the current state if a frame is due.
   mutating func draw(
     _ follower: inout Follower, isStopping: Bool, on output: inout Output
   ) throws(Failure) {

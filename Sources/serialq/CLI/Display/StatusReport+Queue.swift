@@ -2,9 +2,9 @@ import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
-// Where it is known from.
+// Collects the data of the report.
 extension StatusReport {
-  /// Looks at the queue, its locks and the ends of its logs, now; reads only the ends.
+  /// Reads the queue, its locks and the ends of its logs.
   init(_ folder: QueueFolder, _ queue: Queue, _ progress: QueueProgress) throws(Failure) {
     let now = Clock.now()
     func age(_ moment: Timestamp?) -> Duration? {
@@ -27,7 +27,7 @@ extension StatusReport {
     }
     pause = queue.pause.map { Pause(age: age($0.at), because: $0.because) }
     waiting = queue.firstWaiting.map { job in
-      // The clock may have been set back since: never longer than the delay.
+      // The clock may have been set back: the delay is never longer than configured.
       let longest = Int64(job.limits.retryDelay) * 1_000_000
       let delay = min(longest, job.run?.due.map { $0.microseconds - now.microseconds } ?? 0)
       return Waiting(
@@ -41,7 +41,7 @@ extension StatusReport {
     }
   }
 
-  /// Of a queue without jobs.
+  /// The report of a queue without jobs.
   init(empty queue: String, hasOthers: Bool) {
     self.queue = queue
     self.hasOthers = hasOthers
@@ -57,7 +57,7 @@ extension StatusReport {
           text: "The on-finish command of job \(id) \(how.outcomeText).",
           adviceName: "What it said", advice: "cat \(ShellQuote.word(folder.hookLog))"))
     }
-    // Whoever had them put aside, a runner in the background mostly, was heard by nobody.
+    // Compaction usually happens in a background runner, whose report goes only to its log.
     if try folder.hasDamagedLines() {
       notes.append(
         Note(
@@ -84,7 +84,7 @@ extension StatusReport {
     return running
   }
 
-  /// The last lines of its output that say anything.
+  /// The last lines of the output that are not blank.
   private static func tail(of job: Job, _ folder: QueueFolder) throws(Failure) -> [String] {
     try LogReader.tail(of: folder.log(job.id), lines: 10).filter { line in
       !line.allSatisfy(\.isWhitespace)

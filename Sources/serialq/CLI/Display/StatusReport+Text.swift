@@ -1,7 +1,6 @@
 import SerialqQueue
 import SerialqSystem
 
-// The words of it.
 extension StatusReport {
   func troubleLines(_ detail: Detail) -> [StyledLine] {
     let hidden = moreTroubles + max(0, troubles.count - detail.troubles)
@@ -73,7 +72,7 @@ extension StatusReport {
     return lines
   }
 
-  /// The next commands worth typing.
+  /// The suggested commands.
   var advice: [StyledLine] {
     var entries: [(String, String)] = []
     if counts.isEmpty {
@@ -82,7 +81,7 @@ extension StatusReport {
       entries.append(("Everything else", "serialq help"))
     }
     for job in running where job.guardian == .nobody || job.guardian == .waitingRunner {
-      // Only a runner hears that a job is to be cancelled.
+      // Only a runner processes a cancellation.
       let isHeard = job.guardian == .waitingRunner
       if isHeard { entries.append(("End it", "serialq cancel\(option) \(job.id)")) }
       if let process = job.process {

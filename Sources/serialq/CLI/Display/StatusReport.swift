@@ -2,16 +2,16 @@ import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
-/// What is going on in a queue, whether anything went wrong, and what to type next.
+/// The state of a queue: failures, running and waiting jobs, progress, and suggested commands.
 ///
-/// Trouble first, then what runs, what waits and how far it all is. Pure: from what is known to
-/// lines, for a terminal of any size or for none. All text has to be visible already.
+/// Pure: formats its properties for a terminal of any size, or for a file. All text must be escaped
+/// already.
 struct StatusReport: Equatable {
-  /// A failure of which nobody has taken note.
+  /// An unacknowledged failure.
   struct Trouble: Equatable {
     var id: JobID
     var title: String
-    /// As a sentence goes on after "job 3".
+    /// The outcome, as a phrase to follow "job 3".
     var outcome: String
     var age: Duration?
     /// The end of its output.
@@ -19,31 +19,31 @@ struct StatusReport: Equatable {
   }
 
   struct Running: Equatable {
-    /// Who will see its end.
+    /// The process that observes the end of the job.
     enum Guardian: Equatable {
       case runner
-      /// The job lives, and a new runner waits for its end before it starts another.
+      /// The runner died and the job is alive; a new runner waits for it.
       case waitingRunner
-      /// The job lives, and nobody waits for it.
+      /// The runner died and the job is alive; no process waits for it.
       case nobody
-      /// Nor does the job live any more.
+      /// The runner died, and the job has ended.
       case gone
     }
 
     var id: JobID
     var title: String
     var elapsed: Duration?
-    /// How long it took when it ran before.
+    /// The expected duration, from earlier runs.
     var expected: Duration?
-    /// The process group of one whose runner died.
+    /// The process group of an orphaned job.
     var process: Int32?
     var guardian = Guardian.runner
-    /// The signal with which it was asked to end.
+    /// The last termination signal requested.
     var signal: String?
     var tail: [String] = []
   }
 
-  /// What else went wrong, and the command that shows it.
+  /// Another problem, and the command that shows it.
   struct Note: Equatable {
     var text: String
     var adviceName: String
@@ -54,7 +54,7 @@ struct StatusReport: Equatable {
     var count: Int
     var next: JobID
     var title: String
-    /// Until it may be started.
+    /// Time left until the earliest start.
     var delay: Duration?
   }
 
@@ -65,7 +65,7 @@ struct StatusReport: Equatable {
 
   var queue: String
   var troubles: [Trouble] = []
-  /// More failures than are shown.
+  /// The number of failures that are not shown.
   var moreTroubles = 0
   var notes: [Note] = []
   var running: [Running] = []
@@ -74,19 +74,19 @@ struct StatusReport: Equatable {
   var hasRunner = false
   var bar = ProgressBar(over: 0, failed: 0, running: 0, waiting: 0)
   var left: Duration?
-  /// How many there are in each state, in words; empty without jobs.
+  /// The count of each state as text; empty without jobs.
   var counts: [String] = []
   /// Whether there are other queues.
   var hasOthers = false
 
-  /// How much of it is shown, where there is not room for everything.
+  /// How much detail to show in limited space.
   struct Detail {
     var troubles = 3
     var troubleTail = 3
     var runningTail = 3
     var hasAdvice = true
 
-    /// From all to the least.
+    /// From most to least detail.
     static let all = [
       Detail(), Detail(troubleTail: 1), Detail(troubleTail: 0, runningTail: 1),
       Detail(troubles: 1, troubleTail: 0, runningTail: 1),
@@ -95,7 +95,7 @@ struct StatusReport: Equatable {
     ]
   }
 
-  /// The lines, however long they are; `columns` is for the bar, which only terminals get.
+  /// The lines at full length; `columns` sets the width of the bar, which only terminals get.
   func lines(_ detail: Detail = Detail(), columns: Int? = nil) -> [StyledLine] {
     guard !counts.isEmpty else { return [StyledLine("Queue \(queue) is empty.")] + advice }
     let noteLines = notes.map { StyledLine($0.text, .yellow) }
@@ -105,8 +105,8 @@ struct StatusReport: Equatable {
     return Array(blocks.filter { !$0.isEmpty }.joined(separator: [StyledLine()]))
   }
 
-  /// The lines for a terminal on which they are drawn over and over: each shorter than it is wide,
-  /// and with as much detail as there are rows for.
+  /// The lines for a live display: narrower than the terminal, with as much detail as fits its
+  /// rows.
   func lines(in window: TerminalWindow) -> [StyledLine] {
     let columns = max(1, window.columns - 1)
     let rows = max(1, window.rows - 1)
@@ -118,7 +118,7 @@ struct StatusReport: Equatable {
     return lines.prefix(rows).map { $0.fitted(to: columns) }
   }
 
-  /// In how long any of the times in it is written differently; nil if there is none.
+  /// The time until a displayed duration changes; nil if there is none.
   var changesIn: Duration? {
     let seconds = running.compactMap { $0.elapsed.map { Humanize.rest(of: 1, after: $0) } }
     let delay = waiting?.delay.map(Humanize.untilLess)

@@ -1,17 +1,16 @@
 import SerialPromises
 import SerialqSystem
 
-/// Hears what happens to the terminal that a live display is drawn on: it was resized, the display
-/// is to make room for the shell (Ctrl-Z), or it is back (`fg`).
+/// Receives the signals that affect a live display: resize, Ctrl-Z and `fg`.
 final class TerminalSignals: Sendable {
   private let isToStop: Locked<Bool>
   private let heard: HeardSignals
 
-  /// Calls `wake`, on a thread of Dispatch, when the display has to look.
+  /// Calls `wake` on a Dispatch thread after each signal.
   init(wake: @escaping @Sendable () -> Void) {
     let isToStop = Locked(false)
     self.isToStop = isToStop
-    // Whoever started this with SIGTSTP ignored has no use for a program that stops.
+    // A parent that ignores SIGTSTP cannot continue a stopped process.
     let stop = HeardSignals.isIgnored(SIGTSTP) ? [] : [SIGTSTP]
     heard = HeardSignals([SIGWINCH, SIGCONT] + stop) { number in
       if number == SIGTSTP { isToStop.withLock { $0 = true } }
@@ -19,7 +18,7 @@ final class TerminalSignals: Sendable {
     }
   }
 
-  /// Whether Ctrl-Z came and has not been obeyed yet; then it counts as obeyed.
+  /// Returns whether Ctrl-Z is pending, and clears it.
   func takeStop() -> Bool {
     isToStop.withLock { isToStop in
       defer { isToStop = false }
@@ -27,6 +26,6 @@ final class TerminalSignals: Sendable {
     }
   }
 
-  /// Stops until told to continue, with a screen from which the display has been taken away.
+  /// Stops the process until SIGCONT; erase the display first.
   func stop() { HeardSignals.obey(SIGTSTP) }
 }

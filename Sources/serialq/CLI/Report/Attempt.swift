@@ -1,24 +1,25 @@
 import SerialqQueue
 import SerialqSystem
 
-/// A stretch of time for which a job ran, and what became of it.
+/// The period of an attempt at a job, and its outcome.
 struct Attempt: Equatable, Sendable {
   var start: Timestamp
-  /// That of its start if nobody saw how long it ran.
+  /// Equal to the start if the duration is unknown.
   var end: Timestamp
   var state: JobState
 
-  /// How long it ran; nil if nobody saw.
+  /// The duration; nil if unknown.
   var duration: Duration? {
     state == .interrupted ? nil : .microseconds(end.microseconds - start.microseconds)
   }
 
-  /// By the duration that was measured if there is one: the dates are of a clock that may have been
-  /// set meanwhile, and no attempt ends before it starts.
+  /// Prefers the measured duration: the clock may have been set between the dates.
+  ///
+  /// Never ends before the start.
   init(start: Timestamp, nanoseconds: Int64?, ended: Timestamp?, state: JobState) {
     self.start = start
     self.state = state
-    // The date at which somebody found it interrupted says nothing about how long it ran.
+    // The date at which an interruption was detected does not show when the job ended.
     let known = state == .interrupted ? nil : ended
     let length =
       nanoseconds.map { $0 / 1_000 } ?? known.map { $0.microseconds - start.microseconds }
@@ -27,7 +28,7 @@ struct Attempt: Equatable, Sendable {
 }
 
 extension Job {
-  /// Its latest attempt, until now if it runs; nil if it has none, or none whose start is known.
+  /// The latest attempt, up to now if it is running; nil if its start is unknown.
   func attempt(at now: ClockReading) -> Attempt? {
     guard state != .waiting, let run, let started = run.started else { return nil }
     return Attempt(
@@ -36,24 +37,24 @@ extension Job {
   }
 }
 
-/// The attempts at jobs before their latest one, which is all that a queue keeps.
+/// Attempts before the latest one of each job, which a queue does not keep.
 ///
-/// Those that the journal still holds: compaction leaves them out.
+/// Limited to those in the journal: compaction removes them.
 struct EarlierAttempts {
   private(set) var byJob: [JobID: [Attempt]] = [:]
   private var latest: [JobID: Attempt] = [:]
 
-  /// More are not to be told apart where they are drawn.
+  /// More could not be distinguished in the drawing.
   private static let most = 20
 
-  /// Takes note of an event, in the order of the journal.
+  /// Records an event; call it in the order of the journal.
   mutating func take(_ event: Event) {
     switch event {
     case .started(let id, _, let at, _, _):
       if let before = latest[id] {
         byJob[id] = (byJob[id] ?? []).suffix(Self.most - 1) + [before]
       }
-      // As long as nothing else is said: a line that told of its end may be damaged.
+      // Interrupted until another event follows: the line of the end may be damaged.
       latest[id] = Attempt(start: at, nanoseconds: nil, ended: nil, state: .interrupted)
     case .ended(let id, let at, let duration, let how, let cause):
       end(id, at, nanoseconds: duration, how.state(because: cause))
@@ -69,10 +70,10 @@ struct EarlierAttempts {
     latest[id] = Attempt(start: start, nanoseconds: nanoseconds, ended: at, state: state)
   }
 
-  /// All attempts at a job that are known, the latest last.
+  /// All known attempts at a job, the latest last.
   func all(of job: Job, at now: ClockReading) -> [Attempt] {
     var attempts = byJob[job.id] ?? []
-    // While it waits for the next one, the latest is one of those before.
+    // While the job waits for a retry, its latest attempt is an earlier one.
     if job.state == .waiting, let last = latest[job.id] { attempts.append(last) }
     if let attempt = job.attempt(at: now) { attempts.append(attempt) }
     return attempts

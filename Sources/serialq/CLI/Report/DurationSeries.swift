@@ -1,7 +1,7 @@
 import SerialqQueue
 import SerialqSystem
 
-/// How long jobs of one label took, one after another; of jobs without one, those that ran the same
+/// The durations of jobs with one label in sequence; without a label, of jobs with the same
 /// command.
 struct DurationSeries: Equatable {
   struct Point: Equatable {
@@ -10,18 +10,18 @@ struct DurationSeries: Equatable {
     var duration: Duration
   }
 
-  /// Visible text.
+  /// Escaped already.
   var title: String
-  /// The latest of them, in the order in which they ran.
+  /// The latest ones, in the order of running.
   var points: [Point]
-  /// How many there are.
+  /// Includes the points that are not drawn.
   var count: Int
   var sum: Duration
   var shortest: Duration
   var median: Duration
   var longest: Duration
 
-  /// What columns a phone can show.
+  /// The number of columns that fit on a phone.
   private static let mostPoints = 40
 
   private enum Key: Hashable {
@@ -36,10 +36,9 @@ struct DurationSeries: Equatable {
     }
   }
 
-  /// Those of a queue that ran more than once, the one that took the most time in all first.
+  /// The series of jobs that ran more than once, longest total time first; O(n log n).
   ///
-  /// What was interrupted took a time that nobody knows, and what still runs one that grows.
-  /// O(n log n).
+  /// Excludes interrupted and running jobs, whose durations are unknown.
   static func all(_ jobs: [Job], at now: ClockReading) -> [DurationSeries] {
     var groups: [Key: [Point]] = [:]
     for job in jobs where job.state.isOver {
@@ -51,7 +50,7 @@ struct DurationSeries: Equatable {
       points.count > 1 ? DurationSeries(title: key.title, points) : nil
     }
     return all.sorted { one, other in
-      // Jobs decide between those that took the same time: a dictionary has no order.
+      // Ties are broken by job, because the order of a dictionary is random.
       (one.sum, one.points[0].job) > (other.sum, other.points[0].job)
     }
   }

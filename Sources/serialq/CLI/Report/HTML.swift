@@ -1,10 +1,10 @@
 import SerialqSystem
 
-/// A piece of a page: what is written here is markup, and what is put into it is text.
+/// A fragment of a page: literals are markup, interpolations are text.
 ///
-/// `"<b>\(label)</b>"` cannot forget to escape the label, neither between tags nor in an attribute.
-/// Every tag is closed and every value quoted, so that a page is well-formed XML too, and a tool can
-/// tell that nothing in it is taken for markup which is not.
+/// So `"<b>\(label)</b>"` escapes the label, both between tags and in attributes. All tags are
+/// closed and all values quoted: a page is well-formed XML, and an XML parser can verify the
+/// escaping.
 struct HTML: ExpressibleByStringInterpolation, Equatable {
   private(set) var markup: String
 
@@ -12,7 +12,7 @@ struct HTML: ExpressibleByStringInterpolation, Equatable {
 
   init(stringInterpolation parts: StringInterpolation) { markup = parts.markup }
 
-  /// One after another, a line each.
+  /// Joins fragments, one per line.
   init(_ pieces: [HTML]) { markup = pieces.map(\.markup).joined(separator: "\n") }
 
   struct StringInterpolation: StringInterpolationProtocol {
@@ -29,7 +29,7 @@ struct HTML: ExpressibleByStringInterpolation, Equatable {
     mutating func appendInterpolation(_ name: StaticString) { markup += HTML.escaped("\(name)") }
     mutating func appendInterpolation(_ number: Int) { markup += "\(number)" }
 
-    /// A share of the width, as an attribute has it.
+    /// A share of the width, as the value of an attribute.
     mutating func appendInterpolation(percent share: Double) {
       let hundredths = Int((share * 10_000).rounded())
       let rest = hundredths % 100
@@ -37,10 +37,10 @@ struct HTML: ExpressibleByStringInterpolation, Equatable {
     }
   }
 
-  /// Text as it stands in a page, in an attribute or between tags.
+  /// Escapes text for attributes and content.
   ///
-  /// What has no sign of its own, such as what turns text around, is shown and not sent. By scalars:
-  /// a `<` with a mark upon it is another character, and still opens a tag.
+  /// Makes invisible characters visible, such as those that reverse text. Works on scalars: `<`
+  /// with a combining mark is a different Character, but still opens a tag.
   private static func escaped(_ text: String) -> String {
     var escaped = String.UnicodeScalarView()
     for scalar in Visible.text(Bytes(text.utf8)).unicodeScalars {

@@ -1,7 +1,6 @@
 import SerialqQueue
 import SerialqSystem
 
-// When the jobs ran, and how long they took.
 extension HTMLReport {
   private var scale: TimeScale { report.timeline.scale }
 
@@ -38,7 +37,7 @@ extension HTMLReport {
     return "<ul class=\"legend\">\(entries)</ul>"
   }
 
-  /// The times above the bars, and what is behind every row of them: drawn once, used by each.
+  /// The time labels, and the background that all rows reference.
   private var axis: HTML {
     let cuts: [HTML] = scale.cuts.map { cut in
       """
@@ -46,12 +45,12 @@ extension HTMLReport {
       height="100%"><title>\(Humanize.duration(cut.duration)) in which nothing ran</title></rect>
       """
     }
-    // One path for all: every row shows them, and printing takes minutes if each is an element there.
+    // One path for all cuts: with an element per cut in each row, printing the page takes minutes.
     let outlines = scale.cuts.map { cut in
       let (from, to) = (Int(cut.from * 10_000), Int(cut.to * 10_000))
       return "M\(from) 0H\(max(from + 1, to))V1H\(from)z"
     }.joined()
-    // As many characters as there is room for on a screen, and on a phone.
+    // The widths of a desktop and a phone screen, in characters.
     let (wide, narrow) = (scale.ticks(columns: 80), scale.ticks(columns: 44))
     return """
       <svg width="100%" height="24" role="img" aria-label="times in UTC">
@@ -91,7 +90,8 @@ extension HTMLReport {
   }
 
   private func bar(_ bar: Timeline.Bar) -> HTML {
-    // Nothing is drawn of what has no width, and of one that was interrupted nobody knows it.
+    // SVG does not draw a zero width; an interrupted attempt has a fixed one, because its duration
+    // is unknown.
     let width: HTML =
       bar.attempt.duration == nil ? "8" : "\(percent: max(0.000_5, bar.to - bar.from))"
     return """
@@ -109,7 +109,7 @@ extension HTMLReport {
   // MARK: Durations
 
   private static let mostSeries = 24
-  /// The height of the columns, and the room above them for a mark.
+  /// The height of the columns, and the space above them for a mark.
   private static let height = 72
   private static let headroom = 14
 

@@ -1,7 +1,7 @@
 import SerialqQueue
 import SerialqSystem
 
-/// A queue's report as one page that needs nothing else: no network, no script, no font.
+/// The report as a self-contained page: no network, scripts or fonts.
 struct HTMLReport {
   let report: QueueReport
 
@@ -120,9 +120,9 @@ struct HTMLReport {
       """
   }
 
-  // MARK: Parts of all
+  // MARK: Shared parts
 
-  /// The pattern that stands for a state; what it means is always written beside it.
+  /// The pattern of a state, always shown next to its name.
   func swatch(_ state: JobState) -> HTML {
     """
     <svg class="swatch" width="16" height="16" aria-hidden="true"><rect class="\(state.name)" x="1" \
@@ -134,7 +134,7 @@ struct HTMLReport {
     "<time datetime=\"\(moment.rfc3339.text)\">\(Humanize.moment(moment))</time>"
   }
 
-  /// Not more than anybody reads: a command can be as long as a book.
+  /// Truncates text, because a command has no length limit.
   func cut(_ text: String, to columns: Int) -> String {
     StyledLine(text).fitted(to: columns).rendered(colour: false)
   }

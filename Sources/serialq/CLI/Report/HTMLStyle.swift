@@ -1,7 +1,6 @@
-/// How the page looks: on a wide screen, on a phone, in the dark, on paper.
+/// The style of the page for wide screens, phones, dark mode and print.
 enum HTMLStyle {
-  /// A pattern for each state beside its colour: what cannot be told apart by its colour, on paper or
-  /// by whoever sees none, can be by its lines.
+  /// A pattern for each state in addition to its color, for print and for color-blind readers.
   static let patterns: HTML = """
     <svg class="defs" width="0" height="0" aria-hidden="true"><defs>
     \(pattern("failed", "M-2 2l4-4M0 8l8-8M6 10l4-4"))

@@ -1,30 +1,30 @@
 import SerialqSystem
 
-// The words that the page and the terminal share.
+// Text shared by the page and the terminal.
 extension QueueReport {
-  /// How it went: `7 jobs, 2 failed`.
+  /// The result: `7 jobs, 2 failed`.
   var headline: String {
     if jobs == 0 { return "empty" }
     return "\(jobs) job\(jobs == 1 ? "" : "s"), \(failures == 0 ? "none" : "\(failures)") failed"
   }
 
-  /// Since when and until when jobs ran, and for how much of it; nil if none did.
+  /// The period in which jobs ran, and the total time; nil if none ran.
   var periodText: String? {
     guard let (start, end) = period else { return nil }
     let until = start.day == end.day ? "\(end.time) UTC" : Humanize.moment(end)
     return "\(start.day) \(start.time) to \(until), \(Humanize.duration(work)) of it at work"
   }
 
-  /// What is not drawn before the first row; nil if nothing is left out.
+  /// The number of jobs omitted before the first row; nil if none.
   var earlierText: String? {
     let count = timeline.earlier
     return count == 0 ? nil : "\(Self.jobs(count, "earlier")) not drawn; --last N draws more."
   }
 
-  /// What is not drawn after the last row; nil if nothing is left out.
+  /// The number of jobs omitted after the last row; nil if none.
   var laterText: String? { timeline.later == 0 ? nil : "\(timeline.later) more wait." }
 
-  /// What was cut out of the timeline; nil if nothing was.
+  /// The idle time cut from the timeline; nil if none.
   var cutText: String? {
     let cuts = timeline.scale.cuts.map(\.duration)
     guard let longest = cuts.max() else { return nil }
@@ -36,7 +36,7 @@ extension QueueReport {
       """
   }
 
-  /// Why nothing is started; nil if it is not paused.
+  /// Why the queue is paused; nil if it is not.
   var pauseText: String? {
     guard let pause else { return nil }
     let reason = pause.because.map { "Stopped by the failure of job \($0)" } ?? "Paused"
@@ -50,9 +50,9 @@ extension QueueReport {
 }
 
 extension Timeline.Row {
-  /// How long its latest attempt took, or has taken; empty if that is not known.
+  /// The duration of the latest attempt, so far if it is running; empty if unknown.
   var time: String { latest?.duration.map(Humanize.duration) ?? "" }
 
-  /// That of the attempt that the job's state tells of; a job that waits again has none.
+  /// The attempt that produced the job's state; nil for a waiting job.
   var latest: Attempt? { job.state == .waiting ? nil : attempts.last }
 }

@@ -1,20 +1,19 @@
 import SerialqQueue
 import SerialqSystem
 
-/// What became of a queue: its timeline, how long jobs took, and what failed.
+/// A report on a queue: timeline, durations and failures.
 ///
-/// Pure: from what is known to what is drawn, on a page or on a terminal. What is drawn is bounded,
-/// what is counted is not.
+/// Pure: collects what a page or a terminal shows. The output is bounded, the totals are complete.
 struct QueueReport {
-  /// As many jobs as are drawn if nobody says how many.
+  /// The default number of rows.
   static let rowsOnTerminal = 50
   static let rowsOnPage = 200
-  /// What of the failures is shown.
+  /// The limits for failures.
   static let mostTroubles = 50
   static let troubleLines = 20
   static let troubleBytes = 4_096
 
-  /// A job that failed, and the end of its output.
+  /// A failed job and the end of its output.
   struct Trouble {
     var job: Job
     var tail: [String]
@@ -23,18 +22,18 @@ struct QueueReport {
   var queue: String
   var made: Timestamp
   var pause: Queue.Pause?
-  /// How many jobs are in each state that any is in.
+  /// The number of jobs in each state that occurs.
   var counts: [(state: JobState, count: Int)]
   var jobs: Int
-  /// When the first started, and when the last ended or is still running.
+  /// From the first start to the last end, or to now if a job is running.
   var period: (start: Timestamp, end: Timestamp)?
-  /// How long jobs ran in all.
+  /// The total duration of all jobs.
   var work: Duration = .zero
-  /// How many attempts there were beyond the first of each job.
+  /// The number of attempts after the first of each job.
   var retries = 0
   var longest: (job: JobID, duration: Duration)?
   var timeline: Timeline
-  /// Of the page alone.
+  /// Shown only on the page.
   var series: [DurationSeries] = []
   var troubles: [Trouble] = []
 
@@ -64,9 +63,8 @@ struct QueueReport {
     }
   }
 
-  /// How many failed, in whatever way.
   var failures: Int { counts.reduce(0) { $1.state.isFailure ? $0 + $1.count : $0 } }
 
-  /// The option with which advice names the queue.
+  /// The option that selects the queue in suggested commands.
   var option: String { QueueName.option(for: queue) }
 }

@@ -1,12 +1,12 @@
 import SerialqQueue
 import SerialqSystem
 
-/// A queue's timeline as lines of a terminal.
+/// The timeline of a queue as lines of a terminal.
 ///
-/// In ASCII but for what people wrote, and each state by a sign of its own: readable without colour.
+/// ASCII except for user text, with a different sign for each state: readable without color.
 struct TerminalReport {
   let report: QueueReport
-  /// How wide the lines are at the most.
+  /// The maximum width of a line.
   let columns: Int
 
   private var rows: [Timeline.Row] { report.timeline.rows }
@@ -29,11 +29,11 @@ struct TerminalReport {
 
   // MARK: The chart
 
-  /// How the columns of the terminal are shared out.
+  /// The widths of the columns.
   private struct Widths {
     var id: Int
     var time: Int
-    /// None on a narrow terminal.
+    /// 0 on a narrow terminal.
     var title: Int
     var chart: Int
   }
@@ -43,7 +43,7 @@ struct TerminalReport {
     let time = rows.map { $0.time.count }.max() ?? 0
     let left = columns - id - 2 - (time + 2) - 2
     let longest = rows.map { DisplayWidth.of($0.job.title) }.max() ?? 0
-    // Both readable, or else the chart alone.
+    // The chart alone, unless both fit legibly.
     let title = left < 30 ? 0 : min(longest, left * 2 / 5)
     return Widths(
       id: id, time: time, title: title, chart: max(1, left - (title > 0 ? title + 2 : 0)))
@@ -82,12 +82,12 @@ struct TerminalReport {
     return line + bars
   }
 
-  /// The part of the line along the scale: the sign of its state for as long as an attempt took.
+  /// The chart of a job: the signs of its attempts, drawn to scale.
   private func bars(_ row: Timeline.Row, _ width: Int, _ cuts: Set<Int>) -> StyledLine {
     var cells = [JobState?](repeating: nil, count: width)
     for bar in row.bars {
       let from = column(bar.from, width)
-      // However short it was, it is to be seen.
+      // An attempt is at least one cell wide.
       let to = max(from, Int((bar.to * Double(width)).rounded(.up)) - 1)
       for cell in from...min(width - 1, to) { cells[cell] = bar.attempt.state }
     }
@@ -95,7 +95,7 @@ struct TerminalReport {
     var line = StyledLine()
     var cell = 0
     while cell <= last {
-      // What is alike goes out as one: colours would take ten bytes a column.
+      // Equal cells form one span: a span per cell adds ten bytes of color codes each.
       let (state, isCut) = (cells[cell], cuts.contains(cell))
       var end = cell + 1
       while end <= last, cells[end] == state, cuts.contains(end) == isCut { end += 1 }
@@ -116,9 +116,9 @@ struct TerminalReport {
     return isRight ? padding + text : text + padding
   }
 
-  // MARK: Below it
+  // MARK: Legend
 
-  /// What the signs mean, and how many jobs there are of each; in as many lines as it takes.
+  /// Explains the signs and counts the jobs of each state.
   private var legend: [StyledLine] {
     let counts = Dictionary(uniqueKeysWithValues: report.counts.map { ($0.state, $0.count) })
     let states = JobState.allCases.filter { state in
@@ -143,7 +143,7 @@ struct TerminalReport {
 }
 
 extension JobState {
-  /// One character of ASCII, different for each.
+  /// An ASCII character, different for each state.
   var sign: String {
     switch self {
     case .waiting: "."

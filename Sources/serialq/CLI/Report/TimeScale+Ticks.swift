@@ -1,22 +1,21 @@
 import SerialqSystem
 
-// The times that are written along it.
 extension TimeScale {
   struct Tick: Equatable {
     var place: Double
     var label: String
   }
 
-  /// In seconds; longer ones are multiples of a day.
+  /// In seconds; longer steps are multiples of a day.
   private static let steps: [Int64] = [
     1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200,
     86_400,
   ]
 
-  /// As many as have room on so many columns of characters, each written to the right of its place.
+  /// The labels that fit in this many columns, each to the right of its position.
   ///
-  /// Where something begins after a cut goes before round times. The first has its date, and each of
-  /// another day than the one before it.
+  /// Starts after a cut take precedence over round times. The first label has its date, and so has
+  /// each on a different day than the one before.
   func ticks(columns: Int) -> [Tick] {
     guard let first = stretches.first else { return [] }
     let step = step(columns: columns)
@@ -24,17 +23,17 @@ extension TimeScale {
     var ticks: [(start: Int, end: Int, moment: Timestamp)] = []
     func add(_ moment: Timestamp) {
       let start = Int(place(of: moment) * Double(columns))
-      // As long as the label can be.
+      // Reserves the longest form of the label.
       let isDated = ticks.isEmpty || moment.day != first.start.day
       let end = start + (isDated ? 11 : 5) + (isFine ? 3 : 0)
       let isFree = ticks.allSatisfy { end + 1 < $0.start || start > $0.end + 1 }
       if end <= columns, isFree { ticks.append((start, end, moment)) }
     }
     add(first.start)
-    // Whatever came before it would have to say the date.
+    // Without the first label, which has the date, the others would be ambiguous.
     if ticks.isEmpty { return [] }
     let drawn = stretches.filter { !$0.isCut }
-    // More starts than there is room for are not looked at one by one.
+    // At most one start per column can fit.
     for stretch in drawn.prefix(columns) { add(stretch.start) }
     for stretch in drawn {
       var moment = stretch.start.microseconds / 1_000_000 / step * step
@@ -54,7 +53,7 @@ extension TimeScale {
     }
   }
 
-  /// How far apart round times are, in seconds, so that they have room.
+  /// The interval between round times in seconds, large enough for the labels.
   private func step(columns: Int) -> Int64 {
     let drawn = stretches.filter { !$0.isCut }
     let seconds = drawn.reduce(0) { $0 + Double($1.duration.components.seconds) + 1 }

@@ -1,33 +1,30 @@
 import SerialqSystem
 
-/// Where a moment is drawn: from 0 at the left edge to 1 at the right.
+/// Maps moments to positions: 0 is the left edge, 1 the right.
 ///
-/// Time is drawn to scale, but for long stretches in which nothing ran, which are cut out and marked:
-/// a night between two jobs would squash both. The shortest idle stretches stay, for as long as they
-/// take no more room than half of the work, so that those of one length are all cut or none is.
+/// Draws time to scale but cuts out long idle periods: a night between two jobs would squash both.
+/// Keeps the shortest idle periods up to half of the total work, and treats equal ones alike.
 struct TimeScale: Equatable {
   struct Stretch: Equatable {
     var start: Timestamp
     var end: Timestamp
-    /// Where it is drawn.
     var from: Double
     var to: Double
-    /// Whether it was cut out: then nothing ran in it, and its place is only a mark.
+    /// Whether it is an idle period that was cut out and is drawn as a mark.
     var isCut: Bool
 
     var duration: Duration { .microseconds(end.microseconds - start.microseconds) }
   }
 
-  /// One after another, in order, without a gap; none if nothing ran.
+  /// In order and without gaps; empty if no job ran.
   private(set) var stretches: [Stretch] = []
 
-  /// No idle stretch that is shorter is worth a mark.
+  /// The shortest idle period to cut.
   private static let shortestCut: Int64 = 1_000_000
-  /// What all marks take together at the most, and each.
+  /// The maximum widths of all marks together, and of each.
   private static let shareOfCuts = 0.25
   private static let shareOfCut = 0.02
 
-  /// What is cut out.
   var cuts: [Stretch] { stretches.filter(\.isCut) }
 
   /// O(n log n).
@@ -46,7 +43,7 @@ struct TimeScale: Equatable {
     place()
   }
 
-  /// Where a moment is drawn; O(log n).
+  /// The position of a moment; O(log n).
   func place(of moment: Timestamp) -> Double {
     var low = 0
     var high = stretches.count
@@ -62,7 +59,7 @@ struct TimeScale: Equatable {
     return stretch.from + (stretch.to - stretch.from) * min(1, max(0, share))
   }
 
-  /// When anything ran, in microseconds: stretches that do not touch, in order.
+  /// The periods in which any job ran, in microseconds; disjoint and ordered.
   private static func union(_ attempts: [Attempt]) -> [ClosedRange<Int64>] {
     var union: [ClosedRange<Int64>] = []
     for attempt in attempts.sorted(by: { $0.start < $1.start }) {
@@ -113,7 +110,7 @@ struct TimeScale: Equatable {
       if stretches[index].isCut {
         from += cut
       } else {
-        // Nothing took any time that is known: then all are alike.
+        // If all durations are unknown, all stretches get the same width.
         from += room * (drawn > 0 ? length(stretches[index]) / drawn : 1 / Double(cuts + 1))
       }
       stretches[index].to = min(1, from)

@@ -1,13 +1,13 @@
 import SerialqQueue
 import SerialqSystem
 
-/// When the jobs of a queue ran, as it is drawn: a row a job, along one scale of time.
+/// The data of a timeline: one row per job on a common time scale.
 struct Timeline: Equatable {
   struct Row: Equatable {
     var job: Job
-    /// The latest last; none if it has not run.
+    /// In order; empty if the job has not run.
     var attempts: [Attempt]
-    /// Where its attempts are drawn.
+    /// The positions of its attempts.
     var bars: [Bar]
   }
 
@@ -17,24 +17,22 @@ struct Timeline: Equatable {
     var to: Double
   }
 
-  /// In the order in which they ran last; then those that wait, in the order in which they will.
+  /// In the order of the last starts, followed by waiting jobs in the order of running.
   private(set) var rows: [Row]
   private(set) var scale: TimeScale
-  /// How many have run, or are over, and are not drawn: those before.
+  /// The number of earlier jobs that are not drawn.
   private(set) var earlier: Int
-  /// How many wait and are not drawn: those after.
+  /// The number of waiting jobs that are not drawn.
   private(set) var later: Int
 
-  /// More that only wait say nothing about time.
+  /// Limited, because waiting jobs have no times.
   private static let mostWaiting = 5
 
-  /// The last `count` jobs that do not wait, and the next of those that do.
-  ///
-  /// O(n log n).
+  /// Shows the last `count` jobs that are not waiting, and the next waiting ones; O(n log n).
   init(_ queue: Queue, _ attempts: EarlierAttempts, at now: ClockReading, last count: Int) {
     let begun = queue.jobs.filter { $0.state != .waiting }.map { ($0, $0.latestMoment) }
       .sorted { one, other in
-        // What runs is last, whatever the clock was set to meanwhile.
+        // Running jobs come last, even if the clock was set back.
         let isRunning = (one.0.state == .running, other.0.state == .running)
         if isRunning.0 != isRunning.1 { return isRunning.1 }
         return (one.1, one.0.id) < (other.1, other.0.id)
@@ -54,7 +52,7 @@ struct Timeline: Equatable {
     }
   }
 
-  /// The states that are to be explained, in the order of their kind.
+  /// The states for the legend, in order.
   var states: [JobState] {
     let used = rows.flatMap { [$0.job.state] + $0.attempts.map(\.state) }
     return JobState.allCases.filter(used.contains)
@@ -62,6 +60,6 @@ struct Timeline: Equatable {
 }
 
 extension Job {
-  /// When it started last or, as it never did, ended or was added.
+  /// The last start, else the end or the date of adding.
   fileprivate var latestMoment: Timestamp { run?.started ?? run?.ended ?? added }
 }

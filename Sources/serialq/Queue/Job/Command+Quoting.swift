@@ -1,7 +1,7 @@
 import SerialqSystem
 
 extension ShellQuote {
-  /// A job's command, on one line.
+  /// Formats a job's command on one line.
   package static func command(_ command: Command) -> String {
     switch command {
     case .arguments(let words): arguments(words)

@@ -1,14 +1,13 @@
 import SerialqSystem
 
-/// What a job runs.
 package enum Command: Hashable, Sendable {
   /// A command line for `/bin/sh -c`.
   case shell(Bytes)
-  /// A program and its arguments, passed on exactly.
+  /// A program and its arguments, passed without a shell.
   case arguments([Bytes])
 }
 
-/// A command that is run when a job has ended, and what it finds around it.
+/// The on-finish command, run when a job has ended, and its context.
 package struct Hook: Equatable, Sendable {
   package internal(set) var line: Bytes
   package internal(set) var directory: Bytes

@@ -1,25 +1,24 @@
 import SerialqSystem
 
-/// How a job's process ended, as far as it was seen.
+/// How a job's process ended, if that was observed.
 package enum Ending: Equatable, Sendable {
   case exited(Int32)
-  /// By the signal of this number.
+  /// Terminated by the signal with this number.
   case killed(Int32)
-  /// There was no process: the exit code of the job, and why.
+  /// No process was started; holds the exit code of the job and the reason.
   case cannotRun(Int32, reason: Bytes)
 }
 
-/// Why a job ended.
 package enum EndCause: Equatable, Sendable {
   case itself
-  /// It was told to end.
+  /// A cancellation was requested.
   case cancelled
-  /// It took longer than it may.
+  /// The job exceeded its timeout.
   case timedOut
 }
 
 extension Ending {
-  /// The state of a job that ended like this.
+  /// The state of a job that ended this way.
   package func state(because cause: EndCause) -> JobState {
     switch (cause, self) {
     case (.cancelled, _): .cancelled

@@ -1,14 +1,14 @@
 import SerialqSystem
 
-/// The environments of jobs, each stored once, in a file of its own.
+/// The environments of jobs, each stored once in its own file.
 ///
-/// The content is `NAME=VALUE` and NUL for each variable. The name is the FNV-1a hash of the
-/// content, and `-1`, `-2`… after it when another content had the same hash, so no two are ever
-/// mixed up. Used while the journal is locked: compaction deletes those that no job refers to.
+/// A file holds `NAME=VALUE` and NUL for each variable. Its name is the FNV-1a hash of the content,
+/// with `-1`, `-2`… appended after a hash collision, so that different environments are never
+/// confused. Requires the journal's lock: compaction deletes the files that no job references.
 package struct Environments: Sendable {
   let folder: QueueFolder
   let output: JournalOutput
-  /// Sixteen digits for a content; replaced where a collision is wanted.
+  /// Returns 16 hexadecimal digits for a content; tests replace it to force collisions.
   var hash: @Sendable (Bytes) -> Bytes = Environments.fnv1a
 
   package init(_ folder: QueueFolder, output: JournalOutput = .system) {
@@ -16,7 +16,7 @@ package struct Environments: Sendable {
     self.output = output
   }
 
-  /// The key for these variables, whose file is durable on return.
+  /// Returns the key of these variables, whose file is durable on return.
   func store(_ variables: [Bytes], in scope: JournalScope) throws(Failure) -> Bytes {
     var content = Bytes()
     for variable in variables {
@@ -31,7 +31,8 @@ package struct Environments: Sendable {
         try write(content, to: path, in: scope)
         return key
       }
-      // Anything else under this name is another content or a damaged one; some job may mean it.
+      // Never overwritten: a different file under this name, even a damaged one, may belong to
+      // another job.
       if stored == content { return key }
     }
     preconditionFailure("the loop has no end")
@@ -39,7 +40,7 @@ package struct Environments: Sendable {
 
   private static let advice = "Jobs that were added with it cannot run: add them again."
 
-  /// The variables under a key; fails when they are not there or not what was stored.
+  /// The variables stored under a key; fails if the file is missing or damaged.
   package func load(_ key: Bytes) throws(Failure) -> [Bytes] {
     let path = folder.environments.appending(path: key)
     guard let content = try content(path) else {
@@ -51,7 +52,7 @@ package struct Environments: Sendable {
     return content.split(separator: 0, omittingEmptySubsequences: false).dropLast().map(Bytes.init)
   }
 
-  /// The variables under a key, with others in the place of those of the same name.
+  /// The variables stored under a key, overridden by `others`.
   package func load(_ key: Bytes, adding others: [Bytes]) throws(Failure) -> [Bytes] {
     let equals = UInt8(ascii: "=")
     let names = others.map { Bytes($0.prefix { $0 != equals }) + [equals] }
@@ -59,7 +60,7 @@ package struct Environments: Sendable {
       + others
   }
 
-  /// Deletes every file that no key in use names.
+  /// Deletes every file whose key is not in use.
   func removeAll(except used: Set<Bytes>) throws(Failure) {
     try attempt("cleaning \(folder.environments.text)") { () throws(SystemError) in
       for name in try FileSystem.names(in: folder.environments) where !used.contains(name) {
@@ -74,7 +75,7 @@ package struct Environments: Sendable {
     }
   }
 
-  /// Writes under another name first, so that a crash never leaves half of it under this one.
+  /// Writes to a temporary name first, so that a crash cannot leave a partial file under the key.
   private func write(
     _ content: Bytes, to path: Bytes, in scope: JournalScope
   ) throws(Failure) {
@@ -98,7 +99,7 @@ package struct Environments: Sendable {
 }
 
 extension JournalScope {
-  /// The key for these variables, to go into the event that is appended next.
+  /// Returns the key of these variables, for an event that is appended under the same lock.
   package func storeEnvironment(_ variables: [Bytes]) throws(Failure) -> Bytes {
     try Environments(journal.folder, output: journal.output).store(variables, in: self)
   }

@@ -1,43 +1,42 @@
 import SerialqSystem
 
-/// Where a job is on its way.
+/// The state of a job and its transitions.
 package enum JobState: UInt8, CaseIterable, Sendable {
-  /// → running, cancelled, skipped; and by events that outlived a damaged one, anything that running
-  /// leads to.
+  /// → running, cancelled, skipped. If an earlier event was damaged: also the states that follow
+  /// running.
   case waiting
   /// → succeeded, failed, killed, timedOut, interrupted, cancelled.
   case running
-  /// Exited with 0. The end, until it is retried.
+  /// Exited with 0. Final until retried.
   case succeeded
-  /// Exited with another code, or could not be run. The end, until it is retried.
+  /// Exited with another code, or could not be started. Final until retried.
   case failed
-  /// Ended by a signal that serialq did not send. The end, until it is retried.
+  /// Terminated by a signal that serialq did not send. Final until retried.
   case killed
-  /// Took longer than it may, and was ended. The end, until it is retried.
+  /// Exceeded its timeout and was terminated. Final until retried.
   case timedOut
-  /// How it ended is not known, because its runner died. The end, until it is retried.
+  /// Its runner died, or the system stopped it. Final until retried.
   case interrupted
-  /// Told not to run, or to stop. The end, until it is retried.
+  /// Cancelled before or while running. Final until retried.
   case cancelled
-  /// The job before it did not succeed, as it asked for. The end, until it is retried.
+  /// Required the success of the previous job, which did not succeed. Final until retried.
   case skipped
 }
 
-/// A job of a queue, as the events so far give it.
+/// A job of a queue, as reconstructed from the events.
 ///
-/// Kept small: a hundred thousand of them must fit a runner of 40 MB. What only few jobs have is
-/// apart.
+/// Kept small: 100,000 jobs must fit in a runner of 40 MB. Rarely used properties are stored
+/// separately, in a box.
 package struct Job: Equatable, Sendable {
   package let id: JobID
   package internal(set) var state: JobState
-  /// Whether somebody has seen that it failed.
   package internal(set) var isAcknowledged = false
-  /// Whether it waits elsewhere than where its id says.
+  /// Whether the job was moved away from its position by id.
   var isPlaced = false
   package internal(set) var umask: UInt16
   package internal(set) var command: Command
   package internal(set) var directory: Bytes
-  /// The key of ``Environments``.
+  /// The key in ``Environments``.
   package internal(set) var environment: Bytes
   package internal(set) var label: Bytes?
   package internal(set) var added: Timestamp
@@ -55,19 +54,19 @@ package struct Job: Equatable, Sendable {
     if new.limits != .none { box = Box(nil, new.limits) }
   }
 
-  /// What is known of its last attempt; nil when it never ran.
+  /// The last attempt; nil if the job never ran.
   package var run: Run? {
     get { box?.run }
     set { box = newValue == nil && limits == .none ? nil : Box(newValue, limits) }
   }
 
-  /// How long and how often it may run.
+  /// The timeout, retries and conditions of the job.
   package var limits: Limits { box?.limits ?? .none }
 
-  /// How long ago its attempt began, in nanoseconds; nil when that is not known.
+  /// Nanoseconds since the attempt started; nil if unknown.
   ///
-  /// By the clock that does not jump, if it has counted since then: the date may have been set
-  /// meanwhile, and the job would seem to have used up its time, or to have only begun.
+  /// Uses the monotonic clock if the machine has not rebooted since: after a change of the date,
+  /// the job would seem to have used up its timeout, or to have just started.
   package func sinceStart(_ now: ClockReading) -> Int64? {
     guard let run, let started = run.started else { return nil }
     if let uptime = run.uptime, let boot = run.boot, !boot.isEmpty, boot == now.boot,
@@ -78,44 +77,43 @@ package struct Job: Equatable, Sendable {
     return max(0, now.date.microseconds - started.microseconds) * 1_000
   }
 
-  /// When a job that is over was over, as far as that is known.
+  /// When the job reached a final state, or the best known estimate.
   package var overSince: Timestamp { run?.ended ?? added }
 
-  /// Whether it failed and nobody has taken note of it.
   package var isOpenFailure: Bool { state.isFailure && !isAcknowledged }
 
-  /// An attempt at a job.
   package struct Run: Equatable, Sendable {
-    /// From 1 on; 0 for one that was cancelled before it ever ran.
+    /// Counts from 1; 0 if the job was cancelled before its first attempt.
     package internal(set) var attempt = 1
-    /// How many of its automatic retries are used up.
+    /// The number of automatic retries used.
     package internal(set) var used = 0
-    /// Nil when the line that said so was damaged, and while it waits for the next attempt.
+    /// Nil if its line was damaged, and while the job waits for its next attempt.
     package internal(set) var started: Timestamp?
     var boot: Bytes?
-    /// Only while it runs: the monotonic clock at its start, since `boot`.
+    /// The monotonic clock at the start, relative to `boot`; set only while the job runs.
     var uptime: Int64?
-    /// Only while it runs.
+    /// Set only while the job runs.
     package internal(set) var pid: Int32?
-    /// When it ended, or was found interrupted, or was cancelled.
+    /// When the job ended, was found interrupted, or was cancelled.
     package internal(set) var ended: Timestamp?
     /// In nanoseconds.
     package internal(set) var duration: Int64?
-    /// Nil for one that was interrupted, or cancelled before it ran.
+    /// Nil if the job was interrupted, or cancelled before it ran.
     package internal(set) var how: Ending?
-    /// While it waits for the next attempt: not before.
+    /// The earliest start of the next attempt; set only while the job waits for it.
     package internal(set) var due: Timestamp?
-    /// While it waits for the next attempt: whether the job before it does not matter.
+    /// Whether the next attempt ignores the result of the previous job; set only while the job
+    /// waits for it.
     var isFree = false
-    /// While it runs: the signals with which it was asked to end, the latest last.
+    /// The termination signals requested so far, the latest last; set only while the job runs.
     package internal(set) var requests: [Int32] = []
-    /// The job for which it was skipped.
+    /// The job because of which this one was skipped.
     package internal(set) var because: JobID?
-    /// How the command went that was run when it had ended, if it failed.
+    /// How the on-finish command ended, if it failed.
     package internal(set) var hook: Ending?
   }
 
-  /// Keeps what only few jobs have out of all of them.
+  /// Holds rarely used properties outside of the job, which keeps ``Job`` small.
   private final class Box: Equatable, Sendable {
     let run: Run?
     let limits: Limits
@@ -130,13 +128,13 @@ package struct Job: Equatable, Sendable {
 }
 
 extension JobState {
-  /// Whether nothing happens to it any more by itself.
+  /// Whether the state is final: nothing changes it without a command.
   package var isOver: Bool { self != .waiting && self != .running }
 
-  /// Whether it counts as a failure.
+  /// Whether the state counts as a failure.
   ///
-  /// A cancelled job is no failure, because a person wanted it so; nor is a skipped one, because
-  /// the job that it was skipped for is the one to look at.
+  /// A cancelled job does not count, because the user requested it. A skipped job does not count
+  /// either: the failure is that of the job that caused it.
   package var isFailure: Bool {
     switch self {
     case .failed, .killed, .timedOut, .interrupted: true

@@ -1,8 +1,8 @@
 import SerialqSystem
 
-/// How a job is shown to people and to scripts.
+/// Formats jobs for display and for scripts.
 extension Job {
-  /// The exit code or the signal, once it has ended.
+  /// The exit code or signal, once the job has ended.
   package var exitText: String {
     switch run?.how {
     case .exited(let code), .cannotRun(let code, _): "\(code)"
@@ -11,25 +11,25 @@ extension Job {
     }
   }
 
-  /// Nil unless it ended by itself, or could not be run.
+  /// Nil unless the job exited or could not be started.
   package var exitCode: Int? { run?.how?.exitCode }
 
   package var signalName: Bytes? { run?.how?.signalName }
 
-  /// How long it took, or has taken until now.
+  /// The duration of the attempt, so far if it is running.
   package var elapsed: Duration? {
     if let duration = run?.duration { return .nanoseconds(duration) }
     guard state == .running else { return nil }
     return sinceStart(Clock.reading()).map { .nanoseconds($0) }
   }
 
-  /// The label and what it runs, on one line.
+  /// The label and the command, on one line.
   package var title: String {
     let command = ShellQuote.command(command)
     return label.map { "\(Visible.text($0)): \(command)" } ?? command
   }
 
-  /// What became of it, as a sentence goes on after "job 3".
+  /// The outcome, as a phrase to follow "job 3".
   package var outcomeText: String {
     let time = elapsed.map { " after \(Humanize.duration($0))" } ?? ""
     let how = run?.how?.outcomeText ?? ""
@@ -89,7 +89,7 @@ extension Job {
 }
 
 extension Ending {
-  /// As a sentence goes on after what ended, if it did not succeed.
+  /// The outcome of a process that did not succeed, as a phrase.
   package var outcomeText: String {
     switch self {
     case .exited(let code): "failed with exit code \(code)"
@@ -98,7 +98,7 @@ extension Ending {
     }
   }
 
-  /// Nil when a signal ended it.
+  /// Nil if a signal terminated the process.
   var exitCode: Int? {
     switch self {
     case .exited(let code), .cannotRun(let code, _): Int(code)
@@ -106,14 +106,14 @@ extension Ending {
     }
   }
 
-  /// Nil unless a signal ended it.
+  /// Nil unless a signal terminated the process.
   var signalName: Bytes? {
     if case .killed(let signal) = self { Bytes(SignalName.of(signal).utf8) } else { nil }
   }
 }
 
 extension String {
-  /// " after 3s" as " for 3s".
+  /// Replaces the " after" in " after 3s" with " for".
   fileprivate var replacingAfter: String {
     hasPrefix(" after") ? " for" + dropFirst(" after".count) : self
   }

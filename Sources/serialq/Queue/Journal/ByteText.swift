@@ -1,14 +1,14 @@
 import SerialqSystem
 
-/// How bytes that need not be UTF-8 become text, reversibly.
+/// Encodes arbitrary bytes as text, reversibly.
 ///
-/// Valid UTF-8 stands for itself. Every other byte (all are 0x80 or more) is written as the
-/// private-use character U+F700 plus the byte. A genuine U+F780…U+F7FF is treated as if it were not
-/// valid, byte by byte, so that no two byte strings have the same text.
+/// Valid UTF-8 represents itself. Every other byte, always 0x80 or above, becomes the private-use
+/// character U+F700 plus the byte. A genuine U+F780…U+F7FF is encoded byte by byte as if it were
+/// invalid, so that no two byte strings have the same text.
 enum ByteText {
-  /// The length of the UTF-8 sequence at `index` if it can stand for itself, else 0.
+  /// The length of the UTF-8 sequence at `index` if it represents itself, else 0.
   ///
-  /// The ranges are those of table 3-7 in the Unicode standard: no overlong forms, no surrogates.
+  /// The ranges follow table 3-7 of the Unicode standard: no overlong forms, no surrogates.
   static func plainLength(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
     let length = sequenceLength(bytes, at: index)
     return length == 3 && isEscape(bytes, at: index) ? 0 : length
@@ -39,7 +39,7 @@ enum ByteText {
     return length
   }
 
-  /// Whether the three bytes at `index` are one of U+F780…U+F7FF.
+  /// Whether the three bytes at `index` encode one of U+F780…U+F7FF.
   static func isEscape(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
     bytes[index] == 0xEF && (bytes[index + 1] == 0x9E || bytes[index + 1] == 0x9F)
   }
@@ -51,7 +51,7 @@ enum ByteText {
     text.append(0x80 | byte & 0x3F)
   }
 
-  /// The byte that the private-use character at `index` stands for.
+  /// Decodes the private-use character at `index` to its byte.
   static func escapedByte(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> UInt8 {
     0x80 | (bytes[index + 1] & 1) << 6 | bytes[index + 2] & 0x3F
   }

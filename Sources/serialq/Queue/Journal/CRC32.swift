@@ -1,9 +1,8 @@
 import SerialqSystem
 
-/// The checksum of a journal line: CRC-32 as zip, gzip and `crc32(1)` have it.
+/// The checksum of a journal line: the CRC-32 of zip, gzip and `crc32(1)`.
 enum CRC32 {
-  /// Eight tables of 256, so that eight bytes take one step: the sum must not be what a replay
-  /// waits for.
+  /// Eight tables of 256 entries, for eight bytes a step: the checksum must not dominate a replay.
   private static let tables: [UInt32] = {
     var tables = [UInt32](repeating: 0, count: 8 * 256)
     for byte in 0..<256 {
@@ -18,7 +17,7 @@ enum CRC32 {
     return tables
   }()
 
-  /// The sum of these bytes; O(count).
+  /// The checksum of these bytes; O(count).
   static func sum(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt32 {
     let raw = UnsafeRawBufferPointer(bytes)
     return tables.withUnsafeBufferPointer { table in
@@ -43,6 +42,5 @@ enum CRC32 {
     }
   }
 
-  /// The sum of these bytes; O(count).
   static func sum(_ bytes: Bytes) -> UInt32 { bytes.withUnsafeBufferPointer { sum($0) } }
 }

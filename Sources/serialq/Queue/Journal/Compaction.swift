@@ -1,33 +1,33 @@
 import SerialqSystem
 
 extension JournalReader {
-  /// Whether the journal is mostly history, or holds damaged lines to be put aside.
+  /// Whether the journal is mostly history, or contains damaged lines.
   package func isWorthCompacting(_ queue: Queue) -> Bool {
     let waiting = queue.count(.waiting)
     let needed = waiting + 3 * (queue.jobs.count - waiting)
-    // Not for a few lines: it rewrites the whole file.
+    // Not below 1,000 lines: compaction rewrites the whole file.
     return damagedLines > 0 || (lines > 1000 && lines > 2 * needed)
   }
 }
 
 extension JournalScope {
-  /// Writes the journal anew with the fewest events that give the same queue.
+  /// Rewrites the journal with the fewest events that produce the same queue.
   ///
-  /// Damaged lines are put aside in `damaged` first. Environments of forgotten jobs go. On failure
-  /// the journal is as it was; a crash leaves either the old one or the new one.
-  /// Returns the damaged lines, of which nobody hears any more unless they are told now.
+  /// First saves damaged lines to `damaged`. Deletes the environments of forgotten jobs. On failure
+  /// the journal is unchanged; a crash leaves either the old or the new file. Returns the damaged
+  /// lines: the caller must report them, because later reads no longer find them.
   package mutating func compact() throws(Failure) -> [DamagedLine] {
     var queue = Queue()
     var reader = JournalReader(journal.folder)
     let news = try reader.read(into: &queue)
     guard reader.lines > 0 else { return [] }
     try putAside(news.damaged)
-    // Also when it fails: it may have got as far as to put the new file in the old one's place.
+    // Also on failure: the new file may already be in place.
     forgetFile()
     try writeNewJournal(queue)
     var environments = Set(queue.jobs.map(\.environment))
     if let hook = queue.settings.onFinish { environments.insert(hook.environment) }
-    // One that stays behind does no harm, and the next compaction tries again.
+    // Errors are ignored: a remaining file is harmless, and the next compaction tries again.
     try? Environments(journal.folder).removeAll(except: environments)
     return news.damaged
   }
@@ -69,9 +69,9 @@ extension JournalScope {
 }
 
 extension QueueFolder {
-  /// Whether damaged lines are kept in ``damaged``.
+  /// Whether damaged lines are saved in ``damaged``.
   ///
-  /// That is opened, and so refused where it is a fifo: whoever then prints it would wait for ever.
+  /// Opens the file, which rejects a fifo: printing one would block forever.
   package func hasDamagedLines() throws(Failure) -> Bool {
     try attempt("looking at \(damaged.text)") { () throws(SystemError) in
       try FileDescriptor.openIfThere(damaged, .read) != nil

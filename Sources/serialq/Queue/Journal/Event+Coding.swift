@@ -1,8 +1,8 @@
 import SerialqSystem
 
 extension Event {
-  /// Writes the members that make the event; `v` stands before them, `next`, `more` and `sum`
-  /// after.
+  /// Writes the members of the event; the line adds `v` before and `next`, `more` and `sum` after
+  /// them.
   func encode(to json: inout JSONWriter) {
     switch self {
     case .added(let job): job.encode(to: &json)
@@ -46,7 +46,7 @@ extension Event {
     }
   }
 
-  /// The events that speak of no single job.
+  /// Writes the events that concern no single job.
   private func encodeOfQueue(to json: inout JSONWriter) {
     switch self {
     case .forgotten(let ids, let at):
@@ -68,8 +68,8 @@ extension Event {
     }
   }
 
-  /// Takes the members that make an event, in the order in which they are written; nil when this
-  /// version does not know its name.
+  /// Reads the members of an event in the order of writing; nil if this version does not know its
+  /// name.
   init?(
     from object: inout FlatObject,
     sharing shared: inout SharedBytes
@@ -155,21 +155,21 @@ extension Event {
 }
 
 extension JobID {
-  /// Below 2^53, up to which `jq` and JavaScript can hold a number exactly, so that there is always a
-  /// next one that a line can hold.
+  /// Below 2^53, the limit of exact integers in `jq` and JavaScript, and low enough that the next
+  /// id fits in a line.
   static var valid: ClosedRange<JobID> { 1...(1 << 53) - 1 }
 
-  /// Reads the decimal digits of an id.
+  /// Parses the decimal digits of an id.
   package static func parse(_ digits: Bytes) -> JobID? {
     JobID(decimal: digits).flatMap { valid ~= $0 ? $0 : nil }
   }
 }
 
 extension ClosedRange<JobID> {
-  /// `3-7`, or `3` for one alone.
+  /// `3-7`, or `3` for a single id.
   package var text: String { count == 1 ? "\(lowerBound)" : "\(lowerBound)-\(upperBound)" }
 
-  /// Reads what ``text`` writes, and nothing else.
+  /// Parses the output of ``text`` and nothing else.
   package init?(_ text: Bytes) {
     let parts = text.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
     let ends = parts.compactMap { JobID.parse(Bytes($0)) }
@@ -190,7 +190,7 @@ extension JSONWriter {
 }
 
 extension FlatObject {
-  /// A number within limits, so that nothing computed from it later can overflow.
+  /// Reads a number within limits, so that later arithmetic cannot overflow.
   mutating func number(
     _ name: StaticString,
     _ limits: ClosedRange<Int>

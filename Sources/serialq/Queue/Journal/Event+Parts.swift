@@ -1,6 +1,6 @@
 import SerialqSystem
 
-// What events are made of, as members of a line.
+// The parts of events, as members of a line.
 
 extension NewJob {
   func encode(to json: inout JSONWriter) {
@@ -68,7 +68,7 @@ extension Limits {
 }
 
 extension Place {
-  /// Writes nothing for `last`, where nearly every job goes.
+  /// Writes nothing for `last`, the place of nearly every job.
   func encode(to json: inout JSONWriter) {
     switch self {
     case .last: break
@@ -132,7 +132,7 @@ extension Setting {
 }
 
 extension FlatObject {
-  /// A number that is left out when it is 0; a century in seconds at the most.
+  /// Reads a number that is omitted when it is 0; the limit is over a century in seconds.
   fileprivate mutating func count(_ name: StaticString) throws(FlatObjectError) -> Int {
     has(name) ? try number(name, 0...Int(UInt32.max)) : 0
   }

@@ -1,16 +1,16 @@
 import SerialqSystem
 
-/// The number of a job in its queue, from 1 on, never used twice.
+/// The number of a job in its queue, counted from 1 and never reused.
 package typealias JobID = Int
 
-/// Where a job goes among those that wait.
+/// The position of a job among the waiting jobs.
 package enum Place: Equatable, Sendable {
   case last
   case first
   case before(JobID)
   case after(JobID)
 
-  /// The job that it is given by.
+  /// The job that the position is relative to.
   package var neighbour: JobID? {
     switch self {
     case .first, .last: nil
@@ -19,15 +19,15 @@ package enum Place: Equatable, Sendable {
   }
 }
 
-/// Under which conditions a job runs, and how long and how often; most jobs have none.
+/// The conditions, timeout and retries of a job; most jobs have none.
 package struct Limits: Equatable, Sendable {
-  /// In seconds; 0 for none.
+  /// In seconds; 0 for no timeout.
   package internal(set) var timeout = 0
-  /// How often it is started again by itself when it failed.
+  /// The number of automatic retries after a failure.
   var retries = 0
-  /// How many seconds to wait before that.
+  /// Seconds to wait before each retry.
   package internal(set) var retryDelay = 0
-  /// Whether it is skipped unless the job before it succeeded.
+  /// Whether the job is skipped unless the previous job succeeded.
   var ifOK = false
 
   package init(timeout: Int = 0, retries: Int = 0, retryDelay: Int = 0, ifOK: Bool = false) {
@@ -40,12 +40,12 @@ package struct Limits: Equatable, Sendable {
   package static let none = Limits()
 }
 
-/// What `add` writes down of a job.
+/// The properties of a job that `add` records.
 package struct NewJob: Equatable, Sendable {
   var id: JobID
   var command: Command
   var directory: Bytes
-  /// The key of ``Environments``.
+  /// The key in ``Environments``.
   var environment: Bytes
   var umask: UInt16
   var label: Bytes?
@@ -69,18 +69,18 @@ package struct NewJob: Equatable, Sendable {
   }
 }
 
-/// A job that is over waits again.
+/// Returns a finished job to the waiting ones.
 package struct Retry: Equatable, Sendable {
   package internal(set) var id: JobID
   var at: Timestamp
-  /// How many attempts there have been.
+  /// The number of attempts so far.
   var attempts: Int
-  /// How many of those still to come by themselves have been used up; 0 when a person asked.
+  /// The number of automatic retries used; 0 after a manual retry.
   var used = 0
   var place = Place.last
-  /// Not to be started before.
+  /// The earliest start.
   var due: Timestamp?
-  /// Whether it runs whatever became of the job before it.
+  /// Whether the job runs regardless of the result of the previous one.
   var isFree = false
 
   package init(
@@ -101,52 +101,53 @@ package struct Retry: Equatable, Sendable {
 package enum Setting: Equatable, Sendable {
   case stopsOnFailure(Bool)
   case onFinish(Hook?)
-  /// How many finished jobs are kept; nil for all.
+  /// The number of finished jobs to keep; nil for all.
   case keep(Int?)
 }
 
-/// What happened to a queue; its state is what the events give, one after another.
+/// A change of a queue; the state of the queue is the result of all events in order.
 ///
-/// A new kind of event is one case here, one branch in each of ``encode(to:)`` and
+/// A new kind of event needs one case here, one branch each in ``encode(to:)`` and
 /// ``init(from:sharing:)``, and one in ``Queue/apply(_:)-(Event)``.
 package enum Event: Equatable, Sendable {
   case added(NewJob)
-  /// Flushed before the process is made. `boot` tells a process of this start of the machine from
-  /// one before. `uptime` is the monotonic clock's time: the date may be set while the job runs.
+  /// Flushed before the process is started. `boot` distinguishes processes of this boot from
+  /// earlier ones. `uptime` is the monotonic clock: the date may change while the job runs.
   case started(id: JobID, attempt: Int, at: Timestamp, boot: Bytes, uptime: Int64? = nil)
   case spawned(id: JobID, pid: Int32)
   /// `duration` is in nanoseconds of the monotonic clock.
   case ended(id: JobID, at: Timestamp, duration: Int64, how: Ending, cause: EndCause)
-  /// It was running when its runner or the machine died.
+  /// The job was running when its runner or the machine died.
   case interrupted(id: JobID, at: Timestamp)
-  /// Somebody asks its runner to end it, with this signal first.
+  /// A request that the runner terminate the job, with this signal first.
   case cancelling(id: JobID, at: Timestamp, signal: Int32)
-  /// It was waiting and will never run; or it was told to end, and nobody saw how it did.
+  /// A waiting job was cancelled, or a running one was, and its end was not observed.
   case cancelled(id: JobID, at: Timestamp)
-  /// It was waiting for the success of a job that did not succeed.
+  /// The job required the success of a job that did not succeed.
   case skipped(id: JobID, at: Timestamp, because: JobID)
   case retried(Retry)
   case moved(id: JobID, at: Timestamp, place: Place)
   case edited(id: JobID, at: Timestamp, command: Command)
-  /// Somebody has seen that it failed.
+  /// The failure was acknowledged.
   case acknowledged(id: JobID, at: Timestamp)
-  /// Jobs that are over, and are not to be known any more.
+  /// Finished jobs to remove from the queue.
   case forgotten(ids: [ClosedRange<JobID>], at: Timestamp)
-  /// No job is started until ``resumed(at:)``; `because` of this job's failure, if not of a person.
+  /// No job starts until ``resumed(at:)``; `because` is the job that failed, or nil for a manual
+  /// pause.
   case paused(at: Timestamp, because: JobID?)
   case resumed(at: Timestamp)
   case set(Setting, at: Timestamp)
-  /// The command that was to be run when the job had ended did not succeed.
+  /// The on-finish command of the job failed.
   case hookFailed(id: JobID, at: Timestamp, how: Ending)
-  /// The first line of a journal that was written anew; holds the next free id if nothing else
-  /// does.
+  /// The first line of a compacted journal; preserves the next free id if no other line does.
   case compacted(at: Timestamp)
-  /// The job whose turn was last, in a journal that was written anew: it may have been forgotten.
+  /// The job that had the last turn, in a compacted journal: the job itself may have been
+  /// forgotten.
   case previous(id: JobID, succeeded: Bool)
 }
 
 extension Event {
-  /// The job that it speaks of.
+  /// The job that the event concerns.
   package var job: JobID? {
     switch self {
     case .added(let job): job.id
@@ -161,13 +162,13 @@ extension Event {
   }
 }
 
-/// An event as a line of the journal has it.
+/// An event with the metadata of its journal line.
 package struct Record: Equatable, Sendable {
   var event: Event
   /// The next free id after this event.
   var next: JobID
-  /// How many lines of the same batch are still to come.
+  /// The number of lines of the same batch that follow.
   var more: Int
-  /// Whether the queue is paused after this event: so the last line alone tells it to `add`.
+  /// Whether the queue is paused after this event; lets `add` read it from the last line alone.
   var isPaused = false
 }

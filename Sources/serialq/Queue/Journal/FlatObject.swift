@@ -5,12 +5,12 @@ enum FlatObjectError: Error {
   case malformed
 }
 
-/// Reads the part of JSON that journal lines use: one object without spaces, whose values are
-/// strings, whole numbers, true, false, or arrays of strings.
+/// Parses the subset of JSON that journal lines use: one object without spaces, whose values are
+/// strings, integers, booleans and arrays of strings.
 ///
-/// Strict: anything else is an error. Members are taken in the order in which they stand, which is that
-/// in which they are written, so none is ever searched for. Nothing is copied until a value is taken. Used
-/// again for the next line, it allocates nothing.
+/// Strict: anything else is an error. Members are read in the order of writing, so no lookup is
+/// needed. Copies a value only when it is read. Reuses its storage, so that further lines allocate
+/// nothing.
 struct FlatObject {
   private enum Value {
     case string(Text)
@@ -19,7 +19,7 @@ struct FlatObject {
     case strings(Range<Int>)
   }
 
-  /// Where a string stands, and whether its bytes stand for themselves.
+  /// The range of a string, and whether its bytes contain no escapes.
   private struct Text {
     var range: Range<Int>
     var isPlain: Bool
@@ -30,15 +30,16 @@ struct FlatObject {
     var value: Value
   }
 
-  /// Valid only from `parse` until the line's storage goes: the owner takes all values before that.
+  /// Valid only from `parse` until the caller frees the line; the caller reads all values before
+  /// that.
   private var line = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
   private var position = 0
   private var members: [Member] = []
   private var elements: [Text] = []
-  /// How many members were taken: the first ones.
+  /// The number of members read so far.
   private var taken = 0
 
-  /// Reads a line; the values can be taken until its storage goes.
+  /// Parses a line; values can be read until the line is freed.
   mutating func parse(_ text: UnsafeBufferPointer<UInt8>) throws(FlatObjectError) {
     line = text
     position = 0
@@ -59,7 +60,7 @@ struct FlatObject {
     guard position == line.count else { throw .malformed }
   }
 
-  /// Whether every member was taken: one that was not is something this version knows nothing of.
+  /// Whether every member was read; any other is unknown to this version.
   var isUsedUp: Bool { taken == members.count }
 
   mutating func int(_ name: StaticString) throws(FlatObjectError) -> Int {
@@ -71,7 +72,7 @@ struct FlatObject {
     has(name) ? try int(name) : nil
   }
 
-  /// A member that is written only when it is true.
+  /// Reads a member that is written only if true.
   mutating func flag(_ name: StaticString) throws(FlatObjectError) -> Bool {
     guard has(name) else { return false }
     guard case .bool(let value)? = take(name) else { throw .malformed }
@@ -92,7 +93,7 @@ struct FlatObject {
     return elements[range].map { decoded($0) }
   }
 
-  /// A string that is the same on most lines; `shared` hands out one copy of it.
+  /// Reads a string that repeats on most lines; `shared` provides a common copy.
   mutating func bytes(
     _ name: StaticString,
     sharedIn shared: inout SharedBytes
@@ -102,13 +103,13 @@ struct FlatObject {
     return shared.copy(of: UnsafeBufferPointer(rebasing: line[text.range]))
   }
 
-  /// The bytes of a string as they stand, for words that the program itself wrote.
+  /// Reads a string without escapes, for words that serialq itself wrote.
   mutating func word(_ name: StaticString) throws(FlatObjectError) -> UnsafeBufferPointer<UInt8> {
     guard case .string(let text)? = take(name), text.isPlain else { throw .malformed }
     return UnsafeBufferPointer(rebasing: line[text.range])
   }
 
-  /// Whether this is the next member.
+  /// Whether the next member has this name.
   func has(_ name: StaticString) -> Bool {
     guard taken < members.count else { return false }
     return UnsafeBufferPointer(rebasing: line[members[taken].name]).spells(name)
@@ -126,7 +127,6 @@ struct FlatObject {
   }
 }
 
-// The parser proper.
 extension FlatObject {
   private mutating func skip(_ character: Unicode.Scalar) -> Bool {
     guard position < line.count, line[position] == UInt8(ascii: character) else { return false }
@@ -165,7 +165,7 @@ extension FlatObject {
       let digit = line[position] &- UInt8(ascii: "0")
       guard digit < 10 else { break }
       let (tens, overflowsTens) = number.multipliedReportingOverflow(by: 10)
-      // Subtracted, because the smallest number has no positive counterpart.
+      // Accumulates a negative number: the smallest integer has no positive counterpart.
       let (next, overflows) = tens.subtractingReportingOverflow(Int(digit))
       guard !overflowsTens, !overflows else { throw .malformed }
       number = next
@@ -189,7 +189,7 @@ extension FlatObject {
     return start..<elements.count
   }
 
-  /// Finds the end of a string whose opening quote is behind.
+  /// Finds the end of a string after its opening quote.
   private mutating func string() throws(FlatObjectError) -> Text {
     let start = position
     var isPlain = true
@@ -213,8 +213,7 @@ extension FlatObject {
     throw .malformed
   }
 
-  /// Only the escapes that ``JSONWriter`` writes: what it would write otherwise is not a line of
-  /// ours.
+  /// Accepts only the escapes that ``JSONWriter`` writes: any other line is not from serialq.
   private mutating func skipEscape() throws(FlatObjectError) {
     guard position + 1 < line.count else { throw .malformed }
     switch line[position + 1] {
@@ -240,7 +239,7 @@ private func hexDigit(_ byte: UInt8) -> UInt8? {
   }
 }
 
-/// The bytes that a checked string stands for.
+/// Decodes the escapes of a validated string.
 private func unescaped(_ text: UnsafeBufferPointer<UInt8>) -> Bytes {
   var bytes: Bytes = []
   bytes.reserveCapacity(text.count)

@@ -1,8 +1,8 @@
 import SerialqSystem
 
-/// Numbers as lower-case hexadecimal digits of fixed width.
+/// Fixed-width lowercase hexadecimal numbers.
 enum Hex {
-  /// All digits of the number, leading zeros included.
+  /// All digits of the number, with leading zeros.
   static func digits<Number: FixedWidthInteger & UnsignedInteger>(_ number: Number) -> Bytes {
     let alphabet: StaticString = "0123456789abcdef"
     return alphabet.withUTF8Buffer { alphabet in
@@ -10,7 +10,7 @@ enum Hex {
     }
   }
 
-  /// Reads eight digits as ``digits(_:)`` writes them, and nothing else.
+  /// Parses eight digits as ``digits(_:)`` writes them, and nothing else.
   static func number(_ digits: UnsafeBufferPointer<UInt8>.SubSequence) -> UInt32? {
     guard digits.count == 8 else { return nil }
     var number: UInt32 = 0

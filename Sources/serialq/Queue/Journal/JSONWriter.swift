@@ -13,7 +13,7 @@ import SerialqSystem
 /// Text goes through ``ByteText``, so whatever the bytes are, the output is valid JSON in UTF-8.
 package struct JSONWriter {
   package private(set) var bytes: Bytes
-  /// Whether the next value or key has one before it in its object or array.
+  /// Whether the next value or key needs a comma before it.
   private var follows = false
 
   package init(reservingCapacity capacity: Int = 256) {
@@ -21,17 +21,17 @@ package struct JSONWriter {
     bytes.reserveCapacity(capacity)
   }
 
-  /// Writes an object, whose members are what the closure writes.
+  /// Writes an object with the members that the closure writes.
   package mutating func object(_ members: (inout JSONWriter) -> Void) {
     nested("{", "}", members)
   }
 
-  /// Writes an array, whose elements are what the closure writes.
+  /// Writes an array with the elements that the closure writes.
   package mutating func array(_ elements: (inout JSONWriter) -> Void) {
     nested("[", "]", elements)
   }
 
-  /// Writes the name of the member whose value comes next.
+  /// Writes the name of the next member.
   package mutating func key(_ name: StaticString) {
     separate()
     bytes.append(UInt8(ascii: "\""))
@@ -50,7 +50,7 @@ package struct JSONWriter {
     bytes.append(contentsOf: String(value).utf8)
   }
 
-  /// Writes the shortest number that reads back as the same; null for what JSON has no number for.
+  /// Writes the shortest number that parses to the same value; null if JSON cannot represent it.
   mutating func double(_ value: Double) {
     guard value.isFinite else { return null() }
     separate()
@@ -66,19 +66,19 @@ package struct JSONWriter {
     string(Bytes(text.utf8))
   }
 
-  /// Writes a line end after a whole value, and starts afresh.
+  /// Ends a line after a complete value and resets the state.
   package mutating func endLine() {
     bytes.append(UInt8(ascii: "\n"))
     follows = false
   }
 
-  /// Drops what was written and keeps its room.
+  /// Removes the content but keeps the capacity.
   mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     follows = false
   }
 
-  /// The checksum of what was written from `start` on.
+  /// The checksum of the bytes from `start` on.
   func checksum(from start: Int) -> UInt32 {
     bytes.withUnsafeBufferPointer { CRC32.sum(UnsafeBufferPointer(rebasing: $0[start...])) }
   }
@@ -153,13 +153,13 @@ extension JSONWriter {
     if let value { int(Int64(value)) } else { null() }
   }
 
-  /// Writes a member that is text, or null.
+  /// Writes a member that is a string, or null.
   package mutating func member(_ name: StaticString, _ value: Bytes?) {
     key(name)
     if let value { string(value) } else { null() }
   }
 
-  /// Writes a member that is true or false.
+  /// Writes a member that is a boolean.
   package mutating func member(_ name: StaticString, _ value: Bool) {
     key(name)
     bool(value)

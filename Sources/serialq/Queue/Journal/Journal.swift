@@ -1,6 +1,6 @@
 import SerialqSystem
 
-/// The append-only file of a queue's events: everything that changes it goes through its lock.
+/// The append-only file of a queue's events; every change of the queue requires its lock.
 package struct Journal: Sendable {
   let folder: QueueFolder
   let output: JournalOutput
@@ -10,11 +10,11 @@ package struct Journal: Sendable {
     self.output = output
   }
 
-  /// Does `work` while nobody else can append, waiting for the lock as long as it takes.
+  /// Runs `work` with the journal locked; blocks until the lock is free.
   ///
-  /// What is decided inside holds against every other decision made inside: so an `add` that finds
-  /// a runner and a runner that finds nothing to do cannot miss each other. Not to be nested: it
-  /// would wait for itself.
+  /// Decisions under the lock are consistent with each other. So an `add` that sees a live runner
+  /// and a runner that sees an empty queue cannot miss each other. Not reentrant: a nested call
+  /// deadlocks.
   package func locked<Result>(
     _ work: (inout JournalScope) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -23,20 +23,20 @@ package struct Journal: Sendable {
       try file.lock()
       return file
     }
-    // Also keeps the descriptor open until here: closing it would give the lock back.
+    // Also keeps the descriptor alive until here: closing it would release the lock.
     defer { lock.unlock() }
     var scope = JournalScope(self, lock: lock)
     try scope.finishWork()
     return try work(&scope)
   }
 
-  /// Appends events in one batch and returns when they are durable.
+  /// Appends events in one batch; they are durable on return.
   package func append(_ events: [Event]) throws(Failure) {
     try locked { (scope) throws(Failure) in try scope.append(events) }
   }
 }
 
-/// How the journal is written; tests put a full disk in its place.
+/// The functions that write the journal; tests replace them to simulate a full disk.
 package struct JournalOutput: Sendable {
   var write: @Sendable (FileDescriptor, Bytes) throws(SystemError) -> Void
   var flush: @Sendable (FileDescriptor) throws(SystemError) -> Void

@@ -2,31 +2,31 @@ import SerialqSystem
 
 /// One line of the journal: `{"v":1,"e":…,…,"next":18,"more":2,"sum":"9ae0daaf"}`.
 ///
-/// The sum is over everything before `,"sum"`, and always stands last, so that a line is judged
-/// before it is parsed.
+/// The checksum covers everything before `,"sum"` and always comes last, so that it is verified
+/// before the line is parsed.
 enum JournalLine {
-  /// Rises when a line of the format before would be read wrongly.
+  /// Increased when this version would misread a line of the previous format.
   static let version = 1
-  /// Every line begins with this.
+  /// The start of every line.
   ///
-  /// No string can hold it, because quotes are escaped in strings.
+  /// No string contains it, because quotes in strings are escaped.
   static let opening = Bytes("{\"v\":")
 
-  /// The highest `next` that a line can hold.
+  /// The highest `next` that a line can contain.
   static let lastNext = JobID.valid.upperBound + 1
 
   private static let sumOpening = Bytes(",\"sum\":\"")
   private static let sumClosing = Bytes("\"}")
 
-  /// What a line turned out to be.
+  /// The result of reading a line.
   enum Reading {
     case record(Record)
     case damaged(StaticString)
-    /// Whole, but of a version, of an event or with a member that is not known here.
+    /// Intact, but with an unknown version, event or member.
     case newer
   }
 
-  /// Writes a line, its end included.
+  /// Writes a line, including its newline.
   static func write(_ record: Record, to json: inout JSONWriter) {
     let start = json.bytes.count
     json.object { json in
@@ -41,7 +41,7 @@ enum JournalLine {
     json.endLine()
   }
 
-  /// Whether the line is what once was written.
+  /// Whether the checksum matches.
   private static func isWhole(_ line: UnsafeBufferPointer<UInt8>) -> Bool {
     let start = line.count - sumOpening.count - 8 - sumClosing.count
     guard start > 0, line[start...].starts(with: sumOpening),
@@ -52,15 +52,15 @@ enum JournalLine {
     return sum == CRC32.sum(UnsafeBufferPointer(rebasing: line[..<start]))
   }
 
-  /// Reads lines one after another, with storage that is used again.
+  /// Reads lines in sequence and reuses its storage.
   struct Reader {
     private var object = FlatObject()
     private var shared = SharedBytes()
 
-    /// Reads a line, given without its end.
+    /// Reads a line without its newline.
     mutating func read(_ line: UnsafeBufferPointer<UInt8>) -> Reading {
       guard isWhole(line) else { return .damaged("its checksum is wrong") }
-      // Whole, so if it cannot be understood it is not damage: another version wrote it on purpose.
+      // The checksum matches, so this is not damage: a newer version wrote the line.
       guard let record = try? record(line) else { return .newer }
       return .record(record)
     }

@@ -1,39 +1,39 @@
 import SerialqSystem
 
-/// Keeps a ``Queue`` up to date with its journal, reading only what was appended.
+/// Keeps a ``Queue`` up to date with its journal; reads only what was appended.
 ///
-/// Needs no lock: a line or a batch that is being written is not there yet. Notices when compaction
-/// put another file in the journal's place, and when what it had read was taken back because it
-/// could not be flushed.
+/// Needs no lock: lines and batches that are still being written are ignored. Detects when
+/// compaction replaced the file, and when lines already read were truncated because their flush
+/// failed.
 package struct JournalReader {
   private let path: Bytes
   private var file: FileDescriptor?
   private var identity: FileStatus.Identity?
   private var offset: Int64 = 0
-  /// Lines read of the file that is there now, damaged ones included.
+  /// Lines read from the current file, including damaged ones.
   private(set) var lines = 0
-  /// Damaged lines in the file that is there now.
+  /// Damaged lines in the current file.
   private(set) var damagedLines = 0
-  /// The last bytes read; when the file has others there, it is not what was read.
+  /// The last bytes read; a difference in the file shows that it was rewritten.
   private var mark: Bytes = []
 
   package init(_ folder: QueueFolder) {
     path = folder.journal
   }
 
-  /// What one look at the journal brought.
+  /// The result of one read.
   package struct News: Equatable {
-    /// The queue was built again from nothing, and every event told again.
+    /// Whether the queue was rebuilt from the start, and every event reported again.
     package internal(set) var reset = false
     package internal(set) var applied = 0
-    /// Events that could not follow what was; see ``Queue``.
+    /// The number of events that did not apply; see ``Queue``.
     var ignored = 0
     package internal(set) var damaged: [DamagedLine] = []
   }
 
-  /// Applies to `queue` what is new, and tells each event after it was applied; O(what is new).
+  /// Applies new events to `queue` and reports each one after it was applied; O(new bytes).
   ///
-  /// Fails, with `queue` part of the way, on a line that a newer version wrote.
+  /// Fails, with `queue` partially updated, on a line that a newer version wrote.
   package mutating func read(
     into queue: inout Queue,
     each: (Event) -> Void = { _ in }
@@ -62,7 +62,7 @@ package struct JournalReader {
     return news
   }
 
-  /// The file that is at the path now; nil when there is none.
+  /// Opens the current file at the path; nil if there is none.
   private mutating func openedFile(_ news: inout News) throws(Failure) -> FileDescriptor? {
     let path = path
     return try attempt("opening \(path.text)") { () throws(SystemError) in
@@ -75,7 +75,7 @@ package struct JournalReader {
       if file != nil { startAgain(&news) }
       let opened = try FileDescriptor.open(path, .read)
       file = opened
-      // Asked of the open file: the path may have got another one meanwhile.
+      // The status of the open file: the path may name a different file by now.
       identity = try opened.status().identity
       return opened
     }
@@ -101,7 +101,7 @@ package struct JournalReader {
     offset = committed
     mark = try attempt("reading \(path.text)") { () throws(SystemError) in
       var found: Bytes = []
-      // The checksum of the last line and a little more.
+      // Covers the checksum of the last line and a few bytes more.
       let count = min(32, committed)
       try file.fill(&found, with: Int(count), from: committed - count)
       return found

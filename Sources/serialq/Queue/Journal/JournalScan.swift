@@ -1,9 +1,9 @@
 import SerialqSystem
 
 extension Replay {
-  /// Takes every whole line of the file from where this replay has got to; `path` is for messages.
+  /// Reads every complete line of the file from the current position; `path` is for error messages.
   ///
-  /// Reads in pieces, so that a large journal does not have to fit in memory.
+  /// Reads in chunks, so that a large journal need not fit in memory.
   mutating func takeAll(
     of file: FileDescriptor,
     path: Bytes,
@@ -12,7 +12,7 @@ extension Replay {
     let piece: Int64 = 1 << 18
     var buffer: Bytes = []
     var offset = committed
-    // What is appended meanwhile is left to the next look, or a busy queue could hold this one up.
+    // Later appends are left to the next read: a busy queue could keep this loop running forever.
     let size = try attempt("reading \(path.text)") { () throws(SystemError) in
       try file.status().size
     }
@@ -21,11 +21,11 @@ extension Replay {
       try attempt("reading \(path.text)") { () throws(SystemError) in
         try file.fill(&buffer, with: Int(min(piece, size - offset)), from: offset)
       }
-      // Cut off meanwhile: a write was taken back.
+      // Truncated in the meantime: a failed write was rolled back.
       if buffer.count == before { return }
       offset += Int64(buffer.count - before)
       let bufferStart = offset - Int64(buffer.count)
-      // The beginning of the buffer was searched for a line end before.
+      // The start of the buffer was already searched for a newline.
       let used = try takeLines(of: buffer, at: bufferStart, unsearched: before, path: path, found)
       if let used {
         buffer.removeSubrange(..<used)
@@ -36,8 +36,8 @@ extension Replay {
     }
   }
 
-  /// Takes the whole lines at the start of `buffer` and returns their length; nil when what is to be
-  /// taken next stands before it.
+  /// Reads the complete lines at the start of `buffer` and returns their length; nil if an earlier
+  /// line must be read next.
   private mutating func takeLines(
     of buffer: Bytes,
     at offset: Int64,
@@ -71,7 +71,7 @@ extension Replay {
   }
 }
 
-/// The place of the next line end, by `memchr(3)`.
+/// The index of the next newline, by `memchr(3)`.
 private func lineEnd(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
   guard let base = bytes.baseAddress, start < bytes.count,
     let found = memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start)

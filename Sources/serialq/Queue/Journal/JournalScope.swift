@@ -1,11 +1,11 @@
 import SerialqSystem
 
-/// What can be done while the journal is locked; see ``Journal/locked(_:)``.
+/// Operations that require the journal's lock; see ``Journal/locked(_:)``.
 package struct JournalScope {
   let journal: Journal
-  /// The file whose lock is held; see ``UnfinishedWork``.
+  /// The locked file; see ``UnfinishedWork``.
   let lock: FileDescriptor
-  /// Opened after the lock was taken: before that, compaction could put another file in its place.
+  /// Opened after the lock was acquired: before that, compaction could replace the file.
   private var file: FileDescriptor?
   private var tail: Tail?
 
@@ -14,11 +14,11 @@ package struct JournalScope {
     self.lock = lock
   }
 
-  /// What an appender has to know of the journal.
+  /// The state at the end of the journal that an append needs.
   private struct Tail {
-    /// Where the last whole line or batch ends.
+    /// The end of the last complete line or batch.
     var end: Int64
-    /// Where the file ends: further on after a crash in the middle of a write.
+    /// The size of the file; larger than `end` after a crash during a write.
     var size: Int64
     var nextID: JobID
     var isPaused = false
@@ -26,24 +26,24 @@ package struct JournalScope {
 
   private var folder: QueueFolder { journal.folder }
 
-  /// The id for the next job; O(1) unless the journal's end is damaged.
+  /// The id of the next job; O(1) unless the end of the journal is damaged.
   package mutating func nextID() throws(Failure) -> JobID {
     try foundTail().nextID
   }
 
-  /// Whether the queue is paused; as cheap as ``nextID()``.
+  /// Whether the queue is paused; O(1) as for ``nextID()``.
   package mutating func isPaused() throws(Failure) -> Bool {
     try foundTail().isPaused
   }
 
-  /// Appends all of the events or none, in one write; returns when they are durable.
+  /// Appends all events or none, in one write; they are durable on return.
   ///
-  /// With `flush` false they are only as durable as the next flush makes them. On failure the
-  /// journal is as it was. With no events it makes durable what was there.
+  /// With `flush` false they become durable at the next flush. On failure the journal is unchanged.
+  /// Without events, makes earlier ones durable.
   package mutating func append(_ events: [Event], flush: Bool = true) throws(Failure) {
     guard !events.isEmpty else {
-      // Who finds nothing to do reports as done what another wrote, who may have died before it
-      // was flushed.
+      // A command that finds nothing to do reports the result of another process, which may have
+      // died before its flush.
       return flush ? try self.flush() : ()
     }
     let tail = try foundTail()
@@ -59,21 +59,21 @@ package struct JournalScope {
         event: event, next: next, more: events.count - 1 - index, isPaused: isPaused)
       JournalLine.write(record, to: &json)
     }
-    // A line with more could be read by nobody, and the whole journal would be refused.
+    // No reader accepts a line with a higher id, so it would make the whole journal unreadable.
     guard next <= JournalLine.lastNext else {
       throw Failure(
         "queue \(folder.name.text)", "it has no ids left for more jobs", next: "Use another queue.")
     }
     do throws(SystemError) {
-      // Before there is a line: whoever finds one can then rely on the file being found.
+      // Before the first line is written: a reader of a line can rely on the folder entries.
       if tail.end == 0 { try flushFolders() }
       if tail.size > tail.end { try file.truncate(to: tail.end) }
       try journal.output.write(file, json.bytes)
       if flush { try makeDurable(file) }
     } catch {
-      // Should this fail too, the half line is cut off before the next append.
+      // If this fails too, the next append truncates the partial line.
       try? file.truncate(to: tail.end)
-      // Or a power loss could bring back what was said not to be done.
+      // Otherwise a power loss could restore events that were reported as failed.
       try? journal.output.flush(file)
       self.tail = nil
       throw error.failure("writing \(folder.journal.text)")
@@ -82,7 +82,7 @@ package struct JournalScope {
     self.tail = Tail(end: end, size: end, nextID: next, isPaused: isPaused)
   }
 
-  /// Makes durable what was appended without a flush, by whomever.
+  /// Makes events durable that any process appended without a flush.
   package mutating func flush() throws(Failure) {
     guard let file = try openedFile() else { return }
     try attempt("writing \(folder.journal.text)") { () throws(SystemError) in
@@ -94,20 +94,20 @@ package struct JournalScope {
     do throws(SystemError) {
       try journal.output.flush(file)
     } catch {
-      // What the system could not write it takes for written from then on (Linux does), earlier lines
-      // that were left to this flush too: another flush would say that they are durable.
+      // After a failed flush Linux marks the pages clean, including earlier lines that were left to
+      // this flush. A second flush would succeed without writing them.
       leave(.rewriteJournal)
       throw error
     }
   }
 
-  /// Forgets what was found, after another file took the journal's place.
+  /// Discards the cached state, after the journal was replaced.
   mutating func forgetFile() {
     file = nil
     tail = nil
   }
 
-  /// A new file is only as durable as its entry, and a new folder as its own.
+  /// Flushes the entries of the journal and of its folder, without which neither is durable.
   private func flushFolders() throws(SystemError) {
     try FileSystem.flush(folder: folder.path)
     try FileSystem.flush(folder: folder.path.appending(path: Bytes("..")))
@@ -147,7 +147,7 @@ package struct JournalScope {
     return found
   }
 
-  /// Reads the last line alone; nil when it is not a whole line that ends its batch.
+  /// Reads only the last line; nil unless it is complete and ends its batch.
   private func tailFromLastLine(_ file: FileDescriptor, size: Int64) throws(Failure) -> Tail? {
     guard size > 0 else { return Tail(end: 0, size: 0, nextID: 1) }
     let newline = UInt8(ascii: "\n")

@@ -1,14 +1,15 @@
 import SerialqSystem
 
 extension Queue {
-  /// Tells the fewest events that give this queue, one by one: a list of them could be as large as
-  /// the queue.
+  /// Calls `body` with the fewest events that produce this queue.
+  ///
+  /// One at a time: an array of them could be as large as the queue.
   func forEachMinimalEvent(
     _ body: (Event) throws(SystemError) -> Void
   ) throws(SystemError) {
     let now = Clock.now()
     try body(.compacted(at: now))
-    // The line of every other event says that the queue is paused; this one says why.
+    // Every line records that the queue is paused; only this event records why.
     if let pause { try body(.paused(at: pause.at ?? now, because: pause.because)) }
     for setting in settings.changes { try body(.set(setting, at: now)) }
     for job in jobs {
@@ -16,16 +17,16 @@ extension Queue {
       if job.state == .running { continue }
       for event in job.events { try body(event) }
     }
-    // Last, because their order is that of their starts.
+    // Last, because their order must be that of the starts.
     for event in running.compactMap(job).flatMap(\.events) { try body(event) }
     try forEachMove(body)
     if let previous { try body(.previous(id: previous.id, succeeded: previous.succeeded)) }
   }
 
-  /// Those that were never placed wait in the order of their ids, as they were added.
+  /// Restores the order of jobs that were moved; all others wait in the order of their ids.
   ///
-  /// The others are put before the job that follows them, the last one first: so that job is in its
-  /// place already.
+  /// Places each moved job before its successor, the last one first, so that the successor is
+  /// already in place.
   private func forEachMove(
     _ body: (Event) throws(SystemError) -> Void
   ) throws(SystemError) {
@@ -38,7 +39,7 @@ extension Queue {
 }
 
 extension Queue.Settings {
-  /// What has to be set to get these from the standard ones.
+  /// The settings that differ from the defaults.
   fileprivate var changes: [Setting] {
     var changes: [Setting] = []
     if stopsOnFailure { changes.append(.stopsOnFailure(true)) }
@@ -56,7 +57,7 @@ extension Job {
         label: label, limits: limits, at: added))
   }
 
-  /// What happened to it since it was added.
+  /// The events of a job after it was added.
   fileprivate var events: [Event] {
     guard let run else { return [] }
     var events = retryEvents(run) + startEvents(run) + endEvents(run)
@@ -65,7 +66,7 @@ extension Job {
     return events
   }
 
-  /// The attempts before the one of which more is known.
+  /// The attempts before the last one, which has its own events.
   private func retryEvents(_ run: Run) -> [Event] {
     let hasRun =
       switch state {

@@ -1,11 +1,10 @@
 import SerialqSystem
 
-// What the events do.
 extension Queue {
   mutating func add(_ new: NewJob) -> Bool {
     var index = jobs.count
     if let last = jobs.last, new.id <= last.id {
-      // Never written like this; a file put together by hand still gives a queue.
+      // serialq never writes ids out of order, but a hand-edited file must still produce a queue.
       index = Queue.place(of: new.id, in: jobs)
       if jobs[index].id == new.id { return false }
     }
@@ -14,7 +13,7 @@ extension Queue {
     order.makeRoom(at: index)
     counts[Int(JobState.waiting.rawValue)] += 1
     nextID = max(nextID, new.id + 1)
-    // Where it was to go may be lost; the job must not be.
+    // The job to place it next to may be lost to damage; the job itself must not be.
     let isThere = link(index, new.place)
     if !isThere { _ = link(index, .first) }
     jobs[index].isPlaced = !isNewest || new.place != .last
@@ -24,8 +23,8 @@ extension Queue {
   mutating func start(_ id: JobID, _ new: Job.Run) -> Bool {
     guard let index = index(of: id) else { return false }
     let run = jobs[index].run
-    // A job that ended is started again only by a higher attempt: its retry may have been lost, but
-    // an old line must not wake it.
+    // Only a higher attempt restarts a finished job: its retry event may have been lost, but an old
+    // line must not restart it.
     guard jobs[index].state == .waiting || new.attempt > run?.attempt ?? 0 else { return false }
     enter(index, .running)
     var new = new
@@ -34,7 +33,7 @@ extension Queue {
     return true
   }
 
-  /// Goes on with a job that runs, or whose start was lost: the only ones to which it can happen.
+  /// Updates a running job, or one whose start event was lost; ignores events for any other.
   mutating func proceed(
     _ id: JobID, to state: JobState, _ change: (inout Job.Run) -> Void
   ) -> Bool {
@@ -74,7 +73,7 @@ extension Queue {
     }
   }
 
-  /// A job that waits is over without having run.
+  /// Ends a waiting job that did not run.
   mutating func leave(
     _ index: Int, _ state: JobState, _ change: (inout Job.Run) -> Void
   ) {
@@ -88,7 +87,7 @@ extension Queue {
   mutating func retry(_ retry: Retry) -> Bool {
     guard let index = index(of: retry.id), !isSelf(retry.place, retry.id) else { return false }
     let job = jobs[index]
-    // An old line must not wake a job again; one whose end was lost has ended.
+    // An old line must not restart a job; a job whose end event was lost has ended.
     let isNews =
       job.state == .waiting
       ? retry.attempts > job.run?.attempt ?? 0
@@ -135,9 +134,9 @@ extension Queue {
     return true
   }
 
-  /// Pauses; the first who did is the one who is remembered.
+  /// Pauses the queue; keeps the reason of the first pause.
   package mutating func pause(_ new: Pause) -> Bool {
-    // What only the line's mark told gives way to what tells why.
+    // A pause known only from the mark of a line is replaced by an event that has the reason.
     guard pause == nil || (pause?.at == nil && new.at != nil) else { return false }
     pause = new
     return true
@@ -163,7 +162,7 @@ extension Queue {
     return true
   }
 
-  /// Removes those of the jobs that are over; in one pass, however many they are.
+  /// Removes the finished jobs among these, in one pass.
   mutating func forget(_ ids: [ClosedRange<JobID>]) -> Bool {
     var kept = 0
     var ranges = ids.sorted { $0.lowerBound < $1.lowerBound }[...]
@@ -188,11 +187,11 @@ extension Queue {
   }
 }
 
-// What follows from the states.
+// Derived state.
 extension Queue {
-  /// Puts a job in a state, and keeps everything that follows from the states true.
+  /// Sets the state of a job and updates the derived state.
   ///
-  /// One that enters waiting has to be linked afterwards.
+  /// The caller must link a job that enters waiting.
   fileprivate mutating func enter(_ index: Int, _ state: JobState) {
     let old = jobs[index].state
     if old == .waiting { unlink(index) }
@@ -208,9 +207,9 @@ extension Queue {
     if state == .running, old != .running { running.append(jobs[index].id) }
   }
 
-  /// Puts a job among those that wait; false when its neighbour does not wait.
+  /// Links a job into the waiting order; returns false if its neighbor is not waiting.
   fileprivate mutating func link(_ index: Int, _ place: Place) -> Bool {
-    // A hand-made line could name the job itself, and the list would become a ring.
+    // A hand-edited line could name the job itself, which would create a cycle.
     guard !isSelf(place, jobs[index].id) else { return false }
     let (before, after): (JobID, JobID)
     switch place {

@@ -1,7 +1,7 @@
 import SerialqSystem
 
 extension Queue {
-  /// The jobs of these ids, in that order, each once; fails when one is not there.
+  /// The jobs with these ids, in this order and without duplicates; fails if one does not exist.
   package func jobs(_ ids: [ClosedRange<JobID>], in name: String) throws(Failure) -> [Job] {
     var seen: Set<JobID> = []
     var found: [Job] = []

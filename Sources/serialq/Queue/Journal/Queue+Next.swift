@@ -1,21 +1,21 @@
 import SerialqSystem
 
-/// What a runner is to do next.
+/// The next action of a runner.
 package enum NextStep: Equatable {
   case run(Job)
-  /// The job before it did not succeed, in the end because of that one.
+  /// The previous job did not succeed; `because` is the failure at the start of the chain.
   case skip(Job, because: JobID)
-  /// The first job that waits is not to be started before.
+  /// The first waiting job must not start before this date.
   case later(Timestamp)
-  /// Nothing waits, or the queue is paused.
+  /// No job is waiting, or the queue is paused.
   case nothing
 }
 
-// The one place that decides what runs when.
+// The only code that decides which job runs when.
 extension Queue {
-  /// What is to be done next, `now`; O(1).
+  /// The next action at the time `now`; O(1).
   ///
-  /// The first waiting job decides alone: none overtakes it while it waits for its next attempt.
+  /// Only the first waiting job counts: no other overtakes it while it waits for its next attempt.
   package func next(now: Timestamp) -> NextStep {
     guard !isPaused, let job = firstWaiting else { return .nothing }
     if let due = job.run?.due, due > now { return .later(due) }
@@ -25,12 +25,12 @@ extension Queue {
     return .run(job)
   }
 
-  /// Whether a runner would have something to do: a job to run, to wait for or to find out about.
+  /// Whether a runner has work: a job to run, to wait for or to recover.
   package var hasWork: Bool { !running.isEmpty || (!isPaused && count(.waiting) > 0) }
 
-  /// What follows from the end of a job in this state, beside the end itself.
+  /// The events that follow from a job ending in this state, without the end itself.
   ///
-  /// `job` is as it was while it ran. O(1), unless the number of jobs to keep is limited.
+  /// `job` is its state while running. O(1), unless the number of jobs to keep is limited.
   package func consequences(of job: Job, ending state: JobState, at now: Timestamp) -> [Event] {
     guard state.isFailure else { return keepEvents(at: now, ending: 1) }
     let attempts = job.run?.attempt ?? 1
@@ -49,10 +49,9 @@ extension Queue {
     return stop + keepEvents(at: now)
   }
 
-  /// Forgets the jobs that are too many, those that were over first, but no failure that nobody has taken
-  /// note of.
+  /// Forgets the oldest finished jobs above the limit, except unacknowledged failures.
   ///
-  /// `ending` is how many jobs are about to be over as well. O(jobs), as ``forget(_:)`` is then.
+  /// `ending` is the number of jobs about to finish. O(jobs), as ``forget(_:)`` is.
   func keepEvents(at now: Timestamp, ending: Int = 0) -> [Event] {
     guard let keep = settings.keep else { return [] }
     let count = overCount - openFailureCount
@@ -62,8 +61,7 @@ extension Queue {
     return [.forgotten(ids: JobID.ranges(of: ids), at: now)]
   }
 
-  /// What it takes to cancel jobs that wait: those after them that asked for their success are
-  /// skipped.
+  /// The events that cancel waiting jobs and skip the jobs after them that require their success.
   package func cancelEvents(_ ids: [JobID], at now: Timestamp) -> [Event] {
     let cancelled = Set(ids)
     var skipped: Set<JobID> = []
@@ -80,15 +78,15 @@ extension Queue {
     return events
   }
 
-  /// The job for which a job was skipped, or it itself.
+  /// The job that caused this one to be skipped, or the job itself.
   private func root(of id: JobID) -> JobID { job(id)?.run?.because ?? id }
 }
 
 extension Sequence<Job> {
-  /// The ids, ascending, of all but the `count` jobs that were over last; O(n log n), O(n) if they were over
-  /// in their order.
+  /// The ids, ascending, of all but the `count` jobs that finished last; O(n log n), or O(n) if
+  /// sorted.
   ///
-  /// An id says when a job was added: one that was moved, or retried, is over after others.
+  /// The order of ids is that of adding: a moved or retried job finishes out of order.
   package func ids(butOverLast count: Int) -> [JobID] {
     let ends = map { (date: $0.overSince, id: $0.id) }.sorted {
       ($0.date, $0.id) < ($1.date, $1.id)
@@ -98,17 +96,17 @@ extension Sequence<Job> {
 }
 
 extension JobID {
-  /// Ascending ids as ranges.
+  /// Converts ascending ids to ranges.
   package static func ranges(of ids: some Sequence<JobID>) -> [ClosedRange<JobID>] {
     var ranges: [ClosedRange<JobID>] = []
     forEachRange(of: ids) { ranges.append($0...$1) }
     return ranges
   }
 
-  /// Ascending ids as people write them: `3-7, 9`.
+  /// Formats ascending ids: `3-7, 9`.
   ///
-  /// Every `add` prints one, and a generic type that is used for the first time costs it as much as
-  /// everything it does before it writes: hence no array of ranges.
+  /// Avoids an array of ranges: every `add` prints ids, and the first use of a generic type costs
+  /// as much as everything that `add` does before its write.
   package static func text(of ids: [JobID], separator: String) -> String {
     var text = ""
     forEachRange(of: ids) { first, last in

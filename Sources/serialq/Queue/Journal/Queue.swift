@@ -2,25 +2,24 @@ import SerialqSystem
 
 /// The state of a queue: a pure fold over its events.
 ///
-/// Total: an event whose job is not known, or that cannot follow what was, is left out and changes
-/// nothing. Such an event is what damage to an earlier line leaves behind. One that shows that a
-/// job ran always counts, so that no job runs a second time because the line that said so was lost.
+/// Total: ignores an event that refers to an unknown job or does not fit the current state. Damage
+/// to an earlier line leaves such events behind. An event that proves that a job ran always counts:
+/// otherwise the job could run twice because the line of its start was lost.
 package struct Queue: Equatable, Sendable {
-  // Changed by ``apply(_:)-(Event)`` alone, whose parts are in other files.
+  // Changed only by ``apply(_:)-(Event)``, which spans several files.
 
   /// All jobs, by id.
   package internal(set) var jobs: [Job] = []
-  /// The id of the job that will be added next.
+  /// The id of the next job to be added.
   var nextID: JobID = 1
-  /// The jobs in state running, in the order in which they were started.
+  /// The running jobs, in the order of their starts.
   ///
-  /// More than one only when the end of one was
-  /// lost: a runner looks at all of them.
+  /// More than one only if the end of one was lost: the runner recovers all of them.
   package internal(set) var running: [JobID] = []
-  /// Why no job is started, if none is.
+  /// Why the queue is paused; nil if it is not.
   package internal(set) var pause: Pause?
   package internal(set) var settings = Settings()
-  /// The job whose turn was last; it may have been forgotten.
+  /// The job that had the last turn; it may have been forgotten.
   var previous: Previous?
   var order = WaitingOrder()
   var counts = [Int](repeating: 0, count: JobState.allCases.count)
@@ -28,19 +27,19 @@ package struct Queue: Equatable, Sendable {
 
   package init() {}
 
-  /// Why and since when no job is started.
+  /// Why and since when the queue is paused.
   package struct Pause: Equatable, Sendable {
-    /// Nil when the line that said so was damaged.
+    /// Nil if its line was damaged.
     package internal(set) var at: Timestamp?
-    /// The job whose failure stopped the queue; nil when a person did.
+    /// The job whose failure paused the queue; nil after a manual pause.
     package internal(set) var because: JobID?
   }
 
-  /// What `set` has set.
+  /// The settings of the `set` command.
   package struct Settings: Equatable, Sendable {
     package internal(set) var stopsOnFailure = false
     package internal(set) var onFinish: Hook?
-    /// How many finished jobs are kept; nil for all.
+    /// The number of finished jobs to keep; nil for all.
     package internal(set) var keep: Int?
 
     package init(stopsOnFailure: Bool = false, onFinish: Hook? = nil, keep: Int? = nil) {
@@ -50,13 +49,13 @@ package struct Queue: Equatable, Sendable {
     }
   }
 
-  /// The job whose turn was last, and whether it succeeded.
+  /// The job that had the last turn, and whether it succeeded.
   struct Previous: Equatable, Sendable {
     var id: JobID
     var succeeded: Bool
   }
 
-  /// The same jobs in the same order and the same next id; how the rest came about does not matter.
+  /// Compares the jobs, their order and the next id, but not the history.
   package static func == (left: Queue, right: Queue) -> Bool {
     left.nextID == right.nextID && left.running == right.running && left.jobs == right.jobs
       && left.pause == right.pause && left.settings == right.settings
@@ -65,28 +64,29 @@ package struct Queue: Equatable, Sendable {
 
   package var isPaused: Bool { pause != nil }
 
-  /// The job of this id; O(log n), O(1) as long as none was forgotten.
+  /// The job with this id; O(log n), or O(1) if no job was forgotten.
   package func job(_ id: JobID) -> Job? { index(of: id).map { jobs[$0] } }
 
-  /// How many jobs are in this state; O(1).
+  /// The number of jobs in this state; O(1).
   package func count(_ state: JobState) -> Int { counts[Int(state.rawValue)] }
 
-  /// How many jobs are over; O(1).
+  /// The number of finished jobs; O(1).
   package var overCount: Int { jobs.count - count(.waiting) - count(.running) }
 
-  /// How many failures nobody has taken note of; O(1).
+  /// The number of unacknowledged failures; O(1).
   package var openFailureCount: Int {
     JobState.allCases.reduce(-acknowledged) { $1.isFailure ? $0 + count($1) : $0 }
   }
 
-  /// The failures of which nobody has taken note, by id; O(n).
+  /// The unacknowledged failures, by id; O(n).
   package var openFailures: [Job] { openFailureCount == 0 ? [] : jobs.filter(\.isOpenFailure) }
 
-  /// The job whose on-finish command was the latest to be run, and how that failed; nil if it did
-  /// not, or none is set any more; O(n) if one is.
+  /// The job with the latest on-finish command, and how that failed.
+  ///
+  /// Nil if it succeeded, or if no on-finish command is set. O(n) if one is set.
   package var latestHookFailure: (JobID, Ending)? {
     guard settings.onFinish != nil else { return nil }
-    // It is run for each job whose end a runner saw, and its log is that of the latest.
+    // The command runs for each job whose end a runner observed; `hook.log` is that of the latest.
     let ended = jobs.lazy.filter { $0.run?.how != nil || $0.run?.hook != nil }
     let latest = ended.max { job, other in
       (job.run?.ended ?? job.added).microseconds < (other.run?.ended ?? other.added).microseconds
@@ -94,12 +94,12 @@ package struct Queue: Equatable, Sendable {
     return latest.flatMap { job in job.run?.hook.map { (job.id, $0) } }
   }
 
-  /// The job that runs, or ran last, as far as it is known; O(n).
+  /// The job that is running or ran last, if known; O(n).
   ///
-  /// The dates of the starts decide only where the last turn does not tell: the clock may have been
-  /// set back between two.
+  /// Compares start dates only if the last turn is unknown: the clock may have been set back
+  /// between them.
   package var lastStarted: Job? {
-    // Cancelled and skipped jobs have not run; one that waits again has no log to look at.
+    // Cancelled and skipped jobs did not run; a job that waits again has no log to show.
     func hasRun(_ job: Job) -> Bool { job.state != .waiting && job.run?.started != nil }
     let last = (running.last ?? previous?.id).flatMap(job)
     if let last, hasRun(last) { return last }
@@ -108,10 +108,10 @@ package struct Queue: Equatable, Sendable {
     }
   }
 
-  /// The job that runs next; O(1).
+  /// The next job to run; O(1).
   package var firstWaiting: Job? { job(order.first) }
 
-  /// The jobs that wait, in the order in which they will run; O(1) or O(log n) for each.
+  /// The waiting jobs in the order in which they will run; O(1) or O(log n) each.
   package var waiting: some Sequence<Job> {
     sequence(state: order.first) { (id: inout JobID) -> Job? in
       guard let index = index(of: id) else { return nil }
@@ -120,29 +120,30 @@ package struct Queue: Equatable, Sendable {
     }
   }
 
-  /// The job that runs after this one, if both wait.
+  /// The job that runs after this one, if both are waiting.
   package func waiting(after id: JobID) -> Job? {
     guard let index = index(of: id), jobs[index].state == .waiting else { return nil }
     return job(order.after(index))
   }
 
-  /// All jobs: those that do not wait by id, then those that do in the order in which they will run.
+  /// All jobs: first those that are not waiting, by id, then the waiting ones in the order of
+  /// running.
   package var inOrder: [Job] { jobs.filter { $0.state != .waiting } + waiting }
 
-  /// Applies what a line says; false when the event was left out.
+  /// Applies a journal line; returns false if the event was ignored.
   @discardableResult
   package mutating func apply(_ record: Record) -> Bool {
     let counted = apply(record.event)
-    // The line knows better than the jobs, some of which may be lost or forgotten.
+    // The line takes precedence over the jobs, some of which may be lost or forgotten.
     nextID = max(record.next, (jobs.last?.id ?? 0) + 1)
     if record.isPaused != isPaused { pause = record.isPaused ? Pause() : nil }
     return counted
   }
 
-  /// Steps over an id: a line that cannot be read may have given it to somebody.
+  /// Skips an id that an unreadable line may have assigned.
   mutating func skipID() { nextID += 1 }
 
-  /// Applies one event; false when it was left out.
+  /// Applies one event; returns false if it was ignored.
   @discardableResult
   package mutating func apply(_ event: Event) -> Bool {
     switch event {
@@ -178,11 +179,10 @@ package struct Queue: Equatable, Sendable {
     }
   }
 
-  /// Where a job stands among the jobs.
   func index(of id: JobID) -> Int? { Queue.index(of: id, in: jobs) }
 
   static func index(of id: JobID, in jobs: [Job]) -> Int? {
-    // Until something is forgotten, the ids have no gaps.
+    // Ids have no gaps until a job is forgotten.
     if let first = jobs.first, id >= first.id, id - first.id < jobs.count,
       jobs[id - first.id].id == id
     {
@@ -192,7 +192,7 @@ package struct Queue: Equatable, Sendable {
     return place < jobs.count && jobs[place].id == id ? place : nil
   }
 
-  /// The place of the first job whose id is not lower.
+  /// The index of the first job whose id is not lower.
   static func place(of id: JobID, in jobs: [Job]) -> Int {
     var low = 0
     var high = jobs.count

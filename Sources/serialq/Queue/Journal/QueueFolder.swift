@@ -1,6 +1,6 @@
 import SerialqSystem
 
-/// The folder of one queue, and where everything in it is.
+/// The folder of a queue and the paths in it.
 package struct QueueFolder: Equatable, Sendable {
   package let name: Bytes
   package let path: Bytes
@@ -10,30 +10,29 @@ package struct QueueFolder: Equatable, Sendable {
     self.path = path
   }
 
-  /// The events, a line each.
+  /// The events, one per line.
   var journal: Bytes { path.appending(path: Bytes("journal")) }
-  /// What compaction writes before it takes the journal's place.
+  /// The output of compaction, renamed over the journal.
   var newJournal: Bytes { path.appending(path: Bytes("journal.new")) }
-  /// Locked by whoever appends.
+  /// Locked for every append.
   ///
-  /// Never renamed or removed, or two could hold the lock of two files. Its size is an
+  /// Never renamed or removed: otherwise two processes could lock different files. Its size is an
   /// ``UnfinishedWork``.
   var lock: Bytes { path.appending(path: Bytes("lock")) }
-  /// Locked for as long as a runner is at work.
+  /// Locked while a runner is active.
   package var runnerLock: Bytes { path.appending(path: Bytes("runner.lock")) }
-  /// What a runner in the background has to say: nobody else hears it.
+  /// The messages of a background runner, which has no terminal.
   package var runnerLog: Bytes { path.appending(path: Bytes("runner.log")) }
-  /// The output of the last command that was run because a job had ended.
+  /// The output of the last on-finish command.
   package var hookLog: Bytes { path.appending(path: Bytes("hook.log")) }
-  /// Damaged lines that compaction took out of the journal.
+  /// Damaged lines that compaction removed from the journal.
   package var damaged: Bytes { path.appending(path: Bytes("damaged")) }
   package var logs: Bytes { path.appending(path: Bytes("log")) }
   var locks: Bytes { path.appending(path: Bytes("locks")) }
   var environments: Bytes { path.appending(path: Bytes("env")) }
 
-  /// The folders in it.
   var parts: [Bytes] { [logs, locks, environments] }
 
-  /// Locked by the job itself, as long as any process of it has the descriptor.
+  /// Locked by the job itself, while any of its processes holds the descriptor.
   package func jobLock(_ id: JobID) -> Bytes { locks.appending(path: Bytes(String(id).utf8)) }
 }

@@ -1,43 +1,43 @@
 import SerialqSystem
 
-/// Turns the lines of a journal into what counts of them: whole events and whole batches.
+/// Filters the lines of a journal: reports only complete events and complete batches.
 ///
-/// A pure state machine, fed with every line in order:
-/// - *between* batches → between (a line that stands alone, or is damaged) | inside (a line with more
-///   to come);
-/// - *inside* a batch → inside (the next line of it) | telling (its last line);
-/// - *telling* → telling (a line of the batch, fed again) | between (the last one).
+/// A pure state machine that takes every line in order:
 ///
-/// Only what ends *between* counts, so a batch cut short by a crash is as if it had never been
-/// written. Damage costs only the damaged line: it takes the place of one line of the batch. A line
-/// that does not go on with the batch shows that the batch had been whole, because an appender cuts
-/// off one that is not.
+/// - *between* batches → between (a line that stands alone, or is damaged) | inside (a line with
+///   more to come);
+/// - *inside* a batch → inside (the next line of it) | replaying (its last line);
+/// - *replaying* → replaying (a line of the batch, fed again) | between (the last one).
 ///
-/// The lines of a batch are read twice instead of kept: there may be a hundred thousand.
+/// Only lines up to a state *between* count, so a batch cut short by a crash has no effect. Damage
+/// costs only the damaged line, which takes the place of one line of the batch. A line that does
+/// not continue the batch proves that the batch was complete: an append truncates incomplete ones.
+///
+/// Reads the lines of a batch twice instead of buffering them: there may be 100,000.
 struct Replay {
-  /// What counts, in order.
+  /// A reported item, in order.
   enum Item: Equatable {
     case record(Record)
     case damaged(DamagedLine)
   }
 
-  /// Which line is to be fed next.
+  /// The line to feed next.
   enum Next { case following, firstUncommitted }
 
-  /// How many bytes of the journal count; what follows is cut off before the next append.
+  /// The number of bytes that count; the next append truncates the rest.
   private(set) var committed: Int64
   private(set) var committedLines: Int
   private var position: Int64
   private var lines: Int
-  /// How many lines of the batch at `committed` are still to come; 0 between batches.
+  /// The number of lines that the batch at `committed` still lacks; 0 between batches.
   private var expected = 0
-  /// Everything before this offset counts: the end of the batch that is being told.
+  /// Everything before this offset counts: the end of the batch that is being reported.
   private var confirmed: Int64 = 0
   private var reader = JournalLine.Reader()
-  /// What failures speak of.
+  /// The path for error messages.
   private let path: Bytes?
 
-  /// Begins where an earlier replay had got to.
+  /// Resumes where an earlier replay ended.
   init(of path: Bytes? = nil, from committed: Int64 = 0, lines: Int = 0) {
     self.path = path
     self.committed = committed
@@ -46,10 +46,10 @@ struct Replay {
     self.lines = lines
   }
 
-  /// Takes the next line, given without its end; fails on one that a newer version wrote.
+  /// Takes the next line, without its newline; fails if a newer version wrote it.
   ///
-  /// Returns `firstUncommitted` when a batch has turned out to be whole: then the line that begins at
-  /// ``committed`` is to be fed next.
+  /// Returns `firstUncommitted` when a batch proves to be complete: feed the line at ``committed``
+  /// next.
   mutating func take(
     _ line: UnsafeBufferPointer<UInt8>,
     _ found: (Item) -> Void
@@ -72,7 +72,7 @@ struct Replay {
     return next
   }
 
-  /// The fault of a line that is whole and not understood.
+  /// The failure for an intact line that this version does not understand.
   private func newerVersion() -> Failure {
     Failure(
       path?.text ?? "the journal", "line \(lines) was written by a newer serialq than this one",
@@ -117,14 +117,14 @@ struct Replay {
 
   private mutating func tell(_ item: Item, to end: Int64, _ found: (Item) -> Void) {
     found(item)
-    // Not in the middle of a batch, or a reader would go on from there.
+    // Not in the middle of a batch: a reader would resume there.
     guard end >= confirmed else { return }
     committed = end
     committedLines = lines
   }
 
-  /// Takes a damaged line apart: when the damage hit a line end, two lines look like one, and the
-  /// second is whole.
+  /// Splits a damaged line: if the damage hit a newline, two lines look like one, and the second is
+  /// intact.
   private mutating func takePieces(
     of line: UnsafeBufferPointer<UInt8>,
     _ reason: StaticString,
@@ -136,7 +136,7 @@ struct Replay {
       let isLast = piece.upperBound == line.count
       let offset = position + Int64(start)
       let end = position + Int64(piece.upperBound + (isLast ? 1 : 0))
-      // The whole line is known to be damaged, and so is the first of its pieces.
+      // The line as a whole failed its checksum, so its first piece is damaged.
       let reading =
         start == 0
         ? .damaged(reason) : reader.read(UnsafeBufferPointer(rebasing: line[piece]))
@@ -149,7 +149,7 @@ struct Replay {
         next = take(damaged, from: offset, to: end, found)
       }
       if isLast || next == .firstUncommitted { return next }
-      // Should a batch begin with the next piece, it is fed again from there, as the same line.
+      // If the next piece starts a batch, it is fed again from there under the same line number.
       if committed == end { committedLines = lines - 1 }
       start = piece.upperBound
     }
@@ -164,9 +164,9 @@ struct Replay {
   }
 }
 
-/// A line that was written once and is not what it was.
+/// A journal line that was changed after it was written.
 package struct DamagedLine: Equatable, Sendable {
-  /// Counted from 1, as `sed -n` does.
+  /// Counts from 1, as `sed -n` does.
   var number: Int
   var reason: String
   var bytes: Bytes

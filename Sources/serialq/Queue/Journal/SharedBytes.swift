@@ -1,15 +1,15 @@
 import SerialqSystem
 
-/// Hands out one copy of strings that come again and again: directories and environment keys, which
-/// a hundred thousand jobs usually share.
+/// Shares one copy of repeated strings: directories and environment keys, which most jobs have in
+/// common.
 ///
-/// Remembers only the last few, so it costs nothing to look in and never grows.
+/// Remembers only the last few, so that a lookup is cheap and the memory is bounded.
 struct SharedBytes {
   private var recent: [Bytes] = []
   private var next = 0
   private static let limit = 8
 
-  /// The remembered copy of these bytes, or a new one; O(count).
+  /// Returns the shared copy of these bytes, or a new one; O(count).
   mutating func copy(of bytes: UnsafeBufferPointer<UInt8>) -> Bytes {
     for known in recent where known.withUnsafeBufferPointer({ $0.isSame(as: bytes) }) {
       return known
@@ -17,7 +17,7 @@ struct SharedBytes {
     return remember(Bytes(bytes))
   }
 
-  /// The remembered copy of these bytes, or they themselves; O(count).
+  /// Returns the shared copy of these bytes, or the bytes themselves; O(count).
   mutating func copy(of bytes: Bytes) -> Bytes {
     recent.first { $0 == bytes } ?? remember(bytes)
   }

@@ -1,16 +1,17 @@
 import SerialqSystem
 
-/// The folder that holds a folder for every queue.
+/// The folder that contains the folders of all queues.
 ///
-/// Refuses a folder that somebody else could have put there or could write to: a queue is a list of
-/// commands that run as its owner.
+/// Rejects a folder that another user could have created or can write to: the commands in a queue
+/// run with the rights of its owner.
 package struct Spool: Equatable, Sendable {
   let path: Bytes
 
   init(path: Bytes) { self.path = path }
 
-  /// `$SERIALQ_DIR`, else `$XDG_STATE_HOME/serialq`, else `$HOME/.local/state/serialq`; an empty
-  /// variable is as none.
+  /// Uses `$SERIALQ_DIR`, else `$XDG_STATE_HOME/serialq`, else `$HOME/.local/state/serialq`.
+  ///
+  /// An empty variable counts as unset.
   package init(environment: (StaticString) -> Bytes?) throws(Failure) {
     func absolute(_ name: StaticString) throws(Failure) -> Bytes? {
       guard let value = environment(name), !value.isEmpty else { return nil }
@@ -33,12 +34,12 @@ package struct Spool: Equatable, Sendable {
     }
   }
 
-  /// Where the queue of this name is or would be; makes nothing.
+  /// The folder of the queue with this name, whether it exists or not; creates nothing.
   package func folder(named name: String) throws(Failure) -> QueueFolder {
     try queueFolder(named: Bytes(name.utf8))
   }
 
-  /// The queue of this name, or nil when there is none; makes nothing.
+  /// The queue with this name, or nil if it does not exist; creates nothing.
   package func existingQueue(named name: Bytes) throws(Failure) -> QueueFolder? {
     let folder = try queueFolder(named: name)
     guard try Spool.isSafe(path), try Spool.isSafe(folder.path) else { return nil }
@@ -46,7 +47,7 @@ package struct Spool: Equatable, Sendable {
     return folder
   }
 
-  /// The queue of this name, made when there is none; what is made is durable on return.
+  /// The queue with this name, created if necessary and durable on return.
   package func makeQueue(named name: Bytes) throws(Failure) -> QueueFolder {
     let folder = try queueFolder(named: name)
     try Spool.make(path)
@@ -55,7 +56,7 @@ package struct Spool: Equatable, Sendable {
     return folder
   }
 
-  /// The names of all queues, in byte order; makes nothing.
+  /// The names of all queues, in byte order; creates nothing.
   package func queueNames() throws(Failure) -> [Bytes] {
     guard try Spool.isSafe(path) else { return [] }
     return try attempt("reading \(path.text)") { () throws(SystemError) in
@@ -78,17 +79,18 @@ package struct Spool: Equatable, Sendable {
     return QueueFolder(name: name, path: path.appending(path: name))
   }
 
-  /// Makes a folder and those above it, each durable before there is anything in it.
+  /// Creates a folder and its ancestors, each durable before anything is created in it.
   private static func make(_ path: Bytes) throws(Failure) {
     if try isSafe(path) { return }
     try makeAncestors(parent(of: path))
     try attempt("making \(path.text)") { () throws(SystemError) in try makeDurably(path) }
-    // Somebody may have been quicker, and not with a folder.
+    // Another process may have created something else at this path.
     _ = try isSafe(path)
   }
 
-  /// The folders above the spool are the system's or the user's own affair: only made, never
-  /// judged.
+  /// Creates the missing folders above the spool.
+  ///
+  /// Does not check existing ones, which belong to the system or the user.
   private static func makeAncestors(_ path: Bytes) throws(Failure) {
     try attempt("making \(path.text)") { () throws(SystemError) in
       var missing: [Bytes] = []
@@ -101,16 +103,16 @@ package struct Spool: Equatable, Sendable {
     }
   }
 
-  /// Makes a folder unless it is there.
+  /// Creates a folder unless it exists.
   ///
-  /// First the folder above it is made sure of: it may have been made by a process that died before
-  /// it could flush, and nobody can see that. So one that has something in it is durable.
+  /// First flushes the entry of the parent folder: a process that died before its flush may have
+  /// created it, and nothing in it would be durable.
   private static func makeDurably(_ path: Bytes) throws(SystemError) {
     let above = parent(of: path)
     do throws(SystemError) {
       try FileSystem.flush(folder: parent(of: above))
     } catch {
-      // Whoever may not read there, or write, has hardly made anything there.
+      // Without access to that folder, serialq is unlikely to have created anything in it.
       guard [EACCES, EPERM, EROFS, EINVAL].contains(error.code) else { throw error }
     }
     if try FileSystem.makeFolder(path) { try FileSystem.flush(folder: above) }
@@ -125,9 +127,9 @@ package struct Spool: Equatable, Sendable {
     return Bytes(path[..<max(end, 1)])
   }
 
-  /// Whether there is such a folder; fails when it is not one that only its user can write to.
+  /// Whether the folder exists; fails if another user owns it or can write to it.
   private static func isSafe(_ path: Bytes) throws(Failure) -> Bool {
-    // A slash at the end would make lstat follow a link.
+    // With a trailing slash lstat follows a symbolic link.
     var path = path
     while path.count > 1, path.last == UInt8(ascii: "/") { path.removeLast() }
     let found = try attempt("looking at \(path.text)") { () throws(SystemError) in

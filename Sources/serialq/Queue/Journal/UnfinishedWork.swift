@@ -1,20 +1,20 @@
 import SerialqSystem
 
-/// What a process leaves undone when it fails, or dies, between a change and the flush that makes it
-/// durable: nobody can see from the files themselves that the flush never came.
+/// Work that a process left undone because it failed or died between a change and its flush.
 ///
-/// Kept as the size of the lock file, so that whoever locks the journal next finishes it first. It
-/// outlives the process, and need not outlive the machine: after that, what is there is on the disk.
+/// The files themselves do not show a missing flush. So the size of the lock file records it, and
+/// the next process that locks the journal completes the work. The record must survive the process
+/// but not the machine: after a restart, everything that can be read is on the disk.
 enum UnfinishedWork: Int64 {
   case none
-  /// A file was put in another's place, and a power loss could still undo that.
+  /// A file was renamed over another, and a power loss could still undo it.
   case flushNames
-  /// The journal could not be flushed, so it may not be on the disk though a later flush succeeds.
+  /// A flush of the journal failed; a later flush can succeed without writing the data.
   case rewriteJournal
 }
 
 extension JournalScope {
-  /// Does what an earlier process left undone; first of all, and nothing else is done if it fails.
+  /// Completes the work of an earlier process, before anything else; fails if that is impossible.
   mutating func finishWork() throws(Failure) {
     let folder = journal.folder
     let size = try attempt("looking at \(folder.lock.text)") { () throws(SystemError) in
@@ -26,13 +26,13 @@ extension JournalScope {
         for path in [folder.path, folder.environments] { try FileSystem.flush(folder: path) }
       }
     } else {
-      // Damaged lines that it puts aside are told by `status`.
+      // `status` reports the damaged lines that compaction removes.
       _ = try compact()
     }
     leave(.none)
   }
 
-  /// Puts the file at `new` in the place of the one at `path`, both in `folder`, durably.
+  /// Renames `new` to `path` durably; both are in `folder`.
   func replace(_ path: Bytes, by new: Bytes, in folder: Bytes) throws(SystemError) {
     try lock.truncate(to: UnfinishedWork.flushNames.rawValue)
     try FileSystem.rename(new, to: path)
@@ -40,9 +40,9 @@ extension JournalScope {
     leave(.none)
   }
 
-  /// Should it fail, there is work left that was done already, which does no harm; or a flush failed
-  /// on a disk that cannot be written to any more.
+  /// Records unfinished work; ignores errors.
   ///
-  /// The file grows without a write, for which a full disk has no room.
+  /// If clearing fails, finished work is repeated, which is harmless. If setting fails, the disk
+  /// rejects all changes. Changes the size without a write: a full disk has no space for one.
   func leave(_ work: UnfinishedWork) { try? lock.truncate(to: work.rawValue) }
 }

@@ -1,12 +1,11 @@
-/// In which order the waiting jobs of a queue run: a list that is linked by ids, so that a job is
-/// put anywhere and taken out in O(1) steps, each of which finds a job by its id.
+/// The order of the waiting jobs: a list linked by ids.
 ///
-/// Lies beside the jobs, one link for each of them, at the same index.
+/// Inserts and removes a job anywhere in O(1) steps, each of which looks up a job by id. Stored
+/// next to the jobs, with one link per job at the same index.
 struct WaitingOrder: Sendable {
-  /// Finds the index of a job.
   typealias Find = (JobID) -> Int?
 
-  /// No job has this id.
+  /// Marks the absence of a job.
   static let none: JobID = 0
 
   private struct Link {
@@ -21,7 +20,6 @@ struct WaitingOrder: Sendable {
   func before(_ index: Int) -> JobID { links[index].before }
   func after(_ index: Int) -> JobID { links[index].after }
 
-  /// Puts a job between two that are neighbours.
   mutating func insert(
     _ id: JobID, at index: Int, between before: JobID, and after: JobID, find: Find
   ) {
@@ -30,7 +28,6 @@ struct WaitingOrder: Sendable {
     connect(id, to: after, find)
   }
 
-  /// Takes a job out.
   mutating func remove(at index: Int, find: Find) {
     let link = links[index]
     links[index] = Link()
@@ -50,7 +47,7 @@ struct WaitingOrder: Sendable {
     }
   }
 
-  // MARK: As the jobs are stored
+  // MARK: Storage
 
   mutating func makeRoom(at index: Int) { links.insert(Link(), at: index) }
   mutating func moveLink(from index: Int, to kept: Int) { links[kept] = links[index] }

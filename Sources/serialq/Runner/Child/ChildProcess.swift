@@ -1,6 +1,6 @@
 import SerialqSystem
 
-/// A process that this one started: waiting for it, reaping it, ending it.
+/// A child process: waiting, reaping, signaling.
 package struct ChildProcess: Equatable {
   var pid: Int32
 
@@ -8,10 +8,10 @@ package struct ChildProcess: Equatable {
     self.pid = pid
   }
 
-  /// Waits until it has ended, and leaves it to be reaped: `waitid(2)` with WNOWAIT.
+  /// Waits for the end of the process without reaping it, by `waitid(2)` with WNOWAIT.
   ///
-  /// Until it is reaped its number stands for nobody else. So what is recorded about its end, and
-  /// a signal that is sent to it meanwhile, cannot be about a stranger.
+  /// The process ID is not reused until it is reaped. So records of its end and signals sent to it
+  /// cannot concern another process.
   func waitUntilEnded() throws(Failure) {
     var information = siginfo_t()
     while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 {
@@ -19,9 +19,9 @@ package struct ChildProcess: Equatable {
     }
   }
 
-  /// Takes its exit status, after which the number may become another process's: `waitpid(2)`.
+  /// Reaps the process by `waitpid(2)`, after which its ID may be reused.
   ///
-  /// Waits if it has not ended yet.
+  /// Blocks until it has ended.
   package func reap() throws(Failure) -> ExitStatus {
     var status: Int32 = 0
     while waitpid(pid, &status, 0) != pid {
@@ -30,16 +30,16 @@ package struct ChildProcess: Equatable {
     return ExitStatus(waitStatus: status)
   }
 
-  /// Sends `signal` to the process group that it leads, grandchildren included: `kill(2)`.
+  /// Sends `signal` to the process group that the process leads, by `kill(2)`.
   ///
-  /// Gives `false` if nobody is left in the group. To be called before `reap`: then, with nobody
-  /// left, the number could already be another group's.
+  /// Returns `false` if the group is empty. Call it before `reap`: after that, the ID of an empty
+  /// group may be reused.
   func signalGroup(_ signal: Int32) throws(Failure) -> Bool {
-    // 0 and 1 would address this process's own group and every process there is.
+    // 0 would address the caller's own group, and 1 all processes.
     precondition(pid > 1)
     guard kill(-pid, signal) != 0 else { return true }
     let error = errno
-    // macOS says EPERM of a group in which all have ended and are not reaped.
+    // macOS returns EPERM for a group of zombies.
     guard error != ESRCH, !(error == EPERM && Self.saysDeniedOfTheDead) else { return false }
     throw SystemError("kill", error).failure(
       "sending \(SignalName.of(signal)) to process group \(pid)")

@@ -1,25 +1,25 @@
 import SerialqQueue
 import SerialqSystem
 
-/// Everything that decides how a job's process starts.
+/// The properties with which a job's process starts.
 struct JobProcess {
   var command: Command
-  /// `NAME=VALUE`; exactly what the child gets.
+  /// The complete environment of the child, as `NAME=VALUE`.
   var environment: [Bytes]
   var directory: Bytes
   var umask: UInt32
-  /// Standard output and standard error of the child.
+  /// The descriptor for standard output and standard error of the child.
   var output: Int32
-  /// Kept open by the child, as `lockDescriptor`, for as long as it or a child of its lives.
+  /// The lock that the child and its children keep open as `lockDescriptor`.
   ///
-  /// Has to be 3 or above; nil for none.
+  /// Must be 3 or above; nil for none.
   var lock: Int32?
 
-  /// Where a child finds the lock: high, so that a script which opens descriptors by number does
-  /// not happen upon it.
+  /// The descriptor of the lock in the child; high, to avoid collisions with descriptors in
+  /// scripts.
   static let lockDescriptor: Int32 = 63
 
-  /// The program as it is looked for, and its arguments, itself first.
+  /// The arguments, starting with the program to search for.
   var arguments: [Bytes] {
     switch command {
     case .shell(let line): [Bytes("/bin/sh"), Bytes("-c"), line]
@@ -29,7 +29,7 @@ struct JobProcess {
 
   enum Started: Equatable {
     case running(pid: Int32)
-    /// With the code that the job then ends with: 125, 126 or 127.
+    /// Holds the exit code of the job: 125, 126 or 127.
     case cannotRun(ExitCode, reason: String)
   }
 }

@@ -1,13 +1,13 @@
 import SerialqSystem
 
-/// Where a program may be, as `execvp(3)` looks for it, but along the job's own PATH.
+/// Searches for a program as `execvp(3)` does, but in the job's own PATH.
 ///
-/// `posix_spawnp` would do the looking along the runner's PATH.
+/// `posix_spawnp` would search the PATH of the runner.
 enum ProgramSearch {
   /// The paths to try, in order, for a program called `name`.
   ///
-  /// A name with a slash is a path already. An empty entry of PATH is the job's directory, to which
-  /// relative paths lead anyway. Without PATH, `/bin` and `/usr/bin` are searched.
+  /// A name with a slash is used as a path. An empty entry of PATH means the job's directory, which
+  /// relative paths refer to anyway. Without PATH, searches `/bin` and `/usr/bin`.
   static func candidates(for name: Bytes, environment: [Bytes]) -> [Bytes] {
     guard !name.isEmpty else { return [] }
     let slash = UInt8(ascii: "/")

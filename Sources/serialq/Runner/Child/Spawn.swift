@@ -1,14 +1,15 @@
 import SerialqSystem
 
 extension JobProcess {
-  /// Starts the job, by `posix_spawn`; when it returns, the program is already executing.
+  /// Starts the job by `posix_spawn`; on return the program is already executing.
   ///
-  /// The child leads its own session and process group, has every signal unblocked and at its default, reads
-  /// `/dev/null`, and has no other descriptor than 0, 1, 2 and the lock.
+  /// The child leads its own session and process group, and has default actions and an empty mask
+  /// for all signals. Its standard input is `/dev/null`, and only descriptors 0, 1, 2 and the lock
+  /// are open.
   ///
-  /// Sets the umask of the whole process for a moment, as `posix_spawn` has no other way to hand
-  /// one on. This is safe as long as only the runner's one thread spawns, and as files that other
-  /// threads create meanwhile are private: the mode they are given, 0600, bounds what they get.
+  /// Temporarily sets the umask of the whole process, because `posix_spawn` has no other way to
+  /// pass one. This is safe because only the runner's thread spawns, and because other threads
+  /// create files only with mode 0600, which the umask cannot widen.
   func start() -> Started {
     guard !([directory] + arguments + environment).contains(where: { $0.contains(0) }) else {
       return .cannotRun(.cannot, reason: "a NUL byte cannot be passed to a program")
@@ -22,7 +23,7 @@ extension JobProcess {
     return search(settings)
   }
 
-  /// Tries one place after the other, as `execvp(3)` does.
+  /// Tries the candidate paths in order, as `execvp(3)` does.
   private func search(_ settings: borrowing SpawnSettings) -> Started {
     let name = arguments.first ?? []
     var error = ENOENT
@@ -30,7 +31,7 @@ extension JobProcess {
       let (failed, pid) = attempt(path, settings)
       switch failed {
       case 0: return .running(pid: pid)
-      // Remembered: "permission denied" says more than that it is nowhere else either.
+      // Kept: "permission denied" is more helpful than a later "not found".
       case EACCES: error = EACCES
       case ENOENT, ENOTDIR, ESTALE, ENODEV, ETIMEDOUT: continue
       default: return cannotRun(failed)
@@ -39,23 +40,23 @@ extension JobProcess {
     return cannotRun(error)
   }
 
-  /// Starts what is at `path`; gives the error number, or 0 and the process.
+  /// Starts the program at `path`; returns the error number, or 0 and the process ID.
   private func attempt(
     _ path: Bytes, _ settings: borrowing SpawnSettings
   ) -> (error: Int32, pid: Int32) {
     let first = settings.spawn(path, arguments, environment)
-    // A script without `#!`: env(1) and every shell have /bin/sh read it, so it runs here as well.
+    // A script without `#!`: env(1) and shells run it with /bin/sh, so serialq does too.
     guard first.error == ENOEXEC else { return first }
     let script = [Bytes("/bin/sh"), path] + arguments.dropFirst()
     return settings.spawn(Bytes("/bin/sh"), script, environment)
   }
 
-  /// Says what `error` means.
+  /// Explains `error`.
   ///
-  /// One number stands for the failure of any step in the child. So the directory is looked at
-  /// here, after the fact: had it been looked at before, it could still have gone until then.
+  /// The same number can come from any step in the child. The directory is checked only after the
+  /// failure: it could disappear between an earlier check and the spawn.
   private func cannotRun(_ error: Int32) -> Started {
-    // `/.` is found only if the path is a directory that may be entered.
+    // `/.` exists only if the path is a directory with search permission.
     if let fault = Self.fault(at: directory + Bytes("/.")) {
       return .cannotRun(
         .cannot, reason: "directory \(Visible.text(directory)): \(Self.message(fault))"
@@ -72,7 +73,7 @@ extension JobProcess {
     }
   }
 
-  /// Why the directory's path leads nowhere: `stat(2)`.
+  /// Why the path cannot be resolved, by `stat(2)`; nil if it can.
   private static func fault(at path: Bytes) -> Int32? {
     var status = stat()
     return CStrings.with(path) { stat($0, &status) == 0 ? nil : errno }
@@ -87,5 +88,5 @@ extension JobProcess {
   }
 }
 
-/// The C function, which the property of the same name hides.
+/// `umask(2)`, which the property of the same name hides.
 private func systemUmask(_ mask: mode_t) -> mode_t { umask(mask) }

@@ -10,7 +10,7 @@ struct SpawnSettings: ~Copyable {
     private var actions: posix_spawn_file_actions_t?
   #endif
 
-  /// Why they cannot be used, as an error number; 0 if they can.
+  /// The error number of the preparation; 0 on success.
   private(set) var error: Int32 = 0
 
   init(for job: JobProcess) {
@@ -25,7 +25,7 @@ struct SpawnSettings: ~Copyable {
     posix_spawn_file_actions_destroy(&actions)
   }
 
-  /// Starts the program at `path`; gives the error number, or 0 and the process.
+  /// Starts the program at `path`; returns the error number, or 0 and the process ID.
   func spawn(
     _ path: Bytes, _ arguments: [Bytes], _ environment: [Bytes]
   ) -> (error: Int32, pid: Int32) {
@@ -41,10 +41,10 @@ struct SpawnSettings: ~Copyable {
     return (error, pid)
   }
 
-  /// Gives the first error number, or 0.
+  /// Returns the first error number, or 0.
   private mutating func prepare(_ job: JobProcess) -> Int32 {
     var errors = prepareAttributes()
-    // The directory first: every path after it may be relative, and is meant from there.
+    // First, because all later paths may be relative to it.
     errors.append(
       CStrings.with(job.directory) { posix_spawn_file_actions_addchdir_np(&actions, $0) }
     )
@@ -55,13 +55,13 @@ struct SpawnSettings: ~Copyable {
   private mutating func prepareAttributes() -> [Int32] {
     var all = sigset_t()
     sigfillset(&all)
-    // These two cannot be set, and some systems refuse the whole set because of them.
+    // These two cannot be changed, and some systems then reject the whole set.
     sigdelset(&all, SIGKILL)
     sigdelset(&all, SIGSTOP)
     var none = sigset_t()
     sigemptyset(&none)
     #if canImport(Glibc)
-      // A constant of the header that does not come through.
+      // POSIX_SPAWN_SETSID, a macro that Swift does not import.
       let session: Int32 = 0x80
       var flags = Int32(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
     #else
@@ -69,9 +69,9 @@ struct SpawnSettings: ~Copyable {
       var flags = Int32(
         POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_CLOEXEC_DEFAULT)
     #endif
-    // Who leads a session leads a process group. In the session of a terminal whoever asks there, such
-    // as sudo or ssh, would be stopped by SIGTTIN, as its group is not in the foreground, and would hold
-    // up the queue for ever without a word.
+    // A session leader also leads a process group. In the terminal's session, a program that
+    // prompts, such as sudo or ssh, would be stopped by SIGTTIN as a background group, and block
+    // the queue forever without a message.
     flags |= session
     return [
       posix_spawnattr_setsigdefault(&attributes, &all),
@@ -80,8 +80,10 @@ struct SpawnSettings: ~Copyable {
     ]
   }
 
-  /// The order matters: the output is copied before 63 is overwritten, which it could be itself,
-  /// and 0 is overwritten last.
+  /// Prepares the descriptors of the child.
+  ///
+  /// The order matters: descriptor 63 may be the output, so the output is copied before 63 is
+  /// overwritten. Descriptor 0 is overwritten last.
   private mutating func prepareDescriptors(_ job: JobProcess) -> [Int32] {
     let lock = JobProcess.lockDescriptor
     var errors = [
@@ -91,8 +93,8 @@ struct SpawnSettings: ~Copyable {
       posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
     ]
     #if canImport(Glibc)
-      // What serialq opens closes by itself. What it was started with does not, and would go on
-      // to the job: closing a number that is not open is no error here.
+      // serialq opens its own files close-on-exec, but descriptors that it inherited would leak
+      // into the job. Closing a number that is not open is no error here.
       for descriptor in 3..<lock {
         errors.append(posix_spawn_file_actions_addclose(&actions, descriptor))
       }

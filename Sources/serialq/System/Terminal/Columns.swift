@@ -1,6 +1,6 @@
-/// A table of text: columns as wide as their widest cell, two spaces between them.
+/// A text table: columns as wide as their widest cell, separated by two spaces.
 ///
-/// Columns without content are left out, heading and all. The last column is not padded.
+/// Omits columns without content, including their headings. Does not pad the last column.
 package struct Columns {
   package enum Alignment {
     case left, right
@@ -17,7 +17,7 @@ package struct Columns {
   }
 
   package struct Cell: ExpressibleByStringLiteral {
-    /// Has to be visible text already: nothing is escaped here.
+    /// Must be escaped already; see ``Visible``.
     var text: String
     var colour: Colour?
 
@@ -30,7 +30,7 @@ package struct Columns {
   }
 
   var headings: [Heading]
-  /// Each as long as `headings`; a missing cell is empty.
+  /// Each at most as long as `headings`; missing cells are empty.
   package var rows: [[Cell]] = []
 
   package init(headings: [Heading], rows: [[Cell]] = []) {
@@ -38,7 +38,7 @@ package struct Columns {
     self.rows = rows
   }
 
-  /// The lines of the table, the headings first, each ended by a newline; empty without rows.
+  /// The table, headings first, each line ended by a newline; empty without rows.
   package func rendered(colour: Bool) -> String {
     var widths = headings.map { DisplayWidth.of($0.title) }
     var isUsed = headings.map { _ in false }
@@ -59,7 +59,7 @@ package struct Columns {
   private func write(
     _ row: [Cell], _ used: [Int], _ widths: [Int], colour: Bool, to text: inout String
   ) {
-    // Written only before more content, so that no line ends in spaces.
+    // Padding is written only before further content, so that no line ends in spaces.
     var gap = 0
     for column in used {
       let cell = column < row.count ? row[column] : ""
@@ -78,7 +78,7 @@ package struct Columns {
   }
 }
 
-/// The few colours in use, by their codes (SGR), which every colour terminal knows.
+/// The colors in use, by SGR code; limited to those that every color terminal supports.
 package enum Colour: String {
   case bold = "1"
   case dim = "2"

@@ -1,35 +1,33 @@
-/// Lines at the bottom of what was printed that are drawn over and over: which bytes bring the
-/// screen from what it shows to what it is to show.
+/// Lines below the output that are redrawn in place; returns the bytes that update the screen.
 ///
 /// - *none* on the screen → shown (painted)
-/// - *shown* → shown (painted again, or moved down by what is printed above) | none (erased)
+/// - *shown* → shown (repainted, or moved down by output above) | none (erased)
 ///
-/// The cursor rests at the start of the row below the last line. So nothing has to be put right
-/// when the program is killed: the shell's prompt comes where it belongs. For the same reason the
-/// cursor is not hidden, and the terminal's modes are left alone.
+/// The cursor stays at the start of the row below the last line, is not hidden, and the terminal
+/// modes are unchanged. So a killed program leaves nothing to restore, and the prompt of the shell
+/// appears below.
 struct LiveRegion: Equatable {
-  /// What is on the screen.
   private(set) var lines: [StyledLine] = []
   private(set) var colour = false
-  /// How wide the terminal was then.
+  /// The width of the terminal at the last paint.
   private var columns = 0
 
   private static let eraseToEndOfLine = "\u{1B}[K"
   private static let down = "\u{1B}[B"
   private static let plain = "\u{1B}[m"
 
-  /// Replaces what is shown, on a terminal of so many columns; nothing if that is the same.
+  /// Replaces the lines on a terminal with this many columns; returns nothing if they are
+  /// unchanged.
   ///
-  /// In the usual case, such as a time that has grown, each line is drawn over the old one, so
-  /// nothing flickers.
+  /// Overwrites the lines in place where possible, such as for an elapsed time, to avoid flicker.
   mutating func paint(_ new: [StyledLine], columns: Int, colour: Bool) -> String {
     guard new != lines || columns != self.columns else { return "" }
     guard !new.isEmpty else { return erase(columns: columns) }
-    // A row that a terminal broke when it became narrower counts as one with the next row until it
-    // is erased; drawn over, both would become one again when it gets wider.
+    // A terminal that gets narrower wraps a row, and treats both parts as one line until they are
+    // erased. Overwritten parts would be joined again when it gets wider.
     //
-    // And of a longer line that is drawn over, a terminal can keep the rest as blanks, which take
-    // rows of their own when it becomes narrower.
+    // When a shorter line overwrites a longer one, some terminals keep the rest as blanks, which
+    // wrap to extra rows when the terminal gets narrower.
     let isErased =
       columns != self.columns || new.count < rows(columns: columns)
       || zip(lines, new).contains { $0.width > $1.width }
@@ -40,16 +38,16 @@ struct LiveRegion: Equatable {
     return start + painted
   }
 
-  /// Prints `text`, which ends its last line, above the lines, which move down.
+  /// Prints `text`, which must end with a newline, above the lines and moves them down.
   func above(_ text: Bytes, columns: Int) -> Bytes {
     var old = self
     return Bytes(old.erase(columns: columns).utf8) + text + Bytes(painted.utf8)
   }
 
-  /// Takes the lines away; the cursor is then where the first of them began.
+  /// Erases the lines and leaves the cursor at the start of the first.
   ///
-  /// Row by row: what erases everything below at once may be taken for clearing the screen, and the
-  /// lines would be kept among what has gone out of it.
+  /// Erases row by row: some terminals treat "erase below" as clearing the screen and save the
+  /// lines to the scrollback.
   mutating func erase(columns: Int) -> String {
     let rows = rows(columns: columns)
     guard rows > 0 else { return "" }
@@ -58,23 +56,22 @@ struct LiveRegion: Equatable {
     return start(columns: columns) + erased + Self.eraseToEndOfLine + start(columns: columns)
   }
 
-  /// Moves the cursor from below what is shown to its first row.
+  /// Moves the cursor from below the lines to their first row.
   private func start(columns: Int) -> String {
     let rows = rows(columns: columns)
     return rows > 0 ? "\r\u{1B}[\(rows)A" : "\r"
   }
 
-  /// How many rows are shown: a terminal that has become narrower has broken the lines anew, so each
-  /// takes as many as it now needs.
+  /// The number of rows in use: a terminal that got narrower has wrapped the lines.
   private func rows(columns: Int) -> Int {
     lines.reduce(0) { $0 + max(1, ($1.width + columns - 1) / max(1, columns)) }
   }
 
   private var painted: String {
-    // A job may have left its own colour switched on.
+    // A job may have left its own color active.
     Self.plain
       + lines.map { "\($0.rendered(colour: colour))\(Self.eraseToEndOfLine)\r\n" }.joined()
-      // What was typed meanwhile.
+      // Erases characters typed in the meantime.
       + Self.eraseToEndOfLine
   }
 }

@@ -1,23 +1,22 @@
-/// The one place that prints: results to standard output, messages to standard error.
+/// The only code that prints: results to standard output, messages to standard error.
 ///
-/// Results are collected and go out with `flush`, so that a command which fails half way has
-/// printed nothing.
+/// Buffers results until `flush`, so that a command that fails midway prints nothing.
 package struct Output {
   private let results: Int32
   private let messages: Int32
   private var pending = Bytes()
-  /// What is drawn below the results on a terminal.
+  /// The lines redrawn below the results on a terminal.
   private var region = LiveRegion()
-  /// Whether the results so far end in the middle of a line.
+  /// Whether the last result ended without a newline.
   private var isInLine = false
 
-  /// Whether results go nowhere any more: nobody reads them (`serialq list | head -1`), or they
-  /// could not be written.
+  /// Whether results are discarded, because the reader has closed the pipe (`serialq list | head
+  /// -1`) or a write failed.
   ///
-  /// A command that goes on printing should end. That nobody reads is no failure: whoever reads has
-  /// seen enough.
+  /// A command that prints continuously should stop. A closed pipe is not a failure: the reader has
+  /// all that it needs.
   package private(set) var readerIsGone = false
-  /// Why results could not be written.
+  /// Why a write of results failed.
   private var failure: Failure?
 
   package init(results: Int32 = STDOUT_FILENO, messages: Int32 = STDERR_FILENO) {
@@ -25,9 +24,9 @@ package struct Output {
     self.messages = messages
   }
 
-  /// Has a write to a closed pipe fail (EPIPE) instead of killing the process: `signal(2)`.
+  /// Ignores SIGPIPE by `signal(2)`, so that a write to a closed pipe fails with EPIPE.
   ///
-  /// To be called once, at the start; a spawned child gets the default back.
+  /// Call it once at the start. Spawned children get the default action back.
   package static func ignoreBrokenPipes() {
     signal(SIGPIPE, SIG_IGN)
   }
@@ -36,22 +35,20 @@ package struct Output {
     pending += text.utf8
   }
 
-  /// Adds bytes as they are: a job's own output.
+  /// Appends bytes unchanged: the output of a job.
   package mutating func result(_ bytes: Bytes) {
     pending += bytes
   }
 
-  /// Writes what is pending; fails if it, or what ``emit()`` wrote before, could not all be written
-  /// (a full disk).
+  /// Writes pending results; fails if this or an earlier ``emit()`` could not write everything.
   package mutating func flush() throws(Failure) {
     emit()
     if let failure { throw failure }
   }
 
-  /// Writes what is pending, and leaves it to the next ``flush()`` to fail.
+  /// Writes pending results and leaves a failure to the next ``flush()``.
   ///
-  /// For what is printed while jobs run: who failed at once would leave a job with nobody to see its
-  /// end.
+  /// For output while jobs run: failing at once would leave a job running without supervision.
   package mutating func emit() {
     guard !pending.isEmpty else { return }
     var bytes = pending
@@ -60,7 +57,7 @@ package struct Output {
     isInLine = bytes.last != UInt8(ascii: "\n")
     if !region.lines.isEmpty {
       let columns = TerminalWindow(of: results).columns
-      // A row that is begun is no place to draw below.
+      // The region cannot start in the middle of a line.
       bytes =
         isInLine
         ? Bytes(region.erase(columns: columns).utf8) + bytes
@@ -75,14 +72,15 @@ package struct Output {
     )
   }
 
-  /// Whether it is a terminal, or was: `isatty(3)` says ENOTTY of no terminal that was closed.
+  /// Whether the descriptor is a terminal, or was one: `isatty(3)` fails with an error other than
+  /// ENOTTY after a hangup.
   private static func isTerminal(_ descriptor: Int32) -> Bool {
     isatty(descriptor) == 1 || errno != ENOTTY
   }
 
-  /// Prints a line to standard error; `text` has to be visible text already.
+  /// Prints a line to standard error; `text` must be escaped already.
   ///
-  /// Where messages cannot be written there is nobody left to tell.
+  /// Ignores failed writes: there is no other channel to report them.
   package func message(_ text: String) {
     let line = Bytes("\(text)\n".utf8)
     guard !region.lines.isEmpty else {
@@ -97,10 +95,10 @@ package struct Output {
       Bytes(shown.paint(region.lines, columns: columns, colour: region.colour).utf8), to: results)
   }
 
-  /// Shows these lines, each shorter than the terminal's `columns`, below everything that was printed,
-  /// in the place of those shown before; in one write, and none if they are the same.
+  /// Replaces the live lines below the output, in one write; writes nothing if they are unchanged.
   ///
-  /// For a terminal alone. What cannot be drawn is no failure: the results are what counts.
+  /// For terminals only. Each line must be shorter than `columns`. Ignores failed writes: only
+  /// results matter.
   package mutating func show(_ lines: [StyledLine], columns: Int, colour: Bool) {
     var text = ""
     if isInLine, !lines.isEmpty {
@@ -111,20 +109,19 @@ package struct Output {
     _ = Self.writeAll(Bytes(text.utf8), to: results)
   }
 
-  /// Takes away what ``show(_:columns:colour:)`` shows.
+  /// Erases the lines of ``show(_:columns:colour:)``.
   package mutating func hide() {
     guard !region.lines.isEmpty else { return }
     let text = region.erase(columns: TerminalWindow(of: results).columns)
     _ = Self.writeAll(Bytes(text.utf8), to: results)
   }
 
-  /// Adds the newline that the results lack, so that what comes next on the same terminal begins a
-  /// line.
+  /// Appends a newline if the results lack one, so that later output starts a line.
   package mutating func endLine() {
     if pending.last.map({ $0 != UInt8(ascii: "\n") }) ?? isInLine { result("\n") }
   }
 
-  /// Writes all of `bytes`, by `write(2)`; returns 0 or the error number.
+  /// Writes all bytes, by `write(2)`; returns 0 or `errno`.
   private static func writeAll(_ bytes: Bytes, to descriptor: Int32) -> Int32 {
     bytes.withUnsafeBytes { bytes in
       var rest = bytes[...]
@@ -143,7 +140,7 @@ package struct Output {
     }
   }
 
-  /// Waits: another program may have left a shared terminal or pipe in non-blocking mode.
+  /// Waits, because another program may have made a shared terminal or pipe non-blocking.
   private static func waitUntilWritable(_ descriptor: Int32) {
     var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     poll(&request, 1, -1)

@@ -1,6 +1,6 @@
-/// How far a queue has come, as a bar: `[####!>.....]`.
+/// The progress of a queue as a bar: `[####!>.....]`.
 package struct ProgressBar: Equatable {
-  /// How many are over, the failed ones among them.
+  /// The number of finished jobs, including failed ones.
   package var over: Int
   package var failed: Int
   var running: Int
@@ -15,13 +15,12 @@ package struct ProgressBar: Equatable {
 
   package var total: Int { over + running + waiting }
 
-  /// `cells` wide and two brackets: `#` for what is over, `!` for the share of it that failed, `>`
-  /// for what runs, `.` for what waits.
+  /// The bar, `cells` wide plus brackets: `#` finished, `!` failed, `>` running, `.` waiting.
   ///
-  /// Readable without colour, and in ASCII, which no terminal draws wider than it counts.
+  /// Readable without color. ASCII only: no terminal draws it wider than expected.
   package func line(cells: Int) -> StyledLine {
     let filled = total == 0 ? 0 : cells * over / total
-    // However many went well, a failure is to be seen.
+    // A failure is always visible, however small its share.
     let bad = failed == 0 || filled == 0 ? 0 : max(1, filled * failed / over)
     let head = running > 0 ? min(1, cells - filled) : 0
     var line = StyledLine("[")

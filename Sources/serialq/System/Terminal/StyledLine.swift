@@ -1,7 +1,7 @@
-/// A line of text, some of it in colour: one row of a terminal.
+/// A line of text with colored spans: one row of a terminal.
 package struct StyledLine: Equatable {
   struct Span: Equatable {
-    /// Has to be visible text already: nothing is escaped here.
+    /// Must be escaped already; see ``Visible``.
     var text: String
     var colour: Colour?
   }
@@ -12,7 +12,7 @@ package struct StyledLine: Equatable {
     spans = [Span(text: text, colour: colour)]
   }
 
-  /// In columns.
+  /// The width in columns.
   package var width: Int { spans.reduce(0) { $0 + DisplayWidth.of($1.text) } }
 
   package mutating func append(_ text: String, _ colour: Colour? = nil) {
@@ -25,10 +25,9 @@ package struct StyledLine: Equatable {
     return line
   }
 
-  /// The same line in no more than `columns`, its end cut off and marked by an ellipsis if it is
-  /// longer.
+  /// Truncates the line to `columns` and ends it with an ellipsis if it is longer.
   ///
-  /// Never cuts a wide character in half, nor takes a mark from the character that it is upon.
+  /// Never splits a wide character or separates a combining mark from its base.
   package func fitted(to columns: Int) -> StyledLine {
     guard columns > 0 else { return StyledLine() }
     guard width > columns else { return self }
@@ -51,7 +50,7 @@ package struct StyledLine: Equatable {
     return fitted
   }
 
-  /// This at the left and `right` at the right end of `columns`; what is left is cut for it.
+  /// Places `right` at the right edge of `columns` and truncates this line to fit.
   package func beside(_ right: StyledLine, in columns: Int) -> StyledLine {
     let room = columns - right.width - 1
     guard room > 0 else { return right.fitted(to: columns) }

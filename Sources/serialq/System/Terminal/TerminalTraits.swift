@@ -1,31 +1,30 @@
-/// What may be printed to a descriptor: whether it is a terminal, how wide, whether in colour and drawn
-/// over.
+/// The output capabilities of a descriptor: terminal or not, width, color and redrawing.
 package struct TerminalTraits: Equatable {
   package var isTerminal: Bool
-  /// In columns; `nil` if there is no limit to keep to.
+  /// In columns; `nil` if unlimited.
   package var width: Int?
   package var hasColour: Bool
-  /// Whether lines on it can be drawn over.
+  /// Whether lines can be redrawn.
   package var isLive: Bool
 
-  /// Decides from what the system says; `variable` gives a variable of the environment.
+  /// Computes the traits; `variable` looks up an environment variable.
   ///
-  /// COLUMNS goes before the terminal's own width, since whoever exports it means it. See
-  /// no-color.org for NO_COLOR, which counts unless it is empty.
+  /// COLUMNS overrides the width of the terminal, because exporting it is deliberate. NO_COLOR
+  /// takes effect unless it is empty; see no-color.org.
   init(isTerminal: Bool, windowColumns: Int?, variable: (StaticString) -> Bytes?) {
     self.isTerminal = isTerminal
     width = variable("COLUMNS").flatMap { Int(decimal: $0) } ?? windowColumns
     let isRefused = variable("NO_COLOR")?.isEmpty == false
-    // Without TERM nothing is known of the terminal, not even that it can move the cursor.
+    // Without TERM no capability is known, not even cursor movement.
     let isDumb = variable("TERM").map { $0.isEmpty || $0 == Bytes("dumb") } ?? true
     isLive = isTerminal && !isDumb
     hasColour = isLive && !isRefused
   }
 
-  /// Asks `descriptor`: `isatty(3)`, and `ioctl(2)` with TIOCGWINSZ.
+  /// Queries `descriptor` with `isatty(3)`, and with `ioctl(2)` TIOCGWINSZ.
   package init(of descriptor: Int32, variable: (StaticString) -> Bytes?) {
     var window = winsize()
-    // A serial line says that it is 0 columns wide.
+    // A serial line reports 0 columns.
     let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0 && window.ws_col > 0
     self.init(
       isTerminal: isatty(descriptor) == 1, windowColumns: isKnown ? Int(window.ws_col) : nil,

@@ -1,12 +1,11 @@
-/// What of a terminal there is to draw on, now: both change while a program runs.
+/// The current size of a terminal, which can change while the program runs.
 package struct TerminalWindow: Equatable {
   package var columns: Int
   package var rows: Int
 
-  /// Asks the terminal, by `ioctl(2)` with TIOCGWINSZ.
+  /// Queries the terminal by `ioctl(2)` with TIOCGWINSZ; defaults to 80 by 24.
   ///
-  /// One that does not say counts as 80 by 24.
-  /// COLUMNS is of no use here: it stays as it was when the window is resized.
+  /// Ignores COLUMNS, which is not updated when the window is resized.
   package init(of descriptor: Int32) {
     var window = winsize()
     let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0
@@ -19,10 +18,10 @@ package struct TerminalWindow: Equatable {
     self.rows = rows
   }
 
-  /// Whether the terminal belongs to this process group, by `tcgetpgrp(3)`: after `bg` it is the
-  /// shell's, which does not expect anybody to draw there.
+  /// Whether this process group is in the foreground of the terminal, by `tcgetpgrp(3)`.
   ///
-  /// A terminal that no shell controls is everybody's.
+  /// After `bg` the shell is, and drawing would corrupt its prompt. Also true for a
+  /// terminal that is not the controlling one.
   package static func isOurs(_ descriptor: Int32) -> Bool {
     let owner = tcgetpgrp(descriptor)
     return owner < 0 || owner == getpgrp()

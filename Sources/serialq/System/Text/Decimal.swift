@@ -1,5 +1,5 @@
 extension Int {
-  /// Reads a decimal number above 0: digits only, so that `+1`, ` 1` and `0x1` are not numbers.
+  /// Parses a positive decimal number; digits only, so that `+1`, ` 1` and `0x1` are rejected.
   package init?(decimal digits: Bytes) {
     guard digits.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains),
       let number = Int(digits.text), number > 0

@@ -1,15 +1,15 @@
-/// How many columns of a terminal text takes.
+/// The number of terminal columns that text occupies.
 ///
-/// A table of its own, because the C library's `wcwidth` depends on the locale, and knows nothing
-/// above ASCII in the C locale.
+/// Uses its own table, because `wcwidth` depends on the locale and fails above ASCII in the C
+/// locale.
 package enum DisplayWidth {
   package static func of(_ text: String) -> Int {
-    // ASCII, as nearly always: a column a byte.
+    // Fast path: ASCII text has one column per byte.
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
     return text.unicodeScalars.reduce(0) { $0 + of($1) }
   }
 
-  /// 0 for marks upon other characters, 2 for wide ones, else 1.
+  /// 0 for combining marks, 2 for wide characters, otherwise 1.
   package static func of(_ scalar: UnicodeScalar) -> Int {
     if scalar.value < 0x300 { return 1 }
     switch scalar.properties.generalCategory {
@@ -18,7 +18,7 @@ package enum DisplayWidth {
     }
   }
 
-  /// East Asian wide and full-width blocks, and the emoji that terminals draw as wide.
+  /// East Asian wide and full-width blocks, and emoji that terminals draw wide.
   private static let wide: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x231A...0x231B, 0x2329...0x232A, 0x23E9...0x23EC, 0x23F0...0x23F0,
     0x23F3...0x23F3, 0x25FD...0x25FE, 0x2614...0x2615, 0x2648...0x2653, 0x267F...0x267F,

@@ -1,12 +1,12 @@
-/// Durations as people write and read them.
+/// Formats and parses durations for display.
 package enum Humanize {
-  /// Longer than anybody waits, and short enough to add to any date without overflow.
+  /// A century: longer than any real timeout, and cannot overflow when added to a date.
   private static let longest: Int64 = 100 * 365 * 86_400
 
-  /// Writes `0.3s`, `12s`, `4m 05s`, `2h 03m` or `3d 04h`.
+  /// Formats `0.3s`, `12s`, `4m 05s`, `2h 03m` or `3d 04h`.
   ///
-  /// Cut off and never rounded up, so that a job is not said to have run for longer than it did.
-  /// A clock set back shows as `0.0s`.
+  /// Truncates instead of rounding, so that a job is never shown to have run longer than it did. A
+  /// negative duration, after the clock was set back, is `0.0s`.
   package static func duration(_ duration: Duration) -> String {
     let (seconds, attoseconds) = max(.zero, duration).components
     switch seconds {
@@ -18,37 +18,36 @@ package enum Humanize {
     }
   }
 
-  /// Writes a time that is counted while it passes: `9s`, not `9.4s`; else as ``duration(_:)``.
+  /// Formats a running time without tenths: `9s`, not `9.4s`; otherwise as ``duration(_:)``.
   package static func seconds(_ duration: Duration) -> String {
     let seconds = max(.zero, duration).components.seconds
     return seconds < 10 ? "\(seconds)s" : Self.duration(.seconds(seconds))
   }
 
-  /// Writes how long ago something was: `just now`, `5m ago`, `2h 03m ago` or `3d 04h ago`.
+  /// Formats an age: `just now`, `5m ago`, `2h 03m ago` or `3d 04h ago`.
   package static func age(_ duration: Duration) -> String {
     let seconds = duration.components.seconds
     if seconds < 60 { return "just now" }
     return (seconds < 3_600 ? "\(seconds / 60)m" : Self.duration(duration)) + " ago"
   }
 
-  /// Writes a moment: `2026-11-21 10:00:00 UTC`.
+  /// Formats a date: `2026-11-21 10:00:00 UTC`.
   package static func moment(_ moment: Timestamp) -> String { "\(moment.day) \(moment.time) UTC" }
 
-  /// How long until a time that grows has as many full `seconds` as a multiple of that.
+  /// The time until a growing duration reaches the next multiple of `seconds`.
   package static func rest(of seconds: Int64, after duration: Duration) -> Duration {
     let (whole, attoseconds) = max(.zero, duration).components
     return .seconds(seconds - whole % seconds)
       - Duration(secondsComponent: 0, attosecondsComponent: attoseconds)
   }
 
-  /// How long until a time that shrinks has fewer full seconds.
+  /// The time until a shrinking duration loses a full second.
   package static func untilLess(than duration: Duration) -> Duration {
     Duration(secondsComponent: 0, attosecondsComponent: duration.components.attoseconds)
       + .milliseconds(1)
   }
 
-  /// Writes a time that is only guessed, rounded up to what a guess is worth: `20s`, `5m`, `2h 10m`
-  /// or `3d 04h`.
+  /// Formats an estimate, rounded up to its precision: `20s`, `5m`, `2h 10m` or `3d 04h`.
   package static func about(_ duration: Duration) -> String {
     func rounded(_ unit: Int64) -> Int64 {
       (max(1, duration.components.seconds + (duration.components.attoseconds > 0 ? 1 : 0))
@@ -59,7 +58,7 @@ package enum Humanize {
     return Self.duration(.seconds(rounded(600)))
   }
 
-  /// Reads `90`, `90s`, `30m`, `2h` or `7d`; `nil` for anything else and for over a century.
+  /// Parses `90`, `90s`, `30m`, `2h` or `7d`; `nil` for anything else and above a century.
   package static func parseDuration(_ text: Bytes) -> Duration? {
     let units: [UInt8: Int64] = [
       UInt8(ascii: "s"): 1, UInt8(ascii: "m"): 60, UInt8(ascii: "h"): 3_600,

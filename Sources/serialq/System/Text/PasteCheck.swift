@@ -1,7 +1,7 @@
-/// Whether a line for `/bin/sh` can be pasted into an interactive shell as it is.
+/// Whether a line for `/bin/sh` can be pasted unchanged into an interactive shell.
 ///
-/// Interactive shells read more into a line than `sh` does, and wait for more when it is not
-/// complete. In doubt the answer is no: then the line is shown as an argument of `sh -c`.
+/// Interactive shells expand more than `sh` does, and prompt for more input if a line is
+/// incomplete. When in doubt, returns false; the line is then shown as an argument of `sh -c`.
 package enum PasteCheck {
   package static func isSafe(_ line: Bytes) -> Bool {
     guard TextPiece.arePrintable(line), line.first != UInt8(ascii: "^") else { return false }
@@ -9,7 +9,7 @@ package enum PasteCheck {
     return scan.isSafe()
   }
 
-  /// Walks along a line and knows whether it is inside quotes.
+  /// Scans a line and tracks its quotes.
   private struct Scan {
     enum Quotes {
       case none, single, double
@@ -26,7 +26,7 @@ package enum PasteCheck {
         if quotes == .single {
           if byte == UInt8(ascii: "'") { quotes = .none }
         } else if byte == UInt8(ascii: "\\") {
-          // A backslash at the end waits for another line; `\!` is history to some shells.
+          // A trailing backslash continues the line; `\!` is history expansion in some shells.
           guard let next = rest.popFirst(), next != UInt8(ascii: "!") else { return false }
         } else if !isPlain(byte) {
           return false
@@ -36,11 +36,11 @@ package enum PasteCheck {
       return quotes == .none
     }
 
-    /// Whether every shell reads `byte`, which is not in single quotes, as `sh` does.
+    /// Whether every shell reads `byte`, outside of single quotes, as `sh` does.
     private mutating func isPlain(_ byte: UInt8) -> Bool {
       switch byte {
       case UInt8(ascii: "!"):
-        // History, unless a blank follows: `test ! -f x`.
+        // History expansion, unless a blank follows: `test ! -f x`.
         return rest.first.map(\.isBlank) ?? true
       case UInt8(ascii: "\""):
         guard before != UInt8(ascii: "$") else { return false }
@@ -50,19 +50,19 @@ package enum PasteCheck {
         return true
       case UInt8(ascii: "'"):
         quotes = .single
-        // bash knows `$'…'`, and not every sh does.
+        // `$'…'` is not supported by every sh.
         return before != UInt8(ascii: "$")
       case UInt8(ascii: "#"):
-        // Not a comment to an interactive zsh.
+        // Not a comment in an interactive zsh.
         return !startsWord
       case UInt8(ascii: "="):
-        // The path of a program to zsh.
+        // zsh expands `=ls` to the path of ls.
         return !startsWord
       case UInt8(ascii: "{"):
-        // `{a,b}` is two words to bash; `${a}` and `{ a; }` are the same everywhere.
+        // bash expands `{a,b}` to two words; `${a}` and `{ a; }` are the same everywhere.
         return before == UInt8(ascii: "$") || rest.first.map(\.isBlank) ?? false
       case UInt8(ascii: "<"):
-        // A here-document waits for more lines, and `<(…)` is not for every sh.
+        // A here-document reads more lines, and `<(…)` is not supported by every sh.
         return rest.first != UInt8(ascii: "<") && rest.first != UInt8(ascii: "(")
       default:
         return true

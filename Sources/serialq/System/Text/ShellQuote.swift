@@ -1,8 +1,8 @@
-/// Writes commands so that pasting them into bash, zsh or ksh runs the same bytes.
+/// Quotes commands so that bash, zsh and ksh run the same bytes when they are pasted.
 ///
-/// What it writes is safe for a terminal too: whatever would steer it is escaped.
+/// The output is also safe for a terminal: control characters are escaped.
 package enum ShellQuote {
-  /// A program and its arguments.
+  /// Quotes a program and its arguments.
   package static func arguments(_ words: [Bytes]) -> String {
     let line = words.enumerated().map { index, bytes in
       isBare(bytes, at: index) ? bytes.text : quoted(bytes)
@@ -10,10 +10,10 @@ package enum ShellQuote {
     return (isTakenForJob(words) ? "env " : "") + line
   }
 
-  /// A program and its arguments as a command line for every `/bin/sh`.
+  /// Quotes a program and its arguments for any `/bin/sh`.
   ///
-  /// Not to be shown: `$'…'`, which writes what would steer a terminal, is not known to all of them
-  /// (dash), so each byte stands there as it is.
+  /// Not for display: some shells (dash) do not support `$'…'`, so control characters stay
+  /// unescaped.
   package static func script(_ words: [Bytes]) -> Bytes {
     let line = words.enumerated().map { index, bytes in
       isBare(bytes, at: index) ? bytes : singleQuoted(bytes)
@@ -21,25 +21,25 @@ package enum ShellQuote {
     return Bytes(isTakenForJob(words) ? "env " : "") + line
   }
 
-  /// One argument.
   package static func word(_ bytes: Bytes) -> String {
     isBare(bytes) ? bytes.text : quoted(bytes)
   }
 
-  /// Whether it can stand there as it is, as this word of a command.
+  /// Whether this word of a command needs no quotes.
   private static func isBare(_ bytes: Bytes, at index: Int) -> Bool {
     isBare(bytes) && !(index == 0 && isTakenForSyntax(bytes))
   }
 
-  /// Whether bash takes the program's name, even a quoted `%1`, for one of its own jobs.
+  /// Whether bash would read the program's name as a job specification, which it does even for a
+  /// quoted `%1`.
   private static func isTakenForJob(_ words: [Bytes]) -> Bool {
     words.first?.first == UInt8(ascii: "%")
   }
 
-  /// Whether no shell sees anything but itself in `bytes`.
+  /// Whether every shell reads `bytes` literally.
   private static func isBare(_ bytes: Bytes) -> Bool {
     guard let first = bytes.first else { return false }
-    // zsh reads `=ls` as the path of ls.
+    // zsh expands `=ls` to the path of ls.
     guard first != UInt8(ascii: "=") else { return false }
     return bytes.allSatisfy(safe.contains)
   }
@@ -48,12 +48,12 @@ package enum ShellQuote {
     Bytes("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,-=")
   )
 
-  /// Whether the shell would not take the first word of a command for a program's name.
+  /// Whether the shell would not read the first word as a program's name.
   private static func isTakenForSyntax(_ bytes: Bytes) -> Bool {
     bytes.contains(UInt8(ascii: "=")) || reserved.contains(bytes.text)
   }
 
-  /// The reserved words of bash, zsh and ksh that look like names; quoted, they are names.
+  /// Reserved words of bash, zsh and ksh; quoting makes them names.
   private static let reserved: Set<String> = [
     "case", "coproc", "do", "done", "elif", "else", "end", "esac", "fi", "for", "foreach",
     "function", "if", "in", "namespace", "nocorrect", "repeat", "select", "then", "time", "until",
@@ -75,7 +75,7 @@ package enum ShellQuote {
     for piece in pieces {
       switch piece {
       case .printable("'"), .printable("\\"), .invalid:
-        // By number: history expansion could take `\'` for the end of the quotes.
+        // Octal: history expansion could read `\'` as the closing quote.
         quoted += piece.bytes.map(octal).joined()
       case .printable(let scalar): quoted.unicodeScalars.append(scalar)
       case .unprintable("\n"): quoted += #"\n"#
@@ -86,7 +86,7 @@ package enum ShellQuote {
     return quoted + "'"
   }
 
-  /// Always three digits, so that a digit which follows is not taken for a fourth.
+  /// Always three digits, so that a following digit is not read as part of the escape.
   private static func octal(_ byte: UInt8) -> String {
     let digits = String(byte, radix: 8)
     return "\\" + String(repeating: "0", count: 3 - digits.count) + digits

@@ -1,15 +1,13 @@
-/// One step through text that need not be UTF-8.
+/// One element of text that need not be UTF-8.
 enum TextPiece: Equatable {
-  /// Has a sign of its own, or is a mark upon one, or a space.
+  /// A visible character, a combining mark or a space.
   case printable(UnicodeScalar)
-  /// A control or format character, a line separator, or nothing that Unicode knows.
+  /// A control or format character, a line separator, or an unassigned code point.
   case unprintable(UnicodeScalar)
-  /// A byte that is not part of any UTF-8 character.
+  /// A byte that is not part of a UTF-8 character.
   case invalid(UInt8)
 
-  /// Takes `bytes` apart, losing nothing.
-  ///
-  /// O(bytes).
+  /// Splits `bytes` without loss; O(count).
   static func pieces(of bytes: Bytes) -> [TextPiece] {
     var pieces: [TextPiece] = []
     pieces.reserveCapacity(bytes.count)
@@ -22,7 +20,7 @@ enum TextPiece: Equatable {
         continue
       }
       let length = length(of: first)
-      // The decoder is the judge of overlong forms and of surrogates.
+      // The decoder rejects overlong forms and surrogates.
       if let text = String(validating: rest.prefix(length), as: UTF8.self),
         let scalar = text.unicodeScalars.first
       {
@@ -36,14 +34,12 @@ enum TextPiece: Equatable {
     return pieces
   }
 
-  /// Whether all of `bytes` is printable.
   static func arePrintable(_ bytes: Bytes) -> Bool {
-    // Plain ASCII, as nearly always, without a look at each piece.
+    // Fast path for ASCII, which avoids the array of pieces.
     bytes.allSatisfy { isPrintable(ascii: $0) }
       || pieces(of: bytes).allSatisfy { if case .printable = $0 { true } else { false } }
   }
 
-  /// The bytes that it was made from.
   var bytes: Bytes {
     switch self {
     case .printable(let scalar), .unprintable(let scalar): Bytes(String(scalar).utf8)
@@ -51,7 +47,7 @@ enum TextPiece: Equatable {
     }
   }
 
-  /// How many bytes a character takes that starts with `first`.
+  /// The length of the UTF-8 sequence that starts with `first`.
   private static func length(of first: UInt8) -> Int {
     switch first {
     case 0xC0...0xDF: 2
@@ -66,7 +62,7 @@ enum TextPiece: Equatable {
   private static func isPrintable(_ scalar: UnicodeScalar) -> Bool {
     if scalar.isASCII { return isPrintable(ascii: UInt8(scalar.value)) }
     switch scalar.properties.generalCategory {
-    // Format characters turn text around (U+202E) or are not to be seen (U+200B).
+    // Format characters reverse text (U+202E) or are invisible (U+200B).
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse,
       .unassigned:
       return false

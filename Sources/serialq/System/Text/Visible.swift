@@ -1,10 +1,10 @@
-/// Untrusted text made safe for a terminal: what would steer it is shown and not sent.
+/// Escapes untrusted text for a terminal: shows control characters instead of sending them.
 ///
-/// A label or a log could otherwise move the cursor, set the window's title, or turn text around
-/// so that one reads something else than what is there.
+/// A label or a log could otherwise move the cursor, set the window title, or reverse text so that
+/// it reads differently.
 package enum Visible {
-  /// `bytes` on one line: `^[` for an escape, `<U+202E>` for what has no sign of its own, `<FF>`
-  /// for a byte that is not UTF-8.
+  /// `bytes` on one line: `^[` for an escape, `<U+202E>` for an invisible character, `<FF>` for a
+  /// byte that is not UTF-8.
   package static func text(_ bytes: Bytes) -> String {
     var shown = ""
     for piece in TextPiece.pieces(of: bytes) {
@@ -23,20 +23,21 @@ package enum Visible {
     return shown
   }
 
-  /// JSON that says the same, in which what would steer a terminal is escaped.
+  /// Equivalent JSON in which control characters are escaped.
   package static func json(_ bytes: Bytes) -> Bytes {
     TextPiece.pieces(of: bytes).flatMap { piece -> Bytes in
-      // Outside of its strings there is nothing of the kind but ends of lines.
+      // JSON has no unprintable characters outside of strings, except for newlines.
       guard case .unprintable(let scalar) = piece, scalar != "\n" else { return piece.bytes }
       return Bytes(scalar.utf16.map { "\\u\(hexadecimal(UInt32($0), digits: 4))" }.joined().utf8)
     }
   }
 
-  /// The last `count` lines of a log, as a terminal would have left them: of a progress line that
-  /// is drawn over and over only the last state, and tabs as spaces.
+  /// The last `count` lines of a log as a terminal would show them.
+  ///
+  /// Keeps only the last state of a line redrawn with carriage returns. Expands tabs.
   package static func lastLines(_ count: Int, of log: Bytes) -> [String] {
     var lines = log.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    // The newline that ends a log starts no line of its own.
+    // The final newline of a log does not start another line.
     if lines.last?.isEmpty == true { lines.removeLast() }
     return lines.suffix(count).map { line in
       let states = line.split(separator: UInt8(ascii: "\r"))

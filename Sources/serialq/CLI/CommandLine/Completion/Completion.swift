@@ -1,9 +1,9 @@
 import SerialqQueue
 import SerialqSystem
 
-/// What the last word of an unfinished call of the program can become.
+/// Computes the completions of the last word of a command line.
 ///
-/// Pure: which queues and jobs there are is looked up by whoever asks.
+/// Pure: the caller looks up the queues and jobs.
 struct Completion: Equatable {
   struct Candidate: Equatable {
     var word: String
@@ -13,21 +13,21 @@ struct Completion: Equatable {
   enum Wanted: Equatable {
     case words([Candidate])
     case queues
-    /// The ids of jobs that the command takes, from this one on.
+    /// Ids of jobs that the command accepts, starting with this one.
     case jobs(CommandName, from: JobID)
     case files
     case directories
-    /// The words from this number on, counted from 1, are a command of their own.
+    /// A command line of its own, from this word on, counted from 1.
     case command(Int)
   }
 
   var wanted: Wanted
-  /// What the last word begins with and what is not to be replaced; ASCII without blanks.
+  /// The prefix of the last word that is kept; ASCII without blanks.
   var kept: Bytes = []
-  /// The queue that an option before the last word names.
+  /// The queue selected by an earlier option.
   var queue: Bytes?
 
-  /// For the words after the program's name, of which the last is not finished and may be empty.
+  /// For the arguments after the program's name; the last is incomplete and may be empty.
   init(_ words: [Bytes]) {
     let last = words.last ?? []
     let before = words.dropLast()
@@ -96,7 +96,7 @@ struct Completion: Equatable {
     }
   }
 
-  /// Ids, and after `3-` those with which a range from 3 on can end.
+  /// Completes ids; after `3-` only those from 3 on.
   private static func ids(_ name: CommandName, _ word: Bytes) -> (Wanted, kept: Bytes) {
     let digits = word.prefix { $0 != UInt8(ascii: "-") }
     guard digits.count < word.count, let first = Int(decimal: Bytes(digits)), first < .max
@@ -110,7 +110,7 @@ struct Completion: Equatable {
 }
 
 extension Completion {
-  /// What the words before the last one say about it.
+  /// Scans the words before the last one.
   private struct Scan {
     var command: CommandSpec
     var given: Set<OptionName> = []
@@ -120,7 +120,7 @@ extension Completion {
     var isAfterDashes = false
     var queue: Bytes?
     var commandStart: Int?
-    /// The number of the last word, counted from 1.
+    /// The index of the last word, counted from 1.
     var next: Int
 
     init(_ command: CommandSpec, _ words: ArraySlice<Bytes>) {
@@ -148,7 +148,7 @@ extension Completion {
       }
     }
 
-    /// Those that can still be given, in all their spellings.
+    /// Options that can still be given, in all spellings.
     var options: [Candidate] {
       command.allOptions.filter { $0.repeats || !given.contains($0.name) }.flatMap { option in
         let short = option.short.map { [Candidate(word: "-\($0)", meaning: option.help)] } ?? []
@@ -159,8 +159,10 @@ extension Completion {
 }
 
 extension CommandSpec {
-  /// The last option in a word that starts with a dash, and where its value begins in the word, if it
-  /// does; nil if there is none.
+  /// The last option in a word that starts with a dash, and the offset of its value in the word, if
+  /// any.
+  ///
+  /// Nil if the word contains no option.
   fileprivate func lastOption(in word: Bytes) -> (OptionSpec, valueStart: Int?)? {
     if word.starts(with: Bytes("--")) {
       let name = word.dropFirst(2).prefix { $0 != UInt8(ascii: "=") }
@@ -181,7 +183,7 @@ extension CommandSpec {
 }
 
 extension CommandName {
-  /// Whether it makes sense to give the command this job.
+  /// Whether the command applies to this job.
   func takes(_ job: Job) -> Bool {
     switch self {
     case .wait, .cancel: !job.state.isOver

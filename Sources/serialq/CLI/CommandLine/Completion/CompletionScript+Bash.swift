@@ -1,5 +1,5 @@
 extension CompletionScript {
-  /// Works from bash 3.2 on, with or without the package bash-completion.
+  /// Supports bash 3.2 and later, with or without the bash-completion package.
   static let bashText = #"""
     # Completion of serialq for bash. In ~/.bashrc: eval "$(serialq completion bash)"
 

@@ -1,5 +1,5 @@
 extension CompletionScript {
-  /// For a folder of `fpath`, or to be evaluated.
+  /// For a folder in `fpath`, or for `eval`.
   static let zshText = #"""
     #compdef serialq
     # Completion of serialq for zsh. In ~/.zshrc, after compinit: eval "$(serialq completion zsh)"

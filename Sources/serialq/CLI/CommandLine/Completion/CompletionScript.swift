@@ -1,13 +1,13 @@
 import SerialqSystem
 
-/// A script with which a shell completes the words of a call.
+/// A completion script for a shell.
 ///
-/// What a word can become is decided in one place for all shells, ``Completion``: the scripts hand it
-/// the words, filter, and show. They know no command and no option.
+/// All completions are computed in ``Completion``. The scripts only pass the words, filter and
+/// display the result. They contain no commands or options.
 enum CompletionScript: String, CaseIterable {
   case bash, zsh, fish
 
-  /// The operand of `completion` with which the scripts ask.
+  /// The operand of `completion` that the scripts use.
   static let wordsName = Bytes("words")
 
   var text: String {

@@ -2,7 +2,7 @@ import SerialqQueue
 import SerialqSystem
 
 extension Manual {
-  /// To be tried one after another, as the tests do, where there are the programs that they name.
+  /// Can be run in order; the tests do that, if the programs are installed.
   static let examples: [Example] = [
     Example("serialq add 'make && make test'", "Queue a build and walk away:"),
     Example(

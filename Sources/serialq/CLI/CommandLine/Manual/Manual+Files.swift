@@ -1,7 +1,7 @@
 import SerialqQueue
 import SerialqSystem
 
-// What is outside: the machine, variables, files, exit codes.
+// Reboots, environment variables, files and exit codes.
 extension Manual {
   static var afterReboot: String {
     let unit = SystemdUnit.text(program: Bytes("/usr/bin/serialq".utf8))

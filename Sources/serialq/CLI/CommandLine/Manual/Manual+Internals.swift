@@ -1,6 +1,5 @@
 import SerialqSystem
 
-// How it works, and what it takes for granted.
 extension Manual {
   static let internals = #"""
     .Sh INTERNALS

@@ -1,7 +1,7 @@
 import SerialqSystem
 
 extension Manual {
-  /// Held to what is printed by the tests.
+  /// The tests compare it with the actual output.
   static let json = #"""
     .Sh JSON
     With

@@ -1,7 +1,7 @@
 import SerialqRunner
 import SerialqSystem
 
-// How commands and ids are written, and what becomes of jobs.
+// The syntax of commands and ids, and the life of a job.
 extension Manual {
   static let description = #"""
     .Sh DESCRIPTION

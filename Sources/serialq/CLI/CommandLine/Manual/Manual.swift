@@ -1,4 +1,4 @@
-/// The manual page, as mdoc(7): what the table of commands knows, between sections of prose.
+/// The manual page in mdoc(7): sections generated from the command table, and prose.
 enum Manual {
   static var text: String {
     [

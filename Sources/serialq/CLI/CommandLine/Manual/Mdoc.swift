@@ -1,7 +1,8 @@
-/// Text as mdoc(7) takes it.
+/// Formats text as mdoc(7).
 enum Mdoc {
-  /// Text lines for a paragraph: a sentence begins a line, as the language wants it, and what would
-  /// be markup is text.
+  /// The text lines of a paragraph.
+  ///
+  /// Starts each sentence on a new line, as mdoc requires, and escapes markup.
   static func text(_ paragraph: String) -> String {
     var lines = [""]
     for word in paragraph.split(separator: " ") {
@@ -18,12 +19,12 @@ enum Mdoc {
     return lines.map(guarded).joined(separator: "\n")
   }
 
-  /// A line that is shown as it is.
+  /// A literal line.
   static func literal(_ line: String) -> String {
     guarded(line.replacing("\\", with: "\\e").replacing("-", with: "\\-"))
   }
 
-  /// The macros for a form of a command as the table has it: `wait [options] [ID...]`.
+  /// The macros for a synopsis of a command: `wait [options] [ID...]`.
   static func form(_ synopsis: String) -> String {
     words(of: synopsis).map { word in
       guard word.first == "[", word.last == "]" else { return macro(word) }
@@ -49,7 +50,7 @@ enum Mdoc {
     return word.first?.isLowercase == true ? "Cm \(word)" : "Ar \"\(word)\""
   }
 
-  /// Blanks part words, but not between quotes.
+  /// Splits at blanks, except between quotes.
   private static func words(of text: String) -> [String] {
     text.split(separator: "'", omittingEmptySubsequences: false).enumerated().flatMap {
       index, part in
@@ -57,14 +58,15 @@ enum Mdoc {
     }
   }
 
-  /// A hyphen that begins an option is one in the output too, and can be searched for and copied.
+  /// Escapes leading hyphens: otherwise the output has typographic ones, which cannot be searched
+  /// or copied.
   private static func escaped(_ word: Substring) -> String {
     let text = word.replacing("\\", with: "\\e")
     let dashes = text.prefix { $0 == "-" }.count
     return String(repeating: "\\-", count: dashes) + text.dropFirst(dashes)
   }
 
-  /// A line that begins like a macro.
+  /// Escapes a line that would be read as a macro.
   private static func guarded(_ line: String) -> String {
     line.first == "." || line.first == "'" ? "\\&\(line)" : line
   }

@@ -1,10 +1,10 @@
 import SerialqSystem
 
-/// The unit with which systemd(1) goes on with a user's queues when the machine has started.
+/// The systemd(1) unit that runs a user's queues after a reboot.
 enum SystemdUnit {
   static let name = "serialq.service"
 
-  /// For the program at this path.
+  /// The unit for the program at this path.
   static func text(program: Bytes) -> String {
     """
     [Unit]
@@ -22,7 +22,8 @@ enum SystemdUnit {
     """
   }
 
-  /// As systemd.service(5) reads words: `%` and `$` stand for something else, blanks part words.
+  /// Quotes a word for systemd.service(5), where `%` and `$` are expanded and blanks separate
+  /// words.
   private static func word(_ path: Bytes) -> String {
     var text = ""
     for scalar in Visible.text(path).unicodeScalars {
