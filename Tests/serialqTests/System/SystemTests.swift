@@ -114,7 +114,7 @@ import Testing
 
   // Fails when an error that a user can fix has only the generic advice.
   @Test(
-    "Errors of paths, of the disk and of permission say what to do",
+    "Errors about paths, the disk and permissions include advice",
     arguments: [ENOENT, ENOTDIR, ENOSPC, EACCES, EROFS, EMFILE, EIO, ENOMEM, ENOLCK])
   func advice(code: Int32) {
     let failure = SystemError("write", code).failure("writing x")

@@ -6,7 +6,7 @@ import Testing
 @testable import SerialqQueue
 
 @Suite struct ReplayTests {
-  /// A journal, and the queue after each whole batch of it.
+  /// A journal, and the queue after each complete batch of it.
   private struct Written {
     var text: Bytes = []
     /// The end of each batch, and the queue up to that point.
