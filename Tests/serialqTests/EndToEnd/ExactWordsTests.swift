@@ -90,8 +90,7 @@ import Testing
   }
 
   // Fails if `show` prints the command or the directory in another form than `list`.
-  @Test(
-    "a directory of any bytes is entered, and shown so that it can be pasted", .needs(.bash))
+  @Test("a directory of any bytes is entered, and shown so that it can be pasted", .needs(.bash))
   func directory() throws {
     let scene = try Scene()
     let name = Bytes("it's $a\n") + [0xE9] + Bytes(" dir")

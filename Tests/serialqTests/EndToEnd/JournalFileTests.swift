@@ -34,8 +34,7 @@ import Testing
   }
 
   // Fails if only `clean` compacts a journal that is mostly history.
-  @Test(
-    "a run compacts a journal that is mostly history", .shows(OnDisk.compactsByItself))
+  @Test("a run compacts a journal that is mostly history", .shows(OnDisk.compactsByItself))
   func compacts() throws {
     let scene = try Scene()
     try scene.add("exit 3", "true")

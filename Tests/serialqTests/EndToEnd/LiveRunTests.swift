@@ -108,9 +108,7 @@ struct LiveRunTests {
   }
 
   // Fails if an incomplete line of a job is drawn unescaped.
-  @Test(
-    "a redrawn line is shown in its last state, without control sequences"
-  )
+  @Test("a redrawn line is shown in its last state, without control sequences")
   func openLines() throws {
     let scene = try Scene()
     let gate = try Gate(scene)

@@ -67,8 +67,7 @@ import Testing
 
   // Fails if the script continues with its own options in the words of another command; `true` has
   // no options.
-  @Test(
-    "bash completes a job's command as bash-completion does it", .needs(.bash, .bashCompletion))
+  @Test("bash completes a job's command as bash-completion does it", .needs(.bash, .bashCompletion))
   func bashCompletion() throws {
     let script = try #require(Tool.bashCompletion.path())
     let outcome = try scene().script(
@@ -99,7 +98,7 @@ import Testing
   }
 
   // Fails if an error of the queue is printed into the command line that is being typed.
-  @Test("completion prints nothing on errors")
+  @Test("after an error, completion offers no candidates and prints no message")
   func faults() throws {
     let scene = try scene()
     #expect(try scene.script("chmod a+w \"$SERIALQ_DIR\"").code == 0)

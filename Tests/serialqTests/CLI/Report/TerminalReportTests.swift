@@ -11,7 +11,7 @@ import Testing
   }
 
   // Fails if any part is drawn in another place or form.
-  @Test("each state has a sign, an attempt is drawn to scale, and an hour's gap is a mark")
+  @Test("each state has a sign, an attempt is drawn to scale, and a cut gap is a mark")
   func everything() {
     #expect(
       text(.everything) == """

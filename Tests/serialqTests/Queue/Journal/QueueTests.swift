@@ -105,7 +105,7 @@ import Testing
   }
 
   // Fails when a field is added that most jobs do not need: put it in `Run`.
-  @Test("A job is small")
+  @Test("A job takes at most 72 bytes")
   func small() {
     #expect(MemoryLayout<Job>.stride <= 72)
   }

@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  // Fails when data is read again: here all of it but the end is damaged after the first read.
+  // Fails when data is read again: here its first half is damaged after the first read.
   @Test("Data is read only once", .shows(OnDisk.onlyWhatIsNew))
   func readsOnce() throws {
     let temporary = try TemporaryFolder()

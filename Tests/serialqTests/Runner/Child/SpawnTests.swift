@@ -112,8 +112,7 @@ import Testing
 
   // Fails if SETSID is dropped, or only the process is signalled: the grandchild then keeps the
   // lock, and this test blocks.
-  @Test(
-    "a job leads its own session and group, and its processes hold the lock until all are dead")
+  @Test("a job leads its own session and group, and its processes hold the lock until all are dead")
   func group() throws {
     var job = try TestJob("sleep 1000 & echo started; wait")
     let child = try job.start()
