@@ -1,6 +1,6 @@
 import SerialqSystem
 
-/// What the fuzzer calls with every input; `SERIALQ_FUZZ` says what is fed with it.
+/// The fuzzer calls this with every input; `SERIALQ_FUZZ` selects the target.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let input = Bytes(UnsafeBufferPointer(start: start, count: count))

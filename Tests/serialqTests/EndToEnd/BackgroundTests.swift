@@ -10,9 +10,9 @@ import Testing
   import Darwin
 #endif
 
-/// Queue it, walk away.
+/// Jobs that run in the background after `add` returns.
 @Suite struct BackgroundTests {
-  /// Ways to call `add` that must not keep their caller, and run the job.
+  /// Ways to call `add` that must return at once, and run the job.
   static let callers = [
     "id=$(serialq add 'echo ran; read x <gate'); echo $id",
     "serialq add 'echo ran; read x <gate' | cat",
@@ -21,16 +21,16 @@ import Testing
     "(serialq add 'echo ran; read x <gate' </dev/null >&- 2>&-); echo 1",
   ]
 
-  // Fails if the runner keeps a descriptor of the caller (the pipe never ends), its terminal, or
+  // Fails if the runner keeps a descriptor of the caller (the pipe stays open) or its terminal, or
   // dies with it. The job blocks, so only `add` itself can end.
   @Test(
-    "add returns at once from wherever it is called, and the job runs", .shows(Running.addReturns),
+    "add returns at once however it is called, and the job runs", .shows(Running.addReturns),
     arguments: callers)
   func returnsAtOnce(line: String) throws { try checkReturnsAtOnce(line) }
 
   // As above, for the terminal.
   @Test(
-    "add returns at once at a terminal that goes away, and the job runs",
+    "add returns at once on a terminal that closes, and the job runs",
     .shows(Running.addReturns), .needs(.setsid, .script))
   func returnsAtOnceAtTerminal() throws {
     try checkReturnsAtOnce(
@@ -48,10 +48,10 @@ import Testing
     #expect(try scene.serialq("wait", "1").code == 0)
   }
 
-  // Fails if the runner shares a session, a group or a standard descriptor with whoever started it,
-  // or takes its environment along.
+  // Fails if the runner shares a session, a group or a standard descriptor with its caller, or
+  // inherits the caller's environment.
   @Test(
-    "a runner has a session of its own, and nothing of its caller's",
+    "a runner has its own session, and shares nothing with its caller",
     .shows(Running.background, Running.hangup))
   func detached() throws {
     let scene = try Scene()
@@ -72,9 +72,10 @@ import Testing
     #expect(try scene.serialq("wait").code == 0)
   }
 
-  // Fails if every add starts a runner, or one of them gives up between two adds: a lost wake-up.
+  // Fails if every add starts a runner, or a wake-up is lost because the runner exits between two
+  // adds.
   @Test(
-    "hundreds of adds behind a running job have one runner, and all run in order",
+    "hundreds of adds behind a running job use one runner, and all run in order",
     .shows(Running.oneRunner, Running.order))
   func manyAdds() throws {
     let count = isLong ? 10_000 : 150 / ease
@@ -94,9 +95,9 @@ import Testing
     #expect(try content(scene.path("rec")).text == record)
   }
 
-  // Fails if an add that finds a runner and a runner that finds nothing can miss each other: here
-  // every add meets a runner that is about to leave.
-  @Test("a job is never left waiting with nobody at work", .shows(Running.noLostWakeUp))
+  // Fails if a wake-up can be lost between an add that detects a runner and that runner's last
+  // check of the queue: here every add meets a runner that is about to exit.
+  @Test("no job is left waiting without a runner", .shows(Running.noLostWakeUp))
   func lostWakeUp() throws {
     let scene = try Scene()
     let count = isLong ? 500 : 40 / ease
@@ -106,13 +107,13 @@ import Testing
       if id % 3 == 0 { try scene.waitForJob(id) { $0.state == .succeeded } }
     }
     let last = try #require(try scene.queue().jobs.last)
-    // Nobody but the runners sees to this.
+    // Only the runners start these jobs.
     try scene.waitForJob(last.id, .succeeded)
     #expect(try scene.queue().count(.succeeded) == last.id)
   }
 
-  // Fails if a pause is not heeded by add or a runner, or resume starts none.
-  @Test("a paused queue starts nothing, says so, and goes on when it is resumed")
+  // Fails if add or a runner ignores a pause, or resume starts no runner.
+  @Test("a paused queue starts no job, reports the pause, and continues after resume")
   func paused() throws {
     let scene = try Scene()
     #expect(try scene.serialq("pause").code == 0)
@@ -126,8 +127,8 @@ import Testing
     #expect(try scene.serialq("wait").code == 0)
   }
 
-  // Fails if a run in the foreground starts jobs of a paused queue, or says that all is well.
-  @Test("a run of a paused queue runs nothing, and says so")
+  // Fails if a run in the foreground starts jobs of a paused queue, or reports success.
+  @Test("a run of a paused queue starts no job, and reports the pause")
   func pausedRun() throws {
     let scene = try Scene()
     #expect(try scene.serialq("pause").code == 0)
@@ -136,7 +137,7 @@ import Testing
     #expect(try scene.states() == [.waiting])
   }
 
-  // Fails if add starts a runner all the same.
+  // Fails if add starts a runner.
   @Test("with --no-start the job waits until resume, as after a reboot")
   func noStart() throws {
     let scene = try Scene()
@@ -147,9 +148,9 @@ import Testing
     try scene.waitForJob(1, .succeeded)
   }
 
-  // Fails if what ran when the machine went down is run again in silence, or holds up the rest.
+  // Fails if a job that ran during a crash of the machine is rerun silently, or blocks the rest.
   @Test(
-    "after a reboot, resume --all reports what was running and runs the rest",
+    "after a reboot, resume --all reports the interrupted job and runs the rest",
     .shows(Running.reboot))
   func reboot() throws {
     let scene = try Scene()
@@ -165,8 +166,8 @@ import Testing
     #expect(try content(scene.path("rec")).text == "2\n")
   }
 
-  // Fails if the system's shutdown counts as a person's cancel: the job would be passed over.
-  @Test("a runner that is told to end leaves its job interrupted, and the rest waiting")
+  // Fails if the system's shutdown counts as a cancel request: the job would be skipped.
+  @Test("a runner that receives SIGTERM records its job as interrupted, and the rest waits")
   func terminated() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -182,7 +183,7 @@ import Testing
   #if os(Linux)
     // Fails if the runner or `wait` polls.
     @Test(
-      "a runner and a wait that have nothing to do use no time", .shows(Running.noPolling),
+      "an idle runner and an idle wait use no processor time", .shows(Running.noPolling),
       .disabled(if: isSanitized, "a sanitizer has a thread of its own, which works all the time"))
     func idle() throws {
       let scene = try Scene()
@@ -191,7 +192,7 @@ import Testing
       let waiter = try scene.start("wait")
       let runner = try scene.waitForRunner()
       _ = try scene.waitForProcess(of: 1)
-      // Not to wait for something: the span is what is measured.
+      // Not a synchronization: the time span is measured.
       usleep(500_000)
       let before = try [runner, waiter.pid].map(ticks)
       usleep(isLong ? 10_000_000 : 1_000_000)

@@ -3,7 +3,7 @@
 import SerialqSystem
 import Testing
 
-/// Jobs for which there is no process.
+/// Jobs whose process cannot be created.
 @Suite struct CannotRunTests {
   struct Trouble: CustomTestStringConvertible {
     var words: [String]
@@ -25,7 +25,8 @@ import Testing
   ]
 
   // Fails if the reason is lost between the spawn and the journal, or the queue stops there.
-  @Test("a job that cannot be run says why in its log, in show and in status", arguments: troubles)
+  @Test(
+    "a job that cannot run has the reason in its log, in show and in status", arguments: troubles)
   func reason(trouble: Trouble) throws {
     let scene = try Scene()
     try write(Bytes("text"), to: scene.path("plain"))
@@ -44,9 +45,8 @@ import Testing
     #expect(job["exitCode"] as? Int == trouble.code)
   }
 
-  // Fails if the runner dies of it: the job would be interrupted, which nobody could explain, and
-  // so would each job after it.
-  @Test("a job whose environment is lost could not be run, says so, and the next one runs")
+  // Fails if the runner dies: that job and each job after it would be interrupted without a reason.
+  @Test("a job whose environment is lost fails with that reason, and the next one runs")
   func environmentLost() throws {
     let scene = try Scene()
     try scene.add("echo next")
@@ -61,8 +61,8 @@ import Testing
     #expect(try scene.states() == [.succeeded, .failed])
   }
 
-  // Fails if the runner dies of it, job after job.
-  @Test("a hook that cannot be run is told, and changes nothing else")
+  // Fails if the runner dies, once for each job.
+  @Test("a hook that cannot run is reported, and has no other effect")
   func hook() throws {
     let scene = try Scene()
     #expect(try scene.serialq("set", "on-finish", "true").code == 0)
@@ -76,9 +76,9 @@ import Testing
     #expect(try scene.serialq().text.contains(told))
   }
 
-  // Fails if a run that has failed is the queue's runner for as long as it prints: what is added
-  // meanwhile would be left to it.
-  @Test("a run that has failed leaves the queue to others, also while its reader is slow")
+  // Fails if a failed run remains the queue's runner while it prints: jobs added then would wait
+  // for it.
+  @Test("a failed run releases the queue, even while its reader is slow")
   func failedRun() throws {
     let scene = try Scene()
     let pipe = try Gate(scene, "pipe")
@@ -98,8 +98,8 @@ import Testing
     withExtendedLifetime(pipe) {}
   }
 
-  // Fails if a file without `#!` is given up: every shell runs it.
-  @Test("a script without a first line that names its shell is run by sh")
+  // Fails if a file without `#!` is an error: every shell runs it.
+  @Test("a script without an interpreter line runs in sh")
   func scriptWithoutShell() throws {
     let scene = try Scene()
     try writeProgram(Bytes("echo \"$1\"\n"), to: scene.path("script"))

@@ -1,9 +1,9 @@
 import SerialqSystem
 import Testing
 
-/// What waits can still be changed; what is over can be forgotten.
+/// Changes to waiting jobs, and removal of ended ones.
 @Suite struct ChangesTests {
-  // Fails if an order is not what the commands said, or a file at the front is turned round.
+  // Fails if the order differs from the commands, or a file at the front is reversed.
   @Test("move and --first decide the order, and list shows it")
   func order() throws {
     let scene = try Scene()
@@ -19,8 +19,8 @@ import Testing
     #expect(try scene.serialq("run").text == "5\n6\n4\n3\n2\n1\n")
   }
 
-  // Fails if a job of another directory counts as the same, or the id is not to be had.
-  @Test("--unique adds nothing when the same job waits")
+  // Fails if a job in another directory counts as the same, or the id is not printed.
+  @Test("--unique adds nothing if the same job waits")
   func unique() throws {
     let scene = try Scene()
     _ = try FileSystem.makeFolder(scene.path("sub"))
@@ -36,7 +36,7 @@ import Testing
     #expect(try add("make") == "4\n")
   }
 
-  // Fails if what an editor leaves as it was is written, or a job that started is changed.
+  // Fails if an unchanged command is written, or a started job is changed.
   @Test("edit changes a waiting job, and nothing else")
   func edit() throws {
     let scene = try Scene()
@@ -61,9 +61,9 @@ import Testing
       })
   }
 
-  // Fails if arguments are handed to the editor in a way that not every sh reads back: write the text by
-  // `ShellQuote.command`.
-  @Test("edit gives back every byte of the arguments that it leaves alone")
+  // Fails if arguments are passed to the editor in a form that some sh does not read back: write
+  // the text by `ShellQuote.command`.
+  @Test("edit preserves every byte of unchanged arguments")
   func editedArguments() throws {
     let scene = try Scene()
     let words: [Bytes] = [
@@ -81,8 +81,8 @@ import Testing
     #expect(try scene.log(1) == Bytes((words + [Bytes("end")]).map { $0 + Bytes("|") }.joined()))
   }
 
-  // Fails if clean takes what waits, what runs or what nobody has seen; or leaves a log.
-  @Test("clean forgets what is over and deletes its logs, but no open failure unless told")
+  // Fails if clean removes waiting jobs, running jobs or open failures, or leaves a log.
+  @Test("clean forgets ended jobs and deletes their logs, but keeps open failures unless requested")
   func clean() throws {
     let scene = try Scene()
     try scene.add("echo 1", "exit 2", "echo 3", "echo 4")
@@ -112,7 +112,7 @@ import Testing
     #expect(try FileSystem.names(in: scene.queueFolder().logs).count == 3)
   }
 
-  // Fails if a queue is left out, or its counts are another's.
+  // Fails if a queue is missing, or has the counts of another.
   @Test("queues shows every queue with its counts")
   func queues() throws {
     let scene = try Scene()
@@ -128,7 +128,7 @@ import Testing
         """)
   }
 
-  // Fails if a retry is another job, or its log goes on from that of the attempt before.
+  // Fails if a retry is a new job, or appends to the log of the previous attempt.
   @Test("retry runs the same job again, as its next attempt")
   func retry() throws {
     let scene = try Scene()

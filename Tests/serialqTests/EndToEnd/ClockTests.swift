@@ -10,12 +10,12 @@ import Testing
   import Darwin
 #endif
 
-/// The date is set, the machine starts anew, numbers of processes come again.
+/// Clock changes, reboots and reused process ids.
 @Suite struct ClockTests {
-  // Fails if anything that passes is measured by the date: the job would have taken no time or an
-  // hour, be shown as running for an hour, or have used up a time limit of half an hour.
+  // Fails if elapsed time is measured by the date: the job would have a duration of zero or an
+  // hour, be shown as running for an hour, or exceed its time limit of half an hour.
   @Test(
-    "a clock that is set while a job runs changes neither its duration nor its time limit",
+    "a clock change during a job affects neither its duration nor its time limit",
     .needs(.cc), .enabled(if: MovedClock.isThere, MovedClock.needs), arguments: [-3_600, 3_600])
   func running(shift: Int) throws {
     let scene = try Scene()
@@ -28,7 +28,7 @@ import Testing
     let status = try scene.serialq("status", change: clock.change)
     #expect(
       status.text.firstMatch(of: /running for \d+s\n/) != nil, "\(status.text)")
-    // Has the runner look at everything once more.
+    // Makes the runner check everything again.
     try scene.add("true")
     try gate.open()
     #expect(try run.wait().code == 0)
@@ -38,10 +38,10 @@ import Testing
     #expect(abs(dates - Int64(shift) * 1_000_000) < 60_000_000, "the date was not set")
   }
 
-  // Fails if a new runner goes by the date alone: it would kill at once what has half an hour left,
-  // and say that it was too slow.
+  // Fails if a new runner relies on the date: it would kill at once a job with half an hour left,
+  // and report a timeout.
   @Test(
-    "a clock set forward costs the job of a runner that died none of its time",
+    "a clock set forward does not shorten the time limit of a dead runner's job",
     .needs(.cc), .enabled(if: MovedClock.isThere, MovedClock.needs))
   func orphan() throws {
     let scene = try Scene()
@@ -60,10 +60,10 @@ import Testing
     #expect(try scene.states() == [.interrupted])
   }
 
-  // Fails if the date decides when a job is tried again: set back, the second attempt would come an
-  // hour late, and this test be killed.
+  // Fails if the date decides when to retry: set back, the second attempt would be an hour late,
+  // and this test would be killed.
   @Test(
-    "a clock set back while a job waits for its next attempt does not make it wait longer",
+    "a clock set back during a retry delay does not extend the delay",
     .needs(.cc), .enabled(if: MovedClock.isThere, MovedClock.needs))
   func retry() throws {
     let scene = try Scene()
@@ -81,10 +81,10 @@ import Testing
     #expect(job.state == .succeeded && job.run?.attempt == 2)
   }
 
-  // Fails if an age is shown that has not been, a job that ended in the future counts as old, or the
-  // order of the events is taken from their dates.
+  // Fails if a negative age is shown, a job that ended in the future counts as old, or events are
+  // ordered by date.
   @Test(
-    "a queue from the future is shown, cleaned and run in its order",
+    "a queue with future dates is shown, cleaned and run in order",
     .needs(.cc), .enabled(if: MovedClock.isThere, MovedClock.needs))
   func future() throws {
     let scene = try Scene()
@@ -99,16 +99,16 @@ import Testing
     #expect(try scene.serialq("log").text == "second\n")
     #expect(try scene.serialq("clean", "--all", "--older-than", "1s").code == 0)
     #expect(try scene.queue().job(1) != nil, "it has not ended yet")
-    // An hour after that it has.
+    // An hour later it has ended.
     try clock.set(86_400 + 3_600)
     let later = try scene.serialq("clean", "--all", "--older-than", "1s", change: clock.change)
     #expect(later.code == 0)
     #expect(try scene.queue().jobs.isEmpty)
   }
 
-  // Fails if a time of the caller's zone gets into what is written or printed.
+  // Fails if a time in the caller's zone is written or printed.
   @Test(
-    "dates are UTC whatever the time zone, and on the days when it changes",
+    "dates are UTC in any time zone, also on the days of a change",
     arguments: ["Europe/Berlin", "Asia/Kathmandu", "XXX+11YYY,0/0,365/23", "nonsense"])
   func zones(zone: String) throws {
     let scene = try Scene()
@@ -126,9 +126,9 @@ import Testing
     }
   }
 
-  // Fails if the lock file, or the number of the process, is taken for the job itself.
+  // Fails if the lock file, or the process id, counts as the job itself.
   @Test(
-    "a job that ran when the machine went down is interrupted at once, and its number left alone",
+    "a job that ran when the machine crashed is interrupted at once, and its old pid not signalled",
     .shows(Running.reboot))
   func reboot() throws {
     let scene = try Scene()
@@ -138,7 +138,7 @@ import Testing
     let before = Event.started(
       id: 1, attempt: 1, at: Clock.now(), boot: Bytes("another"), uptime: .max / 2)
     try Journal(folder).append([before, .spawned(id: 1, pid: stranger.pid)])
-    // As they are left behind: the number of what is a stranger now in them, and nobody's lock.
+    // As left by a crash: the process ids now belong to other processes, and no lock is held.
     try write([], to: folder.jobLock(1))
     try write(Bytes("\(stranger.pid)\n".utf8), to: folder.runnerLock)
     let status = try scene.serialq("status")
@@ -150,9 +150,9 @@ import Testing
     #expect(kill(stranger.pid, 0) == 0)
   }
 
-  // Fails if a signal goes to the number that the journal has, and not to who holds the job's lock.
+  // Fails if a signal is sent to the id in the journal, not to the holder of the job's lock.
   @Test(
-    "cancelling a job whose process number is a stranger's by now signals nobody",
+    "canceling a job whose process id was reused signals no process",
     .needs(.bash, .flock))
   func reused() throws {
     let scene = try Scene()
@@ -164,7 +164,7 @@ import Testing
       .started(id: 1, attempt: 1, at: Clock.now(), boot: Machine.boot(), uptime: Clock.monotonic()),
       .spawned(id: 1, pid: stranger.pid),
     ])
-    // Something that the job has left behind lives, but not under that number.
+    // A process that the job left behind is alive, but has another id.
     let rest = try scene.launch([
       Bytes("/bin/bash"), Bytes("-c"),
       Bytes("exec 63>>'\(folder.jobLock(1).text)'; flock 63; echo held; read x <gate".utf8),
@@ -179,10 +179,9 @@ import Testing
   }
 }
 
-/// A clock that a test sets for single programs: the date, and not what measures.
+/// A clock that a test sets for individual programs: the date, not the monotonic clock.
 ///
-/// A library that is loaded before the C library's, so only into a program that is linked with it
-/// dynamically.
+/// A preloaded library, so it works only in a dynamically linked program.
 private struct MovedClock {
   private let library: Bytes
   private let offset: Bytes
@@ -202,15 +201,15 @@ private struct MovedClock {
     try set(0)
   }
 
-  /// Sets the clock, by so many seconds off the real one.
+  /// Sets the clock to this offset from the real one, in seconds.
   func set(_ seconds: Int) throws {
-    // Renamed into place, so that nobody reads half a number.
+    // Replaced by a rename, so that no process reads a partial number.
     let new = offset + Bytes(".new")
     try write(Bytes("\(seconds)\n".utf8), to: new)
     try FileSystem.rename(new, to: offset)
   }
 
-  /// Has a program see this clock.
+  /// Makes a program use this clock.
   func change(_ surroundings: inout Surroundings) {
     surroundings.prelude += "\nexport LD_PRELOAD='\(library.text)' TEST_CLOCK='\(offset.text)'"
   }

@@ -11,39 +11,39 @@ import Testing
   import Darwin
 #endif
 
-/// Jobs that are ended: cancelled, out of time, or failed and tried again.
+/// Jobs that are canceled, time out, or fail and are retried.
 @Suite struct EndingTests {
-  /// A shell and two processes below it, one of which does not heed SIGTERM.
+  /// A shell with two child processes, one of which ignores SIGTERM.
   private static let family = """
     (trap '' TERM; echo one >>pids; while :; do sleep 0.1; done) &
     (sleep 1000) & echo up; wait
     """
 
-  /// The processes of a group that are not merely left to be reaped.
+  /// The processes of a group, except zombies.
   private func alive(in group: Int32, _ scene: Scene) throws -> String {
     try scene.script("ps -eo pgid=,stat=,args= | awk '$1 == \(group) && $2 !~ /Z/'").text
   }
 
-  // Fails if only the shell is signalled (its children live on), or the queue goes on before the
-  // last of them is gone. One of them has to be killed, which takes as long as the grace.
+  // Fails if only the shell is signalled (its children survive), or the queue continues before the
+  // last of them is dead. One of them has to be killed, which takes the whole grace period.
   @Test(
-    "cancel ends a job with its grandchildren, also those that do not heed it", .needs(.ps))
+    "cancel ends a job with its grandchildren, including those that ignore the signal", .needs(.ps))
   func cancelFamily() throws {
     let scene = try Scene()
     _ = try scene.serialq("add", Self.family)
     try scene.waitForLog(1, "up")
     let group = try scene.waitForProcess(of: 1)
     #expect(try scene.serialq("cancel", "1").code == 0)
-    // Does not wait for the grace.
+    // Does not wait for the grace period.
     #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
     #expect(try scene.serialq("wait", "1").code != 0)
     #expect(try scene.states() == [.cancelled])
     #expect(try alive(in: group, scene) == "")
   }
 
-  // Fails if the runner itself seems to be one of the job's processes: the queue would go on only
-  // when both graces are over.
-  @Test("a job that heeds the signal is over as soon as it has ended")
+  // Fails if the runner counts itself as one of the job's processes: the queue would continue only
+  // after both grace periods.
+  @Test("a job that reacts to the signal is over as soon as it exits")
   func cancelPromptly() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -51,7 +51,7 @@ import Testing
     try scene.waitForLog(1, "up")
     let lock = try #require(try JobLock.existing(1, scene.queueFolder()))
     #expect(try scene.serialq("cancel", "1").code == 0)
-    // Held by the job alone, so free when it has ended, and before its end is written down.
+    // Held only by the job, so free after its exit, and before its end is recorded.
     try lock.lock()
     lock.unlock()
     #expect(try scene.serialq("wait", "1").code == 5)
@@ -60,9 +60,9 @@ import Testing
     withExtendedLifetime(gate) {}
   }
 
-  // Fails if requests are read before the end is written down and not under the same lock: whoever was
-  // told that the job is being ended would see it start again.
-  @Test("a cancel that comes when the job has just ended keeps it from being tried again")
+  // Fails if requests are not read under the lock that records the end: a job that was reported as
+  // being canceled would start again.
+  @Test("a cancel that races with the end of the job prevents a retry")
   func cancelAtTheEnd() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -70,7 +70,7 @@ import Testing
     _ = try scene.waitForProcess(of: 1)
     let folder = try scene.queueFolder()
     let lock = try #require(try JobLock.existing(1, folder))
-    // While the runner, which has seen the end, waits to write it down.
+    // Runs while the runner, which has detected the exit, waits for the lock to record it.
     try Journal(folder).locked { (scope) throws(Failure) in
       try attempt("ending the job") { () throws(SystemError) in
         try gate.open()
@@ -84,9 +84,9 @@ import Testing
     #expect(try content(scene.path("rec")).text == "x\n")
   }
 
-  // Fails if all that are cancelled have one code, or one that exits with 0 passes for a success.
+  // Fails if every canceled job has the same code, or one that exits with 0 counts as a success.
   @Test(
-    "wait for a job that is cancelled while it runs exits as the job did, but never with 0",
+    "wait for a job that is canceled while it runs exits as the job did, but never with 0",
     arguments: [("", 128 + SIGTERM), ("trap 'exit 0' TERM;", 1)])
   func cancelledCode(trap: String, code: Int32) throws {
     let scene = try Scene()
@@ -97,8 +97,8 @@ import Testing
     #expect(try scene.states() == [.cancelled])
   }
 
-  // Fails if the deadline is not kept, or only the leader is ended.
-  @Test("a job that takes too long is ended with its grandchildren", .needs(.ps))
+  // Fails if the deadline is ignored, or only the leader is ended.
+  @Test("a job that exceeds its time limit is ended with its grandchildren", .needs(.ps))
   func timeOut() throws {
     let scene = try Scene()
     _ = try scene.serialq("add", "--timeout", "1", "sleep 1000 & sleep 1000 & wait")
@@ -109,20 +109,20 @@ import Testing
     #expect(try scene.listed()[0]["state"] as? String == "timed-out")
   }
 
-  // Fails if a cancel of a job whose runner was killed is heard by nobody.
-  @Test("cancel ends the job of a runner that died, by a new runner")
+  // Fails if a cancel of a job whose runner was killed is ignored.
+  @Test("cancel ends the job of a dead runner, with a new runner")
   func cancelOrphan() throws {
     let scene = try Scene()
     _ = try scene.serialq("add", "echo up; sleep 1000")
     try scene.waitForLog(1, "up")
-    // Gone when this returns: who asks while it dies still finds a runner at work.
+    // Dead when this returns: during its death, the runner would still hold its lock.
     try scene.killRunner()
     #expect(try scene.serialq("cancel", "--running").code == 0)
     try scene.waitForJob(1, .cancelled)
   }
 
-  // Fails if a waiting job is started after its cancel, or --all forgets one.
-  @Test("cancel keeps waiting jobs from running, and --all ends everything")
+  // Fails if a canceled waiting job starts, or --all omits one.
+  @Test("cancel prevents waiting jobs from running, and --all ends everything")
   func cancelWaiting() throws {
     let scene = try Scene()
     try scene.add("echo 1 >>rec", "echo 2 >>rec", "echo 3 >>rec")
@@ -138,8 +138,8 @@ import Testing
     #expect(try scene.states().suffix(2) == [.cancelled, .cancelled])
   }
 
-  // Fails if retries are counted wrongly, are overtaken, or lose the job's surroundings.
-  @Test("a job is retried by itself before any other, and counts as failed only in the end")
+  // Fails if retries are miscounted, run after other jobs, or lose the job's environment.
+  @Test("a job is retried before any other, and counts as failed only after the last attempt")
   func retries() throws {
     let scene = try Scene()
     let line = "echo $SERIALQ_JOB >>rec; [ $(wc -l <rec) -ge 3 ]"
@@ -153,8 +153,8 @@ import Testing
     #expect(try scene.queue().job(3)?.run?.attempt == 2)
   }
 
-  // Fails if a run takes a retry for the end of the job, or misses what an attempt prints.
-  @Test("a run shows every attempt, and fails only if the last one did")
+  // Fails if a run treats a retry as the end of the job, or misses an attempt's output.
+  @Test("a run prints every attempt, and fails only if the last one did")
   func retriesShown() throws {
     let scene = try Scene()
     let line = "echo attempt; echo x >>rec; [ $(wc -l <rec) -ge 3 ]"
@@ -163,14 +163,14 @@ import Testing
     for attempt in 1...2 {
       #expect(run.errorText.contains("job 1 failed, attempt \(attempt); it is tried again"))
     }
-    // Whoever looks too late finds all of it.
+    // A late reader gets all of it.
     #expect(try scene.log(1).text == run.text)
     let late = try scene.serialq("log", "-f", "1")
     #expect(late.text == run.text)
   }
 
-  // Fails if a reader that falls behind loses what attempts printed that are over by then.
-  @Test("a follower that is stopped meanwhile prints every attempt once, and tells each failure")
+  // Fails if a slow reader loses the output of attempts that have ended.
+  @Test("a follower that was stopped prints every attempt once, and reports each failure")
   func retriesMissed() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -188,7 +188,7 @@ import Testing
     #expect(told.count == 3)
   }
 
-  // Fails if a chain goes on after a failure, or a retry of it stays skipped.
+  // Fails if a chain continues after a failure, or a retry of it stays skipped.
   @Test("--if-ok skips the chain after a failure, and retry --failed runs it again in order")
   func chain() throws {
     let scene = try Scene()
@@ -205,8 +205,8 @@ import Testing
     #expect(try content(scene.path("rec")).text == "1\n4\n1\n2\n3\n")
   }
 
-  // Fails if the queue goes on after a failure that was to stop it, or nobody is told why.
-  @Test("on-failure stop pauses the queue, and says because of which job")
+  // Fails if the queue continues after a failure that must stop it, or the reason is not reported.
+  @Test("on-failure stop pauses the queue, and reports which job caused it")
   func stopOnFailure() throws {
     let scene = try Scene()
     #expect(try scene.serialq("set", "on-failure", "stop").code == 0)
@@ -218,8 +218,9 @@ import Testing
     #expect(try scene.serialq("wait", "2").code == 0)
   }
 
-  // Fails if the hook runs beside the next job, does not know its job, or its failure is lost.
-  @Test("the hook runs after each job, knows it, and its failure is told")
+  // Fails if the hook runs concurrently with the next job, does not receive its job, or its failure
+  // is lost.
+  @Test("the hook runs after each job, receives its data, and its failure is reported")
   func hook() throws {
     let scene = try Scene()
     let line =
@@ -238,9 +239,9 @@ import Testing
     #expect(try scene.queue().job(1)?.run?.hook == nil)
   }
 
-  // Fails if the hook's failure is only in the journal, where nobody looks; if a skipped job, for
-  // which none is run, hides it; or if it is told of a log that is by now another's.
-  @Test("the hook's failure is told by show, and by status until a later one is run")
+  // Fails if the hook's failure is only in the journal; if a skipped job, which runs no hook, hides
+  // it; or if the report names a log that now belongs to a later hook.
+  @Test("the hook's failure is reported by show, and by status until a later hook runs")
   func hookFailure() throws {
     let scene = try Scene()
     let line = "echo no such host; [ $SERIALQ_JOB -ge 3 ] || exit 2"

@@ -3,9 +3,9 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-/// Words on their way to the job, through every place where they are kept.
+/// Arguments on their way to the job, in every place that stores them.
 @Suite struct ExactWordsTests {
-  /// What shells, terminals and text stumble over.
+  /// Text that is special to shells, terminals and text encodings.
   static let words: [Bytes] = [
     Bytes("a b"), Bytes("'"), Bytes("\""), Bytes("a'b\"c"), Bytes("one\ntwo\n"), Bytes("\n"),
     Bytes("$HOME"), Bytes("$(id)"), Bytes("`id`"), Bytes("*"), Bytes("?[a]"), [], Bytes("-n"),
@@ -18,8 +18,9 @@ import Testing
 
   private static let print = [Bytes("printf"), Bytes("%s\\0")]
 
-  // Fails if a word goes through text, a shell, or a quoting that forgets a byte.
-  @Test("whatever bytes a word holds, the job gets them")
+  // Fails if an argument is converted to text, passes through a shell, or is quoted with a byte
+  // missing.
+  @Test("a job receives every byte of its arguments")
   func arguments() throws {
     let scene = try Scene()
     #expect(
@@ -37,8 +38,8 @@ import Testing
     #expect(run.output == expected + expected + expected)
   }
 
-  // Fails if a command line is taken apart, or is more than one word of `sh -c`.
-  @Test("whatever bytes a command line holds, the shell gets them")
+  // Fails if a command line is split, or is more than one argument of `sh -c`.
+  @Test("the shell receives every byte of a command line")
   func commandLine() throws {
     let scene = try Scene()
     let bytes = (1...255).filter { $0 != UInt8(ascii: "'") && $0 != UInt8(ascii: "\n") }
@@ -52,7 +53,7 @@ import Testing
     #expect(try scene.log(3) == bytes.filter { $0 != 0x0D })
   }
 
-  // Fails if `list` shows a command that is not the one that runs.
+  // Fails if `list` shows a command that differs from the one that runs.
   @Test(
     "a command pasted from the list into bash does the same",
     .needs(.bash))
@@ -88,9 +89,8 @@ import Testing
     }
   }
 
-  // Fails if `show` writes the command or the directory in another way than `list`.
-  @Test(
-    "a directory of any bytes is entered, and shown so that it can be pasted", .needs(.bash))
+  // Fails if `show` prints the command or the directory in another form than `list`.
+  @Test("a directory of any bytes is entered, and shown so that it can be pasted", .needs(.bash))
   func directory() throws {
     let scene = try Scene()
     let name = Bytes("it's $a\n") + [0xE9] + Bytes(" dir")

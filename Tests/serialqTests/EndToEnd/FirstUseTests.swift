@@ -1,9 +1,9 @@
 import SerialqSystem
 import Testing
 
-/// What a newcomer types first.
+/// The first commands of a new user.
 @Suite struct FirstUseTests {
-  // Fails if `run` does not queue what it is given, runs it out of order, or mixes its own words in.
+  // Fails if `run` does not queue its input, runs it out of order, or prints text of its own.
   @Test("command lines from a pipe run in order, and only their output is printed")
   func readme() throws {
     let scene = try Scene()
@@ -15,8 +15,8 @@ import Testing
     #expect(try scene.states() == [.succeeded, .succeeded, .succeeded])
   }
 
-  // Fails if any of them speaks up on standard error when nothing is wrong.
-  @Test("when all goes well, nothing but results is printed")
+  // Fails if any of them writes to standard error without an error.
+  @Test("without errors, only results are printed")
   func quiet() throws {
     let scene = try Scene()
     let calls: [([String], String?)] = [
@@ -36,8 +36,8 @@ import Testing
     }
   }
 
-  // Fails if a file of jobs is queued in part, in another order, or with its comments.
-  @Test("a file of jobs is queued whole and in order")
+  // Fails if a file of jobs is queued partially, in another order, or with its comments.
+  @Test("a file of jobs is queued completely and in order")
   func jobFile() throws {
     let scene = try Scene()
     let text = "# comment\necho 1\n\n   \n  # too\necho '#2'\r\necho 3"
@@ -46,8 +46,8 @@ import Testing
     #expect(try scene.serialq("run").text == "1\n#2\n3\n")
   }
 
-  // Fails if a queue sees another's jobs, or the option does not overrule the variable.
-  @Test("queues are apart, and named by option or variable")
+  // Fails if a queue lists another's jobs, or the option does not override the variable.
+  @Test("queues are separate, and named by option or variable")
   func queues() throws {
     let scene = try Scene()
     #expect(try scene.serialq("add", "--no-start", "-q", "other", "echo other").text == "1\n")
@@ -64,8 +64,8 @@ import Testing
     #expect(try scene.states("named") == [.waiting])
   }
 
-  // Fails if advice forgets the queue: what it says would be about another one.
-  @Test("what serialq advises to type means the same queue, and works")
+  // Fails if advice omits the queue: the command would act on another one.
+  @Test("commands in advice name the same queue, and work")
   func advice() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -103,8 +103,9 @@ import Testing
     withExtendedLifetime(gate) {}
   }
 
-  // Fails if a result goes to standard error, or is printed into a file that took its number.
-  @Test("closed standard descriptors do no harm")
+  // Fails if a result is printed on standard error, or to a file that has a standard descriptor's
+  // number.
+  @Test("closed standard descriptors are harmless")
   func closedDescriptors() throws {
     let scene = try Scene()
     try scene.add("true")

@@ -1,15 +1,15 @@
 import Testing
 
-/// Commands that come to a stop when part of what they are for is done.
+/// Commands that fail after a part of their work is done.
 @Suite struct HalfDoneTests {
-  /// Puts a folder where a file of the queue belongs.
+  /// Puts a folder in place of a file of the queue.
   private func block(_ scene: Scene, _ name: String, queue: String = "default") throws {
     #expect(try scene.script("mkdir '\(scene.spool.text)/\(queue)/\(name)'").code == 0)
   }
 
-  // Fails if a runner that cannot be started is all that is told: whoever believes that nothing was
-  // done does it again, and the job runs twice.
-  @Test("retry and resume say that the queue is changed when no runner can be started")
+  // Fails if the message reports only that the runner could not be started: a caller would repeat
+  // the command, and the job would run twice.
+  @Test("retry and resume report that the queue is changed when no runner can be started")
   func noRunner() throws {
     let scene = try Scene()
     #expect(try scene.serialq("run", "-c", "false").code == 1)
@@ -22,12 +22,12 @@ import Testing
     let retried = try scene.serialq("retry", "1")
     #expect(retried.code == 125 && retried.errorText.contains("changed all the same"))
     #expect(try scene.states() == [.waiting, .waiting])
-    // There is nothing to change any more, so nothing was.
+    // No change is left to make, so none is reported.
     let again = try scene.serialq("resume")
     #expect(again.code == 125 && !again.errorText.contains("all the same"))
   }
 
-  // Fails if the job is queued before the runner is known to be possible.
+  // Fails if the job is queued before a runner is known to be possible.
   @Test("run queues nothing when it cannot run")
   func cannotRun() throws {
     let scene = try Scene()
@@ -38,8 +38,8 @@ import Testing
     #expect(try scene.queue().jobs.isEmpty)
   }
 
-  // Fails if a compaction that fails is taken for a clean that did.
-  @Test("clean says that the jobs are forgotten when the journal cannot be written anew")
+  // Fails if a failed compaction is reported as a failed clean.
+  @Test("clean reports that the jobs are forgotten when the journal cannot be rewritten")
   func noCompaction() throws {
     let scene = try Scene()
     #expect(try scene.serialq("run", "-c", "true").code == 0)
@@ -49,9 +49,9 @@ import Testing
     #expect(try scene.queue().jobs.isEmpty)
   }
 
-  // Fails if the first queue in trouble ends it: after a restart of the machine nobody would start the
-  // others.
-  @Test("pause and resume go on with the other queues when one is in trouble")
+  // Fails if an error in the first queue ends the command: after a reboot the others would not be
+  // started.
+  @Test("pause and resume continue with the other queues after an error in one")
   func otherQueues() throws {
     let scene = try Scene()
     for queue in ["a", "b", "c"] {

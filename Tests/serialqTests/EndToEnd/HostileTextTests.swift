@@ -9,17 +9,17 @@ import Testing
   import Darwin
 #endif
 
-/// Text that would steer the terminal of whoever looks at a queue, on a real terminal; `script(1)`
-/// makes it, and hands on what it gets.
+/// Text with control sequences, printed on a real terminal; `script(1)` creates the terminal, and
+/// passes its output on.
 @Suite(.needs(.script))
 struct HostileTextTests {
-  /// Titles, colours, cleared screens, C1 in both forms, going back, turned and invisible text.
+  /// Titles, colors, clear screen, C1 in both forms, backspace, bidirectional and invisible text.
   private static let hostile =
     Bytes("x\u{1B}]0;t\u{7}\u{1B}[5m\u{1B}[2J\u{1B}c\u{9B}5m\u{8D}") + [0x9B, 0x90, 0xFF]
     + Bytes("\rover\u{8}\u{7F}\u{B}\u{C}\u{E}\u{202E}\u{2066}\u{200B}\u{200F}\u{FEFF}\u{2028}y")
 
-  /// What of this steers a terminal, beside the program's own colours and ends of lines; while it
-  /// draws, it goes back to the start of the line too.
+  /// The control sequences in the output, except the program's own colors and line ends; a display
+  /// also returns to the start of the line.
   private func steering(_ bytes: Bytes, isDrawn: Bool = false) -> [UnicodeScalar] {
     guard var text = String(validating: bytes, as: UTF8.self) else { return ["\u{FFFD}"] }
     text = text.replacing(/\x1B\[(0|1|2|31|32|33|36)?m/, with: "").replacing("\r\n", with: "\n")
@@ -33,7 +33,7 @@ struct HostileTextTests {
     }
   }
 
-  /// A shell line at a terminal, with the text as `$H`.
+  /// A shell line on a terminal, with the text as `$H`.
   private func start(_ scene: Scene, _ line: String) throws -> Launched {
     let words = ["/usr/bin/env", "script", "-qefc", line, "/dev/null"]
     return try scene.launch(words.map { Bytes($0.utf8) }) {
@@ -41,7 +41,7 @@ struct HostileTextTests {
     }
   }
 
-  /// A queue in which everything that somebody can choose is such text.
+  /// A queue in which every value that a user can choose is such text.
   private func scene() throws -> Scene {
     let scene = try Scene()
     let folder = scene.work.appending(path: Self.hostile)
@@ -60,8 +60,8 @@ struct HostileTextTests {
     return scene
   }
 
-  // Fails if one of these is printed as it is: take `Visible` or `ShellQuote` from any of them.
-  @Test("no label, command, directory, log or variable steers the terminal of who looks at it")
+  // Fails if one of these is printed unescaped: remove `Visible` or `ShellQuote` from any of them.
+  @Test("no label, command, directory, log or variable prints control sequences")
   func looking() throws {
     let scene = try scene()
     #expect(try scene.serialq("run").code == 1)
@@ -84,8 +84,8 @@ struct HostileTextTests {
     }
   }
 
-  // Fails if a name is quoted in a message as it is.
-  @Test("no name of a queue, a file, a folder or a variable's value does so in a message")
+  // Fails if a message quotes a name unescaped.
+  @Test("no name and no variable's value prints control sequences in a message")
   func messages() throws {
     let scene = try Scene()
     for line in [
@@ -103,8 +103,8 @@ struct HostileTextTests {
     }
   }
 
-  // Fails if a title, or the line that a job has begun, is drawn as it is.
-  @Test("nor does it in what is drawn over and over, by run and by status -w")
+  // Fails if a title, or the incomplete last line of a job, is drawn unescaped.
+  @Test("the displays of run and status -w draw no control sequences")
   func live() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -113,7 +113,7 @@ struct HostileTextTests {
       [Bytes("add"), Bytes("--no-start"), Bytes("-n"), Self.hostile, Bytes("-c"), line])
     #expect(added.code == 0)
     let run = try start(scene, "serialq run")
-    // The last state of the line: what came before its carriage return is drawn over.
+    // The last state of the line: the text before its carriage return is overwritten.
     try run.waitForOutput("| \u{1B}[0mover^H")
     #expect(steering(run.output, isDrawn: true).isEmpty, "\(Visible.text(run.output))")
     let watch = try start(scene, "serialq -w")

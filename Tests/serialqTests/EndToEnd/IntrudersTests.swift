@@ -9,7 +9,7 @@ import Testing
   import Darwin
 #endif
 
-/// What somebody else has put into a queue, or tries to read of it.
+/// Files that others plant in a queue, and attempts to read it.
 @Suite struct IntrudersTests {
   private static let files = [
     "journal", "journal.new", "lock", "runner.lock", "runner.log", "hook.log", "damaged",
@@ -22,13 +22,13 @@ import Testing
     "cancel 2", "resume", "wait --timeout 20", "run true", "retry 1", "run", "clean --all", "run",
   ]
 
-  /// What changes the queue in any case, so that it has to open these.
+  /// Commands that always change the queue, so that they have to open these.
   private static let writes = ["set keep 9", "pause", "add --no-start true", "run true"]
 
-  // Fails if one file is opened without a look at what it is: a link's target is emptied or
-  // written to, or a fifo is waited for; or if the message does not say which file is in the way.
+  // Fails if one file is opened without a check of its type: a link's target is truncated or
+  // written to, or opening a FIFO blocks; or if the message does not name the file.
   @Test(
-    "what is planted in the place of a queue's file is refused by name, and its target untouched",
+    "a planted file in place of a queue's file is refused by name, and its target untouched",
     .shows(OnDisk.plantsAreRefused),
     arguments: files, ["ln -s", "ln", "mkfifo -m 600", "mkdir -m 700"])
   func planted(file: String, how: String) throws {
@@ -36,23 +36,23 @@ import Testing
     let path = "\(scene.spool.text)/default/\(file)"
     try scene.add("echo one; exit 3", "echo two")
     #expect(try scene.serialq("set", "on-finish", "echo hook").code == 0)
-    // So that there is something to be put aside.
+    // So that there is a damaged line.
     #expect(try scene.script("echo nothing >>'\(scene.spool.text)/default/journal'").code == 0)
     let target = how.hasPrefix("ln") ? scene.path("precious").text : ""
     try write(Bytes("precious\n"), to: scene.path("precious"))
     let made = try scene.script("rm -f '\(path)' && \(how) \(target) '\(path)'")
     #expect(made.code == 0, "\(made.errorText)")
-    // Each command for some of what is planted, where it takes long.
+    // For slow runs, each command for only some of the planted files.
     for command in Self.commands.eased(offset: file.utf8.count + how.utf8.count) {
       let outcome = try scene.script("serialq \(command)")
       let seen = "\(command): \(outcome.code) \(outcome.errorText)"
-      // 1: a job that failed, because of what was planted or by itself.
+      // 1: a job that failed, because of the planted file or by itself.
       #expect([0, 1, 3, 125].contains(outcome.code), "\(seen)")
       if ["journal", "lock"].contains(file), Self.writes.contains(command) {
         expectRefusal(outcome, "")
         #expect(outcome.errorText.contains(path), "\(seen)")
       }
-      // What it advises to look at is looked at first: whoever prints a fifo waits for ever.
+      // The file that the advice prints is checked first: printing a FIFO would block forever.
       if file == "damaged", how != "ln", command == "status" {
         #expect(outcome.code == 125 && outcome.errorText.contains("\(path): "), "\(seen)")
       }
@@ -60,9 +60,9 @@ import Testing
     }
   }
 
-  // Fails if only the queue's folder is looked at, and not those in it.
+  // Fails if only the queue's folder is checked, and not its subfolders.
   @Test(
-    "a folder of a queue that is a link, or open to others, is refused by every command",
+    "a folder of a queue that is a link, or writable by others, is refused by every command",
     .shows(OnDisk.plantsAreRefused, OnDisk.strangersAreRefused),
     arguments: ["log", "locks", "env"])
   func folders(name: String) throws {
@@ -82,9 +82,9 @@ import Testing
     #expect(try FileSystem.names(in: scene.path("away")).isEmpty)
   }
 
-  // Fails if a file is believed because its folder is the user's: it says what runs.
+  // Fails if a file is trusted because its folder is the user's: it decides what runs.
   @Test(
-    "a file that others can write to, or that belongs to somebody else, is refused by name",
+    "a file that is writable by others, or owned by another user, is refused by name",
     .shows(OnDisk.strangersAreRefused))
   func strangers() throws {
     let scene = try Scene()
@@ -108,8 +108,8 @@ import Testing
     }
   }
 
-  // Fails if looking at a log counts its names: whoever keeps logs by linking them has done no harm.
-  @Test("a log with a second name can be read")
+  // Fails if reading a log checks its link count: a user may keep logs by hard links.
+  @Test("a log with a second hard link can be read")
   func linkedLog() throws {
     let scene = try Scene()
     #expect(try scene.serialq("run", "echo one").code == 0)
@@ -120,10 +120,10 @@ import Testing
     #expect(try content(scene.path("kept")) == Bytes("one\n"))
   }
 
-  // Fails if a mode is left to the umask: one that takes nothing lets others read commands and
-  // environments, one that takes everything leaves a queue that its owner cannot open.
+  // Fails if a mode depends on the umask: 000 would let others read commands and environments, 777
+  // would lock out the owner.
   @Test(
-    "an ordinary user's queue is 0700 and 0600 whatever the umask, and is nobody else's business",
+    "an ordinary user's queue has modes 0700 and 0600 with any umask, and is private",
     .shows(OnDisk.forItsUserAlone),
     .needs(.setpriv),
     .enabled(if: Stranger.isThere, "needs root, and a binary that other users can execute"),
@@ -165,9 +165,10 @@ import Testing
   }
 
   #if os(Linux)
-    // Fails if anything of the environment is handed on as a word, or the runner keeps the caller's.
+    // Fails if a part of the environment is passed as an argument, or the runner keeps the
+    // caller's.
     @Test(
-      "no command line of a runner or a job, and no runner's environment, holds a secret",
+      "no command line of a runner or a job, and no runner's environment, contains a secret",
       .shows(OnDisk.environmentsSecret))
     func processes() throws {
       let scene = try Scene()
@@ -189,7 +190,7 @@ import Testing
   #endif
 }
 
-/// Another user, as root can be one.
+/// Another user, which root can become.
 private struct Stranger {
   private let user: Int
   private let scene: Scene

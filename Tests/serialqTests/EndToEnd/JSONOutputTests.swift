@@ -3,15 +3,15 @@ import Foundation
 import SerialqSystem
 import Testing
 
-/// What scripts read.
+/// Output for scripts.
 @Suite struct JSONOutputTests {
   private static let fields: Set<String> = [
     "id", "state", "command", "shell", "label", "directory", "exitCode", "signal", "attempt",
     "added", "started", "ended", "duration", "log", "onFinishFailure",
   ]
 
-  // Fails if a field is missing, is called something else, or is of another type.
-  @Test("list and show print the same jobs, with every field that is promised")
+  // Fails if a field is missing, renamed, or of another type.
+  @Test("list and show print the same jobs, with every documented field")
   func jobs() throws {
     let scene = try Scene()
     try scene.add("exit 3", "kill -9 $$")
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  // Fails if a state is not counted, or the running job is left out.
+  // Fails if a state is not counted, or the running job is missing.
   @Test("status prints the counts and the running job")
   func status() throws {
     let scene = try Scene()
@@ -80,7 +80,7 @@ import Testing
     #expect(try run.wait().code == 1)
   }
 
-  // Fails if one id is not an array, or a range is told by its ends.
+  // Fails if a single id is not an array, or a range is printed as its ends.
   @Test("add prints the ids")
   func added() throws {
     let scene = try Scene()
@@ -94,7 +94,7 @@ import Testing
   }
 
   // Fails if a byte is lost, or two texts become the same.
-  @Test("text that is not UTF-8 comes back by the rule of the manual")
+  @Test("text that is not UTF-8 is decoded by the rule in the manual")
   func anyBytes() throws {
     let scene = try Scene()
     let words: [Bytes] = [

@@ -9,11 +9,11 @@ import Testing
   import Darwin
 #endif
 
-/// The files of a queue, as others and other programs find them.
+/// The files of a queue, as other users and programs see them.
 @Suite struct JournalFileTests {
-  // Fails if a line is not JSON whatever bytes are in it, or does not say its version.
+  // Fails if a line is not JSON for some bytes, or has no version.
   @Test(
-    "every line of a journal is read by jq, and says its version", .shows(OnDisk.readable),
+    "every line of a journal is parsed by jq, and has its version", .shows(OnDisk.readable),
     .needs(.jq))
   func lines() throws {
     let scene = try Scene()
@@ -33,9 +33,8 @@ import Testing
     #expect(lines > 0 && versions.text == String(repeating: "1\n", count: lines))
   }
 
-  // Fails if only `clean` makes a journal short that is mostly history.
-  @Test(
-    "a journal that is mostly history is written anew by a run", .shows(OnDisk.compactsByItself))
+  // Fails if only `clean` compacts a journal that is mostly history.
+  @Test("a run compacts a journal that is mostly history", .shows(OnDisk.compactsByItself))
   func compacts() throws {
     let scene = try Scene()
     try scene.add("exit 3", "true")
@@ -51,8 +50,8 @@ import Testing
     #expect(try scene.states() == [.failed, .succeeded])
   }
 
-  // Fails if a job is taken for over when its process is, and its end is recorded meanwhile.
-  @Test("a job finds the end of the one before it recorded", .shows(Running.endIsRecorded))
+  // Fails if a job counts as over when its process exits, before its end is recorded.
+  @Test("when a job starts, the end of the previous one is recorded", .shows(Running.endIsRecorded))
   func ends() throws {
     let scene = try Scene()
     let count = 20 / ease
@@ -68,8 +67,8 @@ import Testing
     }
   }
 
-  // Fails if the number in the file is believed: here it is that of a process which is alive.
-  @Test("the number of a living process in runner.lock is no runner", .shows(Running.kernelLock))
+  // Fails if the number in the file is trusted: here it is that of a live process.
+  @Test("the number of a live process in runner.lock is not a runner", .shows(Running.kernelLock))
   func number() throws {
     let scene = try Scene()
     try scene.add("echo ran >>rec")

@@ -12,28 +12,28 @@ import Testing
   import Darwin
 #endif
 
-/// Everything is killed, again and again, while four queue jobs and one waits.
+/// Kills every kind of process repeatedly, while four processes add jobs and one waits.
 @Suite struct KillRoundsTests {
-  /// How many kills; SERIALQ_KILLS sets it.
+  /// The number of kills; SERIALQ_KILLS sets it.
   private static let rounds: Int =
     ProcessInfo.processInfo.environment["SERIALQ_KILLS"].flatMap { Int($0) }
     ?? (isLong ? 200 : 15)
 
-  /// Says that it begins and ends, in one write each, and takes a lock that nobody else may hold
-  /// meanwhile: two at once would show.
+  /// Records its start and end, in one write each, and takes an exclusive lock in between: an
+  /// overlap would be recorded.
   private static let job = """
     mkdir busy || echo overlap $SERIALQ_JOB >>rec
     echo start $SERIALQ_JOB >>rec; sleep 0.01; echo end $SERIALQ_JOB >>rec; rmdir busy
     """
 
-  /// Each call that succeeds leaves the id that it printed in `ids`; no faster than the jobs run.
+  /// Each successful call appends the printed id to `ids`, no faster than the jobs run.
   ///
-  /// Ends with the test too, should that be killed.
+  /// Ends with the test, also if the test is killed.
   private static let adder = """
     while [ ! -e stop ] && kill -0 $PPID; do id=$(serialq add "$JOB") && echo $id >>ids; sleep 0.1; done
     """
 
-  /// Waits; then prints its code, and what the journal says at this moment of what it waited for.
+  /// Waits; then prints the exit code, and the present journal lines of the jobs it waited for.
   private static let witness = """
     serialq wait "$@"; echo $?; grep -aE "$PATTERN" "$SERIALQ_DIR/default/journal"
     """
@@ -41,7 +41,7 @@ import Testing
   // Fails if `started` is written after the spawn, an orphan is not waited for, a wake-up is lost,
   // or a `wait` ends before the jobs have, or with another code than theirs.
   @Test(
-    "nothing is lost, run twice unreported, or run at once with another, whatever is killed",
+    "whichever process is killed, no job is lost, runs twice unreported, or overlaps another",
     .shows(Running.orphans, Running.order))
   func rounds() throws {
     let scene = try Scene()
@@ -59,7 +59,7 @@ import Testing
     for round in 0..<Self.rounds {
       witnesses.append(try witness(of: round, scene))
       let waiter = try scene.start("wait")
-      // The moment is what is tried here.
+      // The random moment is under test.
       usleep(.random(in: 0...60_000, using: &random))
       switch round % 4 {
       case 0: if let pid = try runner(scene) { kill(pid, SIGKILL) }
@@ -82,23 +82,23 @@ import Testing
     try check(scene, last, killedJobs)
   }
 
-  // MARK: Every wait ends with the truth
+  // MARK: Every wait returns the correct code
 
-  /// A `wait` that nobody kills.
+  /// A `wait` that is not killed.
   private struct Witness {
     let process: Launched
-    /// What it waits for; nil for the whole queue.
+    /// The jobs that it waits for; nil for the whole queue.
     let ids: ClosedRange<JobID>?
     /// The queue before it was started.
     let before: Queue
   }
 
-  /// Waits for the latest job, for the latest three, and now and then for the whole queue: that
-  /// ends with the test, because there is nearly always a job that waits.
+  /// Waits for the latest job, for the latest three, and occasionally for the whole queue: that one
+  /// ends with the test, because there is nearly always a waiting job.
   private func witness(of round: Int, _ scene: Scene) throws -> Witness {
     let isOfAll = round % max(5, Self.rounds / 10) == 0
     let before = isOfAll ? try scene.queue() : Queue()
-    // The end alone: taking all of it apart would take longer than the rounds do.
+    // Only the end: parsing all of it would take longer than the rounds.
     let ids = try content(scene.path("ids")).suffix(20)
     let last = try #require(ids.split(separator: UInt8(ascii: "\n")).last)
     let id = try #require(JobID(Bytes(last).text))
@@ -119,7 +119,7 @@ import Testing
     let code = try #require(parts.first.flatMap { Int32(Bytes($0).text) }, "\(outcome.errorText)")
     let queue = try Replayed(Bytes(parts.dropFirst().joined())).queue
     guard let ids = witness.ids else {
-      // No failure is ever taken note of here, so their number only grows.
+      // Failures are never acknowledged here, so their number only grows.
       #expect(code == 0 ? witness.before.openFailureCount == 0 : queue.openFailureCount > 0)
       #expect(code == 0 || code == 1, "\(outcome.errorText)")
       #expect(witness.before.jobs.allSatisfy { queue.job($0.id)?.state.isOver == true })
@@ -141,15 +141,15 @@ import Testing
     }
   }
 
-  // MARK: Nothing is lost, and nothing runs twice
+  // MARK: No job is lost or runs twice
 
   private func check(_ scene: Scene, _ last: Outcome, _ killed: Set<JobID>) throws {
     let queue = try scene.queue()
-    // Every wait ends with the truth.
+    // Every wait returns the correct code.
     let isOver = queue.overCount == queue.jobs.count
     #expect(isOver)
     #expect(last.code == (queue.openFailureCount == 0 ? 0 : 1))
-    // Nothing is lost: what was printed is there.
+    // No job is lost: every printed id exists.
     let ids = try content(scene.path("ids")).text.split(separator: "\n").compactMap { Int($0) }
     #expect(Set(ids).count == ids.count)
     let lost = ids.filter { queue.job($0) == nil }
@@ -157,9 +157,9 @@ import Testing
     #expect(ids.count > Self.rounds)
     let record = try content(scene.path("rec")).text.split(separator: "\n").map(String.init)
     let starts = record.filter { $0.hasPrefix("start ") }.compactMap { Int($0.dropFirst(6)) }
-    // Nothing runs twice, and in order.
+    // No job runs twice, and the order is kept.
     #expect(starts == starts.sorted() && Set(starts).count == starts.count)
-    // What succeeded did run, and what did not is said to have failed.
+    // Every succeeded job ran, and every other one is recorded as failed.
     let ends = Set(record.filter { $0.hasPrefix("end ") }.compactMap { Int($0.dropFirst(4)) })
     for job in queue.jobs {
       switch job.state {
@@ -169,7 +169,7 @@ import Testing
       default: #expect(job.state == .failed && job.exitCode == 1, "job \(job.id): \(job.state)")
       }
     }
-    // Only a job that was killed leaves its folder behind, which the next one says.
+    // Only a killed job leaves its folder behind, which the next job records.
     let overlaps = record.filter { $0.hasPrefix("overlap") }
     #expect(overlaps.count <= 1 || !killed.isEmpty)
     var open: Int?
@@ -191,7 +191,7 @@ import Testing
     return try Int32(content(folder.runnerLock).text.prefix { $0.isNumber })
   }
 
-  /// Kills the running job with all its processes; its id, if there was one.
+  /// Kills the running job with all its processes; returns its id, if there was one.
   private func killJob(_ scene: Scene) throws -> JobID? {
     let queue = try scene.queue()
     guard let job = queue.running.compactMap(queue.job).first, let pid = job.run?.pid,

@@ -9,9 +9,9 @@ import Testing
   import Darwin
 #endif
 
-/// What is left when the runner dies without a word.
+/// Recovery after the runner is killed.
 @Suite struct KilledRunnerTests {
-  /// Every job writes down that it begins and ends, in one write each.
+  /// Every job records its start and end, in one write each.
   private static let job =
     "echo start $SERIALQ_JOB >>rec; sleep 0.02; echo end $SERIALQ_JOB >>rec"
 
@@ -30,7 +30,7 @@ import Testing
     var reported: [JobID] = []
     for _ in 0..<kills {
       let runner = try scene.start("run")
-      // The moment is what is tried here: from before it has begun until some jobs are through.
+      // The moment is under test: from before the start until some jobs have ended.
       usleep(.random(in: 0...80_000, using: &random))
       runner.send(SIGKILL)
       reported += interrupted(in: try runner.wait().errorText)
@@ -42,7 +42,7 @@ import Testing
     #expect(jobs.map(\.id) == Array(1...count))
     #expect(jobs.allSatisfy { $0.state == .succeeded || $0.state == .interrupted })
     let lost = jobs.filter { $0.state == .interrupted }.map(\.id)
-    // A runner can be killed after it wrote down that a job was interrupted, and before it said so.
+    // A runner can be killed after it recorded an interrupted job, and before it reported it.
     #expect(Set(reported).isSubset(of: lost))
     #expect(last.code == (interrupted(in: last.errorText).isEmpty ? 0 : 1))
     #expect(try scene.serialq("status").text.contains("interrupted") == !lost.isEmpty)
@@ -52,12 +52,12 @@ import Testing
     #expect(started == started.sorted() && Set(started).count == started.count)
     let succeeded = jobs.filter { $0.state == .succeeded }.map(\.id)
     #expect(Set(succeeded).isSubset(of: started))
-    // Each job's end follows its own beginning at once: nothing kills the jobs, only the runner.
+    // Each job's end directly follows its own start: only the runner is killed.
     #expect(record == started.flatMap { ["start \($0)", "end \($0)"] })
   }
 
-  // Fails if recovery marks a job as interrupted and does not tell.
-  @Test("the next run tells once which job was interrupted, and exits with 1")
+  // Fails if recovery marks a job as interrupted and does not report it.
+  @Test("the next run reports the interrupted job once, and exits with 1")
   func told() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -77,9 +77,9 @@ import Testing
     #expect(after.code == 0 && after.errorText == "" && after.text == "")
   }
 
-  // Fails if a job that was started is taken for one that waits, as long as it has no process.
+  // Fails if a started job without a process counts as waiting.
   @Test(
-    "a job written down as started and never spawned is interrupted, not run",
+    "a job recorded as started and never spawned is interrupted, not run",
     .shows(OnDisk.startIsDurable))
   func startedAndNotSpawned() throws {
     let scene = try Scene()
@@ -92,8 +92,8 @@ import Testing
     #expect(try content(scene.path("rec")).text == "second\n")
   }
 
-  // Fails if `status` forgets to look at the lock, and says that a dead runner's dead job runs.
-  @Test("status says that the job died with its runner")
+  // Fails if `status` does not check the lock, and reports a dead job as running.
+  @Test("status reports that the job died with its runner")
   func bothDead() throws {
     let scene = try Scene()
     let gate = try Gate(scene)

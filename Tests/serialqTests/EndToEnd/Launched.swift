@@ -10,44 +10,45 @@ import TestSupport
   import Darwin
 #endif
 
-/// What a program printed, and how it ended.
+/// The output and exit status of a program.
 struct Outcome {
   var status: ExitStatus
   var output: Bytes
   var errors: Bytes
 
-  /// As a shell has it in `$?`.
+  /// The value of `$?` in a shell.
   var code: Int32 { status.shellCode.rawValue }
   var text: String { output.text }
   var errorText: String { errors.text }
 }
 
-/// How a program is started, beside its words.
+/// How a program is started, besides its arguments.
 struct Surroundings {
   var environment: [Bytes]
   var directory: Bytes
-  /// What it reads; an empty file if nothing is said.
+  /// Its standard input; an empty file by default.
   var input: Bytes = []
-  /// Shell commands before it, in the process that becomes the program: `ulimit`, `trap`, `exec`.
+  /// Shell commands that run first, in the process that becomes the program: `ulimit`, `trap`,
+  /// `exec`.
   var prelude = ""
-  /// Numbers that are open on `/dev/null` when it starts.
+  /// Descriptors that are open on `/dev/null` at its start.
   var extraDescriptors: [Int32] = []
 }
 
-/// A program that was started; killed with the last reference to it.
+/// A started program; killed with the last reference to it.
 final class Launched: Sendable {
   let pid: Int32
   private let folder: Bytes
-  /// Numbered, so that every program has files of its own.
+  /// Numbered, so that every program has its own files.
   private let number: Int
   private let hasEnded = Flag()
 
-  /// Longer than anything here takes, however busy the machine.
+  /// Longer than any step of a test takes, even on a busy machine.
   static let patience = isLong || isSanitized ? 600 : 40
 
-  /// Starts `words`, whose first is the program's path.
+  /// Starts `words`, the first of which is the program's path.
   ///
-  /// Through a shell, which sets the umask: other tests change that of this process for moments.
+  /// Through a shell, which sets the umask: concurrent tests briefly change that of this process.
   init(_ words: [Bytes], _ surroundings: Surroundings, files folder: Bytes, number: Int) throws {
     self.folder = folder
     self.number = number
@@ -59,7 +60,7 @@ final class Launched: Sendable {
       output: folder.appending(path: Bytes("out-\(number)".utf8)),
       errors: folder.appending(path: Bytes("err-\(number)".utf8)))
     let (pid, hasEnded) = (pid, hasEnded)
-    // So that a program which hangs is a test that fails, and not one that never ends.
+    // A program that hangs fails its test instead of blocking it forever.
     DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Launched.patience)) {
       hasEnded.unlessSet { _ = kill(-pid, SIGKILL) }
     }
@@ -73,7 +74,7 @@ final class Launched: Sendable {
     hasEnded.set()
   }
 
-  /// What it has printed so far.
+  /// Its output so far.
   var output: Bytes { (try? content(folder.appending(path: Bytes("out-\(number)".utf8)))) ?? [] }
   var errors: Bytes { (try? content(folder.appending(path: Bytes("err-\(number)".utf8)))) ?? [] }
 
@@ -81,12 +82,12 @@ final class Launched: Sendable {
   func wait() throws -> Outcome {
     let child = ChildProcess(pid: pid)
     try child.waitUntilEnded()
-    // Before it is reaped: from then on its number may be another process's.
+    // Before it is reaped: afterwards its id may be reused.
     hasEnded.set()
     return Outcome(status: try child.reap(), output: output, errors: errors)
   }
 
-  /// Sends a signal to this process alone.
+  /// Sends a signal to this process only.
   func send(_ signal: Int32) {
     hasEnded.unlessSet { _ = kill(pid, signal) }
   }
@@ -130,14 +131,14 @@ final class Launched: Sendable {
     _ = CStrings.with(surroundings.directory) {
       posix_spawn_file_actions_addchdir_np(&actions, $0)
     }
-    // Other tests leave descriptors open for children on purpose.
+    // Some tests leave inheritable descriptors open on purpose.
     #if canImport(Glibc)
       posix_spawn_file_actions_addclosefrom_np(&actions, 3)
       var flags = POSIX_SPAWN_SETPGROUP
     #else
       var flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_CLOEXEC_DEFAULT
     #endif
-    // Else what is ignored or blocked in the thread that runs the tests goes on to the program.
+    // Otherwise the program inherits the ignored and blocked signals of the test thread.
     flags |= POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
     var signals = sigset_t()
     sigemptyset(&signals)
@@ -162,7 +163,7 @@ final class Launched: Sendable {
   }
 }
 
-/// Something that happens once; what must not happen after it, does not.
+/// A flag that is set once; work that must not run afterwards is excluded by its lock.
 final class Flag: Sendable {
   private let lock = NSLock()
   nonisolated(unsafe) private var isSet = false
@@ -174,7 +175,7 @@ final class Flag: Sendable {
   }
 }
 
-/// Waits until `condition` holds: looks whenever something happens in `folders`.
+/// Waits until `condition` holds; checks it on every event in `folders`.
 func waitUntil(
   _ what: String, watching folders: [Bytes], _ condition: () throws -> Bool
 ) throws {

@@ -8,11 +8,11 @@ import Testing
   import Darwin
 #endif
 
-/// What `run` draws on a terminal, as captured from one.
+/// The display of `run`, captured from a terminal.
 @Suite(.needs(.tmux, .bash))
 struct LiveRunTests {
-  // Fails if the display is not below the output, does not go on with the queue, or is left behind.
-  @Test("run shows the running job and the progress below the output, and takes them away")
+  // Fails if the display is not below the output, does not follow the queue, or is left behind.
+  @Test("run shows the running job and the progress below the output, and removes both at the end")
   func eighty() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -50,7 +50,7 @@ struct LiveRunTests {
       """)
   }
 
-  // Fails if the width is counted in bytes or characters: then lines break, and are left behind.
+  // Fails if the width is counted in bytes or characters: lines then wrap, and are left behind.
   @Test("at 40 columns a long command of wide characters is cut to one line")
   func forty() throws {
     let scene = try Scene()
@@ -74,11 +74,12 @@ struct LiveRunTests {
     #expect(!screen.contains { $0.contains("…") || $0.contains(" done") })
   }
 
-  // Fails if the lines that a narrower terminal broke anew are counted as one row each.
+  // Fails if each line that a narrower terminal wrapped counts as one row.
   //
-  // While it waits for hours, nothing is drawn by the second: tmux tells a program of its new size
-  // up to a quarter of a second after the screen has it, and a frame in between finds other rows.
-  @Test("a terminal that is resized meanwhile is left without garbage")
+  // The display shows hours, so that it is not redrawn every second: tmux notifies a program of its
+  // new size up to a quarter of a second after the screen has it, and a frame in between finds
+  // other rows.
+  @Test("a terminal that is resized during a run is left without garbage")
   func resized() throws {
     let scene = try Scene()
     let terminal = try Terminal(scene)
@@ -86,7 +87,7 @@ struct LiveRunTests {
       "add", "--no-start", "--retries", "1", "--retry-delay", "20h", "seq 30; exit 1")
     #expect(add.code == 0)
     try terminal.type("clear; serialq run 2>/dev/null")
-    /// All that there is, above the top of the screen too.
+    /// The whole content, with the scrollback.
     func wait(_ display: String...) throws {
       let numbers = (1...30).map(String.init)
       try terminal.waitFor("\n\(display.joined(separator: "\n"))") { $0 == numbers + display }
@@ -106,10 +107,8 @@ struct LiveRunTests {
     try wait("$")
   }
 
-  // Fails if what a job prints without ending the line is sent into the display as it is.
-  @Test(
-    "a line that is drawn over and over is shown in its last state, and nothing steers the terminal"
-  )
+  // Fails if an incomplete line of a job is drawn unescaped.
+  @Test("a redrawn line is shown in its last state, without control sequences")
   func openLines() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -130,12 +129,13 @@ struct LiveRunTests {
     try gate.open()
     try terminal.waitForScreen(shown("60%^[[2J^G"))
     try gate.open()
-    // Ended, it is the job's own output, and comes as it is: this one clears the screen.
+    // After its end it is the job's own output, and is printed unchanged: this one clears the
+    // screen.
     try terminal.waitForScreen("a\n60%\n\n\n$")
   }
 
-  // Fails if colour is printed all the same, or the display is given up with it.
-  @Test("NO_COLOR takes the colours away, and nothing else")
+  // Fails if colors are printed anyway, or the display is disabled with them.
+  @Test("NO_COLOR disables colors, and nothing else")
   func noColour() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -150,8 +150,8 @@ struct LiveRunTests {
     }
   }
 
-  // Fails if anything but text is sent to a terminal that knows nothing else, or a line is kept back.
-  @Test("on a dumb terminal there are plain lines, and output comes as it is printed")
+  // Fails if anything but text is written to a dumb terminal, or a line is delayed.
+  @Test("on a dumb terminal there are plain lines, and output is printed at once")
   func dumb() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -171,8 +171,8 @@ struct LiveRunTests {
       """)
   }
 
-  // Fails if the display stays, the modes of the terminal were changed, or the cursor hidden.
-  @Test("Ctrl-C stops the job and leaves the terminal as it was")
+  // Fails if the display stays, the terminal's modes are changed, or the cursor is hidden.
+  @Test("Ctrl-C stops the job and leaves the terminal unchanged")
   func interrupted() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -196,9 +196,9 @@ struct LiveRunTests {
     withExtendedLifetime(gate) {}
   }
 
-  // Fails if the display stays among what the shell prints, is drawn there while stopped or in the
-  // background, or does not come back.
-  @Test("Ctrl-Z makes room for the shell, and fg brings the display back")
+  // Fails if the display stays in the shell's output, is drawn while stopped or in the background,
+  // or does not return.
+  @Test("Ctrl-Z removes the display for the shell, and fg restores it")
   func stopped() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -225,8 +225,9 @@ struct LiveRunTests {
     #expect(try scene.states() == [.succeeded])
   }
 
-  // Fails if the job is in the terminal's session: what asks there is stopped by SIGTTIN, and nothing goes on.
-  @Test("a job that asks at the terminal is told that there is none, and the queue goes on")
+  // Fails if the job is in the terminal's session: a job that reads the terminal is stopped by
+  // SIGTTIN, and the queue hangs.
+  @Test("a job that opens the terminal fails because it has none, and the queue continues")
   func asking() throws {
     let scene = try Scene()
     let terminal = try Terminal(scene)
@@ -238,8 +239,8 @@ struct LiveRunTests {
     #expect(try scene.states() == [.succeeded, .succeeded])
   }
 
-  // Fails if the cursor is left in the middle of the display, or something has to be restored.
-  @Test("after a kill -9 the prompt comes below the display, on a line of its own")
+  // Fails if the cursor is left inside the display, or a terminal mode has to be restored.
+  @Test("after a kill -9 the prompt is below the display, on its own line")
   func killed() throws {
     let scene = try Scene()
     let gate = try Gate(scene)

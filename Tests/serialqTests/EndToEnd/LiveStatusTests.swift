@@ -8,11 +8,11 @@ import Testing
   import Darwin
 #endif
 
-/// `status -w`, as captured from a terminal, and elsewhere.
+/// `status -w`, captured from a terminal, and without one.
 @Suite(.needs(.tmux, .bash))
 struct LiveStatusTests {
-  // Fails if it does not see an event, shows an old state, or ends by itself.
-  @Test("status -w goes on with the queue, and ends with Ctrl-C and 0")
+  // Fails if it misses an event, shows an old state, or exits on its own.
+  @Test("status -w follows the queue, and ends with Ctrl-C and 0")
   func watch() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -72,8 +72,8 @@ struct LiveStatusTests {
     try terminal.waitForScreen("\(end)\n^Cended 0\n$")
   }
 
-  // Fails if a line breaks at a width, or resizing leaves anything behind.
-  @Test("status -w fits any terminal, resized meanwhile too")
+  // Fails if a line wraps at a width, or resizing leaves text behind.
+  @Test("status -w fits any terminal, also after a resize")
   func sizes() throws {
     let scene = try Scene()
     let terminal = try Terminal(scene, columns: 40, rows: 20)
@@ -105,8 +105,9 @@ struct LiveStatusTests {
     try wait(narrow)
   }
 
-  // Fails if anything but lines of text is printed where nobody can draw, or the end of one is missed.
-  @Test("elsewhere status -w prints a line for each job that begins or ends")
+  // Fails if anything but lines of text is printed without a terminal, or the end of a job is
+  // missed.
+  @Test("without a terminal, status -w prints a line for each job that begins or ends")
   func plain() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -126,7 +127,8 @@ struct LiveStatusTests {
       told == ["job 2 waits:", "job 1 begins", "job 1 succee", "job 2 begins", "job 2 failed"])
   }
 
-  // Fails if the output of two jobs cannot be told apart, or what has no newline swallows the next line.
+  // Fails if the output of two jobs cannot be distinguished, or output without a newline swallows
+  // the next line.
   @Test("log -f follows the queue with a line for each job that begins and ends")
   func log() throws {
     let scene = try Scene()
@@ -152,9 +154,9 @@ struct LiveStatusTests {
     #expect(try run.wait().code == 1)
   }
 
-  // Fails if a runner that waits for an orphan is taken for one at work.
+  // Fails if a runner that waits for an orphan is shown as running a job.
   @Test(
-    "a runner that waits for an orphan is told, with the process and how to end it",
+    "a runner that waits for an orphan is reported, with the process and how to end it",
     .shows(Running.orphansAreNamed))
   func orphan() throws {
     let scene = try Scene()

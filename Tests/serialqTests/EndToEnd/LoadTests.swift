@@ -9,17 +9,17 @@ import Testing
   import Darwin
 #endif
 
-/// More of everything than anybody has; with `SERIALQ_LONG=1`, much more.
+/// Larger loads than in practice; with `SERIALQ_LONG=1`, much larger.
 @Suite struct LoadTests {
-  // Fails if adders that come at once are refused, or share an id.
-  @Test("sixty-four adders at once lose nothing", .shows(OnDisk.appends))
+  // Fails if concurrent adders are refused, or share an id.
+  @Test("sixty-four concurrent adders lose no job", .shows(OnDisk.appends))
   func adders() throws {
     try Scene().addAtOnce(64, each: isLong ? 1_000 : max(2 / ease, 1))
   }
 
-  // Fails if a job is listed, counted or called off for another, or if a runner takes more memory for
-  // those that wait than it may.
-  @Test("a hundred thousand waiting jobs are listed, counted, reordered and called off")
+  // Fails if one job is listed, counted or canceled for another, or if a runner uses more memory
+  // than allowed for the waiting ones.
+  @Test("a hundred thousand waiting jobs are listed, counted, reordered and canceled")
   func waitingJobs() throws {
     let count = isLong ? 100_000 : 1_000 / ease
     let scene = try Scene()
@@ -49,8 +49,8 @@ import Testing
     #expect(queue.count(.succeeded) == 2 && queue.count(.cancelled) == count - 1)
   }
 
-  // Fails if output passes through anybody's memory, or is cut.
-  @Test("a gigabyte of output is in the log, and printed as it is")
+  // Fails if output is buffered in a process's memory, or is cut.
+  @Test("a gigabyte of output is in the log, and printed unchanged")
   func output() throws {
     let megabytes = isLong ? 1_024 : max(4 / ease, 1)
     let scene = try Scene()
@@ -62,10 +62,11 @@ import Testing
   }
 
   #if os(Linux)
-    // Fails if a line is cut, or one that the system cannot run is not told to be too long.
-    @Test("a command line at the system's limit runs; with one byte more it is said to be too long")
+    // Fails if a line is cut, or a line that is too long for the system is not reported as such.
+    @Test("a command line at the system's limit runs; one byte more is reported as too long")
     func commandLine() throws {
-      // What Linux, and no other system, allows a word: 32 pages, the NUL at its end included.
+      // The limit of an argument on Linux, and on no other system: 32 pages, including the final
+      // NUL.
       let limit = 32 * sysconf(Int32(_SC_PAGESIZE)) - 1
       let scene = try Scene()
       let start = "echo $((1 + 1)) #"
@@ -80,8 +81,8 @@ import Testing
     }
   #endif
 
-  // Fails if the environment is limited by a buffer somewhere.
-  @Test("ten thousand variables reach the job")
+  // Fails if a buffer limits the environment.
+  @Test("a job receives ten thousand variables")
   func variables() throws {
     let variables = (1...10_000).map { Bytes("VARIABLE_\($0)=value number \($0)".utf8) }
     let scene = try Scene()
@@ -93,7 +94,7 @@ import Testing
     #expect(Set(found).isSuperset(of: variables))
   }
 
-  // Fails if a queue costs another one something, or is forgotten by what speaks of all.
+  // Fails if a queue slows down another one, or a command on all queues omits one.
   @Test("a thousand queues are counted, and each one is run")
   func queues() throws {
     let count = isLong ? 1_000 : 25 / ease
@@ -113,9 +114,9 @@ import Testing
     #expect(ran.sorted() == Array(1...count))
   }
 
-  // Fails if those who come when the system has no more file watches left are turned away, or sleep
-  // on: Linux has 128 of inotify for a user.
-  @Test("two hundred who wait and fifty who follow are all told")
+  // Fails if waiters are refused, or are not notified, when the system has no file watches left:
+  // Linux allows a user 128 of inotify.
+  @Test("two hundred waiters and fifty followers are all notified")
   func audience() throws {
     let (waiters, followers) = isLong ? (200, 50) : (20, 5)
     let scene = try Scene()

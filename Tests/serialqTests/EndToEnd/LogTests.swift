@@ -9,10 +9,11 @@ import Testing
   import Darwin
 #endif
 
-/// Reading what jobs print, afterwards and meanwhile.
+/// Reading the output of jobs, during a run and afterwards.
 @Suite struct LogTests {
-  // Fails if the follower does not wait for the start, prints another job's output, or does not end.
-  @Test("following a waiting job begins when it begins, and ends when it ends")
+  // Fails if the follower does not wait for the start, prints another job's output, or does not
+  // end.
+  @Test("following a waiting job begins with its start, and ends with its end")
   func followWaiting() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -37,9 +38,9 @@ import Testing
     #expect(try scene.serialq("log", "-f", "2").text == "second\nover\n")
   }
 
-  // Fails if a job that ends after it was seen to run, and before the follower looks, is not looked
-  // at, as no event of it comes any more: `log -f` printed nothing, and said that all is well.
-  @Test("following a job that has just ended prints all of it, once")
+  // Fails if a job is missed that ended after `log -f` read its state, because no further event
+  // arrives: `log -f` printed nothing, and reported success.
+  @Test("following a job that has just ended prints all of its output, once")
   func followEnded() throws {
     let scene = try Scene()
     #expect(try scene.serialq("run", "echo all").code == 0)
@@ -50,9 +51,9 @@ import Testing
     #expect(try follower.isAtEnd && content(scene.path("printed")).text == "all\n")
   }
 
-  // Fails if jobs that are forgotten between two looks are neither told nor counted, or one whose log
-  // is open loses the end of it.
-  @Test("whoever looks too seldom is told of which jobs the output was gone")
+  // Fails if jobs that are forgotten between two reads are neither reported nor counted, or the end
+  // of an open log is lost.
+  @Test("a slow follower reports the jobs whose output was deleted")
   func followForgotten() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -81,7 +82,7 @@ import Testing
   }
 
   // Fails if the follower stops between two jobs, or at the end of the first.
-  @Test("following the queue goes on from job to job")
+  @Test("following the queue continues from job to job")
   func followQueue() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -95,8 +96,8 @@ import Testing
     #expect(try run.wait().text == "1\n2\n3\n")
   }
 
-  // Fails if a folder that is not there yet cannot be waited for: another process is making it.
-  @Test("following a queue that is just being made is no mistake")
+  // Fails if a missing folder cannot be watched: another process is creating it.
+  @Test("following a queue that is just being created is not an error")
   func followUnmade() throws {
     let scene = try Scene()
     let folder = try scene.queueFolder()
@@ -107,8 +108,8 @@ import Testing
     }
   }
 
-  // Fails if output is cut to a buffer, or printed twice where two looks meet.
-  @Test("output larger than any pipe arrives complete, in every way of looking")
+  // Fails if output is cut to a buffer size, or printed twice between two reads.
+  @Test("output larger than any pipe is complete, with every command that prints it")
   func large() throws {
     let scene = try Scene()
     let words = "0123456789012345678901234567890123456789"
@@ -127,17 +128,17 @@ import Testing
     #expect(piped.text.hasSuffix("\(count - 1) \(words)\n"))
   }
 
-  // Fails if the log is printed for as long as it grows: such a job feeds itself, here until it may
-  // not write any more.
-  @Test("a job that prints its own log prints what was there, and ends")
+  // Fails if the log is printed for as long as it grows: such a job reads its own output, here
+  // until it reaches a size limit.
+  @Test("a job that prints its own log prints the present content, and ends")
   func own() throws {
     let scene = try Scene()
     let run = try scene.serialq("run", "\(Scene.smallFiles) echo so far; exec serialq log")
     #expect(run.code == 0 && run.text == "so far\nso far\n", "\(run.errorText)")
   }
 
-  // Fails if bytes are taken for text on the way.
-  @Test("a log of any bytes is printed as it is")
+  // Fails if bytes are converted to text.
+  @Test("a log of any bytes is printed unchanged")
   func binary() throws {
     let scene = try Scene()
     try write((0...255).map { $0 }, to: scene.path("bytes"))
@@ -146,8 +147,8 @@ import Testing
     #expect(try scene.serialq("log", "1").output == (0...255).map { $0 })
   }
 
-  // Fails if SIGPIPE kills it, or EPIPE is told as an error.
-  @Test("a reader that has seen enough ends it quietly")
+  // Fails if SIGPIPE kills it, or EPIPE is reported as an error.
+  @Test("a closed reader ends the command silently")
   func readerGone() throws {
     let scene = try Scene()
     // More than a pipe holds.
@@ -161,13 +162,13 @@ import Testing
     }
   }
 
-  // Fails if it reads on for as long as the job prints, though nobody takes what it prints.
-  @Test("following a job that never stops printing ends when its reader is gone")
+  // Fails if it continues to read for as long as the job prints, although its output is closed.
+  @Test("following a job that never stops printing ends when its reader is closed")
   func endlessReaderGone() throws {
     let scene = try Scene()
     try scene.add("while :; do echo line; done")
     let run = try scene.start("run")
-    // Its output is not looked at here: it could grow faster than it is read.
+    // The run's output is not read here: it could grow faster than it is read.
     _ = try scene.waitForProcess(of: 1)
     let outcome = try scene.script("serialq log -f 1 | head -n 1")
     #expect(outcome.text == "line\n" && outcome.errorText == "")
@@ -175,8 +176,8 @@ import Testing
     #expect(try run.wait().code == 128 + SIGTERM)
   }
 
-  // Fails if the run stops with its reader: jobs would hang on a `head`.
-  @Test("a run whose reader is gone still runs every job")
+  // Fails if the run stops with its reader: `| head` would stop the queue.
+  @Test("a run whose reader is closed still runs every job")
   func runWithoutReader() throws {
     let scene = try Scene()
     try scene.add("yes | head -c 200000", "exit 2", "echo end >>rec")
@@ -187,9 +188,9 @@ import Testing
   }
 
   #if os(Linux)
-    // Fails if the run ends with its output: the job goes on with nobody to see its end, and what
-    // waits, waits.
-    @Test("a run that cannot write its output runs every job, and then says so")
+    // Fails if the run ends with its output: the job continues without a runner, and waiting jobs
+    // stay.
+    @Test("a run that cannot write its output runs every job, and then reports the error")
     func runIntoFullDisk() throws {
       let scene = try Scene()
       let gate = try Gate(scene)
@@ -207,8 +208,8 @@ import Testing
     }
   #endif
 
-  // Fails if a job that has printed nothing, or has not run, is not told apart.
-  @Test("a job that has not run has no log, and the message says what to do")
+  // Fails if a job without output is not distinguished from one that has not run.
+  @Test("a job that has not run has no log, and the message names the next command")
   func notRun() throws {
     let scene = try Scene()
     try scene.add("true")
@@ -218,8 +219,8 @@ import Testing
       outcome.errorText
         == "serialq: the log of job 1: it has not run yet\nWait for it: serialq log -f 1\n")
   }
-  // Fails if the order of ids decides, and not that of running.
-  @Test("log without an id prints what the job said that ran last")
+  // Fails if the order of ids decides, and not the order of execution.
+  @Test("log without an id prints the output of the job that ran last")
   func lastRun() throws {
     let scene = try Scene()
     try scene.add("echo one", "echo two")

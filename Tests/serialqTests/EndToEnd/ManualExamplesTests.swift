@@ -5,12 +5,12 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-/// What the manual says can be typed.
+/// The examples in the manual.
 @Suite struct ManualExamplesTests {
-  /// The programs that the examples run, beside those of every machine.
+  /// The programs that the examples run, besides those of every system.
   private static let programs = ["make", "rsync"]
 
-  // Fails if an example is wrong: if it does not do what is said in it, one after it fails.
+  // Fails if an example is wrong: if it does not do what the manual describes, a later one fails.
   @Test("the manual's examples work, one after another", .needs(.jq))
   func examples() throws {
     let scene = try Scene()
@@ -34,16 +34,18 @@ import Testing
     }
     #expect(try scene.queue().jobs.map(\.id) == [1, 2, 3, 4, 5, 6])
     #expect(try scene.queue().openFailureCount == 0)
-    // As it was moved: 6 before 5.
+    // In the order after the move: 6 before 5.
     let ended = try scene.queue().jobs.suffix(2).compactMap(\.run?.ended)
     #expect(ended.count == 2 && ended[1] < ended[0])
     let unit = scene.path(".config/systemd/user/\(SystemdUnit.name)")
     #expect(try content(unit).text.contains("/serialq resume --all\n"))
   }
 
-  // Fails if the line for the crontab, or that of the unit, is not a call that goes on with all queues.
+  // Fails if the line for the crontab, or that of the unit, is not a command that resumes all
+  // queues.
   @Test(
-    "the lines for crontab and systemd start what waits in every queue", .shows(Running.bootEntries)
+    "the lines for crontab and systemd start the waiting jobs of every queue",
+    .shows(Running.bootEntries)
   )
   func reboot() throws {
     let scene = try Scene()
@@ -58,7 +60,7 @@ import Testing
     #expect(try content(scene.path("here")).text == "up\n")
   }
 
-  // Fails if a member is printed of which the manual does not tell.
+  // Fails if an undocumented member is printed.
   @Test("every member of the JSON is in the manual")
   func members() throws {
     let scene = try Scene()
@@ -72,8 +74,8 @@ import Testing
     }
   }
 
-  // Fails if a variable is given of which the manual does not tell, or one of which it tells is not.
-  @Test("the variables of the command that follows a job are those in the manual")
+  // Fails if an undocumented variable is set, or a documented one is not.
+  @Test("the on-finish command receives the variables in the manual")
   func hook() throws {
     let scene = try Scene()
     #expect(try scene.script("serialq set on-finish 'env >>seen'").code == 0)
@@ -86,13 +88,13 @@ import Testing
     let list = section.split(separator: "\n").prefix { $0 != ".El" }
     let told = list.filter { $0.hasPrefix(".It Ev ") }.map { $0.dropFirst(7) }
     #expect(Set(told) == Set(names))
-    // As it says: not between the attempts.
+    // As documented: not between the attempts.
     #expect(seen.filter { $0.hasPrefix("SERIALQ_STATE=") } == ["SERIALQ_STATE=failed"])
     #expect(seen.filter { $0.hasPrefix("SERIALQ_ATTEMPT=") } == ["SERIALQ_ATTEMPT=2"])
   }
 
-  // Fails if the numbers of attempts are not as the manual has them.
-  @Test("the attempt is null, 0 or a number as the manual says")
+  // Fails if the attempt numbers differ from the manual.
+  @Test("the attempt is null, 0 or a number, as documented")
   func attempts() throws {
     let scene = try Scene()
     try scene.add("true", "true", "true")
@@ -105,7 +107,7 @@ import Testing
     #expect(try scene.listed().map { $0["attempt"] as? Int } == [2, 0, 1])
   }
 
-  /// Without those of `counts`, which are the states.
+  /// Without the members of `counts`, which are the states.
   private func keys(of value: Any) -> [String] {
     if let array = value as? [Any] { return array.flatMap(keys) }
     guard let object = value as? [String: Any] else { return [] }

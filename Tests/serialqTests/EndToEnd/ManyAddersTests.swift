@@ -3,12 +3,12 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-/// Many who queue at the same time.
+/// Concurrent adders.
 @Suite struct ManyAddersTests {
-  // Fails if an id is taken outside of the journal's lock (two jobs share it), or if a batch can be
-  // torn apart by another adder.
+  // Fails if an id is assigned outside the journal's lock (two jobs share it), or if another adder
+  // can split a batch.
   @Test(
-    "jobs added by sixteen processes at once all arrive, each once, in their adder's order",
+    "jobs added by sixteen processes at once are all queued, each once, in their adder's order",
     .shows(OnDisk.appends), .shows(Running.order))
   func addersAtOnce() throws {
     try Scene().addAtOnce(16, each: isLong ? 100 : 6)
@@ -30,8 +30,8 @@ import Testing
     #expect(labels.count == 400 && runs.count == 8)
   }
 
-  // Fails if a runner gives up its lock before it looks a last time, or an adder does not wake it.
-  @Test("jobs added while a run is at work are run by it or wait for the next")
+  // Fails if a runner releases its lock before its last check, or an adder does not wake it.
+  @Test("jobs added during a run are run by it or wait for the next")
   func whileRunning() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -47,8 +47,7 @@ import Testing
 }
 
 extension Scene {
-  /// Has many processes add jobs at the same time, each one after another, and checks what is there
-  /// then.
+  /// Starts concurrent processes that each add several jobs, and checks the result.
   func addAtOnce(_ adders: Int, each: Int) throws {
     let script = """
       i=0

@@ -9,12 +9,12 @@ import Testing
   import Darwin
 #endif
 
-/// Processes that outlive what started them.
+/// Processes that outlive their parent.
 @Suite struct OrphanTests {
-  // Fails if the job's lock is not inherited, or recovery does not wait for it: job 2 would run
+  // Fails if the job does not inherit its lock, or recovery does not wait for it: job 2 would run
   // while job 1 still does.
   @Test(
-    "a job whose runner was killed holds up the next one until it has ended",
+    "a job whose runner was killed delays the next one until it has ended",
     .shows(Running.orphans))
   func holdsUp() throws {
     let scene = try Scene()
@@ -43,9 +43,9 @@ import Testing
     #expect(try content(scene.path("rec")).text == "over\nnext\n")
   }
 
-  // Fails if what `status` tells people to type does not end the job with all its processes.
+  // Fails if the command that `status` suggests does not end the job with all its processes.
   @Test(
-    "an orphan is ended by the command that status names", .shows(Running.orphansAreNamed),
+    "an orphan is ended by the command that status suggests", .shows(Running.orphansAreNamed),
     .needs(.bash))
   func ended() throws {
     let scene = try Scene()
@@ -67,7 +67,7 @@ import Testing
 
   // Fails if the runner waits for the lock after a job that ended by itself, or for its output to
   // be closed.
-  @Test("a process that a job left behind does not hold up the queue", .shows(Running.leftovers))
+  @Test("a process that a job left behind does not delay the queue", .shows(Running.leftovers))
   func leftBehind() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -81,8 +81,9 @@ import Testing
     try scene.waitForFile("rec", "late")
   }
 
-  // Fails if a stop is only looked at between jobs: here there is none to end, only to wait for.
-  @Test("a run that waits for an orphan stops at once, and leaves the orphan alone")
+  // Fails if a stop is checked only between jobs: here there is no job to end, only an orphan to
+  // wait for.
+  @Test("a run that waits for an orphan stops at once, and does not signal the orphan")
   func stopWhileWaiting() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -103,9 +104,9 @@ import Testing
   }
 
   #if os(Linux)
-    // Fails if a runner waits for the job's lock alone: what has left the job's process group does not
-    // hold up the queue after a job whose end was seen, either.
-    @Test("what an orphan left behind does not hold up the queue", .needs(.flock, .setsid))
+    // Fails if a runner waits only for the job's lock: a process outside the job's process group
+    // must not delay the queue, as after a job with a known end.
+    @Test("a process that an orphan left behind does not delay the queue", .needs(.flock, .setsid))
     func leftByOrphan() throws {
       let scene = try Scene()
       let (first, gate, daemonGate) = try orphanWithDaemon(scene)
@@ -118,8 +119,8 @@ import Testing
       withExtendedLifetime((first, daemonGate)) {}
     }
 
-    // Fails if a runner does not give up after SIGKILL: what is left never gets it.
-    @Test("a cancelled orphan is over, whatever it has left behind", .needs(.flock, .setsid))
+    // Fails if a runner does not give up after SIGKILL: the remaining process never receives it.
+    @Test("a canceled orphan is over, whatever processes it left behind", .needs(.flock, .setsid))
     func cancelledDaemon() throws {
       let scene = try Scene()
       let (first, gate, daemonGate) = try orphanWithDaemon(scene)
@@ -131,8 +132,9 @@ import Testing
       withExtendedLifetime((first, gate, daemonGate)) {}
     }
 
-    // Fails if only the number that its runner wrote down leads to a job: this one's died before.
-    @Test("an orphan whose process was not written down can be ended")
+    // Fails if a job is found only by the id that its runner recorded: this runner died before
+    // that.
+    @Test("an orphan whose process id was not recorded can be ended")
     func withoutNumber() throws {
       let scene = try Scene()
       let gate = try Gate(scene)
@@ -151,8 +153,8 @@ import Testing
       withExtendedLifetime(gate) {}
     }
 
-    /// A runner that is dead, a job that ends when the first gate opens, and a process that it has left
-    /// behind in a session of its own, until the second opens; another job waits.
+    /// A dead runner, a job that ends when the first gate opens, and a process that it left behind
+    /// in its own session, which ends when the second opens; another job waits.
     private func orphanWithDaemon(_ scene: Scene) throws -> (Launched, Gate, Gate) {
       let gates = (try Gate(scene), try Gate(scene, "daemon-gate"))
       let daemon = "exec 9>&-; exec setsid sh -c 'read x <daemon-gate'"
@@ -166,7 +168,7 @@ import Testing
       return (first, gates.0, gates.1)
     }
 
-    /// Waits until the job's first process has ended: it has a lock of its own.
+    /// Waits until the job's first process has ended: it holds a separate lock.
     private func waitForEnd(_ scene: Scene) throws {
       let alive = try FileDescriptor.open(scene.path("alive"), .readWrite)
       try alive.lock()

@@ -10,12 +10,12 @@ import Testing
   import Darwin
 #endif
 
-/// What other queues cannot hold, carry or tell, asked of this one.
+/// Limits of other queues, tested on this one.
 @Suite struct OthersLimitsTests {
   #if os(Linux)
-    // tsp: the 994th add hangs for ever.
-    // Fails if an add leaves a process or a connection behind, for as long as its job waits.
-    @Test("a thousand adds, each by its own process, leave nothing but jobs that wait")
+    // tsp: the 994th add hangs forever.
+    // Fails if an add leaves a process or a connection behind for as long as its job waits.
+    @Test("a thousand adds, each by its own process, leave only waiting jobs")
     func manyAdds() throws {
       let scene = try Scene()
       let gate = try Gate(scene)
@@ -30,8 +30,8 @@ import Testing
     }
 
     // nq: 9,000 waiting jobs take 18,000 processes and quadratic time.
-    // Fails if a waiting job has a process, a descriptor, a thread or a file of its own.
-    @Test("nine thousand waiting jobs cost no process, no descriptor, no thread and no file")
+    // Fails if a waiting job has its own process, descriptor, thread or file.
+    @Test("nine thousand waiting jobs use no process, no descriptor, no thread and no file")
     func manyWaiting() throws {
       let count = 9_000 / ease
       let scene = try Scene()
@@ -50,13 +50,13 @@ import Testing
       withExtendedLifetime(gate) {}
     }
 
-    /// Has a job wait at the gate; gives it and its runner.
+    /// Blocks a job at the gate; returns its process and its runner.
     private func block(_ scene: Scene) throws -> (job: Int32, runner: Int32) {
       #expect(try scene.serialq("add", "read x <gate").code == 0)
       return (try scene.waitForProcess(of: 1), try scene.waitForRunner())
     }
 
-    /// Nothing is there but the runner and its one job.
+    /// Only the runner and its one job exist.
     private func checkIsFlat(_ scene: Scene, _ blocked: (job: Int32, runner: Int32)) throws {
       #expect(try scene.processes() == [blocked.runner, blocked.job])
       #expect(try scene.holdings(of: blocked.runner) < 100)
@@ -67,8 +67,9 @@ import Testing
     }
 
     // pueue: kill leaves grandchildren.
-    // Fails if only the job's own process is signalled, or its end is told while others live on.
-    @Test("cancel ends a job's children and grandchildren before it is said to be over")
+    // Fails if only the job's own process is signalled, or its end is reported while others are
+    // alive.
+    @Test("cancel ends a job's children and grandchildren before the job is reported as over")
     func grandchildren() throws {
       let scene = try Scene()
       let line = "sh -c 'sleep 1000 & sh -c \"sleep 1000 & echo up; wait\" & wait'; true"
@@ -76,7 +77,7 @@ import Testing
       try scene.waitForLog(1, "up")
       let job = try scene.waitForProcess(of: 1)
       let group = { try scene.processes().filter { getpgid($0) == job } }
-      // The two that sleep may still be on their way to their program.
+      // The two sleeping processes may still be before their exec.
       #expect(try group().count >= 3)
       #expect(try scene.serialq("cancel", "1").code == 0)
       #expect(try scene.serialq("wait", "1").code != 0)
@@ -86,7 +87,7 @@ import Testing
   #endif
 
   // nq, tsp: `'a && b'` as one argument is "not found".
-  // Fails if a single argument is taken for the name of a program.
+  // Fails if a single argument is treated as the name of a program.
   @Test("'a && b' as one argument is a command line")
   func commandLine() throws {
     let scene = try Scene()
@@ -96,9 +97,9 @@ import Testing
     #expect(try scene.log(1) == Bytes("/  HERE\n"))
   }
 
-  // nq: queued inside `while read`, jobs eat the loop's input.
+  // nq: queued inside `while read`, jobs consume the loop's input.
   // Fails if a runner or a job keeps the standard input of the add.
-  @Test("jobs that are queued and run inside `while read` leave the loop its input")
+  @Test("jobs that are queued and run inside `while read` do not consume the loop's input")
   func loop() throws {
     let scene = try Scene()
     let loop = """
@@ -113,16 +114,16 @@ import Testing
     }
   }
 
-  /// Every byte that an argument can hold, alone and together, and what shells stumble over.
+  /// Every byte that an argument can hold, alone and together, and text that is special to shells.
   private static let words =
     ExactWordsTests.words + (1...255).map { [$0] } + [
       Bytes(" lead"), Bytes("trail "), Bytes("\u{1}2"),
     ]
 
-  // tsp: a saved list comes back with its quoting lost.
-  // Fails if `list` quotes for the eye and not for the shell.
+  // tsp: a saved list is restored without its quoting.
+  // Fails if `list` quotes for reading and not for the shell.
   @Test(
-    "a saved list, read by a shell, queues the very same arguments, whatever bytes they hold",
+    "a saved list, read by a shell, queues identical arguments, whatever bytes they hold",
     .needs(.bash))
   func savedList() throws {
     let scene = try Scene()
@@ -134,7 +135,7 @@ import Testing
   }
 
   // As above, for programs: fails if a byte is lost where text that is not UTF-8 is escaped.
-  @Test("a saved list --json queues the very same arguments and command lines")
+  @Test("a saved list --json queues identical arguments and command lines")
   func savedJSON() throws {
     let scene = try Scene()
     try addWords(scene)
@@ -166,9 +167,9 @@ import Testing
     #expect(try scene.serialq("run", "-q", "again").output.starts(with: expected))
   }
 
-  // All: the log is where a person has to look for what happened.
-  // Fails if the failure, the end of its output or a command worth typing is not told.
-  @Test("serialq alone tells what failed, the end of its output, and what to type next")
+  // All: failures have to be searched for in the log.
+  // Fails if the failure, the end of its output or a useful command is not shown.
+  @Test("serialq alone shows what failed, the end of its output, and the commands to type next")
   func bare() throws {
     let scene = try Scene()
     let job = "for i in 1 2 3 4; do echo line $i; done; echo 'a.c:12: error' >&2; exit 2"

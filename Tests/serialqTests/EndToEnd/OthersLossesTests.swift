@@ -9,14 +9,14 @@ import Testing
   import Darwin
 #endif
 
-/// What other queues lose when something of theirs dies or is damaged, done to this one.
+/// Data that other queues lose after a crash or damage, tested on this one.
 @Suite struct OthersLossesTests {
-  /// Queues jobs one call after another; each writes its id down.
+  /// Queues jobs one call after another; each records its id.
   private func addRecorders(_ count: Int, _ scene: Scene) throws {
     for _ in 0..<count { #expect(try scene.serialq("add", "echo $SERIALQ_JOB >>rec").code == 0) }
   }
 
-  /// Runs job 1, which does not end, has others wait behind it, and kills the runner and that job.
+  /// Starts job 1, which does not end, queues others behind it, and kills the runner and that job.
   private func killEverything(_ scene: Scene, waiting count: Int) throws {
     let gate = try Gate(scene)
     #expect(try scene.serialq("add", "read x <gate").code == 0)
@@ -32,10 +32,10 @@ import Testing
     return try (file?.readAll().text ?? "").split(separator: "\n").compactMap { JobID($0) }
   }
 
-  // tsp: server killed, 15 queued jobs and all history gone, and the next call says nothing.
-  // Fails if anything of the queue is kept in a process, or `status` does not look at the locks.
+  // tsp: server killed, 15 queued jobs and all history lost, and the next call reports nothing.
+  // Fails if any state of the queue is only in a process, or `status` does not check the locks.
   @Test(
-    "every serialq is killed with 15 jobs queued: the next call tells, and all run once",
+    "after every serialq is killed with 15 jobs queued, the next call reports it, and all run once",
     .shows(Running.orphans))
   func serverKilled() throws {
     let scene = try Scene()
@@ -45,7 +45,7 @@ import Testing
     try addRecorders(15, scene)
     let others = try [scene.start("log", "-f"), scene.start("run"), scene.start("wait")]
     for other in others.prefix(2) { try other.waitForOutput("up") }
-    // The runner last, or one of the others would start the next.
+    // The runner is killed last, or one of the others would start the next.
     for other in others {
       other.send(SIGKILL)
       #expect(try other.wait().code == 128 + SIGKILL)
@@ -67,9 +67,9 @@ import Testing
   }
 
   // tsp: the running job's helper killed, the next job starts while the orphan still runs.
-  // Fails if the job does not hold a lock of its own, or the new runner does not wait for it.
+  // Fails if the job does not hold its own lock, or the new runner does not wait for it.
   @Test(
-    "the runner is killed under a job: the next one starts when the orphan has ended",
+    "after a runner is killed during a job, the next job starts when the orphan has ended",
     .shows(Running.orphans))
   func helperKilled() throws {
     let scene = try Scene()
@@ -92,8 +92,9 @@ import Testing
   }
 
   // nq: all helpers killed, 12 jobs never run, `wait` returns 0.
-  // Fails if `wait` only looks whether somebody is at work.
-  @Test("everything is killed, jobs too: wait has the 12 others run before it ends, and is not 0")
+  // Fails if `wait` only checks whether there is a runner.
+  @Test(
+    "after everything is killed, jobs too, wait runs the 12 others before it ends, and is not 0")
   func helpersKilled() throws {
     let scene = try Scene()
     try killEverything(scene, waiting: 12)
@@ -106,8 +107,8 @@ import Testing
   }
 
   // parallel --resume: a job runs twice after a kill.
-  // Fails if a job that was started and has no end is taken for one that waits.
-  @Test("a job that ran when everything was killed is interrupted, and runs again only if told to")
+  // Fails if a started job without an end counts as waiting.
+  @Test("a job that ran when everything was killed is interrupted, and runs again only on request")
   func resumed() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -130,17 +131,17 @@ import Testing
 
   // pueue: daemon must be started by hand.
   // Fails if `add` starts no runner.
-  @Test("nothing has to be started by hand: the very first add runs its job")
+  @Test("nothing has to be started by hand: the first add runs its job")
   func noDaemon() throws {
     let scene = try Scene()
     #expect(try scene.script("serialq add 'echo ran'").text == "1\n")
-    // Nobody but the runner sees to this.
+    // Only the runner starts the job.
     try scene.waitForJob(1, .succeeded)
     #expect(try scene.log(1) == Bytes("ran\n"))
   }
 
   // pueue: `wait` returns 0 on failure.
-  // Fails if a code gets lost on its way from the job to whoever waits.
+  // Fails if the exit code is lost between the job and `wait`.
   @Test("wait is not 0 when a job failed, whether it is named or not")
   func waitTells() throws {
     let scene = try Scene()
@@ -158,7 +159,7 @@ import Testing
   // pueue: every add rewrites the whole state.
   // Fails if an add writes anything but its own line.
   @Test(
-    "an add appends its line to the journal, and leaves all before it alone", .shows(OnDisk.appends)
+    "an add appends its line to the journal, and changes nothing before it", .shows(OnDisk.appends)
   )
   func appendsOnly() throws {
     let scene = try Scene()
@@ -175,9 +176,9 @@ import Testing
   }
 
   // pueue: a damaged state file is replaced by a clean one.
-  // Fails if damage is passed over in silence, costs more than its line, or the line is thrown away.
+  // Fails if damage is not reported, affects more than its line, or the line is deleted.
   @Test(
-    "a damaged journal is told, costs only the damaged line, and that line is kept",
+    "damage to a journal is reported, affects only the damaged line, and that line is kept",
     .shows(OnDisk.damage))
   func damaged() throws {
     let scene = try Scene()
@@ -189,7 +190,7 @@ import Testing
     for words in [[], ["list"], ["add", "--no-start", "echo $SERIALQ_JOB >>rec"], ["list"]] {
       let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
       #expect(outcome.code == 0)
-      // An add reads the last line alone.
+      // An add reads only the last line.
       let isTold = outcome.errorText.contains(
         "line 2 is damaged (its checksum is wrong) and was left out")
       #expect(isTold == (words.first != "add"), "\(words): \(outcome.errorText)")
@@ -204,7 +205,7 @@ import Testing
     let kept = try scene.queueFolder().damaged
     #expect(try content(kept) == Bytes([lines[1], lines[1], lines[1], []].joined(separator: [10])))
     #expect(try scene.serialq("list").errorText == "")
-    // Also when a runner that nobody heard put it aside.
+    // Also if a background runner moved the line to the separate file.
     let told = try scene.serialq().text
     #expect(told.contains("The journal was damaged; the lines that could not be read are kept.\n"))
     #expect(told.contains("Damaged lines:  cat -v \(kept.text)\n"), "\(told)")
@@ -212,9 +213,9 @@ import Testing
     #expect(scripted.contains("\"damaged\":\"\(kept.text)\""), "\(scripted)")
   }
 
-  // pueue: the paused group after a crash does nothing and does not say so.
-  // Fails if a crash pauses the queue, or a queue that stands still does not tell how to go on.
-  @Test("after a crash, status says what holds the queue and what to type; typed, it goes on")
+  // pueue: the paused group after a crash does nothing and does not report it.
+  // Fails if a crash pauses the queue, or a stopped queue does not show how to resume it.
+  @Test("after a crash, status shows why the queue is stopped, and a command that resumes it")
   func standsStill() throws {
     let scene = try Scene()
     try killEverything(scene, waiting: 1)
@@ -239,7 +240,7 @@ import Testing
     #expect(added.code == 0 && added.errorText.contains("queue default is paused"))
   }
 
-  /// Types what is advised.
+  /// Runs the command in the advice.
   private func follow(advice: String, in text: String, _ scene: Scene) throws {
     let line = text.split(separator: "\n").first { $0.hasPrefix(advice) }
     let command = try #require(line, "\(text)").dropFirst(advice.count)

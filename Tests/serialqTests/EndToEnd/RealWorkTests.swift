@@ -3,12 +3,12 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-/// A queue as somebody would really fill it.
+/// A queue with realistic jobs.
 @Suite struct RealWorkTests {
-  // Fails if jobs overlap or change places, if a code or a log goes to the wrong job, or if times
-  // are taken from a clock that starts anew.
+  // Fails if jobs overlap or change places, if a code or a log belongs to another job, or if times
+  // are from a clock that restarts.
   @Test(
-    "clone, build, try, fail, pack and check: codes, logs and times are as they should be",
+    "clone, build, try, fail, pack and check: codes, logs and times are correct",
     .needs(.git, .cc, .tar))
   func realWork() throws {
     let scene = try Scene()
@@ -75,7 +75,7 @@ import Testing
     var previous = ""
     for job in jobs {
       let times = try ["added", "started", "ended"].map { try #require(job[$0] as? String) }
-      // RFC 3339 in UTC, always with six digits: the order of text is the order of time.
+      // RFC 3339 in UTC, always with six digits: text order is time order.
       #expect(times == times.sorted() && times.allSatisfy { $0.count == 27 && $0.last == "Z" })
       #expect(previous <= times[1], "job \(job["id"] ?? 0) started before the one before had ended")
       #expect(try #require(job["duration"] as? Double) > 0)
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  /// The project's own repository, or a small one where the sources are not in a checkout.
+  /// The project's own repository, or a small one if the sources are not in a checkout.
   private func repository(_ scene: Scene) throws -> String {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
     let found = try scene.script("git -C '\(folder)' rev-parse --show-toplevel")

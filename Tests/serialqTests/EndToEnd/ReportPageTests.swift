@@ -3,9 +3,9 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-/// The page of `serialq report`, in a real browser: Chromium, without a window.
+/// The page of `serialq report` in a real browser: Chromium, headless.
 @Suite(.serialized, .needs(.chromium)) struct ReportPageTests {
-  /// Has Chromium open a page in a window of this width.
+  /// Makes Chromium open a page in a window of this width.
   private func chromium(_ scene: Scene, _ words: [String], width: Int = 1_200) throws -> Outcome {
     let program = try #require(Tool.chromium.path())
     let fixed = [
@@ -16,7 +16,7 @@ import Testing
     return try scene.launch((fixed + words).map { Bytes($0.utf8) }).wait()
   }
 
-  /// A queue with what is hard to show: a script, an end of one, a long word, and every kind of end.
+  /// A queue that is hard to show: a script, an end tag, a long word, and every kind of ending.
   private func scene() throws -> Scene {
     let scene = try Scene()
     let long = String(repeating: "x", count: 300)
@@ -30,8 +30,8 @@ import Testing
     return scene
   }
 
-  // Fails if markup is put out of order by what is in it, or a script of a job's runs.
-  @Test("a browser shows a row for each job, and what a job says is text")
+  // Fails if text breaks the markup, or a script in a job's output runs.
+  @Test("a browser shows a row for each job, and a job's output is text")
   func rows() throws {
     let scene = try scene()
     let outcome = try chromium(scene, ["--dump-dom", "file://\(scene.path("page.html").text)"])
@@ -43,11 +43,11 @@ import Testing
     #expect(!shown.contains("<script") && shown.contains("&lt;script&gt;document.title"))
   }
 
-  // Fails if anything is wider than a phone: the page would have to be pushed to and fro.
-  @Test("nothing is wider than the window, on a phone as on a screen")
+  // Fails if an element is wider than a phone: the page would scroll horizontally.
+  @Test("nothing is wider than the window, on a phone and on a screen")
   func fits() throws {
     let scene = try scene()
-    // The page has no script, and so the one around it measures.
+    // The page has no script, so the outer page measures it.
     let outer = """
       <script>
       onload = () => {
@@ -71,8 +71,8 @@ import Testing
     #expect(outcome.text.contains(measured), "\(outcome.text.suffix(300))")
   }
 
-  // Fails if nothing is drawn, or the same in the dark.
-  @Test("a browser draws it, otherwise in the dark, and prints it")
+  // Fails if nothing is drawn, or the dark scheme looks the same.
+  @Test("a browser renders the page, differently in the dark scheme, and prints it")
   func pictures() throws {
     let scene = try scene()
     let page = "file://\(scene.path("page.html").text)"

@@ -19,8 +19,9 @@ import Testing
     return scene
   }
 
-  // Fails if an attempt, a job or a state is left out, or if a pipe is drawn wider than 80 columns.
-  @Test("in a pipe the timeline is 80 columns wide and without colour, every attempt in it")
+  // Fails if an attempt, a job or a state is missing, or if the output to a pipe is wider than 80
+  // columns.
+  @Test("in a pipe the timeline is 80 columns wide and without color, with every attempt")
   func terminal() throws {
     let scene = try scene()
     let outcome = try scene.serialq("report")
@@ -36,12 +37,12 @@ import Testing
     #expect(
       try scene.serialq("report", "--last", "1").text.contains("\n1 earlier job is not drawn"))
     let page = try scene.serialq("report", "--html", "-").text
-    // Two attempts, one of them before the retry, which nothing but the journal knows.
+    // Two attempts, one of them before the retry, which only the journal records.
     #expect(page.contains("<title>failed, ") && page.split(separator: "; failed, ").count == 2)
   }
 
-  // Fails if there is no page where there is nothing to draw.
-  @Test("a queue that is not there is drawn as empty, and not made")
+  // Fails if there is no page for an empty queue.
+  @Test("a missing queue is drawn as empty, and not created")
   func empty() throws {
     let scene = try Scene()
     #expect(try scene.serialq("report").text == "Queue default is empty.\n")
@@ -50,8 +51,8 @@ import Testing
     #expect(try FileSystem.status(of: scene.spool) == nil)
   }
 
-  // Fails if what is left of an older file shows, if modes are lost, or if anything is left behind.
-  @Test("the page takes the place of the file whole; its mode stays, and a new one has the umask's")
+  // Fails if a part of an older file remains, if modes are lost, or if a file is left behind.
+  @Test("the page replaces the file atomically; its mode is kept, and a new one has the umask's")
   func file() throws {
     let scene = try scene()
     let page = try scene.serialq("report", "--html", "-").text
@@ -71,9 +72,9 @@ import Testing
         == Set(["a b.html", "old", "link"].map { Bytes($0.utf8) }))
   }
 
-  // Fails if a device is replaced by a file: there would be no /dev/stdout any more; or if a fifo's
-  // reader, who comes later, finds nothing: open it to read, too.
-  @Test("what is no file is written to")
+  // Fails if a device is replaced by a file: /dev/stdout would be lost; or if a late reader of a
+  // FIFO gets nothing: open it for reading too.
+  @Test("a path that is not a regular file is written to")
   func device() throws {
     let scene = try scene()
     let seen = try scene.script("serialq report --html /dev/stdout | tail -n 1; ls -l /dev/stdout")
@@ -83,7 +84,7 @@ import Testing
     #expect(try scene.script(fifo).text.hasPrefix("</html>\np"))
   }
 
-  // Fails if it is only found out later, is not told with advice, or leaves a part behind.
+  // Fails if the error is detected too late, has no advice, or leaves a partial file.
   @Test("a page that cannot be written is a failure, and leaves nothing")
   func unwritable() throws {
     let scene = try scene()
@@ -100,16 +101,16 @@ import Testing
     }
     // A sanitizer does not start within such a limit.
     guard !isSanitized else { return }
-    // A limit that the page does not fit in: it fails half way.
+    // A limit that the page exceeds: the write fails half way.
     let limited = "trap '' XFSZ; printf old >page; ulimit -f 1; serialq report --html page"
     #expect(try scene.script(limited).code == 125)
     #expect(try content(scene.path("page")).text == "old")
     #expect(try FileSystem.names(in: scene.work).count == 2)
   }
 
-  // Fails if a log is opened as it lies there: a fifo would be waited for, a link read.
+  // Fails if a log is opened without a check of its type: a FIFO would block, a link would be read.
   @Test(
-    "a log that was planted is refused by name", arguments: ["mkfifo -m 600", "ln -s /etc/passwd"])
+    "a planted log is refused by name", arguments: ["mkfifo -m 600", "ln -s /etc/passwd"])
   func planted(how: String) throws {
     let scene = try scene()
     let log = "\(scene.spool.text)/default/log/1"
@@ -117,7 +118,7 @@ import Testing
     let outcome = try scene.serialq("report", "--html", "page.html")
     expectRefusal(outcome, "reading \(log): it is ")
     #expect(try FileSystem.names(in: scene.work).isEmpty)
-    // Which reads no log.
+    // The terminal report reads no log.
     #expect(try scene.serialq("report").code == 0)
   }
 

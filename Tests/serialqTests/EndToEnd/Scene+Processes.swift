@@ -10,9 +10,9 @@ import Testing
   import Darwin
 #endif
 
-// What has processes, and how it is killed.
+// The processes of a scene, and ways to kill them.
 extension Scene {
-  /// Kills the runner without a word; when this returns, it is gone.
+  /// Kills the runner with SIGKILL; when this returns, it is dead.
   func killRunner() throws {
     let lock = try RunnerLock.open(queueFolder())
     #expect(kill(try waitForRunner(), SIGKILL) == 0)
@@ -20,7 +20,7 @@ extension Scene {
     lock.unlock()
   }
 
-  /// Kills a running job with all its processes; when this returns, they are gone.
+  /// Kills a running job with all its processes; when this returns, they are dead.
   func killJob(_ id: JobID) throws {
     let process = try waitForProcess(of: id)
     let lock = try #require(try JobLock.existing(id, queueFolder()))
@@ -38,14 +38,14 @@ extension Scene {
   }
 
   #if os(Linux)
-    /// The processes that live and belong to the queues of this scene: they have its spool in their
-    /// environment, as runners, jobs and all that they start do.
+    /// The live processes of this scene's queues: runners, jobs and all their descendants have its
+    /// spool in their environment.
     func processes() throws -> Set<Int32> {
       let mark = [UInt8(0)] + Bytes("SERIALQ_DIR=") + spool + [0]
       return Set(
         try FileSystem.names(in: Bytes("/proc")).compactMap { Int32($0.text) }.filter { pid in
-          // One that is gone meanwhile does not live; nor does one that nobody has reaped, which
-          // has no environment.
+          // A process that has just exited does not count, and neither does a zombie, which has no
+          // environment.
           let found = try? content(Bytes("/proc/\(pid)/environ".utf8))
           return Data([0] + (found ?? [])).range(of: Data(mark)) != nil
         })

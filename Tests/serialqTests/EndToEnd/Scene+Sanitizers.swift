@@ -3,21 +3,21 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-// A program that was built with a sanitizer, as the tests were.
+// Support for a program that was built with a sanitizer, as the tests were.
 extension Scene {
-  /// What programs are told by their environment; a runner in the background has another one.
+  /// Options in the environment of programs; a background runner has another environment.
   static let sanitizerOptions: [Bytes] =
     isSanitized
     ? [
-      // LeakSanitizer loses sight of an array in an enum of several payloads, because which one it is
-      // stands in the upper bits of the pointer: of fifty that a global holds it calls 49 lost.
+      // LeakSanitizer does not detect an array in an enum with several payloads, because the case
+      // is stored in the upper bits of the pointer: of fifty in a global it reports 49 as leaks.
       Bytes("ASAN_OPTIONS=detect_leaks=0"),
-      // The thread sanitizer would sleep for a second before every end of a program with threads.
+      // The thread sanitizer would sleep for a second at every exit of a program with threads.
       Bytes("TSAN_OPTIONS=atexit_sleep_ms=0"),
     ] : []
 
-  /// Expects that no sanitizer has printed anything, wherever it went: a runner in the background
-  /// has nobody who looks at its exit code, and some exit codes are those of jobs.
+  /// Expects that no sanitizer has printed a report to any file: the exit code of a background
+  /// runner is not checked, and some exit codes are those of jobs.
   func expectNoReport() {
     guard isSanitized else { return }
     let names = FileManager.default.enumerator(atPath: folder.path.text)
@@ -26,13 +26,14 @@ extension Scene {
       let size = names?.fileAttributes?[.size] as? Int ?? 0
       guard isPrinted, size > 0, size < 1 << 20, let text = try? content(folder.path(name)).text
       else { continue }
-      // Not those of leaks: a runner in the background looks for them.
+      // Not leak reports: a background runner checks for leaks.
       let reports = ["WARNING: ThreadSanitizer: ", "ERROR: AddressSanitizer: "]
       let start = reports.compactMap { text.range(of: $0)?.lowerBound }.first
       if let start { Issue.record("\(name): \(text[start...].prefix(4_000))") }
     }
   }
 
-  /// Keeps a script that is wrong from filling the disk; not with a sanitizer, which does not start then.
+  /// Prevents a faulty script from filling the disk; not with a sanitizer, which does not start
+  /// within the limit.
   static let smallFiles = isSanitized ? "" : "ulimit -f 200;"
 }

@@ -11,11 +11,11 @@ import Testing
   import Darwin
 #endif
 
-/// A spool of its own, a folder to work in, and the program to try; all gone with the last
-/// reference to it, running jobs included.
+/// A separate spool, a working folder, and the program under test; all deleted with the last
+/// reference, running jobs killed.
 final class Scene {
   let folder: TemporaryFolder
-  /// Where the program is started and its jobs run.
+  /// The working folder of the program and its jobs.
   let work: Bytes
   let spool: Bytes
   /// Jobs and scripts find `serialq` here.
@@ -45,7 +45,7 @@ final class Scene {
       // First, or it would start the next job.
       if let runner = runner(folder) { _ = kill(runner, SIGKILL) }
       for job in queue.running.compactMap(queue.job) {
-        // Without the lock it has ended, and its number may be another process's.
+        // Without the lock it has ended, and its id may be reused.
         guard let pid = job.run?.pid, (try? JobLock.isHeld(job.id, folder)) == true else {
           continue
         }
@@ -54,7 +54,7 @@ final class Scene {
     }
   }
 
-  /// The program to try: SERIALQ_BINARY, else the one that was built with the tests.
+  /// The program under test: SERIALQ_BINARY, else the one that was built with the tests.
   private static let binary: Bytes? = {
     if let given = ProcessInfo.processInfo.environment["SERIALQ_BINARY"], !given.isEmpty {
       return Bytes(URL(fileURLWithPath: given).path.utf8)
@@ -67,7 +67,7 @@ final class Scene {
 
   // MARK: Starting programs
 
-  /// Little, and always the same.
+  /// Minimal, and always the same.
   var surroundings: Surroundings {
     Surroundings(
       environment: [
@@ -76,7 +76,7 @@ final class Scene {
       ] + Self.sanitizerOptions, directory: work)
   }
 
-  /// Starts `serialq` with these words and goes on.
+  /// Starts `serialq` with these arguments and returns.
   func start(
     _ words: [Bytes], _ change: (inout Surroundings) -> Void = { _ in }
   ) throws -> Launched {
@@ -89,7 +89,7 @@ final class Scene {
     try start(words.map { Bytes($0.utf8) }, change)
   }
 
-  /// Runs `serialq` with these words to its end.
+  /// Runs `serialq` with these arguments to its end.
   func serialq(_ words: [Bytes], _ change: (inout Surroundings) -> Void = { _ in }) throws
     -> Outcome
   {
@@ -107,16 +107,16 @@ final class Scene {
     try launch([Bytes(shell.utf8), Bytes("-c"), Bytes(text.utf8)]).wait()
   }
 
-  /// The runner that is at work.
+  /// The present runner.
   private func runner(_ folder: QueueFolder) -> Int32? {
     guard (try? RunnerLock.isHeld(folder)) == true else { return nil }
     return (try? content(folder.runnerLock)).flatMap { Int32($0.text.prefix { $0.isNumber }) }
   }
 
-  /// The process of the runner, waited for.
+  /// Waits for a runner; returns its process.
   func waitForRunner(_ name: String = "default") throws -> Int32 {
     let folder = try queueFolder(name)
-    // Kept from the wait: another look could find the file as the next runner writes it.
+    // Kept from the wait: a second read could find the file partially written by the next runner.
     var found: Int32?
     try waitUntil("a runner", watching: [folder.path]) {
       found = runner(folder)
@@ -125,7 +125,7 @@ final class Scene {
     return try #require(found)
   }
 
-  /// Queues jobs, which nothing runs before it is told to, without a word of complaint.
+  /// Queues jobs without a runner, and expects no error output.
   func add(_ lines: String...) throws {
     let outcome = try serialq("add", "--no-start", "-f", "-") {
       $0.input = Bytes(lines.map { "\($0)\n" }.joined().utf8)
@@ -142,7 +142,7 @@ final class Scene {
     return try Launched(words, surroundings, files: files, number: count)
   }
 
-  // MARK: Looking
+  // MARK: Inspecting
 
   func path(_ name: String) -> Bytes { work.appending(path: Bytes(name.utf8)) }
 
@@ -150,7 +150,7 @@ final class Scene {
     try Spool(path: spool).folder(named: name)
   }
 
-  /// The queue as its journal has it.
+  /// The queue in its journal.
   func queue(_ name: String = "default") throws -> Queue {
     var queue = Queue()
     var reader = JournalReader(try queueFolder(name))
@@ -164,13 +164,13 @@ final class Scene {
 
   func log(_ id: JobID) throws -> Bytes { try content(queueFolder().log(id)) }
 
-  /// The bytes of the journal; none if there is none.
+  /// The bytes of the journal; empty if there is none.
   func journal(_ name: String = "default") throws -> Bytes {
     try FileDescriptor.openIfThere(
       try queueFolder(name).journal, .read, followingLinks: true)?.readAll() ?? []
   }
 
-  /// Waits until a job, which has been added, is as `condition` says.
+  /// Waits until a job, which has been added, satisfies `condition`.
   func waitForJob(_ id: JobID, _ condition: (Job) -> Bool) throws {
     try waitUntil("job \(id)", watching: [queueFolder().path]) {
       try queue().job(id).map(condition) ?? false
@@ -181,7 +181,7 @@ final class Scene {
     try waitForJob(id) { $0.state == state }
   }
 
-  /// Waits until a job has a process, whose number this gives.
+  /// Waits until a job has a process; returns its id.
   func waitForProcess(of id: JobID) throws -> Int32 {
     try waitForJob(id) { $0.run?.pid != nil || $0.state.isOver }
     return try #require(try queue().job(id)?.run?.pid)
@@ -196,7 +196,7 @@ final class Scene {
     }
   }
 
-  /// The file of this name in the working folder, waited for until it holds `text`.
+  /// Waits until the file of this name in the working folder contains `text`.
   func waitForFile(_ name: String, _ text: String) throws {
     try waitUntil("\(text) in \(name)", watching: [work]) {
       try FileDescriptor.openIfThere(path(name), .read, followingLinks: true)?.readAll().text
@@ -204,7 +204,7 @@ final class Scene {
     }
   }
 
-  /// What `list --json` says of the jobs.
+  /// The jobs in the output of `list --json`.
   func listed(_ options: String...) throws -> [[String: Any]] {
     let words = ["list", "--json"] + options
     let outcome = try serialq(words.map { Bytes($0.utf8) })
@@ -212,7 +212,7 @@ final class Scene {
     return try #require(object?["jobs"] as? [[String: Any]])
   }
 
-  /// What `list` shows as the jobs' commands.
+  /// The commands in the output of `list`.
   func listedCommands() throws -> [String] {
     let table = try serialq("list").text.split(separator: "\n")
     let head = try #require(table.first)
@@ -221,7 +221,7 @@ final class Scene {
     return table.dropFirst().map { String($0.dropFirst(column)) }
   }
 
-  /// What text in JSON stands for: U+F780…U+F7FF for the bytes 0x80…0xFF, all else for itself.
+  /// The bytes of a text in JSON: U+F780…U+F7FF encode the bytes 0x80…0xFF, everything else itself.
   static func bytes(ofJSON text: String) -> Bytes {
     text.unicodeScalars.flatMap { scalar -> Bytes in
       (0xF780...0xF7FF).contains(scalar.value)
@@ -230,17 +230,17 @@ final class Scene {
   }
 }
 
-/// A place at which jobs wait: each `read x <NAME` takes one line.
+/// A FIFO at which jobs block: each `read x <NAME` takes one line.
 final class Gate {
   private let file: FileDescriptor
 
-  /// Makes the fifo, and keeps it open both ways, so that nothing here ever waits for a job.
+  /// Creates the FIFO, and keeps it open for reading and writing, so that an open never blocks.
   init(_ scene: Scene, _ name: String = "gate") throws {
     let path = scene.path(name)
     try #require(CStrings.with(path) { mkfifo($0, 0o600) } == 0)
     file = try FileDescriptor.open(path, .readWrite, followingLinks: true)
   }
 
-  /// Lets one job go on.
+  /// Unblocks one job.
   func open() throws(SystemError) { try file.writeAll(Bytes("go\n")) }
 }

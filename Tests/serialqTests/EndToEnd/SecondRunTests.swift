@@ -12,7 +12,7 @@ import Testing
 
 /// Two runs of the same queue.
 @Suite struct SecondRunTests {
-  // Fails if the second run works on the queue too, prints nothing, or looks only at its own jobs.
+  // Fails if the second run also runs jobs, prints nothing, or covers only its own jobs.
   @Test(
     "a second run follows the first, prints what it runs, and exits as it does",
     .shows(Running.oneRunner))
@@ -36,9 +36,9 @@ import Testing
     #expect(try scene.states() == [.succeeded, .failed, .succeeded])
   }
 
-  // Fails if a follower that sees many events at once tells jobs in the order in which they were
-  // added or named, or begins a log again. Stopped, it is as slow as can be.
-  @Test("a follower that falls behind prints everything once and in order")
+  // Fails if a follower that receives many events at once reports jobs in the order in which they
+  // were added or named, or restarts a log. Stopped, it is as slow as possible.
+  @Test("a slow follower prints everything once and in order")
   func fallsBehind() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  // Fails if a follower calls the queue done because its runner is gone.
+  // Fails if a follower treats the death of the runner as the end of the queue.
   @Test("a second run takes over when the first is killed")
   func takesOver() throws {
     let scene = try Scene()
@@ -79,7 +79,7 @@ import Testing
   }
 
   // Fails if a stopped follower stops the runner or its job, or waits for them.
-  @Test("a stopped follower leaves the first run alone")
+  @Test("a stopped follower does not affect the first run")
   func stoppedFollower() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -95,8 +95,10 @@ import Testing
     #expect(try first.wait().code == 0)
   }
 
-  // Fails if the lock is looked for and taken in two steps.
-  @Test("of many runs started at once one works, and each job runs once", .shows(Running.oneRunner))
+  // Fails if the lock is checked and taken in two steps.
+  @Test(
+    "of many runs started at once one becomes the runner, and each job runs once",
+    .shows(Running.oneRunner))
   func manyAtOnce() throws {
     let scene = try Scene()
     for id in 1...10 { try scene.add("echo \(id) >>rec") }
@@ -106,9 +108,9 @@ import Testing
     #expect(try content(scene.path("rec")).text == expected)
   }
 
-  // Fails if whoever looks at a lock keeps others from looking, or is taken for a runner or a job:
-  // here one who looks, and stays in the middle of it.
-  @Test("two who look at a queue see the same")
+  // Fails if a process that checks a lock blocks other checks, or counts as a runner or a job: here
+  // a process is stopped in the middle of a check.
+  @Test("two concurrent readers of a queue get the same result")
   func twoLookers() throws {
     let scene = try Scene()
     try scene.add("true", "true")
@@ -134,8 +136,8 @@ import Testing
     #expect(try follower.wait().code == 0)
   }
 
-  // As above, in earnest.
-  @Test("looking at a queue is never taken for a runner or for a job", .shows(Running.kernelLock))
+  // As above, with many real processes.
+  @Test("reading a queue never counts as a runner or a job", .shows(Running.kernelLock))
   func lookers() throws {
     let scene = try Scene()
     let looking = try scene.launch([

@@ -3,9 +3,9 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-/// Completion in the shells that people use.
+/// Completion in the supported shells.
 @Suite struct ShellCompletionTests {
-  /// What is typed before Tab, and what there is to be seen after it.
+  /// The text typed before Tab, and the expected text after it.
   private static let typed: [(line: String, seen: [String])] = [
     ("serialq canc", ["> serialq cancel"]),
     ("serialq wait ", ["1 ", "make && make test", "2 ", "true"]),
@@ -22,7 +22,8 @@ import Testing
     ("serialq add -- cat job", ["-- cat jobs.txt"]),
   ]
 
-  // Fails if a script does not work in its shell, or what jobs run is run or sent to the terminal.
+  // Fails if a script does not work in its shell, or a job's command is executed or printed
+  // unescaped.
   @Test(
     "Tab in bash completes commands, options, queues, ids, files and programs",
     .needs(.tmux, .bash))
@@ -50,13 +51,13 @@ import Testing
     for (line, seen) in Self.typed {
       try terminal.press(line)
       try terminal.press("Tab")
-      // bash shows a list when it is asked a second time; where there is nothing to choose from it does
-      // nothing then.
+      // bash shows a list on the second Tab; if there is only one choice, the second Tab does
+      // nothing.
       if shell == .bash { try terminal.press("Tab") }
       try terminal.waitFor("\(seen) after \(line)") { screen in
         seen.allSatisfy { text in screen.contains { $0.contains(text) } }
       }
-      // Not Ctrl-C: it could end what the shell still asks the program for.
+      // Not Ctrl-C: it could interrupt the shell's call of the program.
       try terminal.press("C-u")
       try terminal.type("clear")
       try terminal.waitFor("an empty screen after \(line)") { $0.last == ">" }
@@ -64,9 +65,9 @@ import Testing
     #expect(try FileSystem.status(of: scene.path("owned")) == nil)
   }
 
-  // Fails if the script goes on where the words of another command begin; `true` has no options.
-  @Test(
-    "bash completes a job's command as bash-completion does it", .needs(.bash, .bashCompletion))
+  // Fails if the script continues with its own options in the words of another command; `true` has
+  // no options.
+  @Test("bash completes a job's command as bash-completion does it", .needs(.bash, .bashCompletion))
   func bashCompletion() throws {
     let script = try #require(Tool.bashCompletion.path())
     let outcome = try scene().script(
@@ -82,8 +83,9 @@ import Testing
     #expect(outcome.text == "two\n" && outcome.errors.isEmpty, "\(outcome.errorText)")
   }
 
-  // Fails if a line is more than a word and its meaning, or a character steers the terminal.
-  @Test("what jobs run is shown in printable characters, a line each")
+  // Fails if a line has more than a word and its description, or a character is a control
+  // character.
+  @Test("job commands are shown in printable characters, one per line")
   func hostile() throws {
     let outcome = try scene().serialq("completion", "--", "words", "wait", "-q", "video", "")
     let lines = outcome.text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -95,8 +97,8 @@ import Testing
     }
   }
 
-  // Fails if a fault of the queue is told into the line that somebody types.
-  @Test("where nothing can be found out nothing is said")
+  // Fails if an error of the queue is printed into the command line that is being typed.
+  @Test("after an error, completion offers no candidates and prints no message")
   func faults() throws {
     let scene = try scene()
     #expect(try scene.script("chmod a+w \"$SERIALQ_DIR\"").code == 0)
@@ -111,7 +113,7 @@ import Testing
     }
   }
 
-  /// Jobs, of which some are as nasty as commands can be, and files.
+  /// Jobs, some with hostile commands, and files.
   private func scene() throws -> Scene {
     let scene = try Scene()
     try scene.add("make && make test", "true")
@@ -126,7 +128,8 @@ import Testing
 }
 
 extension CompletionScript {
-  /// What is typed at bash, and at the prompts that come of it, to be in the shell with completion.
+  /// The input that starts the shell from bash with completion enabled, and the prompts that
+  /// follow.
   fileprivate var setUp: [(line: String, prompt: String)] {
     switch self {
     case .bash: [(#"PS1='> '; eval "$(serialq completion bash)"; clear"#, ">")]

@@ -9,25 +9,25 @@ import Testing
   import Darwin
 #endif
 
-/// Places that are not to be trusted, or cannot be written to.
+/// Locations that are not trusted, or not writable.
 @Suite struct SpoolSafetyTests {
   private static let isRoot = geteuid() == 0
   private static let nobody: uid_t = 65_534
 
-  /// Root may do anything, so what is forbidden has to be tried as somebody else.
+  /// Root bypasses permissions, so forbidden operations are tested as another user.
   private static let canBeSomebody: Bool = {
     guard isRoot else { return true }
     guard let scene = try? Scene() else { return false }
     return (try? asSomebody(scene, "--version").code) == 0
   }()
 
-  /// Whether a file system of its own can be mounted, unseen by all others.
+  /// Whether a separate file system can be mounted, invisible to other processes.
   private static let canMount: Bool = {
     guard isRoot, let scene = try? Scene() else { return false }
     return (try? scene.script("unshare -m mount -t tmpfs tmpfs .").code) == 0
   }()
 
-  /// Runs `serialq` as a user who is not root, and to whom the scene belongs.
+  /// Runs `serialq` as a user who is not root and who owns the scene.
   private static func asSomebody(_ scene: Scene, _ words: String...) throws -> Outcome {
     let words = words.map { Bytes($0.utf8) }
     guard isRoot else { return try scene.serialq(words) }
@@ -38,7 +38,7 @@ import Testing
     return try scene.launch([Bytes("/usr/bin/env")] + user + program + words).wait()
   }
 
-  // Fails if a relative path is taken from wherever one happens to be.
+  // Fails if a relative path is resolved against the current directory.
   @Test("a spool named by a relative path is refused")
   func relative() throws {
     let scene = try Scene()
@@ -53,7 +53,7 @@ import Testing
     #expect(try FileSystem.names(in: scene.work) == [])
   }
 
-  // Fails if the link is followed: it could be turned to another queue between two looks.
+  // Fails if the link is followed: it could be changed to another queue between two calls.
   @Test("a spool or a queue that is a symbolic link is refused", .shows(OnDisk.plantsAreRefused))
   func links() throws {
     let scene = try Scene()
@@ -75,7 +75,7 @@ import Testing
     #expect(try scene.journal() == before)
   }
 
-  // Fails if the mode is looked at for the spool only, or for writing commands only.
+  // Fails if the mode is checked only for the spool, or only for commands that write.
   @Test(
     "a spool or a queue that others can write to is refused", .shows(OnDisk.strangersAreRefused),
     arguments: ["", "/default"])
@@ -96,8 +96,8 @@ import Testing
     #expect(try scene.script("chmod go-w '\(path)'; serialq list").code == 0)
   }
 
-  // Fails if a queue's folder is opened without a look at what it is.
-  @Test("a file where a queue's folder belongs is refused, and left alone")
+  // Fails if a queue's folder is opened without a check of its type.
+  @Test("a file in place of a queue's folder is refused, and unchanged")
   func fileInTheWay() throws {
     let scene = try Scene()
     try scene.add("true")
@@ -110,7 +110,7 @@ import Testing
     #expect(try content(path) == Bytes("mine"))
   }
 
-  // Fails if the owner is not looked at: somebody else's commands would run.
+  // Fails if the owner is not checked: another user's commands would run.
   @Test(
     "a spool of another user is refused", .shows(OnDisk.strangersAreRefused),
     .enabled(if: isRoot, "only root can give it away"))
@@ -126,9 +126,9 @@ import Testing
     #expect(try scene.journal() == before)
   }
 
-  // Fails if what is forbidden ends in a crash, or in success.
+  // Fails if a forbidden operation ends in a crash, or in success.
   @Test(
-    "a spool that cannot be written to is told, and can still be looked at",
+    "a spool that is not writable is reported, and can still be read",
     .shows(OnDisk.failuresChangeNothing),
     .needs(.setpriv), .enabled(if: canBeSomebody, "a second user cannot reach the binary"))
   func notWritable() throws {
@@ -147,9 +147,9 @@ import Testing
     #expect(try scene.script("chmod -R u+w '\(scene.spool.text)'").code == 0)
   }
 
-  // Fails if half a batch stays in the journal, or the queue cannot be used once there is room.
+  // Fails if half a batch stays in the journal, or the queue cannot be used after space is freed.
   @Test(
-    "on a full disk an add is refused whole, and works again when there is room",
+    "on a full disk an add is refused as a whole, and works again when there is space",
     .shows(OnDisk.failuresChangeNothing),
     .needs(.unshare, .mount),
     .enabled(if: canMount, "mounting a tmpfs needs root and a mount namespace"))
@@ -178,9 +178,9 @@ import Testing
     #expect(refused.contains("the queue is as it was"))
   }
 
-  // Fails if looking needs to write.
+  // Fails if a read needs to write.
   @Test(
-    "a read-only file system refuses an add, and shows what is there",
+    "a read-only file system refuses an add, and can be read",
     .shows(OnDisk.failuresChangeNothing),
     .needs(.unshare, .mount),
     .enabled(if: canMount, "mounting a tmpfs needs root and a mount namespace"))

@@ -10,8 +10,8 @@ import Testing
 
 /// Signals to a run in the foreground.
 @Suite struct StopTests {
-  // Fails if the signal goes to the job's shell alone (the grandchild lives on), if the job counts
-  // as killed, or if the rest of the queue is given up or run.
+  // Fails if only the job's shell is signalled (the grandchild survives), if the job counts as
+  // killed, or if the rest of the queue is canceled or run.
   @Test(
     "the first signal ends the running job and keeps the rest", .shows(Running.stopsInOrder),
     arguments: [SIGINT, SIGTERM])
@@ -36,8 +36,8 @@ import Testing
     withExtendedLifetime(gate) {}
   }
 
-  // Fails if the second signal is treated as the first: the job ignores it, and goes on for the ten
-  // seconds until it is killed anyway, which a person does not wait for.
+  // Fails if the second signal is handled like the first: the job ignores it, and runs until the
+  // grace period of ten seconds is over.
   @Test("a second signal kills a job that ignores the first")
   func second() throws {
     let scene = try Scene()
@@ -56,8 +56,8 @@ import Testing
     withExtendedLifetime(gate) {}
   }
 
-  // Fails if the run sets a handler for a signal that it was told to ignore.
-  @Test("a hangup that is ignored, as under nohup, changes nothing")
+  // Fails if the run sets a handler for a signal that it inherited as ignored.
+  @Test("a hangup that is ignored, as under nohup, has no effect")
   func ignoredHangup() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -70,8 +70,8 @@ import Testing
     #expect(outcome.code == 0 && outcome.text == "up\nover\n" && outcome.errorText == "")
   }
 
-  // Fails if SIGHUP kills the run: its job would be interrupted where it could be ended in order.
-  @Test("the terminal's hangup stops a run in order")
+  // Fails if SIGHUP kills the run: its job would be interrupted instead of ended gracefully.
+  @Test("the terminal's hangup stops a run gracefully")
   func hangup() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -84,13 +84,13 @@ import Testing
     withExtendedLifetime(gate) {}
   }
 
-  // Fails if output that the closed terminal refuses (EIO) ends the run, or is told as a failure: the
-  // job, which is still busy with its end, would have nobody to see it.
-  @Test("a terminal that is closed stops a run in order")
+  // Fails if a write error of the closed terminal (EIO) ends the run, or is reported as a failure:
+  // the job, which is still ending, would have no runner.
+  @Test("a closed terminal stops a run gracefully")
   func closedTerminal() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
-    // Not to be inherited by what other tests start: only its last descriptor closes a terminal.
+    // Not inheritable by processes of concurrent tests: a terminal closes with its last descriptor.
     let raw = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
     var window: FileDescriptor? = FileDescriptor(owning: raw)
     try #require(window != nil && grantpt(raw) == 0 && unlockpt(raw) == 0)
@@ -107,8 +107,8 @@ import Testing
     #expect(try scene.queue().job(1)?.run?.how == .exited(3))
   }
 
-  // Fails if an ignored signal is handed on: the job could not be interrupted by its own means.
-  @Test("jobs have the default for every signal")
+  // Fails if an ignored signal is inherited: the job could not be interrupted by it.
+  @Test("jobs have the default action for every signal")
   func defaults() throws {
     let scene = try Scene()
     let run = try scene.serialq("run", "--", "/bin/sh", "-c", "kill -HUP $$; echo alive") {
@@ -118,8 +118,8 @@ import Testing
     #expect(try scene.queue().job(1)?.run?.how == .killed(SIGHUP))
   }
 
-  // Fails if signals wait for output to be printed: whoever reads it may have stopped reading.
-  @Test("a signal ends the job though nobody takes the output")
+  // Fails if signals wait for output to be printed: the reader may have stopped reading.
+  @Test("a signal ends the job even if its output is not read")
   func blockedOutput() throws {
     let scene = try Scene()
     let gate = try Gate(scene, "reader")
@@ -129,7 +129,7 @@ import Testing
       while :; do sleep 1; done
       """
     try write(Bytes(job.utf8), to: scene.path("job"))
-    // The end of the pipe is held open, and nothing is read from it.
+    // The read end of the pipe stays open, and is not read.
     let line = "sh -c 'echo $$ >pid; exec serialq run sh job' | { read x <reader; cat; }"
     let pipeline = try scene.launch([Bytes("/bin/sh"), Bytes("-c"), Bytes(line.utf8)])
     try scene.waitForFile("rec", "up")
@@ -141,8 +141,8 @@ import Testing
     #expect(try scene.states() == [.cancelled])
   }
 
-  // Fails if a run that only follows can be ended by nothing but the end of its output's reader.
-  @Test("a second signal ends a follower of which nobody takes the output")
+  // Fails if a follower can be ended only by closing its output.
+  @Test("a second signal ends a follower whose output is not read")
   func blockedFollower() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -162,7 +162,7 @@ import Testing
     try pipeline.waitForErrors("another runner is at work")
     try scene.waitForFile("printed", "y")
     let pid = try #require(Int32(content(scene.path("pid")).text.dropLast()))
-    // Not SIGINT, which a shell has its background processes ignore.
+    // Not SIGINT, which a shell makes its background processes ignore.
     for signal in [SIGTERM, SIGHUP] { #expect(kill(pid, signal) == 0) }
     try scene.waitForFile("code", "\n")
     let code = try content(scene.path("code")).text

@@ -3,10 +3,10 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-/// What a job finds around it.
+/// The environment in which a job runs.
 @Suite struct SurroundingsTests {
-  // Fails if the environment is the runner's, or goes through text.
-  @Test("a job has the environment of its add, and only two variables more")
+  // Fails if the environment is the runner's, or is converted to text.
+  @Test("a job has the environment of its add, and two more variables")
   func environment() throws {
     let scene = try Scene()
     let odd = [Bytes("ODD=a b\n'"), Bytes("RAW=") + [0xFF, 0x80], Bytes("EMPTY=")]
@@ -17,7 +17,7 @@ import Testing
     }
     #expect(added.code == 0)
     let run = try scene.serialq("run") { $0.environment.append(Bytes("RUNNER=yes")) }
-    // The shell through which the test starts `serialq` exports some of its own.
+    // The shell through which the test starts `serialq` exports some variables of its own.
     let shells = [Bytes("PWD="), Bytes("OLDPWD="), Bytes("SHLVL="), Bytes("_=")]
     let found = run.output.split(separator: 0).map { Bytes($0) }
       .filter { variable in !shells.contains { variable.starts(with: $0) } }
@@ -32,9 +32,10 @@ import Testing
     #expect(shown.contains { Bytes($0) == Bytes("RAW=") + [0xFF, 0x80] })
   }
 
-  // Fails if a command other than `show --env` lets the environment out.
+  // Fails if a command other than `show --env` prints the environment.
   @Test(
-    "what may be secret is printed by nothing but show --env", .shows(OnDisk.environmentsSecret))
+    "only show --env prints the environment, which may contain secrets",
+    .shows(OnDisk.environmentsSecret))
   func secrets() throws {
     let scene = try Scene()
     _ = try scene.serialq("add", "--no-start", "-e", "TOKEN=hunter2", "true")
@@ -50,7 +51,7 @@ import Testing
     #expect(try scene.serialq("show", "--env", "1").text.contains("TOKEN=hunter2\n"))
   }
 
-  // Fails if the directory or the umask is that of the runner, or the spool is made by the umask.
+  // Fails if the directory or the umask is that of the runner, or the umask affects the spool.
   @Test("a job has the directory and the umask of its add")
   func directoryAndUmask() throws {
     let scene = try Scene()
@@ -73,8 +74,8 @@ import Testing
     #expect(try scene.script(find).text == "")
   }
 
-  // Fails if the job reads what the caller reads: in a loop it would eat the loop's input.
-  @Test("a job has nothing to read, and leaves the caller's input alone")
+  // Fails if the job inherits the caller's input: in a loop it would consume the loop's input.
+  @Test("a job's standard input is empty, and the caller's is not consumed")
   func input() throws {
     let scene = try Scene()
     let loop = """
@@ -85,8 +86,8 @@ import Testing
   }
 
   #if os(Linux)
-    // Fails if what serialq was started with, or opens itself, goes on to the job.
-    @Test("a job has no descriptor but 0, 1, 2 and its lock")
+    // Fails if the job inherits a descriptor of serialq's parent, or of serialq itself.
+    @Test("a job has no descriptor except 0, 1, 2 and its lock")
     func descriptors() throws {
       let scene = try Scene()
       let extra: [Int32] = [5, 9, 62, 63, 64, 100]
@@ -100,8 +101,8 @@ import Testing
       #expect(zero.text == "/dev/null\n")
     }
 
-    // Fails if the job shares the runner's group, where the terminal's Ctrl-C would hit it first.
-    @Test("a job leads a process group of its own")
+    // Fails if the job shares the runner's group, where the terminal's Ctrl-C would reach it first.
+    @Test("a job leads its own process group")
     func processGroup() throws {
       let scene = try Scene()
       let run = try scene.start("run", "--", "cat", "/proc/self/stat")
@@ -111,7 +112,7 @@ import Testing
     }
   #endif
 
-  // Fails if the log is written through the runner: what comes after its death would be lost.
+  // Fails if the log is written by the runner: output after its death would be lost.
   @Test("output written after the runner's death is in the log")
   func logOutlivesRunner() throws {
     let scene = try Scene()

@@ -2,19 +2,19 @@ import Foundation
 import SerialqSystem
 import Testing
 
-/// A real terminal, with a shell in it, as a person has it: a window of `tmux(1)`.
+/// A real terminal with an interactive shell: a window of `tmux(1)`.
 ///
-/// On a server of its own, which ends with the last reference to it.
+/// On a separate server, which ends with the last reference to it.
 final class Terminal {
   private let scene: Scene
   private let socket: Bytes
-  /// Grows with everything that the terminal gets to show.
+  /// Grows with all output to the terminal.
   private let record: Bytes
   private let watch: FileWatch
   private let columns: Int
 
-  /// Opens a window of this size with a shell that has `variables` beside what every program in the
-  /// scene gets.
+  /// Opens a window of this size with a shell that has `variables` in addition to the environment
+  /// of every program in the scene.
   init(
     _ scene: Scene, columns: Int = 80, rows: Int = 24, variables: [String] = []
   ) throws {
@@ -25,12 +25,12 @@ final class Terminal {
     _ = try FileSystem.makeFolder(folder)
     record = folder.appending(path: Bytes("record"))
     watch = try FileWatch(folders: [folder])
-    // Job control as at a prompt, and nothing of whoever runs the tests.
+    // Job control as at a prompt, and no configuration of the user who runs the tests.
     let shell =
       ["/usr/bin/env"] + variables + ["PS1=$ ", "/bin/bash", "--norc", "--noprofile", "-i"]
     try tmux(["new-session", "-d", "-x", "\(columns)", "-y", "\(rows)"] + shell)
     try tmux(["pipe-pane", "cat >>'\(record.text)'"])
-    // As `clear`, and what has gone out at the top is forgotten too.
+    // Like `clear`, and clears the scrollback too.
     try type("PS1='$ '; clear() { printf '\\e[H\\e[2J\\e[3J'; }; clear")
     try waitFor("an empty screen") { $0 == ["$"] }
   }
@@ -50,8 +50,8 @@ final class Terminal {
     try tmux(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
   }
 
-  /// What is to be seen, and what has gone out of it at the top, without the empty rows at the end;
-  /// times are TIME.
+  /// The visible text and the scrollback, without empty rows at the end; times are replaced by
+  /// TIME.
   func screen(colours: Bool = false) throws -> [String] {
     let captured = try tmux(["capture-pane", "-p", "-S", "-"] + (colours ? ["-e"] : []))
     var lines = captured.split(separator: "\n", omittingEmptySubsequences: false).map {
@@ -65,14 +65,14 @@ final class Terminal {
     try tmux(["display-message", "-p", "#{cursor_flag}"]) == "1\n"
   }
 
-  /// Waits until the screen is as `condition` wants it, and gives it: looks whenever anything was
-  /// sent to the terminal.
+  /// Waits until the screen satisfies `condition`, and returns it; checks it on all output to the
+  /// terminal.
   @discardableResult
   func waitFor(
     _ what: String, _ condition: ([String]) -> Bool
   ) throws -> [String] {
-    // A display that shows the time sends something every second, so each wait alone would never
-    // run out of patience.
+    // A display that shows the time prints something every second, so a limit on each single wait
+    // would never be reached.
     let end = Clock.monotonic() + Int64(Launched.patience) * 1_000_000_000
     while true {
       watch.drain()
@@ -92,12 +92,12 @@ final class Terminal {
     try waitFor("\n\(lines)\nbut there is") { $0 == expected }
   }
 
-  /// Waits until a line of the screen begins like this.
+  /// Waits until a line of the screen begins with this text.
   func waitForLine(_ start: String) throws {
     try waitFor(start) { $0.contains { $0.hasPrefix(start) } }
   }
 
-  /// Durations, which differ from run to run, and the spaces before them.
+  /// Durations, which differ between runs, and the spaces before them.
   private static func untimed(_ line: String) -> String {
     line.replacing(/\ *\b(\d+\.\ds|\d+[smh]( \d\d[smh])?)( ago| left|$)/) { " TIME\($0.3)" }
       .replacing(/\ *\b\d+\.\ds/, with: " TIME")

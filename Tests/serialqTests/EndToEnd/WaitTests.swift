@@ -9,9 +9,9 @@ import Testing
   import Darwin
 #endif
 
-/// `wait` ends with the truth.
+/// `wait` returns the correct code.
 @Suite struct WaitTests {
-  // Fails if a code is translated, or an end without a code passes for success.
+  // Fails if a code is translated, or an end without a code counts as success.
   @Test("wait for one job exits as the job did")
   func codes() throws {
     let scene = try Scene()
@@ -27,8 +27,8 @@ import Testing
     #expect(try scene.serialq("wait", "1", "1").code == 0)
   }
 
-  // Fails if a failure that was there before, or was seen, counts wrongly.
-  @Test("wait for the queue speaks of open failures, whenever they came")
+  // Fails if an earlier or an acknowledged failure counts wrongly.
+  @Test("wait for the queue reports open failures, whenever they occurred")
   func openFailures() throws {
     let scene = try Scene()
     #expect(try scene.serialq("wait").code == 0)
@@ -43,8 +43,8 @@ import Testing
     #expect(try scene.serialq("wait").code == 0)
   }
 
-  // Fails if `wait` only looks on: with all helpers killed, 12 jobs never ran and it said 0.
-  @Test("wait starts a runner when none is at work")
+  // Fails if `wait` only observes: with all helpers killed, 12 jobs never ran and it returned 0.
+  @Test("wait starts a runner when there is none")
   func starts() throws {
     let scene = try Scene()
     try scene.add("echo 1 >>rec", "echo 2 >>rec")
@@ -52,8 +52,8 @@ import Testing
     #expect(try content(scene.path("rec")).text == "1\n2\n")
   }
 
-  // Fails if the runner's death goes unnoticed: `wait` would wait for ever.
-  @Test("a runner that is killed while somebody waits is noticed, and another goes on")
+  // Fails if the runner's death is not detected: `wait` would block forever.
+  @Test("a runner that is killed during a wait is detected, and another continues")
   func killedRunner() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -72,8 +72,8 @@ import Testing
     withExtendedLifetime(gate) {}
   }
 
-  // Fails if the time limit is not kept, or ends the job.
-  @Test("wait gives up after its time, and leaves the job alone")
+  // Fails if the time limit is ignored, or ends the job.
+  @Test("wait gives up after its time limit, and does not end the job")
   func timeout() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -85,11 +85,10 @@ import Testing
     #expect(try scene.serialq("wait", "1").code == 0)
   }
 
-  // Fails if `wait` starts runners that cannot work one after another, for ever; if what they said
-  // is lost; or if jobs are written down as started that cannot have a log, and so interrupted one
-  // after another.
+  // Fails if `wait` starts failing runners again and again; if their messages are lost; or if jobs
+  // that cannot have a log are recorded as started, and so interrupted one after another.
   @Test(
-    "a runner that cannot work is reported with what it said, and no job is lost by it",
+    "a runner that cannot run jobs is reported with its message, and no job is lost",
     arguments: ["log", "locks"])
   func brokenRunner(part: String) throws {
     let scene = try Scene()
@@ -109,9 +108,9 @@ import Testing
     #expect(try content(scene.path("rec")).text == "1\n2\n")
   }
 
-  // Fails if it waits for the running job first, which ends only after both have told; or if that
-  // one cannot be waited for.
-  @Test("wait in a paused queue fails at once for what has yet to run, and waits for what runs")
+  // Fails if it waits for the running job first, which ends only after both calls have reported; or
+  // if the running job cannot be waited for.
+  @Test("wait in a paused queue fails at once for waiting jobs, and waits for running ones")
   func paused() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -128,8 +127,8 @@ import Testing
     #expect(try waiter.wait().code == 3)
   }
 
-  // Fails if one of them waits: the job would never end, or print its own log until it may not write
-  // any more; or if another queue, or what is over, is refused too.
+  // Fails if one of the calls waits: the job would never end, or would print its own log up to a
+  // size limit; or if another queue, or an ended job, is refused too.
   @Test("a job that would wait for its own queue is refused, and may wait for another")
   func ownQueue() throws {
     let scene = try Scene()
@@ -152,8 +151,8 @@ import Testing
     #expect(try scene.states() == [.succeeded, .succeeded, .succeeded])
   }
 
-  // Fails if the variables alone are believed: they go on to all that a job has left running.
-  @Test("who has a job's variables, but is not of the job, can wait for it")
+  // Fails if only the variables are checked: all processes that a job left behind inherit them.
+  @Test("a process that has a job's variables, but is not part of the job, can wait for it")
   func strangersVariables() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -166,8 +165,8 @@ import Testing
     withExtendedLifetime(gate) {}
   }
 
-  // Fails if a job that is cleaned away is waited for for ever.
-  @Test("what is not there is said")
+  // Fails if it blocks forever on a job that was removed by clean.
+  @Test("wait reports a missing job")
   func missing() throws {
     let scene = try Scene()
     expectRefusal(try scene.serialq("wait", "3"), "job 3: queue default has no such job")

@@ -2,11 +2,11 @@
 @testable import SerialqSystem
 import Testing
 
-/// What cannot be done is refused with one message, and changes nothing.
+/// Invalid calls are refused with one message, and change nothing.
 @Suite struct WrongInputTests {
   struct Mistake: CustomTestStringConvertible {
     var words: [String]
-    /// How the message begins, after `serialq: `.
+    /// The start of the message, after `serialq: `.
     var message: String
     var testDescription: String { words.joined(separator: " ") }
 
@@ -98,8 +98,8 @@ import Testing
     Mistake("background-runner", message: "background-runner: unknown command"),
   ]
 
-  // Fails if a mistake is found only after something was written, or told in the wrong place.
-  @Test("a mistake is told in one message, and the queue is as it was", arguments: mistakes)
+  // Fails if a mistake is detected only after a write, or reported on standard output.
+  @Test("a mistake is reported in one message, and the queue is unchanged", arguments: mistakes)
   func mistake(mistake: Mistake) throws {
     let scene = try Scene()
     try write([], to: scene.path("empty"))
@@ -114,7 +114,7 @@ import Testing
     #expect(try Spool(path: scene.spool).queueNames() == [Bytes("default")])
   }
 
-  // Fails if the variable is used unchecked: its value becomes a folder's name.
+  // Fails if the variable is used without validation: its value becomes a folder's name.
   @Test("a queue named by a bad variable is refused")
   func badVariable() throws {
     let scene = try Scene()
@@ -127,8 +127,8 @@ import Testing
     #expect(try FileSystem.status(of: scene.spool) == nil)
   }
 
-  // Fails if a message can steer the terminal of whoever reads it.
-  @Test("what a message quotes cannot steer a terminal")
+  // Fails if a message can contain control sequences.
+  @Test("a message quotes text without control sequences")
   func hostileWords() throws {
     let scene = try Scene()
     let hostile = Bytes("\u{1B}]0;title\u{7}\u{202E}x") + [0x9B, 0xFF]
@@ -145,8 +145,8 @@ import Testing
   }
 
   #if os(Linux)
-    // Fails if a result that could not be printed is passed over in silence.
-    @Test("a full standard output is told, and a job that is queued all the same is said to be")
+    // Fails if a failed write of the result is not reported.
+    @Test("a full standard output is reported, and so is the job that is queued anyway")
     func fullOutput() throws {
       let scene = try Scene()
       try scene.add("echo text")
@@ -162,7 +162,7 @@ import Testing
   #endif
 }
 
-/// One message of the form `serialq: what: why`, a line on what to do, and nothing else.
+/// One message of the form `serialq: what: why`, a line with the next step, and nothing else.
 func expectRefusal(
   _ outcome: Outcome, _ message: String, sourceLocation: SourceLocation = #_sourceLocation
 ) {

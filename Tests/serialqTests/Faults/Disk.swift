@@ -1,9 +1,9 @@
 @testable import SerialqSystem
 
-/// A disk that keeps what was flushed, and of the rest whatever it likes.
+/// A disk that keeps flushed data, and an arbitrary part of the rest.
 ///
-/// Fed with what `faults.c` notes. A file's content is as durable as its own flush makes it, a name
-/// as the flush of its folder; the one says nothing of the other.
+/// Driven by the log of `faults.c`. A file's content is made durable by a flush of the file, its
+/// name by a flush of its folder; neither implies the other.
 struct Disk {
   fileprivate typealias Node = Int
 
@@ -15,14 +15,14 @@ struct Disk {
   fileprivate struct File {
     var kept: Bytes = []
     var now: Bytes = []
-    /// What was done since the last flush, in order.
+    /// The changes since the last flush, in order.
     var pending: [Change] = []
   }
 
   private struct Folder {
     var kept: [String: Node] = [:]
     var now: [String: Node] = [:]
-    /// What each name has stood for since the last flush, what was kept left out.
+    /// The nodes that each name has had since the last flush, without the flushed one.
     var since: [String: [Node?]] = [:]
 
     mutating func set(_ name: String, _ node: Node?) {
@@ -33,12 +33,12 @@ struct Disk {
 
   private var files: [Node: File] = [:]
   private var folders: [Node: Folder]
-  /// Numbers of the system, which it gives out again.
+  /// The system's inode numbers, which it reuses.
   private var nodes: [Substring: Node] = [:]
   private var count = 0
   private let root: String
 
-  /// A folder with what is in it now, all of which is there for certain.
+  /// A folder with its present content, all of which is durable.
   init(root: Bytes) throws {
     self.root = root.text + "/"
     folders = [0: Folder()]
@@ -59,7 +59,7 @@ struct Disk {
     _ = take("flush\t0")
   }
 
-  /// Does what a line of the log says; false when it says nothing of the disk.
+  /// Applies a line of the log; returns false if the line is not a change of the disk.
   mutating func take(_ line: Substring) -> Bool {
     let words = line.split(separator: "\t", omittingEmptySubsequences: false)
     switch words[0] {
@@ -99,7 +99,7 @@ struct Disk {
   }
 
   private mutating func flush(_ number: Substring) {
-    // The only folder that nobody made is the root.
+    // The only folder that the log does not create is the root.
     let node = nodes[number] ?? 0
     if let pending = files[node]?.pending {
       for change in pending { files[node]?.kept.apply(change) }
@@ -108,7 +108,7 @@ struct Disk {
     if let folder = folders[node] { folders[node] = Folder(kept: folder.now, now: folder.now) }
   }
 
-  /// What was to be flushed never gets to the disk, though programs still see it.
+  /// Drops data whose flush failed: it never reaches the disk, although programs still see it.
   private mutating func lose(_ number: Substring) {
     if let node = nodes[number] { files[node]?.pending = [] }
   }
@@ -137,16 +137,15 @@ struct Disk {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  // MARK: What is there
+  // MARK: Contents
 
-  /// The files by their paths, as running programs see them.
+  /// The files by path, as running programs see them.
   var now: [String: Bytes] { tree { $0 - 1 } }
 
-  /// The files by their paths, as they are after a power loss.
+  /// The files by path, as they are after a power loss.
   ///
-  /// `pick` takes one of so many possibilities, of which 0 is what was there at the last flush, and
-  /// the last one what running programs see. With `holes`, parts of what was written and not flushed
-  /// are zeros.
+  /// `pick` selects one of the given number of possibilities: 0 is the state of the last flush, the
+  /// last one what running programs see. With `holes`, parts of the unflushed writes are zeros.
   func tree(holes: Bool = false, _ pick: (Int) -> Int) -> [String: Bytes] {
     var found: [String: Bytes] = [:]
     collect(0, "", holes, pick, into: &found)
@@ -171,7 +170,7 @@ struct Disk {
 }
 
 extension Disk.File {
-  /// Some of what is pending, in order, and of the next write a part.
+  /// A prefix of the pending changes, and a part of the next write.
   fileprivate func survivor(_ holes: Bool, _ pick: (Int) -> Int) -> Bytes {
     var content = kept
     let whole = pick(pending.count + 1)
@@ -186,7 +185,7 @@ extension Disk.File {
 }
 
 extension Disk.Change {
-  /// The same with some of its sectors not written: the file is as long, and zeros are there.
+  /// The same with some sectors unwritten: the file has its full length, and zeros in their place.
   fileprivate func withHoles(_ pick: (Int) -> Int) -> Disk.Change {
     guard case .write(let offset, var bytes) = self else { return self }
     for start in stride(from: 0, to: bytes.count, by: 64) where pick(3) == 0 {

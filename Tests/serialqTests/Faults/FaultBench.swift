@@ -9,33 +9,33 @@ import Testing
   import Darwin
 #endif
 
-/// What is done to one system call of the program.
+/// A fault injected into one system call of the program.
 struct Fault: CustomStringConvertible {
-  /// As `faults.c` numbers them: an error number, or one of these.
+  /// Numbered as in `faults.c`: an error number, or one of these.
   struct Kind: Hashable {
     var number: Int
     /// The process dies before the call.
     static let kill = Kind(number: -1)
-    /// It dies after half of a write.
+    /// The process dies after half of a write.
     static let torn = Kind(number: -2)
     /// Half of a read or write is done.
     static let short = Kind(number: -3)
     static let interrupted = Kind(number: Int(EINTR))
 
-    /// Whether the process is dead afterwards.
+    /// Whether the fault ends the process.
     var isDeadly: Bool { self == .kill || self == .torn }
 
-    /// Whether the program has to go on as if nothing had happened.
+    /// Whether the program has to continue as if nothing had happened.
     var isHarmless: Bool { self == .short || self == .interrupted }
   }
 
-  /// Which call, counted from 1.
+  /// The number of the call, counted from 1.
   var at: Int
   var kind: Kind
-  /// Whether every later call that can fail like this does so too, as on a disk that stays full.
+  /// Whether every later call that can fail like this also does, as on a disk that stays full.
   var stays = false
 
-  /// As the library wants it.
+  /// The variables that the library reads.
   var variables: [Bytes] {
     let name =
       switch kind {
@@ -54,7 +54,7 @@ struct Fault: CustomStringConvertible {
   }
 }
 
-/// A system call that the program made, and how it could have failed.
+/// A system call that the program made, and the ways in which it can fail.
 struct NotedCall {
   var number: Int
   var name: String
@@ -62,7 +62,7 @@ struct NotedCall {
 }
 
 extension [NotedCall] {
-  /// Every fault at every call; and those that stay, as a full disk does.
+  /// Every fault at every call, and the persistent ones, such as a full disk.
   var faults: [Fault] {
     let staying = [ENOSPC, EMFILE, EACCES].map { Fault.Kind(number: Int($0)) }
     return flatMap { call in
@@ -73,7 +73,7 @@ extension [NotedCall] {
   }
 }
 
-/// A scene whose program is run with the library of `faults.c` loaded before all others.
+/// A scene whose program runs with the library of `faults.c` preloaded.
 final class FaultBench {
   let scene: Scene
   private let library: Bytes
@@ -90,7 +90,7 @@ final class FaultBench {
     try #require(built.code == 0, "\(built.errorText)")
   }
 
-  /// Whether the library can be built, and be loaded into the program that is tried.
+  /// Whether the library can be built, and loaded into the tested program.
   static let isPossible: Bool = {
     guard let bench = try? FaultBench(), (try? bench.run(["--version"])) != nil else {
       return false
@@ -98,7 +98,7 @@ final class FaultBench {
     return (try? bench.calls().isEmpty) == false
   }()
 
-  /// Runs `serialq` to its end, and notes its calls.
+  /// Runs `serialq` to its end, and logs its calls.
   @discardableResult
   func run(
     _ words: [String], input: String = "", variables: [String] = [], fault: Fault? = nil
@@ -111,7 +111,7 @@ final class FaultBench {
     }
   }
 
-  /// The calls noted since this was asked last, and the fault, if it came to it.
+  /// The calls logged since the last call of this method, with the fault if it was injected.
   func calls() throws -> [NotedCall] {
     try takeLog().compactMap { line in
       let parts = line.split(separator: "\t", omittingEmptySubsequences: false)
@@ -122,18 +122,18 @@ final class FaultBench {
     }
   }
 
-  /// The lines of the log, which begins anew.
+  /// Returns the lines of the log, and clears it.
   func takeLog() throws -> [Substring] {
     let text = try FileDescriptor.openIfThere(log, .read)?.readAll().text ?? ""
     try FileSystem.remove(log)
     return text.split(separator: "\n")
   }
 
-  // MARK: The same beginning for every try
+  // MARK: Resetting between runs
 
   private var template: Bytes { scene.folder.path("template") }
 
-  /// Keeps the spool as it is now, for ``restore()``.
+  /// Saves the spool in its present state, for ``restore()``.
   func keep() throws {
     TemporaryFolder.remove(template)
     try copy(scene.spool, to: template)
@@ -158,7 +158,7 @@ final class FaultBench {
 }
 
 extension Queue {
-  /// All that people can tell of it, without the times: those differ from one try to the next.
+  /// All observable state of the queue except times, which differ between runs.
   var gist: [String] {
     let jobs = inOrder.map { job in
       """
@@ -173,7 +173,7 @@ extension Queue {
 }
 
 extension Trait where Self == ConditionTrait {
-  /// For tests that make calls of the program fail.
+  /// For tests that inject faults into the program's calls.
   static var ifFaultsCanBeMade: Self {
     .enabled(
       if: FaultBench.isPossible, "needs a serialq that is not linked statically: LD_PRELOAD")

@@ -2,12 +2,12 @@
 import SerialqSystem
 import TestSupport
 
-/// A command that writes, and the queue that it finds.
+/// A command that writes, and the queue on which it runs.
 struct FaultCase: CustomStringConvertible, Sendable {
   var description: String
-  /// Calls that come before it, without faults.
+  /// Calls that precede it, without faults.
   var before: [[String]] = []
-  /// What is done to the journal before it.
+  /// A change to the journal that precedes it.
   var damage: Damage = .none
   var words: [String]
   var input = ""
@@ -15,7 +15,7 @@ struct FaultCase: CustomStringConvertible, Sendable {
 
   enum Damage { case none, tornEnd, brokenLine }
 
-  /// The queue that most begin with: 1 succeeded, 2 and 3 failed, 4 to 6 wait.
+  /// The queue with which most cases begin: 1 succeeded, 2 and 3 failed, 4 to 6 wait.
   private static let usual = [
     ["run", "-c", "true"], ["run", "-c", "false"], ["run", "-c", "exit 3"],
     ["add", "--no-start", "-c", "echo 4 >>ran"], ["add", "--no-start", "-c", "echo 5 >>ran"],
@@ -23,7 +23,7 @@ struct FaultCase: CustomStringConvertible, Sendable {
   ]
   private static let paused = usual + [["pause"]]
 
-  /// One of each command, and of each way through it, that starts no other process.
+  /// Each command, and each path through it, that starts no other process.
   static let all: [FaultCase] = [
     FaultCase("add to nothing", [], "add", "--no-start", "-c", "echo 1 >>ran"),
     FaultCase("add", usual, "add", "--no-start", "-c", "echo 7 >>ran"),
@@ -51,10 +51,10 @@ struct FaultCase: CustomStringConvertible, Sendable {
     FaultCase("clean a damaged journal", usual, damage: .brokenLine, "clean", "--keep", "1"),
   ]
 
-  /// In short a few of them, one of each kind.
+  /// The cases of a short run: a few, one of each kind.
   static let tried = isLong ? all : [0, 2, 6, 16].map { all[$0] }
 
-  /// One that finds a queue in which job 4 alone waits.
+  /// A case in which only job 4 waits.
   init(_ description: String, _ words: String...) {
     self.description = description
     before = Array(Self.usual.prefix(4))
@@ -73,7 +73,7 @@ struct FaultCase: CustomStringConvertible, Sendable {
     self.variables = variables
   }
 
-  /// Makes the queue that the command finds, and keeps it for every try.
+  /// Creates the queue for the command, and saves it for every run.
   func prepare(_ bench: FaultBench) throws {
     for words in before { _ = try bench.scene.serialq(words.map { Bytes($0.utf8) }) }
     let journal = try bench.scene.queueFolder().journal
@@ -82,14 +82,14 @@ struct FaultCase: CustomStringConvertible, Sendable {
     case .tornEnd: try write(content(journal).dropLast(20), to: journal)
     case .brokenLine:
       var text = try content(journal)
-      // Inside the first line, which says that job 1 was added.
+      // Inside the first line, which adds job 1.
       text[60] ^= 1
       try write(text, to: journal)
     }
     try bench.keep()
   }
 
-  /// Runs the command on the queue that it is to find.
+  /// Runs the command on its queue.
   func run(_ bench: FaultBench, _ fault: Fault? = nil) throws -> Outcome {
     try bench.restore()
     return try bench.run(words, input: input, variables: variables, fault: fault)

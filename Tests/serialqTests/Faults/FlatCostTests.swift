@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// What a command does that is not to depend on what is in the queue.
+/// The part of a command's cost that must not depend on the content of the queue.
 @Suite(.needs(.cc), .ifFaultsCanBeMade) struct FlatCostTests {
-  // Fails when an add looks at more than the journal's end, or at a job's environment or log.
+  // Fails when an add reads more than the journal's end, or reads a job's environment or log.
   @Test(
-    "an add makes the very same calls for two jobs and for thousands", .shows(OnDisk.addIsFlat),
+    "an add makes exactly the same calls for two jobs and for thousands", .shows(OnDisk.addIsFlat),
     arguments: [[], ["--first"], ["-n", "label"]])
   func add(options: [String]) throws {
     let bench = try FaultBench()

@@ -3,23 +3,23 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-/// Follows what programs do, and has the power fail after every change of the disk.
+/// Follows the changes of programs to the disk, and simulates a power loss after each.
 struct PowerLossCheck {
   private var disk: Disk
   private var random: SeededGenerator
-  /// The queue as it was when something was last reported as done, and every one since.
+  /// The queue at the last reported success, and every state since.
   private var possible: [Queue]
-  /// The same before the command that is at work.
+  /// The same before the current command.
   private var before: [Queue] = []
   private var environments: [String: Bytes] = [:]
   private var known: [Bytes: Queue] = [:]
   private var story: [Substring] = []
   private(set) var reports = 0
   private(set) var disks = 0
-  /// Whether something was lost; what comes after tells nothing new.
+  /// Whether data was lost; later losses add no information.
   private(set) var hasFailed = false
 
-  /// Begins with what is in the folder, all of which is on the disk.
+  /// Begins with the content of the folder, all of which is durable.
   init(root: Bytes, random: SeededGenerator) throws {
     disk = try Disk(root: root)
     self.random = random
@@ -28,7 +28,7 @@ struct PowerLossCheck {
     before = possible
   }
 
-  /// The program has ended, and whoever called it believes what it said.
+  /// The program has ended, and its caller relies on its result.
   mutating func end(_ what: String, _ outcome: Outcome) throws {
     story.append("\(what): \(outcome.code) \(outcome.errorText)"[...])
     if outcome.code == 0 {
@@ -36,14 +36,14 @@ struct PowerLossCheck {
       possible = [try now()]
       try lose()
     } else if outcome.code == 125, try before.last == now() {
-      // It was said that nothing is done, so nothing may come of it later.
+      // The command reported that nothing was done, so it must have no effect later.
       possible = before
       try lose()
     }
     before = possible
   }
 
-  /// Takes what the library noted of a program.
+  /// Applies what the library logged about a program.
   mutating func take(_ log: [Substring]) throws {
     for line in log where !hasFailed && disk.take(line) {
       story.append(line.prefix(160))
@@ -101,7 +101,7 @@ struct PowerLossCheck {
       return possible.contains(found)
         ? nil : "\(found.gist) is none of \(possible.map(\.gist))"
     }
-    // A hole may take the end of a line that nobody was told of, but no more.
+    // A hole may damage the end of a line that was not yet reported, but nothing else.
     let lost = possible[0].jobs.first { job in
       found.job(job.id) != job && possible.allSatisfy { $0.job(job.id) == job }
     }

@@ -9,13 +9,14 @@ import Testing
   import Darwin
 #endif
 
-/// The power fails at every point of what commands do, after others were killed or could not go on.
+/// A power loss at every point of a command, after another was killed or failed.
 @Suite(.needs(.cc), .ifFaultsCanBeMade)
 struct PowerLossTests {
-  // Fails when a command relies on what another one wrote and could not flush: leave `finishWork` out,
-  // or the flush in an `append` of nothing, or that of a folder which somebody else has made.
+  // Fails when a command relies on data that another process wrote and did not flush: leave out
+  // `finishWork`, the flush in an `append` of nothing, or the flush of a folder that another
+  // process created.
   @Test(
-    "what is said to be done is there after a power loss, wherever the command before it was killed",
+    "a reported success survives a power loss, wherever the previous command was killed",
     .shows(OnDisk.successIsDurable, OnDisk.compaction),
     arguments: FaultCase.tried)
   func afterADeath(_ tried: FaultCase) throws {
@@ -47,10 +48,10 @@ struct PowerLossTests {
     try check.end("\(tried) \(fault.map { "\($0)" } ?? "")", outcome)
   }
 
-  // Fails when success is said before a flush, or after one that did not write all that it was to:
-  // leave a flush out, or `leave(.rewriteJournal)`.
+  // Fails when success is reported before a flush, or after a flush that was incomplete: leave out
+  // a flush, or `leave(.rewriteJournal)`.
   @Test(
-    "whenever the power fails in a random history, what was said to be done is there",
+    "a reported success survives a power loss at any point of a random history",
     .shows(OnDisk.successIsDurable),
     arguments: 1...(isLong ? 100 : 2))
   func randomHistory(seed: UInt64) throws {
@@ -74,8 +75,8 @@ struct PowerLossTests {
     tally(check.disks)
   }
 
-  // Fails when a log goes before the flush: a power loss could bring back its job without it.
-  @Test("a log goes when it is durable that its job is forgotten")
+  // Fails when a log is deleted before the flush: a power loss could bring back its job without it.
+  @Test("a log is deleted only after the removal of its job is durable")
   func logs() throws {
     let bench = try FaultBench()
     #expect(try bench.scene.serialq("set", "keep", "1").code == 0)
@@ -110,12 +111,12 @@ struct PowerLossTests {
 }
 
 extension Fault.Kind {
-  /// A flush loses what it was to write.
+  /// A flush fails and loses its data.
   fileprivate static let flushFailed = Fault.Kind(number: Int(EIO))
 }
 
 extension NotedCall {
-  /// Of the failures those of flushes are; in short those where most is undone.
+  /// Of the failures, those of flushes; in a short run, only the ones that undo the most.
   fileprivate func isTried(_ kind: Fault.Kind) -> Bool {
     switch kind {
     case .kill: isLong || name == "fsync"

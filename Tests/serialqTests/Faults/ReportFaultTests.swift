@@ -8,13 +8,13 @@ import Testing
   import Darwin
 #endif
 
-/// Every system call of what writes a page fails in every way, or is the last.
+/// Injects every error into, and a crash at, every system call that writes a page.
 @Suite(.needs(.cc), .ifFaultsCanBeMade)
 struct ReportFaultTests {
-  // Fails when the page is written in the place of the old one, when what was half written stays
-  // behind, or when success is said of what is not there: leave out the removal, or the rename.
+  // Fails when the page is written over the old one, when a partial page is left behind, or when
+  // success is reported without a page: leave out the removal, or the rename.
   @Test(
-    "whichever call fails, the page is the old one or a whole new one, as was said",
+    "whichever call fails, the page is the old one or a complete new one, as reported",
     .shows(OnDisk.failuresChangeNothing))
   func everyCall() throws {
     let bench = try FaultBench()
@@ -44,7 +44,7 @@ struct ReportFaultTests {
         #expect(isNew == (outcome.code == 0), "\(place)")
         #expect([0, 125].contains(outcome.code), "\(place)")
         #expect(!fault.kind.isHarmless || outcome.code == 0, "\(place)")
-        // Where every call is refused from then on, so is the removal.
+        // If every later call is refused too, so is the removal.
         #expect(names.isEmpty || fault.stays, "\(place)")
       }
       for name in names { try FileSystem.remove(bench.scene.work.appending(path: name)) }

@@ -10,7 +10,7 @@ import Testing
   import Darwin
 #endif
 
-/// Every system call of what runs jobs, or has them run, fails in every way or is the last.
+/// Injects every error into, and a crash at, every system call that runs jobs or starts a runner.
 @Suite(.needs(.cc), .ifFaultsCanBeMade)
 struct RunnerFaultTests {
   private static let cases: [FaultCase] = [
@@ -21,10 +21,10 @@ struct RunnerFaultTests {
     FaultCase("wait", "wait", "4"),
   ]
 
-  // Fails when a job starts before that is on the disk, a runner that cannot go on says nothing, or
-  // what it left is not found by the next: write `started` after the spawn.
+  // Fails when a job starts before its start is durable, a runner that cannot continue reports
+  // nothing, or its jobs are not recovered by the next runner: write `started` after the spawn.
   @Test(
-    "whichever call fails, no job is lost or runs twice, and what was said is true",
+    "whichever call fails, no job is lost or runs twice, and every report is true",
     .shows(OnDisk.startIsDurable, OnDisk.failuresChangeNothing), .shows(Running.orphans),
     arguments: isLong ? cases : Array(cases[1...2]))
   func everyCall(_ tried: FaultCase) throws {
@@ -58,10 +58,10 @@ struct RunnerFaultTests {
     return try tried.run(bench, fault)
   }
 
-  /// Has what waits run to its end, and waits for every process that was left behind.
+  /// Runs the waiting jobs to their end, and waits for every process that was left behind.
   private func settle(_ bench: FaultBench) throws {
     let outcome = try bench.scene.serialq("wait")
-    // Jobs 2 and 3 failed before.
+    // Jobs 2 and 3 had failed before.
     #expect(outcome.code == 1, "\(outcome.errorText)")
     try bench.scene.waitForNoRunner()
   }
@@ -77,7 +77,7 @@ struct RunnerFaultTests {
     for job in queue.jobs where job.id > 3 {
       switch job.state {
       case .succeeded: #expect(ran.contains(job.id), "\(place): \(job.id)")
-      // Its runner died or could not go on, or there could be no process: either is told.
+      // The runner died or could not continue, or no process could be created: each is reported.
       case .interrupted: break
       case .failed:
         let couldRun = ![125, 126].contains(job.exitCode)
@@ -94,7 +94,7 @@ struct RunnerFaultTests {
     }
   }
 
-  /// The jobs that ran, in that order.
+  /// The jobs that ran, in the order in which they ran.
   private func ran(_ bench: FaultBench) throws -> [JobID] {
     let file = try FileDescriptor.openIfThere(bench.scene.path("ran"), .read)
     return try file?.readAll().text.split(separator: "\n").compactMap { JobID($0) } ?? []
@@ -102,7 +102,7 @@ struct RunnerFaultTests {
 }
 
 extension Scene {
-  /// Waits until no runner is at work.
+  /// Waits until there is no runner.
   fileprivate func waitForNoRunner() throws {
     let lock = try RunnerLock.open(queueFolder())
     try lock.lock()

@@ -8,14 +8,14 @@ import Testing
   import Darwin
 #endif
 
-/// Every system call of every command that writes fails in every way, or is the last of its process.
+/// Injects every error into, and a crash at, every system call of every command that writes.
 @Suite(.needs(.cc), .ifFaultsCanBeMade)
 struct SystemCallFaultTests {
-  // Fails when half of what could not be done stays behind, an error is passed over, a signal that
-  // interrupts is taken for one, or success is said of what is not durable: leave out the
+  // Fails when a part of a failed change is left behind, an error is ignored, an interrupted call
+  // counts as an error, or success is reported for data that is not durable: leave out the
   // truncation in `JournalScope.append`, or `retrying` around a call.
   @Test(
-    "whichever call fails, the queue is valid and what was said of it is true",
+    "whichever call fails, the queue is valid and the report about it is true",
     .shows(OnDisk.failuresChangeNothing, OnDisk.prefixes),
     arguments: FaultCase.tried)
   func everyCall(_ tried: FaultCase) throws {
@@ -31,7 +31,7 @@ struct SystemCallFaultTests {
     #expect(calls.count > 10)
     var count = 0
     for (index, fault) in calls.faults.enumerated() {
-      // In short: another few of them for every command.
+      // In a short run: a few, different ones for every command.
       guard isLong || index % (23 * ease) == tried.words[0].utf8.count % 23 else { continue }
       count += 1
       let outcome = try tried.run(bench, fault)
@@ -43,8 +43,8 @@ struct SystemCallFaultTests {
     tally(count)
   }
 
-  // Fails when a call that a signal interrupts, or that does a part of what it is to do, is an error
-  // or taken for the whole: leave `retrying` out, or the loop in `writeAll`.
+  // Fails when an interrupted or partial call is an error, or counts as complete: leave out
+  // `retrying`, or the loop in `writeAll`.
   @Test(
     "signals at every call, and every read and write in two parts, change nothing",
     .shows(OnDisk.failuresChangeNothing),
@@ -84,7 +84,7 @@ struct SystemCallFaultTests {
     }
   }
 
-  /// Whoever comes next finds a queue in order, and goes on with it.
+  /// The next command finds a valid queue, and continues with it.
   private func checkNext(_ place: String, _ bench: FaultBench) throws {
     let isDamaged = try bench.scene.journalIsDamaged()
     let next = try bench.scene.queue().nextID
@@ -103,7 +103,7 @@ struct SystemCallFaultTests {
 }
 
 extension Scene {
-  /// Whether a line of the journal is not what was written.
+  /// Whether a line of the journal differs from what was written.
   func journalIsDamaged() throws -> Bool {
     var queue = Queue()
     var reader = JournalReader(try queueFolder())

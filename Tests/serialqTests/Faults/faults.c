@@ -1,14 +1,14 @@
-// Loaded before the C library (LD_PRELOAD), makes one system call of serialq fail, or kills it there.
+// Preloaded (LD_PRELOAD), makes one system call of serialq fail, or kills the process there.
 //
-// Only calls from the program's own code count, not those that its libraries make for themselves.
-// Jobs, the editor and a background runner do not inherit it. See FaultBench.swift for the other side.
+// Counts only calls from the program's own code, not those that its libraries make internally.
+// Jobs, the editor and a background runner do not inherit it. FaultBench.swift sets the variables:
 //
-//   FAULT_LOG=FILE   every call, and what it changed on the disk, a line each
-//   FAULT_AT=K       the call that fails, counted from 1
+//   FAULT_LOG=FILE   logs every call, and every change of the disk, one per line
+//   FAULT_AT=K       the number of the call that fails, counted from 1
 //   FAULT_KIND=KIND  an error number; kill: die before the call; torn: die after half of a write;
 //                    short: half of a read or write
-//   FAULT_STAYS=1    every later call that can fail in this way does so, too: a disk that stays full;
-//                    what does no harm happens to every other one, so that trying again helps
+//   FAULT_STAYS=1    every later call that can fail in this way also fails: a disk that stays full;
+//                    a harmless fault affects every second call, so that a retry succeeds
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -41,7 +41,7 @@ static int log_file = -1;
 static long fault_at, calls;
 static int fault_kind, fault_stays;
 static uintptr_t program_start, program_end;
-// Held while a call is made that changes the disk, so that the log has them in their order.
+// Held during a call that changes the disk, so that the log has the calls in their order.
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static int note_program(struct dl_phdr_info *info, size_t size, void *data) {
@@ -53,19 +53,19 @@ static int note_program(struct dl_phdr_info *info, size_t size, void *data) {
     if (!program_end || start < program_start) program_start = start;
     if (end > program_end) program_end = end;
   }
-  return 1;  // The first one is the program.
+  return 1;  // The first object is the program.
 }
 
 __attribute__((constructor)) static void begin(void) {
   char path[PATH_MAX] = "";
   if (readlink("/proc/self/exe", path, sizeof path - 1) < 0) return;
   const char *name = strrchr(path, '/');
-  // A shell that goes on to become serialq is left alone, and hands everything on.
+  // A shell that later executes serialq is not affected, and passes the variables on.
   if (!name || strncmp(name + 1, "serialq", 7)) return;
   const char *log = getenv("FAULT_LOG"), *at = getenv("FAULT_AT"), *kind = getenv("FAULT_KIND");
   if (log) {
     int opened = syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    // Out of the way of the numbers that the program gets.
+    // Above the numbers that the program gets.
     log_file = syscall(SYS_fcntl, opened, F_DUPFD_CLOEXEC, 500);
     syscall(SYS_close, opened);
   }
@@ -96,8 +96,8 @@ static int is_own(void *caller) {
   return (uintptr_t)caller >= program_start && (uintptr_t)caller < program_end;
 }
 
-// Counts a call, and says what is to be done to it. `kinds` are the ways in which it can fail, and
-// end with NOTHING. The mutex is held on return.
+// Counts a call, and returns the fault to inject. `kinds` are the ways in which it can fail,
+// terminated by NOTHING. The mutex is held on return.
 static int next_fault(const char *name, const int *kinds) {
   pthread_mutex_lock(&mutex);
   calls++;
@@ -151,7 +151,7 @@ static void say_written(int file, const unsigned char *bytes, ssize_t count) {
     return result;                       \
   }
 
-// A call that may block, and changes nothing on the disk.
+// A call that may block, and does not change the disk.
 #define PASSING(type, failed, name, parameters, words, ...)                    \
   type name parameters {                                                       \
     if (is_own(__builtin_return_address(0))) {                                 \
@@ -162,7 +162,7 @@ static void say_written(int file, const unsigned char *bytes, ssize_t count) {
     return REAL(name) words;                                                   \
   }
 
-// A call that changes the disk; `note` tells how, if it did.
+// A call that changes the disk; on success, `note` logs the change.
 #define CHANGING(name, parameters, words, note, ...)           \
   int name parameters {                                        \
     UNLESS_OWN(name, PLAIN words);                             \
@@ -203,8 +203,7 @@ CHANGING(unlink, (const char *path), (path), say("unlink\t%s\n", path), EIO, EAC
 CHANGING(ftruncate, (int file, off_t size), (file, size),
          say("truncate\t%lu\t%ld\n", inode(file), (long)size), EIO, EINTR)
 
-// A flush that fails loses what it was to write, and the next one says that all is well: that is how
-// Linux does it.
+// A failed flush loses its data, and the next one succeeds, as on Linux.
 #define FLUSHING(name)                                            \
   int name(int file) {                                            \
     UNLESS_OWN(name, file);                                       \
@@ -265,14 +264,14 @@ int posix_spawn(pid_t *restrict pid, const char *restrict path,
   return REAL(posix_spawn)(pid, path, actions, attributes, arguments, environment);
 }
 
-// How much of `count` is to be read or written.
+// How many of `count` bytes to read or write.
 static size_t part(int fault, size_t count) {
   return fault == SHORT || fault == TORN ? (count + 1) / 2 : count;
 }
 
 ssize_t write(int file, const void *bytes, size_t count) {
   UNLESS_OWN(write, file, bytes, count);
-  // A disk that stays full leaves a place for what the program has to say.
+  // A disk that stays full does not affect standard output and standard error.
   int can_fail = is_file(file) && !(fault_stays && file <= STDERR_FILENO);
   const int *kinds = can_fail ? KINDS(ENOSPC, EIO, EINTR, SHORT, TORN) : KINDS(EINTR);
   int fault = next_fault("write", kinds);

@@ -3,7 +3,7 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-/// The inputs of `Scripts/fuzz`, those that were once found included, and small changes of them.
+/// The inputs of `Scripts/fuzz`, those of past failures included, and small mutations of them.
 @Suite struct FuzzCorpusTests {
   private static func corpus(_ target: FuzzTarget) throws -> [(name: String, input: Bytes)] {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -13,17 +13,17 @@ import Testing
     }
   }
 
-  // Fails when an input that once broke something does so again, or a target is left without any.
-  @Test("nothing is wrong with what is made of the inputs", arguments: FuzzTarget.allCases)
+  // Fails when an input that once caused a failure does so again, or a target has no input.
+  @Test("no input of the corpus causes a fault", arguments: FuzzTarget.allCases)
   func inputs(_ target: FuzzTarget) throws {
     let corpus = try Self.corpus(target)
     #expect(!corpus.isEmpty)
     for (name, input) in corpus { #expect(target.fault(with: input) == nil, "\(name)") }
   }
 
-  // Fails when a sum overflows or a range is empty that should not be: take the limits out of
+  // Fails when a sum overflows or a range is unexpectedly empty: remove the limits from
   // `FlatObject.number`.
-  @Test("nothing is wrong with what is made of their like", arguments: FuzzTarget.allCases)
+  @Test("no mutation of the corpus causes a fault", arguments: FuzzTarget.allCases)
   func mutations(_ target: FuzzTarget) throws {
     let inputs = try Self.corpus(target).map(\.input)
     var random = SeededGenerator(state: 20_261_121)
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// Changes a byte, a number or a piece, as a bad disk, an old program or a hand could.
+  /// Changes a byte, a number or a piece, as a bad disk, an old program or an editor could.
   private func mutate(_ input: inout Bytes, _ inputs: [Bytes], _ random: inout SeededGenerator) {
     let other = inputs.randomElement(using: &random) ?? []
     guard !input.isEmpty, !other.isEmpty else { return input += other }

@@ -2,15 +2,15 @@
 @testable import SerialqQueue
 @testable import SerialqSystem
 
-/// What is fed with bytes nobody has thought of, by the tests and by `Scripts/fuzz`.
+/// The code under fuzzing, by the tests and by `Scripts/fuzz`.
 ///
-/// Each takes any bytes at all, and says what is wrong if something is.
+/// Each target accepts any bytes, and describes the fault if there is one.
 enum FuzzTarget: String, CaseIterable {
-  /// A journal as it stands on the disk.
+  /// A journal as stored on disk.
   case journal
-  /// Lines of a journal whose checksums are right, so that what is in them is looked at.
+  /// Lines of a journal, each with a correct checksum added, so that their content is parsed.
   case lines
-  /// The words of a call, with NUL between them.
+  /// The arguments of a call, separated by NUL.
   case words
   /// The text that `add -f` reads.
   case jobs
@@ -28,13 +28,13 @@ enum FuzzTarget: String, CaseIterable {
   }
 
   private static func faultOfJournal(_ text: Bytes) -> String? {
-    // A line that a newer version wrote is refused, and that is all.
+    // A line of a newer version is refused; there is nothing else to check.
     guard let replayed = try? Replayed(text) else { return nil }
     guard replayed.queue.isConsistent else { return "the queue is not consistent" }
     guard replayed.committed <= text.count else { return "more counts than there is" }
-    // An appender has no id for it any more, and says so.
+    // No id is left for a new job, and an append reports that.
     guard replayed.queue.nextID <= JournalLine.lastNext else { return nil }
-    // An appender goes on after what counts, and a line that changes nothing changes nothing.
+    // An append continues after the last valid line, and a line without effect changes nothing.
     var next = JSONWriter()
     let line = Record(
       event: .compacted(at: Timestamp(microseconds: 0)), next: replayed.queue.nextID, more: 0,
@@ -46,7 +46,7 @@ enum FuzzTarget: String, CaseIterable {
     return faultOfCompaction(replayed.queue)
   }
 
-  /// Compaction has to give the same queue, however strange it is.
+  /// Compaction must preserve the queue, however unusual it is.
   private static func faultOfCompaction(_ queue: Queue) -> String? {
     var text = JSONWriter()
     _ = try? queue.forEachMinimalEvent { (event) throws(SystemError) in
@@ -56,7 +56,7 @@ enum FuzzTarget: String, CaseIterable {
     guard let compacted = try? Replayed(text.bytes) else { return "compaction cannot be read" }
     guard compacted.damaged.isEmpty else { return "compaction writes damaged lines" }
     var expected = queue
-    // When it was paused may be lost with the line that told; compaction has to say something.
+    // The time of the pause may be lost with a damaged line; compaction has to write some time.
     if queue.pause != nil, queue.pause?.at == nil { expected.pause?.at = compacted.queue.pause?.at }
     guard compacted.queue == expected else {
       return "compaction gives another queue: \(difference(compacted.queue, queue))"
@@ -64,7 +64,7 @@ enum FuzzTarget: String, CaseIterable {
     return faultOfNextStep(queue)
   }
 
-  /// The first job that is not the same, or all that is not a job.
+  /// The first job that differs, or all fields other than jobs.
   private static func difference(_ one: Queue, _ other: Queue) -> String {
     for (job, second) in zip(one.inOrder, other.inOrder) where job != second {
       return "\(job) \(job.run as Any) is \(second) \(second.run as Any)"
@@ -93,7 +93,7 @@ enum FuzzTarget: String, CaseIterable {
       let line = Bytes(line)
       let sum = Hex.digits(CRC32.sum(line))
       let summed = line + Bytes(",\"sum\":\"") + sum + Bytes("\"}")
-      // Of a newer version; a whole journal of these would be refused.
+      // Skips lines of a newer version: one of them would make the whole journal refused.
       guard case .record(let record) = summed.withUnsafeBufferPointer({ reader.read($0) }) else {
         continue
       }
@@ -116,7 +116,7 @@ enum FuzzTarget: String, CaseIterable {
     } catch {
       guard error.code == .cannot else { return "code \(error.code)" }
       guard !error.why.isEmpty, !error.next.isEmpty else { return "an empty message" }
-      // What a terminal would take for a command must not get there.
+      // Control characters of the terminal must not be printed.
       let isVisible = error.description.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A }
       return isVisible ? nil : "a control character in a message"
     }
@@ -131,7 +131,7 @@ enum FuzzTarget: String, CaseIterable {
     }
     let again = commands.flatMap { command -> Bytes in
       guard case .shell(let line) = command else { return [] }
-      // A carriage return at the end of a line is part of the line's end.
+      // A carriage return at the end of a line is part of the line end.
       return line + Bytes("\r\n")
     }
     guard let reread = try? JobFile.commands(in: again, from: Bytes("f")), reread == commands else {
@@ -151,7 +151,7 @@ enum FuzzTarget: String, CaseIterable {
     if let ids = ClosedRange<JobID>(text), ids.count < 1 { return "no ids" }
     if let number = Int(decimal: text), number < 1 { return "the number" }
     _ = Visible.text(text) + ShellQuote.command(.arguments([text]))
-    // A name is one part of a path, and no option.
+    // A name is a single path component, and not an option.
     let isPath = text.isEmpty || text.contains(UInt8(ascii: "/")) || text.contains(0)
     let isHidden = text.first == UInt8(ascii: ".") || text.first == UInt8(ascii: "-")
     return QueueName.fault(in: text) == nil && (isPath || isHidden) ? "the name" : nil

@@ -5,7 +5,7 @@ import Testing
 @testable import SerialqRunner
 
 @Suite struct DurationGuessTests {
-  /// A job that ended, in so many seconds.
+  /// A job that ended after the given number of seconds.
   private func job(
     _ id: JobID, _ line: String, label: String? = nil, _ seconds: Int64?,
     _ state: JobState = .succeeded
@@ -22,8 +22,8 @@ import Testing
     job(99, line, label: label, nil, .waiting)
   }
 
-  // Fails if the order of what is asked first is changed, or a mean is taken, which one outlier moves.
-  @Test("the same command tells most, then the same label, then the queue")
+  // Fails if the order of precedence changes, or a mean is used: a single outlier changes it.
+  @Test("an estimate uses the same command first, then the same label, then the queue")
   func order() {
     let guess = DurationGuess([
       job(1, "make", label: "build", 10), job(2, "make", label: "build", 12),
@@ -38,16 +38,16 @@ import Testing
     #expect(guess.duration(of: waiting("other", label: "none")) == .seconds(10))
   }
 
-  // Fails if old times count for ever: the latest five say how long it takes today.
-  @Test("only the latest of a command count")
+  // Fails if old durations count forever: only the latest five are representative.
+  @Test("only the latest runs of a command count")
   func latest() {
     let old = (1...20).map { job($0, "make", 1_000) }
     let new = (21...25).map { job($0, "make", 10) }
     #expect(DurationGuess(old + new).duration(of: waiting("make")) == .seconds(10))
   }
 
-  // Fails if a time is made up, or one that has turned out wrong is still told.
-  @Test("nothing is said where nothing is known")
+  // Fails if an estimate is made up, or shown after it has been exceeded.
+  @Test("without data there is no estimate")
   func unknown() {
     let nothing = DurationGuess([job(1, "false", 9, .failed), waiting("make")])
     #expect(nothing.duration(of: waiting("make")) == nil)
@@ -61,8 +61,8 @@ import Testing
     #expect(guess.left(running: [late], waiting: [waiting("make")]) == .seconds(10))
   }
 
-  // Fails if what has run already is not taken off, or a waiting job is left out.
-  @Test("what is left is the rest of the running job and all that wait")
+  // Fails if the elapsed time is not subtracted, or a waiting job is left out.
+  @Test("the remaining time is the rest of the running job plus all waiting jobs")
   func left() throws {
     let guess = DurationGuess([job(1, "make", 100), job(2, "true", 1)])
     var running = waiting("make")
@@ -70,7 +70,7 @@ import Testing
     running.run = Job.Run(started: Timestamp(microseconds: Clock.now().microseconds - 40_000_000))
     let left = try #require(
       guess.left(running: [running], waiting: [waiting("make"), waiting("true")]))
-    // Less than a minute has gone by since the line above.
+    // Less than a minute has passed since the line above.
     #expect(left > .seconds(101) && left <= .seconds(161))
   }
 }

@@ -9,7 +9,7 @@ import Testing
     Timestamp(microseconds: 1_800_000_000_000_000 + second * 1_000_000)
   }
 
-  /// A queue after these events; a job is added at the second that is given.
+  /// A queue after these events; each job is added at the given second.
   private func queue(_ events: [Event]) -> Queue {
     var queue = Queue()
     for event in events { queue.apply(event) }
@@ -30,8 +30,8 @@ import Testing
     .ended(id: id, at: at(second), duration: 1_000_000_000, how: .exited(code), cause: .itself)
   }
 
-  // Fails if the bar is about all of history, or begins with the jobs that wait now.
-  @Test("progress is that of the jobs since the queue was last idle")
+  // Fails if progress covers the whole history, or begins with the jobs that wait now.
+  @Test("progress covers the jobs since the queue was last idle")
   func batch() {
     var events = [
       add(1, at: 0), start(1, at: 0), end(1, at: 10, 1), add(2, at: 20), start(2, at: 20),
@@ -51,8 +51,8 @@ import Testing
         == ProgressBar(over: 0, failed: 0, running: 0, waiting: 1))
   }
 
-  // Fails if a job that is tried again brings back everything that ended since it was first added.
-  @Test("a job that was queued again is counted from then on")
+  // Fails if a retried job brings back every job that ended since it was first added.
+  @Test("a retried job counts from the time it was queued again")
   func again() {
     let events = [
       add(1, at: 0), start(1, at: 0), end(1, at: 1, 1), add(2, at: 10), start(2, at: 10),
@@ -67,15 +67,16 @@ import Testing
         == ProgressBar(over: 0, failed: 0, running: 1, waiting: 0))
   }
 
-  // Fails if an empty queue is divided by.
+  // Fails with a division by zero if an empty queue is not handled.
   @Test("a queue without jobs has no progress")
   func empty() {
     let progress = QueueProgress(Queue())
     #expect(progress.bar.total == 0 && progress.left(Queue()) == nil)
   }
 
-  // Fails if a change is counted only when the guess is due, or guessed more than once a second.
-  @Test("jobs are counted at once, and times guessed once a second")
+  // Fails if a change is counted only at the next estimate, or estimates are made more than once a
+  // second.
+  @Test("jobs are counted at once, and durations estimated once a second")
   func update() {
     let before = queue([add(1, at: 0), add(2, at: 0), add(3, at: 0), start(1, at: 1)])
     var after = before

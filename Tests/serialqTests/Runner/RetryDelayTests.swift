@@ -4,12 +4,12 @@ import Testing
 
 @testable import SerialqRunner
 
-/// Delays and durations while somebody sets the clock.
+/// Delays and durations while the clock is changed.
 @Suite struct RetryDelayTests {
   private static let hour: Int64 = 3_600_000_000
   private let date = Timestamp(microseconds: 1_800_000_000_000_000)
 
-  /// The clocks `seconds` later, with the date set by so many microseconds meanwhile.
+  /// The clocks `seconds` later, after the date was changed by the given number of microseconds.
   private func clocks(_ seconds: Int64, setBy shift: Int64 = 0, boot: String = "b") -> ClockReading
   {
     ClockReading(
@@ -17,7 +17,7 @@ import Testing
       monotonic: 50_000_000_000 + seconds * 1_000_000_000, boot: Bytes(boot.utf8))
   }
 
-  /// A job that failed, and is to be tried again 5 seconds after `date`.
+  /// A job that failed, and is due for a retry 5 seconds after `date`.
   private func queue() -> Queue {
     var new = newJob(1)
     new.limits = Limits(retries: 1, retryDelay: 5)
@@ -31,10 +31,10 @@ import Testing
     return queue
   }
 
-  // Fails if the date decides: set back it puts the attempt off by an hour, set forward there is no
-  // delay at all.
+  // Fails if the date decides: set back, it delays the retry by an hour; set forward, it removes
+  // the delay.
   @Test(
-    "a retry comes after its delay, however the clock is set meanwhile",
+    "a retry comes after its delay, even if the clock is changed",
     arguments: [-hour, -1, 0, 1, hour])
   func retry(shift: Int64) {
     let queue = queue()
@@ -49,8 +49,8 @@ import Testing
     #expect(next(5, setBy: shift) == queue.firstWaiting.map { .run($0) })
   }
 
-  // Fails if a runner that comes later takes the date at its word.
-  @Test("a clock that was set back before anybody looked makes no delay longer")
+  // Fails if a later runner trusts the date.
+  @Test("a clock that was set back before the runner started does not extend a delay")
   func before() {
     let queue = queue()
     var delay = RetryDelay()
@@ -60,9 +60,9 @@ import Testing
     #expect(queue.next(now: after) == queue.firstWaiting.map { .run($0) })
   }
 
-  // Fails if the time since the start is that between two dates while the machine knows better, or
-  // if the monotonic clock of another start of the machine is believed.
-  @Test("how long a job has run is told by the clock that does not jump, as long as it is the same")
+  // Fails if elapsed time is the difference of two dates although the monotonic clock is known, or
+  // if the monotonic clock of another boot is trusted.
+  @Test("elapsed time is measured by the monotonic clock while the boot is the same")
   func sinceStart() throws {
     func job(_ uptime: Int64?) throws -> Job {
       var queue = Queue()
@@ -77,14 +77,14 @@ import Testing
     }
     #expect(unknown.sinceStart(clocks(7)) == seven)
     #expect(unknown.sinceStart(clocks(7, setBy: -Self.hour)) == 0)
-    // After a reboot: the clock began anew, and could have come anywhere.
+    // After a reboot, the monotonic clock restarts and can have any value.
     #expect(known.sinceStart(clocks(7, boot: "c")) == seven)
     #expect(known.sinceStart(clocks(7, setBy: Self.hour, boot: "c")) == seven + Self.hour * 1_000)
     #expect(try job(clocks(9).monotonic).sinceStart(clocks(7)) == seven)
   }
 
-  // Fails if the journal does not have it: a new runner would go by the date.
-  @Test("the journal has the clock of a start, and forgets it with the end")
+  // Fails if the journal does not record it: a new runner would use the date.
+  @Test("the journal records the clock of a start, and drops it with the end")
   func journal() throws {
     let start = Event.started(id: 1, attempt: 1, at: date, boot: Bytes("b"), uptime: 42)
     let replayed = try Replayed(Bytes(lines([added(1), start], next: 2).joined()))
@@ -97,8 +97,8 @@ import Testing
     #expect(queue.job(1)?.run?.uptime == nil)
   }
 
-  // Fails if dates decide which job ran last, though the queue knows it.
-  @Test("the job that ran last is the one whose turn was last, whatever the dates say")
+  // Fails if dates decide which job ran last, although the queue records it.
+  @Test("the job that ran last is the latest by order of execution, regardless of dates")
   func lastStarted() {
     var queue = Queue()
     for id in 1...2 { queue.apply(added(id)) }

@@ -8,12 +8,12 @@ import Testing
   import Darwin
 #endif
 
-/// Which signals a job is sent, and when.
+/// Which signals are sent to a job, and when.
 @Suite struct TerminationTests {
   private let grace = Termination.grace
 
-  // Fails if a request is answered twice, or the grace begins again with the second.
-  @Test("a request sends its signal once, and SIGKILL when the grace is over")
+  // Fails if a request is handled twice, or a second one restarts the grace period.
+  @Test("a request sends its signal once, and SIGKILL after the grace period")
   func cancel() {
     var termination = Termination()
     #expect(termination.signals(requests: [], stop: .no, now: 0) == [])
@@ -26,14 +26,14 @@ import Testing
       termination.signals(requests: [SIGINT, SIGTERM], stop: .no, now: 1 + grace) == [SIGKILL])
     #expect(termination.signals(requests: [SIGINT, SIGTERM], stop: .no, now: 2 + grace) == [])
     #expect(!termination.isGivenUp(now: 2 + grace))
-    // In the past for ever: who could not give up would not sleep again.
+    // This time stays in the past: a caller that cannot give up would never sleep again.
     #expect(termination.nextDue(canGiveUp: true) == 1 + grace + Termination.patience)
     #expect(termination.nextDue(canGiveUp: false) == nil)
     #expect(termination.isGivenUp(now: 1 + grace + Termination.patience))
   }
 
-  // Fails if a request for SIGKILL waits for the grace.
-  @Test("SIGKILL that is asked for comes at once")
+  // Fails if a request for SIGKILL waits for the grace period.
+  @Test("a request for SIGKILL is sent at once")
   func killed() {
     var termination = Termination()
     _ = termination.signals(requests: [SIGTERM], stop: .no, now: 0)
@@ -41,8 +41,8 @@ import Testing
     #expect(termination.signals(requests: [SIGTERM, SIGKILL], stop: .no, now: grace) == [])
   }
 
-  // Fails if the time limit counts for a job that is ending for another reason.
-  @Test("a time limit ends the job, and says so unless it was cancelled before")
+  // Fails if the time limit applies to a job that is ending for another reason.
+  @Test("a time limit ends the job, and is its reason unless the job was canceled before")
   func timeLimit() {
     var termination = Termination(timeLimit: 100)
     #expect(termination.nextDue(canGiveUp: true) == 100)
@@ -55,8 +55,9 @@ import Testing
     #expect(cancelled.cause == .cancelled && cancelled.nextDue(canGiveUp: true) == 50 + grace)
   }
 
-  // Fails if a stop of the runner is taken for a person's wish, or the second for the first.
-  @Test("a stop ends the job in order, a second one at once")
+  // Fails if a stop of the runner is recorded as a cancel request, or the second stop acts as the
+  // first.
+  @Test("a first stop ends the job gracefully, a second one at once")
   func stop() {
     var termination = Termination()
     #expect(termination.signals(requests: [], stop: .inOrder, now: 0) == [SIGTERM])

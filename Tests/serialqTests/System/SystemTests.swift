@@ -10,8 +10,8 @@ import Testing
 #endif
 
 @Suite struct SystemTests {
-  // Fails when a month or a leap year is a day off: treat 1900 or 2100 as a leap year.
-  @Test("A time is written as the C library has it, and reads back")
+  // Fails when a month or a leap year is off by a day: treat 1900 or 2100 as a leap year.
+  @Test("A time is formatted as the C library does, and parses back")
   func times() {
     var generator = SeededGenerator(state: 7)
     let edges: [Int64] = [
@@ -41,7 +41,7 @@ import Testing
 
   // Fails when a field is not checked against the calendar.
   @Test(
-    "What is not a time is refused",
+    "Invalid times are refused",
     arguments: [
       "2026-02-29T10:00:00.000000Z", "2026-13-01T10:00:00.000000Z", "2026-01-01T24:00:00.000000Z",
       "2026-01-01T10:60:00.000000Z", "2026-01-01T10:00:60.000000Z", "2026-01-01T10:00:00.000000z",
@@ -52,8 +52,8 @@ import Testing
     #expect(Bytes(text.utf8).withUnsafeBufferPointer { Timestamp(rfc3339: $0) } == nil)
   }
 
-  // Fails when the descriptor has not been told of: leave IN_MODIFY out of the mask.
-  @Test("A watch wakes when a file is made, grows or is replaced, and sleeps when drained")
+  // Fails when the descriptor does not report an event: leave IN_MODIFY out of the mask.
+  @Test("A watch wakes when a file is created, grows or is replaced, and sleeps when drained")
   func watch() throws {
     let temporary = try TemporaryFolder()
     let watch = try FileWatch(folders: [temporary.path])
@@ -73,7 +73,7 @@ import Testing
   }
 
   // Fails when a second descriptor shares the lock: use fcntl locks, which belong to the process.
-  @Test("A lock keeps others out until it is given back")
+  @Test("A lock excludes others until it is released")
   func locks() throws {
     let temporary = try TemporaryFolder()
     let one = try FileDescriptor.open(temporary.path("l"), [.readWrite, .create])
@@ -84,8 +84,8 @@ import Testing
     #expect(try two.tryLock())
   }
 
-  // Fails when O_NOFOLLOW or O_CLOEXEC is forgotten.
-  @Test("A planted link is not opened, and what is opened is not inherited")
+  // Fails when O_NOFOLLOW or O_CLOEXEC is missing.
+  @Test("A symbolic link is not opened, and an opened file is not inherited")
   func opens() throws {
     let temporary = try TemporaryFolder()
     let link = temporary.path("link")
@@ -96,14 +96,14 @@ import Testing
     #expect(try FileDescriptor.openIfThere(temporary.path("none"), .read) == nil)
   }
 
-  // Fails when a short write is taken for the whole: do not loop.
-  @Test("All bytes go through a pipe that takes a few at a time")
+  // Fails when a short write counts as complete: do not loop.
+  @Test("All bytes are written to a pipe that accepts a few at a time")
   func shortWrites() throws {
     let bytes = Bytes((0..<1_000_000).map { UInt8($0 % 251) })
     #expect(try pipe(from: bytes).readAll() == bytes)
   }
 
-  /// The end of a pipe that another thread writes to; that thread has the only other end.
+  /// The read end of a pipe; another thread writes to it and holds the only other end.
   private func pipe(from bytes: Bytes) throws -> FileDescriptor {
     var ends: [Int32] = [0, 0]
     try #require(makePipe(&ends) == 0)
@@ -112,9 +112,9 @@ import Testing
     return FileDescriptor(owning: ends[0])
   }
 
-  // Fails when an error that a person can do something about has only the advice of any other.
+  // Fails when an error that a user can fix has only the generic advice.
   @Test(
-    "Errors of paths, of the disk and of permission say what to do",
+    "Errors about paths, the disk and permissions include advice",
     arguments: [ENOENT, ENOTDIR, ENOSPC, EACCES, EROFS, EMFILE, EIO, ENOMEM, ENOLCK])
   func advice(code: Int32) {
     let failure = SystemError("write", code).failure("writing x")
@@ -124,5 +124,5 @@ import Testing
   }
 }
 
-/// `pipe(2)`, out of reach of the method of the same name.
+/// `pipe(2)`, which the method of the same name hides.
 private func makePipe(_ ends: inout [Int32]) -> Int32 { pipe(&ends) }

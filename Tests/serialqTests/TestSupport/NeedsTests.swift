@@ -2,11 +2,11 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-/// Tests that need tools, where those are missing.
+/// Tests that need tools, on machines without those tools.
 @Suite struct NeedsTests {
-  // Fails if a path counts as a program because it exists: try `access` alone, which root passes for
-  // a folder, or `F_OK`.
-  @Test("only a regular file that can be executed is a program")
+  // Fails if any existing path counts as a program: try `access` alone, which root passes for a
+  // folder, or `F_OK`.
+  @Test("only an executable regular file is a program")
   func files() throws {
     let folder = try TemporaryFolder()
     #expect(Tool.jq.path(in: []) == nil)
@@ -26,7 +26,7 @@ import Testing
     #expect(Tool.jq.path(in: [folder.path("plain").text, folder.path.text]) == file.text)
   }
 
-  // Fails if a missing tool or the package that has it is not named, or one that is there is.
+  // Fails if a missing tool or its package is not named, or an installed one is.
   @Test("the reason names every missing tool, and each package once")
   func reason() throws {
     #expect(MissingTools(of: []) == nil)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Texts held by files beside the tests.
+/// Texts stored in files beside the tests.
 enum Snapshot {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("Snapshots")

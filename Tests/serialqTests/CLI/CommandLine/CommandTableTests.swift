@@ -5,8 +5,8 @@ import Testing
 @testable import SerialqCLI
 
 @Suite struct CommandTableTests {
-  // Fails if a command or an alias is entered twice, or a command is left out.
-  @Test("every command is there once")
+  // Fails if a command or an alias is listed twice, or a command is missing.
+  @Test("every command is listed once")
   func commands() {
     let words = CommandName.allCases.flatMap(\.words)
     #expect(Set(words).count == words.count)
@@ -14,7 +14,7 @@ import Testing
   }
 
   // Fails if two options of a command share a name or a letter.
-  @Test("no command has two options of one name", arguments: CommandName.allCases)
+  @Test("no command has two options with the same name", arguments: CommandName.allCases)
   func optionNames(_ name: CommandName) {
     let options = CommandTable.command(name).allOptions
     #expect(Set(options.map(\.name)).count == options.count)
@@ -24,7 +24,7 @@ import Testing
     #expect(letters.allSatisfy { $0.isASCII })
   }
 
-  // Fails if something is entered without telling people about it.
+  // Fails if an entry has no explanation.
   @Test("every command and option is explained", arguments: CommandName.allCases)
   func explained(_ name: CommandName) {
     let command = CommandTable.command(name)
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  // Fails if an example is not what the program understands, as a real shell would hand it over.
+  // Fails if the program does not accept an example as a real shell would pass it.
   @Test("every example parses as a call of its command")
   func examples() throws {
     let general = CommandTable.examples.map { (CommandName?.none, $0.line) }
@@ -45,7 +45,7 @@ import Testing
       command.examples.map { (CommandName?.some(command.name), $0.line) }
     }
     for (name, line) in general + own {
-      // What the words are given to is left out.
+      // Replaces the programs that read the output of serialq.
       let function = """
         exec 3>&1; source() { :; }; man() { :; }
         serialq() { for word; do printf '%s\\0' "$word" >&3; done; }
@@ -88,8 +88,8 @@ extension Invocation {
 }
 
 @Suite struct HelpTests {
-  // Fails if a text changes: look at the difference, then run with SERIALQ_UPDATE_SNAPSHOTS=1.
-  @Test("the help is what the snapshots hold", arguments: [nil] + CommandName.allCases)
+  // Fails if a text changes: review the difference, then run with SERIALQ_UPDATE_SNAPSHOTS=1.
+  @Test("the help matches the snapshots", arguments: [nil] + CommandName.allCases)
   func snapshots(_ name: CommandName?) throws {
     let file = name.map { "help-\($0.rawValue).txt" } ?? "help.txt"
     try Snapshot.check(Help.text(of: name), against: file)
@@ -110,7 +110,7 @@ extension Invocation {
     #expect(Help.text(of: nil).count(where: \.isNewline) <= 32)
   }
 
-  // Fails if a command's help needs scrolling: what is said at length belongs to the manual.
+  // Fails if a command's help needs scrolling: long explanations belong in the manual.
   @Test("the help of every command fits on one screen", arguments: CommandName.allCases)
   func oneScreen(_ name: CommandName) {
     #expect(

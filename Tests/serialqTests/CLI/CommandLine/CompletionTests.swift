@@ -4,7 +4,7 @@ import Testing
 
 @testable import SerialqCLI
 
-/// What a word can become, before anybody looks which queues and jobs there are.
+/// The candidates for a word, before queues and jobs are read.
 @Suite struct CompletionTests {
   private func completion(_ words: String...) -> Completion {
     Completion(words.map { Bytes($0.utf8) })
@@ -17,7 +17,7 @@ import Testing
     return found.map(\.word)
   }
 
-  // Fails if a command is left out, or is offered where none can be.
+  // Fails if a command is missing, or is offered where none is allowed.
   @Test("the first word is a command or an option of status")
   func commands() {
     #expect(words("") == CommandName.allCases.map(\.rawValue))
@@ -30,8 +30,8 @@ import Testing
     #expect(words("frobnicate", "") == [])
   }
 
-  // Fails if an option is missing, or one that cannot be given again is offered again.
-  @Test("options are those of the command, each once unless it can be given again")
+  // Fails if an option is missing, or a used one that cannot be repeated is offered again.
+  @Test("options are those of the command, each once unless it can be repeated")
   func options() throws {
     for command in CommandTable.commands {
       let offered = try #require(words(command.name.rawValue, "--"))
@@ -47,8 +47,8 @@ import Testing
     #expect(words("log", "--", "-") == nil)
   }
 
-  // Fails if a value is taken for an operand, however it is written.
-  @Test("the value of an option is what it takes, in the next word or in the same")
+  // Fails if a value counts as an operand, in any notation.
+  @Test("the value of an option is completed by its type, in the next word or in the same")
   func values() {
     #expect(completion("wait", "-q", "").wanted == .queues)
     #expect(completion("wait", "--queue", "v").wanted == .queues)
@@ -66,8 +66,8 @@ import Testing
     }
   }
 
-  // Fails if options are offered inside a job's command, or its words are counted wrongly.
-  @Test("a job's command is completed as a command of its own")
+  // Fails if options are offered inside a job's command, or its words are miscounted.
+  @Test("a job's command is completed as a separate command")
   func jobCommands() {
     #expect(completion("add", "ma").wanted == .command(2))
     #expect(completion("add", "-q", "v", "make", "-j").wanted == .command(4))
@@ -77,8 +77,8 @@ import Testing
     #expect(completion("add", "-c", "x", "").wanted == .command(4))
   }
 
-  // Fails if the ids of another queue are offered, or a range is not known for one.
-  @Test("ids are those of the queue that is named before, alone and as ends of ranges")
+  // Fails if the ids of another queue are offered, or a range is not recognized.
+  @Test("ids are those of the queue named before them, alone and as ends of ranges")
   func ids() {
     #expect(completion("wait", "") == .init(wanted: .jobs(.wait, from: 1), kept: ""))
     #expect(
@@ -92,8 +92,8 @@ import Testing
     #expect(words("show", "1", "") == [])
   }
 
-  // Fails if the settings are not those that `set` takes.
-  @Test("settings and their choices")
+  // Fails if the settings are not those that `set` accepts.
+  @Test("settings and their choices are completed")
   func settings() {
     #expect(words("set", "") == ["on-failure", "on-finish", "keep"])
     #expect(words("set", "on-failure", "") == ["continue", "stop"])
@@ -103,7 +103,7 @@ import Testing
   }
 
   // Fails if a job is offered to a command that would refuse it.
-  @Test("each command is offered the jobs that it takes")
+  @Test("each command is offered the jobs that it accepts")
   func jobs() {
     var job = Job(
       NewJob(

@@ -31,8 +31,8 @@ import Testing
     .add(.init(job: options ?? jobs(), source: .command(command), json: false))
   }
 
-  // Fails if one of the forms is taken for another.
-  @Test("one word is a command line, several are a program, dashes and -c decide otherwise")
+  // Fails if two of the forms are confused.
+  @Test("one word is a command line, several are a program, and -- and -c override this")
   func commandForms() throws {
     #expect(try parse("add", "a && b") == add(.shell(Bytes("a && b"))))
     #expect(try parse("add", "ls", "-l") == add(.arguments([Bytes("ls"), Bytes("-l")])))
@@ -42,7 +42,7 @@ import Testing
     #expect(try parse("add", "-") == add(.shell(Bytes("-"))))
   }
 
-  // Fails if operands are looked at for options of serialq.
+  // Fails if operands are searched for options of serialq.
   @Test("options stop at the command's first word")
   func optionsStop() throws {
     let words = ["ls", "-q", "--help", "--", "-c"].map { Bytes($0.utf8) }
@@ -53,8 +53,8 @@ import Testing
     )
   }
 
-  // Fails if any way of writing an option is not known.
-  @Test("options are written long, short, attached and in clusters")
+  // Fails if a notation of an option is not accepted.
+  @Test("options are accepted in long, short, attached and clustered form")
   func optionForms() throws {
     let expected = add(
       .shell(Bytes("x")),
@@ -87,15 +87,15 @@ import Testing
     )
   }
 
-  // Fails if bytes are turned into text on the way.
-  @Test("bytes that are not UTF-8 arrive as they are")
+  // Fails if bytes are converted to text.
+  @Test("bytes that are not UTF-8 are preserved")
   func anyBytes() throws {
     let words: [Bytes] = [Bytes("add"), [0x2D, 0x6E, 0xFF], [0xFE], [], [0x0A, 0xC3]]
     let expected = JobOptions(queue: "default", label: [0xFF], directory: nil, environment: [])
     #expect(try Invocation.parse(words) == add(.arguments([[0xFE], [], [0x0A, 0xC3]]), expected))
   }
 
-  // Fails if the bare program stops meaning `status`, or a queue is taken from elsewhere.
+  // Fails if the bare program no longer means `status`, or the queue has another source.
   @Test("nothing, or options alone, means status; the queue is the option's, then the variable's")
   func status() throws {
     #expect(try parse() == .status(.init(queue: "default", json: false)))
@@ -106,8 +106,8 @@ import Testing
     #expect(try parse("-qa", queue: "not good") == .status(.init(queue: "a", json: false)))
   }
 
-  // Fails if a fault elsewhere on the line keeps the help away.
-  @Test("help and version are understood everywhere")
+  // Fails if an error elsewhere on the line prevents the help.
+  @Test("help and version are accepted everywhere")
   func help() throws {
     #expect(try parse("help") == .help(nil))
     #expect(try parse("--help") == .help(nil))
@@ -126,8 +126,8 @@ import Testing
     #expect(try parse("list", "--version") == .version)
   }
 
-  // Fails if a message gets worse, or a mistake is let through. Every failure has code 125 and
-  // says what to do next.
+  // Fails if a message gets worse, or a mistake is accepted. Every failure has code 125 and a next
+  // step.
   @Test("each mistake has its message")
   func mistakes() throws {
     let expected: [([String], String)] = [
@@ -189,9 +189,9 @@ import Testing
     }
   }
 
-  // Fails if a number is taken from a command line that the journal's reader does not take: every command on
-  // that queue would be refused. Take the bound out of `fault(in:_:)`.
-  @Test("no number on a command line is more than the journal can hold")
+  // Fails if the command line accepts a number that the journal's reader refuses: every command on
+  // that queue would then fail. Remove the bound from `fault(in:_:)`.
+  @Test("no number on a command line is larger than the journal can hold")
   func numbers() throws {
     let at = newJob(1).at
     var taken = 0
@@ -206,7 +206,7 @@ import Testing
         var job = newJob(1)
         job.limits = add.job.limits
         expectRead(.added(job), number)
-        // Every retry is used up, then a person asks, and every one is used up again.
+        // Every retry is used, then a retry is requested, and every one is used again.
         let attempts = 2 * (1 + min(job.limits.retries, Int(UInt32.max)))
         expectRead(
           .retried(Retry(id: 1, at: at, attempts: attempts, used: job.limits.retries)), number)
@@ -225,23 +225,23 @@ import Testing
     #expect(taken > 80)
   }
 
-  // Fails if the states in a message, or the suggestion, go missing.
-  @Test("an unknown state is answered with the known ones")
+  // Fails if the states in a message, or the suggestion, are missing.
+  @Test("for an unknown state the message lists the known ones")
   func states() throws {
     let failure = #expect(throws: Failure.self) { try parse("list", "--state", "waitng") }
     #expect(failure?.why.hasPrefix("not one of waiting, running, ") == true)
     #expect(failure?.why.hasSuffix("; did you mean waiting?") == true)
   }
 
-  // Fails if the variable is not checked, or not named.
-  @Test("a bad SERIALQ_QUEUE is refused by its name")
+  // Fails if the variable is not validated, or not named in the message.
+  @Test("a bad SERIALQ_QUEUE is refused, and the message names it")
   func variable() throws {
     let failure = #expect(throws: Failure.self) { try parse("list", queue: "../x") }
     #expect(failure?.what == "SERIALQ_QUEUE=../x")
   }
 
-  // Fails if a bound is off by one, or another alphabet's letters are let in.
-  @Test("queue names are what can name a folder anywhere", .shows(OnDisk.names))
+  // Fails if a bound is off by one, or letters of another alphabet are accepted.
+  @Test("a valid queue name is a valid folder name on every system", .shows(OnDisk.names))
   func queueNames() {
     for good in ["a", "A.b_c-9", String(repeating: "x", count: 64)] {
       #expect(QueueName.fault(in: Bytes(good.utf8)) == nil)
@@ -251,9 +251,9 @@ import Testing
     }
   }
 
-  // Fails if advice leaves the queue out where a command without it would mean another one: ask only for the
-  // standard name in `option(for:variable:)`.
-  @Test("advice for the standard queue names it where SERIALQ_QUEUE means another")
+  // Fails if advice omits the queue where a command without it means another one: check only for
+  // the standard name in `option(for:variable:)`.
+  @Test("advice for the standard queue names it when SERIALQ_QUEUE is another")
   func advisedQueue() throws {
     for variable in [nil, "", "default", "video", "no good"] {
       for name in ["default", "video"] {

@@ -9,8 +9,8 @@ import Testing
     try JobFile.commands(in: text, from: Bytes("jobs.txt"))
   }
 
-  // Fails if a line is trimmed, or what is not a command is taken for one.
-  @Test("each line is a command, byte for byte; comments and blank lines are none")
+  // Fails if a line is trimmed, or a comment or blank line counts as a command.
+  @Test("each line is a command, byte for byte, except comments and blank lines")
   func lines() throws {
     #expect(
       try parse(Bytes("a\n# b\n\n \t\n  # c\n d  e # f \r\ng")) == [
@@ -21,15 +21,15 @@ import Testing
     #expect(try parse(Bytes("a\rb\r\n")) == [.shell(Bytes("a\rb"))])
   }
 
-  // Fails if lines are counted without the blank ones, or NUL is let through.
-  @Test("a NUL is refused by the number of its line")
+  // Fails if blank lines are not counted, or NUL is accepted.
+  @Test("a NUL is refused with the number of its line")
   func nul() throws {
     let failure = #expect(throws: Failure.self) { try parse(Bytes("a\n\n# b\nc\0d\n")) }
     #expect(failure?.what == "jobs.txt, line 4")
     #expect(failure?.code == .cannot)
   }
 
-  // Fails if a file without commands is silently nothing to do.
+  // Fails if a file without commands is silently accepted.
   @Test("a file without a command is refused", arguments: ["", "\n\n", "# a\r\n"])
   func empty(_ text: String) throws {
     let failure = #expect(throws: Failure.self) { try parse(Bytes(text.utf8)) }

@@ -5,19 +5,20 @@ import Testing
 @testable import SerialqCLI
 
 @Suite struct ManualTests {
-  // Fails if a section changes: look at the difference, then run with SERIALQ_UPDATE_SNAPSHOTS=1.
-  @Test("the manual is what the snapshot holds")
+  // Fails if a section changes: review the difference, then run with SERIALQ_UPDATE_SNAPSHOTS=1.
+  @Test("the manual matches the snapshot")
   func snapshot() throws {
     try Snapshot.check(Manual.text, against: "serialq.1")
   }
 
-  // Fails if a macro is misspelt or misplaced, a line too long, or a sentence does not begin a line.
-  @Test("mandoc finds nothing to complain about, at any level", .needs(.mandoc))
+  // Fails if a macro is misspelled or misplaced, a line is too long, or a sentence does not start
+  // on a new line.
+  @Test("mandoc reports nothing, at any level", .needs(.mandoc))
   func lint() throws {
     #expect(try mandoc("-Tlint -Wall").isEmpty)
   }
 
-  // Fails if the table has what the manual has not; or a macro hides a word, so that it is not shown.
+  // Fails if the manual omits part of the table, or a macro hides a word.
   @Test(
     "the manual shows every command, option, form and paragraph of the table",
     .needs(.mandoc, .col))
@@ -30,7 +31,7 @@ import Testing
     }
   }
 
-  /// What the table has for the manual, as it is to be shown.
+  /// The table's text for the manual, as rendered.
   private static var table: [String] {
     var texts: [String] = []
     for command in CommandTable.commands {
@@ -49,8 +50,8 @@ import Testing
     return texts
   }
 
-  // Fails if a section that people look for is gone, or comes where nobody looks for it.
-  @Test("the sections are there, in the order in which manuals have them")
+  // Fails if a standard section is missing, or out of its usual place.
+  @Test("the standard sections are present, in their usual order")
   func sections() {
     let sections = Manual.text.split(separator: "\n").filter { $0.hasPrefix(".Sh ") }.map {
       String($0.dropFirst(4))
@@ -68,7 +69,7 @@ import Testing
     for state in CommandTable.states { #expect(Manual.text.contains(".It Li \(state)\n")) }
   }
 
-  /// What mandoc(1) makes of the manual.
+  /// The manual as rendered by mandoc(1).
   private func mandoc(_ words: String) throws -> String {
     let script = "{ mandoc \(words); } 2>&1 <<'END'\n\(Manual.text)END\n"
     return try RealShell.output(of: Bytes(script.utf8), in: "/bin/sh").text

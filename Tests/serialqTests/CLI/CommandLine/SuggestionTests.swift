@@ -8,8 +8,8 @@ import Testing
     Suggestion.distance(Bytes(a.utf8), Bytes(b.utf8))
   }
 
-  // Fails if a swap of neighbours counts as two changes.
-  @Test("the distance counts what has to be changed")
+  // Fails if a swap of adjacent letters counts as two edits.
+  @Test("the distance is the number of edits")
   func distances() {
     #expect(distance("", "") == 0)
     #expect(distance("", "abc") == 3)
@@ -21,8 +21,8 @@ import Testing
     #expect(distance("ca", "abc") == 3)
   }
 
-  // Fails if anything is suggested for want of something better.
-  @Test("only what is close is suggested, and the closest of it")
+  // Fails if a distant word is suggested when there is no close one.
+  @Test("only close words are suggested, and the closest of them")
   func closest() {
     let names = ["add", "run", "list", "status"]
     #expect(Suggestion.closest(to: Bytes("statsu"), among: names) == "status")

@@ -6,8 +6,8 @@ import Testing
 @Suite struct FrameClockTests {
   private let millisecond: Int64 = 1_000_000
 
-  // Fails if every change is drawn, or one that came too soon is forgotten.
-  @Test("frames come no oftener than the eye can follow, and the last change is always drawn")
+  // Fails if every change is drawn, or one that came too soon is lost.
+  @Test("the frame rate is limited, and the last change is always drawn")
   func rate() {
     var clock = FrameClock(startedAt: 0)
     #expect(clock.changed(at: 10 * millisecond) == false)
@@ -20,8 +20,9 @@ import Testing
     #expect(clock.changed(at: 200 * millisecond) == true)
   }
 
-  // Fails if it wakes before the second is full: it would draw the old one, and wake once more.
-  @Test("a time that is shown is drawn again when it is written differently")
+  // Fails if the timer fires before the second is over: it would draw the old time, and fire once
+  // more.
+  @Test("a displayed time is redrawn when its text changes")
   func times() {
     let clock = FrameClock(startedAt: 0)
     #expect(clock.timeout(at: 0, next: 750 * millisecond) == 750)

@@ -16,7 +16,7 @@ import Testing
     return lines.map { $0.rendered(colour: false) }
   }
 
-  // Fails if anything is pushed out of the line by what is long, at any of these widths.
+  // Fails if a long part pushes another out of the line, at any of these widths.
   @Test("a long command is cut, and its time and the progress stay")
   func long() {
     let view = view(
@@ -41,7 +41,7 @@ import Testing
   }
 
   // Fails if columns are counted in characters or bytes.
-  @Test("characters that are two columns wide are counted as two")
+  @Test("characters that are two columns wide count as two")
   func multiByte() {
     let view = view("翻訳する 日本語ドキュメント.md --出力 ./結果/日本語 --verbose é ü 🙂", output: "進捗 ▓▓▓ 42%")
     #expect(
@@ -59,8 +59,8 @@ import Testing
       text(view, 20) == ["| 進捗 ▓▓▓ 42%", "[12] 翻訳…   1m 05s", "[!>...] 5 of 20 do…"])
   }
 
-  // Fails if the title is cut at another place as the seconds grow.
-  @Test("the time grows without moving anything")
+  // Fails if the position of the cut changes as the seconds grow.
+  @Test("a growing time does not move other text")
   func steady() {
     let times: [(Duration, String)] = [
       (.zero, "     0s"), (.seconds(10), "    10s"), (.seconds(3_599), "59m 59s"),
@@ -74,8 +74,8 @@ import Testing
     }
   }
 
-  // Fails if more rows are drawn than there are: the cursor could not get back to the first.
-  @Test("a terminal of few rows shows the last lines, and one is the cursor's")
+  // Fails if more rows are drawn than fit: the cursor could not return to the first.
+  @Test("a small terminal shows the last lines, and keeps one row for the cursor")
   func low() {
     var view = view("make", output: "x")
     view.note = "Stopping"
@@ -86,8 +86,8 @@ import Testing
     #expect(text(view, 1).allSatisfy { $0.isEmpty || $0 == "…" })
   }
 
-  // Fails if a time is made up, or a line is left empty for a job that there is not.
-  @Test("what is not known is not shown")
+  // Fails if a time is made up, or an empty line is drawn for a missing job.
+  @Test("unknown values are not shown")
   func unknown() {
     let view = RunView(bar: ProgressBar(over: 0, failed: 0, running: 0, waiting: 2))
     #expect(text(view, 80) == ["[...................] 0 of 2 done"])

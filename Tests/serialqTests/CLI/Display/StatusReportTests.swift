@@ -6,7 +6,7 @@ import Testing
 @testable import SerialqCLI
 
 @Suite struct StatusReportTests {
-  /// Everything at once.
+  /// A report with every part.
   private let busy: StatusReport = {
     var report = StatusReport(empty: "video", hasOthers: false)
     report.troubles = [3, 4].map { id in
@@ -32,8 +32,8 @@ import Testing
     lines.map { $0.rendered(colour: false) }.joined(separator: "\n")
   }
 
-  // Fails if trouble is not first, or something of what is going on is left out.
-  @Test("trouble first, then what runs, what waits, and what to type")
+  // Fails if failures are not first, or a part of the present state is missing.
+  @Test("failures come first, then running jobs, waiting jobs and commands to type")
   func all() {
     #expect(
       text(busy.lines()) == """
@@ -65,8 +65,8 @@ import Testing
         """)
   }
 
-  // Fails if what else went wrong is not told, or not what shows it.
-  @Test("what else went wrong stands below the failures, and how to see it")
+  // Fails if another problem is not reported, or the command that shows it is missing.
+  @Test("other problems follow the failures, with the command that shows them")
   func notes() {
     var report = StatusReport(empty: "video", hasOthers: false)
     report.counts = ["1 failed"]
@@ -88,8 +88,8 @@ import Testing
         """)
   }
 
-  // Fails if a line is wider than the terminal, or what was left out is not what matters least.
-  @Test("on a small terminal there is less of it, and every line fits")
+  // Fails if a line is wider than the terminal, or an omitted part is not the least important.
+  @Test("on a small terminal the report is shorter, and every line fits")
   func small() {
     for (columns, rows) in [(80, 60), (80, 24), (40, 24), (40, 12), (20, 10), (20, 2), (1, 1)] {
       let lines = busy.lines(in: TerminalWindow(columns: columns, rows: rows))
@@ -116,8 +116,9 @@ import Testing
         """)
   }
 
-  // Fails if advice names what does not help: a runner that waits is no runner that is missing.
-  @Test("an orphan is named with its process, and how to end it", .shows(Running.orphansAreNamed))
+  // Fails if advice names a useless command: a runner that waits is not a missing runner.
+  @Test(
+    "an orphan is reported with its process, and how to end it", .shows(Running.orphansAreNamed))
   func orphan() {
     var report = busy
     report.troubles = []
@@ -144,8 +145,8 @@ import Testing
     }
   }
 
-  // Fails if a queue that does not go on gives no reason, or no way on.
-  @Test("a queue that stands still says why, and how it goes on")
+  // Fails if a stopped queue has no reason, or no command that resumes it.
+  @Test("a stopped queue is reported with the reason, and how to resume it")
   func pauses() {
     var report = StatusReport(empty: "video", hasOthers: false)
     report.counts = ["1 waiting"]
@@ -173,8 +174,8 @@ import Testing
     #expect(text(report.lines()).hasPrefix("Stopped by the failure of job 1: no job is started.\n"))
   }
 
-  // Fails if a newcomer is told nothing, or an idle queue of what once ran.
-  @Test("an empty queue tells how to begin, and an idle one what it has done")
+  // Fails if an empty queue shows no first steps, or an idle one no counts.
+  @Test("an empty queue shows first steps, and an idle one its counts")
   func idle() {
     #expect(
       text(StatusReport(empty: "video", hasOthers: true).lines()) == """
@@ -188,8 +189,8 @@ import Testing
     #expect(text(report.lines()) == "Nothing runs, nothing waits: 3 succeeded, 1 cancelled.")
   }
 
-  // Fails if a display of it sleeps on when a time in it is written differently.
-  @Test("it knows when a time in it is written differently")
+  // Fails if a live display is not updated when the text of a time changes.
+  @Test("the report returns when the text of a time in it changes")
   func times() {
     var report = busy
     #expect(report.changesIn == .seconds(1))

@@ -3,8 +3,8 @@ import Testing
 @testable import SerialqCLI
 
 @Suite struct DurationSeriesTests {
-  // Fails if jobs are put together by anything else, or one that ran once is called a series.
-  @Test("jobs of one label belong together, and those of one command where there is no label")
+  // Fails if jobs are grouped by anything else, or a job that ran once is a series.
+  @Test("jobs are grouped by label, or by command if they have no label")
   func groups() {
     var history = History()
     var start = 0.0
@@ -22,8 +22,8 @@ import Testing
     #expect(series[0].median == .seconds(6) && series[0].count == 3)
   }
 
-  // Fails if they come by id, or a time that nobody knows, or that still grows, is drawn.
-  @Test("runs come in the order in which they ran, and only those that took a known time")
+  // Fails if runs are sorted by id, or an unknown or unfinished duration is drawn.
+  @Test("runs are in order of execution, and only those with a known duration are drawn")
   func runs() {
     var history = History()
     for start in [20.0, 10, 0] { history.job(at: start, for: start + 1, label: "x") }

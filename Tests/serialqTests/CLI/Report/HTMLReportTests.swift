@@ -9,7 +9,7 @@ import Testing
 #endif
 
 @Suite struct HTMLReportTests {
-  /// Everything that somebody can choose, at its worst.
+  /// Hostile text for every value that a user can choose.
   private static let hostile =
     "</script><script>alert(1)</script><img onerror=x>\"'&lt;]]><!--\u{202E}\u{1B}[2J\u{7}\u{FFFE}"
 
@@ -22,8 +22,8 @@ import Testing
     return history
   }
 
-  // Fails if text is put into the page unescaped, a tag left open, or a value not quoted.
-  @Test("the page is well-formed, whatever text is in it, and has the tags that it is to have")
+  // Fails if text is inserted unescaped, a tag left open, or a value not quoted.
+  @Test("the page is well-formed for any text, and contains only the expected tags")
   func wellFormed() throws {
     let tame = try Page(HTMLReport(report: History.everything.report(tail: ["a", "b"])).page)
     #expect(tame.fault == nil, "\(tame.fault ?? "")")
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  // Fails if the page asks for anything that is not in it, or has a script.
+  // Fails if the page refers to an external resource, or contains a script.
   @Test("the page needs no network and no script, and forbids both")
   func selfContained() throws {
     let source = HTMLReport(report: History.everything.report(tail: ["x"])).page
@@ -54,7 +54,7 @@ import Testing
     }
     #expect(source.contains("default-src 'none'"))
     let page = try Page(source)
-    // What begins like this is a call of a script.
+    // Attributes with this prefix are event handlers.
     #expect(!page.attributes.contains { $0.hasPrefix("on") })
     let targets = page.values["href", default: []]
     #expect(!targets.isEmpty && targets.allSatisfy { $0.hasPrefix("#") })
@@ -64,8 +64,8 @@ import Testing
         && Set(targets.map { $0.dropFirst() }).isSubset(of: Set(ids.map { $0[...] })))
   }
 
-  // Fails if a state is told by its colour alone, or a drawing by nothing to who does not see it.
-  @Test("each state is told by a pattern of its own and in words, each drawing in words")
+  // Fails if a state differs only in color, or a drawing has no text alternative.
+  @Test("each state has its own pattern and its name, and each drawing a text alternative")
   func withoutColour() throws {
     let page = try Page(HTMLReport(report: History.everything.report()).page)
     for state in JobState.allCases {
@@ -77,7 +77,7 @@ import Testing
       #expect(hasPattern == (rule?.contains("url(#\(state.name))") == true))
     }
     let plain = JobState.allCases.filter { page.values["id"]?.contains("\($0.name)") != true }
-    // One is full, one is empty, one is dashed.
+    // One is filled, one is empty, one is dashed.
     #expect(plain == [.waiting, .succeeded, .skipped])
     let drawings = page.drawings
     #expect(
@@ -90,8 +90,8 @@ import Testing
     #expect(page.values["aria-label"]?.contains { $0.hasSuffix("nobody knows how long") } == true)
   }
 
-  // Fails if what is drawn grows with the queue, or what is written with a command.
-  @Test("the page stays small, however long the queue, a command or a label is")
+  // Fails if the drawing grows with the queue, or the text with a command.
+  @Test("the page stays small, whatever the length of the queue, a command or a label")
   func small() {
     var history = History()
     for number in 0..<20_000 {
@@ -104,8 +104,8 @@ import Testing
     #expect(HTMLReport(report: heavy.report()).page.utf8.count < 60_000)
   }
 
-  // Fails if what was left out is not said.
-  @Test("what is not drawn is said")
+  // Fails if an omission is not reported.
+  @Test("the page reports what it omits")
   func leftOut() throws {
     var history = History()
     for number in 0..<30 { history.job(at: Double(number), for: 1, .exited(1)) }
@@ -119,7 +119,7 @@ import Testing
   }
 }
 
-/// A page, read as XML.
+/// A page, parsed as XML.
 private final class Page: NSObject, XMLParserDelegate {
   private(set) var elements: [String] = []
   private(set) var values: [String: [String]] = [:]

@@ -2,11 +2,11 @@
 @testable import SerialqSystem
 @testable import SerialqCLI
 
-/// What happened to a queue, at moments told in seconds since it began: 2027-01-15 08:00:00 UTC.
+/// A history of a queue; times are in seconds since its start, 2027-01-15 08:00:00 UTC.
 struct History {
   private(set) var events: [Event] = []
   private var count = 0
-  /// Now, for what is still running.
+  /// The present time, for jobs that still run.
   var now: Double = 0
 
   static func moment(_ seconds: Double) -> Timestamp {
@@ -72,7 +72,7 @@ struct History {
     return Timeline(queue, attempts, at: reading, last: count)
   }
 
-  /// With all that a page has, but for the logs, each of which is `tail`.
+  /// A report with all parts of a page; `tail` stands for each log.
   func report(last count: Int = 50, tail: [String] = []) -> QueueReport {
     let (queue, attempts) = replayed
     var report = QueueReport("default", queue, attempts, at: reading, last: count)
@@ -81,7 +81,7 @@ struct History {
     return report
   }
 
-  /// One job in each state that there is, and one that was tried again; an hour lies in between.
+  /// One job in each state, and one that was retried, with a gap of an hour.
   static var everything: History {
     var history = History()
     history.job(at: 0, for: 60, label: "build")

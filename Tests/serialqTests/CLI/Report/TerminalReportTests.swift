@@ -10,8 +10,8 @@ import Testing
     return report.lines.map { $0.rendered(colour: false) + "\n" }.joined()
   }
 
-  // Fails if anything in it is drawn elsewhere or otherwise.
-  @Test("each state has a sign, an attempt is as long as it took, and an hour is a mark")
+  // Fails if any part is drawn in another place or form.
+  @Test("each state has a sign, an attempt is drawn to scale, and a cut gap is a mark")
   func everything() {
     #expect(
       text(.everything) == """
@@ -42,7 +42,7 @@ import Testing
         """)
   }
 
-  // Fails if a line is wider than the terminal, at any width; or by what is long.
+  // Fails if a line is wider than the terminal, at any width or with long text.
   @Test("no line is wider than the terminal", arguments: 1...130)
   func widths(columns: Int) {
     var history = History.everything
@@ -56,8 +56,8 @@ import Testing
     }
   }
 
-  // Fails if each column has a colour of its own: a line would be ten times as long.
-  @Test("what is alike in a bar is one piece of colour")
+  // Fails if each column is colored separately: a line would be ten times as long.
+  @Test("adjacent equal cells of a bar are colored once")
   func colours() throws {
     var history = History()
     history.job(at: 0, for: 10)
@@ -68,16 +68,16 @@ import Testing
     #expect(bar.rendered(colour: true).contains(pattern), "\(bar)")
   }
 
-  // Fails if two states have one sign: without colour they could not be told apart.
-  @Test("the signs of any two states differ, and none is that of a cut")
+  // Fails if two states have the same sign: without color they could not be distinguished.
+  @Test("the signs of any two states differ, and none is the sign of a cut")
   func signs() {
     let signs = JobState.allCases.map(\.sign) + [":", " "]
     #expect(Set(signs).count == signs.count)
     #expect(signs.allSatisfy { $0.utf8.count == 1 })
   }
 
-  // Fails if a word is missing for what is not drawn, or an empty queue is drawn.
-  @Test("an empty queue, a paused one and a long one say so")
+  // Fails if an omission is not reported, or an empty queue is drawn.
+  @Test("an empty, a paused and a long queue are reported as such")
   func words() {
     #expect(text(History()) == "Queue default is empty.\n")
     var history = History()

@@ -13,8 +13,8 @@ import Testing
     scale.place(of: History.moment(seconds))
   }
 
-  // Fails if a night is drawn as long as it was: both jobs would be a hundredth of the width.
-  @Test("hours in which nothing ran are cut out, and what ran is drawn to one scale")
+  // Fails if a night is drawn to scale: both jobs would take a hundredth of the width.
+  @Test("idle hours are cut out, and all jobs are drawn to one scale")
   func night() {
     let scale = scale([(0, 100), (100, 200), (36_300, 100)])
     #expect(scale.cuts.map(\.duration) == [.seconds(36_000)])
@@ -26,25 +26,25 @@ import Testing
     #expect(widths.reduce(0, +) > 0.9)
   }
 
-  // Fails if every gap is cut: how long a queue idled between two jobs would not be seen.
-  @Test("short times in which nothing ran are drawn as they were")
+  // Fails if every gap is cut: the idle time between two jobs would not be visible.
+  @Test("short gaps are drawn to scale")
   func pauses() {
     let scale = scale([(0, 100), (110, 100), (220, 100)])
     #expect(scale.cuts.isEmpty)
     #expect(abs(place(scale, 110) - 110.0 / 320) < 1e-9)
   }
 
-  // Fails if the share of what stays is used up from the left: the first gaps stay, others do not.
-  @Test("of times of one length all are cut, or none")
+  // Fails if the share for gaps is used up from the left: the first gaps stay, others do not.
+  @Test("of gaps of equal length, all are cut or none")
   func alike() {
     let scale = scale((0..<40).map { (Double($0) * 31, 1) })
     #expect(scale.cuts.count == 39)
-    // Nor do their marks take the room of what ran.
+    // The marks of the cuts leave the width to the jobs.
     #expect(scale.cuts.reduce(0) { $0 + $1.to - $1.from } < 0.26)
   }
 
-  // Fails with a division by zero, or a place that is no number.
-  @Test("nothing, one job, and jobs that took no time have a scale")
+  // Fails with a division by zero, or a position that is not a number.
+  @Test("no job, one job, and jobs without duration have a scale")
   func little() {
     #expect(scale([]).stretches.isEmpty && scale([]).ticks(columns: 80).isEmpty)
     #expect(place(scale([]), 5) == 0)
@@ -54,8 +54,9 @@ import Testing
     #expect(places == places.sorted() && Set(places).count == 3 && (places.last ?? 2) <= 1)
   }
 
-  // Fails if anything lies outside, or a later moment before an earlier one; or if two labels meet.
-  @Test("whatever ran, places go up with time, and no two labels touch", arguments: 0..<200)
+  // Fails if a position is outside, or a later time is before an earlier one, or two labels
+  // overlap.
+  @Test("for any jobs, positions increase with time, and no two labels touch", arguments: 0..<200)
   func always(seed: UInt64) {
     var random = SeededGenerator(state: seed)
     let scales = [0.001, 1, 60, 5_000, 200_000, 9e8]
@@ -84,8 +85,8 @@ import Testing
     }
   }
 
-  // Fails if times are not round, not dated, or not where they belong.
-  @Test("times are round and have their day where it changes")
+  // Fails if times are not round, have no date, or are in the wrong position.
+  @Test("times are round, and include the date where it changes")
   func ticks() {
     let hour = scale([(0, 3_600)])
     #expect(hour.ticks(columns: 60).map(\.label) == ["01-15 08:00", "08:15", "08:30", "08:45"])

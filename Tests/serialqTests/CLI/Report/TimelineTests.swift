@@ -5,8 +5,9 @@ import Testing
 @testable import SerialqCLI
 
 @Suite struct TimelineTests {
-  // Fails if only the latest attempt is drawn, or an earlier one is drawn as the job ended.
-  @Test("every attempt at a job is in its row, with what became of it")
+  // Fails if only the latest attempt is drawn, or an earlier one is drawn with the job's final
+  // state.
+  @Test("every attempt at a job is in its row, with its own ending")
   func attempts() throws {
     var history = History()
     let id = history.add()
@@ -24,8 +25,8 @@ import Testing
     #expect(history.report().retries == 2 && history.report().work == .seconds(21))
   }
 
-  // Fails if the time at which it was found is taken for its end: nobody knows that.
-  @Test("of an interrupted job the start is known, and no duration is made up")
+  // Fails if the time of recovery counts as the end: the real end is unknown.
+  @Test("an interrupted job has a start, and no duration")
   func interrupted() {
     var history = History()
     let id = history.add()
@@ -37,8 +38,8 @@ import Testing
     #expect(history.report().work == .zero && history.report().longest == nil)
   }
 
-  // Fails if a date is taken for a duration where the duration was measured.
-  @Test("a clock that was set while a job ran makes it neither longer nor shorter")
+  // Fails if a duration is computed from dates although it was measured.
+  @Test("a clock change during a job does not affect its drawn duration")
   func clock() {
     var history = History()
     for (id, end) in [(history.add(), -500.0), (history.add(), 9_000)] {
@@ -52,8 +53,8 @@ import Testing
     #expect(history.timeline().scale.stretches.map(\.duration) == [.seconds(3)])
   }
 
-  // Fails if jobs are drawn by id, or what runs is lost among others when the clock was set back.
-  @Test("jobs come in the order in which they ran last, then those that wait as they will run")
+  // Fails if jobs are sorted by id, or a running job is not last after the clock was set back.
+  @Test("jobs are in the order of their last run, then waiting jobs in queue order")
   func order() {
     var history = History()
     for start in [0.0, 10, 20] { history.job(at: start, for: 5, .exited(1)) }
@@ -67,8 +68,8 @@ import Testing
     #expect(history.timeline(last: 2).earlier == 2)
   }
 
-  // Fails if a hundred thousand waiting jobs push out what ran, or are all drawn.
-  @Test("of those that wait only the next few are drawn, and the others are counted")
+  // Fails if a hundred thousand waiting jobs displace those that ran, or are all drawn.
+  @Test("only the next few waiting jobs are drawn, and the others are counted")
   func waiting() {
     var history = History()
     history.job(at: 0, for: 5)
@@ -77,8 +78,8 @@ import Testing
     #expect(history.timeline(last: 1).later == 15 && history.timeline(last: 1).earlier == 0)
   }
 
-  // Fails if a state is left out where it is explained.
-  @Test("every state that is drawn is explained, those of earlier attempts too")
+  // Fails if a state is missing from the legend.
+  @Test("the legend has every state that is drawn, those of earlier attempts included")
   func states() {
     #expect(History.everything.timeline().states == JobState.allCases)
     var history = History()
@@ -89,7 +90,7 @@ import Testing
     #expect(history.timeline().states == [.succeeded, .failed])
   }
 
-  // Fails if what is not drawn is not counted, or more is drawn than was asked for.
+  // Fails if an omitted job is not counted, or more jobs are drawn than requested.
   @Test("totals count every job, however few are drawn")
   func totals() {
     var history = History()

@@ -19,8 +19,8 @@ import Testing
     }
   }
 
-  // Fails when each store writes a file of its own, or the variables come back in another form.
-  @Test("Equal environments are stored once and come back exactly", .shows(OnDisk.environmentsOnce))
+  // Fails when each store writes a separate file, or the variables are restored in another form.
+  @Test("Equal environments are stored once and restored exactly", .shows(OnDisk.environmentsOnce))
   func once() throws {
     let environments = Environments(folder)
     let variables: [Bytes] = [Bytes("A=1"), Bytes("EMPTY="), [0x42, 0x3D, 0xFF, 0x0A], []]
@@ -30,12 +30,12 @@ import Testing
     let none = try store([], environments)
     #expect(try environments.load(none) == [])
     #expect(Set(try FileSystem.names(in: folder.environments)) == [key, none])
-    // The FNV-1a of nothing, as published.
+    // The published FNV-1a of an empty input.
     #expect(none == Bytes("cbf29ce484222325"))
   }
 
-  // Fails when a key is trusted without comparing what is stored under it.
-  @Test("Two environments of the same hash are kept apart", .shows(OnDisk.environmentsOnce))
+  // Fails when a key is trusted without comparing the stored content.
+  @Test("Two environments with the same hash are kept apart", .shows(OnDisk.environmentsOnce))
   func collision() throws {
     var environments = Environments(folder)
     environments.hash = { _ in Bytes("0000000000000000") }
@@ -47,7 +47,7 @@ import Testing
     #expect(try environments.load(two) == [Bytes("A=2")])
   }
 
-  // Fails when a file counts because it is there: a crash or a bad disk may have left half of it.
+  // Fails when any existing file is valid: a crash or a bad disk may have left half of it.
   @Test("A torn file is never trusted")
   func torn() throws {
     let environments = Environments(folder)

@@ -10,7 +10,7 @@ import Testing
   import Darwin
 #endif
 
-/// A folder that is gone with the last reference to it.
+/// A folder that is deleted with the last reference to it.
 final class TemporaryFolder: Sendable {
   let path: Bytes
 
@@ -24,12 +24,12 @@ final class TemporaryFolder: Sendable {
 
   func path(_ name: String) -> Bytes { path.appending(path: Bytes(name.utf8)) }
 
-  /// A queue of its own in this folder.
+  /// A separate queue in this folder.
   func queue(_ name: String = "q") throws -> QueueFolder {
     try Spool(path: path("spool")).makeQueue(named: Bytes(name.utf8))
   }
 
-  /// Removes a folder and all that is in it.
+  /// Removes a folder and its content.
   static func remove(_ path: Bytes) {
     for name in (try? FileSystem.names(in: path)) ?? [] {
       let entry = path.appending(path: name)
@@ -64,10 +64,11 @@ func write(_ bytes: Bytes, to path: Bytes) throws {
   try FileDescriptor.open(path, [.readWrite, .create, .truncate]).writeAll(bytes)
 }
 
-/// Writes a file that can be run.
+/// Writes an executable file.
 ///
-/// Another process does it: whatever a test starts meanwhile has, until it becomes its program, a copy of every
-/// descriptor that is open here, and a file that is open for writing somewhere cannot be run (ETXTBSY).
+/// In another process: between fork and exec, every child that a concurrent test spawns has a copy
+/// of every descriptor that is open here, and a file that is open for writing cannot be executed
+/// (ETXTBSY).
 func writeProgram(_ text: Bytes, to path: Bytes, mode: Int = 0o755) throws {
   let source = path + Bytes(".text")
   try write(text, to: source)
@@ -79,7 +80,7 @@ func writeProgram(_ text: Bytes, to path: Bytes, mode: Int = 0o755) throws {
   try FileSystem.remove(source)
 }
 
-/// Whoever it belongs to.
+/// Reads a file, whatever its owner.
 func content(_ path: Bytes) throws -> Bytes {
   try FileDescriptor.open(path, .read, followingLinks: true).readAll()
 }
@@ -106,7 +107,7 @@ func lines(_ events: [Event], next: JobID, isPaused: Bool = false) -> [Bytes] {
   }
 }
 
-/// Whether the line that an event is written as reads back as the same.
+/// Whether the line written for an event reads back as the same event.
 func isReadBack(_ event: Event, next: JobID = 2) -> Bool {
   var reader = JournalLine.Reader()
   return lines([event], next: next).allSatisfy { line in

@@ -7,7 +7,7 @@ import Testing
   private func roundTrip(_ text: Bytes) throws -> Bytes {
     var json = JSONWriter()
     json.object { $0.member("t", text) }
-    // Valid UTF-8 whatever went in, or jq would refuse the line.
+    // The output is valid UTF-8 for any input; otherwise jq would refuse the line.
     #expect(String(validating: json.bytes, as: UTF8.self) != nil)
     var object = FlatObject()
     return try json.bytes.withUnsafeBufferPointer { line in
@@ -16,8 +16,8 @@ import Testing
     }
   }
 
-  // Fails when a byte is left out of the escapes: write 0x1F as it is, or map 0xBF to U+F7FF.
-  @Test("Every byte value survives, alone and between others")
+  // Fails when a byte is left out of the escapes: write 0x1F unescaped, or map 0xBF to U+F7FF.
+  @Test("Every byte value is preserved, alone and between others")
   func everyByte() throws {
     for byte in UInt8.min...UInt8.max {
       #expect(try roundTrip([byte]) == [byte])
@@ -28,7 +28,7 @@ import Testing
   }
 
   // Fails when a sequence is judged by its first byte alone: accept any second byte after 0xE0.
-  @Test("Random byte strings survive, most of all those that are nearly UTF-8")
+  @Test("Random byte strings are preserved, above all those that are nearly UTF-8")
   func randomBytes() throws {
     var generator = SeededGenerator(state: 1)
     let parts: [Bytes] = [
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  // Fails when U+F780 is written as it is: the byte 0x80 would read back the same.
+  // Fails when U+F780 is written unescaped: the byte 0x80 would read back the same.
   @Test("No two byte strings have the same text")
   func injective() {
     func written(_ text: Bytes) -> Bytes {
@@ -56,8 +56,8 @@ import Testing
     #expect(written(Bytes("é\n\u{1}\"\\")) == Bytes(#""é\n\u0001\"\\""#))
   }
 
-  // Fails when a comma is missing or doubled: forget to reset `follows` after a key.
-  @Test("Objects, arrays and every kind of value are written as JSON has them")
+  // Fails when a comma is missing or doubled: do not reset `follows` after a key.
+  @Test("Objects, arrays and every kind of value are written as JSON")
   func writes() {
     var json = JSONWriter()
     json.object { json in
@@ -77,9 +77,9 @@ import Testing
     #expect(json.bytes == Bytes(#"{"a":-7,"b":[1.5,false,null,{},null],"c":null,"d":"x"}"#))
   }
 
-  // Fails when the parser is lenient: drop the check of leading zeros, or of the text's end.
+  // Fails when the parser is lenient: drop the check for leading zeros, or for the end of the text.
   @Test(
-    "What is not exactly a flat object is refused",
+    "Anything but a flat object is refused",
     arguments: [
       "", "{", "{}x", " {}", "{\"a\":01}", "{\"a\":1,}", "{\"a\":-}", "{\"a\":\"\u{1}\"}",
       "{\"a\":\"\\x\"}", "{\"a\":\"\\u00\"}", "{\"a\":\"\\u0041\"}", "{\"a\":9223372036854775808}",
@@ -92,8 +92,9 @@ import Testing
     }
   }
 
-  // Fails when numbers are gathered as positive ones: the smallest has no positive counterpart.
-  @Test("The smallest and the largest number are read")
+  // Fails when numbers are accumulated as positive values: the smallest has no positive
+  // counterpart.
+  @Test("The smallest and the largest number are parsed")
   func extremes() throws {
     var object = FlatObject()
     let text = Bytes("{\"a\":-9223372036854775808,\"b\":9223372036854775807}")
@@ -104,8 +105,8 @@ import Testing
     }
   }
 
-  // Fails when a member is searched for, or one that was taken is found again.
-  @Test("Members are there in the order in which they stand, each once")
+  // Fails when a member is searched for, or one that was already read is found again.
+  @Test("Members are read in their order, each once")
   func order() throws {
     var object = FlatObject()
     try Bytes("{\"a\":1,\"b\":true}").withUnsafeBufferPointer { text in
@@ -117,9 +118,9 @@ import Testing
     }
   }
 
-  // Fails when a table is wrong: every length from 0 to 40 takes another mix of steps of eight and
+  // Fails when a table is wrong: every length from 0 to 40 uses another mix of steps of eight and
   // of one.
-  @Test("The checksum is that of zip")
+  @Test("The checksum is CRC-32 as in zip")
   func checksum() {
     #expect(CRC32.sum(Bytes("123456789")) == 0xCBF4_3926)
     #expect(CRC32.sum(Bytes("")) == 0)

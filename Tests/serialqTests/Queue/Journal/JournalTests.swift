@@ -41,9 +41,9 @@ import Testing
     #expect(Set(queue.jobs.map { "\($0.command)" }).count == 200)
   }
 
-  // Fails when a failed write is not taken back: leave the truncation out.
+  // Fails when a failed write is not rolled back: leave out the truncation.
   @Test(
-    "A full disk leaves the journal as it was", .shows(OnDisk.failuresChangeNothing),
+    "A full disk leaves the journal unchanged", .shows(OnDisk.failuresChangeNothing),
     arguments: [0, 1, 50, 400])
   func fullDisk(room: Int) throws {
     try Journal(folder).append([added(1)])
@@ -62,9 +62,9 @@ import Testing
     #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 2])
   }
 
-  // Fails when the truncation is left to the next flush: a power loss could bring back what was said
-  // not to be done.
-  @Test("What was taken back is gone from the disk, too")
+  // Fails when the truncation is not flushed at once: a power loss could bring back a change that
+  // was reported as failed.
+  @Test("A rolled-back change is removed from the disk too")
   func takenBack() throws {
     try Journal(folder).append([added(1)])
     let size = try content(folder.journal).count
@@ -82,10 +82,10 @@ import Testing
     #expect(try FileSystem.status(of: temporary.path("flushed-\(size)")) != nil)
   }
 
-  // Fails when only the write is undone: a line that could not be flushed may be gone after a
-  // crash.
+  // Fails when only a failed write is rolled back: a line that could not be flushed may be gone
+  // after a crash.
   @Test(
-    "What cannot be flushed is taken back, and a reader that had seen it starts again",
+    "A change that cannot be flushed is rolled back, and a reader that saw it starts again",
     .shows(OnDisk.failuresChangeNothing))
   func failedFlush() throws {
     try Journal(folder).append([added(1)])
@@ -102,7 +102,7 @@ import Testing
       })
     #expect(throws: Failure.self) { try Journal(folder, output: broken).append([added(2)]) }
     #expect(seen.ids == [1, 2])
-    // Longer than what was taken back, so the size alone would not tell.
+    // Longer than the rolled-back line, so that the size alone does not reveal the change.
     try Journal(folder).append([added(2, String(repeating: "x", count: 300))])
     let news = try seen.read()
     #expect(news?.reset == true)
@@ -110,9 +110,9 @@ import Testing
     #expect(seen.queue.job(2)?.command == .shell(Bytes(repeating: UInt8(ascii: "x"), count: 300)))
   }
 
-  // Fails when a flush that succeeds after one that failed is believed: it may have lost what an
-  // earlier append had left to it.
-  @Test("After a flush that failed the journal is written anew, and only once")
+  // Fails when a successful flush after a failed one is trusted: data of an earlier append may be
+  // lost.
+  @Test("After a failed flush the journal is rewritten, once")
   func rewritten() throws {
     try Journal(folder).append([added(1)])
     let broken = JournalOutput(
@@ -130,8 +130,9 @@ import Testing
     #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 2, 3])
   }
 
-  // Fails when who finds nothing to do reports as done what another wrote, who died before the flush.
-  @Test("An append of nothing flushes what is there")
+  // Fails when a command without changes reports as done what another process wrote before it died
+  // without a flush.
+  @Test("An append of nothing flushes pending data")
   func nothing() throws {
     let folder = folder
     try Journal(folder).locked { (scope) throws(Failure) in
@@ -143,15 +144,15 @@ import Testing
     #expect(throws: Failure.self) { try Journal(folder, output: broken).append([]) }
   }
 
-  // Fails when a name that a process made, and died before it was flushed, is relied upon.
-  @Test("What was left to be flushed is flushed before anything else is done")
+  // Fails when a name is trusted whose creator died before it flushed the folder.
+  @Test("Unfinished flushes are completed before any other change")
   func leftToFlush() throws {
     try Journal(folder).append([added(1)])
     let lock = try FileDescriptor.open(folder.lock, .readWrite)
     try lock.truncate(to: UnfinishedWork.flushNames.rawValue)
     let away = temporary.path("away")
     try FileSystem.rename(folder.environments, to: away)
-    // It cannot be done, so nothing else is.
+    // The flush cannot succeed, so no other change is made.
     #expect(throws: Failure.self) { try Journal(folder).append([added(2)]) }
     try FileSystem.rename(away, to: folder.environments)
     try Journal(folder).append([added(2)])
@@ -159,7 +160,7 @@ import Testing
     #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 2])
   }
 
-  /// A reader that looks in the middle of an append.
+  /// A reader that reads in the middle of an append.
   private final class Seen: Sendable {
     private let state = Guarded()
 
@@ -178,7 +179,7 @@ import Testing
     }
   }
 
-  // Fails when the window for the last line does not grow: take only the first one.
+  // Fails when the window for the last line does not grow: use only the first one.
   @Test("A last line of any length is read")
   func longLines() throws {
     for count in [1, 4_000, 4_096, 40_000, 700_000] {
@@ -193,9 +194,9 @@ import Testing
     #expect(queue.nextID == 6)
   }
 
-  // Fails when the reader keeps its offset inside a batch, or tells an event twice.
+  // Fails when the reader keeps its offset inside a batch, or reports an event twice.
   @Test(
-    "A reader is told each event once, and a batch only when it is whole",
+    "A reader reports each event once, and a batch only when it is complete",
     .shows(OnDisk.onlyWhatIsNew))
   func follows() throws {
     var reader = JournalReader(folder)
@@ -214,8 +215,8 @@ import Testing
     #expect(reader.lines == 3)
   }
 
-  // Fails when a batch is looked for in the piece that was read last alone: it begins before that.
-  @Test("A batch larger than what is read at once is told once and in order, damage and all")
+  // Fails when only the piece that was read last is searched for a batch: it begins before that.
+  @Test("A batch larger than the read buffer is reported once and in order, including damage")
   func largeBatch() throws {
     var batch = lines((1...2_000).map { added($0) }, next: 2_001)
     batch[700][50] ^= 1
@@ -236,9 +237,9 @@ import Testing
     #expect(reader.lines == 2_001)
   }
 
-  // Fails when the open file is read on after another took its place: do not compare the inodes.
+  // Fails when the reader keeps the open file after it was replaced: do not compare the inodes.
   @Test(
-    "Compaction gives the same queue, and a follower sees the reset",
+    "Compaction preserves the queue, and a follower detects the reset",
     .shows(OnDisk.compaction, OnDisk.readersContinue), arguments: 1...UInt64(20 / ease))
   func compaction(seed: UInt64) throws {
     var generator = SeededGenerator(state: seed)
@@ -270,9 +271,10 @@ import Testing
     #expect(try FileSystem.status(of: folder.newJournal) == nil)
   }
 
-  // Fails when compaction throws damaged lines away, or environments that a job still needs.
+  // Fails when compaction drops damaged lines, or environments that a job still needs.
   @Test(
-    "Compaction puts damaged lines aside and deletes environments of nobody", .shows(OnDisk.damage))
+    "Compaction keeps damaged lines in a separate file and deletes unused environments",
+    .shows(OnDisk.damage))
   func compactionKeeps() throws {
     let key = try Journal(folder).locked { (scope) throws(Failure) in
       _ = try scope.storeEnvironment([Bytes("UNUSED=1")])
@@ -299,8 +301,8 @@ import Testing
     #expect(try FileSystem.names(in: folder.environments) == [key])
   }
 
-  // Fails when a failed compaction has touched the journal: rename before the flush.
-  @Test("A compaction that fails leaves the journal as it was", .shows(OnDisk.compaction))
+  // Fails when a failed compaction has changed the journal: rename before the flush.
+  @Test("A failed compaction leaves the journal unchanged", .shows(OnDisk.compaction))
   func failedCompaction() throws {
     try Journal(folder).append([added(1)])
     let before = try content(folder.journal)
@@ -326,7 +328,7 @@ private final class Guarded: Sendable {
   }
 
   private let queue = DispatchQueue(label: "guarded")
-  // Touched only on `queue`.
+  // Accessed only on `queue`.
   private nonisolated(unsafe) var state = State()
 
   func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {

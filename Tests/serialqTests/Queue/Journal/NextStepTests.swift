@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialqQueue
 
-/// What a runner does next, and what follows from an end.
+/// The next action of a runner, and the consequences of an end.
 @Suite struct NextStepTests {
   private let now = Timestamp(microseconds: 1_000_000_000)
 
@@ -30,8 +30,8 @@ import Testing
     if case .skip(let job, let because) = queue.next(now: now) { (job.id, because) } else { nil }
   }
 
-  // Fails when a skip does not count as no success: the chain would go on after the first link.
-  @Test("A job that asks for success is skipped after any other end, and the chain after it")
+  // Fails when a skipped job counts as a success: the chain would continue after the first link.
+  @Test("A job that requires success is skipped after any other end, and so is the chain after it")
   func chain() throws {
     let ifOK = Limits(ifOK: true)
     for (how, cause) in [
@@ -47,13 +47,13 @@ import Testing
     }
     let good = queue([added(1), job(2, ifOK)] + run(1, .exited(0)))
     #expect(good.next(now: now) == good.job(2).map { .run($0) })
-    // Nothing ran before the first.
+    // No job ran before the first.
     let first = queue([job(1, ifOK)])
     #expect(first.next(now: now) == first.job(1).map { .run($0) })
   }
 
-  // Fails when a cancelled job is stepped over: the one after it would go by the job before both.
-  @Test("Cancelling a waiting job skips the chain after it, and no other job")
+  // Fails when a canceled job is ignored: the one after it would depend on the job before both.
+  @Test("Canceling a waiting job skips the chain after it, and no other job")
   func cancelledLink() {
     let ifOK = Limits(ifOK: true)
     var queue = queue([added(1), added(2), job(3, ifOK), job(4, ifOK), added(5), job(6, ifOK)])
@@ -63,8 +63,8 @@ import Testing
     #expect(queue.job(4)?.run?.because == 2)
   }
 
-  // Fails when the attempts are counted wrongly, or a retry goes behind other jobs.
-  @Test("A failed job is retried first, as often as it may, and then stops the queue")
+  // Fails when attempts are miscounted, or a retry runs after other jobs.
+  @Test("A failed job is retried first, up to its limit, and then stops the queue")
   func retries() throws {
     var queue = queue([
       .set(.stopsOnFailure(true), at: now), job(1, Limits(retries: 2, retryDelay: 5)), added(2),
@@ -87,8 +87,8 @@ import Testing
     #expect(queue.next(now: now) == queue.job(2).map { .run($0) })
   }
 
-  // Fails when the number of jobs to keep takes a failure away that nobody has seen.
-  @Test("Jobs beyond the number to keep are forgotten, but no open failure")
+  // Fails when the number of jobs to keep removes a failure that is not acknowledged.
+  @Test("Jobs beyond the number to keep are forgotten, except open failures")
   func keep() {
     var queue = queue(
       [.set(.keep(2), at: now)] + (1...6).map { added($0) } + run(1, .exited(1))
@@ -100,15 +100,16 @@ import Testing
     #expect(queue.jobs.map(\.id) == [4, 5, 6])
   }
 
-  // Fails when the ids decide which jobs are too many: leave the dates out of `ids(butOverLast:)`.
-  @Test("The jobs that are kept are those that were over last, also after a retry")
+  // Fails when ids decide which jobs are forgotten: ignore the dates in `ids(butOverLast:)`.
+  @Test("The kept jobs are those that ended last, also after a retry")
   func keepsLast() throws {
     var queue = queue([.set(.keep(2), at: now)] + (1...5).map { added($0) })
     func end(_ id: JobID, attempt: Int, second: Int64) throws {
       let at = Timestamp(microseconds: now.microseconds + second * 1_000_000)
       queue.apply(.started(id: id, attempt: attempt, at: at, boot: []))
       let job = try #require(queue.job(id))
-      // As a runner does: what follows is found out before the end, and written behind it.
+      // As in a runner: the consequences are computed before the end is applied, and appended after
+      // it.
       let events = queue.consequences(of: job, ending: .succeeded, at: at)
       queue.apply(.ended(id: id, at: at, duration: 1, how: .exited(0), cause: .itself))
       events.forEach { queue.apply($0) }

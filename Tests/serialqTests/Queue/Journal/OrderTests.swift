@@ -5,11 +5,11 @@ import Testing
 
 @testable import SerialqQueue
 
-/// The order of the waiting jobs, beside a plain array that does the same.
+/// Compares the order of the waiting jobs with a plain array.
 @Suite struct OrderTests {
   private let now = Timestamp(microseconds: 5)
 
-  /// What the order is to be, done in the simplest way.
+  /// The expected order, computed in the simplest way.
   private struct Naive {
     var waiting: [JobID] = []
     var over: [JobID] = []
@@ -31,8 +31,8 @@ import Testing
     }
   }
 
-  // Fails when a link is not mended in one of the cases: leave the neighbour before it out.
-  @Test("Adding, moving, ending and retrying give the order that an array gives", arguments: 1...30)
+  // Fails when a link is not updated in one of the cases: leave out the neighbor before it.
+  @Test("Adding, moving, ending and retrying produce the same order as an array", arguments: 1...30)
   func reference(seed: UInt64) throws {
     var generator = SeededGenerator(state: seed)
     var (queue, naive) = (Queue(), Naive())
@@ -73,7 +73,8 @@ import Testing
     }
   }
 
-  // Fails when a place is looked for along the list: a hundred thousand moves would take hours.
+  // Fails when a position is searched for along the list: a hundred thousand moves would take
+  // hours.
   @Test("A hundred thousand jobs are moved to the front, one by one")
   func many() {
     var queue = Queue()
@@ -84,8 +85,8 @@ import Testing
     #expect(queue.waiting(after: 2)?.id == 1)
   }
 
-  // Fails when a batch at the front is put in one by one: it would be the wrong way round.
-  @Test("A job whose neighbour no longer waits is added all the same, at the front")
+  // Fails when a batch at the front is inserted job by job: its order would be reversed.
+  @Test("A job whose neighbor no longer waits is still added, at the front")
   func lostNeighbour() {
     var queue = Queue()
     queue.apply(added(1))

@@ -21,8 +21,8 @@ import Testing
     .started(id: id, attempt: attempt, at: now, boot: Bytes("b"))
   }
 
-  // Fails when an ending is given another state: make a signal a failure.
-  @Test("A job ends in the state that its ending says")
+  // Fails when an ending has another state: make a signal a failure.
+  @Test("The state of a job follows from its ending")
   func endings() {
     func state(_ end: Event) -> JobState? { queue(added(1), started(1), end).job(1)?.state }
     #expect(state(ended(1, .exited(0))) == .succeeded)
@@ -34,25 +34,24 @@ import Testing
     #expect(queue(added(1), .cancelled(id: 1, at: now)).job(1)?.state == .cancelled)
   }
 
-  // Fails when an end without a start is left out: the job would run a second time.
-  @Test("What shows that a job ran counts, although its start is lost")
+  // Fails when an end without a start is ignored: the job would run a second time.
+  @Test("An event that proves that a job ran counts, although its start is lost")
   func lostStart() {
     #expect(queue(added(1), ended(1, .exited(0))).firstWaiting == nil)
     #expect(queue(added(1), .spawned(id: 1, pid: 7)).running == [1])
     #expect(queue(added(1), .interrupted(id: 1, at: now)).job(1)?.state == .interrupted)
   }
 
-  // Fails when a start takes the place of a running job: the one whose end is lost would be
-  // forgotten.
-  @Test("A job whose end is lost stays visible as running")
+  // Fails when a start replaces a running job: the one whose end is lost would be forgotten.
+  @Test("A job whose end is lost is still listed as running")
   func lostEnd() {
     let queue = queue(added(1), added(2), started(1), started(2))
     #expect(queue.running == [1, 2])
     #expect(queue.count(.running) == 2)
   }
 
-  // Fails when an event of the past wakes a job: accept a start of the same attempt.
-  @Test("What cannot follow is left out and changes nothing")
+  // Fails when a past event restarts a job: accept a start of the same attempt.
+  @Test("Impossible events are ignored and change nothing")
   func impossible() {
     let before = queue(added(1), started(1), ended(1, .exited(0)))
     let events: [Event] = [
@@ -67,15 +66,15 @@ import Testing
     }
   }
 
-  // Fails when a count, the order or the acknowledgements are not kept up to date in one of the
-  // moves.
+  // Fails when a count, the order or the acknowledgements are not updated in one of the
+  // transitions.
   @Test(
-    "Counts and order follow from the jobs, whatever happens", .shows(OnDisk.replay),
+    "Counts and order match the jobs after any event", .shows(OnDisk.replay),
     arguments: 1...40)
   func invariants(seed: UInt64) {
     var generator = SeededGenerator(state: seed)
     var queue = Queue()
-    // Any event, sensible or not.
+    // Any event, valid or not.
     for _ in 0..<400 {
       let id = Int.random(in: 1...20, using: &generator)
       let other = Int.random(in: 1...20, using: &generator)
@@ -106,7 +105,7 @@ import Testing
   }
 
   // Fails when a field is added that most jobs do not need: put it in `Run`.
-  @Test("A job is small")
+  @Test("A job takes at most 72 bytes")
   func small() {
     #expect(MemoryLayout<Job>.stride <= 72)
   }

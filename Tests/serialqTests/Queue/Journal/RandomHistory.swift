@@ -1,14 +1,14 @@
 import SerialqSystem
 @testable import SerialqQueue
 
-/// A history as runners, adders and all the others could have written it, in batches.
+/// A history that runners, adders and all other commands could have written, in batches.
 func randomHistory(_ generator: inout SeededGenerator, batches: Int) -> [[Event]] {
   var history = RandomHistory()
   while history.batches.count < batches { history.grow(&generator) }
   return history.batches
 }
 
-/// Grows by what could happen next.
+/// Appends events that are possible next.
 private struct RandomHistory {
   var batches: [[Event]] = []
   private var queue = Queue()
@@ -58,7 +58,7 @@ private struct RandomHistory {
     return Bool.random(using: &generator) ? .shell(words[0]) : .arguments(words)
   }
 
-  /// Also beside a job that does not wait.
+  /// Also next to a job that does not wait.
   private func place(_ generator: inout SeededGenerator) -> Place {
     let other = anybody(&generator) ?? 1
     return [.last, .first, .before(other), .after(other)].randomElement(using: &generator) ?? .last

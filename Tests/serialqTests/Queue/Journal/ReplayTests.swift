@@ -6,10 +6,10 @@ import Testing
 @testable import SerialqQueue
 
 @Suite struct ReplayTests {
-  /// A journal, and the queue after each whole batch of it.
+  /// A journal, and the queue after each complete batch of it.
   private struct Written {
     var text: Bytes = []
-    /// Where each batch ends, and the queue up to there.
+    /// The end of each batch, and the queue up to that point.
     var states: [(end: Int, queue: Queue)] = [(0, Queue())]
 
     init(_ history: [[Event]]) {
@@ -30,7 +30,8 @@ import Testing
   // Fails when a line counts before its line end, or a batch before its last line: commit in every
   // `take`.
   @Test(
-    "Every prefix of a journal is the queue of its whole batches", .shows(OnDisk.prefixes),
+    "Every prefix of a journal replays to the queue of its complete batches",
+    .shows(OnDisk.prefixes),
     arguments: 1...6)
   func prefixes(seed: UInt64) throws {
     var generator = SeededGenerator(state: seed)
@@ -48,10 +49,9 @@ import Testing
     }
   }
 
-  // Fails when the appender does not cut a torn end off: the new line would be part of the torn
-  // one.
+  // Fails when an append does not truncate a torn end: the new line would be part of the torn one.
   @Test(
-    "An append after any cut goes on from the last whole batch", .shows(OnDisk.tornLines),
+    "An append after any cut continues from the last complete batch", .shows(OnDisk.tornLines),
     arguments: 1...3)
   func appendsAfterCut(seed: UInt64) throws {
     let temporary = try TemporaryFolder()
@@ -73,9 +73,9 @@ import Testing
     }
   }
 
-  // Fails when damage to a line end costs the line after it: do not look for a second opening.
+  // Fails when damage to a line end loses the next line too: do not look for a second opening.
   @Test(
-    "A damaged byte costs only its own line", .shows(OnDisk.damage),
+    "A damaged byte affects only its own line", .shows(OnDisk.damage),
     arguments: [UInt8(0), 0x0A, 0x22, 0xFF])
   func damage(byte: UInt8) throws {
     let batches: [[Event]] = [
@@ -113,8 +113,8 @@ import Testing
     }
   }
 
-  // Fails when what was read is read again: here it is damaged meanwhile, all but its end.
-  @Test("What was read is not read again", .shows(OnDisk.onlyWhatIsNew))
+  // Fails when data is read again: here its first half is damaged after the first read.
+  @Test("Data is read only once", .shows(OnDisk.onlyWhatIsNew))
   func readsOnce() throws {
     let temporary = try TemporaryFolder()
     let folder = try temporary.queue()
@@ -131,8 +131,8 @@ import Testing
     #expect(queue.jobs.count == 51)
   }
 
-  // Fails when the id of a lost line is given out again: do not skip one.
-  @Test("The id that a damaged last line gave away is not used again")
+  // Fails when the id of a lost line is assigned again: do not skip one.
+  @Test("The id in a damaged last line is not reused")
   func lostID() throws {
     let temporary = try TemporaryFolder()
     let folder = try temporary.queue()
@@ -145,15 +145,14 @@ import Testing
       #expect(try scope.nextID() == 3)
       try scope.append([added(3)])
     }
-    // The damaged line is still there: only compaction puts it aside.
+    // The damaged line is still there: only compaction moves it.
     #expect(try content(folder.journal).starts(with: text))
     #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 3])
   }
 
-  // Fails when a line with a right sum is taken for damaged, or a member that is not known is
-  // passed over.
+  // Fails when a line with a correct checksum counts as damaged, or an unknown member is ignored.
   @Test(
-    "A line that a newer version wrote is refused, and nothing changes",
+    "A line of a newer version is refused, and nothing changes",
     .shows(OnDisk.newerVersions),
     arguments: [
       #"{"v":2,"e":"added","id":1,"next":2"#,
@@ -178,8 +177,8 @@ import Testing
     #expect(try content(folder.journal) == text)
   }
 
-  // Fails when a line is written that cannot be read: a whole journal would be refused because of it.
-  @Test("The last id there is can be used, and after it no job is added")
+  // Fails when a line is written that cannot be read: the whole journal would be refused.
+  @Test("The last id can be used, and after it no job is added")
   func lastID() throws {
     let temporary = try TemporaryFolder()
     let folder = try temporary.queue()
@@ -194,11 +193,11 @@ import Testing
     #expect(queue.jobs.map(\.id) == [JobID.valid.upperBound] && queue.isPaused)
   }
 
-  // Fails when a number that can come about is written and not read: the whole journal would be refused
-  // from then on. Lower a limit in `Event(from:sharing:)` or its parts.
-  @Test("The least and the greatest that an event can hold read back")
+  // Fails when a possible number is written but not read: the whole journal would be refused from
+  // then on. Lower a limit in `Event(from:sharing:)` or its parts.
+  @Test("The extreme values of an event read back unchanged")
   func extremes() {
-    // All that a byte can be, no byte at all, what looks like a line's end, and half of an escape.
+    // Every byte, no byte at all, a fake end of a line, and half of an escape.
     let texts: [Bytes] = [
       Array(0...255), [], Bytes("\",\"sum\":\"00000000\"}"), [0xEF, 0x9E, 0x80],
     ]
@@ -210,7 +209,7 @@ import Testing
     }
   }
 
-  /// Of numbers.
+  /// The extremes of numbers.
   private func extremes(_ at: Timestamp) -> [Event] {
     let id = JobID.valid.upperBound
     let most = ParsedWords.mostCounted
@@ -234,7 +233,7 @@ import Testing
       ]
   }
 
-  /// Of texts, and of the numbers that stand beside them.
+  /// The extremes of texts, and of the numbers in the same events.
   private func extremes(_ at: Timestamp, _ text: Bytes) -> [Event] {
     let id = JobID.valid.upperBound
     let most = ParsedWords.mostCounted
@@ -253,7 +252,7 @@ import Testing
   }
 
   // Fails when encoding and decoding differ in a member's name or in a limit.
-  @Test("Every event reads back as it was", .shows(OnDisk.replay), arguments: 1...20)
+  @Test("Every event reads back unchanged", .shows(OnDisk.replay), arguments: 1...20)
   func roundTrip(seed: UInt64) throws {
     var generator = SeededGenerator(state: seed)
     let history = randomHistory(&generator, batches: 40)

@@ -1,7 +1,7 @@
 import SerialqSystem
 @testable import SerialqQueue
 
-/// What a replay makes of a text.
+/// The result of replaying a text.
 struct Replayed {
   var queue = Queue()
   var damaged: [DamagedLine] = []
@@ -34,7 +34,7 @@ struct Replayed {
 }
 
 extension Queue {
-  /// Whether all that follows from the jobs is as it follows from them.
+  /// Whether all derived state matches the jobs.
   var isConsistent: Bool {
     let ids = waiting.map(\.id)
     let unplaced = waiting.filter { !$0.isPlaced }.map(\.id)

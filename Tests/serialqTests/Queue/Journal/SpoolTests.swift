@@ -20,8 +20,8 @@ import Testing
     try Spool(environment: { name in environment[name.description].map { Bytes($0.utf8) } })
   }
 
-  // Fails when the variables are looked at in another order, or an empty one counts.
-  @Test("The spool is where the environment says", .shows(OnDisk.place))
+  // Fails when the variables are read in another order, or an empty one counts.
+  @Test("The location of the spool follows from the environment", .shows(OnDisk.place))
   func places() throws {
     let home = ["HOME": "/h"]
     #expect(try spool(home).path == Bytes("/h/.local/state/serialq"))
@@ -33,9 +33,9 @@ import Testing
     #expect(throws: Failure.self) { try spool(["SERIALQ_DIR": "q", "HOME": "/h"]) }
   }
 
-  // Fails when looking makes something: have `existingQueue` make the folder.
+  // Fails when a lookup creates something: let `existingQueue` create the folder.
   @Test(
-    "Looking for a queue makes nothing; making one makes all of it, for its user alone",
+    "A lookup creates nothing; creation makes the whole path, private to the user",
     .shows(OnDisk.forItsUserAlone))
   func makes() throws {
     let spool = Spool(path: temporary.path("a/b/spool"))
@@ -55,9 +55,9 @@ import Testing
     }
   }
 
-  // Fails when a link is followed: use stat in the place of lstat.
+  // Fails when a link is followed: use stat instead of lstat.
   @Test(
-    "A link in the place of a spool or a queue is refused", .shows(OnDisk.plantsAreRefused),
+    "A link in place of a spool or a queue is refused", .shows(OnDisk.plantsAreRefused),
     arguments: ["spool", "spool/", "q"])
   func links(kind: String) throws {
     let real = temporary.path("real")
@@ -71,7 +71,7 @@ import Testing
     #expect(try FileSystem.names(in: real) == [])
   }
 
-  // Fails when the mode is not looked at, or only that of the spool.
+  // Fails when the mode is not checked, or only that of the spool.
   @Test(
     "A folder that others can write to is refused", .shows(OnDisk.strangersAreRefused),
     arguments: [0o770, 0o702])
@@ -87,8 +87,8 @@ import Testing
     #expect(try spool.existingQueue(named: name) == folder)
   }
 
-  // Fails when anything that exists is taken for a folder.
-  @Test("A file in the place of the spool is refused")
+  // Fails when any existing file counts as a folder.
+  @Test("A file in place of the spool is refused")
   func file() throws {
     try write([], to: temporary.path("spool"))
     #expect(throws: Failure.self) {
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  // Fails when a name could be a path, an option or a hidden file.
+  // Fails when a name can be a path, an option or a hidden file.
   @Test("Names of queues are letters, digits, dots, underscores and hyphens", .shows(OnDisk.names))
   func names() {
     for good in ["a", "9", "_", "a.b-c_D", String(repeating: "x", count: 64)] {

@@ -5,8 +5,8 @@ import Testing
 @testable import SerialqRunner
 
 @Suite struct ExitStatusTests {
-  // Fails if the bits are taken apart differently from the C macros.
-  @Test("a wait status is an exit code or a signal, dumped core or not")
+  // Fails if the bits are decoded differently from the C macros.
+  @Test("a wait status is an exit code or a signal, with or without a core dump")
   func decoding() {
     for code in Int32(0)...255 {
       #expect(ExitStatus(waitStatus: code << 8) == .exited(code: code))
@@ -17,15 +17,15 @@ import Testing
     }
   }
 
-  // Fails if 128 is left out.
-  @Test("the code for a shell is the exit code, or 128 and the signal")
+  // Fails if 128 is not added.
+  @Test("the shell exit code is the exit code, or 128 plus the signal")
   func shellCode() {
     #expect(ExitStatus.exited(code: 3).shellCode == ExitCode(rawValue: 3))
     #expect(ExitStatus.killed(signal: SIGKILL).shellCode == ExitCode(rawValue: 137))
   }
 
-  // Fails if a name is missing from the table, or the real-time ones are counted from elsewhere.
-  @Test("signals have the names that people know")
+  // Fails if a name is missing from the table, or real-time signals are counted from another base.
+  @Test("signals have their usual names")
   func names() throws {
     #expect(SignalName.of(SIGTERM) == "SIGTERM")
     #expect(SignalName.of(9) == "SIGKILL")

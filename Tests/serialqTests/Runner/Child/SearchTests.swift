@@ -5,9 +5,9 @@ import Testing
 @testable import SerialqRunner
 
 extension SpawnTests {
-  /// Where programs are found, and what is said when they cannot be run.
+  /// The search for programs, and the reasons reported when one cannot run.
   @Suite struct Search {
-    // Fails if an empty entry is skipped, or the search goes on for a name with a slash.
+    // Fails if an empty entry is skipped, or a name with a slash is searched for.
     @Test("candidates follow the job's PATH")
     func candidates() {
       func paths(_ name: StaticString, _ environment: StaticString...) -> [String] {
@@ -22,8 +22,8 @@ extension SpawnTests {
       #expect(paths("", "PATH=/a") == [])
     }
 
-    // Fails if the runner's PATH or directory is used: neither has the program.
-    @Test("a program is looked for from the job's directory, along its PATH")
+    // Fails if the runner's PATH or directory is used: neither contains the program.
+    @Test("a program is searched for from the job's directory, along its PATH")
     func relative() throws {
       for (path, name) in [("nowhere:bin", "tool"), ("bin", "bin/tool"), ("bin", "./bin/tool")] {
         var job = try TestJob()
@@ -36,7 +36,7 @@ extension SpawnTests {
     }
 
     // Fails if "permission denied" ends the search.
-    @Test("a program that may not be executed is passed over")
+    @Test("a file that is not executable is skipped")
     func passedOver() throws {
       var job = try TestJob()
       try job.addFile("a/tool", "#!/bin/sh\nexit 1\n", mode: 0o644)
@@ -47,7 +47,7 @@ extension SpawnTests {
     }
 
     // Fails if ENOEXEC is an error: env(1) and every shell run such a script.
-    @Test("a script without an interpreter line is read by sh")
+    @Test("a script without an interpreter line is run by sh")
     func withoutInterpreter() throws {
       var job = try TestJob()
       try job.addFile("tool", "echo \"$0\" \"$@\"\n", mode: 0o755)
@@ -56,8 +56,8 @@ extension SpawnTests {
       #expect(try job.output() == Bytes("./tool a b\n"))
     }
 
-    // Fails if one error is taken for another. Each is tried with env(1) too, where it knows it.
-    @Test("what cannot run says why, with the code that env gives")
+    // Fails if two errors are confused. Each is also tried with env(1), where env knows it.
+    @Test("a command that cannot run reports the reason, with the code of env")
     func cannotRun() throws {
       let cases: [(String, ExitCode, String)] = [
         ("nowhere-to-be-found", .notFound, "nowhere-to-be-found: not found"),
@@ -79,13 +79,13 @@ extension SpawnTests {
         #expect(job.process.start() == .cannotRun(code, reason: reason))
         job.process.command = .arguments([Bytes("env"), Bytes(name.utf8)])
         let status = try job.run()
-        // env(1) says 126 of a path that leads through a file; a shell says 127, as it is here.
+        // For a path that leads through a file, env(1) exits with 126; shells and serialq use 127.
         if name != "./locked/x" { #expect(status == .exited(code: code.rawValue), "\(name)") }
       }
     }
 
-    // Fails if the directory's error is taken for the program's, or a long list is "not found".
-    @Test("a directory that is not there, NUL and too much to pass on have their own reasons")
+    // Fails if the directory's error is reported as the program's, or a long list as "not found".
+    @Test("a missing directory, NUL and oversized arguments have their own reasons")
     func ownReasons() throws {
       var job = try TestJob()
       job.process.command = .arguments([Bytes("x"), Bytes(repeating: 0x61, count: 10_000_000)])

@@ -4,9 +4,9 @@ import Testing
 
 @testable import SerialqRunner
 
-/// Serialised, since starting a process sets the umask of the whole test run for a moment.
+/// Serialized, because a spawn briefly changes the umask of the whole test process.
 @Suite(.serialized) struct SpawnTests {
-  // Fails if a word passes through a shell or through text on its way.
+  // Fails if an argument passes through a shell or is converted to text.
   @Test("arguments arrive byte for byte")
   func arguments() throws {
     let words: [Bytes] = [
@@ -20,7 +20,7 @@ import Testing
     #expect(arrived.dropLast().map { Bytes($0) } == words)
   }
 
-  // Fails if the runner's own environment shines through, or a value is taken for text.
+  // Fails if the runner's own environment is inherited, or a value is converted to text.
   @Test("the environment is exactly the given one")
   func environment() throws {
     var job = try TestJob()
@@ -32,19 +32,19 @@ import Testing
   }
 
   // Fails if the file action for the directory, or the umask around the call, is dropped.
-  @Test("directory and umask are the job's, and the umask here is what it was")
+  @Test("directory and umask are the job's, and the umask of the parent is restored")
   func directoryAndUmask() throws {
     let before = currentUmask()
     var job = try TestJob("pwd; umask; cat")
     job.process.directory = Bytes("/usr/bin")
-    // Nothing of the owner's: other tests make folders meanwhile, and work in them.
+    // Leaves the owner's bits: concurrent tests create folders and use them.
     job.process.umask = 0o037
     #expect(try job.run() == .exited(code: 0))
     #expect(try job.output() == Bytes("/usr/bin\n0037\n"))
     #expect(currentUmask() == before)
   }
 
-  // Fails if standard error is left alone, or the two have a position of their own.
+  // Fails if standard error is not redirected, or the two have separate file offsets.
   @Test("standard output and standard error go to the same place, in order")
   func output() throws {
     let job = try TestJob("echo a; echo b >&2; echo c")
@@ -53,11 +53,11 @@ import Testing
   }
 
   #if os(Linux)
-    // Fails if the closing of descriptors is dropped from the file actions.
-    @Test("no descriptor arrives but 0, 1, 2 and the lock")
+    // Fails if the file actions do not close the other descriptors.
+    @Test("a job inherits no descriptor except 0, 1, 2 and the lock")
     func descriptors() throws {
       var job = try TestJob()
-      // Left open for children by whoever started serialq; 200 is beyond the lock's number.
+      // Simulates an inheritable descriptor of the parent; 200 is beyond the lock's number.
       let stray = dup(job.process.output)
       let strayAbove = fcntl(job.process.output, F_DUPFD, 200)
       defer {
@@ -71,10 +71,10 @@ import Testing
       #expect(Set(numbers) == ["0", "1", "2", "3", "63"])
     }
 
-    // Fails if the dup of the output comes after the one of the lock.
-    @Test("an output that happens to be number 63 is not overwritten by the lock")
+    // Fails if the output is duplicated after the lock.
+    @Test("an output on descriptor 63 is not overwritten by the lock")
     func outputAtTheLocksNumber() async {
-      // In a process of its own: here the number may be a descriptor of a test that runs meanwhile.
+      // In a separate process: here the number may be a descriptor of a concurrent test.
       await #expect(processExitsWith: .success) {
         var job = try TestJob("echo a")
         try #require(dup2(job.process.output, 63) == 63)
@@ -85,7 +85,7 @@ import Testing
     }
 
     // Fails if SETSIGDEF or SETSIGMASK is dropped from the flags.
-    @Test("signals are at their default and unblocked, whatever they are here")
+    @Test("signals have their default action and are unblocked, regardless of the parent")
     func signals() throws {
       let previous = signal(SIGUSR1, SIG_IGN)
       var (blocked, before) = (sigset_t(), sigset_t())
@@ -105,19 +105,19 @@ import Testing
       let ignored = lines.first { $0.hasPrefix("SigIgn:\t") }.flatMap {
         UInt64($0.dropFirst(8), radix: 16)
       }
-      // glibc has every child that it spawns ignore 32 and 33, which it uses between threads.
+      // glibc spawns every child with 32 and 33 ignored, which it reserves for threads.
       #expect(ignored.map { $0 & ~0x1_8000_0000 } == 0)
     }
   #endif
 
-  // Fails if SETSID is dropped, or the signal goes to the process alone: the grandchild then
-  // keeps the lock, and this test waits for it.
-  @Test("a job leads its own session and group, which holds the lock until all of it is killed")
+  // Fails if SETSID is dropped, or only the process is signalled: the grandchild then keeps the
+  // lock, and this test blocks.
+  @Test("a job leads its own session and group, and its processes hold the lock until all are dead")
   func group() throws {
     var job = try TestJob("sleep 1000 & echo started; wait")
     let child = try job.start()
     #expect(getpgid(child.pid) == child.pid && getsid(child.pid) == child.pid)
-    // From here on only the job's processes have the lock.
+    // From here on only the job's processes hold the lock.
     close(try #require(job.process.lock))
     let lock = try job.openLock()
     defer { close(lock) }
@@ -129,8 +129,8 @@ import Testing
     job.process.lock = try job.openLock()
   }
 
-  // Fails if WNOWAIT is dropped: the process is then gone before it is reaped.
-  @Test("a noticed end leaves the process to be reaped")
+  // Fails if WNOWAIT is dropped: the process is then already reaped.
+  @Test("detecting an exit does not reap the process")
   func noticing() throws {
     let job = try TestJob("exit 3")
     let child = try job.start()
@@ -142,7 +142,7 @@ import Testing
   }
 
   // Fails if the status is decoded wrongly.
-  @Test("a job that kills itself is told from one that exits")
+  @Test("death by signal is distinguished from a normal exit")
   func killed() throws {
     var job = try TestJob("kill -TERM $$")
     #expect(try job.run() == .killed(signal: SIGTERM))

@@ -3,12 +3,12 @@ import SerialqSystem
 
 @testable import SerialqRunner
 
-/// A job in a folder of its own, with its log and its lock.
+/// A job in its own folder, with its log and its lock.
 struct TestJob: ~Copyable {
   let folder: URL
   var process: JobProcess
 
-  /// As a command line, unless the test sets another command.
+  /// Runs a command line, unless the test sets another command.
   init(_ line: StaticString = "true") throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -28,7 +28,7 @@ struct TestJob: ~Copyable {
     try? FileManager.default.removeItem(at: folder)
   }
 
-  /// The lock as somebody else sees it.
+  /// The lock as another process sees it.
   func openLock() throws -> Int32 {
     let lock = open("\(folder.path)/lock", O_RDWR | O_CLOEXEC)
     guard lock > 2 else { throw CocoaError(.fileReadUnknown) }
@@ -53,7 +53,7 @@ struct TestJob: ~Copyable {
     return try child.reap()
   }
 
-  /// A file of the job's folder, with the given mode.
+  /// A file in the job's folder, with the given mode.
   func addFile(_ name: String, _ text: String, mode: Int) throws {
     let file = folder.appendingPathComponent(name)
     try FileManager.default.createDirectory(

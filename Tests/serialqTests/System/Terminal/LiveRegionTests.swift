@@ -5,8 +5,8 @@ import Testing
 @Suite struct LiveRegionTests {
   private func lines(_ texts: String...) -> [StyledLine] { texts.map { StyledLine($0, .bold) } }
 
-  // Fails if a frame leaves anything of the one before, or the cursor elsewhere than below it.
-  @Test("a frame takes the place of the one before, whatever their sizes")
+  // Fails if a frame leaves parts of the previous one, or the cursor is not below it.
+  @Test("a frame replaces the previous one, whatever their sizes")
   func repaint() {
     var screen = TestScreen(columns: 20)
     var region = LiveRegion()
@@ -26,7 +26,7 @@ import Testing
   }
 
   // Fails if output is drawn into the lines, or the lines are left behind in the output.
-  @Test("what is printed comes above, and the lines move down")
+  @Test("output is printed above, and the lines move down")
   func above() {
     var screen = TestScreen(columns: 20)
     var region = LiveRegion()
@@ -50,8 +50,8 @@ import Testing
     #expect(screen.faults.isEmpty, "\(screen.faults)")
   }
 
-  // Fails if the old lines are thought to take a row each: a narrower terminal has broken them.
-  @Test("after the terminal became narrower, all rows of the old lines are drawn over")
+  // Fails if each old line counts as one row: a narrower terminal has wrapped them.
+  @Test("after the terminal became narrower, all rows of the old lines are overwritten")
   func narrower() {
     var region = LiveRegion()
     _ = region.paint(
@@ -64,8 +64,8 @@ import Testing
     #expect(region.erase(columns: 40) == "")
   }
 
-  // Fails if lines are drawn over in a terminal that has broken them: it joins them again later.
-  @Test("the first frame after the width has changed is drawn on erased rows")
+  // Fails if lines are overwritten in a terminal that has wrapped them: it rejoins them later.
+  @Test("the first frame after a change of width is drawn on erased rows")
   func erased() {
     var region = LiveRegion()
     _ = region.paint(lines("abc"), columns: 80, colour: false)
@@ -76,9 +76,9 @@ import Testing
     #expect(region.paint(lines("a"), columns: 80, colour: false) != "")
   }
 
-  // Fails if each tick draws, whether or not anything is different: then a terminal flickers, and a
-  // selection in it is lost.
-  @Test("the same lines are not drawn again")
+  // Fails if each tick draws, even without a change: the terminal flickers, and a selection in it
+  // is lost.
+  @Test("identical lines are not drawn again")
   func same() {
     var region = LiveRegion()
     #expect(region.paint(lines("a"), columns: 80, colour: false) != "")

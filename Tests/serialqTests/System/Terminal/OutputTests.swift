@@ -4,16 +4,16 @@ import Testing
 @testable import SerialqSystem
 
 @Suite struct OutputTests {
-  // Fails if `write` gives up after a short write: a pipe takes 64 KiB at once.
-  @Test("everything is written, however little the pipe takes at once")
+  // Fails if `write` stops after a short write: a pipe accepts 64 KiB at once.
+  @Test("everything is written, however little the pipe accepts at once")
   func writesEverything() throws {
     let pipe = Pipe()
     let descriptor = pipe.fileHandleForWriting.fileDescriptor
-    // Non-blocking as well, as another program may have left it.
+    // Also non-blocking, as another program may have left it.
     #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
     let sent = Bytes((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 % 251) })
-    // On a thread of its own: a task would have to wait until one of those on which tests run has
-    // nothing else to do, and this test would hold up the other one meanwhile.
+    // On its own thread: a task would wait for a free thread of the pool on which tests run, and
+    // this test would block another one meanwhile.
     DispatchQueue(label: "writer").async {
       var output = Output(results: descriptor)
       output.result(sent)
@@ -23,12 +23,12 @@ import Testing
     #expect(Bytes(pipe.fileHandleForReading.readDataToEndOfFile()) == sent)
   }
 
-  // Fails if EPIPE is a failure, or if SIGPIPE is not ignored: then the test run dies.
-  @Test("a reader that has gone ends the output quietly")
+  // Fails if EPIPE is a failure, or if SIGPIPE is not ignored: then the test process dies.
+  @Test("a closed reader ends the output silently")
   func readerGone() throws {
     Output.ignoreBrokenPipes()
-    // Sockets, which can be shut down: a pipe's other end may be open for a moment longer, in what
-    // another test starts meanwhile.
+    // Sockets, which can be shut down: a pipe's other end may stay open a moment longer, in a
+    // process that a concurrent test spawns.
     let ends = try socketPair()
     defer { for end in ends { close(end) } }
     #expect(shutdown(ends[0], Int32(SHUT_RDWR)) == 0)
@@ -42,7 +42,7 @@ import Testing
   }
 
   #if os(Linux)
-    // Fails if the result of `write` is not looked at.
+    // Fails if the result of `write` is ignored.
     @Test("a full disk is a failure with code 125")
     func fullDisk() throws {
       let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
@@ -53,8 +53,8 @@ import Testing
       #expect(failure?.why == "No space left on device")
     }
 
-    // Fails if `emit` forgets that it failed, or a later piece hides it.
-    @Test("what is printed while jobs run fails at the end")
+    // Fails if `emit` forgets a failure, or a later write hides it.
+    @Test("a write that failed while jobs ran is reported at the end")
     func fullDiskMeanwhile() throws {
       let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
       var output = Output(results: full.fileDescriptor)
@@ -68,7 +68,7 @@ import Testing
   #endif
 
   // Fails if `result` writes at once.
-  @Test("nothing is printed before the flush, and messages go elsewhere")
+  @Test("nothing is printed before the flush, and messages go to standard error")
   func separation() throws {
     let (results, messages) = (Pipe(), Pipe())
     var output = Output(
@@ -105,7 +105,7 @@ private func socketPair() throws -> [Int32] {
   }
 
   // Fails if one of the conditions is dropped.
-  @Test("colour needs a terminal that can do it and nobody who objects")
+  @Test("color needs a capable terminal, and no variable that disables it")
   func colour() {
     #expect(traits(["TERM": "xterm"]).hasColour)
     #expect(traits(["TERM": "xterm", "NO_COLOR": ""]).hasColour)
@@ -115,8 +115,8 @@ private func socketPair() throws -> [Int32] {
     #expect(!traits(terminal: false, ["TERM": "xterm"]).hasColour)
   }
 
-  // Fails if COLUMNS is taken as it comes.
-  @Test("COLUMNS goes before the window, unless it is no number")
+  // Fails if COLUMNS is used without validation.
+  @Test("COLUMNS overrides the window size, unless it is not a number")
   func width() {
     #expect(traits([:]).width == 100)
     #expect(traits(["COLUMNS": "60"]).width == 60)
@@ -125,7 +125,7 @@ private func socketPair() throws -> [Int32] {
     #expect(traits(terminal: false, window: nil, [:]).width == nil)
   }
 
-  // Fails if a pipe is taken for a terminal.
+  // Fails if a pipe is detected as a terminal.
   @Test("a pipe is not a terminal")
   func pipe() {
     let pipe = Pipe()

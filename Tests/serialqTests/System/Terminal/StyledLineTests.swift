@@ -3,8 +3,8 @@ import Testing
 @testable import SerialqSystem
 
 @Suite struct StyledLineTests {
-  // Fails if a line that fits is cut, or one that does not keeps more than there is room for.
-  @Test("a line is cut to the columns there are, and the cut is marked")
+  // Fails if a line that fits is cut, or a line that does not fit keeps too much.
+  @Test("a line is cut to the available columns, and the cut is marked")
   func fitted() {
     func fitted(_ text: String, _ columns: Int) -> String {
       StyledLine(text).fitted(to: columns).rendered(colour: false)
@@ -16,8 +16,9 @@ import Testing
     #expect(fitted("", 3) == "")
   }
 
-  // Fails if width is counted in characters or bytes: then a wide one is cut in half, or sticks out.
-  @Test("wide characters are not cut in half, and marks stay upon theirs")
+  // Fails if width is counted in characters or bytes: a wide character is then cut in half, or
+  // overflows.
+  @Test("wide characters are not cut in half, and combining marks stay with theirs")
   func wide() {
     for columns in 1...12 {
       let line = StyledLine("日本語ビルド").fitted(to: columns)
@@ -30,8 +31,8 @@ import Testing
     #expect(cut.unicodeScalars.elementsEqual("e\u{301}…".unicodeScalars))
   }
 
-  // Fails if the cut loses the colours, or colours what has none.
-  @Test("a line that is cut keeps its colours")
+  // Fails if the cut loses the colors, or colors plain text.
+  @Test("a line that is cut keeps its colors")
   func colours() {
     let line = StyledLine("ab", .red) + StyledLine("cdef")
     #expect(line.fitted(to: 4).rendered(colour: true) == "\u{1B}[31mab\u{1B}[0mc…")
@@ -39,8 +40,8 @@ import Testing
     #expect(line.rendered(colour: false) == "abcdef")
   }
 
-  // Fails if the right end is pushed out of the line by a long left one.
-  @Test("what stands at the right end stays, and the left is cut for it")
+  // Fails if a long left part pushes the right end out of the line.
+  @Test("the text at the right end stays, and the left part is cut")
   func beside() {
     func line(_ left: String, _ columns: Int) -> String {
       StyledLine(left).beside(StyledLine("10s"), in: columns).rendered(colour: false)
@@ -53,8 +54,8 @@ import Testing
     #expect(line("abc", 2) == "1…")
   }
 
-  // Fails if the bar is longer or shorter than it is said to be, or hides a failure.
-  @Test("a bar shows what is over, what failed, what runs and what waits")
+  // Fails if the bar does not have the given length, or hides a failure.
+  @Test("a bar shows ended, failed, running and waiting jobs")
   func bar() {
     func bar(_ over: Int, _ failed: Int, _ running: Int, _ waiting: Int) -> String {
       ProgressBar(over: over, failed: failed, running: running, waiting: waiting)

@@ -1,7 +1,7 @@
 @testable import SerialqSystem
 
-/// A terminal of a certain width, as far as a live region needs one; anything else that is sent to
-/// it is a fault, which it remembers.
+/// A terminal of a given width that supports only what a live region needs; it records any other
+/// input as a fault.
 struct TestScreen {
   let columns: Int
   private(set) var rows: [[Character]] = [[]]
@@ -11,7 +11,7 @@ struct TestScreen {
 
   init(columns: Int) { self.columns = columns }
 
-  /// What is to be seen, without the spaces and empty rows at the ends.
+  /// The visible text, without trailing spaces and empty rows.
   var text: [String] {
     var lines = rows.map { row in
       String(row.reversed().drop { $0 == " " }.reversed())

@@ -4,7 +4,7 @@ import Foundation
 
 /// Runs scripts in a real shell and collects what they print.
 enum RealShell {
-  /// What `script` prints, read by `shell` as a file: no length limit, and any bytes.
+  /// The output of `script`, read by `shell` as a file: no length limit, and any bytes.
   static func output(of script: Bytes, in shell: String, _ options: [String] = []) throws -> Bytes {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -25,7 +25,7 @@ enum RealShell {
   }
 }
 
-/// The same numbers on every run: a failure can be looked into.
+/// The same numbers on every run, so that a failure can be reproduced.
 struct FixedRandom: RandomNumberGenerator {
   private var state: UInt64
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SerialqSystem
 
-/// A shell to paste into, set up as much like an interactive one as a script can be.
+/// A shell to paste into, configured as much like an interactive one as a script can be.
 struct PastedInto: CustomTestStringConvertible, Sendable {
   var shell: Tool
   var options: [String] = []
@@ -14,7 +14,7 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
   var testDescription: String { shell.rawValue }
   var path: String? { shell.path() }
 
-  /// History expansion is what scripts do not have and people do.
+  /// History expansion, which interactive shells have and scripts do not.
   static let bash = PastedInto(
     shell: .bash, options: ["--norc"], preamble: "set -o history -o histexpand\n"
   )
@@ -23,7 +23,7 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     preamble: "setopt magic_equal_subst rc_quotes extended_glob no_nomatch\n"
   )
 
-  /// What arrives as arguments when `commands`, which start with `receive`, are pasted.
+  /// The arguments received when `commands`, which start with `receive`, are pasted.
   func arguments(of commands: [String]) throws -> [Bytes] {
     let receive = "receive() { printf '%s\\0' \"$@\"; }\n"
     let script = preamble + receive + commands.joined(separator: "\n") + "\n"
@@ -33,19 +33,19 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
 }
 
 @Suite struct ShellQuoteTests {
-  /// bash, which the tests need, and zsh where it is installed.
+  /// bash, which the tests require, and zsh if it is installed.
   static let shells = [PastedInto.bash] + [.zsh].filter { $0.path != nil }
 
-  // Skipped if zsh is not installed: the tests below then show nothing about it. Fails if they leave
-  // it out although it is.
-  @Test("zsh is tried too", .needs(.zsh))
+  // Skipped if zsh is not installed: the tests below then do not cover it. Fails if it is installed
+  // and they leave it out.
+  @Test("zsh is tested too", .needs(.zsh))
   func zshIsTried() {
     #expect(Self.shells.contains { $0.shell == .zsh })
   }
 
-  // Fails if `octal` leaves out leading zeros: the digit that follows is swallowed.
+  // Fails if `octal` omits leading zeros: the digit that follows is swallowed.
   @Test(
-    "every byte arrives, alone, first, last and before a digit",
+    "every byte is preserved, alone, first, last and before a digit",
     .needs(.bash), arguments: shells)
   func everyByteArrives(_ shell: PastedInto) throws {
     let words = (1...255).flatMap { byte -> [Bytes] in
@@ -58,8 +58,8 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     #expect(arrived == words)
   }
 
-  // Fails if `singleQuoted` does not leave the quotes for a quote.
-  @Test("random bytes arrive", .needs(.bash), arguments: shells)
+  // Fails if `singleQuoted` does not close the quotes around a quote.
+  @Test("random bytes are preserved", .needs(.bash), arguments: shells)
   func randomBytesArrive(_ shell: PastedInto) throws {
     var random = FixedRandom(seed: 7)
     let special = Bytes("'\"\\!$`~={}[]()*?#&|;<> \t\n%^-01aé")
@@ -76,8 +76,8 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     #expect(try shell.arguments(of: lines) == words)
   }
 
-  // Fails if what is special about a word's beginning is forgotten.
-  @Test("words that shells read something into arrive", .needs(.bash), arguments: shells)
+  // Fails if characters that are special at the start of a word are not quoted.
+  @Test("words that shells would expand are preserved", .needs(.bash), arguments: shells)
   func specialWordsArrive(_ shell: PastedInto) throws {
     let words: [Bytes] = [
       [], Bytes("~"), Bytes("~root"), Bytes("a~"), Bytes("=ls"), Bytes("a=~"), Bytes("a=b:~"),
@@ -90,20 +90,22 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     #expect(try shell.arguments(of: ["receive x", line]) == [Bytes("x")] + words)
   }
 
-  // Fails if the first word is quoted like any other: it is then set, or taken for syntax.
-  @Test("a program is started whatever it is called", .needs(.bash), arguments: shells)
+  // Fails if the first word is quoted like any other: it is then an assignment or a keyword.
+  @Test("a program is started whatever its name", .needs(.bash), arguments: shells)
   func programNames(_ shell: PastedInto) throws {
     let names = ["A=b", "A+=b", "A[1]=b", "if", "time", "{", "!", "[[", "%1", "while", "function"]
     let lines = names.map { name in
       let command = ShellQuote.arguments([Bytes(name.utf8), Bytes("x")])
-      // Not found is what a program that is not there is; syntax, jobs and variables are not.
+      // 127 shows that the word was looked up as a program, not read as a keyword, a job or a
+      // variable.
       return "(PATH=/nowhere; \(command)) 2>/dev/null; receive $?"
     }
     #expect(try shell.arguments(of: lines) == names.map { _ in Bytes("127") })
   }
 
-  // Fails if `script` writes what only some shells know: quote it like `arguments`, where sh is dash.
-  @Test("every byte arrives in sh by the line that is edited, and a name stays a name")
+  // Fails if `script` writes a form that only some shells know: quote it like `arguments`, where sh
+  // is dash.
+  @Test("every byte is preserved in sh by the edited line, and a name stays a name")
   func scripts() throws {
     let words: [Bytes] =
       (1...255).map { [0x61, UInt8($0), 0x37] } + [
@@ -117,8 +119,8 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     #expect(ShellQuote.script([Bytes("%1"), Bytes("it's")]) == Bytes(#"env %1 'it'\''s'"#))
   }
 
-  // Fails if a word is quoted that every shell takes as it is: lists would be hard to read.
-  @Test("ordinary words are left bare, and quoting is as plain as it can be")
+  // Fails if a word is quoted that no shell expands: lists would be hard to read.
+  @Test("ordinary words are not quoted, and quoting is as simple as possible")
   func plainness() {
     func shown(_ words: String...) -> String { ShellQuote.arguments(words.map { Bytes($0.utf8) }) }
     #expect(
@@ -129,8 +131,8 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     #expect(shown("héllo", "日本 語") == "'héllo' '日本 語'")
   }
 
-  // Fails if `TextPiece` calls one of them printable.
-  @Test("nothing that steers a terminal or turns text around is shown raw")
+  // Fails if `TextPiece` treats one of them as printable.
+  @Test("control characters and bidirectional controls are never printed raw")
   func nothingUnsafeIsRaw() {
     let values =
       Array(1...0x1F) + Array(0x7F...0x9F) + Array(0x202A...0x202E)
@@ -145,8 +147,8 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     }
   }
 
-  // Fails if `PasteCheck` trusts one of the second list, or distrusts one of the first.
-  @Test("a command line is shown as it is only if it can be pasted")
+  // Fails if `PasteCheck` accepts an entry of the second list, or rejects one of the first.
+  @Test("a command line is shown unchanged only if it can be pasted")
   func commandLines() {
     let plain = [
       "make && make test", "echo 'a!b' \"c d\"", "test ! -f x", "echo ${HOME} $x", "{ a; b; } | c",
@@ -165,8 +167,8 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     }
   }
 
-  // Fails if a line is not quoted whole behind `sh -c`.
-  @Test("a pasted command line does what it did", .needs(.bash), arguments: shells)
+  // Fails if a line after `sh -c` is not quoted as a whole.
+  @Test("a pasted command line does the same as the original", .needs(.bash), arguments: shells)
   func pastedLines(_ shell: PastedInto) throws {
     let lines = [
       "printf '%s\\0' a 'b c'", "printf '%s\\0' \"a!b\" # c", "x='1 2'\nprintf '%s\\0' \"$x\"",

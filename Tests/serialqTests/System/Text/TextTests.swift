@@ -5,8 +5,8 @@ import Testing
 @testable import SerialqSystem
 
 @Suite struct TextTests {
-  // Fails if a piece forgets what it was made from: quoting would then change bytes.
-  @Test("text is taken apart without loss")
+  // Fails if a piece loses its source bytes: quoting would then change them.
+  @Test("text is split into pieces without loss")
   func pieces() {
     var random = FixedRandom(seed: 3)
     let leads: Bytes = [
@@ -18,16 +18,16 @@ import Testing
     }
   }
 
-  // Fails if a control character is passed on, or the notation changes.
-  @Test("what would steer the terminal is shown")
+  // Fails if a control character is printed, or the notation changes.
+  @Test("control sequences are shown escaped")
   func visible() {
     #expect(Visible.text(Bytes("a\u{1B}[31m\n\u{7F}é日")) == "a^[[31m^J^?é日")
     #expect(Visible.text(Bytes("\u{202E}\u{85}")) == "<U+202E><U+0085>")
     #expect(Visible.text([0x61, 0xFF, 0x80]) == "a<FF><80>")
   }
 
-  // Fails if what is escaped stands for something else, or the end of the line is.
-  @Test("what would steer the terminal is escaped in JSON, and stands for the same")
+  // Fails if an escape decodes to another character, or the line end is escaped.
+  @Test("control sequences are escaped in JSON, and decode to the same text")
   func json() throws {
     let text = "a\u{7F}\u{9B}\u{202E}\u{E0001}\u{E000}é日\"\\"
     var json = JSONWriter()
@@ -38,8 +38,8 @@ import Testing
     #expect(try JSONSerialization.jsonObject(with: Data(shown)) as? [String] == [text])
   }
 
-  // Fails if the newline at the end counts as a line, or a carriage return is shown as such.
-  @Test("the end of a log is shown as the terminal would have it")
+  // Fails if the final newline counts as a line, or a carriage return is shown as such.
+  @Test("the end of a log is shown as a terminal would show it")
   func lastLines() {
     #expect(Visible.lastLines(2, of: Bytes("a\nb\nc\n")) == ["b", "c"])
     #expect(Visible.lastLines(5, of: Bytes("a\n\nb")) == ["a", "", "b"])
@@ -49,7 +49,7 @@ import Testing
     #expect(Visible.lastLines(3, of: []) == [])
   }
 
-  // Fails if a range is dropped from the table of wide characters.
+  // Fails if a range is missing from the table of wide characters.
   @Test("wide characters take two columns and combining ones none")
   func widths() {
     #expect(DisplayWidth.of("abc") == 3)
@@ -61,8 +61,8 @@ import Testing
     #expect(DisplayWidth.of("") == 0)
   }
 
-  // Fails if an unused column keeps its heading, or a line ends in spaces.
-  @Test("a table leaves out empty columns and pads by what is seen")
+  // Fails if an empty column keeps its heading, or a line ends in spaces.
+  @Test("a table omits empty columns and pads by visible width")
   func columns() {
     let headings = [
       Columns.Heading(title: "ID", alignment: .right), .init(title: "LABEL"),
@@ -82,8 +82,8 @@ import Testing
     )
   }
 
-  // Fails if the colour's bytes count as width, or are printed when not allowed.
-  @Test("colour changes nothing about the layout")
+  // Fails if the bytes of a color count as width, or are printed when colors are off.
+  @Test("color does not change the layout")
   func colour() {
     var table = Columns(headings: [.init(title: "S"), .init(title: "C")])
     table.rows = [[.init("failed", .red), "a"], ["ok", "b"]]
@@ -93,7 +93,7 @@ import Testing
   }
 
   // Fails if a duration is rounded up: 59.99 s would be "60s".
-  @Test("durations are written for people")
+  @Test("durations are formatted for reading")
   func durations() {
     let expected: [(Duration, String)] = [
       (.zero, "0.0s"), (.milliseconds(-500), "0.0s"), (.milliseconds(380), "0.3s"),
@@ -106,8 +106,8 @@ import Testing
     }
   }
 
-  // Fails if a tenth of a second is shown of a time that is counted by the second.
-  @Test("times that grow are written in full seconds")
+  // Fails if tenths of a second are shown for a time that is updated every second.
+  @Test("growing times are shown in whole seconds")
   func growing() {
     let expected: [(Duration, String)] = [
       (.milliseconds(-1), "0s"), (.milliseconds(999), "0s"), (.milliseconds(9_999), "9s"),
@@ -116,8 +116,8 @@ import Testing
     for (duration, text) in expected { #expect(Humanize.seconds(duration) == text) }
   }
 
-  // Fails if a guess is written to the second, or rounded down: what is late is worse than early.
-  @Test("guessed times are rounded up to what a guess is worth")
+  // Fails if an estimate is given to the second, or rounded down: late is worse than early.
+  @Test("estimates are rounded up to their precision")
   func guessed() {
     let expected: [(Duration, String)] = [
       (.zero, "10s"), (.milliseconds(1), "10s"), (.seconds(10), "10s"),
@@ -128,8 +128,8 @@ import Testing
     for (duration, text) in expected { #expect(Humanize.about(duration) == text, "\(duration)") }
   }
 
-  // Fails if the product of number and unit is not bounded, or a sign is let in.
-  @Test("durations are read, and only durations")
+  // Fails if the product of number and unit is not bounded, or a sign is accepted.
+  @Test("durations are parsed, and anything else is refused")
   func parsing() {
     #expect(Humanize.parseDuration(Bytes("90")) == .seconds(90))
     #expect(Humanize.parseDuration(Bytes("90s")) == .seconds(90))
