@@ -10,7 +10,7 @@ package struct Follower {
     case job(JobID)
   }
 
-  package struct Manner {
+  package struct OutputStyle {
     /// Whether starts and successful ends are reported too.
     var isTalkative = false
     /// Whether reports go to the same terminal as the output, so that lines must be completed
@@ -30,7 +30,7 @@ package struct Follower {
 
   private let folder: QueueFolder
   private let subject: Subject
-  private let manner: Manner
+  private let style: OutputStyle
   private let watch: FileWatch
   private var reader: JournalReader
   package private(set) var queue = Queue()
@@ -58,10 +58,10 @@ package struct Follower {
   }
 
   /// Starts following; attempts that have ended by now are not reported.
-  package init(_ folder: QueueFolder, _ subject: Subject, _ manner: Manner) throws(Failure) {
+  package init(_ folder: QueueFolder, _ subject: Subject, _ style: OutputStyle) throws(Failure) {
     self.folder = folder
     self.subject = subject
-    self.manner = manner
+    self.style = style
     reader = JournalReader(folder)
     watch = try attempt("watching \(folder.path.text)") { () throws(SystemError) in
       try FileWatch(folders: [folder.path, folder.logs])
@@ -141,7 +141,7 @@ package struct Follower {
       // The log of an orphan may still grow, but the end of its job was reported.
       try printLog(&output, toEnd: true)
       begin(job, &output)
-      if manner.isTalkative { output.message("[\(id)] \(job.title)") }
+      if style.isTalkative { output.message("[\(id)] \(job.title)") }
     }
     guard job.state.isOver else { return }
     try printLog(&output, toEnd: true)
@@ -175,7 +175,7 @@ package struct Follower {
     while left < last {
       left += 1
       output.message(
-        manner.isTalkative
+        style.isTalkative
           ? "[\(job.id)] attempt \(left) failed; it is tried again"
           : "serialq: job \(job.id) failed, attempt \(left); it is tried again")
     }
@@ -216,7 +216,7 @@ package struct Follower {
   private mutating func tellEnd(of job: Job, _ output: inout Output) {
     told.insert(Attempt(job))
     count(job.id, job.state)
-    if manner.isTalkative {
+    if style.isTalkative {
       output.message("[\(job.id)] \(job.outcomeText)")
     } else if job.state.isFailure {
       output.message("serialq: job \(job.id) \(job.outcomeText): \(job.title)")
@@ -227,10 +227,10 @@ package struct Follower {
     _ output: inout Output, toEnd: Bool = false
   ) throws(Failure) {
     guard var log = current?.log else { return }
-    try log.print(to: &output, wholeLines: manner.isAboveDisplay && !toEnd)
+    try log.print(to: &output, wholeLines: style.isAboveDisplay && !toEnd)
     current?.log = log
     // Completes the last line of the job, so that the next message starts a new one.
-    if toEnd, manner.isTalkative, manner.sharesTerminal {
+    if toEnd, style.isTalkative, style.sharesTerminal {
       output.endLine()
       output.emit()
     }

@@ -4,7 +4,7 @@ import SerialqSystem
 /// Receives the signals with which the user or the system stops a foreground run.
 package final class StopSignals: Sendable {
   private let received: Locked<[Int32]>
-  private let heard: HeardSignals
+  private let heard: SignalListener
 
   /// Installs the handlers.
   ///
@@ -13,7 +13,7 @@ package final class StopSignals: Sendable {
   package init(_ hear: @escaping @Sendable (_ signal: Int32, _ count: Int) -> Void) {
     let received = Locked<[Int32]>([])
     self.received = received
-    heard = HeardSignals([SIGINT, SIGTERM, SIGHUP].filter { !HeardSignals.isIgnored($0) }) {
+    heard = SignalListener([SIGINT, SIGTERM, SIGHUP].filter { !SignalListener.isIgnored($0) }) {
       number in
       hear(
         number,

@@ -14,7 +14,7 @@ package struct Waiting {
   private let runnerEnded: WakeUpPipe
   private var isWatchingRunner = false
   /// The number of runners started since the queue last changed.
-  private var vainStarts = 0
+  private var failedStarts = 0
   private var reader: JournalReader
   package private(set) var queue = Queue()
   /// Damaged lines not reported yet.
@@ -51,7 +51,7 @@ package struct Waiting {
     if runnerEnded.drain() { isWatchingRunner = false }
     let news = try reader.read(into: &queue)
     damaged += news.damaged
-    if news.applied > 0 { vainStarts = 0 }
+    if news.applied > 0 { failedStarts = 0 }
     for id in ids where queue.job(id) == nil {
       throw Failure(
         "job \(id)", "it was cleaned away while it was waited for",
@@ -99,9 +99,9 @@ package struct Waiting {
   /// Ensures, under the journal's lock, that a runner is active, and watches it.
   private mutating func findRunner() throws(Failure) {
     let folder = folder
-    vainStarts += 1
+    failedStarts += 1
     // One runner may have been killed by accident, but a persistent fault would start them forever.
-    if vainStarts > 3 { throw brokenRunner() }
+    if failedStarts > 3 { throw brokenRunner() }
     try journal.locked { (scope) throws(Failure) in
       damaged += try reader.read(into: &queue).damaged
       if isDone { return }

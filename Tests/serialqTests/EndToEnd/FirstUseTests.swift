@@ -32,7 +32,7 @@ import Testing
       #expect(outcome.code == 0, "\(words)")
       #expect(outcome.errorText == "", "\(words)")
       if let expected { #expect(outcome.text == expected, "\(words)") }
-      #expect(!outcome.output.contains(0x1B), "colour away from a terminal: \(words)")
+      #expect(!outcome.output.contains(0x1B), "color away from a terminal: \(words)")
     }
   }
 

@@ -136,15 +136,15 @@ struct LiveRunTests {
 
   // Fails if colors are printed anyway, or the display is disabled with them.
   @Test("NO_COLOR disables colors, and nothing else")
-  func noColour() throws {
+  func noColor() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
-    for (variables, isColoured) in [([], true), (["NO_COLOR=1"], false)] {
+    for (variables, isColored) in [([], true), (["NO_COLOR=1"], false)] {
       let terminal = try Terminal(scene, variables: variables)
       try terminal.type("clear; serialq run 'read x <gate' 2>/dev/null")
       try terminal.waitFor("the bar") { $0.last == "[>..................] 0 of 1 done" }
-      let coloured = try terminal.screen(colours: true).joined().contains("\u{1B}[")
-      #expect(coloured == isColoured)
+      let colored = try terminal.screen(colors: true).joined().contains("\u{1B}[")
+      #expect(colored == isColored)
       try gate.open()
       try terminal.waitForScreen("$")
     }

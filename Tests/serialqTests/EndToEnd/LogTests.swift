@@ -44,7 +44,7 @@ import Testing
   func followEnded() throws {
     let scene = try Scene()
     #expect(try scene.serialq("run", "echo all").code == 0)
-    var follower = try Follower(scene.queueFolder(), .job(1), Follower.Manner())
+    var follower = try Follower(scene.queueFolder(), .job(1), Follower.OutputStyle())
     let file = try FileDescriptor.open(scene.path("printed"), [.readWrite, .append, .create])
     var output = Output(results: file.raw)
     for _ in 0..<2 { try follower.advance(&output) }
@@ -59,7 +59,7 @@ import Testing
     let gate = try Gate(scene)
     #expect(try scene.serialq("set", "keep", "1").code == 0)
     try scene.add("echo 1; read x <gate; echo end", "echo 2", "echo 3", "echo 4")
-    var follower = try Follower(scene.queueFolder(), .queue, Follower.Manner())
+    var follower = try Follower(scene.queueFolder(), .queue, Follower.OutputStyle())
     let (printed, told) = (scene.path("printed"), scene.path("told"))
     let access: FileDescriptor.Access = [.readWrite, .append, .create]
     let files = try [printed, told].map { try FileDescriptor.open($0, access) }

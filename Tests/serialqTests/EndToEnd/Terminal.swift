@@ -52,8 +52,8 @@ final class Terminal {
 
   /// The visible text and the scrollback, without empty rows at the end; times are replaced by
   /// TIME.
-  func screen(colours: Bool = false) throws -> [String] {
-    let captured = try tmux(["capture-pane", "-p", "-S", "-"] + (colours ? ["-e"] : []))
+  func screen(colors: Bool = false) throws -> [String] {
+    let captured = try tmux(["capture-pane", "-p", "-S", "-"] + (colors ? ["-e"] : []))
     var lines = captured.split(separator: "\n", omittingEmptySubsequences: false).map {
       Terminal.untimed(String($0))
     }

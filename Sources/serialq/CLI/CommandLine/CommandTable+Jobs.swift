@@ -124,7 +124,7 @@ extension CommandTable {
       help: "When it fails, runs it again, up to N times.",
       details: """
         At once, or after --retry-delay, and in any case before any other job: the order of the \
-        queue stays what it was. N is \(ParsedWords.mostCounted) at the most.
+        queue stays what it was. N is \(ParsedArguments.mostCounted) at the most.
         """
     ),
     OptionSpec(

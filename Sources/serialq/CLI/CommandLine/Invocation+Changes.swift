@@ -77,7 +77,7 @@ extension Invocation {
   }
 
   /// Parses one of these commands; returns nil for any other.
-  static func change(_ words: ParsedWords, _ queue: String) throws(Failure) -> Invocation? {
+  static func change(_ words: ParsedArguments, _ queue: String) throws(Failure) -> Invocation? {
     switch words.command.name {
     case .wait:
       return .wait(Wait(queue: queue, ids: try ids(words), timeout: words.seconds(.timeout)))
@@ -100,14 +100,14 @@ extension Invocation {
     }
   }
 
-  private static func cancel(_ words: ParsedWords, _ queue: String) throws(Failure) -> Cancel {
+  private static func cancel(_ words: ParsedArguments, _ queue: String) throws(Failure) -> Cancel {
     let ids = try ids(words, or: [.all, .running])
     let jobs: Cancel.Jobs = words.has(.all) ? .all : words.has(.running) ? .running : .ids(ids)
     return Cancel(
       queue: queue, jobs: jobs, signal: words.value(.signal).flatMap(SignalName.number))
   }
 
-  private static func pause(_ words: ParsedWords, _ queue: String) throws(Failure) -> Pause {
+  private static func pause(_ words: ParsedArguments, _ queue: String) throws(Failure) -> Pause {
     try refuseOperands(words)
     if words.has(.all), words.has(.queue) {
       throw words.misused("--all", "cannot be combined with --queue")
@@ -115,7 +115,7 @@ extension Invocation {
     return Pause(queue: words.has(.all) ? nil : queue)
   }
 
-  private static func clean(_ words: ParsedWords, _ queue: String) throws(Failure) -> Clean {
+  private static func clean(_ words: ParsedArguments, _ queue: String) throws(Failure) -> Clean {
     try refuseOperands(words)
     if words.has(.all), words.has(.failed) {
       throw words.misused("--all", "cannot be combined with --failed")
@@ -125,7 +125,7 @@ extension Invocation {
       onlyFailed: words.has(.failed), all: words.has(.all))
   }
 
-  private static func place(_ words: ParsedWords) throws(Failure) -> Place {
+  private static func place(_ words: ParsedArguments) throws(Failure) -> Place {
     let given = [OptionName.first, .last, .before].filter(words.has)
     guard let name = given.first, given.count == 1 else {
       throw words.misused("move", "give one of --first, --last and --before ID")
@@ -137,7 +137,7 @@ extension Invocation {
     }
   }
 
-  private static func setting(_ words: ParsedWords) throws(Failure) -> Set.Change? {
+  private static func setting(_ words: ParsedArguments) throws(Failure) -> Set.Change? {
     guard let name = words.operands.first else { return nil }
     let names = CommandTable.settings.map(\.name)
     guard names.contains(name.text) else {
@@ -169,7 +169,7 @@ extension Invocation {
 
   /// Parses the ids, which may be missing; rejects them together with one of these options.
   private static func ids(
-    _ words: ParsedWords, or options: [OptionName] = []
+    _ words: ParsedArguments, or options: [OptionName] = []
   ) throws(Failure) -> [ClosedRange<JobID>] {
     let given = options.filter(words.has)
     if let option = given.first {
@@ -196,7 +196,7 @@ extension Invocation {
     return ids
   }
 
-  private static func oneID(_ words: ParsedWords) throws(Failure) -> JobID {
+  private static func oneID(_ words: ParsedArguments) throws(Failure) -> JobID {
     guard let id = try id(words) else {
       throw Failure(
         words.command.name.rawValue, "no job id is given", next: "serialq list shows the ids.")

@@ -3,7 +3,7 @@ import SerialqSystem
 
 /// Parses the arguments of `add` and `run`.
 extension Invocation {
-  static func add(_ words: ParsedWords, _ queue: String) throws(Failure) -> Add {
+  static func add(_ words: ParsedArguments, _ queue: String) throws(Failure) -> Add {
     guard let source = try source(words) else {
       throw Failure(
         "add", "no command is given", next: "For example: serialq add 'make && make test'"
@@ -14,7 +14,7 @@ extension Invocation {
       json: words.has(.json))
   }
 
-  static func run(_ words: ParsedWords, _ queue: String) throws(Failure) -> Run {
+  static func run(_ words: ParsedArguments, _ queue: String) throws(Failure) -> Run {
     let source = try source(words)
     if source == nil {
       for option in words.command.options where option.name != .queue && words.has(option.name) {
@@ -24,7 +24,7 @@ extension Invocation {
     return Run(job: jobOptions(words, queue), source: source)
   }
 
-  private static func jobOptions(_ words: ParsedWords, _ queue: String) -> JobOptions {
+  private static func jobOptions(_ words: ParsedArguments, _ queue: String) -> JobOptions {
     JobOptions(
       queue: queue, label: words.value(.name), directory: words.value(.directory),
       environment: words.values[.env] ?? [],
@@ -35,7 +35,7 @@ extension Invocation {
     )
   }
 
-  private static func source(_ words: ParsedWords) throws(Failure) -> JobSource? {
+  private static func source(_ words: ParsedArguments) throws(Failure) -> JobSource? {
     let file = words.value(.file)
     let line = words.value(.shell)
     if file != nil, line != nil {

@@ -15,7 +15,7 @@ extension Invocation {
       return .backgroundRunner(queue: words[1].text)
     }
     let (command, rest) = try command(words)
-    let words = try ParsedWords(command, rest)
+    let words = try ParsedArguments(command, rest)
     guard !words.has(.version) else { return .version }
     // Before validation: a request for help must work even if other arguments are invalid.
     guard !words.has(.help) else {
@@ -63,7 +63,8 @@ extension Invocation {
     )
   }
 
-  private static func queue(_ words: ParsedWords, _ variable: Bytes?) throws(Failure) -> String {
+  private static func queue(_ words: ParsedArguments, _ variable: Bytes?) throws(Failure) -> String
+  {
     if let option = words.value(.queue) { return option.text }
     let name = QueueName.unnamed(variable: variable)
     if let fault = QueueName.fault(in: name) {
@@ -74,7 +75,7 @@ extension Invocation {
     return name.text
   }
 
-  private static func list(_ words: ParsedWords, _ queue: String) throws(Failure) -> List {
+  private static func list(_ words: ParsedArguments, _ queue: String) throws(Failure) -> List {
     try refuseOperands(words)
     return List(
       queue: queue, states: (words.values[.state] ?? []).map(\.text),
@@ -83,7 +84,7 @@ extension Invocation {
     )
   }
 
-  private static func status(_ words: ParsedWords, _ queue: String) throws(Failure) -> Status {
+  private static func status(_ words: ParsedArguments, _ queue: String) throws(Failure) -> Status {
     try refuseOperands(words)
     if words.has(.watch), words.has(.json) {
       throw words.misused("--watch", "cannot be combined with --json")
@@ -91,18 +92,18 @@ extension Invocation {
     return Status(queue: queue, watches: words.has(.watch), json: words.has(.json))
   }
 
-  private static func show(_ words: ParsedWords, _ queue: String) throws(Failure) -> Show {
+  private static func show(_ words: ParsedArguments, _ queue: String) throws(Failure) -> Show {
     guard let id = try id(words) else {
       throw Failure("show", "no job id is given", next: "serialq list shows the ids.")
     }
     return Show(queue: queue, id: id, showsEnvironment: words.has(.env), json: words.has(.json))
   }
 
-  private static func log(_ words: ParsedWords, _ queue: String) throws(Failure) -> Log {
+  private static func log(_ words: ParsedArguments, _ queue: String) throws(Failure) -> Log {
     Log(queue: queue, id: try id(words), follows: words.has(.follow))
   }
 
-  private static func help(_ words: ParsedWords) throws(Failure) -> Invocation {
+  private static func help(_ words: ParsedArguments) throws(Failure) -> Invocation {
     let option = words.command.options.first { words.has($0.name) }
     if let option {
       if words.has(.man), words.has(.unit) {
@@ -123,7 +124,7 @@ extension Invocation {
     return .help(try command([name]).0.name)
   }
 
-  private static func completion(_ words: ParsedWords) throws(Failure) -> Invocation {
+  private static func completion(_ words: ParsedArguments) throws(Failure) -> Invocation {
     let names = CompletionScript.allCases.map(\.rawValue)
     guard let name = words.operands.first else {
       throw words.misused("completion", "give one of \(names.joined(separator: ", "))")
@@ -138,7 +139,7 @@ extension Invocation {
     return .completion(script)
   }
 
-  static func id(_ words: ParsedWords) throws(Failure) -> Int? {
+  static func id(_ words: ParsedArguments) throws(Failure) -> Int? {
     guard let word = words.operands.first else { return nil }
     try refuseOperands(words, after: 1)
     guard let id = JobID.parse(word) else {
@@ -154,7 +155,7 @@ extension Invocation {
   }
 
   static func refuseOperands(
-    _ words: ParsedWords, after count: Int = 0
+    _ words: ParsedArguments, after count: Int = 0
   ) throws(Failure) {
     guard let extra = words.operands.dropFirst(count).first else { return }
     let command = words.command.name

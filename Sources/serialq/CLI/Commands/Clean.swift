@@ -48,6 +48,6 @@ extension Session {
       return call.all || !job.isOpenFailure
     }
     if let limit { jobs = jobs.filter { $0.overSince.microseconds < limit } }
-    return jobs.ids(butOverLast: call.keep ?? 0)
+    return jobs.ids(excludingLatest: call.keep ?? 0)
   }
 }

@@ -53,7 +53,7 @@ extension Completion {
     let waiting = jobs.filter { $0.state == .waiting }
     let others = jobs.filter { $0.state != .waiting }
     return (others.suffix(100) + waiting.prefix(100)).map { job in
-      let title = StyledLine(job.title).fitted(to: 60).rendered(colour: false)
+      let title = StyledLine(job.title).fitted(to: 60).rendered(color: false)
       return Candidate(word: "\(job.id)", meaning: title)
     }
   }

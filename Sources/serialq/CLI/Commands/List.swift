@@ -39,11 +39,11 @@ extension Session {
     ])
     columns.rows = jobs.map { job in
       [
-        .init("\(job.id)"), .init("\(job.state.name)", job.state.colour), .init(job.exitText),
+        .init("\(job.id)"), .init("\(job.state.name)", job.state.color), .init(job.exitText),
         .init(job.elapsed.map(Humanize.duration) ?? ""), .init(job.label.map(Visible.text) ?? ""),
         .init(ShellQuote.command(job.command)),
       ]
     }
-    return columns.rendered(colour: traits.hasColour)
+    return columns.rendered(color: traits.hasColor)
   }
 }

@@ -49,9 +49,9 @@ extension Session {
 
   private mutating func follow(_ subject: Follower.Subject, in folder: QueueFolder) throws(Failure)
   {
-    let manner = Follower.Manner(
+    let style = Follower.OutputStyle(
       isTalkative: subject == .queue && messageTraits.isTerminal, sharesTerminal: traits.isTerminal)
-    var follower = try Follower(folder, subject, manner)
+    var follower = try Follower(folder, subject, style)
     if !follower.isAtEnd {
       try refuseOwnQueue("log -f", follower.queue, named: follower.queueName)
     }

@@ -6,7 +6,7 @@ extension Session {
   mutating func move(_ call: Invocation.Move) throws(Failure) {
     let option = QueueName.option(for: call.queue)
     try change(call.queue) { (queue, folder) throws(Failure) -> ([Event], Void) in
-      for id in [call.id] + (call.place.neighbour.map { [$0] } ?? []) {
+      for id in [call.id] + (call.place.neighbor.map { [$0] } ?? []) {
         let job = try queue.jobs([id...id], in: call.queue)[0]
         guard job.state == .waiting else {
           throw Failure(
@@ -14,7 +14,7 @@ extension Session {
             next: "Nothing was moved. See those that do: serialq list\(option) --state waiting")
         }
       }
-      guard call.place.neighbour != call.id else {
+      guard call.place.neighbor != call.id else {
         throw Failure(
           "job \(call.id)", "it cannot be put before itself",
           next: "Nothing was moved. See those that wait: serialq list\(option) --state waiting")

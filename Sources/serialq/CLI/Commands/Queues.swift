@@ -31,7 +31,7 @@ extension Session {
         .init("\(failed)", failed > 0 ? .red : nil), .init(queue.condition(hasRunner: hasRunner)),
       ]
     }
-    output.result(columns.rendered(colour: traits.hasColour))
+    output.result(columns.rendered(color: traits.hasColor))
   }
 }
 

@@ -13,7 +13,7 @@ extension Session {
       call.queue, found?.1 ?? Queue(), attempts, at: now, last: call.last ?? standard)
     guard let path = call.page else {
       let lines = TerminalReport(report: report, columns: traits.width ?? 80).lines
-      for line in lines { output.result(line.rendered(colour: traits.hasColour) + "\n") }
+      for line in lines { output.result(line.rendered(color: traits.hasColor) + "\n") }
       return
     }
     if let (folder, queue) = found {

@@ -10,10 +10,10 @@ extension Session {
       try Adding(source, call.job)
     }
     let folder = try spool().makeQueue(named: Bytes(call.job.queue.utf8))
-    let manner = Follower.Manner(
+    let style = Follower.OutputStyle(
       isTalkative: messageTraits.isTerminal, sharesTerminal: traits.isTerminal,
       isAboveDisplay: traits.isLive)
-    var follower = try Follower(folder, .queue, manner)
+    var follower = try Follower(folder, .queue, style)
     try refuseOwnQueue("run", follower.queue, named: follower.queueName)
     let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
     let messages = output
@@ -42,7 +42,7 @@ extension Session {
       } else if runner.hasWork {
         runner.kill()
       } else {
-        HeardSignals.obey(signal)
+        SignalListener.obey(signal)
       }
       wakeUp.wake()
     }

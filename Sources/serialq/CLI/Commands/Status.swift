@@ -17,7 +17,7 @@ extension Session {
       // Truncates commands, which can be very long, but never a suggested command line.
       let isAdvice = report.advice.contains(line)
       let fitted = isAdvice ? line : traits.width.map(line.fitted(to:)) ?? line
-      output.result(fitted.rendered(colour: traits.hasColour) + "\n")
+      output.result(fitted.rendered(color: traits.hasColor) + "\n")
     }
   }
 

@@ -13,13 +13,13 @@ extension Session {
       try FileWatch(folders: [folder.path, folder.logs])
     }
     let isInterrupted = Locked(false)
-    let interrupt = HeardSignals([SIGINT]) { _ in
+    let interrupt = SignalListener([SIGINT]) { _ in
       isInterrupted.withLock { $0 = true }
       wakeUp.wake()
     }
     defer { withExtendedLifetime(interrupt) {} }
     var view = StatusWatch(folder)
-    var display = traits.isLive ? LiveDisplay(colour: traits.hasColour) { wakeUp.wake() } : nil
+    var display = traits.isLive ? LiveDisplay(color: traits.hasColor) { wakeUp.wake() } : nil
     while !isInterrupted.withLock({ $0 }), !output.readerIsGone {
       wakeUp.drain()
       watch.drain()
@@ -69,7 +69,7 @@ private struct StatusWatch {
     if news.applied > 0 || news.reset || isFirst { changes += 1 }
     if isFirst { progress = QueueProgress(queue) }
     progress.update(queue, changes: changes)
-    if isFirst { return try report().lines().map { $0.rendered(colour: false) } }
+    if isFirst { return try report().lines().map { $0.rendered(color: false) } }
     return changed.compactMap { id in
       guard let job = queue.job(id), told[id] != job.state else { return nil }
       told[id] = job.state

@@ -6,15 +6,15 @@ import SerialqSystem
 /// Ctrl-Z, and draws nothing while the shell is in the foreground.
 struct LiveDisplay {
   private let signals: TerminalSignals
-  private let colour: Bool
+  private let color: Bool
   private var window = TerminalWindow(of: STDOUT_FILENO)
   private var clock = FrameClock(startedAt: Clock.monotonic())
   /// When a displayed time changes, by the monotonic clock.
   private var next: Int64?
 
   /// Draws on standard output; after `wake` the command must call ``nextFrame(on:)``.
-  init(colour: Bool, wake: @escaping @Sendable () -> Void) {
-    self.colour = colour
+  init(color: Bool, wake: @escaping @Sendable () -> Void) {
+    self.color = color
     signals = TerminalSignals(wake: wake)
   }
 
@@ -43,7 +43,7 @@ struct LiveDisplay {
   /// Draws a frame; the next is due in `changesIn`, when a displayed time changes.
   mutating func show(_ lines: [StyledLine], changesIn: Duration?, on output: inout Output) {
     next = changesIn.map { Clock.monotonic() + Clock.nanoseconds($0) }
-    output.show(lines, columns: window.columns, colour: colour)
+    output.show(lines, columns: window.columns, color: color)
   }
 
   /// The timeout until the next frame is due without a change.

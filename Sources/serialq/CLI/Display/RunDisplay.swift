@@ -11,7 +11,7 @@ struct RunDisplay {
   private var title: (id: JobID, text: String)?
 
   init(_ queue: Queue, _ traits: TerminalTraits, wake: @escaping @Sendable () -> Void) {
-    display = LiveDisplay(colour: traits.hasColour, wake: wake)
+    display = LiveDisplay(color: traits.hasColor, wake: wake)
     progress = QueueProgress(queue)
   }
 

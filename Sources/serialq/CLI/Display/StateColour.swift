@@ -2,7 +2,7 @@ import SerialqQueue
 import SerialqSystem
 
 extension JobState {
-  var colour: Colour? {
+  var color: Color? {
     switch self {
     case .waiting, .cancelled, .skipped: .dim
     case .running: .bold

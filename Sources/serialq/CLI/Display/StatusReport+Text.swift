@@ -41,8 +41,8 @@ extension StatusReport {
     return lines + tail(job.tail, detail.runningTail)
   }
 
-  private func heading(_ id: JobID, _ title: String, _ colour: Colour) -> StyledLine {
-    StyledLine("Job \(id): ", colour) + StyledLine(title)
+  private func heading(_ id: JobID, _ title: String, _ color: Color) -> StyledLine {
+    StyledLine("Job \(id): ", color) + StyledLine(title)
   }
 
   private func tail(_ lines: [String], _ count: Int) -> [StyledLine] {

@@ -4,15 +4,15 @@ import SerialqSystem
 /// Receives the signals that affect a live display: resize, Ctrl-Z and `fg`.
 final class TerminalSignals: Sendable {
   private let isToStop: Locked<Bool>
-  private let heard: HeardSignals
+  private let heard: SignalListener
 
   /// Calls `wake` on a Dispatch thread after each signal.
   init(wake: @escaping @Sendable () -> Void) {
     let isToStop = Locked(false)
     self.isToStop = isToStop
     // A parent that ignores SIGTSTP cannot continue a stopped process.
-    let stop = HeardSignals.isIgnored(SIGTSTP) ? [] : [SIGTSTP]
-    heard = HeardSignals([SIGWINCH, SIGCONT] + stop) { number in
+    let stop = SignalListener.isIgnored(SIGTSTP) ? [] : [SIGTSTP]
+    heard = SignalListener([SIGWINCH, SIGCONT] + stop) { number in
       if number == SIGTSTP { isToStop.withLock { $0 = true } }
       wake()
     }
@@ -27,5 +27,5 @@ final class TerminalSignals: Sendable {
   }
 
   /// Stops the process until SIGCONT; erase the display first.
-  func stop() { HeardSignals.obey(SIGTSTP) }
+  func stop() { SignalListener.obey(SIGTSTP) }
 }

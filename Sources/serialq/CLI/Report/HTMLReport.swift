@@ -136,6 +136,6 @@ struct HTMLReport {
 
   /// Truncates text, because a command has no length limit.
   func cut(_ text: String, to columns: Int) -> String {
-    StyledLine(text).fitted(to: columns).rendered(colour: false)
+    StyledLine(text).fitted(to: columns).rendered(color: false)
   }
 }

@@ -19,7 +19,7 @@ struct TerminalReport {
   }
 
   private var heading: [StyledLine] {
-    let mood: Colour? = report.failures > 0 ? .red : nil
+    let mood: Color? = report.failures > 0 ? .red : nil
     var lines = [StyledLine("Queue \(report.queue): ") + StyledLine(report.headline, mood)]
     if let text = report.periodText { lines.append(StyledLine(text)) }
     if let text = report.pauseText { lines.append(StyledLine(text, .yellow)) }
@@ -69,10 +69,10 @@ struct TerminalReport {
   private func line(_ row: Timeline.Row, _ widths: Widths, _ cuts: Set<Int>) -> StyledLine {
     let job = row.job
     var line = StyledLine(Self.padded("\(job.id)", to: widths.id, isRight: true) + " ")
-    line.append(job.state.sign, job.state.colour)
+    line.append(job.state.sign, job.state.color)
     var words = "  " + Self.padded(row.time, to: widths.time, isRight: true) + "  "
     if widths.title > 0 {
-      let title = StyledLine(job.title).fitted(to: widths.title).rendered(colour: false)
+      let title = StyledLine(job.title).fitted(to: widths.title).rendered(color: false)
       words += Self.padded(title, to: widths.title) + "  "
     }
     let bars = bars(row, widths.chart, cuts)
@@ -101,7 +101,7 @@ struct TerminalReport {
       while end <= last, cells[end] == state, cuts.contains(end) == isCut { end += 1 }
       let sign = state?.sign ?? (isCut ? ":" : " ")
       line.append(
-        String(repeating: sign, count: end - cell), state?.colour ?? (isCut ? .dim : nil))
+        String(repeating: sign, count: end - cell), state?.color ?? (isCut ? .dim : nil))
       cell = end
     }
     return line
@@ -127,7 +127,7 @@ struct TerminalReport {
     var lines = [StyledLine()]
     for state in states {
       let entry =
-        StyledLine("\(state.sign) ", state.colour)
+        StyledLine("\(state.sign) ", state.color)
         + StyledLine("\(counts[state] ?? 0) \(state.name)")
       let line = lines[lines.count - 1]
       if line.width == 0 {

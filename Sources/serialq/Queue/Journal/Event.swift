@@ -11,7 +11,7 @@ package enum Place: Equatable, Sendable {
   case after(JobID)
 
   /// The job that the position is relative to.
-  package var neighbour: JobID? {
+  package var neighbor: JobID? {
     switch self {
     case .first, .last: nil
     case .before(let id), .after(let id): id

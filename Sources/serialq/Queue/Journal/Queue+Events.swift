@@ -104,14 +104,14 @@ extension Queue {
   mutating func move(_ id: JobID, _ place: Place) -> Bool {
     guard !isSelf(place, id), let index = index(of: id), jobs[index].state == .waiting
     else { return false }
-    if let neighbour = place.neighbour, self.job(neighbour)?.state != .waiting { return false }
+    if let neighbor = place.neighbor, self.job(neighbor)?.state != .waiting { return false }
     unlink(index)
     _ = link(index, place)
     jobs[index].isPlaced = true
     return true
   }
 
-  private func isSelf(_ place: Place, _ id: JobID) -> Bool { place.neighbour == id }
+  private func isSelf(_ place: Place, _ id: JobID) -> Bool { place.neighbor == id }
 
   mutating func ifWaiting(_ id: JobID, _ change: (inout Queue, Int) -> Void) -> Bool {
     guard let index = index(of: id), jobs[index].state == .waiting else { return false }

@@ -57,7 +57,7 @@ extension Queue {
     let count = overCount - openFailureCount
     guard count + ending > keep else { return [] }
     let over = jobs.lazy.filter { $0.state.isOver && !$0.isOpenFailure }.prefix(count)
-    let ids = over.ids(butOverLast: keep - ending)
+    let ids = over.ids(excludingLatest: keep - ending)
     return [.forgotten(ids: JobID.ranges(of: ids), at: now)]
   }
 
@@ -87,7 +87,7 @@ extension Sequence<Job> {
   /// sorted.
   ///
   /// The order of ids is that of adding: a moved or retried job finishes out of order.
-  package func ids(butOverLast count: Int) -> [JobID] {
+  package func ids(excludingLatest count: Int) -> [JobID] {
     let ends = map { (date: $0.overSince, id: $0.id) }.sorted {
       ($0.date, $0.id) < ($1.date, $1.id)
     }

@@ -19,11 +19,11 @@ package struct Columns {
   package struct Cell: ExpressibleByStringLiteral {
     /// Must be escaped already; see ``Visible``.
     var text: String
-    var colour: Colour?
+    var color: Color?
 
-    package init(_ text: String, _ colour: Colour? = nil) {
+    package init(_ text: String, _ color: Color? = nil) {
       self.text = text
-      self.colour = colour
+      self.color = color
     }
 
     package init(stringLiteral text: String) { self.init(text) }
@@ -39,7 +39,7 @@ package struct Columns {
   }
 
   /// The table, headings first, each line ended by a newline; empty without rows.
-  package func rendered(colour: Bool) -> String {
+  package func rendered(color: Bool) -> String {
     var widths = headings.map { DisplayWidth.of($0.title) }
     var isUsed = headings.map { _ in false }
     for row in rows {
@@ -51,13 +51,13 @@ package struct Columns {
     let used = headings.indices.filter { isUsed[$0] }
     guard !used.isEmpty else { return "" }
     var text = ""
-    write(headings.map { Cell($0.title, .dim) }, used, widths, colour: colour, to: &text)
-    for row in rows { write(row, used, widths, colour: colour, to: &text) }
+    write(headings.map { Cell($0.title, .dim) }, used, widths, color: color, to: &text)
+    for row in rows { write(row, used, widths, color: color, to: &text) }
     return text
   }
 
   private func write(
-    _ row: [Cell], _ used: [Int], _ widths: [Int], colour: Bool, to text: inout String
+    _ row: [Cell], _ used: [Int], _ widths: [Int], color: Bool, to text: inout String
   ) {
     // Padding is written only before further content, so that no line ends in spaces.
     var gap = 0
@@ -69,7 +69,7 @@ package struct Columns {
       } else {
         let isRight = headings[column].alignment == .right
         text += String(repeating: " ", count: isRight ? gap + room : gap)
-        text += colour ? cell.colour?.applied(to: cell.text) ?? cell.text : cell.text
+        text += color ? cell.color?.applied(to: cell.text) ?? cell.text : cell.text
         gap = isRight ? 0 : room
       }
       gap += 2
@@ -79,7 +79,7 @@ package struct Columns {
 }
 
 /// The colors in use, by SGR code; limited to those that every color terminal supports.
-package enum Colour: String {
+package enum Color: String {
   case bold = "1"
   case dim = "2"
   case red = "31"

@@ -8,7 +8,7 @@
 /// appears below.
 struct LiveRegion: Equatable {
   private(set) var lines: [StyledLine] = []
-  private(set) var colour = false
+  private(set) var color = false
   /// The width of the terminal at the last paint.
   private var columns = 0
 
@@ -20,7 +20,7 @@ struct LiveRegion: Equatable {
   /// unchanged.
   ///
   /// Overwrites the lines in place where possible, such as for an elapsed time, to avoid flicker.
-  mutating func paint(_ new: [StyledLine], columns: Int, colour: Bool) -> String {
+  mutating func paint(_ new: [StyledLine], columns: Int, color: Bool) -> String {
     guard new != lines || columns != self.columns else { return "" }
     guard !new.isEmpty else { return erase(columns: columns) }
     // A terminal that gets narrower wraps a row, and treats both parts as one line until they are
@@ -34,7 +34,7 @@ struct LiveRegion: Equatable {
     let start = isErased ? erase(columns: columns) : start(columns: columns)
     lines = new
     self.columns = columns
-    self.colour = colour
+    self.color = color
     return start + painted
   }
 
@@ -70,7 +70,7 @@ struct LiveRegion: Equatable {
   private var painted: String {
     // A job may have left its own color active.
     Self.plain
-      + lines.map { "\($0.rendered(colour: colour))\(Self.eraseToEndOfLine)\r\n" }.joined()
+      + lines.map { "\($0.rendered(color: color))\(Self.eraseToEndOfLine)\r\n" }.joined()
       // Erases characters typed in the meantime.
       + Self.eraseToEndOfLine
   }

@@ -92,24 +92,24 @@ package struct Output {
     _ = Self.writeAll(Bytes(shown.erase(columns: columns).utf8), to: results)
     _ = Self.writeAll(line, to: messages)
     _ = Self.writeAll(
-      Bytes(shown.paint(region.lines, columns: columns, colour: region.colour).utf8), to: results)
+      Bytes(shown.paint(region.lines, columns: columns, color: region.color).utf8), to: results)
   }
 
   /// Replaces the live lines below the output, in one write; writes nothing if they are unchanged.
   ///
   /// For terminals only. Each line must be shorter than `columns`. Ignores failed writes: only
   /// results matter.
-  package mutating func show(_ lines: [StyledLine], columns: Int, colour: Bool) {
+  package mutating func show(_ lines: [StyledLine], columns: Int, color: Bool) {
     var text = ""
     if isInLine, !lines.isEmpty {
       text = "\r\n"
       isInLine = false
     }
-    text += region.paint(lines, columns: columns, colour: colour)
+    text += region.paint(lines, columns: columns, color: color)
     _ = Self.writeAll(Bytes(text.utf8), to: results)
   }
 
-  /// Erases the lines of ``show(_:columns:colour:)``.
+  /// Erases the lines of ``show(_:columns:color:)``.
   package mutating func hide() {
     guard !region.lines.isEmpty else { return }
     let text = region.erase(columns: TerminalWindow(of: results).columns)

@@ -24,8 +24,8 @@ package struct ProgressBar: Equatable {
     let bad = failed == 0 || filled == 0 ? 0 : max(1, filled * failed / over)
     let head = running > 0 ? min(1, cells - filled) : 0
     var line = StyledLine("[")
-    func append(_ sign: String, _ count: Int, _ colour: Colour) {
-      if count > 0 { line.append(String(repeating: sign, count: count), colour) }
+    func append(_ sign: String, _ count: Int, _ color: Color) {
+      if count > 0 { line.append(String(repeating: sign, count: count), color) }
     }
     append("#", filled - bad, .green)
     append("!", bad, .red)

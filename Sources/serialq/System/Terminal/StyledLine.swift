@@ -3,20 +3,20 @@ package struct StyledLine: Equatable {
   struct Span: Equatable {
     /// Must be escaped already; see ``Visible``.
     var text: String
-    var colour: Colour?
+    var color: Color?
   }
 
   private(set) var spans: [Span]
 
-  package init(_ text: String = "", _ colour: Colour? = nil) {
-    spans = [Span(text: text, colour: colour)]
+  package init(_ text: String = "", _ color: Color? = nil) {
+    spans = [Span(text: text, color: color)]
   }
 
   /// The width in columns.
   package var width: Int { spans.reduce(0) { $0 + DisplayWidth.of($1.text) } }
 
-  package mutating func append(_ text: String, _ colour: Colour? = nil) {
-    spans.append(Span(text: text, colour: colour))
+  package mutating func append(_ text: String, _ color: Color? = nil) {
+    spans.append(Span(text: text, color: color))
   }
 
   package static func + (left: StyledLine, right: StyledLine) -> StyledLine {
@@ -38,14 +38,14 @@ package struct StyledLine: Equatable {
       for scalar in span.text.unicodeScalars {
         let width = DisplayWidth.of(scalar)
         guard width <= left else {
-          fitted.append(String(kept), span.colour)
-          fitted.append("…", span.colour)
+          fitted.append(String(kept), span.color)
+          fitted.append("…", span.color)
           return fitted
         }
         left -= width
         kept.append(scalar)
       }
-      fitted.append(String(kept), span.colour)
+      fitted.append(String(kept), span.color)
     }
     return fitted
   }
@@ -59,7 +59,7 @@ package struct StyledLine: Equatable {
     return line + right
   }
 
-  package func rendered(colour: Bool) -> String {
-    spans.map { colour ? $0.colour?.applied(to: $0.text) ?? $0.text : $0.text }.joined()
+  package func rendered(color: Bool) -> String {
+    spans.map { color ? $0.color?.applied(to: $0.text) ?? $0.text : $0.text }.joined()
   }
 }

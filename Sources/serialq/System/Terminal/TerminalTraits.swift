@@ -3,7 +3,7 @@ package struct TerminalTraits: Equatable {
   package var isTerminal: Bool
   /// In columns; `nil` if unlimited.
   package var width: Int?
-  package var hasColour: Bool
+  package var hasColor: Bool
   /// Whether lines can be redrawn.
   package var isLive: Bool
 
@@ -18,7 +18,7 @@ package struct TerminalTraits: Equatable {
     // Without TERM no capability is known, not even cursor movement.
     let isDumb = variable("TERM").map { $0.isEmpty || $0 == Bytes("dumb") } ?? true
     isLive = isTerminal && !isDumb
-    hasColour = isLive && !isRefused
+    hasColor = isLive && !isRefused
   }
 
   /// Queries `descriptor` with `isatty(3)`, and with `ioctl(2)` TIOCGWINSZ.

@@ -13,7 +13,7 @@ import Testing
   private func text(_ view: RunView, _ columns: Int, rows: Int = 24) -> [String] {
     let lines = view.lines(in: TerminalWindow(columns: columns, rows: rows))
     for line in lines { #expect(line.width < max(2, columns)) }
-    return lines.map { $0.rendered(colour: false) }
+    return lines.map { $0.rendered(color: false) }
   }
 
   // Fails if a long part pushes another out of the line, at any of these widths.

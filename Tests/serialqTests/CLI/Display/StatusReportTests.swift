@@ -29,7 +29,7 @@ import Testing
   }()
 
   private func text(_ lines: [StyledLine]) -> String {
-    lines.map { $0.rendered(colour: false) }.joined(separator: "\n")
+    lines.map { $0.rendered(color: false) }.joined(separator: "\n")
   }
 
   // Fails if failures are not first, or a part of the present state is missing.

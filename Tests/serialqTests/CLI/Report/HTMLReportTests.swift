@@ -66,7 +66,7 @@ import Testing
 
   // Fails if a state differs only in color, or a drawing has no text alternative.
   @Test("each state has its own pattern and its name, and each drawing a text alternative")
-  func withoutColour() throws {
+  func withoutColor() throws {
     let page = try Page(HTMLReport(report: History.everything.report()).page)
     for state in JobState.allCases {
       #expect(page.text.contains("\(state.name)"))

@@ -7,7 +7,7 @@ import Testing
 @Suite struct TerminalReportTests {
   private func text(_ history: History, columns: Int = 80, last: Int = 50) -> String {
     let report = TerminalReport(report: history.report(last: last), columns: columns)
-    return report.lines.map { $0.rendered(colour: false) + "\n" }.joined()
+    return report.lines.map { $0.rendered(color: false) + "\n" }.joined()
   }
 
   // Fails if any part is drawn in another place or form.
@@ -51,21 +51,21 @@ import Testing
       at: 9_100,
       for: 3)
     for line in TerminalReport(report: history.report(), columns: columns).lines {
-      #expect(line.width <= columns, "\(line.rendered(colour: false))")
-      #expect(line.rendered(colour: false).last != " ")
+      #expect(line.width <= columns, "\(line.rendered(color: false))")
+      #expect(line.rendered(color: false).last != " ")
     }
   }
 
   // Fails if each column is colored separately: a line would be ten times as long.
   @Test("adjacent equal cells of a bar are colored once")
-  func colours() throws {
+  func colors() throws {
     var history = History()
     history.job(at: 0, for: 10)
     history.job(at: 900, for: 10, .exited(1))
     let lines = TerminalReport(report: history.report(), columns: 60).lines
-    let bar = try #require(lines.first { $0.rendered(colour: false).hasPrefix("2 !") })
+    let bar = try #require(lines.first { $0.rendered(color: false).hasPrefix("2 !") })
     let pattern = /true  +\e\[2m:\e\[0m\e\[31m!+\e\[0m/
-    #expect(bar.rendered(colour: true).contains(pattern), "\(bar)")
+    #expect(bar.rendered(color: true).contains(pattern), "\(bar)")
   }
 
   // Fails if two states have the same sign: without color they could not be distinguished.

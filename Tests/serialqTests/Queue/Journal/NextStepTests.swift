@@ -100,7 +100,7 @@ import Testing
     #expect(queue.jobs.map(\.id) == [4, 5, 6])
   }
 
-  // Fails when ids decide which jobs are forgotten: ignore the dates in `ids(butOverLast:)`.
+  // Fails when ids decide which jobs are forgotten: ignore the dates in `ids(excludingLatest:)`.
   @Test("The kept jobs are those that ended last, also after a retry")
   func keepsLast() throws {
     var queue = queue([.set(.keep(2), at: now)] + (1...5).map { added($0) })

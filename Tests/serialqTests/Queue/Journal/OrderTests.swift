@@ -87,7 +87,7 @@ import Testing
 
   // Fails when a batch at the front is inserted job by job: its order would be reversed.
   @Test("A job whose neighbor no longer waits is still added, at the front")
-  func lostNeighbour() {
+  func lostNeighbor() {
     var queue = Queue()
     queue.apply(added(1))
     var new = newJob(2)

@@ -212,7 +212,7 @@ import Testing
   /// The extremes of numbers.
   private func extremes(_ at: Timestamp) -> [Event] {
     let id = JobID.valid.upperBound
-    let most = ParsedWords.mostCounted
+    let most = ParsedArguments.mostCounted
     let endings = [Ending.exited(0), .exited(255), .killed(1), .killed(127)]
     let ended: [Event] = endings.flatMap { how in
       [EndCause.itself, .cancelled, .timedOut].map {
@@ -236,7 +236,7 @@ import Testing
   /// The extremes of texts, and of the numbers in the same events.
   private func extremes(_ at: Timestamp, _ text: Bytes) -> [Event] {
     let id = JobID.valid.upperBound
-    let most = ParsedWords.mostCounted
+    let most = ParsedArguments.mostCounted
     let century = 100 * 365 * 86_400
     let job = NewJob(
       id: id, command: .arguments([text, text]), directory: text, environment: text, umask: 0o777,

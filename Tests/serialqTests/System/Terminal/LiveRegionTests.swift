@@ -16,8 +16,8 @@ import Testing
       lines("c", "", "d", "e"), lines("f", "g"),
     ]
     for frame in frames {
-      screen.send(region.paint(frame, columns: 20, colour: true))
-      var expected = ["$ serialq"] + frame.map { $0.rendered(colour: false) }
+      screen.send(region.paint(frame, columns: 20, color: true))
+      var expected = ["$ serialq"] + frame.map { $0.rendered(color: false) }
       while expected.last?.isEmpty == true { expected.removeLast() }
       #expect(screen.text == expected)
       #expect(screen.cursor == [1 + frame.count, 0])
@@ -36,14 +36,14 @@ import Testing
     for number in 0..<200 {
       if Bool.random(using: &random) {
         shown = (0..<Int.random(in: 1...4, using: &random)).map { StyledLine("\(number)-\($0)") }
-        screen.send(region.paint(shown, columns: 20, colour: false))
+        screen.send(region.paint(shown, columns: 20, color: false))
       } else {
         let text = "out \(number)\r\n"
         let all = shown.isEmpty ? Bytes(text.utf8) : region.above(Bytes(text.utf8), columns: 20)
         screen.send(all.text)
         printed.append("out \(number)")
       }
-      #expect(screen.text == printed + shown.map { $0.rendered(colour: false) })
+      #expect(screen.text == printed + shown.map { $0.rendered(color: false) })
     }
     screen.send(region.erase(columns: 20))
     #expect(screen.text == printed)
@@ -56,10 +56,10 @@ import Testing
     var region = LiveRegion()
     _ = region.paint(
       [StyledLine(String(repeating: "x", count: 79)), StyledLine(""), StyledLine("日本語")],
-      columns: 80, colour: false)
+      columns: 80, color: false)
     let four = region.erase(columns: 40)
     #expect(four.hasPrefix("\r\u{1B}[4A") && four.hasSuffix("\r\u{1B}[4A"))
-    _ = region.paint([StyledLine(String(repeating: "x", count: 40))], columns: 80, colour: false)
+    _ = region.paint([StyledLine(String(repeating: "x", count: 40))], columns: 80, color: false)
     #expect(region.erase(columns: 40) == "\r\u{1B}[1A\u{1B}[K\u{1B}[B\u{1B}[K\r\u{1B}[1A")
     #expect(region.erase(columns: 40) == "")
   }
@@ -68,12 +68,12 @@ import Testing
   @Test("the first frame after a change of width is drawn on erased rows")
   func erased() {
     var region = LiveRegion()
-    _ = region.paint(lines("abc"), columns: 80, colour: false)
+    _ = region.paint(lines("abc"), columns: 80, color: false)
     let isErased = { (text: String) in text.hasPrefix("\r\u{1B}[1A\u{1B}[K") }
-    #expect(isErased(region.paint(lines("ab"), columns: 40, colour: false)))
-    #expect(!isErased(region.paint(lines("cd"), columns: 40, colour: false)))
-    #expect(isErased(region.paint(lines("a"), columns: 40, colour: false)))
-    #expect(region.paint(lines("a"), columns: 80, colour: false) != "")
+    #expect(isErased(region.paint(lines("ab"), columns: 40, color: false)))
+    #expect(!isErased(region.paint(lines("cd"), columns: 40, color: false)))
+    #expect(isErased(region.paint(lines("a"), columns: 40, color: false)))
+    #expect(region.paint(lines("a"), columns: 80, color: false) != "")
   }
 
   // Fails if each tick draws, even without a change: the terminal flickers, and a selection in it
@@ -81,8 +81,8 @@ import Testing
   @Test("identical lines are not drawn again")
   func same() {
     var region = LiveRegion()
-    #expect(region.paint(lines("a"), columns: 80, colour: false) != "")
-    #expect(region.paint(lines("a"), columns: 80, colour: false) == "")
-    #expect(region.paint(lines("b"), columns: 80, colour: false) != "")
+    #expect(region.paint(lines("a"), columns: 80, color: false) != "")
+    #expect(region.paint(lines("a"), columns: 80, color: false) == "")
+    #expect(region.paint(lines("b"), columns: 80, color: false) != "")
   }
 }

@@ -106,13 +106,13 @@ private func socketPair() throws -> [Int32] {
 
   // Fails if one of the conditions is dropped.
   @Test("color needs a capable terminal, and no variable that disables it")
-  func colour() {
-    #expect(traits(["TERM": "xterm"]).hasColour)
-    #expect(traits(["TERM": "xterm", "NO_COLOR": ""]).hasColour)
-    #expect(!traits(["TERM": "xterm", "NO_COLOR": "1"]).hasColour)
-    #expect(!traits(["TERM": "dumb"]).hasColour)
-    #expect(!traits([:]).hasColour)
-    #expect(!traits(terminal: false, ["TERM": "xterm"]).hasColour)
+  func color() {
+    #expect(traits(["TERM": "xterm"]).hasColor)
+    #expect(traits(["TERM": "xterm", "NO_COLOR": ""]).hasColor)
+    #expect(!traits(["TERM": "xterm", "NO_COLOR": "1"]).hasColor)
+    #expect(!traits(["TERM": "dumb"]).hasColor)
+    #expect(!traits([:]).hasColor)
+    #expect(!traits(terminal: false, ["TERM": "xterm"]).hasColor)
   }
 
   // Fails if COLUMNS is used without validation.

@@ -7,7 +7,7 @@ import Testing
   @Test("a line is cut to the available columns, and the cut is marked")
   func fitted() {
     func fitted(_ text: String, _ columns: Int) -> String {
-      StyledLine(text).fitted(to: columns).rendered(colour: false)
+      StyledLine(text).fitted(to: columns).rendered(color: false)
     }
     #expect(fitted("abcdef", 6) == "abcdef")
     #expect(fitted("abcdef", 5) == "abcd…")
@@ -24,27 +24,27 @@ import Testing
       let line = StyledLine("日本語ビルド").fitted(to: columns)
       #expect(line.width <= columns && line.width >= columns - 1, "\(columns)")
     }
-    #expect(StyledLine("日本語").fitted(to: 4).rendered(colour: false) == "日…")
+    #expect(StyledLine("日本語").fitted(to: 4).rendered(color: false) == "日…")
     let marked = "e\u{301}e\u{301}e\u{301}"
-    #expect(StyledLine(marked).fitted(to: 3).rendered(colour: false) == marked)
-    let cut = StyledLine(marked).fitted(to: 2).rendered(colour: false)
+    #expect(StyledLine(marked).fitted(to: 3).rendered(color: false) == marked)
+    let cut = StyledLine(marked).fitted(to: 2).rendered(color: false)
     #expect(cut.unicodeScalars.elementsEqual("e\u{301}…".unicodeScalars))
   }
 
   // Fails if the cut loses the colors, or colors plain text.
   @Test("a line that is cut keeps its colors")
-  func colours() {
+  func colors() {
     let line = StyledLine("ab", .red) + StyledLine("cdef")
-    #expect(line.fitted(to: 4).rendered(colour: true) == "\u{1B}[31mab\u{1B}[0mc…")
-    #expect(line.fitted(to: 2).rendered(colour: true) == "\u{1B}[31ma\u{1B}[0m\u{1B}[31m…\u{1B}[0m")
-    #expect(line.rendered(colour: false) == "abcdef")
+    #expect(line.fitted(to: 4).rendered(color: true) == "\u{1B}[31mab\u{1B}[0mc…")
+    #expect(line.fitted(to: 2).rendered(color: true) == "\u{1B}[31ma\u{1B}[0m\u{1B}[31m…\u{1B}[0m")
+    #expect(line.rendered(color: false) == "abcdef")
   }
 
   // Fails if a long left part pushes the right end out of the line.
   @Test("the text at the right end stays, and the left part is cut")
   func beside() {
     func line(_ left: String, _ columns: Int) -> String {
-      StyledLine(left).beside(StyledLine("10s"), in: columns).rendered(colour: false)
+      StyledLine(left).beside(StyledLine("10s"), in: columns).rendered(color: false)
     }
     #expect(line("abc", 10) == "abc    10s")
     #expect(line("abcdef", 10) == "abcdef 10s")
@@ -59,7 +59,7 @@ import Testing
   func bar() {
     func bar(_ over: Int, _ failed: Int, _ running: Int, _ waiting: Int) -> String {
       ProgressBar(over: over, failed: failed, running: running, waiting: waiting)
-        .line(cells: 10).rendered(colour: false)
+        .line(cells: 10).rendered(color: false)
     }
     #expect(bar(0, 0, 0, 0) == "[..........]")
     #expect(bar(0, 0, 1, 9) == "[>.........]")

@@ -69,10 +69,10 @@ import Testing
       .init(title: "NOTE"), .init(title: "COMMAND"),
     ]
     var table = Columns(headings: headings)
-    #expect(table.rendered(colour: false) == "")
+    #expect(table.rendered(color: false) == "")
     table.rows = [["9", "日本", "", "make"], ["10", "ab", "", "ls"], ["11", "x"]]
     #expect(
-      table.rendered(colour: false) == """
+      table.rendered(color: false) == """
         ID  LABEL  COMMAND
          9  日本   make
         10  ab     ls
@@ -84,12 +84,12 @@ import Testing
 
   // Fails if the bytes of a color count as width, or are printed when colors are off.
   @Test("color does not change the layout")
-  func colour() {
+  func color() {
     var table = Columns(headings: [.init(title: "S"), .init(title: "C")])
     table.rows = [[.init("failed", .red), "a"], ["ok", "b"]]
-    #expect(table.rendered(colour: false) == "S       C\nfailed  a\nok      b\n")
-    let coloured = table.rendered(colour: true)
-    #expect(coloured.hasSuffix("\u{1B}[31mfailed\u{1B}[0m  a\nok      b\n"))
+    #expect(table.rendered(color: false) == "S       C\nfailed  a\nok      b\n")
+    let colored = table.rendered(color: true)
+    #expect(colored.hasSuffix("\u{1B}[31mfailed\u{1B}[0m  a\nok      b\n"))
   }
 
   // Fails if a duration is rounded up: 59.99 s would be "60s".

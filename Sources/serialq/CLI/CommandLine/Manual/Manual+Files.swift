@@ -68,11 +68,11 @@ extension Manual {
     .Cm edit ;
     else it is vi.
     .It Ev NO_COLOR
-    If it is there and not empty, nothing is shown in colour.
+    If it is there and not empty, nothing is shown in color.
     .It Ev TERM
     Without it, or if it is
     .Li dumb ,
-    there is neither colour nor a live display.
+    there is neither color nor a live display.
     .It Ev COLUMNS
     The width to keep to, in the place of the terminal's.
     .El

@@ -2,7 +2,7 @@ import SerialqQueue
 import SerialqSystem
 
 /// Access to the values of options, validated by kind.
-extension ParsedWords {
+extension ParsedArguments {
   func has(_ name: OptionName) -> Bool { values[name] != nil }
 
   func value(_ name: OptionName) -> Bytes? { values[name]?.first }

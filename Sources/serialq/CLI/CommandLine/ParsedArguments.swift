@@ -1,7 +1,7 @@
 import SerialqSystem
 
 /// The arguments of a command, split into options and operands but not yet interpreted.
-struct ParsedWords {
+struct ParsedArguments {
   var command: CommandSpec
   var values: [OptionName: [Bytes]] = [:]
   var operands: [Bytes] = []

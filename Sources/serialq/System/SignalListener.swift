@@ -3,7 +3,7 @@ import Dispatch
 /// Signals delivered through Dispatch, so that no code runs in a signal handler.
 ///
 /// Ignores the signals with `signal(2)`. Spawned children get the default actions back.
-package final class HeardSignals: Sendable {
+package final class SignalListener: Sendable {
   // Retained only: a released source stops delivering.
   nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
