@@ -39,34 +39,12 @@ struct Session {
 
   mutating func perform(_ invocation: Invocation) throws(Failure) -> ExitCode {
     switch invocation {
-    case .add(let call): try add(call)
-    case .run(let call): return try run(call)
-    case .list(let call): try list(call)
-    case .status(let call): try status(call)
-    case .show(let call): try show(call)
-    case .log(let call): try log(call)
-    case .report(let call): try report(call)
-    case .wait(let call): return try wait(call)
-    case .ack(let call): try ack(call)
-    case .cancel(let call): try cancel(call)
-    case .retry(let call): try retry(call)
-    case .move(let call): try move(call)
-    case .edit(let call): try edit(call)
-    case .pause(let call): try pause(call)
-    case .resume(let call): try resume(call)
-    case .clean(let call): try clean(call)
-    case .set(let call): try set(call)
-    case .queues(let json): try queues(json: json)
-    case .help(let command): output.result(Help.text(of: command))
-    case .manual: output.result(Manual.text)
-    case .systemdUnit(let program):
-      output.result(SystemdUnit.text(program: program ?? Machine.program()))
-    case .completion(let script): output.result(script.text)
-    case .completionWords(let words): complete(words)
+    case .command(let command): return try command.perform(in: &self)
     case .backgroundRunner(let queue): return try runInBackground(queue)
-    case .version: output.result("serialq \(CommandTable.version)\n")
+    case .version:
+      output.result("serialq \(CommandTable.version)\n")
+      return .success
     }
-    return .success
   }
 
   func spool() throws(Failure) -> Spool {

@@ -1,3 +1,4 @@
+import SerialqQueue
 import SerialqSystem
 
 /// All commands and options as data, from which the parser, the help and the manual are derived.
@@ -14,39 +15,38 @@ enum CommandTable {
     127 not found, 128+n ended by signal n.
     """
 
-  static var commands: [CommandSpec] { CommandName.allCases.map(command) }
+  /// All commands, in the order of the help.
+  static let types: [any Subcommand.Type] = [
+    AddCommand.self,
+    RunCommand.self,
+    ListCommand.self,
+    StatusCommand.self,
+    ShowCommand.self,
+    LogCommand.self,
+    ReportCommand.self,
+    WaitCommand.self,
+    AckCommand.self,
+    CancelCommand.self,
+    RetryCommand.self,
+    MoveCommand.self,
+    EditCommand.self,
+    PauseCommand.self,
+    ResumeCommand.self,
+    CleanCommand.self,
+    SetCommand.self,
+    QueuesCommand.self,
+    CompletionCommand.self,
+    HelpCommand.self,
+  ]
 
-  /// The specification of a command.
+  /// The specifications of all commands.
   ///
-  /// Built on demand: building the whole table takes longer than most invocations.
-  static func command(_ name: CommandName) -> CommandSpec {
-    switch name {
-    case .add: add
-    case .run: run
-    case .list: list
-    case .status: status
-    case .show: show
-    case .log: log
-    case .report: report
-    case .wait: wait
-    case .ack: ack
-    case .cancel: cancel
-    case .retry: retry
-    case .move: move
-    case .edit: edit
-    case .pause: pause
-    case .resume: resume
-    case .clean: clean
-    case .set: set
-    case .queues: queues
-    case .completion: completion
-    case .help: help
-    }
-  }
+  /// Building them takes longer than most invocations: parsing builds only that of its command.
+  static var commands: [CommandSpec] { types.map { $0.spec } }
 
   /// The command with this name or alias.
-  static func command(called word: Bytes) -> CommandSpec? {
-    CommandName(called: word).map(command)
+  static func type(called word: Bytes) -> (any Subcommand.Type)? {
+    types.first { $0.isCalled(word) }
   }
 
   /// Options that every command accepts.
@@ -61,25 +61,6 @@ enum CommandTable {
   ]
 }
 
-enum CommandName: String, CaseIterable {
-  case add, run, list, status, show, log, report, wait, ack, cancel, retry, move, edit, pause
-  case resume, clean, set, queues, completion, help
-
-  /// The command with this name or alias.
-  init?(called word: Bytes) {
-    guard let name = Self.allCases.first(where: { $0.isCalled(word) }) else { return nil }
-    self = name
-  }
-
-  private func isCalled(_ word: Bytes) -> Bool {
-    rawValue.utf8.elementsEqual(word) || aliases.contains { $0.utf8.elementsEqual(word) }
-  }
-
-  var aliases: [String] { self == .list ? ["ls"] : [] }
-
-  var words: [String] { [rawValue] + aliases }
-}
-
 /// The long name of an option; its meaning depends on the command.
 enum OptionName: String, CaseIterable {
   case file, queue, name, directory, env, shell, timeout, retries, first, unique
@@ -92,7 +73,8 @@ enum OptionName: String, CaseIterable {
 }
 
 struct CommandSpec {
-  var name: CommandName
+  var name: String
+  var aliases: [String] = []
   var summary: String
   /// The forms of the arguments after `serialq`, one per line.
   var synopsis: [String]
@@ -103,6 +85,8 @@ struct CommandSpec {
   var options: [OptionSpec]
   var operands: Operands
   var examples: [Example]
+
+  var names: [String] { [name] + aliases }
 
   var allOptions: [OptionSpec] { options + CommandTable.everywhere }
 }
@@ -144,6 +128,11 @@ struct OptionSpec {
   }
 
   var long: String { "--\(name.rawValue)" }
+
+  /// Selects the queue; shared by all commands that use one.
+  static let queue = OptionSpec(
+    .queue, short: "q", value: OptionValue(.queue, "NAME"),
+    help: "The queue; else $SERIALQ_QUEUE, else \(QueueName.standard).")
 }
 
 struct OptionValue {

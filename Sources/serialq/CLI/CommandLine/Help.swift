@@ -1,15 +1,11 @@
 /// Generates the help texts from the command table; no line is wider than 80 columns.
 enum Help {
-  static func text(of name: CommandName?) -> String {
-    name.map { command(CommandTable.command($0)) } ?? overview
-  }
-
   private static let width = 80
 
   /// The overview: description, commands, exit codes and examples on one screen.
-  private static var overview: String {
+  static var overview: String {
     let commands = CommandTable.commands.map { command in
-      (command.name.words.joined(separator: ", "), command.summary)
+      (command.names.joined(separator: ", "), command.summary)
     }
     return """
       serialq - \(CommandTable.tagline)
@@ -27,8 +23,8 @@ enum Help {
       """
   }
 
-  private static func command(_ command: CommandSpec) -> String {
-    let names = command.name.words.joined(separator: ", ")
+  static func text(of command: CommandSpec) -> String {
+    let names = command.names.joined(separator: ", ")
     let usage = command.synopsis.map { "  serialq \($0)" }.joined(separator: "\n")
     let paragraphs = command.description.map { wrapped($0, indent: 0) }
     // Only the command's own options, so that the help fits on a screen; the manual lists the

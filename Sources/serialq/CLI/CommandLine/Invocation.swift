@@ -1,104 +1,66 @@
 import SerialqQueue
+import SerialqRunner
 import SerialqSystem
 
 /// A parsed command line.
 enum Invocation: Equatable {
-  case add(Add)
-  case run(Run)
-  case list(List)
-  case status(Status)
-  case show(Show)
-  case log(Log)
-  case report(Report)
-  case wait(Wait)
-  case ack(Ack)
-  case cancel(Cancel)
-  case retry(Retry)
-  case move(Move)
-  case edit(Edit)
-  case pause(Pause)
-  case resume(Pause)
-  case clean(Clean)
-  case set(Set)
-  case queues(json: Bool)
-  /// For one command, or the overview if nil.
-  case help(CommandName?)
-  case manual
-  /// For the program at this path; nil for this one.
-  case systemdUnit(Bytes?)
-  case completion(CompletionScript)
-  /// The completions of the last of these words.
-  case completionWords([Bytes])
+  case command(any Subcommand)
   case version
   /// Internal; see ``BackgroundRunner``.
   case backgroundRunner(queue: String)
 
-  struct Add: Equatable {
-    var job: JobOptions
-    var source: JobSource
-    var startsRunner = true
-    var json: Bool
+  /// Parses `words`, the arguments after the program's name.
+  ///
+  /// `queueVariable` is the value of SERIALQ_QUEUE, which an option overrides. Pure: reads no file,
+  /// variable or clock.
+  static func parse(
+    _ words: [Bytes], queueVariable: Bytes? = nil
+  ) throws(Failure) -> Invocation {
+    if words.count == 2, words[0] == BackgroundRunner.own.word, QueueName.fault(in: words[1]) == nil
+    {
+      return .backgroundRunner(queue: words[1].text)
+    }
+    let (type, rest) = try command(words)
+    let words = try ParsedArguments(type.spec, rest)
+    guard !words.has(.version) else { return .version }
+    // Before validation: a request for help must work even if other arguments are invalid.
+    guard !words.has(.help) else {
+      return .command(
+        HelpCommand(topic: rest.startIndex == 0 ? .overview : .command(CommandType(type))))
+    }
+    try words.check()
+    let queue = type.usesQueue ? try queue(words, queueVariable) : ""
+    return .command(try type.init(parsing: words, queue: queue))
   }
 
-  struct Run: Equatable {
-    var job: JobOptions
-    /// The jobs to add first; `nil` runs only those already waiting.
-    var source: JobSource?
+  /// Splits off the command; options without a command belong to `status`.
+  private static func command(
+    _ words: [Bytes]
+  ) throws(Failure) -> (any Subcommand.Type, ArraySlice<Bytes>) {
+    guard let first = words.first, first.first != UInt8(ascii: "-") else {
+      return (StatusCommand.self, words[...])
+    }
+    return (try type(called: first), words.dropFirst())
   }
 
-  struct List: Equatable {
-    var queue: String
-    /// Names from `CommandTable.states`; empty for all states.
-    var states: [String]
-    var onlyFailed: Bool
-    var last: Int?
-    var json: Bool
+  /// The command with this name or alias; fails with the closest one if there is none.
+  static func type(called word: Bytes) throws(Failure) -> any Subcommand.Type {
+    if let type = CommandTable.type(called: word) { return type }
+    let names = CommandTable.types.flatMap { [$0.name] + $0.aliases }
+    let suggestion = Suggestion.closest(to: word, among: names).map { "; did you mean \($0)?" } ?? ""
+    throw Failure(
+      Visible.text(word), "unknown command\(suggestion)", next: "See: serialq help")
   }
 
-  struct Status: Equatable {
-    var queue: String
-    /// Refreshes the output until interrupted.
-    var watches = false
-    var json: Bool
+  private static func queue(_ words: ParsedArguments, _ variable: Bytes?) throws(Failure) -> String
+  {
+    if let option = words.value(.queue) { return option.text }
+    let name = QueueName.unnamed(variable: variable)
+    if let fault = QueueName.fault(in: name) {
+      throw Failure(
+        "SERIALQ_QUEUE=\(Visible.text(name))", fault, next: "Set another name, or unset it."
+      )
+    }
+    return name.text
   }
-
-  struct Show: Equatable {
-    var queue: String
-    var id: Int
-    var showsEnvironment: Bool
-    var json: Bool
-  }
-
-  struct Log: Equatable {
-    var queue: String
-    /// If `nil`, selects the whole queue when following, else the job that ran last.
-    var id: Int?
-    var follows: Bool
-  }
-
-  struct Report: Equatable {
-    var queue: String
-    /// The output file of the page, `-` for standard output; `nil` prints to the terminal.
-    var page: Bytes?
-    var last: Int?
-  }
-}
-
-enum JobSource: Equatable {
-  case command(Command)
-  /// A file of command lines; `-` is standard input.
-  case file(Bytes)
-}
-
-/// How to run the added jobs.
-struct JobOptions: Equatable {
-  var queue: String
-  var label: Bytes?
-  var directory: Bytes?
-  /// `NAME=VALUE` in the given order; the last one for a name wins.
-  var environment: [Bytes]
-  var limits = Limits.none
-  var isFirst = false
-  /// Whether to skip jobs that are already waiting.
-  var isUnique = false
 }

@@ -24,7 +24,7 @@ extension ParsedArguments {
       }
     }
     guard !operands.contains(where: { $0.contains(0) }) else {
-      throw misused(command.name.rawValue, "an argument cannot hold a NUL byte")
+      throw misused(command.name, "an argument cannot hold a NUL byte")
     }
   }
 

@@ -88,10 +88,10 @@ struct ParsedArguments {
 
   private func unknown(_ word: Bytes, meant: String?) -> Failure {
     let suggestion = meant.map { "; did you mean \($0)?" } ?? ""
-    return misused(Visible.text(word), "unknown option of \(command.name.rawValue)\(suggestion)")
+    return misused(Visible.text(word), "unknown option of \(command.name)\(suggestion)")
   }
 
   func misused(_ what: String, _ why: String) -> Failure {
-    Failure(what, why, next: "See: serialq help \(command.name.rawValue)")
+    Failure(what, why, next: "See: serialq help \(command.name)")
   }
 }

@@ -2,7 +2,7 @@ import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
-// Shared by the commands that change a queue.
+// Shared by several commands.
 
 extension Session {
   /// Appends the events that `decide` returns for the current queue, under the lock; durable on
@@ -42,6 +42,20 @@ extension Session {
   func startRunner(_ folder: QueueFolder, _ queue: Queue) throws(Failure) {
     guard queue.hasWork else { return }
     try BackgroundRunner.own.ensure(folder)
+  }
+
+  /// Explains that the queue is paused, and how to resume it.
+  func tellPaused(_ queue: String) {
+    output.message(
+      """
+      serialq: queue \(queue) is paused, so nothing is started
+      Go on with: serialq resume\(QueueName.option(for: queue))
+      """)
+  }
+
+  /// Suggests the command that shows why a job failed.
+  func tellWhy(_ id: JobID, in queue: String) {
+    output.message("See what went wrong: serialq log\(QueueName.option(for: queue)) \(id)")
   }
 
   /// Reports success on a terminal only; scripts use the exit code.

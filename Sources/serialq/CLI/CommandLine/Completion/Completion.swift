@@ -14,7 +14,7 @@ struct Completion: Equatable {
     case words([Candidate])
     case queues
     /// Ids of jobs that the command accepts, starting with this one.
-    case jobs(CommandName, from: JobID)
+    case jobs(CommandType, from: JobID)
     case files
     case directories
     /// A command line of its own, from this word on, counted from 1.
@@ -33,7 +33,7 @@ struct Completion: Equatable {
     let before = words.dropLast()
     let isOption = (before.first ?? last).first == UInt8(ascii: "-")
     if let command = isOption
-      ? CommandTable.status : before.first.flatMap(CommandTable.command(called:))
+      ? StatusCommand.self : before.first.flatMap(CommandTable.type(called:))
     {
       self.init(Scan(command, isOption ? before : before.dropFirst()), last)
     } else {
@@ -50,7 +50,7 @@ struct Completion: Equatable {
     } else if let option = scan.pending {
       (wanted, kept) = Completion.value(of: option, scan.command, last)
     } else if !scan.isAfterDashes, last.first == UInt8(ascii: "-") {
-      guard let (option, start) = scan.command.lastOption(in: last), let start else {
+      guard let (option, start) = scan.spec.lastOption(in: last), let start else {
         wanted = .words(scan.options)
         return
       }
@@ -62,13 +62,13 @@ struct Completion: Equatable {
   }
 
   private static func value(
-    of option: OptionSpec, _ command: CommandSpec, _ word: Bytes
+    of option: OptionSpec, _ command: CommandType, _ word: Bytes
   ) -> (Wanted, kept: Bytes) {
     switch option.value?.kind {
     case .file: (.files, [])
     case .directory: (.directories, [])
     case .queue: (.queues, [])
-    case .jobID: (.jobs(command.name, from: 1), [])
+    case .jobID: (.jobs(command, from: 1), [])
     case .signal: (.words(SignalName.all.map { Candidate(word: $0) }), [])
     case .choice(let choices): (.words(choices.map { Candidate(word: $0) }), [])
     case .text, .assignment, .commandLine, .count, .duration, nil: (.words([]), [])
@@ -77,16 +77,16 @@ struct Completion: Equatable {
 
   private static func operand(_ scan: Scan, _ word: Bytes) -> (Wanted, kept: Bytes) {
     let isFirst = scan.operands.isEmpty
-    switch scan.command.operands {
+    switch scan.spec.operands {
     case .none: return (.words([]), [])
     case .jobCommand: return (.command(scan.next), [])
-    case .jobID: return (isFirst ? .jobs(scan.command.name, from: 1) : .words([]), [])
-    case .jobIDs: return ids(scan.command.name, word)
+    case .jobID: return (isFirst ? .jobs(scan.command, from: 1) : .words([]), [])
+    case .jobIDs: return ids(scan.command, word)
     case .setting:
       guard let name = scan.operands.first else {
-        return (.words(CommandTable.settings.map { Candidate(word: $0.name) }), [])
+        return (.words(SetCommand.settings.map { Candidate(word: $0.name) }), [])
       }
-      let setting = CommandTable.settings.first { $0.name.utf8.elementsEqual(name) }
+      let setting = SetCommand.settings.first { $0.name.utf8.elementsEqual(name) }
       let choices = scan.operands.count == 1 ? setting?.choices ?? [] : []
       return (.words(choices.map { Candidate(word: $0) }), [])
     case .commandName: return (isFirst ? commands : .words([]), [])
@@ -97,22 +97,23 @@ struct Completion: Equatable {
   }
 
   /// Completes ids; after `3-` only those from 3 on.
-  private static func ids(_ name: CommandName, _ word: Bytes) -> (Wanted, kept: Bytes) {
+  private static func ids(_ command: CommandType, _ word: Bytes) -> (Wanted, kept: Bytes) {
     let digits = word.prefix { $0 != UInt8(ascii: "-") }
     guard digits.count < word.count, let first = Int(decimal: Bytes(digits)), first < .max
-    else { return (.jobs(name, from: 1), []) }
-    return (.jobs(name, from: first + 1), digits + [UInt8(ascii: "-")])
+    else { return (.jobs(command, from: 1), []) }
+    return (.jobs(command, from: first + 1), digits + [UInt8(ascii: "-")])
   }
 
   private static var commands: Wanted {
-    .words(CommandTable.commands.map { Candidate(word: $0.name.rawValue, meaning: $0.summary) })
+    .words(CommandTable.commands.map { Candidate(word: $0.name, meaning: $0.summary) })
   }
 }
 
 extension Completion {
   /// Scans the words before the last one.
   private struct Scan {
-    var command: CommandSpec
+    var command: CommandType
+    var spec: CommandSpec
     var given: Set<OptionName> = []
     var operands: [Bytes] = []
     /// The option whose value comes next.
@@ -123,8 +124,9 @@ extension Completion {
     /// The index of the last word, counted from 1.
     var next: Int
 
-    init(_ command: CommandSpec, _ words: ArraySlice<Bytes>) {
-      self.command = command
+    init(_ type: any Subcommand.Type, _ words: ArraySlice<Bytes>) {
+      command = CommandType(type)
+      spec = type.spec
       next = words.endIndex + 1
       for (index, word) in zip(words.indices, words) where commandStart == nil {
         take(word, number: index + 1)
@@ -137,10 +139,10 @@ extension Completion {
         pending = nil
       } else if isAfterDashes || word.first != UInt8(ascii: "-") || word.count == 1 {
         operands.append(word)
-        if case .jobCommand = command.operands { commandStart = number }
+        if case .jobCommand = spec.operands { commandStart = number }
       } else if word == Bytes("--") {
         isAfterDashes = true
-      } else if let (option, start) = command.lastOption(in: word) {
+      } else if let (option, start) = spec.lastOption(in: word) {
         given.insert(option.name)
         guard option.value != nil else { return }
         guard let start else { return pending = option }
@@ -150,7 +152,7 @@ extension Completion {
 
     /// Options that can still be given, in all spellings.
     var options: [Candidate] {
-      command.allOptions.filter { $0.repeats || !given.contains($0.name) }.flatMap { option in
+      spec.allOptions.filter { $0.repeats || !given.contains($0.name) }.flatMap { option in
         let short = option.short.map { [Candidate(word: "-\($0)", meaning: option.help)] } ?? []
         return short + [Candidate(word: option.long, meaning: option.help)]
       }
@@ -179,18 +181,5 @@ extension CommandSpec {
       if option.value != nil { return (option, index + 1 < word.endIndex ? index + 1 : nil) }
     }
     return found.map { ($0, nil) }
-  }
-}
-
-extension CommandName {
-  /// Whether the command applies to this job.
-  func takes(_ job: Job) -> Bool {
-    switch self {
-    case .wait, .cancel: !job.state.isOver
-    case .move, .edit: job.state == .waiting
-    case .retry: job.state.isOver
-    case .ack: job.isOpenFailure
-    default: true
-    }
   }
 }

@@ -39,7 +39,7 @@ enum Manual {
   }
 
   private static func section(_ command: CommandSpec) -> String {
-    let names = command.name.words.joined(separator: ", ")
+    let names = command.names.joined(separator: ", ")
     let forms = command.synopsis.map { ".D1 Nm serialq \(Mdoc.form($0))\n" }.joined()
     let paragraphs = (command.description + command.details).map(Mdoc.text)
       .joined(separator: "\n.Pp\n")

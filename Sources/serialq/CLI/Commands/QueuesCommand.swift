@@ -2,12 +2,33 @@ import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
-extension Session {
-  /// `serialq queues`: lists all queues with their counts.
-  mutating func queues(json: Bool) throws(Failure) {
+/// `serialq queues`: lists all queues with their counts.
+struct QueuesCommand: Equatable {
+  var json: Bool
+}
+
+extension QueuesCommand: Subcommand {
+  static let name = "queues"
+
+  static let spec = CommandSpec(
+    name: name,
+    summary: "every queue with its counts",
+    synopsis: ["queues [options]"],
+    description: ["How many jobs wait, run, are done, and failed without being acknowledged."],
+    options: [OptionSpec(.json, help: "Prints a JSON array.")],
+    operands: .none,
+    examples: [Example("serialq queues", "all queues")]
+  )
+
+  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
+    try words.refuseOperands()
+    self.init(json: words.has(.json))
+  }
+
+  func perform(in session: inout Session) throws(Failure) -> ExitCode {
     var found: [(QueueFolder, Queue, hasRunner: Bool)] = []
-    for name in try spool().queueNames() {
-      guard let (folder, queue) = try readQueue(named: name.text) else { continue }
+    for name in try session.spool().queueNames() {
+      guard let (folder, queue) = try session.readQueue(named: name.text) else { continue }
       found.append((folder, queue, try RunnerLock.isHeld(folder)))
     }
     if json {
@@ -16,7 +37,8 @@ extension Session {
         for (folder, queue, hasRunner) in found { queue.write(to: &writer, folder, hasRunner) }
       }
       writer.endLine()
-      return result(json: writer.bytes)
+      session.result(json: writer.bytes)
+      return .success
     }
     var columns = Columns(headings: [
       .init(title: "QUEUE"), .init(title: "WAITING", alignment: .right),
@@ -31,7 +53,8 @@ extension Session {
         .init("\(failed)", failed > 0 ? .red : nil), .init(queue.condition(hasRunner: hasRunner)),
       ]
     }
-    output.result(columns.rendered(color: traits.hasColor))
+    session.output.result(columns.rendered(color: session.traits.hasColor))
+    return .success
   }
 }
 

@@ -2,11 +2,39 @@ import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
-extension Session {
-  /// `serialq edit`: changes the command of a waiting job.
-  mutating func edit(_ call: Invocation.Edit) throws(Failure) {
-    let (folder, job) = try readJob(call.id, in: call.queue)
-    try refuseUnlessWaiting(job, in: call.queue)
+/// `serialq edit`: changes the command of a waiting job.
+struct EditCommand: Equatable {
+  var queue: String
+  var id: JobID
+}
+
+extension EditCommand: Subcommand {
+  static let name = "edit"
+
+  static let spec = CommandSpec(
+    name: name,
+    summary: "change the command of a job that waits",
+    synopsis: ["edit [options] ID"],
+    description: [
+      """
+      Opens the command in $VISUAL, else $EDITOR, else vi. What is saved becomes the job's command \
+      line, for /bin/sh. If the job has started meanwhile, nothing is changed.
+      """
+    ],
+    options: [.queue],
+    operands: .jobID,
+    examples: [Example("serialq edit 12", "job 12")]
+  )
+
+  static func takes(_ job: Job) -> Bool { job.state == .waiting }
+
+  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
+    self.init(queue: queue, id: try words.oneID())
+  }
+
+  func perform(in session: inout Session) throws(Failure) -> ExitCode {
+    let (folder, job) = try session.readJob(id, in: self.queue)
+    try refuseUnlessWaiting(job, in: self.queue)
     let text =
       switch job.command {
       case .shell(let line): line
@@ -19,17 +47,17 @@ extension Session {
         "the command of job \(job.id)", why,
         next: """
           Nothing was changed. To be rid of the job: serialq \
-          cancel\(QueueName.option(for: call.queue)) \(job.id)
+          cancel\(QueueName.option(for: self.queue)) \(job.id)
           """)
     }
     let isNews = edited != text
-    let option = QueueName.option(for: call.queue)
-    try change(call.queue) { (queue, folder) throws(Failure) -> ([Event], Void) in
+    let option = QueueName.option(for: self.queue)
+    try session.change(self.queue) { (queue, folder) throws(Failure) -> ([Event], Void) in
       // Appends nothing, but makes earlier events durable: the job may have been changed just
       // before.
       guard isNews else { return ([], ()) }
-      let now = try queue.jobs([call.id...call.id], in: call.queue)[0]
-      try refuseUnlessWaiting(now, in: call.queue)
+      let now = try queue.jobs([id...id], in: self.queue)[0]
+      try refuseUnlessWaiting(now, in: self.queue)
       guard now.command == job.command else {
         throw Failure(
           "job \(job.id)", "somebody else has changed it meanwhile",
@@ -37,8 +65,12 @@ extension Session {
       }
       return ([.edited(id: job.id, at: Clock.now(), command: .shell(edited))], ())
     }
-    guard isNews else { return output.message("serialq: job \(job.id) is unchanged") }
-    tell("serialq: job \(job.id) is now: \(ShellQuote.command(.shell(edited)))")
+    guard isNews else {
+      session.output.message("serialq: job \(job.id) is unchanged")
+      return .success
+    }
+    session.tell("serialq: job \(job.id) is now: \(ShellQuote.command(.shell(edited)))")
+    return .success
   }
 
   private func refuseUnlessWaiting(_ job: Job, in queue: String) throws(Failure) {

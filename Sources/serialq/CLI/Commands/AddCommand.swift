@@ -1,0 +1,106 @@
+import SerialqQueue
+import SerialqSystem
+
+/// `serialq add`: adds jobs and prints their ids.
+struct AddCommand: Equatable {
+  var job: JobOptions
+  var source: JobSource
+  var startsRunner = true
+  var json: Bool
+}
+
+extension AddCommand: Subcommand {
+  static let name = "add"
+
+  static let spec = CommandSpec(
+    name: name,
+    summary: "queue a job and print its id",
+    synopsis: [
+      "add [options] 'COMMAND LINE'",
+      "add [options] [--] PROGRAM ARGUMENT...",
+      "add [options] -c LINE",
+      "add [options] -f FILE",
+    ],
+    description: [
+      """
+      Returns as soon as the job is safely on disk, and makes sure that a runner is at work in \
+      the background. The job gets the directory, the environment and the umask of this call, \
+      and nothing to read.
+      """,
+      """
+      One argument is a command line for /bin/sh. Several, or what follows --, are a program and \
+      its arguments, passed on exactly. Options stop at the first word of the command.
+      """,
+    ],
+    details: [
+      """
+      Prints the id of the job, or the ids of several as a range such as 3-7. In a paused queue \
+      the job waits until serialq resume, and a message says so.
+      """
+    ],
+    options: JobOptions.options + [
+      OptionSpec(.noStart, help: "Starts no runner; serialq run or resume does."),
+      OptionSpec(.json, help: "Prints the ids as a JSON object."),
+    ],
+    operands: .jobCommand,
+    examples: [
+      Example("serialq add 'make && make test'", "a command line"),
+      Example("serialq add ls -l", "a program and its argument"),
+      Example("serialq add -q video -n intro ./render intro", "in a queue, with a label"),
+      Example("serialq add -e CC=clang -C build -c 'make -k'", "elsewhere, with a variable"),
+      Example("serialq add -f jobs.txt", "every line of a file"),
+      Example("serialq add --if-ok ./deploy", "if the one before succeeded"),
+    ]
+  )
+
+  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
+    guard let source = try JobSource.parse(words) else {
+      throw Failure(
+        "add", "no command is given", next: "For example: serialq add 'make && make test'")
+    }
+    self.init(
+      job: JobOptions(parsing: words, queue: queue), source: source,
+      startsRunner: !words.has(.noStart), json: words.has(.json))
+  }
+
+  func perform(in session: inout Session) throws(Failure) -> ExitCode {
+    let adding = try Adding(source, job)
+    let folder = try session.spool().makeQueue(named: Bytes(job.queue.utf8))
+    let added = try adding.append(to: folder, startsRunner: startsRunner)
+    let ids = added.ids
+    for id in added.found where session.messageTraits.isTerminal || !json {
+      session.output.message("serialq: job \(id) waits with the same command; it was not added again")
+    }
+    let text = JobID.text(of: ids, separator: " ")
+    if json { session.result(json: document(ids, folder)) } else { session.output.result("\(text)\n") }
+    if added.isPaused, startsRunner { session.tellPaused(job.queue) }
+    if let failure = added.failure { throw failure.adding(queued(ids)) }
+    do throws(Failure) {
+      try session.output.flush()
+    } catch {
+      // The message says that the jobs were added: otherwise the user repeats the command, and they
+      // run twice.
+      throw error.adding(queued(ids))
+    }
+    return .success
+  }
+
+  private func queued(_ ids: [JobID]) -> String {
+    let text = JobID.text(of: ids, separator: ", ")
+    let jobs = ids.count == 1 ? "Job \(text) is" : "Jobs \(text) are"
+    let option = QueueName.option(for: job.queue)
+    return "\(jobs) queued all the same; do not add again. See: serialq status\(option)"
+  }
+
+  private func document(_ ids: [JobID], _ folder: QueueFolder) -> Bytes {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("version", 1)
+      json.member("queue", folder.name)
+      json.key("ids")
+      json.array { json in for id in ids { json.int(Int64(id)) } }
+    }
+    json.endLine()
+    return json.bytes
+  }
+}

@@ -1,0 +1,108 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+/// `serialq cancel`: cancels waiting jobs and terminates running ones.
+struct CancelCommand: Equatable {
+  enum Jobs: Equatable {
+    case ids([ClosedRange<JobID>])
+    /// Waiting and running jobs.
+    case all
+    case running
+  }
+
+  var queue: String
+  var jobs: Jobs
+  var signal: Int32?
+}
+
+extension CancelCommand: Subcommand {
+  static let name = "cancel"
+
+  static let spec = CommandSpec(
+    name: name,
+    summary: "keep jobs from running, or end them",
+    synopsis: ["cancel [options] ID...", "cancel [options] --all", "cancel [options] --running"],
+    description: [
+      """
+      A job that waits never runs; jobs after it that were added with --if-ok are skipped. A job \
+      that runs is sent SIGTERM with its whole process group, and SIGKILL 10 seconds later. \
+      Returns when that is asked for; serialq wait ID waits for the end.
+      """
+    ],
+    options: [
+      .queue,
+      OptionSpec(.all, help: "All jobs that wait or run."),
+      OptionSpec(.running, help: "The job that runs."),
+      OptionSpec(
+        .signal, value: OptionValue(.signal, "SIGNAL"),
+        help: "Sends this signal first instead of SIGTERM; KILL ends a job at once."
+      ),
+    ],
+    operands: .jobIDs,
+    examples: [
+      Example("serialq cancel 12", "job 12"),
+      Example("serialq cancel --running --signal INT", "as Ctrl-C would"),
+    ]
+  )
+
+  static func takes(_ job: Job) -> Bool { !job.state.isOver }
+
+  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
+    let ids = try words.ids(or: [.all, .running])
+    let jobs: Jobs = words.has(.all) ? .all : words.has(.running) ? .running : .ids(ids)
+    self.init(
+      queue: queue, jobs: jobs, signal: words.value(.signal).flatMap(SignalName.number))
+  }
+
+  func perform(in session: inout Session) throws(Failure) -> ExitCode {
+    let signal = self.signal ?? SIGTERM
+    let (jobs, running) = try session.change(self.queue) {
+      (queue, folder) throws(Failure) -> ([Event], ([Job], [Job])) in
+      let jobs = try wanted(in: queue)
+      let now = Clock.now()
+      let waiting = jobs.filter { $0.state == .waiting }
+      let running = jobs.filter { $0.state == .running }
+      let events =
+        queue.cancelEvents(waiting.map(\.id), at: now)
+        + running.map { .cancelling(id: $0.id, at: now, signal: signal) }
+      return (events, (jobs, running))
+    } then: { (folder, queue) throws(Failure) in
+      // Only a runner terminates an orphaned job and records its end.
+      if !queue.running.isEmpty { try BackgroundRunner.own.ensure(folder) }
+    }
+    if jobs.isEmpty {
+      session.tell("serialq: nothing to cancel")
+      return .success
+    }
+    let waiting = jobs.filter { $0.state == .waiting }
+    if !waiting.isEmpty { session.tell("serialq: cancelled \(waiting.text)") }
+    guard let job = running.first else { return .success }
+    let option = QueueName.option(for: self.queue)
+    session.tell(
+      """
+      serialq: job \(job.id) is being ended with \(SignalName.of(signal))
+      Wait for its end: serialq wait\(option) \(job.id)
+      """)
+    return .success
+  }
+
+  private func wanted(in queue: Queue) throws(Failure) -> [Job] {
+    let running = queue.running.compactMap(queue.job)
+    switch self.jobs {
+    case .running: return running
+    case .all: return running + queue.waiting
+    case .ids(let ids):
+      let jobs = try queue.jobs(ids, in: self.queue)
+      if let job = jobs.first(where: \.state.isOver) {
+        throw Failure(
+          "job \(job.id)", "it is over: it \(job.outcomeText)",
+          next: """
+            Nothing was cancelled. See what still can be: serialq \
+            list\(QueueName.option(for: self.queue)) --state waiting
+            """)
+      }
+      return jobs
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import SerialqQueue
+import SerialqSystem
+
+/// `serialq clean`: forgets finished jobs and deletes their logs.
+struct CleanCommand: Equatable {
+  var queue: String
+  /// In seconds.
+  var olderThan: Int?
+  var keep: Int?
+  var onlyFailed: Bool
+  /// Includes unacknowledged failures.
+  var all: Bool
+}
+
+extension CleanCommand: Subcommand {
+  static let name = "clean"
+
+  static let spec = CommandSpec(
+    name: name,
+    summary: "forget finished jobs and delete their logs",
+    synopsis: ["clean [options]"],
+    description: [
+      """
+      Forgets jobs that are over; open failures only with --failed or --all. Jobs that wait or run \
+      stay. With several options, only jobs to which all of them apply are forgotten.
+      """
+    ],
+    options: [
+      .queue,
+      OptionSpec(
+        .olderThan, value: OptionValue(.duration, "TIME"),
+        help: "Only jobs that have been over for longer than TIME."
+      ),
+      OptionSpec(
+        .keep, value: OptionValue(.count, "N"), help: "All but the N that were over last."),
+      OptionSpec(.failed, help: "Only jobs that failed, open failures too."),
+      OptionSpec(.all, help: "Open failures too."),
+    ],
+    operands: .none,
+    examples: [
+      Example("serialq clean", "all but open failures"),
+      Example("serialq clean --all --older-than 7d", "everything from before last week"),
+    ]
+  )
+
+  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
+    try words.refuseOperands()
+    if words.has(.all), words.has(.failed) {
+      throw words.misused("--all", "cannot be combined with --failed")
+    }
+    self.init(
+      queue: queue, olderThan: words.seconds(.olderThan), keep: words.number(.keep),
+      onlyFailed: words.has(.failed), all: words.has(.all))
+  }
+
+  func perform(in session: inout Session) throws(Failure) -> ExitCode {
+    guard let folder = try session.spool().existingQueue(named: Bytes(self.queue.utf8)) else { return .success }
+    let (forgotten, kept, damaged) = try Journal(folder).locked { (scope) throws(Failure) in
+      var queue = Queue()
+      var reader = JournalReader(folder)
+      _ = try reader.read(into: &queue)
+      let jobs = wanted(in: queue)
+      let ids = JobID.ranges(of: jobs)
+      if !ids.isEmpty { try scope.append([.forgotten(ids: ids, at: Clock.now())]) }
+      // After the jobs were forgotten: a remaining log is harmless.
+      folder.removeLogs(ids)
+      let damaged: [DamagedLine]
+      do throws(Failure) {
+        damaged = try scope.compact()
+      } catch {
+        guard !ids.isEmpty else { throw error }
+        throw error.adding(
+          """
+          The jobs are forgotten all the same. To make the journal smaller, try again: serialq \
+          clean\(QueueName.option(for: self.queue))
+          """)
+      }
+      let kept = all || onlyFailed ? 0 : queue.openFailureCount
+      return (jobs.count, kept, damaged)
+    }
+    session.report(damaged, in: folder)
+    let option = QueueName.option(for: self.queue)
+    session.tell("serialq: forgot \(forgotten) \(forgotten == 1 ? "job" : "jobs")")
+    if kept > 0 {
+      session.output.message(
+        """
+        serialq: kept \(kept) open \(kept == 1 ? "failure" : "failures")
+        Look at them: serialq list\(option) --failed; forget them: serialq clean\(option) --all
+        """)
+    }
+    return .success
+  }
+
+  private func wanted(in queue: Queue) -> [JobID] {
+    let limit = olderThan.map { Clock.now().microseconds - Int64($0) * 1_000_000 }
+    var jobs = queue.jobs.filter { job in
+      guard job.state.isOver else { return false }
+      if onlyFailed { return job.state.isFailure }
+      return all || !job.isOpenFailure
+    }
+    if let limit { jobs = jobs.filter { $0.overSince.microseconds < limit } }
+    return jobs.ids(excludingLatest: keep ?? 0)
+  }
+}

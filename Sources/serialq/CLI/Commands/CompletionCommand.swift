@@ -1,0 +1,125 @@
+import SerialqQueue
+import SerialqSystem
+
+/// `serialq completion`: prints a completion script, or what such a script calls for.
+enum CompletionCommand: Equatable {
+  case script(CompletionScript)
+  /// The completions of the last of these words.
+  case words([Bytes])
+}
+
+extension CompletionCommand: Subcommand {
+  static let name = "completion"
+
+  static let usesQueue = false
+
+  static let spec = CommandSpec(
+    name: name,
+    summary: "completion for a shell: bash, zsh or fish",
+    synopsis: ["completion bash|zsh|fish", "completion -- words [WORD...]"],
+    description: [
+      """
+      Prints a script that has the shell complete commands, options, queues and job ids, with \
+      their commands shown. An installation puts it where the shells look for it.
+      """
+    ],
+    details: [
+      """
+      The second form is what these scripts call: it prints what the last WORD, which may be \
+      empty, can become after those before it. The first line is words, files N, directories N or \
+      command N. After words, each line is a word, and behind a tab what it stands for, in \
+      printable characters. Names of files or directories take the place of the last WORD but for \
+      its first N bytes; command N says that the words from number N on, counted from 1, are a \
+      command of their own. It never fails: where nothing can be found out, there is no line.
+      """
+    ],
+    options: [],
+    operands: .completion,
+    examples: [
+      Example(#"eval "$(serialq completion bash)""#, "in ~/.bashrc"),
+      Example("serialq completion fish | source", "in config.fish"),
+    ]
+  )
+
+  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
+    let names = CompletionScript.allCases.map(\.rawValue)
+    guard let name = words.operands.first else {
+      throw words.misused("completion", "give one of \(names.joined(separator: ", "))")
+    }
+    if name == CompletionScript.wordsName {
+      self = .words(Array(words.operands.dropFirst()))
+      return
+    }
+    guard let script = CompletionScript(rawValue: name.text) else {
+      throw words.misused(Visible.text(name), "not one of \(names.joined(separator: ", "))")
+    }
+    try words.refuseOperands(after: 1)
+    self = .script(script)
+  }
+
+  func perform(in session: inout Session) throws(Failure) -> ExitCode {
+    switch self {
+    case .script(let script): session.output.result(script.text)
+    case .words(let words): complete(words, in: &session)
+    }
+    return .success
+  }
+
+    /// Prints completions of the last word, for the shell scripts.
+  ///
+  /// Never fails and never prints a message, which would appear within the command line being
+  /// edited.
+  private func complete(_ words: [Bytes], in session: inout Session) {
+    let completion = Completion(words)
+    switch completion.wanted {
+    case .files: session.output.result("files \(completion.kept.count)\n")
+    case .directories: session.output.result("directories \(completion.kept.count)\n")
+    case .command(let number): session.output.result("command \(number)\n")
+    case .words(let candidates): offer(candidates, after: completion.kept, in: &session)
+    case .queues:
+      let names = (try? session.spool().queueNames()) ?? []
+      offer(names.map { .init(word: $0.text) }, after: completion.kept, in: &session)
+    case .jobs(let command, let first):
+      let given = completion.queue ?? Machine.variable("SERIALQ_QUEUE")
+      let typed = (words.last ?? []).dropFirst(completion.kept.count)
+      let jobs = jobs(of: QueueName.unnamed(variable: given), in: session).filter { job in
+        job.id >= first && command.type.takes(job) && "\(job.id)".utf8.starts(with: typed)
+      }
+      offer(Completion.candidates(jobs), after: completion.kept, in: &session)
+    }
+  }
+
+  private func offer(
+    _ candidates: [Completion.Candidate], after kept: Bytes, in session: inout Session
+  ) {
+    session.output.result("words\n")
+    for candidate in candidates {
+      let meaning = candidate.meaning.isEmpty ? "" : "\t\(candidate.meaning)"
+      session.output.result("\(kept.text)\(candidate.word)\(meaning)\n")
+    }
+  }
+
+  /// The jobs read before any error.
+  private func jobs(of queue: Bytes, in session: Session) -> [Job] {
+    var jobs = Queue()
+    guard let folder = try? session.spool().existingQueue(named: queue) else { return [] }
+    var reader = JournalReader(folder)
+    _ = try? reader.read(into: &jobs)
+    return jobs.inOrder
+  }
+}
+
+extension Completion {
+  /// The ids of jobs, with their titles as descriptions.
+  ///
+  /// Limited to a readable number: the latest jobs that are not waiting, and the next of the
+  /// waiting ones. Another digit narrows down the rest.
+  static func candidates(_ jobs: [Job]) -> [Candidate] {
+    let waiting = jobs.filter { $0.state == .waiting }
+    let others = jobs.filter { $0.state != .waiting }
+    return (others.suffix(100) + waiting.prefix(100)).map { job in
+      let title = StyledLine(job.title).fitted(to: 60).rendered(color: false)
+      return Candidate(word: "\(job.id)", meaning: title)
+    }
+  }
+}

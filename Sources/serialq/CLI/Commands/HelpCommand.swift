@@ -1,0 +1,75 @@
+import SerialqSystem
+
+/// `serialq help`: prints the help, the manual or the systemd unit.
+struct HelpCommand: Equatable {
+  enum Topic: Equatable {
+    case overview
+    case command(CommandType)
+    case manual
+    /// For the program at this path; nil for this one.
+    case systemdUnit(Bytes?)
+  }
+
+  var topic: Topic
+}
+
+extension HelpCommand: Subcommand {
+  static let name = "help"
+
+  static let usesQueue = false
+
+  static let spec = CommandSpec(
+    name: name,
+    summary: "help, also of one command",
+    synopsis: ["help [COMMAND]", "help --man", "help --unit [PROGRAM]"],
+    description: ["Shows what the program does, or everything about one command."],
+    options: [
+      OptionSpec(.man, help: "Prints the manual page, as mdoc(7)."),
+      OptionSpec(
+        .unit, help: "Prints a systemd user unit that goes on with all queues after a reboot.",
+        details:
+          "PROGRAM is the full path that it calls serialq by; else it is that of this program."),
+    ],
+    operands: .commandName,
+    examples: [
+      Example("serialq help add", "everything about add"),
+      Example("serialq help --man | man -l -", "everything"),
+    ]
+  )
+
+  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
+    self.init(topic: try Self.topic(words))
+  }
+
+  private static func topic(_ words: ParsedArguments) throws(Failure) -> Topic {
+    if words.has(.man), words.has(.unit) {
+      throw words.misused("--unit", "cannot be combined with --man")
+    }
+    if words.has(.man) {
+      try words.refuseOperands()
+      return .manual
+    }
+    let operand = words.operands.first
+    if words.has(.unit) {
+      try words.refuseOperands(after: 1)
+      if let operand, operand.first != UInt8(ascii: "/") {
+        throw words.misused(Visible.text(operand), "not the full path of a program")
+      }
+      return .systemdUnit(operand)
+    }
+    guard let operand else { return .overview }
+    try words.refuseOperands(after: 1)
+    return .command(CommandType(try Invocation.type(called: operand)))
+  }
+
+  func perform(in session: inout Session) throws(Failure) -> ExitCode {
+    switch topic {
+    case .overview: session.output.result(Help.overview)
+    case .command(let command): session.output.result(Help.text(of: command.type.spec))
+    case .manual: session.output.result(Manual.text)
+    case .systemdUnit(let program):
+      session.output.result(SystemdUnit.text(program: program ?? Machine.program()))
+    }
+    return .success
+  }
+}

@@ -1,0 +1,111 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+/// `serialq report`: shows when the jobs of a queue ran.
+struct ReportCommand: Equatable {
+  var queue: String
+  /// The output file of the page, `-` for standard output; `nil` prints to the terminal.
+  var page: Bytes?
+  var last: Int?
+}
+
+extension ReportCommand: Subcommand {
+  static let name = "report"
+
+  static let spec = CommandSpec(
+    name: name,
+    summary: "when the jobs ran, drawn, here or as a page to keep",
+    synopsis: ["report [options]"],
+    description: [
+      """
+      Draws a line for each job along one scale of time, each state by a sign of its own. Times in \
+      which nothing ran for long are cut out and marked; all times are UTC.
+      """,
+      """
+      With --html it is a page, which needs neither a network nor a script: the timeline, how long \
+      the jobs of each label took, the latest \(QueueReport.mostTroubles) failures with the end of \
+      their output, and totals. It shows labels, commands and output: look before you send it on.
+      """,
+    ],
+    details: [
+      """
+      What is drawn is bounded, what is counted is not. Earlier attempts at a job are drawn too, \
+      for as long as the journal holds them: it forgets them when it is written anew. How long an \
+      interrupted job ran is not known: its start is drawn. Of an output, the last \
+      \(QueueReport.troubleLines) lines are shown, out of its last \(QueueReport.troubleBytes) bytes.
+      """
+    ],
+    options: [
+      .queue,
+      OptionSpec(
+        .html, value: OptionValue(.file, "FILE"),
+        help: "Writes a page to FILE, which is replaced; - is standard output."),
+      OptionSpec(
+        .last, value: OptionValue(.count, "N"),
+        help: """
+          Draws the last N jobs that have run, not \(QueueReport.rowsOnTerminal), or \
+          \(QueueReport.rowsOnPage) on a page.
+          """),
+    ],
+    operands: .none,
+    examples: [
+      Example("serialq report", "when what ran"),
+      Example("serialq report --html queue.html", "as a page"),
+      Example("serialq report -q video --last 200", "more of another queue"),
+    ]
+  )
+
+  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
+    try words.refuseOperands()
+    self.init(queue: queue, page: words.value(.html), last: words.number(.last))
+  }
+
+  func perform(in session: inout Session) throws(Failure) -> ExitCode {
+    var attempts = EarlierAttempts()
+    let found = try session.readQueue(named: self.queue) { attempts.take($0) }
+    let now = Clock.reading()
+    let standard = self.page == nil ? QueueReport.rowsOnTerminal : QueueReport.rowsOnPage
+    var report = QueueReport(
+      self.queue, found?.1 ?? Queue(), attempts, at: now, last: last ?? standard)
+    guard let path = self.page else {
+      let lines = TerminalReport(report: report, columns: session.traits.width ?? 80).lines
+      for line in lines { session.output.result(line.rendered(color: session.traits.hasColor) + "\n") }
+      return .success
+    }
+    if let (folder, queue) = found {
+      report.series = DurationSeries.all(queue.jobs, at: now)
+      report.troubles = try troubles(of: queue, folder)
+    }
+    let page = HTMLReport(report: report).page
+    guard path != Bytes("-") else {
+      session.output.result(page)
+      return .success
+    }
+    do throws(SystemError) {
+      try UserFile.replace(path, by: Bytes(page.utf8))
+    } catch {
+      throw Failure(
+        "writing \(path.text)", "\(error.text) (\(error.call))",
+        next: "Give --html another path, or - for standard output.")
+    }
+    return .success
+  }
+
+  /// The latest failures, newest first, with the ends of their logs.
+  private func troubles(
+    of queue: Queue, _ folder: QueueFolder
+  ) throws(Failure) -> [QueueReport.Trouble] {
+    let failed = queue.jobs.filter(\.state.isFailure).sorted { one, other in
+      (one.run?.ended ?? one.added, one.id) > (other.run?.ended ?? other.added, other.id)
+    }
+    var troubles: [QueueReport.Trouble] = []
+    for job in failed.prefix(QueueReport.mostTroubles) {
+      let tail = try LogReader.tail(
+        of: folder.log(job.id), lines: QueueReport.troubleLines,
+        bytes: Int64(QueueReport.troubleBytes))
+      troubles.append(QueueReport.Trouble(job: job, tail: tail))
+    }
+    return troubles
+  }
+}

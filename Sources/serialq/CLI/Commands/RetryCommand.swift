@@ -1,0 +1,99 @@
+import SerialqQueue
+import SerialqSystem
+
+/// `serialq retry`: adds finished jobs to the queue again.
+struct RetryCommand: Equatable {
+  var queue: String
+  /// Empty for all failures.
+  var ids: [ClosedRange<JobID>]
+  var isFirst: Bool
+}
+
+extension RetryCommand: Subcommand {
+  static let name = "retry"
+
+  static let spec = CommandSpec(
+    name: name,
+    summary: "queue jobs that are over again",
+    synopsis: ["retry [options] ID...", "retry [options] --failed"],
+    description: [
+      """
+      The same job waits again, with the same command, directory and environment, and its next \
+      run is its next attempt. Its log is then that of the new attempt.
+      """,
+      """
+      --failed takes all failures that are not acknowledged, and the jobs that were skipped \
+      because of them, in their order.
+      """,
+    ],
+    options: [
+      .queue,
+      OptionSpec(.failed, help: "All open failures, and what was skipped for them."),
+      OptionSpec(.first, help: "Puts them before all that wait, else they go to the end."),
+    ],
+    operands: .jobIDs,
+    examples: [
+      Example("serialq retry 12", "job 12, at the end"),
+      Example("serialq retry --failed --first", "all that failed, now"),
+    ]
+  )
+
+  static func takes(_ job: Job) -> Bool { job.state.isOver }
+
+  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
+    self.init(queue: queue, ids: try words.ids(or: [.failed]), isFirst: words.has(.first))
+  }
+
+  func perform(in session: inout Session) throws(Failure) -> ExitCode {
+    let (jobs, isPaused) = try session.change(self.queue) {
+      (queue, folder) throws(Failure) -> ([Event], ([Job], Bool)) in
+      let jobs =
+        ids.isEmpty ? queue.openFailuresAndSkipped : try queue.jobs(ids, in: self.queue)
+      if let job = jobs.first(where: { !$0.state.isOver }) {
+        let option = QueueName.option(for: self.queue)
+        let (state, next) =
+          job.state == .waiting
+          ? ("it waits already", "To have it run next: serialq move\(option) \(job.id) --first")
+          : ("it is running", "Wait for its end: serialq wait\(option) \(job.id)")
+        throw Failure("job \(job.id)", state, next: "Nothing was queued again. \(next)")
+      }
+      return (Queue.retryEvents(jobs, first: isFirst, at: Clock.now()), (jobs, queue.isPaused))
+    } then: { (folder, queue) throws(Failure) in
+      try session.startRunner(folder, queue)
+    }
+    if jobs.isEmpty {
+      session.tell("serialq: no failure is open")
+      return .success
+    }
+    session.tell("serialq: \(jobs.text) queued again")
+    if isPaused { session.tellPaused(self.queue) }
+    return .success
+  }
+}
+
+extension Queue {
+  /// The unacknowledged failures and the jobs skipped because of them, by id.
+  var openFailuresAndSkipped: [Job] {
+    guard openFailureCount > 0 else { return [] }
+    return jobs.filter { job in
+      if job.isOpenFailure { return true }
+      guard job.state == .skipped, let because = job.run?.because else { return false }
+      return self.job(because)?.isOpenFailure == true
+    }
+  }
+
+  /// The events that retry jobs in this order.
+  ///
+  /// A skipped job depends on the previous job again only if that is retried too: a retry of the
+  /// skipped job alone is unconditional.
+  static func retryEvents(_ jobs: [Job], first: Bool, at now: Timestamp) -> [Event] {
+    jobs.enumerated().map { index, job in
+      var place = Place.last
+      if first { place = index == 0 ? .first : .after(jobs[index - 1].id) }
+      return .retried(
+        Retry(
+          id: job.id, at: now, attempts: job.run?.attempt ?? 0, place: place,
+          isFree: index == 0 || job.state != .skipped))
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import SerialPromises
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+/// `serialq run`: runs the queue in the foreground until it is empty, and prints the output.
+struct RunCommand: Equatable {
+  var job: JobOptions
+  /// The jobs to add first; `nil` runs only those already waiting.
+  var source: JobSource?
+}
+
+extension RunCommand: Subcommand {
+  static let name = "run"
+
+  static let spec = CommandSpec(
+    name: name,
+    summary: "run the queue here, until it is empty",
+    synopsis: [
+      "run [options]",
+      "run [options] 'COMMAND LINE'",
+      "run [options] [--] PROGRAM ARGUMENT...",
+      "run [options] -c LINE",
+      "run [options] -f FILE",
+    ],
+    description: [
+      """
+      Queues what is given, as add does, and runs the queue in the foreground, in order, until \
+      nothing waits. If a runner is already at work, follows it instead.
+      """,
+      "Exits with 1 if a job failed, else with 0.",
+    ],
+    details: [
+      """
+      The jobs run to their end even if nobody reads the output any more, or it cannot be written. \
+      In the second case it says so at the end, and exits with 125.
+      """
+    ],
+    options: JobOptions.options,
+    operands: .jobCommand,
+    examples: [
+      Example("serialq run", "what waits in the queue"),
+      Example("serialq run make test", "and this, after it"),
+      Example("printf '%s\\n' 'echo 1' 'echo 2' | serialq run -f -", "these, from a pipe"),
+    ]
+  )
+
+  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
+    let source = try JobSource.parse(words)
+    if source == nil {
+      for option in words.command.options where option.name != .queue && words.has(option.name) {
+        throw words.misused(option.long, "is about a job, and no command is given")
+      }
+    }
+    self.init(job: JobOptions(parsing: words, queue: queue), source: source)
+  }
+
+  func perform(in session: inout Session) throws(Failure) -> ExitCode {
+    let adding = try source.map { (source) throws(Failure) in
+      try Adding(source, job)
+    }
+    let folder = try session.spool().makeQueue(named: Bytes(job.queue.utf8))
+    let style = Follower.OutputStyle(
+      isTalkative: session.messageTraits.isTerminal, sharesTerminal: session.traits.isTerminal,
+      isAboveDisplay: session.traits.isLive)
+    var follower = try Follower(folder, .queue, style)
+    try session.refuseOwnQueue("run", follower.queue, named: follower.queueName)
+    let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
+    let messages = session.output
+    let said = Locked<[String]>([])
+    let isLive = session.traits.isLive
+    let runner = try Runner(
+      folder,
+      say: { message in
+        // Only the main thread writes while there is a live display, because it knows what is on
+        // the screen.
+        guard isLive else { return messages.message(message) }
+        said.withLock { $0.append(message) }
+        wakeUp.wake()
+      }, wake: { wakeUp.wake() })
+    // After everything else that can fail: a command that fails to start must not leave jobs in the
+    // queue.
+    if let ids = try adding?.append(to: folder, startsRunner: false).ids, session.messageTraits.isTerminal {
+      let text = JobID.text(of: ids, separator: ", ")
+      session.output.message(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
+    }
+    // Handled here, not between writes of output: if the reader has stopped reading, as a pager
+    // does, the next write blocks forever.
+    let signals = StopSignals { signal, count in
+      if count == 1 {
+        runner.stop()
+      } else if runner.hasWork {
+        runner.kill()
+      } else {
+        SignalListener.obey(signal)
+      }
+      wakeUp.wake()
+    }
+    runner.start()
+    do throws(Failure) {
+      try follow(runner, &follower, signals, wakeUp, said, in: &session)
+      if let failure = runner.failure { throw failure }
+    } catch {
+      guard adding != nil else { throw error }
+      let option = QueueName.option(for: follower.queueName)
+      throw error.adding(
+        "What was to run is in the queue all the same; see: serialq status\(option)")
+    }
+    if let signal = signals.first { return tellStopped(by: signal, follower, in: session) }
+    return tellResult(follower, in: &session)
+  }
+
+  /// Prints output until the runner is done, or was stopped and has no running job.
+  private func follow(
+    _ runner: Runner, _ follower: inout Follower, _ signals: StopSignals, _ wakeUp: WakeUpPipe,
+    _ said: Locked<[String]>, in session: inout Session
+  ) throws(Failure) {
+    var display = session.traits.isLive ? RunDisplay(follower.queue, session.traits) { wakeUp.wake() } : nil
+    defer { session.output.hide() }
+    while true {
+      wakeUp.drain()
+      // Read before the queue, so that everything that the runner did before it was done is
+      // printed.
+      let isOver = runner.isDone || (signals.first != nil && !runner.hasWork)
+      for message in said.withLock({ said in
+        defer { said = [] }
+        return said
+      }) { session.output.message(message) }
+      try follower.advance(&session.output)
+      if isOver { return }
+      try display?.draw(&follower, isStopping: signals.first != nil, on: &session.output)
+      try follower.wait(
+        orFor: [wakeUp.descriptor], timeoutMilliseconds: display?.timeoutMilliseconds)
+    }
+  }
+
+  private func tellStopped(
+    by signal: Int32, _ follower: Follower, in session: Session
+  ) -> ExitCode {
+    let left = follower.queue.count(.waiting)
+    let option = QueueName.option(for: follower.queueName)
+    let rest =
+      left == 0 ? "nothing waits" : "\(left) still waiting; go on with: serialq run\(option)"
+    session.output.message("serialq: stopped by \(SignalName.of(signal)); \(rest)")
+    return ExitCode(rawValue: 128 + signal)
+  }
+
+  private func tellResult(_ follower: Follower, in session: inout Session) -> ExitCode {
+    let failed = follower.failed
+    let isLeft = follower.queue.isPaused && follower.queue.count(.waiting) > 0
+    if session.messageTraits.isTerminal || !failed.isEmpty {
+      let total = follower.succeeded + failed.count
+      session.output.message("serialq: \(follower.succeeded) of \(total) succeeded")
+    }
+    if let id = failed.first {
+      session.tellWhy(id, in: follower.queueName)
+    }
+    guard !isLeft else {
+      session.tellPaused(follower.queueName)
+      return failed.isEmpty ? .cannot : .jobFailed
+    }
+    return failed.isEmpty ? .success : .jobFailed
+  }
+}

@@ -1,0 +1,108 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+/// `serialq wait`: waits until jobs, or the whole queue, are done.
+struct WaitCommand: Equatable {
+  var queue: String
+  /// Empty for the whole queue.
+  var ids: [ClosedRange<JobID>]
+  /// In seconds.
+  var timeout: Int?
+}
+
+extension WaitCommand: Subcommand {
+  static let name = "wait"
+
+  static let spec = CommandSpec(
+    name: name,
+    summary: "wait until jobs, or the whole queue, are done",
+    synopsis: ["wait [options] [ID...]"],
+    description: [
+      """
+      With one id it exits as that job did, cancelled or not: with its exit code, with 128 and the \
+      number of the signal that killed it, with 124 if it timed out. It exits with 1 if \
+      the job has no code, as one that was interrupted, skipped, or cancelled before it ran, or if \
+      it exited with 0 when it was cancelled. With several, it exits with 1 if any did not succeed.
+      """,
+      """
+      Without ids it waits for the whole queue, and exits with 0 if everything in it is done and \
+      no failure is open, else with 1.
+      """,
+      """
+      Starts a runner if none is at work. In a paused queue what waits cannot be waited for: then \
+      it fails at once, or, if the pause comes later, when the running job has ended.
+      """,
+    ],
+    options: [
+      .queue,
+      OptionSpec(
+        .timeout, value: OptionValue(.duration, "TIME"),
+        help: "Gives up after TIME, and exits with 124."
+      ),
+    ],
+    operands: .jobIDs,
+    examples: [
+      Example("serialq wait && echo done", "the whole queue"),
+      Example("serialq wait 12", "job 12, and its exit code"),
+      Example("serialq wait --timeout 1h 3-7 9", "several, not for ever"),
+    ]
+  )
+
+  static func takes(_ job: Job) -> Bool { !job.state.isOver }
+
+  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
+    self.init(queue: queue, ids: try words.ids(), timeout: words.seconds(.timeout))
+  }
+
+  func perform(in session: inout Session) throws(Failure) -> ExitCode {
+    guard let folder = try session.spool().existingQueue(named: Bytes(self.queue.utf8)) else {
+      guard let id = ids.first else { return .success }
+      throw Queue().missing(id, in: self.queue)
+    }
+    var waiting = try Waiting(folder, ids: ids, startingIfNeeded: .own)
+    if !waiting.isDone { try session.refuseOwnQueue("wait", waiting.queue, named: waiting.queueName) }
+    let deadline = timeout.map { Clock.monotonic() + Int64($0) * 1_000_000_000 }
+    while true {
+      session.report(try waiting.look(), in: folder)
+      if waiting.isDone { break }
+      guard try waiting.sleep(until: deadline) else {
+        throw Failure(
+          "wait", "gave up after \(Humanize.duration(.seconds(timeout ?? 0)))",
+          next: """
+            What was waited for goes on. See how far it is: serialq \
+            status\(QueueName.option(for: self.queue))
+            """, code: .timedOut)
+      }
+    }
+    try waiting.flush()
+    return tell(waiting, in: session)
+  }
+
+  /// Reports jobs that did not succeed, and returns the exit code.
+  private func tell(_ waiting: Waiting, in session: Session) -> ExitCode {
+    let failed = waiting.unsuccessful
+    for job in failed.suffix(5) {
+      session.output.message("serialq: job \(job.id) \(job.outcomeText): \(job.title)")
+    }
+    if failed.count > 5 { session.output.message("serialq: and \(failed.count - 5) more before these") }
+    if let job = failed.last(where: \.state.isFailure) { session.tellWhy(job.id, in: waiting.queueName) }
+    if let id = waiting.onlyID { return failed.first { $0.id == id }?.code ?? .success }
+    return failed.isEmpty ? .success : .jobFailed
+  }
+}
+
+extension Job {
+  /// The exit code for the outcome of the job.
+  fileprivate var code: ExitCode {
+    switch (state, run?.how) {
+    case (.succeeded, _): .success
+    case (.timedOut, _): .timedOut
+    case (_, .cannotRun(let code, _)): ExitCode(rawValue: code)
+    case (_, .exited(let code)) where code != 0: ExitCode(rawValue: code)
+    case (_, .killed(let signal)): ExitCode(rawValue: 128 + signal)
+    // Interrupted, cancelled, skipped, or terminated with exit code 0: no code of its own.
+    default: .jobFailed
+    }
+  }
+}
