@@ -29,27 +29,23 @@ enum Invocation: Equatable {
         HelpCommand(topic: rest.startIndex == 0 ? .overview : .command(CommandType(type))))
     }
     try words.check()
-    let queue = type.usesQueue ? try queue(words, queueVariable) : ""
+    let queue = try type.usesQueue ? queue(words, queueVariable) : ""
     return .command(try type.init(parsing: words, queue: queue))
   }
 
   /// Splits off the command; options without a command belong to `status`.
-  private static func command(
+  static func command(
     _ words: [Bytes]
-  ) throws(Failure) -> (any Subcommand.Type, ArraySlice<Bytes>) {
+  ) throws(Failure) -> (type: any Subcommand.Type, rest: ArraySlice<Bytes>) {
     guard let first = words.first, first.first != UInt8(ascii: "-") else {
       return (StatusCommand.self, words[...])
     }
-    return (try type(called: first), words.dropFirst())
-  }
-
-  /// The command with this name or alias; fails with the closest one if there is none.
-  static func type(called word: Bytes) throws(Failure) -> any Subcommand.Type {
-    if let type = CommandTable.type(called: word) { return type }
+    if let type = CommandTable.type(called: first) { return (type, words.dropFirst()) }
     let names = CommandTable.types.flatMap { [$0.name] + $0.aliases }
-    let suggestion = Suggestion.closest(to: word, among: names).map { "; did you mean \($0)?" } ?? ""
+    let meant = Suggestion.closest(to: first, among: names)
+    let suggestion = meant.map { "; did you mean \($0)?" } ?? ""
     throw Failure(
-      Visible.text(word), "unknown command\(suggestion)", next: "See: serialq help")
+      Visible.text(first), "unknown command\(suggestion)", next: "See: serialq help")
   }
 
   private static func queue(_ words: ParsedArguments, _ variable: Bytes?) throws(Failure) -> String
@@ -62,5 +58,16 @@ enum Invocation: Equatable {
       )
     }
     return name.text
+  }
+}
+
+extension Invocation {
+  static func == (one: Self, other: Self) -> Bool {
+    switch (one, other) {
+    case (.command(let one), .command(let other)): one.isEqual(to: other)
+    case (.version, .version): true
+    case (.backgroundRunner(let one), .backgroundRunner(let other)): one == other
+    case (.command, _), (.version, _), (.backgroundRunner, _): false
+    }
   }
 }

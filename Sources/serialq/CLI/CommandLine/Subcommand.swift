@@ -39,7 +39,8 @@ extension Subcommand {
     name.utf8.elementsEqual(word) || aliases.contains { $0.utf8.elementsEqual(word) }
   }
 
-  fileprivate func isEqual(to other: any Subcommand) -> Bool { self == other as? Self }
+  /// Equality of commands of any type.
+  func isEqual(to other: any Subcommand) -> Bool { self == other as? Self }
 }
 
 /// A type of command, comparable by identity.
@@ -49,15 +50,4 @@ struct CommandType: Equatable {
   init(_ type: any Subcommand.Type) { self.type = type }
 
   static func == (one: Self, other: Self) -> Bool { one.type == other.type }
-}
-
-extension Invocation {
-  static func == (one: Self, other: Self) -> Bool {
-    switch (one, other) {
-    case (.command(let one), .command(let other)): one.isEqual(to: other)
-    case (.version, .version): true
-    case (.backgroundRunner(let one), .backgroundRunner(let other)): one == other
-    case (.command, _), (.version, _), (.backgroundRunner, _): false
-    }
-  }
 }

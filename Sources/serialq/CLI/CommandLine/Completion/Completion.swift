@@ -32,9 +32,9 @@ struct Completion: Equatable {
     let last = words.last ?? []
     let before = words.dropLast()
     let isOption = (before.first ?? last).first == UInt8(ascii: "-")
-    if let command = isOption
-      ? StatusCommand.self : before.first.flatMap(CommandTable.type(called:))
-    {
+    let command: (any Subcommand.Type)? =
+      isOption ? StatusCommand.self : before.first.flatMap(CommandTable.type(called:))
+    if let command {
       self.init(Scan(command, isOption ? before : before.dropFirst()), last)
     } else {
       self.init(wanted: before.isEmpty ? Completion.commands : .words([]))
