@@ -68,7 +68,7 @@ import Testing
     #expect(none["runner"] as? Bool == false && busy["runner"] as? Bool == true)
     #expect(busy["damaged"] is NSNull)
     let counts = try #require(busy["counts"] as? [String: Int])
-    #expect(Set(counts.keys) == Set(CommandTable.states))
+    #expect(Set(counts.keys) == Set(ListCommand.states))
     #expect(
       counts.filter { $0.value > 0 } == [
         "succeeded": 1, "failed": 1, "running": 1, "waiting": 1,

@@ -35,7 +35,8 @@ extension AckCommand: Subcommand {
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    let jobs = try session.change(self.queue) { (queue, folder) throws(Failure) -> ([Event], [Job]) in
+    let jobs = try session.change(self.queue) {
+      (queue, folder) throws(Failure) -> ([Event], [Job]) in
       let jobs = ids.isEmpty ? queue.openFailures : try queue.jobs(ids, in: self.queue)
       if let job = jobs.first(where: { !$0.state.isFailure }) {
         throw Failure(
@@ -48,7 +49,8 @@ extension AckCommand: Subcommand {
       let open = jobs.filter(\.isOpenFailure)
       return (open.map { .acknowledged(id: $0.id, at: Clock.now()) }, open)
     }
-    session.tell(jobs.isEmpty ? "serialq: no failure is open" : "serialq: acknowledged \(jobs.text)")
+    session.tell(
+      jobs.isEmpty ? "serialq: no failure is open" : "serialq: acknowledged \(jobs.text)")
     return .success
   }
 }

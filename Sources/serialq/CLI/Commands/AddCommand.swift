@@ -69,10 +69,15 @@ extension AddCommand: Subcommand {
     let added = try adding.append(to: folder, startsRunner: startsRunner)
     let ids = added.ids
     for id in added.found where session.messageTraits.isTerminal || !json {
-      session.output.message("serialq: job \(id) waits with the same command; it was not added again")
+      session.output.message(
+        "serialq: job \(id) waits with the same command; it was not added again")
     }
     let text = JobID.text(of: ids, separator: " ")
-    if json { session.result(json: document(ids, folder)) } else { session.output.result("\(text)\n") }
+    if json {
+      session.result(json: document(ids, folder))
+    } else {
+      session.output.result("\(text)\n")
+    }
     if added.isPaused, startsRunner { session.tellPaused(job.queue) }
     if let failure = added.failure { throw failure.adding(queued(ids)) }
     do throws(Failure) {

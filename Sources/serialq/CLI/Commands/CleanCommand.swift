@@ -54,7 +54,9 @@ extension CleanCommand: Subcommand {
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    guard let folder = try session.spool().existingQueue(named: Bytes(self.queue.utf8)) else { return .success }
+    guard let folder = try session.spool().existingQueue(named: Bytes(self.queue.utf8)) else {
+      return .success
+    }
     let (forgotten, kept, damaged) = try Journal(folder).locked { (scope) throws(Failure) in
       var queue = Queue()
       var reader = JournalReader(folder)

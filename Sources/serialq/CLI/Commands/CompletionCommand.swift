@@ -65,7 +65,7 @@ extension CompletionCommand: Subcommand {
     return .success
   }
 
-    /// Prints completions of the last word, for the shell scripts.
+  /// Prints completions of the last word, for the shell scripts.
   ///
   /// Never fails and never prints a message, which would appear within the command line being
   /// edited.

@@ -63,7 +63,8 @@ extension ListCommand: Subcommand {
     if json {
       session.result(
         json: document(
-          jobs, isPaused: found?.1.isPaused ?? false, try session.spool().folder(named: self.queue)))
+          jobs, isPaused: found?.1.isPaused ?? false, try session.spool().folder(named: self.queue))
+      )
     } else {
       session.output.result(table(jobs, color: session.traits.hasColor))
     }

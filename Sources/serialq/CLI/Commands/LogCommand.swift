@@ -72,7 +72,9 @@ extension LogCommand: Subcommand {
         "log", "no job of queue \(queue) has run yet",
         next: "Follow them: serialq log\(QueueName.option(for: queue)) -f")
     }
-    if session.messageTraits.isTerminal { session.output.message("serialq: job \(job.id): \(job.title)") }
+    if session.messageTraits.isTerminal {
+      session.output.message("serialq: job \(job.id): \(job.title)")
+    }
     return job.id
   }
 
@@ -96,7 +98,8 @@ extension LogCommand: Subcommand {
     _ subject: Follower.Subject, in folder: QueueFolder, _ session: inout Session
   ) throws(Failure) {
     let style = Follower.OutputStyle(
-      isTalkative: subject == .queue && session.messageTraits.isTerminal, sharesTerminal: session.traits.isTerminal)
+      isTalkative: subject == .queue && session.messageTraits.isTerminal,
+      sharesTerminal: session.traits.isTerminal)
     var follower = try Follower(folder, subject, style)
     if !follower.isAtEnd {
       try session.refuseOwnQueue("log -f", follower.queue, named: follower.queueName)

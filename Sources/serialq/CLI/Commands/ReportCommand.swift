@@ -70,7 +70,9 @@ extension ReportCommand: Subcommand {
       self.queue, found?.1 ?? Queue(), attempts, at: now, last: last ?? standard)
     guard let path = self.page else {
       let lines = TerminalReport(report: report, columns: session.traits.width ?? 80).lines
-      for line in lines { session.output.result(line.rendered(color: session.traits.hasColor) + "\n") }
+      for line in lines {
+        session.output.result(line.rendered(color: session.traits.hasColor) + "\n")
+      }
       return .success
     }
     if let (folder, queue) = found {

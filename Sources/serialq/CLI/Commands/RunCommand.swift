@@ -80,7 +80,9 @@ extension RunCommand: Subcommand {
       }, wake: { wakeUp.wake() })
     // After everything else that can fail: a command that fails to start must not leave jobs in the
     // queue.
-    if let ids = try adding?.append(to: folder, startsRunner: false).ids, session.messageTraits.isTerminal {
+    if let ids = try adding?.append(to: folder, startsRunner: false).ids,
+      session.messageTraits.isTerminal
+    {
       let text = JobID.text(of: ids, separator: ", ")
       session.output.message(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
     }
@@ -115,7 +117,8 @@ extension RunCommand: Subcommand {
     _ runner: Runner, _ follower: inout Follower, _ signals: StopSignals, _ wakeUp: WakeUpPipe,
     _ said: Locked<[String]>, in session: inout Session
   ) throws(Failure) {
-    var display = session.traits.isLive ? RunDisplay(follower.queue, session.traits) { wakeUp.wake() } : nil
+    var display =
+      session.traits.isLive ? RunDisplay(follower.queue, session.traits) { wakeUp.wake() } : nil
     defer { session.output.hide() }
     while true {
       wakeUp.drain()

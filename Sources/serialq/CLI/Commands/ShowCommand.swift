@@ -37,14 +37,16 @@ extension ShowCommand: Subcommand {
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
     self.init(
-      queue: queue, id: try words.oneID(), showsEnvironment: words.has(.env), json: words.has(.json))
+      queue: queue, id: try words.oneID(), showsEnvironment: words.has(.env), json: words.has(.json)
+    )
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     let (folder, job) = try session.readJob(id, in: self.queue)
     if showsEnvironment {
       for variable in try Environments(folder).load(job.environment) {
-        session.output.result(session.traits.isTerminal ? Bytes(Visible.text(variable).utf8) : variable)
+        session.output.result(
+          session.traits.isTerminal ? Bytes(Visible.text(variable).utf8) : variable)
         session.output.result("\n")
       }
       return .success

@@ -76,7 +76,8 @@ extension StatusCommand: Subcommand {
   ) throws(Failure) -> StatusReport {
     guard let (folder, queue) = found, !queue.jobs.isEmpty else {
       let names = try session.spool().queueNames()
-      return StatusReport(empty: self.queue, hasOthers: names.contains { $0 != Bytes(self.queue.utf8) })
+      return StatusReport(
+        empty: self.queue, hasOthers: names.contains { $0 != Bytes(self.queue.utf8) })
     }
     return try StatusReport(folder, queue, QueueProgress(queue))
   }

@@ -61,7 +61,9 @@ extension WaitCommand: Subcommand {
       throw Queue().missing(id, in: self.queue)
     }
     var waiting = try Waiting(folder, ids: ids, startingIfNeeded: .own)
-    if !waiting.isDone { try session.refuseOwnQueue("wait", waiting.queue, named: waiting.queueName) }
+    if !waiting.isDone {
+      try session.refuseOwnQueue("wait", waiting.queue, named: waiting.queueName)
+    }
     let deadline = timeout.map { Clock.monotonic() + Int64($0) * 1_000_000_000 }
     while true {
       session.report(try waiting.look(), in: folder)
@@ -85,8 +87,12 @@ extension WaitCommand: Subcommand {
     for job in failed.suffix(5) {
       session.output.message("serialq: job \(job.id) \(job.outcomeText): \(job.title)")
     }
-    if failed.count > 5 { session.output.message("serialq: and \(failed.count - 5) more before these") }
-    if let job = failed.last(where: \.state.isFailure) { session.tellWhy(job.id, in: waiting.queueName) }
+    if failed.count > 5 {
+      session.output.message("serialq: and \(failed.count - 5) more before these")
+    }
+    if let job = failed.last(where: \.state.isFailure) {
+      session.tellWhy(job.id, in: waiting.queueName)
+    }
     if let id = waiting.onlyID { return failed.first { $0.id == id }?.code ?? .success }
     return failed.isEmpty ? .success : .jobFailed
   }

@@ -20,7 +20,7 @@ import Testing
   // Fails if a command is missing, or is offered where none is allowed.
   @Test("the first word is a command or an option of status")
   func commands() {
-    #expect(words("") == CommandName.allCases.map(\.rawValue))
+    #expect(words("") == CommandTable.types.map { $0.name })
     #expect(words("wa") == words(""))
     #expect(words() == words(""))
     #expect(words("help", "") == words(""))
@@ -34,7 +34,7 @@ import Testing
   @Test("options are those of the command, each once unless it can be repeated")
   func options() throws {
     for command in CommandTable.commands {
-      let offered = try #require(words(command.name.rawValue, "--"))
+      let offered = try #require(words(command.name, "--"))
       for option in command.allOptions {
         #expect(offered.contains(option.long))
         if let short = option.short { #expect(offered.contains("-\(short)")) }
@@ -58,9 +58,11 @@ import Testing
     #expect(completion("add", "-f", "x").wanted == .files)
     #expect(completion("add", "--file=x") == .init(wanted: .files, kept: "--file="))
     #expect(completion("run", "-C", "x").wanted == .directories)
-    #expect(words("list", "--state", "") == CommandTable.states)
+    #expect(words("list", "--state", "") == ListCommand.states)
     #expect(words("cancel", "--signal", "T")?.contains("SIGTERM") == true)
-    #expect(completion("move", "3", "--before", "").wanted == .jobs(.move, from: 1))
+    #expect(
+      completion("move", "3", "--before", "").wanted
+        == .jobs(CommandType(MoveCommand.self), from: 1))
     for option in ["--timeout", "--retries", "-n", "-e", "-c"] {
       #expect(words("add", option, "") == [], "\(option)")
     }
@@ -80,15 +82,22 @@ import Testing
   // Fails if the ids of another queue are offered, or a range is not recognized.
   @Test("ids are those of the queue named before them, alone and as ends of ranges")
   func ids() {
-    #expect(completion("wait", "") == .init(wanted: .jobs(.wait, from: 1), kept: ""))
     #expect(
-      completion("wait", "-qv", "1", "") == .init(wanted: .jobs(.wait, from: 1), queue: "v"))
+      completion("wait", "")
+        == .init(wanted: .jobs(CommandType(WaitCommand.self), from: 1), kept: ""))
     #expect(
-      completion("wait", "--queue=v", "") == .init(wanted: .jobs(.wait, from: 1), queue: "v"))
+      completion("wait", "-qv", "1", "")
+        == .init(wanted: .jobs(CommandType(WaitCommand.self), from: 1), queue: "v"))
     #expect(
-      completion("wait", "-q", "v", "") == .init(wanted: .jobs(.wait, from: 1), queue: "v"))
-    #expect(completion("cancel", "3-1") == .init(wanted: .jobs(.cancel, from: 4), kept: "3-"))
-    #expect(completion("cancel", "x-1").wanted == .jobs(.cancel, from: 1))
+      completion("wait", "--queue=v", "")
+        == .init(wanted: .jobs(CommandType(WaitCommand.self), from: 1), queue: "v"))
+    #expect(
+      completion("wait", "-q", "v", "")
+        == .init(wanted: .jobs(CommandType(WaitCommand.self), from: 1), queue: "v"))
+    #expect(
+      completion("cancel", "3-1")
+        == .init(wanted: .jobs(CommandType(CancelCommand.self), from: 4), kept: "3-"))
+    #expect(completion("cancel", "x-1").wanted == .jobs(CommandType(CancelCommand.self), from: 1))
     #expect(words("show", "1", "") == [])
   }
 
@@ -111,12 +120,16 @@ import Testing
         at: Timestamp(microseconds: 0)))
     for state in JobState.allCases {
       job.state = state
-      let takers = [CommandName.wait, .ack, .cancel, .retry, .move, .edit].filter { $0.takes(job) }
+      let types: [any Subcommand.Type] = [
+        WaitCommand.self, AckCommand.self, CancelCommand.self, RetryCommand.self,
+        MoveCommand.self, EditCommand.self,
+      ]
+      let takers = types.filter { $0.takes(job) }.map { $0.name }
       switch state {
-      case .waiting: #expect(takers == [.wait, .cancel, .move, .edit])
-      case .running: #expect(takers == [.wait, .cancel])
-      case .succeeded, .cancelled, .skipped: #expect(takers == [.retry])
-      case .failed, .killed, .timedOut, .interrupted: #expect(takers == [.ack, .retry])
+      case .waiting: #expect(takers == ["wait", "cancel", "move", "edit"])
+      case .running: #expect(takers == ["wait", "cancel"])
+      case .succeeded, .cancelled, .skipped: #expect(takers == ["retry"])
+      case .failed, .killed, .timedOut, .interrupted: #expect(takers == ["ack", "retry"])
       }
     }
   }

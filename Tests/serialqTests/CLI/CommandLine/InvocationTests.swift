@@ -28,7 +28,22 @@ import Testing
   }
 
   private func add(_ command: Command, _ options: JobOptions? = nil) -> Invocation {
-    .add(.init(job: options ?? jobs(), source: .command(command), json: false))
+    .command(AddCommand(job: options ?? jobs(), source: .command(command), json: false))
+  }
+
+  private func help(_ topic: HelpCommand.Topic) -> Invocation {
+    .command(HelpCommand(topic: topic))
+  }
+
+  private func help(of type: any Subcommand.Type) -> Invocation {
+    help(.command(CommandType(type)))
+  }
+
+  /// The parsed command; nil if the words are refused, or are a call of another command.
+  private func command<Call: Subcommand>(_ words: String..., as _: Call.Type) -> Call? {
+    let words = words.map { Bytes($0.utf8) }
+    guard case .command(let command) = try? Invocation.parse(words) else { return nil }
+    return command as? Call
   }
 
   // Fails if two of the forms are confused.
@@ -49,7 +64,7 @@ import Testing
     #expect(try Invocation.parse([Bytes("add")] + words) == add(.arguments(words)))
     #expect(
       try Invocation.parse([Bytes("run"), Bytes("-qa")] + words)
-        == .run(.init(job: jobs("a"), source: .command(.arguments(words))))
+        == .command(RunCommand(job: jobs("a"), source: .command(.arguments(words))))
     )
   }
 
@@ -66,25 +81,40 @@ import Testing
       ) == expected
     )
     #expect(
-      try parse("log", "-fq", "v") == .log(.init(queue: "v", id: nil, follows: true))
+      try parse("log", "-fq", "v") == .command(LogCommand(queue: "v", id: nil, follows: true))
     )
-    #expect(try parse("log", "-fqv", "7") == .log(.init(queue: "v", id: 7, follows: true)))
+    #expect(try parse("log", "-fqv", "7") == .command(LogCommand(queue: "v", id: 7, follows: true)))
     #expect(
       try parse("show", "7", "--json")
-        == .show(.init(queue: "default", id: 7, showsEnvironment: false, json: true)))
+        == .command(ShowCommand(queue: "default", id: 7, showsEnvironment: false, json: true)))
     #expect(
       try parse("add", "-f", "-", "--json")
-        == .add(.init(job: jobs(), source: .file(Bytes("-")), json: true))
+        == .command(AddCommand(job: jobs(), source: .file(Bytes("-")), json: true))
     )
     #expect(
       try parse(
         "ls", "--state", "failed", "--state=interrupted", "--last", "3", "--failed", "--json")
-        == .list(
-          .init(
+        == .command(
+          ListCommand(
             queue: "default", states: ["failed", "interrupted"], onlyFailed: true, last: 3,
             json: true
           ))
     )
+  }
+
+  // Fails if a queue is paused or resumed that was not selected.
+  @Test("pause and resume apply to one queue, or to all")
+  func queueSelection() throws {
+    #expect(try parse("pause") == .command(PauseCommand(queues: .one("default"))))
+    #expect(try parse("pause", "-q", "v") == .command(PauseCommand(queues: .one("v"))))
+    #expect(try parse("pause", "--all") == .command(PauseCommand(queues: .all)))
+    #expect(try parse("resume", queue: "v") == .command(ResumeCommand(queues: .one("v"))))
+    #expect(try parse("resume", "--all", queue: "v") == .command(ResumeCommand(queues: .all)))
+    #expect(try parse("pause") != parse("resume"))
+    for name in ["pause", "resume"] {
+      let failure = #expect(throws: Failure.self) { try parse(name, "--all", "-q", "v") }
+      #expect(failure?.why == "cannot be combined with --queue")
+    }
   }
 
   // Fails if bytes are converted to text.
@@ -98,30 +128,34 @@ import Testing
   // Fails if the bare program no longer means `status`, or the queue has another source.
   @Test("nothing, or options alone, means status; the queue is the option's, then the variable's")
   func status() throws {
-    #expect(try parse() == .status(.init(queue: "default", json: false)))
-    #expect(try parse("--json") == .status(.init(queue: "default", json: true)))
-    #expect(try parse(queue: "v") == .status(.init(queue: "v", json: false)))
-    #expect(try parse("status", queue: "") == .status(.init(queue: "default", json: false)))
-    #expect(try parse("-qa", queue: "v") == .status(.init(queue: "a", json: false)))
-    #expect(try parse("-qa", queue: "not good") == .status(.init(queue: "a", json: false)))
+    #expect(try parse() == .command(StatusCommand(queue: "default", json: false)))
+    #expect(try parse("--json") == .command(StatusCommand(queue: "default", json: true)))
+    #expect(try parse(queue: "v") == .command(StatusCommand(queue: "v", json: false)))
+    #expect(
+      try parse("status", queue: "") == .command(StatusCommand(queue: "default", json: false)))
+    #expect(try parse("-qa", queue: "v") == .command(StatusCommand(queue: "a", json: false)))
+    #expect(try parse("-qa", queue: "not good") == .command(StatusCommand(queue: "a", json: false)))
   }
 
   // Fails if an error elsewhere on the line prevents the help.
   @Test("help and version are accepted everywhere")
   func help() throws {
-    #expect(try parse("help") == .help(nil))
-    #expect(try parse("--help") == .help(nil))
-    #expect(try parse("-h") == .help(nil))
-    #expect(try parse("help", "ls") == .help(.list))
-    #expect(try parse("add", "--help") == .help(.add))
-    #expect(try parse("show", "x", "-q", "no good", "-h", queue: "no good") == .help(.show))
-    #expect(try parse("status", "-h") == .help(.status))
-    #expect(try parse("help", "--man") == .manual)
-    #expect(try parse("help", "--unit") == .systemdUnit(nil))
-    #expect(try parse("help", "--unit", "/a b") == .systemdUnit(Bytes("/a b")))
-    #expect(try parse("completion", "zsh", queue: "no good") == .completion(.zsh))
+    #expect(try parse("help") == help(.overview))
+    #expect(try parse("--help") == help(.overview))
+    #expect(try parse("-h") == help(.overview))
+    #expect(try parse("help", "ls") == help(of: ListCommand.self))
+    #expect(try parse("add", "--help") == help(of: AddCommand.self))
     #expect(
-      try parse("completion", "--", "words", "-q", "") == .completionWords([Bytes("-q"), []]))
+      try parse("show", "x", "-q", "no good", "-h", queue: "no good") == help(of: ShowCommand.self))
+    #expect(try parse("status", "-h") == help(of: StatusCommand.self))
+    #expect(try parse("help", "--man") == help(.manual))
+    #expect(try parse("help", "--unit") == help(.systemdUnit(nil)))
+    #expect(try parse("help", "--unit", "/a b") == help(.systemdUnit(Bytes("/a b"))))
+    #expect(
+      try parse("completion", "zsh", queue: "no good") == .command(CompletionCommand.script(.zsh)))
+    #expect(
+      try parse("completion", "--", "words", "-q", "")
+        == .command(CompletionCommand.words([Bytes("-q"), []])))
     #expect(try parse("--version") == .version)
     #expect(try parse("list", "--version") == .version)
   }
@@ -202,7 +236,7 @@ import Testing
     let powers = (0...18).map { "1" + String(repeating: "0", count: $0) }
     for number in powers + ["36500d", "64", "4294967296", "9007199254740992", "\(Int.max)"] {
       for option in ["--retries", "--timeout", "--retry-delay"] {
-        guard case .add(let add) = try? parse("add", option, number, "c") else { continue }
+        guard let add = command("add", option, number, "c", as: AddCommand.self) else { continue }
         var job = newJob(1)
         job.limits = add.job.limits
         expectRead(.added(job), number)
@@ -211,14 +245,15 @@ import Testing
         expectRead(
           .retried(Retry(id: 1, at: at, attempts: attempts, used: job.limits.retries)), number)
       }
-      if case .set(let set) = try? parse("set", "keep", number), case .keep(let count) = set.change
+      if let set = command("set", "keep", number, as: SetCommand.self),
+        case .keep(let count) = set.change
       {
         expectRead(.set(.keep(count), at: at), number)
       }
-      if case .cancel(let cancel) = try? parse("cancel", "1", "--signal", number) {
+      if let cancel = command("cancel", "1", "--signal", number, as: CancelCommand.self) {
         expectRead(.cancelling(id: 1, at: at, signal: cancel.signal ?? SIGTERM), number)
       }
-      if case .move(let move) = try? parse("move", number, "--before", number) {
+      if let move = command("move", number, "--before", number, as: MoveCommand.self) {
         expectRead(.moved(id: move.id, at: at, place: move.place), number)
       }
     }
@@ -261,7 +296,9 @@ import Testing
         let words = ["status"] + option.split(separator: " ").map(String.init)
         let meant = try Invocation.parse(
           words.map { Bytes($0.utf8) }, queueVariable: variable.map { Bytes($0.utf8) })
-        #expect(meant == .status(.init(queue: name, json: false)), "\(words), \(variable ?? "nil")")
+        #expect(
+          meant == .command(StatusCommand(queue: name, json: false)),
+          "\(words), \(variable ?? "nil")")
         let isLeftOut = name == "default" && [nil, "", "default"].contains(variable)
         #expect(option.isEmpty == isLeftOut)
       }

@@ -35,7 +35,7 @@ import Testing
   private static var table: [String] {
     var texts: [String] = []
     for command in CommandTable.commands {
-      texts.append("\(command.name.words.joined(separator: ", ")) -- \(command.summary)")
+      texts.append("\(command.names.joined(separator: ", ")) -- \(command.summary)")
       texts += command.synopsis.map { form in
         "serialq " + form.replacing("...", with: " ...").replacing("|", with: " | ")
       }
@@ -66,7 +66,7 @@ import Testing
   // Fails if a state is not explained.
   @Test("every state is in the manual")
   func states() {
-    for state in CommandTable.states { #expect(Manual.text.contains(".It Li \(state)\n")) }
+    for state in ListCommand.states { #expect(Manual.text.contains(".It Li \(state)\n")) }
   }
 
   /// The manual as rendered by mandoc(1).
