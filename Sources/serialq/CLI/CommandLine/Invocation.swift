@@ -20,7 +20,7 @@ enum Invocation: Equatable {
     {
       return .backgroundRunner(queue: words[1].text)
     }
-    let (type, rest) = try command(words)
+    let (type, rest) = try split(words)
     let words = try ParsedArguments(type.spec, rest)
     guard !words.has(.version) else { return .version }
     // Before validation: a request for help must work even if other arguments are invalid.
@@ -33,8 +33,10 @@ enum Invocation: Equatable {
     return .command(try type.init(parsing: words, queue: queue))
   }
 
-  /// Splits off the command; options without a command belong to `status`.
-  static func command(
+  /// Splits off the command, and suggests the closest name if there is none.
+  ///
+  /// Options without a command belong to `status`.
+  static func split(
     _ words: [Bytes]
   ) throws(Failure) -> (type: any Subcommand.Type, rest: ArraySlice<Bytes>) {
     guard let first = words.first, first.first != UInt8(ascii: "-") else {

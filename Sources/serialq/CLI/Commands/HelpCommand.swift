@@ -59,7 +59,7 @@ extension HelpCommand: Subcommand {
     }
     guard let operand else { return .overview }
     try words.refuseOperands(after: 1)
-    return .command(CommandType(try Invocation.command([operand]).type))
+    return .command(CommandType(try Invocation.split([operand]).type))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {

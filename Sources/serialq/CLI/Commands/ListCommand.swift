@@ -55,15 +55,15 @@ extension ListCommand: Subcommand {
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    let found = try session.readQueue(named: self.queue)
+    let found = try session.readQueue(named: queue)
     var jobs = found?.1.inOrder ?? []
     if !states.isEmpty { jobs = jobs.filter { states.contains("\($0.state.name)") } }
     if onlyFailed { jobs = jobs.filter(\.state.isFailure) }
-    if let last = self.last { jobs = jobs.suffix(last) }
+    if let last { jobs = jobs.suffix(last) }
     if json {
       session.result(
         json: document(
-          jobs, isPaused: found?.1.isPaused ?? false, try session.spool().folder(named: self.queue))
+          jobs, isPaused: found?.1.isPaused ?? false, try session.spool().folder(named: queue))
       )
     } else {
       session.output.result(table(jobs, color: session.traits.hasColor))

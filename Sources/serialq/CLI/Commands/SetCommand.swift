@@ -90,12 +90,12 @@ extension SetCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     guard let change = self.change else {
-      let settings = try session.readQueue(named: self.queue)?.1.settings ?? Queue.Settings()
+      let settings = try session.readQueue(named: queue)?.1.settings ?? Queue.Settings()
       session.output.result(settings.table)
       return .success
     }
     // A queue can be configured before its first job.
-    let folder = try session.spool().makeQueue(named: Bytes(self.queue.utf8))
+    let folder = try session.spool().makeQueue(named: Bytes(queue.utf8))
     try Journal(folder).locked { (scope) throws(Failure) in
       try scope.append([.set(try setting(change, scope), at: Clock.now())])
     }

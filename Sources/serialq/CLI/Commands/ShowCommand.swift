@@ -42,7 +42,7 @@ extension ShowCommand: Subcommand {
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    let (folder, job) = try session.readJob(id, in: self.queue)
+    let (folder, job) = try session.readJob(id, in: queue)
     if showsEnvironment {
       for variable in try Environments(folder).load(job.environment) {
         session.output.result(

@@ -56,9 +56,9 @@ extension WaitCommand: Subcommand {
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    guard let folder = try session.spool().existingQueue(named: Bytes(self.queue.utf8)) else {
+    guard let folder = try session.spool().existingQueue(named: Bytes(queue.utf8)) else {
       guard let id = ids.first else { return .success }
-      throw Queue().missing(id, in: self.queue)
+      throw Queue().missing(id, in: queue)
     }
     var waiting = try Waiting(folder, ids: ids, startingIfNeeded: .own)
     if !waiting.isDone {
@@ -73,7 +73,7 @@ extension WaitCommand: Subcommand {
           "wait", "gave up after \(Humanize.duration(.seconds(timeout ?? 0)))",
           next: """
             What was waited for goes on. See how far it is: serialq \
-            status\(QueueName.option(for: self.queue))
+            status\(QueueName.option(for: queue))
             """, code: .timedOut)
       }
     }
