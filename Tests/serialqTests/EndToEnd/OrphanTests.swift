@@ -27,7 +27,7 @@ import Testing
     _ = try first.wait()
 
     let status = try scene.serialq()
-    #expect(status.text.contains("its runner died; the next job waits until it has ended"))
+    #expect(status.text.contains("its runner died; the next job waits for this one to end"))
     #expect(status.text.contains("process \(job)"))
     #expect(status.text.contains("kill -- -\(job)"))
 
