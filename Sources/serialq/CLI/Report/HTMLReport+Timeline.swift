@@ -121,8 +121,8 @@ extension HTMLReport {
     return """
       <section>
       <h2>Durations</h2>
-      <p class="soft">Jobs that ran more than once, by label or else by command; runs in order from \
-      left to right, the median as a line.</p>
+      <p class="soft">Jobs that ran more than once, by label or else by command; runs in order \
+      from left to right, the median as a line.</p>
       <div class="figures">
       \(figures)
       </div>
