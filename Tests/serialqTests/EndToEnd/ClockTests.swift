@@ -54,7 +54,7 @@ import Testing
     _ = try first.wait()
     try clock.set(3_600)
     let second = try scene.start("run", change: clock.change)
-    try second.waitForErrors("waiting for its end")
+    try second.waitForErrors("waiting for it to end")
     try gate.open()
     _ = try second.wait()
     #expect(try scene.states() == [.interrupted])
@@ -145,7 +145,7 @@ import Testing
     #expect(status.text.contains("its runner and the job died"), "\(status.text)")
     #expect(!status.text.contains("kill"), "\(status.text)")
     let run = try scene.serialq("run")
-    #expect(run.text == "next\n" && !run.errorText.contains("waiting for its end"))
+    #expect(run.text == "next\n" && !run.errorText.contains("waiting for it to end"))
     #expect(try scene.states() == [.interrupted, .succeeded])
     #expect(kill(stranger.pid, 0) == 0)
   }

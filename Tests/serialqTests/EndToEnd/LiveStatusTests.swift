@@ -167,7 +167,7 @@ struct LiveStatusTests {
     first.send(SIGKILL)
     _ = try first.wait()
     let second = try scene.start("run")
-    try second.waitForErrors("waiting for its end")
+    try second.waitForErrors("waiting for it to end")
     let status = try scene.serialq()
     #expect(status.text.contains("running for") && status.text.contains("process \(job)"))
     #expect(status.text.contains("its runner died; the next job waits for this one to end"))

@@ -120,7 +120,7 @@ import Testing
     #expect(try scene.serialq("wait", "1").code == 1)
     #expect(try scene.serialq("run").code == 0)
     let told = try scene.serialq().text
-    #expect(told.contains("was interrupted: its runner died, how it ended is not known"), "\(told)")
+    #expect(told.contains("was interrupted: its runner died, outcome unknown"), "\(told)")
     #expect(told.contains("serialq retry 1\n"))
     #expect(try record(scene) == [1])
     try gate.open()
@@ -192,7 +192,7 @@ import Testing
       #expect(outcome.code == 0)
       // An add reads only the last line.
       let isTold = outcome.errorText.contains(
-        "line 2 is damaged (its checksum is wrong) and was left out")
+        "line 2 is damaged (its checksum is wrong) and was ignored")
       #expect(isTold == (words.first != "add"), "\(words): \(outcome.errorText)")
     }
     #expect(try scene.journal().starts(with: damaged))
@@ -229,7 +229,7 @@ import Testing
     let paused = try scene.serialq().text
     #expect(paused.hasPrefix("Job 1") && paused.contains("Paused, just now: no job is started."))
     let waited = try scene.serialq("wait")
-    #expect(waited.code == 125 && waited.errorText.contains("Go on with: serialq resume"))
+    #expect(waited.code == 125 && waited.errorText.contains("Resume it with: serialq resume"))
     try follow(advice: "Resume:", in: paused, scene)
     try scene.waitForJob(3, .succeeded)
     #expect(try record(scene) == [2, 3])
