@@ -18,7 +18,7 @@ extension Manual {
       .Dl systemd-run --user --scope serialq resume
       .Pp
       When the machine shuts down, the running job is interrupted, and waiting jobs
-      keep waiting.
+      remain queued.
       To start a runner for every queue that has work, and end every pause:
       .Dl serialq resume --all
       .Pp
@@ -129,7 +129,7 @@ extension Manual {
     was cancelled.
     .It 124
     .Cm wait --timeout
-    reached its limit, or the job timed out.
+    reached its limit, or the job that it waited for timed out.
     .It 125
     .Nm
     itself failed:

@@ -98,7 +98,7 @@ extension Manual {
     It becomes running, cancelled or skipped.
     .It Li running
     The job becomes one of the following.
-    These states are final, except for automatic retries.
+    None of these changes by itself, except for automatic retries.
     .It Li succeeded
     The job exited with 0.
     .It Li failed
@@ -155,9 +155,9 @@ extension Manual {
     it checks the job whose turn came last before the job's own, not the job that
     was added before it.
     If that job did not succeed, or was skipped, this one is skipped.
-    The check is not repeated for automatic retries or for jobs that
+    The check does not apply to automatic retries or to jobs that
     .Cm retry
-    queues again, except for a skipped job that is queued again together with others
+    queues again, except to a skipped job that is queued again together with others
     before it.
     .Ss Waiting
     .Cm wait
@@ -211,11 +211,11 @@ extension Manual {
     Its output is in
     .Pa hook.log
     until it runs again.
-    A failure of the command has no effect on the queue:
+    If the command fails, the queue is not affected:
     .Cm show
-    reports it, and
+    reports the failure, and so does
     .Cm status
-    does if that run was the latest.
+    if that run was the latest.
 
     """#
 }
