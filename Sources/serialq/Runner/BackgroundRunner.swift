@@ -20,7 +20,7 @@ package struct BackgroundRunner: Sendable {
   /// journal's lock, before it releases the runner lock.
   package func ensure(_ folder: QueueFolder) throws(Failure) {
     let lock = try RunnerLock.open(folder)
-    let isFree = try attempt("taking a lock") { () throws(SystemError) in try lock.tryLock() }
+    let isFree = try attempt("acquiring a lock") { () throws(SystemError) in try lock.tryLock() }
     if isFree { return try start(folder, lock) }
     if try RunnerLock.isHeld(folder) { return }
     // Another process only probed the lock. The new runner acquires it itself.
@@ -43,7 +43,7 @@ package struct BackgroundRunner: Sendable {
       let name = folder.name.text
       throw Failure(
         "queue \(name)", "no runner could be started: \(reason)",
-        next: "Its jobs wait. Run them here: serialq run\(QueueName.option(for: name))")
+        next: "Its jobs are waiting. Run them here: serialq run\(QueueName.option(for: name))")
     }
   }
 

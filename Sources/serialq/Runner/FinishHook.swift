@@ -34,7 +34,7 @@ extension Runner {
   private func start(_ hook: Hook, _ job: Job) -> JobProcess.Started {
     let path = folder.hookLog
     do throws(Failure) {
-      let log = try attempt("making \(path.text)") { () throws(SystemError) in
+      let log = try attempt("creating \(path.text)") { () throws(SystemError) in
         try FileDescriptor.open(path, [.readWrite, .append, .create, .truncate])
       }
       let process = JobProcess(

@@ -176,8 +176,8 @@ package struct Follower {
       left += 1
       output.message(
         style.isTalkative
-          ? "[\(job.id)] attempt \(left) failed; it is tried again"
-          : "serialq: job \(job.id) failed, attempt \(left); it is tried again")
+          ? "[\(job.id)] attempt \(left) failed; retrying"
+          : "serialq: job \(job.id) failed, attempt \(left); retrying")
     }
   }
 
@@ -202,7 +202,7 @@ package struct Follower {
     let jobs = unseen.count == 1 ? "job" : "jobs"
     output.message(
       """
-      serialq: \(jobs) \(JobID.text(of: unseen, separator: ", ")): forgotten before the output \
+      serialq: \(jobs) \(JobID.text(of: unseen, separator: ", ")): removed before the output \
       could be printed
       To keep more jobs: serialq set\(QueueName.option(for: queueName)) keep N
       """)

@@ -101,7 +101,7 @@ package enum JobLock {
 /// Acquires a shared lock briefly: probes do not block each other, and a runner can distinguish
 /// them from another runner.
 private func isLocked(_ path: Bytes) throws(Failure) -> Bool {
-  try attempt("looking at \(path.text)") { () throws(SystemError) in
+  try attempt("checking \(path.text)") { () throws(SystemError) in
     // Read-only, so that it works on a read-only file system.
     guard let file = try FileDescriptor.openIfThere(path, .read) else { return false }
     return try !file.tryLockShared()

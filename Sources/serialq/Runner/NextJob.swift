@@ -159,7 +159,7 @@ struct NextJob: Promisable {
   /// automatic retries a follower may not have read the last output yet.
   private func makeLog(of job: Job, attempt: Int) throws(Failure) -> FileDescriptor {
     let path = runner.folder.log(job.id)
-    return try SerialqSystem.attempt("making \(path.text)") { () throws(SystemError) in
+    return try SerialqSystem.attempt("creating \(path.text)") { () throws(SystemError) in
       if let run = job.run, run.used > 0 {
         return try FileDescriptor.open(path, [.readWrite, .append, .create])
       }

@@ -62,8 +62,8 @@ extension Runner {
     let option = QueueName.option(for: folder.name.text)
     say(
       """
-      serialq: job \(job.id)\(process) of a runner that died is still running; waiting for its \
-      end
+      serialq: job \(job.id)\(process) is still running after its runner died; waiting for it \
+      to end
       To end it: serialq cancel\(option) \(job.id)\(group.map { ", or kill -- -\($0)" } ?? "")
       """)
   }

@@ -143,7 +143,7 @@ package final class Runner: Sendable {
       if try RunnerLock.isHeld(folder) {
         // The other runner checks for jobs once more before it releases the lock.
         if kind == .background { return false }
-        say("serialq: another runner is at work on queue \(folder.name.text); following it")
+        say("serialq: another runner is active on queue \(folder.name.text); following it")
       }
       try whileWaiting { () throws(Failure) in
         let lock = lock
@@ -165,7 +165,7 @@ package final class Runner: Sendable {
   }
 
   func tried(_ lock: FileDescriptor) throws(Failure) -> Bool {
-    try attempt("taking a lock") { () throws(SystemError) in try lock.tryLock() }
+    try attempt("acquiring a lock") { () throws(SystemError) in try lock.tryLock() }
   }
 }
 

@@ -31,7 +31,7 @@ final class Supervision: Sendable {
   /// Runs a blocking `wait` on another thread; returns a pipe that becomes readable when it
   /// returns.
   func end(of wait: @escaping @Sendable () -> Void) throws(Failure) -> WakeUpPipe {
-    let ended = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
+    let ended = try attempt("creating a pipe") { () throws(SystemError) in try WakeUpPipe() }
     // A separate queue gets a thread at once. The global queue could be full of threads that block
     // on processes left behind by cancelled jobs.
     DispatchQueue(label: "serialq.end").async {

@@ -54,8 +54,8 @@ package struct Waiting {
     if news.applied > 0 { failedStarts = 0 }
     for id in ids where queue.job(id) == nil {
       throw Failure(
-        "job \(id)", "it was cleaned away while it was waited for",
-        next: "It was over. Wait before somebody runs serialq clean, or set keep to more jobs.")
+        "job \(id)", "it was removed during the wait",
+        next: "The job had ended. Wait before running serialq clean, or set keep to more jobs.")
     }
     if !isDone, !isWatchingRunner { try findRunner() }
     defer { damaged = [] }
@@ -116,17 +116,17 @@ package struct Waiting {
     let name = folder.name.text
     let because = queue.pause?.because.map { " because job \($0) failed" } ?? ""
     return Failure(
-      "queue \(name)", "it is paused\(because), and \(queue.count(.waiting)) of its jobs wait",
-      next: "Go on with: serialq resume\(QueueName.option(for: name))",
+      "queue \(name)", "it is paused\(because); jobs waiting: \(queue.count(.waiting))",
+      next: "Resume it with: serialq resume\(QueueName.option(for: name))",
       code: because.isEmpty ? .cannot : .jobFailed)
   }
 
   private func brokenRunner() -> Failure {
     let last = (try? LogReader.tail(of: folder.runnerLog, lines: 2)) ?? []
-    let said = last.isEmpty ? "" : "; it said: \(last.joined(separator: "; "))"
+    let said = last.isEmpty ? "" : "; its log says: \(last.joined(separator: "; "))"
     let option = QueueName.option(for: folder.name.text)
     return Failure(
-      "queue \(folder.name.text)", "its runner ends again and again\(said)",
+      "queue \(folder.name.text)", "its runner ends repeatedly\(said)",
       next: "Try it in the foreground: serialq run\(option)")
   }
 

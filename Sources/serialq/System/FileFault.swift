@@ -17,11 +17,11 @@ package enum FileFault: Equatable, Sendable {
   /// The reason, as a clause to follow the path.
   var text: String {
     switch self {
-    case .symbolicLink: "it is a symbolic link, which could lead anywhere"
+    case .symbolicLink: "it is a symbolic link, which could point anywhere"
     case .notFile: "it is not a regular file"
     case .owner(let user): "it belongs to user \(user), and you are user \(geteuid())"
     case .mode(let mode): "others can write to it (mode \(String(mode, radix: 8)))"
-    case .hardLinks(let count): "it has \(count) hard links, and what the others are is not known"
+    case .hardLinks(let count): "it has \(count) hard links, and the others are unknown"
     }
   }
 
@@ -29,9 +29,9 @@ package enum FileFault: Equatable, Sendable {
   var advice: String {
     switch self {
     case .symbolicLink, .notFile, .owner:
-      "serialq did not put it there. Look at it with ls -ld, and move it away."
-    case .mode: "If all that is in it is yours: chmod go-w on that path."
-    case .hardLinks: "If all that is in it is yours, put a copy of it in its place."
+      "serialq did not create it. Check it with ls -ld, and move it away."
+    case .mode: "If all of its content is yours, run chmod go-w on that path."
+    case .hardLinks: "If all of its content is yours, replace it with a copy."
     }
   }
 

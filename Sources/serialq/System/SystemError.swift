@@ -25,20 +25,20 @@
   private var advice: String {
     switch code {
     case ENOENT where "\(call)" == "getcwd":
-      "The directory that you are in was removed: go to another one with cd."
+      "The current directory was removed: change to another one with cd."
     case ENOENT:
-      "Something on that path is not there: look with ls. A relative one begins where you are."
-    case ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: "Look at that path with ls -ld."
-    case ENOSPC, EDQUOT: "Free some space on that disk, then try again: the queue is as it was."
-    case EACCES, EPERM: "Look at the owner and the mode of that path with ls -ld."
+      "Check which part of that path exists; a relative path starts in the current directory."
+    case ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: "Check that path with ls -ld."
+    case ENOSPC, EDQUOT: "Free some space on that disk, then try again: the queue is unchanged."
+    case EACCES, EPERM: "Check the owner and the mode of that path with ls -ld."
     case EROFS: "Make the file system writable, or set SERIALQ_DIR to a folder on one that is."
     case EMFILE, ENFILE: "Too many files are open: raise the limit with ulimit -n, then try again."
-    case EIO: "The disk reports errors: look at the system log before you rely on it."
+    case EIO: "The disk reports errors: check the system log before you rely on it."
     case ENOMEM, EAGAIN:
-      "The machine has no memory or no processes left for it: end something, then try again."
+      "The machine is out of memory or processes: end something, then try again."
     case ENOLCK, ENOSYS, EOPNOTSUPP:
-      "That file system lacks what a queue needs: set SERIALQ_DIR to a folder on a local disk."
-    default: "Try again; if it stays so, look at the system log."
+      "That file system lacks a required feature: set SERIALQ_DIR to a folder on a local disk."
+    default: "Try again; if the error persists, check the system log."
     }
   }
 }

@@ -72,7 +72,7 @@ import Testing
     let run = try scene.serialq("run")
     #expect(run.code == 0 && run.text == "1\n2\n" && run.errorText == "", "\(run.errorText)")
     let told =
-      "on-finish command of job 2 could not be run (125): making \(log.text): it is not a regular file"
+      "on-finish command of job 2 could not be run (125): creating \(log.text): it is not a regular file"
     #expect(try scene.serialq().text.contains(told))
   }
 

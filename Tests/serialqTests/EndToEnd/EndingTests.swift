@@ -161,7 +161,7 @@ import Testing
     let run = try scene.serialq("run", "--retries", "2", "--retry-delay", "1", line)
     #expect(run.text == "attempt\nattempt\nattempt\n" && run.code == 0, "\(run.errorText)")
     for attempt in 1...2 {
-      #expect(run.errorText.contains("job 1 failed, attempt \(attempt); it is tried again"))
+      #expect(run.errorText.contains("job 1 failed, attempt \(attempt); retrying"))
     }
     // A late reader gets all of it.
     #expect(try scene.log(1).text == run.text)
@@ -184,7 +184,7 @@ import Testing
     follower.send(SIGCONT)
     let outcome = try follower.wait()
     #expect(outcome.text == "1\n2\n3\n4\n" && outcome.code == 0)
-    let told = outcome.errorText.split(separator: "\n").filter { $0.contains("tried again") }
+    let told = outcome.errorText.split(separator: "\n").filter { $0.contains("retrying") }
     #expect(told.count == 3)
   }
 
@@ -252,7 +252,7 @@ import Testing
     let log = try scene.queueFolder().hookLog
     let told = try scene.serialq().text
     #expect(told.contains("\nThe on-finish command of job 1 failed with exit code 2.\n"))
-    #expect(told.contains("\nWhat it said:  cat \(log.text)\n"), "\(told)")
+    #expect(told.contains("\nIts output:  cat \(log.text)\n"), "\(told)")
     #expect(try content(log) == Bytes("no such host\n"))
     #expect(try scene.serialq("show", "1").text.contains("on-finish  failed with exit code 2\n"))
     #expect(try !scene.serialq("show", "2").text.contains("on-finish"))

@@ -73,7 +73,7 @@ import Testing
     let scene = try Scene()
     try scene.add("echo ran >>rec")
     try write(Bytes("\(getpid())\n".utf8), to: scene.queueFolder().runnerLock)
-    #expect(try scene.serialq("status").text.contains("No runner is at work."))
+    #expect(try scene.serialq("status").text.contains("No runner is active."))
     #expect(try scene.serialq("wait").code == 0)
     #expect(try content(scene.path("rec")).text == "ran\n")
   }

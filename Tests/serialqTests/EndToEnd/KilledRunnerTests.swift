@@ -104,7 +104,7 @@ import Testing
     _ = try runner.wait()
     try scene.killJob(1)
     let status = try scene.serialq()
-    #expect(status.text.contains("its runner died, and so did the job"))
+    #expect(status.text.contains("its runner and the job died"))
     #expect(status.text.contains("Run them here:  serialq run\n"))
     #expect(try scene.serialq("run").code == 1)
     withExtendedLifetime(gate) {}

@@ -21,14 +21,14 @@ struct LiveStatusTests {
     try terminal.waitForScreen(
       """
       Queue default is empty.
-      Add a job:        serialq add 'make test'
-      Everything else:  serialq help
+      Add a job:     serialq add 'make test'
+      All commands:  serialq help
       """)
     try scene.add("echo oh; exit 3", "printf '1%%\\r2%%'; read x <gate", "true")
     try terminal.waitForScreen(
       """
       3 waiting, next is job 1: echo oh; exit 3
-      No runner is at work.
+      No runner is active.
       [...................] 0 of 3 done
 
       Run them here:  serialq run
@@ -48,7 +48,7 @@ struct LiveStatusTests {
       1 waiting, next is job 3: true
       [!!!!!!>............] 1 of 3 done, 1 failed
 
-      Look why:      serialq log 1
+      See why:       serialq log 1
       Run again:     serialq retry 1
       Mark as seen:  serialq ack 1
       Watch:         serialq log -f
@@ -60,9 +60,9 @@ struct LiveStatusTests {
         failed with exit code 3 after TIME, just now
         | oh
 
-      Nothing runs, nothing waits: 2 succeeded, 1 failed.
+      No job is running or waiting: 2 succeeded, 1 failed.
 
-      Look why:      serialq log 1
+      See why:       serialq log 1
       Run again:     serialq retry 1
       Mark as seen:  serialq ack 1
       """
@@ -83,14 +83,14 @@ struct LiveStatusTests {
     let numbers = (1...30).map(String.init)
     func wait(_ lines: [String]) throws {
       let advice = [
-        "", "Look why:      serialq log 1", "Run again:     serialq retry 1",
+        "", "See why:       serialq log 1", "Run again:     serialq retry 1",
         "Mark as seen:  serialq ack 1",
       ]
       try terminal.waitFor(lines.joined(separator: "\n")) { $0 == numbers + lines + advice }
     }
     let all = [
       "Job 1: echo \(words); exit 1", "  failed with exit code 1 after TIME, just now",
-      "  | \(words)", "", "Nothing runs, nothing waits: 1 failed.",
+      "  | \(words)", "", "No job is running or waiting: 1 failed.",
     ]
     let narrow = [
       "Job 1: echo 日本語ドキュメント 日本語…", "  failed with exit code 1 after TIME, …",
@@ -167,10 +167,10 @@ struct LiveStatusTests {
     first.send(SIGKILL)
     _ = try first.wait()
     let second = try scene.start("run")
-    try second.waitForErrors("waiting for its end")
+    try second.waitForErrors("waiting for it to end")
     let status = try scene.serialq()
     #expect(status.text.contains("running for") && status.text.contains("process \(job)"))
-    #expect(status.text.contains("its runner died; the next job waits until it has ended"))
+    #expect(status.text.contains("its runner died; the next job waits for this one to end"))
     #expect(status.text.contains("End it:      serialq cancel 1\n"))
     #expect(status.text.contains("Or by hand:  kill -- -\(job)\n"))
     try gate.open()

@@ -73,7 +73,7 @@ import Testing
     #expect(try content(printed).text == "1\nend\n4\n")
     #expect(
       try content(told).text == """
-        serialq: jobs 2-3: forgotten before the output could be printed
+        serialq: jobs 2-3: removed before the output could be printed
         To keep more jobs: serialq set keep N
 
         """)

@@ -84,7 +84,7 @@ import Testing
     let names = seen.compactMap { $0.split(separator: "=").first }.filter {
       $0.hasPrefix("SERIALQ_") && $0 != "SERIALQ_DIR"
     }
-    let section = try #require(Manual.text.split(separator: "\n.Ss The command that follows").last)
+    let section = try #require(Manual.text.split(separator: "\n.Ss The on-finish command").last)
     let list = section.split(separator: "\n").prefix { $0 != ".El" }
     let told = list.filter { $0.hasPrefix(".It Ev ") }.map { $0.dropFirst(7) }
     #expect(Set(told) == Set(names))

@@ -27,12 +27,12 @@ import Testing
     _ = try first.wait()
 
     let status = try scene.serialq()
-    #expect(status.text.contains("its runner died; the next job waits until it has ended"))
+    #expect(status.text.contains("its runner died; the next job waits for this one to end"))
     #expect(status.text.contains("process \(job)"))
     #expect(status.text.contains("kill -- -\(job)"))
 
     let second = try scene.start("run")
-    try second.waitForErrors("still running; waiting for its end")
+    try second.waitForErrors("still running after its runner died; waiting for it to end")
     #expect(second.errors.text.contains("\(job)"))
     #expect(try scene.states() == [.running, .waiting])
     try gate.open()
@@ -56,7 +56,7 @@ import Testing
     first.send(SIGKILL)
     _ = try first.wait()
     let second = try scene.start("run")
-    try second.waitForErrors("waiting for its end")
+    try second.waitForErrors("waiting for it to end")
     let advice = "kill -- -\(job)"
     #expect(second.errors.text.contains(advice))
     #expect(try scene.script(advice, in: "/bin/bash").code == 0)
@@ -93,7 +93,7 @@ import Testing
     first.send(SIGKILL)
     _ = try first.wait()
     let second = try scene.start("run")
-    try second.waitForErrors("waiting for its end")
+    try second.waitForErrors("waiting for it to end")
     second.send(SIGINT)
     #expect(try second.wait().code == 128 + SIGINT)
     #expect(try scene.states() == [.running, .waiting])

@@ -182,14 +182,14 @@ import Testing
     #expect(lines[0] == "Job 1: build: \(job)")
     #expect(lines[1].hasPrefix("  failed with exit code 2 after "))
     #expect(lines[2...4] == ["  | line 3", "  | line 4", "  | a.c:12: error"])
-    #expect(lines[6] == "Nothing runs, nothing waits: 1 succeeded, 1 failed.")
+    #expect(lines[6] == "No job is running or waiting: 1 succeeded, 1 failed.")
     let advice = [
-      "Look why:      serialq log 1", "Run again:     serialq retry 1",
+      "See why:       serialq log 1", "Run again:     serialq retry 1",
       "Mark as seen:  serialq ack 1", "",
     ]
     #expect(Array(lines.dropFirst(8)) == advice, "\(told.text)")
     #expect(try scene.serialq("log", "1").text.hasSuffix("line 4\na.c:12: error\n"))
     #expect(try scene.serialq("ack", "1").code == 0)
-    #expect(try scene.serialq().text == "Nothing runs, nothing waits: 1 succeeded, 1 failed.\n")
+    #expect(try scene.serialq().text == "No job is running or waiting: 1 succeeded, 1 failed.\n")
   }
 }

@@ -54,7 +54,7 @@ import Testing
 
     let told = try scene.serialq().text
     #expect(told.contains("Job 1: echo history; exit 3\n  failed with exit code 3"), "\(told)")
-    #expect(told.contains("its runner died; the next job waits until it has ended"))
+    #expect(told.contains("its runner died; the next job waits for this one to end"))
     #expect(told.contains("15 waiting, next is job 3"))
     #expect(try scene.serialq("log", "1").text == "history\n")
     #expect(try scene.states() == [.failed, .running] + Array(repeating: .waiting, count: 15))
@@ -120,7 +120,7 @@ import Testing
     #expect(try scene.serialq("wait", "1").code == 1)
     #expect(try scene.serialq("run").code == 0)
     let told = try scene.serialq().text
-    #expect(told.contains("was interrupted: its runner died, how it ended is not known"), "\(told)")
+    #expect(told.contains("was interrupted: its runner died, outcome unknown"), "\(told)")
     #expect(told.contains("serialq retry 1\n"))
     #expect(try record(scene) == [1])
     try gate.open()
@@ -192,7 +192,7 @@ import Testing
       #expect(outcome.code == 0)
       // An add reads only the last line.
       let isTold = outcome.errorText.contains(
-        "line 2 is damaged (its checksum is wrong) and was left out")
+        "line 2 is damaged (its checksum is wrong) and was ignored")
       #expect(isTold == (words.first != "add"), "\(words): \(outcome.errorText)")
     }
     #expect(try scene.journal().starts(with: damaged))
@@ -207,7 +207,7 @@ import Testing
     #expect(try scene.serialq("list").errorText == "")
     // Also if a background runner moved the line to the separate file.
     let told = try scene.serialq().text
-    #expect(told.contains("The journal was damaged; the lines that could not be read are kept.\n"))
+    #expect(told.contains("The journal was damaged; the unreadable lines are kept.\n"))
     #expect(told.contains("Damaged lines:  cat -v \(kept.text)\n"), "\(told)")
     let scripted = try scene.serialq("status", "--json").text
     #expect(scripted.contains("\"damaged\":\"\(kept.text)\""), "\(scripted)")
@@ -220,7 +220,7 @@ import Testing
     let scene = try Scene()
     try killEverything(scene, waiting: 1)
     let crashed = try scene.serialq().text
-    #expect(crashed.contains("its runner died, and so did the job"), "\(crashed)")
+    #expect(crashed.contains("its runner and the job died"), "\(crashed)")
     try follow(advice: "In background:", in: crashed, scene)
     try scene.waitForJob(2, .succeeded)
 
@@ -229,8 +229,8 @@ import Testing
     let paused = try scene.serialq().text
     #expect(paused.hasPrefix("Job 1") && paused.contains("Paused, just now: no job is started."))
     let waited = try scene.serialq("wait")
-    #expect(waited.code == 125 && waited.errorText.contains("Go on with: serialq resume"))
-    try follow(advice: "Go on:", in: paused, scene)
+    #expect(waited.code == 125 && waited.errorText.contains("Resume it with: serialq resume"))
+    try follow(advice: "Resume:", in: paused, scene)
     try scene.waitForJob(3, .succeeded)
     #expect(try record(scene) == [2, 3])
   }

@@ -138,7 +138,7 @@ import Testing
     let before = try scene.journal()
     #expect(try scene.script("chmod -R a-w '\(scene.spool.text)'").code == 0)
     expectRefusal(try Self.asSomebody(scene, "add", "true"), "locking ")
-    expectRefusal(try Self.asSomebody(scene, "add", "-q", "new", "true"), "making ")
+    expectRefusal(try Self.asSomebody(scene, "add", "-q", "new", "true"), "creating ")
     #expect(try Self.asSomebody(scene, "list").text.contains("succeeded"))
     #expect(try Self.asSomebody(scene, "status").code == 0)
     #expect(try Self.asSomebody(scene, "log", "1").text == "text\n")
@@ -175,7 +175,7 @@ import Testing
     #expect(outcome.text.hasSuffix("second\n0\n") || outcome.text.hasSuffix("second\n1\n"))
     let refused = try content(scene.path("refused")).text
     #expect(refused.hasPrefix("serialq: writing ") && refused.contains("No space left on device"))
-    #expect(refused.contains("the queue is as it was"))
+    #expect(refused.contains("the queue is unchanged"))
   }
 
   // Fails if a read needs to write.

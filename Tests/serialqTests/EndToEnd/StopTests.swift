@@ -159,7 +159,7 @@ import Testing
         }
         """),
     ])
-    try pipeline.waitForErrors("another runner is at work")
+    try pipeline.waitForErrors("another runner is active")
     try scene.waitForFile("printed", "y")
     let pid = try #require(Int32(content(scene.path("pid")).text.dropLast()))
     // Not SIGINT, which a shell makes its background processes ignore.

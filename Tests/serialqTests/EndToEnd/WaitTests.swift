@@ -97,7 +97,7 @@ import Testing
     #expect(try FileSystem.makeFolder(broken))
     let outcome = try scene.serialq("wait")
     let lines = outcome.errorText.split(separator: "\n")
-    let what = "serialq: queue default: its runner ends again and again; it said: serialq: "
+    let what = "serialq: queue default: its runner ends repeatedly; its log says: serialq: "
     #expect(outcome.code == 125 && outcome.text == "" && lines.count == 2)
     #expect(lines.first?.hasPrefix(what) == true, "\(outcome.errorText)")
     #expect(lines.first?.contains("\(broken.text): it is not a regular file") == true)
@@ -120,7 +120,7 @@ import Testing
     #expect(try scene.serialq("pause").code == 0)
     for words in [["wait"], ["wait", "1", "2"]] {
       let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
-      expectRefusal(outcome, "queue default: it is paused, and 1 of its jobs wait")
+      expectRefusal(outcome, "queue default: it is paused; jobs waiting: 1")
     }
     let waiter = try scene.start("wait", "1")
     try gate.open()

@@ -34,11 +34,11 @@ struct RunDisplay {
     var second = view.running?.elapsed.map { Humanize.rest(of: 1, after: $0) }
     if queue.running.isEmpty, case .later(let due) = queue.next(now: now), due > now {
       let delay = Duration.microseconds(due.microseconds - now.microseconds)
-      let id = queue.firstWaiting.map { "Job \($0.id)" } ?? "It"
-      view.note = "\(id) is tried again in \(Humanize.seconds(delay))."
+      let id = queue.firstWaiting.map { "Job \($0.id)" } ?? "The next job"
+      view.note = "\(id) will be retried in \(Humanize.seconds(delay))."
       second = Humanize.untilLess(than: delay)
     }
-    if isStopping { view.note = "Stopping the job; once more to kill it." }
+    if isStopping { view.note = "Stopping the job; interrupt again to kill it." }
     display.show(view.lines(in: window), changesIn: second, on: &output)
   }
 

@@ -55,13 +55,13 @@ extension StatusReport {
       notes.append(
         Note(
           text: "The on-finish command of job \(id) \(how.outcomeText).",
-          adviceName: "What it said", advice: "cat \(ShellQuote.word(folder.hookLog))"))
+          adviceName: "Its output", advice: "cat \(ShellQuote.word(folder.hookLog))"))
     }
     // Compaction usually happens in a background runner, whose report goes only to its log.
     if try folder.hasDamagedLines() {
       notes.append(
         Note(
-          text: "The journal was damaged; the lines that could not be read are kept.",
+          text: "The journal was damaged; the unreadable lines are kept.",
           adviceName: "Damaged lines", advice: "cat -v \(ShellQuote.word(folder.damaged))"))
     }
     return notes
@@ -78,7 +78,7 @@ extension StatusReport {
       let isWaitedFor = try RunnerLock.orphan(folder) == job.id
       running.guardian = isWaitedFor ? .waitingRunner : .runner
     } else {
-      running.guardian = try JobLock.isHeld(job.id, folder) ? .nobody : .gone
+      running.guardian = try JobLock.isHeld(job.id, folder) ? .noRunner : .gone
     }
     if running.guardian != .runner { running.process = JobLock.groups(of: job, folder).first }
     return running

@@ -25,18 +25,18 @@ extension StatusReport {
         words += " of about \(Humanize.about(expected))"
       }
     }
-    if let signal = job.signal { words += ", told to end by \(signal)" }
+    if let signal = job.signal { words += ", \(signal) requested" }
     if let process = job.process {
       words += ", process \(process)"
     }
     var lines = [heading(job.id, job.title, .bold), StyledLine("  \(words)")]
     switch job.guardian {
     case .runner: break
-    case .nobody, .waitingRunner:
+    case .noRunner, .waitingRunner:
       lines.append(
-        StyledLine("  its runner died; the next job waits until it has ended", .yellow))
+        StyledLine("  its runner died; the next job waits for this one to end", .yellow))
     case .gone:
-      lines.append(StyledLine("  its runner died, and so did the job", .yellow))
+      lines.append(StyledLine("  its runner and the job died", .yellow))
     }
     return lines + tail(job.tail, detail.runningTail)
   }
@@ -61,11 +61,11 @@ extension StatusReport {
       if let delay = waiting.delay { words += " in \(Humanize.seconds(delay))" }
       lines.append(StyledLine("\(words): \(waiting.title)"))
       if pause == nil, running.isEmpty, !hasRunner {
-        lines.append(StyledLine("No runner is at work.", .yellow))
+        lines.append(StyledLine("No runner is active.", .yellow))
       }
     }
     if waiting == nil && running.isEmpty {
-      lines.append(StyledLine("Nothing runs, nothing waits: \(counts.joined(separator: ", "))."))
+      lines.append(StyledLine("No job is running or waiting: \(counts.joined(separator: ", "))."))
     } else {
       lines.append(bar.summary(left: left, in: columns))
     }
@@ -78,9 +78,9 @@ extension StatusReport {
     if counts.isEmpty {
       entries.append(("Add a job", "serialq add\(option) 'make test'"))
       if hasOthers { entries.append(("Other queues", "serialq queues")) }
-      entries.append(("Everything else", "serialq help"))
+      entries.append(("All commands", "serialq help"))
     }
-    for job in running where job.guardian == .nobody || job.guardian == .waitingRunner {
+    for job in running where job.guardian == .noRunner || job.guardian == .waitingRunner {
       // Only a runner processes a cancellation.
       let isHeard = job.guardian == .waitingRunner
       if isHeard { entries.append(("End it", "serialq cancel\(option) \(job.id)")) }
@@ -90,13 +90,13 @@ extension StatusReport {
     }
     if let last = troubles.last {
       let isOne = troubles.count + moreTroubles == 1
-      entries.append(("Look why", "serialq log\(option) \(last.id)"))
+      entries.append(("See why", "serialq log\(option) \(last.id)"))
       entries.append(("Run again", "serialq retry\(option) \(isOne ? "\(last.id)" : "--failed")"))
       entries.append(("Mark as seen", "serialq ack\(option) \(isOne ? "\(last.id)" : "--all")"))
     }
     for note in notes { entries.append((note.adviceName, note.advice)) }
     if pause != nil {
-      entries.append(("Go on", "serialq resume\(option)"))
+      entries.append(("Resume", "serialq resume\(option)"))
     } else if !hasRunner, waiting != nil || !running.isEmpty {
       entries.append(("Run them here", "serialq run\(option)"))
       entries.append(("In background", "serialq resume\(option)"))

@@ -25,7 +25,7 @@ struct StatusReport: Equatable {
       /// The runner died and the job is alive; a new runner waits for it.
       case waitingRunner
       /// The runner died and the job is alive; no process waits for it.
-      case nobody
+      case noRunner
       /// The runner died, and the job has ended.
       case gone
     }

@@ -42,7 +42,7 @@ extension HTMLReport {
     let cuts: [HTML] = scale.cuts.map { cut in
       """
       <rect class="told" x="\(percent: cut.from)" width="\(percent: cut.to - cut.from)" \
-      height="100%"><title>\(Humanize.duration(cut.duration)) in which nothing ran</title></rect>
+      height="100%"><title>\(Humanize.duration(cut.duration)) idle</title></rect>
       """
     }
     // One path for all cuts: with an element per cut in each row, printing the page takes minutes.
@@ -80,12 +80,12 @@ extension HTMLReport {
     let id: HTML = isExplained ? "<a href=\"#job-\(job.id)\">\(job.id)</a>" : "\(job.id)"
     let title = cut(job.title, to: 200)
     let bars: [HTML] = row.bars.map(bar)
-    let told = row.attempts.map(describe).joined(separator: "; ")
+    let history = row.attempts.map(describe).joined(separator: "; ")
     return """
       <tr><td class="id">\(id)</td><td class="title" title="\(title)"><bdi>\(title)</bdi></td>\
       <td class="state">\(swatch(job.state)) \(job.state.name)</td><td class="time">\(row.time)</td>\
       <td class="chart"><svg width="100%" height="22" role="img" \
-      aria-label="\(told.isEmpty ? "has not run" : told)"><use href="#behind"/>\(bars)</svg></td></tr>
+      aria-label="\(history.isEmpty ? "not run" : history)"><use href="#behind"/>\(bars)</svg></td></tr>
       """
   }
 
@@ -102,7 +102,7 @@ extension HTMLReport {
 
   private func describe(_ attempt: Attempt) -> String {
     let start = "\(attempt.state.name), \(attempt.start.day) \(attempt.start.time)"
-    guard let duration = attempt.duration else { return "\(start), nobody knows how long" }
+    guard let duration = attempt.duration else { return "\(start), duration unknown" }
     return "\(start) to \(attempt.end.time), \(Humanize.duration(duration))"
   }
 
@@ -121,8 +121,8 @@ extension HTMLReport {
     return """
       <section>
       <h2>Durations</h2>
-      <p class="soft">By label, or by command where there is none, of what ran more than once; from \
-      left to right as they ran, with the median as a line.</p>
+      <p class="soft">Jobs that ran more than once, by label or else by command; runs in order \
+      from left to right, the median as a line.</p>
       <div class="figures">
       \(figures)
       </div>

@@ -63,7 +63,7 @@ struct HTMLReport {
     }
     var tiles: [HTML] = ["<div><dt>jobs</dt><dd>\(report.jobs)</dd></div>"] + states
     if let (job, duration) = report.longest {
-      tiles.append("<div><dt>at work</dt><dd>\(Humanize.duration(report.work))</dd></div>")
+      tiles.append("<div><dt>run time</dt><dd>\(Humanize.duration(report.work))</dd></div>")
       tiles.append("<div><dt>longest, job \(job)</dt><dd>\(Humanize.duration(duration))</dd></div>")
     }
     if report.retries > 0 {
@@ -86,13 +86,13 @@ struct HTMLReport {
     let shown = report.troubles.count
     let count =
       shown == report.failures
-      ? "" : "The latest \(shown) of \(report.failures), the latest first. "
+      ? "" : "The latest \(shown) of \(report.failures), newest first. "
     let articles: [HTML] = report.troubles.map(article)
     return """
       <section>
       <h2>Failures</h2>
-      <p class="soft">\(count)Of each output the end: \(QueueReport.troubleLines) lines or \
-      \(QueueReport.troubleBytes / 1_024) KB at the most.</p>
+      <p class="soft">\(count)The end of each output: at most \(QueueReport.troubleLines) lines or \
+      \(QueueReport.troubleBytes / 1_024) KB.</p>
       \(articles)
       </section>
       """
@@ -103,14 +103,14 @@ struct HTMLReport {
     let lines = HTML(trouble.tail.map { "\($0)" })
     let output: HTML =
       trouble.tail.isEmpty
-      ? "<p class=\"soft\">There is no output.</p>"
+      ? "<p class=\"soft\">No output.</p>"
       : """
       <pre tabindex="0">\(lines)</pre>
-      <p class="soft">All of it: <code>serialq log\(report.option) \(job.id)</code></p>
+      <p class="soft">Full output: <code>serialq log\(report.option) \(job.id)</code></p>
       """
     let ended: HTML = job.run?.ended.map { ", \(moment($0))" } ?? ""
     let attempt = job.run.map { $0.attempt > 1 ? ", attempt \($0.attempt)" : "" } ?? ""
-    let seen = job.isAcknowledged ? ", marked as seen" : ""
+    let seen = job.isAcknowledged ? ", acknowledged" : ""
     return """
       <article id="job-\(job.id)">
       <h3><span class="id">\(job.id)</span> <bdi>\(cut(job.title, to: 1_000))</bdi></h3>

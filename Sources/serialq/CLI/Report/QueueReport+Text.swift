@@ -12,7 +12,7 @@ extension QueueReport {
   var periodText: String? {
     guard let (start, end) = period else { return nil }
     let until = start.day == end.day ? "\(end.time) UTC" : Humanize.moment(end)
-    return "\(start.day) \(start.time) to \(until), \(Humanize.duration(work)) of it at work"
+    return "\(start.day) \(start.time) to \(until), \(Humanize.duration(work)) of run time"
   }
 
   /// The number of jobs omitted before the first row; nil if none.
@@ -22,17 +22,16 @@ extension QueueReport {
   }
 
   /// The number of jobs omitted after the last row; nil if none.
-  var laterText: String? { timeline.later == 0 ? nil : "\(timeline.later) more wait." }
+  var laterText: String? { timeline.later == 0 ? nil : "\(timeline.later) more waiting." }
 
   /// The idle time cut from the timeline; nil if none.
   var cutText: String? {
     let cuts = timeline.scale.cuts.map(\.duration)
     guard let longest = cuts.max() else { return nil }
-    if cuts.count == 1 { return "\(Humanize.duration(longest)) in which nothing ran, cut out" }
+    if cuts.count == 1 { return "\(Humanize.duration(longest)) idle, cut out" }
     let sum = Humanize.duration(cuts.reduce(.zero, +))
     return """
-      \(cuts.count) times nothing ran, cut out: \(sum) in all, \(Humanize.duration(longest)) the \
-      longest
+      \(cuts.count) idle periods, cut out: \(sum) in total, longest \(Humanize.duration(longest))
       """
   }
 

@@ -44,7 +44,7 @@ package struct Environments: Sendable {
   package func load(_ key: Bytes) throws(Failure) -> [Bytes] {
     let path = folder.environments.appending(path: key)
     guard let content = try content(path) else {
-      throw Failure("the environment \(path.text)", "is not there", next: Self.advice)
+      throw Failure("the environment \(path.text)", "does not exist", next: Self.advice)
     }
     guard content.last ?? 0 == 0, key.starts(with: hash(content)) else {
       throw Failure("the environment \(path.text)", "is damaged", next: Self.advice)

@@ -41,8 +41,8 @@ extension Job {
     case (.timedOut, _): return "timed out\(time)"
     case (.skipped, _):
       let job = run?.because.map { "job \($0)" } ?? "the job before it"
-      return "was skipped, because \(job) did not succeed"
-    case (.interrupted, _): return "was interrupted: its runner died, how it ended is not known"
+      return "was skipped because \(job) did not succeed"
+    case (.interrupted, _): return "was interrupted: its runner died, outcome unknown"
     case (.waiting, _): return "waits"
     case (.running, _): return "has been running\(time.replacingAfter)"
     }

@@ -73,7 +73,7 @@ extension QueueFolder {
   ///
   /// Opens the file, which rejects a fifo: printing one would block forever.
   package func hasDamagedLines() throws(Failure) -> Bool {
-    try attempt("looking at \(damaged.text)") { () throws(SystemError) in
+    try attempt("checking \(damaged.text)") { () throws(SystemError) in
       try FileDescriptor.openIfThere(damaged, .read) != nil
     }
   }

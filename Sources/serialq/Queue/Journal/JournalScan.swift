@@ -82,9 +82,9 @@ private func lineEnd(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> I
 extension DamagedLine {
   package func message(in folder: QueueFolder) -> String {
     """
-    serialq: \(Visible.text(folder.journal)): line \(number) is damaged (\(reason)) and was left \
-    out
-    All other lines count. See if a job is missing: serialq \
+    serialq: \(Visible.text(folder.journal)): line \(number) is damaged (\(reason)) and was \
+    ignored
+    All other lines were read. Check whether a job is missing: serialq \
     list\(QueueName.option(for: folder.name.text))
     """
   }

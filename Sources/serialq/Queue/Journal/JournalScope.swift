@@ -62,7 +62,7 @@ package struct JournalScope {
     // No reader accepts a line with a higher id, so it would make the whole journal unreadable.
     guard next <= JournalLine.lastNext else {
       throw Failure(
-        "queue \(folder.name.text)", "it has no ids left for more jobs", next: "Use another queue.")
+        "queue \(folder.name.text)", "it has no ids left", next: "Use another queue.")
     }
     do throws(SystemError) {
       // Before the first line is written: a reader of a line can rely on the folder entries.
@@ -125,7 +125,7 @@ package struct JournalScope {
 
   private mutating func fileToWrite() throws(Failure) -> FileDescriptor {
     if let file = try openedFile() { return file }
-    let made = try attempt("making \(folder.journal.text)") { () throws(SystemError) in
+    let made = try attempt("creating \(folder.journal.text)") { () throws(SystemError) in
       try FileDescriptor.open(folder.journal, [.readWrite, .append, .create])
     }
     file = made
@@ -175,7 +175,7 @@ package struct JournalScope {
       case .record, .damaged: return nil
       case .newer:
         throw Failure(
-          folder.journal.text, "its last line was written by a newer serialq than this one",
+          folder.journal.text, "its last line was written by a newer version of serialq",
           next: "Use that version for this queue. Nothing was changed.")
       }
     }

@@ -75,7 +75,7 @@ struct Replay {
   /// The failure for an intact line that this version does not understand.
   private func newerVersion() -> Failure {
     Failure(
-      path?.text ?? "the journal", "line \(lines) was written by a newer serialq than this one",
+      path?.text ?? "the journal", "line \(lines) was written by a newer version of serialq",
       next: "Use that version for this queue. Nothing was changed.")
   }
 

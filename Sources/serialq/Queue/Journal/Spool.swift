@@ -18,7 +18,7 @@ package struct Spool: Equatable, Sendable {
       guard value.first == UInt8(ascii: "/") else {
         throw Failure(
           "\(name) is \(value.text)", "not an absolute path",
-          next: "A relative one would name another queue in every folder. Give it in full.")
+          next: "A relative path would mean different queues in each folder. Use an absolute path.")
       }
       return value
     }
@@ -30,7 +30,7 @@ package struct Spool: Equatable, Sendable {
       self.init(path: home.appending(path: Bytes(".local/state/serialq")))
     } else {
       throw Failure(
-        "finding the queues", "HOME is not set", next: "Set HOME, or SERIALQ_DIR to a folder.")
+        "finding the queues", "HOME is not set", next: "Set HOME, or set SERIALQ_DIR to a folder.")
     }
   }
 
@@ -73,8 +73,8 @@ package struct Spool: Equatable, Sendable {
   private func queueFolder(named name: Bytes) throws(Failure) -> QueueFolder {
     guard QueueName.fault(in: name) == nil else {
       throw Failure(
-        "queue \(name.text)", "not a name for a queue",
-        next: "Use 1 to 64 letters, digits, '.', '_' and '-', the first neither '.' nor '-'.")
+        "queue \(name.text)", "not a valid queue name",
+        next: "Use 1 to 64 letters, digits, '.', '_' and '-'; do not start with '.' or '-'.")
     }
     return QueueFolder(name: name, path: path.appending(path: name))
   }
@@ -83,7 +83,7 @@ package struct Spool: Equatable, Sendable {
   private static func make(_ path: Bytes) throws(Failure) {
     if try isSafe(path) { return }
     try makeAncestors(parent(of: path))
-    try attempt("making \(path.text)") { () throws(SystemError) in try makeDurably(path) }
+    try attempt("creating \(path.text)") { () throws(SystemError) in try makeDurably(path) }
     // Another process may have created something else at this path.
     _ = try isSafe(path)
   }
@@ -92,7 +92,7 @@ package struct Spool: Equatable, Sendable {
   ///
   /// Does not check existing ones, which belong to the system or the user.
   private static func makeAncestors(_ path: Bytes) throws(Failure) {
-    try attempt("making \(path.text)") { () throws(SystemError) in
+    try attempt("creating \(path.text)") { () throws(SystemError) in
       var missing: [Bytes] = []
       var next = path
       while next.count > 1, try FileSystem.status(of: next) == nil {
@@ -132,7 +132,7 @@ package struct Spool: Equatable, Sendable {
     // With a trailing slash lstat follows a symbolic link.
     var path = path
     while path.count > 1, path.last == UInt8(ascii: "/") { path.removeLast() }
-    let found = try attempt("looking at \(path.text)") { () throws(SystemError) in
+    let found = try attempt("checking \(path.text)") { () throws(SystemError) in
       try FileSystem.status(of: path)
     }
     guard let status = found else { return false }
@@ -140,8 +140,8 @@ package struct Spool: Equatable, Sendable {
     case .folder: break
     case .link:
       throw Failure(
-        path.text, "is a symbolic link, which somebody could turn to another place",
-        next: "Remove it, or set SERIALQ_DIR to the folder itself.")
+        path.text, "is a symbolic link, which could be redirected",
+        next: "Remove it, or set SERIALQ_DIR to its target.")
     case .file, .other:
       throw Failure(
         path.text, "is not a folder", next: "Move it away, or set SERIALQ_DIR to a folder.")
@@ -155,7 +155,7 @@ package struct Spool: Equatable, Sendable {
       throw Failure(
         path.text,
         "others can write to it (mode \(String(status.mode, radix: 8)), owner \(status.owner))",
-        next: "If all commands in it are yours: chmod go-w \(ShellQuote.word(path))")
+        next: "If all commands in it are yours, run: chmod go-w \(ShellQuote.word(path))")
     }
     return true
   }

@@ -17,7 +17,7 @@ extension JournalScope {
   /// Completes the work of an earlier process, before anything else; fails if that is impossible.
   mutating func finishWork() throws(Failure) {
     let folder = journal.folder
-    let size = try attempt("looking at \(folder.lock.text)") { () throws(SystemError) in
+    let size = try attempt("checking \(folder.lock.text)") { () throws(SystemError) in
       try lock.status().size
     }
     guard size > 0 else { return }

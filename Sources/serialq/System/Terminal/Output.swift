@@ -68,7 +68,7 @@ package struct Output {
     if error == 0 || error == EPIPE || error == EIO && Self.isTerminal(results) { return }
     failure = Failure(
       "cannot write to standard output", String(cString: strerror(error)),
-      next: "What was printed is not complete. What was changed is: look before you repeat it."
+      next: "The output is incomplete, but all changes were made: check before you repeat it."
     )
   }
 

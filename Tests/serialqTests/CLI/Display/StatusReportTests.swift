@@ -57,7 +57,7 @@ import Testing
         14 waiting, next is job 8: rsync -a "My Files" backup:/srv
         5 of 20 done, 2 failed, about 20m left
 
-        Look why:      serialq log -q video 4
+        See why:       serialq log -q video 4
         Run again:     serialq retry -q video --failed
         Mark as seen:  serialq ack -q video --all
         Watch:         serialq log -q video -f
@@ -79,9 +79,9 @@ import Testing
 
         More of it.
 
-        Nothing runs, nothing waits: 1 failed.
+        No job is running or waiting: 1 failed.
 
-        Look why:      serialq log -q video 1
+        See why:       serialq log -q video 1
         Run again:     serialq retry -q video 1
         Mark as seen:  serialq ack -q video 1
         See it:        cat more
@@ -108,7 +108,7 @@ import Testing
         14 waiting, next is job 8: rsync -a "M…
         [#!>......] 5 of 20 done, 2 failed, ab…
 
-        Look why:      serialq log -q video 4
+        See why:       serialq log -q video 4
         Run again:     serialq retry -q video …
         Mark as seen:  serialq ack -q video --…
         Watch:         serialq log -q video -f
@@ -129,7 +129,7 @@ import Testing
         .waitingRunner, true, ["process 4711", "its runner died; the next"],
         ["serialq cancel", "kill -- -4711"]
       ),
-      (.nobody, false, ["process 4711"], ["kill -- -4711", "serialq run", "serialq resume"]),
+      (.noRunner, false, ["process 4711"], ["kill -- -4711", "serialq run", "serialq resume"]),
       (.gone, false, ["so did the job"], ["serialq run", "serialq resume"]),
       (.runner, true, ["running for"], ["serialq log", "serialq cancel"]),
     ]
@@ -155,7 +155,7 @@ import Testing
     #expect(
       text(report.lines()) == """
         1 waiting, next is job 2 in 12s: make
-        No runner is at work.
+        No runner is active.
         0 of 1 done
 
         Run them here:  serialq run -q video
@@ -168,7 +168,7 @@ import Testing
         1 waiting, next is job 2 in 12s: make
         0 of 1 done
 
-        Go on:  serialq resume -q video
+        Resume:  serialq resume -q video
         """)
     report.pause = .init(age: nil, because: 1)
     #expect(text(report.lines()).hasPrefix("Stopped by the failure of job 1: no job is started.\n"))
@@ -180,13 +180,13 @@ import Testing
     #expect(
       text(StatusReport(empty: "video", hasOthers: true).lines()) == """
         Queue video is empty.
-        Add a job:        serialq add -q video 'make test'
-        Other queues:     serialq queues
-        Everything else:  serialq help
+        Add a job:     serialq add -q video 'make test'
+        Other queues:  serialq queues
+        All commands:  serialq help
         """)
     var report = StatusReport(empty: "default", hasOthers: false)
     report.counts = ["3 succeeded", "1 cancelled"]
-    #expect(text(report.lines()) == "Nothing runs, nothing waits: 3 succeeded, 1 cancelled.")
+    #expect(text(report.lines()) == "No job is running or waiting: 3 succeeded, 1 cancelled.")
   }
 
   // Fails if a live display is not updated when the text of a time changes.

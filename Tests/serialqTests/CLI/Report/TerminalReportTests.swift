@@ -16,7 +16,7 @@ import Testing
     #expect(
       text(.everything) == """
         Queue default: 17 jobs, 4 failed
-        2027-01-15 08:00:00 to 10:31:00 UTC, 3m 20s of it at work
+        2027-01-15 08:00:00 to 10:31:00 UTC, 3m 20s of run time
 
                                    01-15 08:00   08:01    09:01          10:30
          1 #  1m 00s  build: true  ###############      :               :
@@ -33,11 +33,11 @@ import Testing
         12 .          echo 3                            :               :
         13 .          echo 4                            :               :
         14 .          echo 5                            :               :
-        3 more wait.
+        3 more waiting.
 
         . 8 waiting   > 1 running   # 2 succeeded   ! 1 failed   K 1 killed
         T 1 timed-out   ? 1 interrupted   c 1 cancelled   - 1 skipped
-        : 2 times nothing ran, cut out: 2h 27m in all, 1h 27m the longest
+        : 2 idle periods, cut out: 2h 27m in total, longest 1h 27m
 
         """)
   }

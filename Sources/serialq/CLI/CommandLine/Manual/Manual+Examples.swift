@@ -7,36 +7,39 @@ extension Manual {
     Example("serialq add 'make && make test'", "Queue a build and walk away:"),
     Example(
       #"serialq add -- rsync -a "My Files" backup:/srv"#,
-      "Queue a program, with an argument that holds a blank:"),
-    Example("serialq add --if-ok -n upload ./upload", "Only if that went well:"),
-    Example("serialq wait && echo done", "Wait until all is done:"),
-    Example("serialq log 1 | tail -n 3", "See what the first said in the end:"),
+      "Queue a program, with an argument that contains a space:"),
+    Example(
+      "serialq add --if-ok -n upload ./upload", "Run a job only if the one before it succeeded:"),
+    Example("serialq wait && echo done", "Wait until all jobs are done:"),
+    Example("serialq log 1 | tail -n 3", "Show the end of the first job's output:"),
     Example(
       "printf '%s\\n' 'echo one' 'echo two' | serialq run -q small -f -",
-      "Run some commands here and now, in a queue of their own:"),
+      "Run some commands in the foreground, in a separate queue:"),
     Example(
       "serialq add -q flaky --retries 3 --retry-delay 1 --timeout 10m ./fetch",
-      "Try up to four times, one second apart, each for ten minutes at the most:"),
-    Example("serialq wait -q flaky 1", "Exit as that job does:"),
-    Example("serialq add false; serialq wait || serialq", "Find out what went wrong:"),
+      "Try up to four times, one second apart, for at most ten minutes each:"),
+    Example("serialq wait -q flaky 1", "Exit with that job's exit code:"),
+    Example("serialq add false; serialq wait || serialq", "Show what failed:"),
     Example(
       "serialq list --json | jq '.jobs[] | select(.exitCode == 1) | .id'",
-      "The same, for a script:"),
-    Example("serialq retry --failed --first", "Try everything again that failed, first of all:"),
-    Example("serialq wait; serialq ack --all", "Take note of the failures:"),
-    Example("serialq pause && serialq add 'echo later'", "Let nothing start for now:"),
+      "List failed jobs in a script:"),
+    Example("serialq retry --failed --first", "Retry all failed jobs, before all others:"),
+    Example("serialq wait; serialq ack --all", "Acknowledge the failures:"),
+    Example("serialq pause && serialq add 'echo later'", "Stop starting jobs for now:"),
     Example("serialq add echo sooner && serialq move 6 --first", "Change the order:"),
-    Example("serialq resume && serialq wait 5-6", "Go on, and wait for these two:"),
+    Example("serialq resume && serialq wait 5-6", "Resume, and wait for these two:"),
     Example(
       "serialq set on-finish 'echo $SERIALQ_JOB $SERIALQ_STATE >>ends.txt'",
-      "Write down how every job ends:"),
-    Example("serialq set on-failure stop", "Start nothing after a failure:"),
-    Example("serialq report", "See when what ran:"),
-    Example("serialq report --html queue.html", "The same as a page, with what failed and why:"),
-    Example("serialq clean --older-than 7d", "Forget what was done more than a week ago:"),
+      "Record how each job ends:"),
+    Example("serialq set on-failure stop", "Pause the queue after a failure:"),
+    Example("serialq report", "Show when each job ran:"),
+    Example(
+      "serialq report --html queue.html",
+      "Write the same as an HTML page, with failures and their output:"),
+    Example("serialq clean --older-than 7d", "Remove jobs that ended more than a week ago:"),
     Example(
       "mkdir -p ~/.config/systemd/user && cd ~/.config/systemd/user",
-      "Install the unit that goes on after a reboot, without an installation:"),
+      "Install the unit that resumes after a reboot, without make install:"),
     Example("serialq help --unit >~/.config/systemd/user/\(SystemdUnit.name)", ""),
   ]
 

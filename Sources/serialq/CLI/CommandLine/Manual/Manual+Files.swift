@@ -9,35 +9,35 @@ extension Manual {
       .map { Mdoc.literal(String($0)) }.joined(separator: "\n")
     return #"""
       .Sh LOGOUT AND REBOOT
-      A runner in the background has a session of its own and no terminal:
-      it goes on when the terminal is closed and when its user logs out.
-      Where systemd ends all processes of a session with it
+      A background runner has its own session and no terminal:
+      it keeps running when the terminal is closed and when the user logs out.
+      If systemd ends all processes of a session on logout
       .Pq Li KillUserProcesses=yes ,
-      allow the user to linger, and start the runner outside the session:
+      enable lingering for the user, and start the runner outside the session:
       .Dl loginctl enable-linger
       .Dl systemd-run --user --scope serialq resume
       .Pp
-      When the machine goes down, the running job is interrupted, and what waits
-      keeps waiting.
+      When the machine shuts down, the running job is interrupted, and waiting jobs
+      remain queued.
+      To start a runner for every queue that has work, and end every pause:
       .Dl serialq resume --all
       .Pp
-      then goes on with every queue that has work, and ends every pause.
-      So that this happens by itself, either put it into your crontab with
+      To run this at every boot, add it to your crontab with
       .Ql crontab -e ,
-      with the full path of
+      using the full path of
       .Nm :
       .Dl @reboot /usr/bin/serialq resume --all
       .Pp
-      or have systemd do it with a user unit.
-      An installation brings it;
+      or use a systemd user unit.
+      The installation includes one;
       .Ql serialq help --unit
       prints it with the path of the program:
       .Bd -literal -offset indent
       \#(unit)
       .Ed
       .Pp
-      Once it is where systemd looks for units of users, this switches it on, for
-      the start of the machine if the user lingers, else for the first login:
+      Once the unit is where systemd finds user units, enable it.
+      It runs at boot if lingering is enabled for the user, else at the first login:
       .Dl systemctl --user enable serialq
 
       """#
@@ -48,70 +48,70 @@ extension Manual {
     .Bl -tag -width XDG_STATE_HOME
     .It Ev SERIALQ_DIR
     The folder that holds the queues.
-    It has to be an absolute path, as those of the next two.
+    It must be an absolute path, as must the next two.
     .It Ev XDG_STATE_HOME
-    Without
-    .Ev SERIALQ_DIR ,
-    the queues are in
+    If
+    .Ev SERIALQ_DIR
+    is not set, the queues are in
     .Pa $XDG_STATE_HOME/serialq .
     .It Ev HOME
-    Without these two, they are in
+    If neither is set, the queues are in
     .Pa $HOME/.local/state/serialq .
     .It Ev SERIALQ_QUEUE
-    The queue that is meant when no option names one.
+    The queue to use when no option names one.
     .It Ev SERIALQ_JOB
-    The job that makes the call, in that queue;
+    The calling job, in that queue;
     set for jobs, see
     .Sx JOBS .
     .It Ev VISUAL , EDITOR
     The editor for
     .Cm edit ;
-    else it is vi.
+    the default is vi.
     .It Ev NO_COLOR
-    If it is there and not empty, nothing is shown in color.
+    If it is set and not empty, the output has no color.
     .It Ev TERM
-    Without it, or if it is
+    If it is not set or is
     .Li dumb ,
-    there is neither color nor a live display.
+    there is no color and no live display.
     .It Ev COLUMNS
-    The width to keep to, in the place of the terminal's.
+    The width of the output, instead of the terminal's.
     .El
     .Pp
-    An empty variable is as good as none.
+    An empty variable counts as not set.
 
     """#
 
   static let files = #"""
     .Sh FILES
-    A queue is a folder below the folder of all queues.
-    Folders have the mode 0700 and files 0600.
-    A folder that belongs to somebody else, that others can write to, or that is a
-    symbolic link is refused.
+    Each queue is a folder in the folder that holds the queues.
+    Folders have mode 0700 and files 0600.
+    A folder is refused if another user owns it or can write to it, or if it is a
+    symbolic link.
     .Bl -tag -width runner.log
     .It Pa journal
-    What happened to the queue, an event a line:
+    The events of the queue, one per line:
     the queue itself.
     .It Pa lock
-    Locked by whoever appends to it.
+    Locked while a process appends to the journal.
     .It Pa runner.lock
-    Locked for as long as a runner is at work;
-    says which process it is.
+    Locked while a runner is active;
+    contains its process id.
     .It Pa runner.log
-    What the last runner in the background had to say.
+    The messages of the last background runner.
     .It Pa log/ID
-    The output of a job, of all attempts that
+    The output of a job, with all attempts made by
     .Fl Fl retries
-    made, in their order;
+    in order;
     .Cm retry
-    begins a new one.
+    starts a new log.
     .It Pa locks/ID
     Locked by the processes of a running job.
     .It Pa env/KEY
     Environments of jobs, each stored once.
     .It Pa hook.log
-    The output of the last command that followed a job.
+    The output of the latest on-finish command.
     .It Pa damaged
-    Lines that were taken out of the journal because they could not be read.
+    Lines that were removed from the journal because they could not be read.
     .El
 
     """#
@@ -120,33 +120,32 @@ extension Manual {
     .Sh EXIT STATUS
     .Bl -tag -width 128+n
     .It 0
-    Fine.
+    Success.
     .It 1
     A job failed.
     .Cm wait
-    with one id exits with 1 also if that job has no code, as one that was
+    with one id also exits with 1 if that job has no exit code because it was
     interrupted, skipped, or cancelled before it ran, or if it exited with 0 when it
     was cancelled.
     .It 124
     .Cm wait --timeout
-    gave up, or the job that was waited for timed out.
+    reached its limit, or the job that it waited for timed out.
     .It 125
     .Nm
-    itself could not:
-    the message on standard error says what and why, and what to do next.
-    Unless it says otherwise, nothing was done.
+    itself failed:
+    the message on standard error says what failed and why, and what to do next.
+    Unless the message says otherwise, nothing was done.
     .It 126
     The job could not be executed.
     .It 127
     The program of the job was not found.
     .It 128+n
-    The job was ended by signal n, or
-    .Nm
-    was stopped by it.
+    Signal n ended the job, or stopped
+    .Nm .
     .El
     .Pp
     .Cm wait
-    with one id exits with any code that the job exited with.
+    with one id can exit with any exit code of the job.
 
     """#
 }

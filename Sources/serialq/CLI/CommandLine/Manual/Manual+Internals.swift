@@ -13,116 +13,119 @@ extension Manual {
     .Va v
     is the version of the format,
     .Va e
-    the event,
+    is the event, and
     .Va next
-    the next free id;
+    is the next free id;
     .Va more
-    says how many lines of the same batch follow, and
+    is the number of lines of the same batch that follow, and
     .Va paused
-    that the queue is paused.
+    means that the queue is paused.
     .Va sum
     is the CRC-32 of everything before it and its comma, in eight hexadecimal
     digits.
-    The state of a queue is what replaying its lines gives.
-    The format holds these promises:
+    Replaying the lines produces the state of the queue.
+    The format guarantees:
     .Bl -bullet
     .It
     Any prefix of a journal is a queue.
-    The end of a line or of a batch that is missing is left out, and cut off
-    before the next is appended.
+    An incomplete line or batch at the end is ignored, and cut off before the next
+    append.
     .It
-    A damaged line costs only itself:
-    it is reported, left out, and put aside in
+    A damaged line affects only itself:
+    it is reported, ignored, and moved to
     .Pa damaged
-    when the journal is next written anew.
+    when the journal is next rewritten.
     .It
     A line of a newer version is refused with a message, and nothing is changed.
     .It
-    .Cm add
-    returns when its line is on the disk (fdatasync(2)), and so does every command
-    that changes a queue.
-    It does not read the journal, but for its last line, unless
+    .Cm add ,
+    like every command that changes a queue, returns when its line is on disk
+    (fdatasync(2)).
+    It reads only the last line of the journal, unless
     .Fl -unique
     is given.
     .It
-    The start of a job is on the disk before there is a process.
+    The start of a job is on disk before its process exists.
     .It
-    The end of a job is on the disk before the next job starts, before the command
-    that follows it is run, and before
+    The end of a job is on disk before the next job starts, before the on-finish
+    command runs, and before
     .Cm wait
-    tells of it.
+    reports it.
     .It
-    A journal that is mostly history is written anew, flushed, and put into the
-    place of the old one.
+    A journal that is mostly history is rewritten to a new file, which is flushed
+    and replaces the old one.
     .El
     .Ss Locks
-    All locks are those of flock(2), which the kernel takes back when a process
-    ends, however it ends;
-    there is no file with the number of a process to go stale.
+    All locks are flock(2) locks, which the kernel releases when a process ends for
+    any reason;
+    there is no PID file that could become stale.
     A runner holds
     .Pa runner.lock .
-    A job inherits a descriptor that holds its own lock, so that it is known to be
-    alive when its runner is not:
-    the next runner waits for it, and
+    A job inherits a descriptor that holds its own lock, which shows that the job is
+    alive after its runner died:
+    the next runner waits for the job, and
     .Cm status
-    says which job that is and how to end it.
-    A process that a job left behind and that lives on after the job ended
-    normally does not hold up the queue; nor does one that has left the process
-    group of a job whose runner died.
+    shows which job that is and how to end it.
+    A process that a job left behind and that survives the normal end of the job
+    does not block the queue; nor does a process that has left the process group of
+    a job whose runner died.
     .Pp
     An
     .Cm add
-    that finds a runner alive, and a runner that finds nothing to do, decide under
-    the lock of the journal, so that no job is left without a runner.
-    Nobody polls:
-    a runner sleeps until its job ends, the journal grows or a time has come.
+    that finds an active runner, and a runner that finds no work, decide under the
+    lock of the journal, so that no job is left without a runner.
+    Nothing polls:
+    a runner sleeps until its job ends, the journal grows or a deadline is reached.
     .Ss Stopping
-    A job that is cancelled or takes too long is sent a signal with its whole
-    process group, and SIGKILL 10 seconds later.
-    The first SIGINT, SIGTERM or SIGHUP ends the job of
+    To cancel a job, or end it at its timeout,
+    .Nm
+    sends a signal to its process group, and SIGKILL 10 seconds later.
+    The first SIGINT, SIGTERM or SIGHUP to
     .Cm run
-    in that way and starts no other;
-    the second kills it.
-    A job that is ended with a runner in the background, as when the machine goes
-    down, is interrupted and not cancelled:
-    nobody meant the job.
+    ends its job in this way and starts no other;
+    the second kills the job.
+    A job that ends because a background runner is stopped, for example at shutdown,
+    is interrupted, not cancelled:
+    the runner was stopped, not the job.
 
     """#
 
   static let assumptions = #"""
     .Sh ASSUMPTIONS
-    The folder of the queues is on a local file system that keeps what
-    fdatasync(2) and rename(2) promise, and on which flock(2) works between
+    The folder that holds the queues is on a local file system on which
+    fdatasync(2) and rename(2) keep their guarantees, and flock(2) works between
     processes.
-    All users of a queue are one user on one machine.
-    On Linux
+    A queue is used by one user on one machine.
+    On Linux,
     .Pa /proc
     is mounted.
     .Pp
-    A job that changes its process group or session, as a daemon does, has left:
+    A process that leaves the job's process group or session, as a daemon does, is
+    no longer part of the job:
     it is not ended with the job, and not waited for once the job has ended.
-    A job that closes all descriptors that it does not know gives up its lock;
-    should its runner then be killed, the next job could start while it still
-    runs.
+    A job that closes all unknown descriptors releases its lock;
+    if its runner is then killed, the next job could start while it still runs.
 
     """#
 
   static let caveats = #"""
     .Sh CAVEATS
-    One command at a time is all there is:
-    no parallel jobs, no dependencies but
+    .Nm
+    runs one command at a time:
+    it has no parallel jobs, no dependencies except
     .Fl -if-ok ,
-    no dates, no other machines.
+    no scheduling by date, and no remote machines.
     .Pp
-    A job's command, directory and log can be read by its user only, but what is
-    in its arguments can be seen by all with ps(1) while it runs.
-    Its environment, secrets included, is stored with the queue until the job is
-    cleaned away;
+    A job's command, directory and log are readable only by its user, but its
+    arguments are visible to all users in ps(1) while it runs.
+    Its environment, including secrets, is stored with the queue until the job is
+    removed;
+    only
     .Cm show --env
-    prints it, and nothing else does.
+    prints it.
     .Pp
-    Output of a job appears when the job writes it.
-    Many programs collect what they write unless it goes to a terminal;
+    The output of a job appears when the job writes it.
+    Many programs buffer their output unless it goes to a terminal;
     then
     .Cm log -f
     shows it late.
@@ -133,16 +136,17 @@ extension Manual {
     .Cm set keep
     deletes them.
     .Pp
-    The times of day that are shown, the age that
-    .Cm clean --older-than
-    looks at, and which jobs
+    The times of day, the age for
+    .Cm clean --older-than ,
+    and the order in which
     .Cm clean --keep
     and
     .Cm set keep
-    take for the last, are those of the machine's clock: who sets it changes them.
-    How long a job ran, time limits and delays do not go by it.
+    select the last jobs depend on the system clock, and change when it is set.
+    Durations, timeouts and delays do not.
     .Pp
-    On macOS it has never been tried.
+    .Nm
+    has not been tested on macOS.
 
     """#
 }

@@ -9,10 +9,10 @@ extension Manual {
     .Cm add , list , show , status
     and
     .Cm queues
-    print one value and a line end.
+    print one value and a newline.
     .Va version
     is 1;
-    it rises when a member changes its meaning or goes.
+    it increases when a member changes its meaning or is removed.
     Members may be added at any time.
     .Bl -tag -width Ds
     .It Cm list
@@ -25,35 +25,34 @@ extension Manual {
     and
     .Va jobs ,
     an array of jobs:
-    those that do not wait by id, then those that do in the order in which they
-    will run.
+    those that are not waiting by id, then the waiting ones in the order in which
+    they will run.
     .It Cm show
-    A job, as below, without a
-    .Va version
-    of its own.
+    A job, as described below, without
+    .Va version .
     .It Cm status
     An object:
     .Va version ,
     .Va queue ,
     .Va paused ,
     .Va runner
-    .Pq whether one is at work ,
+    .Pq whether one is active ,
     .Va damaged
-    .Pq the file in which damaged lines of the journal are kept, or null ,
+    .Pq the file that contains damaged lines of the journal, or null ,
     .Va openFailures
-    .Pq how many failures nobody has taken note of ,
+    .Pq the number of open failures ,
     .Va counts
-    .Pq an object that has the number of jobs for every state ,
+    .Pq an object with the number of jobs in each state ,
     and
     .Va running ,
-    the job that runs, or null.
+    the running job, or null.
     .It Cm queues
-    An array with an object for every queue:
+    An array with an object for each queue:
     .Va version ,
     .Va queue ,
     .Va paused ,
     .Va runner
-    .Pq whether one is at work ,
+    .Pq whether one is active ,
     .Va openFailures
     and
     .Va counts .
@@ -66,12 +65,13 @@ extension Manual {
     an array of numbers, ascending.
     .El
     .Pp
-    A job is an object, and always has all of these members:
+    A job is an object that always has all of these members:
     .Bl -tag -width directory
     .It Va id
-    Its number.
+    Its id, a number.
     .It Va state
-    One of the states above.
+    One of the states listed under
+    .Sx JOBS .
     .It Va command
     The program and its arguments as an array of strings;
     null for a command line.
@@ -81,9 +81,9 @@ extension Manual {
     .It Va label
     Its label, or null.
     .It Va directory
-    Where it runs.
+    The directory in which it runs.
     .It Va exitCode
-    With which code it exited, or why it could not be started
+    Its exit code, or the reason why it could not be started
     .Pq 125, 126 or 127 ;
     else null.
     .It Va signal
@@ -91,45 +91,46 @@ extension Manual {
     .Qq SIGTERM ;
     else null.
     .It Va attempt
-    Which attempt this is or was, from 1 on;
-    while it waits to be tried again, how many there have been;
+    The number of this attempt, from 1;
+    while the job waits for another attempt, the number of attempts so far;
     0 if it was cancelled or skipped before it ever ran;
     null if it has not run yet.
     .It Va added
     When it was added.
     .It Va started
-    When this attempt was started, or null.
+    When this attempt started, or null.
     .It Va ended
     When it ended, was cancelled or skipped, or was found to be interrupted;
     else null.
     .It Va duration
-    How long it took, in seconds, by a clock that nobody sets;
-    null if it has not ended, or if that is not known.
+    The duration in seconds, by a monotonic clock;
+    null if it has not ended, or if the duration is not known.
     .It Va log
-    The path of its log, which need not be there yet.
+    The path of its log, which may not exist yet.
     .It Va onFinishFailure
-    Null, unless the command that followed it did not succeed: then an object of its
+    If the on-finish command failed, an object with its
     .Va exitCode
-    and its
+    and
     .Va signal ,
-    of which one is null.
+    one of which is null;
+    else null.
     .El
     .Pp
-    Times are as RFC 3339 has them, in UTC and with fractions of a second:
+    Times are in the format of RFC 3339, in UTC and with fractions of a second:
     .Qq 2026-01-31T12:00:00.123456Z .
-    The environment of jobs is never part of it.
+    The output never contains the environment of jobs.
     .Ss Text that is not UTF-8
     Commands, labels and paths are bytes, and JSON is text.
-    What is UTF-8 stands for itself.
-    Every other byte, all of which are between 0x80 and 0xFF, is written as the
-    character that has 0xF700 and the byte as its number:
+    Valid UTF-8 is written as is.
+    Each other byte, between 0x80 and 0xFF, is written as the character whose code
+    point is 0xF700 plus the byte:
     U+F780 for 0x80, up to U+F7FF for 0xFF.
-    Should the bytes themselves hold one of these 128 characters of the private
-    use area, each of its three bytes is written in that way.
-    So no two texts look the same, and every byte comes back:
-    turn each character from U+F780 to U+F7FF into one byte, and all others into
+    If the bytes themselves contain one of these 128 private use characters, each of
+    its three bytes is written in this way.
+    The encoding is unambiguous and reversible:
+    convert each character from U+F780 to U+F7FF to one byte, and all others to
     UTF-8.
-    The journal is written by the same rule.
+    The journal uses the same encoding.
 
     """#
 }

@@ -8,7 +8,7 @@ enum SystemdUnit {
   static func text(program: Bytes) -> String {
     """
     [Unit]
-    Description=Go on with the queues of serialq
+    Description=Resume the serialq queues
     Documentation=man:serialq(1)
 
     [Service]
