@@ -351,7 +351,7 @@ public final class PromiseManager: StepRunner {
       return order.transition { order, consequences in
         if isOver { order.endTurn() }
         let turn = order.handlerReturned(wasCalled ? .called : .dropped, &consequences)
-        if wasCalled, case .leave = turn.move { order.keepToken(&token) }
+        if case .leave = turn.move { order.keepToken(&token) }
         return turn
       }
     }

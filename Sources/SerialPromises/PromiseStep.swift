@@ -144,7 +144,12 @@ extension PromiseManager {
     // Observes without demanding, because the manager demands. The dependency allows the detection
     // of cycles.
     let value = StepValue(result)
-    result.depend(on: Upstream(promise.core, value))
+    // Under the lock: the result of `serially` is part of a combination already, which another thread
+    // may settle, and so withdraw this, or read its progress.
+    result.withLock { settlement in
+      guard settlement.phase == .pending else { return }
+      settlement.depend(on: Upstream(promise.core, value))
+    }
     promise.core.attach(value)
     let handle = add(
       promise.erased, promise.handler, name: name, at: place, reportsRefusal: false)

@@ -2,8 +2,8 @@ import Foundation
 
 /// Measurements in a separate process.
 ///
-/// The allocator reuses freed memory in the order of deallocation. In one process, the same loop
-/// over the same queue takes up to four times as long after an `OperationQueue`.
+/// In one process, the same loop over the same queue takes up to four times as long after an
+/// `OperationQueue`: in the processor, not in the kernel, and without a page fault.
 enum Isolated {
   /// The option that measures one subject of one contest and prints only the figure.
   static let option = "--measure"

@@ -6,7 +6,7 @@ import SerialPromises
 func libraryContests(_ n: Int) -> [Contest] {
   [
     steps(n, heldBack: true), steps(n, heldBack: false), elsewhere(n),
-    // In one process, earlier measurements dominate the result: a spread of 165 %.
+    // In one process, the measurement before decides the result: a spread of up to 143 %.
     producers(2, n).isolated, producers(8, n).isolated,
   ]
 }

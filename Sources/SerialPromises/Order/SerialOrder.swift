@@ -250,10 +250,9 @@ struct SerialOrder {
   /// Takes the token of an earlier turn for reuse.
   mutating func takeToken() -> Token? { spareToken.take() }
 
-  /// Stores a used token for reuse.
+  /// Stores the token of a turn that has ended, for reuse.
   ///
-  /// It must have been called: otherwise its `deinit` would take the lock when this releases it
-  /// with the lock held.
+  /// The caller releases the previous one without the lock, which its `deinit` may take.
   mutating func keepToken(_ token: inout Token?) {
     swap(&spareToken, &token)
   }

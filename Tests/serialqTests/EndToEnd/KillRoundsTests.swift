@@ -52,7 +52,7 @@ import Testing
     }
     var adders = try (0..<4).map { _ in try add() }
     try scene.waitForFile("ids", "1\n")
-    var random = SeededGenerator(state: 20_261_121)
+    var random = SeededGenerator(seed: 20_261_121)
     var killedJobs: Set<JobID> = []
     var witnesses: [Witness] = []
     tally(Self.rounds)

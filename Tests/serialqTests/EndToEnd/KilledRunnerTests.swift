@@ -26,7 +26,7 @@ import Testing
     let scene = try Scene()
     tally(kills)
     for _ in 0..<count { try scene.add(Self.job) }
-    var random = FixedRandom(seed: 20_240_229)
+    var random = SeededGenerator(seed: 20_240_229)
     var reported: [JobID] = []
     for _ in 0..<kills {
       let runner = try scene.start("run")

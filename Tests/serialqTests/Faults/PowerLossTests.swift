@@ -29,7 +29,7 @@ struct PowerLossTests {
       for kind in [Fault.Kind.kill, .torn, .flushFailed] where call.isTried(kind) {
         try bench.restore()
         var check = try PowerLossCheck(
-          root: bench.scene.folder.path, random: SeededGenerator(state: UInt64(call.number)))
+          root: bench.scene.folder.path, random: SeededGenerator(seed: UInt64(call.number)))
         try step(bench, &check, tried, Fault(at: call.number, kind: kind))
         try step(bench, &check, tried, nil)
         try step(bench, &check, FaultCase.all[1], nil)
@@ -55,7 +55,7 @@ struct PowerLossTests {
     .shows(OnDisk.successIsDurable),
     arguments: 1...(isLong ? 100 : 2))
   func randomHistory(seed: UInt64) throws {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     let bench = try FaultBench()
     var check = try PowerLossCheck(root: bench.scene.folder.path, random: random)
     for _ in 0..<(isLong ? 40 : 12) where !check.hasFailed {

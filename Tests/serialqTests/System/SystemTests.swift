@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import SerialqSystem
@@ -13,7 +14,7 @@ import Testing
   // Fails when a month or a leap year is off by a day: treat 1900 or 2100 as a leap year.
   @Test("A time is formatted as the C library does, and parses back")
   func times() {
-    var generator = SeededGenerator(state: 7)
+    var generator = SeededGenerator(seed: 7)
     let edges: [Int64] = [
       0, -1, 951_782_400_000_000, 4_107_542_400_000_000, -2_203_891_200_000_000,
       253_402_300_799_999_999, -62_167_219_200_000_000,

@@ -1,3 +1,4 @@
+import TestSupport
 import SerialPromises
 
 /// Creates a scenario from a seed and no other input.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialqCLI
@@ -58,7 +59,7 @@ import Testing
   // overlap.
   @Test("for any jobs, positions increase with time, and no two labels touch", arguments: 0..<200)
   func always(seed: UInt64) {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     let scales = [0.001, 1, 60, 5_000, 200_000, 9e8]
     let jobs = (0..<Int.random(in: 1...40, using: &random)).map { _ in
       (

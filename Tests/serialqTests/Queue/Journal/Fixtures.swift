@@ -1,5 +1,6 @@
 import Foundation
 @testable import SerialqSystem
+import TestSupport
 import Testing
 
 @testable import SerialqQueue
@@ -43,18 +44,7 @@ final class TemporaryFolder: Sendable {
   }
 }
 
-/// SplitMix64: the same numbers for the same seed, on every machine.
-struct SeededGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
-  }
-
+extension SeededGenerator {
   mutating func bytes(upTo count: Int, in range: ClosedRange<UInt8> = 0...255) -> Bytes {
     (0..<Int.random(in: 0...count, using: &self)).map { _ in .random(in: range, using: &self) }
   }

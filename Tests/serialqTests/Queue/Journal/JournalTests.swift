@@ -242,7 +242,7 @@ import Testing
     "Compaction preserves the queue, and a follower detects the reset",
     .shows(OnDisk.compaction, OnDisk.readersContinue), arguments: 1...UInt64(20 / ease))
   func compaction(seed: UInt64) throws {
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     for batch in randomHistory(&generator, batches: 80) {
       try Journal(folder).locked { (scope) throws(Failure) in
         try scope.append(batch, flush: false)

@@ -34,7 +34,7 @@ import Testing
   // Fails when a link is not updated in one of the cases: leave out the neighbor before it.
   @Test("Adding, moving, ending and retrying produce the same order as an array", arguments: 1...30)
   func reference(seed: UInt64) throws {
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     var (queue, naive) = (Queue(), Naive())
     for _ in 0..<500 {
       let other = naive.waiting.randomElement(using: &generator)

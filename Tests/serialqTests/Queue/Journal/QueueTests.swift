@@ -72,7 +72,7 @@ import Testing
     "Counts and order match the jobs after any event", .shows(OnDisk.replay),
     arguments: 1...40)
   func invariants(seed: UInt64) {
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     var queue = Queue()
     // Any event, valid or not.
     for _ in 0..<400 {

@@ -1,3 +1,4 @@
+import TestSupport
 import SerialqSystem
 @testable import SerialqQueue
 

@@ -34,7 +34,7 @@ import Testing
     .shows(OnDisk.prefixes),
     arguments: 1...6)
   func prefixes(seed: UInt64) throws {
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     let written = Written(randomHistory(&generator, batches: 16))
     for cut in stride(from: 0, through: written.text.count, by: ease) {
       tally(1)
@@ -56,7 +56,7 @@ import Testing
   func appendsAfterCut(seed: UInt64) throws {
     let temporary = try TemporaryFolder()
     let folder = try temporary.queue()
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     let written = Written(randomHistory(&generator, batches: 10))
     for cut in stride(from: Int(seed), through: written.text.count, by: 17 * ease) {
       tally(1)
@@ -254,7 +254,7 @@ import Testing
   // Fails when encoding and decoding differ in a member's name or in a limit.
   @Test("Every event reads back unchanged", .shows(OnDisk.replay), arguments: 1...20)
   func roundTrip(seed: UInt64) throws {
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     let history = randomHistory(&generator, batches: 40)
     for event in history.joined() + [.compacted(at: Timestamp(microseconds: -1))] {
       #expect(isReadBack(event), "\(event)")

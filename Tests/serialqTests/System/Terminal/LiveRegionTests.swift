@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SerialqSystem
@@ -30,7 +31,7 @@ import Testing
   func above() {
     var screen = TestScreen(columns: 20)
     var region = LiveRegion()
-    var random = SeededGenerator(state: 7)
+    var random = SeededGenerator(seed: 7)
     var printed: [String] = []
     var shown: [StyledLine] = []
     for number in 0..<200 {

@@ -61,7 +61,7 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
   // Fails if `singleQuoted` does not close the quotes around a quote.
   @Test("random bytes are preserved", .needs(.bash), arguments: shells)
   func randomBytesArrive(_ shell: PastedInto) throws {
-    var random = FixedRandom(seed: 7)
+    var random = SeededGenerator(seed: 7)
     let special = Bytes("'\"\\!$`~={}[]()*?#&|;<> \t\n%^-01aé")
     let words = (0..<3_000).map { index in
       (0..<Int.random(in: 0...20, using: &random)).map { _ in

@@ -1,5 +1,6 @@
 import Foundation
 @testable import SerialqQueue
+import TestSupport
 import Testing
 
 @testable import SerialqSystem
@@ -8,7 +9,7 @@ import Testing
   // Fails if a piece loses its source bytes: quoting would then change them.
   @Test("text is split into pieces without loss")
   func pieces() {
-    var random = FixedRandom(seed: 3)
+    var random = SeededGenerator(seed: 3)
     let leads: Bytes = [
       0x41, 0xC3, 0xA9, 0xE2, 0x80, 0xAE, 0xED, 0xA0, 0xF0, 0x9F, 0x98, 0xC0, 0xFF,
     ]
