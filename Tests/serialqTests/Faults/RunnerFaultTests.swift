@@ -100,12 +100,3 @@ struct RunnerFaultTests {
     return try file?.readAll().text.split(separator: "\n").compactMap { JobID($0) } ?? []
   }
 }
-
-extension Scene {
-  /// Waits until there is no runner.
-  fileprivate func waitForNoRunner() throws {
-    let lock = try RunnerLock.open(queueFolder())
-    try lock.lock()
-    lock.unlock()
-  }
-}
