@@ -47,7 +47,7 @@ let package = Package(
         "serialq", "SerialqCLI", "SerialqRunner", "SerialqQueue", "SerialqSystem", "SerialPromises",
         "TestSupport",
       ],
-      exclude: ["Snapshots", "Faults/faults.c"],
+      exclude: ["Snapshots", "Faults/faults.c", "System/Kqueue"],
       cSettings: gnuSource,
       swiftSettings: strict
     ),

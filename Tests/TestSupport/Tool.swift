@@ -1,6 +1,6 @@
 import Foundation
 
-/// A program or file that some tests require and that a Swift toolchain does not include.
+/// A program, library or file that some tests require and that a Swift toolchain does not include.
 ///
 /// Tools that every supported machine has are not listed: sh, coreutils, diffutils, findutils, awk,
 /// grep, sed.
@@ -15,6 +15,7 @@ package enum Tool: String, CaseIterable, Sendable {
   case flock
   case git
   case jq
+  case kqueue = "libkqueue"
   case mandoc
   case mount
   case ps
@@ -31,6 +32,7 @@ package enum Tool: String, CaseIterable, Sendable {
     switch self {
     case .cc: "gcc"
     case .col: "bsdextrautils"
+    case .kqueue: "libkqueue-dev"
     case .flock, .setpriv, .setsid, .unshare: "util-linux"
     case .ps: "procps"
     case .script: "bsdutils"
@@ -48,8 +50,12 @@ package enum Tool: String, CaseIterable, Sendable {
     #endif
   }()
 
-  /// The path of the installed tool; `nil` if it is missing.
+  /// The path of the installed tool, or of a library's header; `nil` if it is missing.
   package func path(in folders: [String] = Tool.folders) -> String? {
+    if self == .kqueue {
+      return ["/usr/local/include", "/usr/include"].map { "\($0)/kqueue/sys/event.h" }
+        .first { isRegularFile($0, allowing: R_OK) }
+    }
     if self == .bashCompletion {
       let path = "/usr/share/bash-completion/bash_completion"
       return isRegularFile(path, allowing: R_OK) ? path : nil

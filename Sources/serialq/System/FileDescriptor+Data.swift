@@ -68,9 +68,7 @@ extension FileDescriptor {
   /// Flushes the content to the disk: `fdatasync(2)`, or `F_FULLFSYNC` where that is not enough.
   package func flushData() throws(SystemError) {
     #if canImport(Darwin)
-      // fsync on Darwin flushes only to the cache of the drive, which a power loss clears.
-      if fcntl(raw, F_FULLFSYNC) != -1 { return }
-      _ = try retrying("fsync") { fsync(raw) }
+      try flushAll()
     #else
       _ = try retrying("fdatasync") { fdatasync(raw) }
     #endif
@@ -78,6 +76,17 @@ extension FileDescriptor {
 
   /// Flushes content and metadata to the disk, by `fsync(2)`; for folders.
   func flushAll() throws(SystemError) {
+    #if canImport(Darwin)
+      // fsync on Darwin flushes only to the cache of the drive, which a power loss clears.
+      do throws(SystemError) {
+        _ = try retrying("fcntl") { fcntl(raw, F_FULLFSYNC) }
+        return
+      } catch {
+        // Not every file system has it. After another error, data may be lost: a later fsync would
+        // succeed all the same.
+        guard [ENOTSUP, EINVAL, ENOTTY].contains(error.code) else { throw error }
+      }
+    #endif
     _ = try retrying("fsync") { fsync(raw) }
   }
 }

@@ -1,58 +1,133 @@
-#if canImport(Darwin)
+#if canImport(Darwin) || KQUEUE
+  import Synchronization
+
+  #if KQUEUE
+    // libkqueue on Linux: see KqueueTests.
+    import CKqueue
+    private let O_EVTONLY = O_RDONLY
+  #endif
+
   /// Wakes when files in a folder are created, grow, are replaced or are deleted, by `kqueue(2)`
   /// with `EVFILT_VNODE`.
   ///
-  /// Written from the manual and untested: the project is tested on Linux only. On Darwin a folder
-  /// reports only changes of its entries, so each file is watched separately. ``drain()`` looks for
-  /// new files.
-  package final class FileWatch {
-    private let events: FileDescriptor
-    private var folders: [Bytes] = []
-    private var watched: [Bytes: FileDescriptor] = [:]
+  /// A folder reports only changes of its entries, so each file in it is watched through a
+  /// descriptor of its own. ``drain()`` looks for new files.
+  ///
+  /// Also polls ten times a second when a folder has more files than it watches, or no more files
+  /// can be opened: macOS allows a process 256 by default, and a queue can have more logs.
+  package final class FileWatch: Sendable {
+    /// An open file or folder whose changes are reported.
+    private final class Watched: Sendable {
+      private let file: FileDescriptor
+      private let events: FileDescriptor
+      let identity: FileStatus.Identity
 
-    package init(folders: [Bytes]) throws(SystemError) {
-      events = FileDescriptor(owning: try retrying("kqueue") { kqueue() })
-      for folder in folders { try add(folder: folder) }
+      init(_ path: Bytes, _ events: FileDescriptor) throws(SystemError) {
+        file = FileDescriptor(
+          owning: try path.withCPath { path in
+            Result { () throws(SystemError) in
+              try retrying("open") { open(path, O_EVTONLY | O_CLOEXEC) }
+            }
+          }.get())
+        self.events = events
+        identity = try file.status().identity
+        let notes = NOTE_WRITE | NOTE_EXTEND | NOTE_DELETE | NOTE_RENAME
+        try change(EV_ADD | EV_CLEAR, UInt32(notes))
+      }
+
+      // Closing the file does the same on Darwin, but not with libkqueue.
+      deinit { try? change(EV_DELETE, 0) }
+
+      private func change(_ flags: Int32, _ notes: UInt32) throws(SystemError) {
+        try FileWatch.change(
+          events, ident: UInt(file.raw), EVFILT_VNODE, flags, notes: notes, data: 0)
+      }
     }
 
+    private struct Folder {
+      let path: Bytes
+      let folder: Watched
+      var files: [Bytes: Watched] = [:]
+    }
+
+    private let events: FileDescriptor
+    private let folders: Mutex<[Folder]>
+    /// The number of watched files of a folder.
+    private static let limit = 64
+
+    /// Watches these folders, but not their subfolders.
+    package init(folders paths: [Bytes]) throws(SystemError) {
+      events = FileDescriptor(owning: try retrying("kqueue") { kqueue() })
+      var opened: [Folder] = []
+      for path in paths {
+        opened.append(Folder(path: path, folder: try Watched(path, events)))
+        try Self.findFiles(of: &opened[opened.count - 1], events)
+      }
+      folders = Mutex(opened)
+    }
+
+    /// Becomes readable after a change; for ``waitForInput(on:timeoutMilliseconds:)``.
     package var descriptor: Int32 { events.raw }
 
-    private func add(folder path: Bytes) throws(SystemError) {
-      try add(file: path)
-      folders.append(path)
-      try addFiles(of: path)
-    }
-
-    private func add(file path: Bytes) throws(SystemError) {
-      let file = FileDescriptor(
-        owning: try path.withCPath { path in
-          Result { () throws(SystemError) in
-            try retrying("open") { open(path, O_EVTONLY | O_CLOEXEC) }
-          }
-        }.get())
-      let flags = NOTE_WRITE | NOTE_EXTEND | NOTE_DELETE | NOTE_RENAME
-      var change = kevent(
-        ident: UInt(file.raw), filter: Int16(EVFILT_VNODE), flags: UInt16(EV_ADD | EV_CLEAR),
-        fflags: UInt32(flags), data: 0, udata: nil)
-      _ = try retrying("kevent") { kevent(events.raw, &change, 1, nil, 0, nil) }
-      // Closes the previous descriptor of the path, which also removes its kevent.
-      watched[path] = file
-    }
-
+    /// Consumes the pending events, so that the next wait blocks.
+    ///
+    /// Call it before checking the files: otherwise a change during the check is lost.
     package func drain() {
       var event = kevent()
       var now = timespec()
       while kevent(events.raw, nil, 0, &event, 1, &now) > 0 {}
-      for folder in folders { try? addFiles(of: folder) }
+      folders.withLock { folders in
+        for index in folders.indices { try? Self.findFiles(of: &folders[index], events) }
+      }
     }
 
-    private func addFiles(of folder: Bytes) throws(SystemError) {
-      for name in try FileSystem.names(in: folder) {
-        let path = folder.appending(path: name)
+    /// Watches the files that the folder has now.
+    private static func findFiles(
+      of folder: inout Folder, _ events: FileDescriptor
+    ) throws(SystemError) {
+      var files: [Bytes: Watched] = [:]
+      var isComplete = true
+      for name in try FileSystem.names(in: folder.path) {
+        let path = folder.path.appending(path: name)
         guard let status = try FileSystem.status(of: path), status.kind == .file else { continue }
-        if try watched[path]?.status().identity == status.identity { continue }
-        try add(file: path)
+        if let known = folder.files[name], known.identity == status.identity {
+          files[name] = known
+        } else if files.count < limit, let file = try file(path, events) {
+          files[name] = file
+        } else {
+          isComplete = false
+        }
       }
+      if !isComplete { try startTimer(events) }
+      // Closes the descriptors of deleted files.
+      folder.files = files
+    }
+
+    /// Watches a file; returns nil if it was deleted meanwhile, or if no more files can be opened.
+    private static func file(
+      _ path: Bytes, _ events: FileDescriptor
+    ) throws(SystemError) -> Watched? {
+      do throws(SystemError) {
+        return try Watched(path, events)
+      } catch {
+        if [ENOENT, EMFILE, ENFILE].contains(error.code) { return nil }
+        throw error
+      }
+    }
+
+    /// Wakes after 100 ms, once: the next ``drain()`` decides whether to poll again.
+    private static func startTimer(_ events: FileDescriptor) throws(SystemError) {
+      try change(events, ident: 0, EVFILT_TIMER, EV_ADD | EV_ONESHOT, notes: 0, data: 100)
+    }
+
+    private static func change(
+      _ events: FileDescriptor, ident: UInt, _ filter: Int32, _ flags: Int32, notes: UInt32,
+      data: Int
+    ) throws(SystemError) {
+      var change = kevent(
+        ident: ident, filter: Int16(filter), flags: UInt16(flags), fflags: notes, data: data,
+        udata: nil)
+      _ = try retrying("kevent") { kevent(events.raw, &change, 1, nil, 0, nil) }
     }
   }
 #endif

@@ -1,4 +1,4 @@
-#if os(Linux)
+#if os(Linux) && !KQUEUE
   import Dispatch
 
   /// Wakes when files in a folder are created, grow, are replaced or are deleted, by `inotify(7)`.

@@ -80,7 +80,11 @@ package enum Machine {
     #else
       var size: UInt32 = 4096
       var path = [CChar](repeating: 0, count: Int(size))
-      _ = _NSGetExecutablePath(&path, &size)
+      if _NSGetExecutablePath(&path, &size) != 0 {
+        // Too short, and `size` is now the required size.
+        path = [CChar](repeating: 0, count: Int(size))
+        _ = _NSGetExecutablePath(&path, &size)
+      }
       return bytes(&path)
     #endif
   }
