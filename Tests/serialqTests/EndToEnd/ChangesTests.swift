@@ -52,7 +52,7 @@ import Testing
     #expect(try scene.journal() == before)
     #expect(try edit("sed -i s/one/changed/").code == 0)
     let meanwhile = try edit("sh -c 'serialq run >/dev/null; echo x >$0'", 2)
-    expectRefusal(meanwhile, "job 2: it does not wait: it succeeded")
+    expectRefusal(meanwhile, "job 2: it is not waiting: it succeeded")
     #expect(try scene.log(1) == Bytes("changed\n"))
     #expect(try scene.states() == [.succeeded, .succeeded])
     #expect(
@@ -139,6 +139,6 @@ import Testing
     let job = try #require(try scene.listed().first)
     #expect(job["attempt"] as? Int == 2 && job["exitCode"] as? Int == 3)
     try scene.add("true")
-    expectRefusal(try scene.serialq("retry", "2"), "job 2: it waits already")
+    expectRefusal(try scene.serialq("retry", "2"), "job 2: it is already waiting")
   }
 }

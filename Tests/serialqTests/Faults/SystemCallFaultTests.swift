@@ -79,7 +79,7 @@ struct SystemCallFaultTests {
     } else {
       #expect(outcome.code == 125, "\(place): \(outcome.code) \(outcome.errorText)")
       #expect(outcome.errorText.hasPrefix("serialq: "), "\(place): \(outcome.errorText)")
-      let isDone = outcome.errorText.contains("all the same")
+      let isDone = outcome.errorText.contains("despite this error")
       #expect(now == (isDone ? after : before), "\(place): \(outcome.errorText)")
     }
   }

@@ -14,7 +14,7 @@ enum Help {
 
       \(entries(commands))
 
-      serialq help COMMAND tells more, man serialq all; --version prints the version.
+      serialq help COMMAND shows details, man serialq the manual; --version prints the version.
       \(wrapped("Exit codes: " + CommandTable.exitCodes, indent: 0))
 
       Examples:

@@ -14,18 +14,18 @@ extension ShowCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "everything about one job",
+    summary: "show the details of one job",
     synopsis: ["show [options] ID"],
     description: [
-      "The exact command, its directory, times, attempts, how it ended, and where its log is.",
+      "Shows the exact command, its directory, times, attempts, result, and the path of its log.",
       """
-      That the on-finish command of the queue failed after it is told too: in JSON by \
-      onFinishFailure, an object of exitCode and signal, else null.
+      Also shows whether the queue's on-finish command failed after the job. In JSON, \
+      onFinishFailure is an object of exitCode and signal, or null.
       """,
     ],
     options: [
       .queue,
-      OptionSpec(.env, help: "Shows the job's environment too, which may hold secrets."),
+      OptionSpec(.env, help: "Also shows the job's environment, which may contain secrets."),
       OptionSpec(.json, help: "Prints one JSON object, without the environment."),
     ],
     operands: .jobID,
