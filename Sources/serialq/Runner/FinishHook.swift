@@ -39,8 +39,10 @@ extension Runner {
       }
       let process = JobProcess(
         command: .shell(hook.line),
-        environment: try Environments(folder).load(hook.environment, adding: variables(job)),
-        directory: hook.directory, umask: UInt32(hook.umask), output: log.raw, lock: nil)
+        environment: try Environments(folder).load(
+          hook.context.environment, adding: variables(job)),
+        directory: hook.context.directory, umask: UInt32(hook.context.umask), output: log.raw,
+        lock: nil)
       return withExtendedLifetime(log) { process.start() }
     } catch {
       return .cannotRun(error.code, reason: error.sentence)

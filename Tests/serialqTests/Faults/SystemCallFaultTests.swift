@@ -96,7 +96,9 @@ struct SystemCallFaultTests {
     let folder = try bench.scene.queueFolder()
     let queue = try bench.scene.queue()
     for job in queue.jobs {
-      #expect(throws: Never.self, "\(place)") { try Environments(folder).load(job.environment) }
+      #expect(throws: Never.self, "\(place)") {
+        try Environments(folder).load(job.context.environment)
+      }
     }
     #expect(queue.isConsistent, "\(place)")
   }

@@ -115,8 +115,11 @@ extension SetCommand: Subcommand {
       }
       return .onFinish(
         Hook(
-          line: line, directory: directory,
-          environment: try scope.storeEnvironment(Machine.environment()), umask: Machine.umask()))
+          line: line,
+          in: ExecutionContext(
+            directory: directory,
+            environment: try scope.storeEnvironment(Machine.environment()),
+            umask: Machine.umask())))
     }
   }
 }

@@ -44,7 +44,7 @@ extension ShowCommand: Subcommand {
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     let (folder, job) = try session.readJob(id, in: queue)
     if showsEnvironment {
-      for variable in try Environments(folder).load(job.environment) {
+      for variable in try Environments(folder).load(job.context.environment) {
         session.output.result(
           session.traits.isTerminal ? Bytes(Visible.text(variable).utf8) : variable)
         session.output.result("\n")
@@ -64,7 +64,7 @@ extension ShowCommand: Subcommand {
 
   /// The umask as a shell prints it.
   private func umask(_ job: Job) -> String {
-    let digits = String(job.umask, radix: 8)
+    let digits = String(job.context.umask, radix: 8)
     return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
   }
 
@@ -72,7 +72,7 @@ extension ShowCommand: Subcommand {
     var lines: [(String, String)] = [
       ("job", "\(job.id) of queue \(folder.name.text)"), ("state", job.outcomeText),
       ("command", ShellQuote.command(job.command)),
-      ("directory", ShellQuote.word(job.directory)),
+      ("directory", ShellQuote.word(job.context.directory)),
     ]
     if let label = job.label { lines.insert(("name", Visible.text(label)), at: 1) }
     lines.append(("umask", umask(job)))

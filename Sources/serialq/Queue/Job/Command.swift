@@ -7,21 +7,6 @@ package enum Command: Hashable, Sendable {
   case arguments([Bytes])
 }
 
-/// The on-finish command, run when a job has ended, and its context.
-package struct Hook: Equatable, Sendable {
-  package internal(set) var line: Bytes
-  package internal(set) var directory: Bytes
-  package internal(set) var environment: Bytes
-  package internal(set) var umask: UInt16
-
-  package init(line: Bytes, directory: Bytes, environment: Bytes, umask: UInt16) {
-    self.line = line
-    self.directory = directory
-    self.environment = environment
-    self.umask = umask
-  }
-}
-
 extension Command {
   func encode(to json: inout JSONWriter) {
     switch self {

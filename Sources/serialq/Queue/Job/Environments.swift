@@ -60,8 +60,10 @@ package struct Environments: Sendable {
       + others
   }
 
-  /// Deletes every file whose key is not in use.
-  func removeAll(except used: Set<Bytes>) throws(Failure) {
+  /// Deletes every file that neither a job nor the on-finish command of the queue uses.
+  func removeUnused(by queue: Queue) throws(Failure) {
+    var used = Set(queue.jobs.map(\.context.environment))
+    if let hook = queue.settings.onFinish { used.insert(hook.context.environment) }
     try attempt("cleaning \(folder.environments.text)") { () throws(SystemError) in
       for name in try FileSystem.names(in: folder.environments) where !used.contains(name) {
         try FileSystem.remove(folder.environments.appending(path: name))

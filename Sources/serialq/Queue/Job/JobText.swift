@@ -64,7 +64,7 @@ extension Job {
         json.null()
       }
       json.member("label", label)
-      json.member("directory", directory)
+      json.member("directory", context.directory)
       json.member("exitCode", exitCode)
       json.member("signal", signalName)
       json.member("attempt", run?.attempt)

@@ -25,10 +25,8 @@ extension JournalScope {
     // Also on failure: the new file may already be in place.
     forgetFile()
     try writeNewJournal(queue)
-    var environments = Set(queue.jobs.map(\.environment))
-    if let hook = queue.settings.onFinish { environments.insert(hook.environment) }
     // Errors are ignored: a remaining file is harmless, and the next compaction tries again.
-    try? Environments(journal.folder).removeAll(except: environments)
+    try? Environments(journal.folder).removeUnused(by: queue)
     return news.damaged
   }
 

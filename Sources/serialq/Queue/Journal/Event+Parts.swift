@@ -5,11 +5,7 @@ import SerialqSystem
 extension NewJob {
   func encode(to json: inout JSONWriter) {
     json.head("added", id, at)
-    command.encode(to: &json)
-    json.member("directory", directory)
-    json.member("environment", environment)
-    json.member("umask", Int(umask))
-    if let label { json.member("label", label) }
+    payload.encode(to: &json)
     limits.encode(to: &json)
     place.encode(to: &json)
   }
@@ -20,11 +16,7 @@ extension NewJob {
   ) throws(FlatObjectError) {
     id = try object.id()
     at = try object.time()
-    command = try Command(from: &object)
-    directory = try object.bytes("directory", sharedIn: &shared)
-    environment = try object.bytes("environment", sharedIn: &shared)
-    umask = UInt16(try object.number("umask", 0...0o777))
-    label = try object.optionalBytes("label")
+    payload = try Payload(from: &object, sharing: &shared)
     limits = try Limits(from: &object)
     place = try Place(from: &object)
   }
@@ -100,9 +92,7 @@ extension Setting {
     case .onFinish(nil): json.member("onFinish", [] as Bytes)
     case .onFinish(let hook?):
       json.member("onFinish", hook.line)
-      json.member("directory", hook.directory)
-      json.member("environment", hook.environment)
-      json.member("umask", Int(hook.umask))
+      hook.context.encode(to: &json)
     }
   }
 
@@ -123,10 +113,7 @@ extension Setting {
         return
       }
       self = .onFinish(
-        Hook(
-          line: line, directory: try object.bytes("directory", sharedIn: &shared),
-          environment: try object.bytes("environment", sharedIn: &shared),
-          umask: UInt16(try object.number("umask", 0...0o777))))
+        Hook(line: line, in: try ExecutionContext(from: &object, sharing: &shared)))
     }
   }
 }
