@@ -252,7 +252,7 @@ import Testing
     let log = try scene.queueFolder().hookLog
     let told = try scene.serialq().text
     #expect(told.contains("\nThe on-finish command of job 1 failed with exit code 2.\n"))
-    #expect(told.contains("\nIts output:  cat \(log.text)\n"), "\(told)")
+    #expect(told.contains("\nIts output:    cat \(log.text)\n"), "\(told)")
     #expect(try content(log) == Bytes("no such host\n"))
     #expect(try scene.serialq("show", "1").text.contains("on-finish  failed with exit code 2\n"))
     #expect(try !scene.serialq("show", "2").text.contains("on-finish"))

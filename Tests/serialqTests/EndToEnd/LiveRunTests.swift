@@ -95,7 +95,7 @@ struct LiveRunTests {
     try wait("Job 1 will be retried in 19h 59m.", "[...................] 0 of 1 done")
     for _ in 1...3 {
       try terminal.resize(columns: 20, rows: 24)
-      try wait("Job 1 is tried aga…", "[.....] 0 of 1 done")
+      try wait("Job 1 will be retr…", "[.....] 0 of 1 done")
       try terminal.resize(columns: 40, rows: 24)
       try wait("Job 1 will be retried in 19h 59m.", "[.........] 0 of 1 done")
       try terminal.resize(columns: 80, rows: 24)

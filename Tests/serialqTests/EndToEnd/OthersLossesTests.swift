@@ -83,7 +83,8 @@ import Testing
     try scene.waitForWait(for: 1)
     #expect(try scene.states() == [.running, .waiting, .waiting])
     let told = try scene.serialq().text
-    #expect(told.contains("process \(orphan)\n  its runner died; the next job waits until it has"))
+    #expect(
+      told.contains("process \(orphan)\n  its runner died; the next job waits for this one to end"))
     #expect(try record(scene) == [])
     try gate.open()
     let waited = try scene.serialq("wait")

@@ -130,7 +130,7 @@ import Testing
         ["serialq cancel", "kill -- -4711"]
       ),
       (.noRunner, false, ["process 4711"], ["kill -- -4711", "serialq run", "serialq resume"]),
-      (.gone, false, ["so did the job"], ["serialq run", "serialq resume"]),
+      (.gone, false, ["its runner and the job died"], ["serialq run", "serialq resume"]),
       (.runner, true, ["running for"], ["serialq log", "serialq cancel"]),
     ]
     for (guardian, hasRunner, said, advised) in cases {
