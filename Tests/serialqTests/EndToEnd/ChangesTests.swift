@@ -47,7 +47,7 @@ import Testing
     let before = try scene.journal()
     let same = try edit("true")
     #expect(same.code == 0 && same.errorText == "serialq: job 1 is unchanged\n")
-    expectRefusal(try edit("false"), "the editor false: it did not succeed")
+    expectRefusal(try edit("false"), "the editor false: it failed")
     expectRefusal(try edit("truncate -s 0"), "the command of job 1: it is empty")
     #expect(try scene.journal() == before)
     #expect(try edit("sed -i s/one/changed/").code == 0)

@@ -27,7 +27,7 @@ import Testing
     Mistake("add", "-f", "empty", "true", message: "true: a command cannot be combined with"),
     Mistake("add", "-n", message: "-n: needs a value"),
     Mistake("add", "-n", "a", "-n", "b", "true", message: "-n: is given more than once"),
-    Mistake("add", "-e", "X", "true", message: "--env X: there is no = in it"),
+    Mistake("add", "-e", "X", "true", message: "--env X: it contains no =; the form is NAME=VALUE"),
     Mistake("add", "-e", "=x", "true", message: "--env =x: the variable has no name"),
     Mistake("add", "-C", "", "true", message: "--directory : a directory's name cannot be empty"),
     Mistake("add", "--nmae", "x", message: "--nmae: unknown option of add; did you mean --name?"),

@@ -11,7 +11,7 @@ import Testing
     _ state: JobState = .succeeded
   ) throws -> Job {
     try #require(
-      serialqTests.job(new(id, line, label), state, nanoseconds: seconds * 1_000_000_000))
+      replayedJob(new(id, line, label), state, nanoseconds: seconds * 1_000_000_000))
   }
 
   private func new(_ id: JobID, _ line: String, _ label: String? = nil) -> NewJob {
@@ -27,7 +27,7 @@ import Testing
   /// A job that started so many seconds ago.
   private func running(_ line: String, since seconds: Int64) throws -> Job {
     let started = Timestamp(microseconds: Clock.now().microseconds - seconds * 1_000_000)
-    return try #require(serialqTests.job(new(99, line), .running, started: started))
+    return try #require(replayedJob(new(99, line), .running, started: started))
   }
 
   // Fails if the order of precedence changes, or a mean is used: a single outlier changes it.
@@ -61,9 +61,9 @@ import Testing
     #expect(try nothing.duration(of: waiting("make")) == nil)
     #expect(try nothing.left(running: [], waiting: [waiting("make")]) == nil)
     let guess = try DurationGuess([job(1, "make", 10)])
-    #expect(try guess.left(running: [], waiting: []) == nil)
+    #expect(guess.left(running: [], waiting: []) == nil)
     let late = try running("make", since: 60)
-    #expect(try guess.left(running: [late], waiting: []) == nil)
+    #expect(guess.left(running: [late], waiting: []) == nil)
     #expect(try guess.left(running: [late], waiting: [waiting("make")]) == .seconds(10))
   }
 

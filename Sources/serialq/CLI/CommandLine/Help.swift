@@ -14,7 +14,7 @@ enum Help {
 
       \(entries(commands))
 
-      serialq help COMMAND shows details, man serialq the manual; --version prints the version.
+      See also: serialq help COMMAND, man serialq, serialq --version.
       \(wrapped("Exit codes: " + CommandTable.exitCodes, indent: 0))
 
       Examples:

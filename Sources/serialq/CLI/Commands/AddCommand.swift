@@ -47,11 +47,11 @@ extension AddCommand: Subcommand {
     examples: [
       Example("serialq add 'make && make test'", "a command line"),
       Example("serialq add ls -l", "a program and its argument"),
-      Example("serialq add -q video -n intro ./render intro", "in another queue, with a label"),
+      Example("serialq add -q video -n intro ./render intro", "another queue, a label"),
       Example(
-        "serialq add -e CC=clang -C build -c 'make -k'", "in another directory, with a variable"),
+        "serialq add -e CC=clang -C build -c 'make -k'", "variable, directory"),
       Example("serialq add -f jobs.txt", "every line of a file"),
-      Example("serialq add --if-ok ./deploy", "if the job before it succeeded"),
+      Example("serialq add --if-ok ./deploy", "after a success"),
     ]
   )
 

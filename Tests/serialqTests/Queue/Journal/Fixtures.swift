@@ -85,7 +85,7 @@ func newJob(_ id: JobID, _ line: String = "true") -> NewJob {
 }
 
 /// A job in a state, with a last attempt that started then and took so long.
-func job(
+func replayedJob(
   _ new: NewJob, _ state: JobState, started: Timestamp? = nil, nanoseconds: Int64 = 0
 ) -> Job? {
   let id = new.id
