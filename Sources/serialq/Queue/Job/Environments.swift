@@ -101,6 +101,16 @@ package struct Environments: Sendable {
 }
 
 extension JournalScope {
+  /// Rewrites the journal, and deletes the environments of forgotten jobs.
+  ///
+  /// Returns the damaged lines, as ``rewrite()`` does.
+  package mutating func compact() throws(Failure) -> [DamagedLine] {
+    let (queue, damaged) = try rewrite()
+    // Errors are ignored: a remaining file is harmless, and the next compaction tries again.
+    try? Environments(journal.folder).removeUnused(by: queue)
+    return damaged
+  }
+
   /// Returns the key of these variables, for an event that is appended under the same lock.
   package func storeEnvironment(_ variables: [Bytes]) throws(Failure) -> Bytes {
     try Environments(journal.folder, output: journal.output).store(variables, in: self)

@@ -13,21 +13,19 @@ extension JournalReader {
 extension JournalScope {
   /// Rewrites the journal with the fewest events that produce the same queue.
   ///
-  /// First saves damaged lines to `damaged`. Deletes the environments of forgotten jobs. On failure
-  /// the journal is unchanged; a crash leaves either the old or the new file. Returns the damaged
-  /// lines: the caller must report them, because later reads no longer find them.
-  package mutating func compact() throws(Failure) -> [DamagedLine] {
+  /// First saves damaged lines to `damaged`. On failure the journal is unchanged; a crash leaves
+  /// either the old or the new file. Returns the queue, and the damaged lines: the caller must
+  /// report them, because later reads no longer find them.
+  mutating func rewrite() throws(Failure) -> (Queue, [DamagedLine]) {
     var queue = Queue()
     var reader = JournalReader(journal.folder)
     let news = try reader.read(into: &queue)
-    guard reader.lines > 0 else { return [] }
+    guard reader.lines > 0 else { return (queue, []) }
     try putAside(news.damaged)
     // Also on failure: the new file may already be in place.
     forgetFile()
     try writeNewJournal(queue)
-    // Errors are ignored: a remaining file is harmless, and the next compaction tries again.
-    try? Environments(journal.folder).removeUnused(by: queue)
-    return news.damaged
+    return (queue, news.damaged)
   }
 
   private func putAside(_ damaged: [DamagedLine]) throws(Failure) {

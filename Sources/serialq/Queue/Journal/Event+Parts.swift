@@ -90,9 +90,7 @@ extension Setting {
       json.member("onFailure", Bytes(stops ? "stop" : "continue"))
     case .keep(let count): json.member("keep", count ?? 0)
     case .onFinish(nil): json.member("onFinish", [] as Bytes)
-    case .onFinish(let hook?):
-      json.member("onFinish", hook.line)
-      hook.context.encode(to: &json)
+    case .onFinish(let hook?): hook.encode(to: &json)
     }
   }
 
@@ -107,13 +105,7 @@ extension Setting {
       let count = try object.count("keep")
       self = .keep(count == 0 ? nil : count)
     } else {
-      let line = try object.bytes("onFinish")
-      if line.isEmpty {
-        self = .onFinish(nil)
-        return
-      }
-      self = .onFinish(
-        Hook(line: line, in: try ExecutionContext(from: &object, sharing: &shared)))
+      self = .onFinish(try Hook(from: &object, sharing: &shared))
     }
   }
 }

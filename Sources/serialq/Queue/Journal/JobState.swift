@@ -36,3 +36,16 @@ extension JobState {
     }
   }
 }
+
+extension Ending {
+  /// The state of a job that ended this way.
+  package func state(because cause: EndCause) -> JobState {
+    switch (cause, self) {
+    case (.cancelled, _): .cancelled
+    case (.timedOut, _): .timedOut
+    case (.itself, .exited(0)): .succeeded
+    case (.itself, .exited), (.itself, .cannotRun): .failed
+    case (.itself, .killed): .killed
+    }
+  }
+}

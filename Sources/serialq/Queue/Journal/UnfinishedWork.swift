@@ -27,7 +27,7 @@ extension JournalScope {
       }
     } else {
       // `status` reports the damaged lines that compaction removes.
-      _ = try compact()
+      _ = try rewrite()
     }
     leave(.none)
   }

@@ -68,6 +68,15 @@ struct FlatObject {
     return value
   }
 
+  /// Reads a number within limits, so that later arithmetic cannot overflow.
+  mutating func number(
+    _ name: StaticString, _ limits: ClosedRange<Int>
+  ) throws(FlatObjectError) -> Int {
+    let number = try int(name)
+    guard limits ~= number else { throw .malformed }
+    return number
+  }
+
   mutating func optionalInt(_ name: StaticString) throws(FlatObjectError) -> Int? {
     has(name) ? try int(name) : nil
   }

@@ -38,12 +38,6 @@ package struct Hook: Equatable, Sendable {
   }
 }
 
-extension Job {
-  package var command: Command { payload.command }
-  package var context: ExecutionContext { payload.context }
-  package var label: Bytes? { payload.label }
-}
-
 extension Payload {
   func encode(to json: inout JSONWriter) {
     command.encode(to: &json)
@@ -73,5 +67,21 @@ extension ExecutionContext {
     directory = try object.bytes("directory", sharedIn: &shared)
     environment = try object.bytes("environment", sharedIn: &shared)
     umask = UInt16(try object.number("umask", 0...0o777))
+  }
+}
+
+extension Hook {
+  func encode(to json: inout JSONWriter) {
+    json.member("onFinish", line)
+    context.encode(to: &json)
+  }
+
+  /// Returns nil if there is no on-finish command.
+  init?(
+    from object: inout FlatObject, sharing shared: inout SharedBytes
+  ) throws(FlatObjectError) {
+    line = try object.bytes("onFinish")
+    if line.isEmpty { return nil }
+    context = try ExecutionContext(from: &object, sharing: &shared)
   }
 }
