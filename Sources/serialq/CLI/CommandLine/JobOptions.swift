@@ -67,7 +67,7 @@ extension JobOptions {
     ),
     OptionSpec(
       .retries, value: OptionValue(.count, "N"),
-      help: "Runs a job that fails again, up to N times.",
+      help: "Runs the job again if it fails, up to N times.",
       details: """
         At once, or after --retry-delay, and before any other job: the order of the queue does not \
         change. N is at most \(ParsedArguments.mostCounted).

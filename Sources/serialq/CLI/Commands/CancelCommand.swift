@@ -25,9 +25,9 @@ extension CancelCommand: Subcommand {
     synopsis: ["cancel [options] ID...", "cancel [options] --all", "cancel [options] --running"],
     description: [
       """
-      A waiting job never runs, and the --if-ok jobs after it are skipped. The process group of a \
-      running job receives SIGTERM, and SIGKILL 10 seconds later. Returns without waiting for the \
-      end of the job: serialq wait ID does that.
+      A waiting job leaves the queue without running, and the --if-ok jobs after it are skipped. \
+      The process group of a running job receives SIGTERM, and SIGKILL 10 seconds later. Returns \
+      without waiting for the end of the job: serialq wait ID does that.
       """
     ],
     options: [
