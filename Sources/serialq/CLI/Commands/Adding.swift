@@ -40,13 +40,12 @@ struct Adding {
   ///
   /// Reads the whole journal only to find identical waiting jobs.
   func append(to folder: QueueFolder, startsRunner: Bool) throws(Failure) -> Added {
-    var queue = Queue()
     var reader = JournalReader(folder)
     // Reads most of the journal before the lock, to hold it only briefly.
-    if isUnique { _ = try reader.read(into: &queue) }
+    if isUnique { try reader.read() }
     return try Journal(folder).locked { (scope) throws(Failure) in
-      if isUnique { _ = try reader.read(into: &queue) }
-      let (commands, found) = isUnique ? unknown(to: queue) : (commands, [])
+      if isUnique { try reader.read() }
+      let (commands, found) = isUnique ? unknown(to: reader.queue) : (commands, [])
       let ids = try append(commands, to: &scope)
       var added = Added(ids: ids, found: found)
       if !found.isEmpty { added.ids = Set(ids + found).sorted() }
@@ -105,23 +104,17 @@ struct Adding {
     switch source {
     case .command(let command): return [command]
     case .file(let path) where path == Bytes("-"):
-      let text = try attempt("reading standard input") { () throws(SystemError) in
-        try FileDescriptor.standardInput().readAll()
-      }
+      let text = try FileDescriptor.standardInput().readAll()
       return try JobFile.commands(in: text, from: Bytes("standard input"))
     case .file(let path):
-      let text = try attempt("reading \(Visible.text(path))") { () throws(SystemError) in
-        try FileDescriptor.open(path, .read, followingLinks: true).readAll()
-      }
+      let text = try FileDescriptor.open(path, .read, followingLinks: true).readAll()
       return try JobFile.commands(in: text, from: path)
     }
   }
 
   private static func directory(_ option: Bytes?) throws(Failure) -> Bytes {
     if let option, option.first == UInt8(ascii: "/") { return option }
-    let current = try attempt("finding the current directory") { () throws(SystemError) in
-      try Machine.directory()
-    }
+    let current = try Machine.directory()
     return option.map { current.appending(path: $0) } ?? current
   }
 

@@ -110,12 +110,9 @@ extension SetCommand: Subcommand {
     case .keep(let count): return .keep(count)
     case .onFinish(nil): return .onFinish(nil)
     case .onFinish(let line?):
-      let directory = try attempt("finding the current directory") { () throws(SystemError) in
-        try Machine.directory()
-      }
       return .onFinish(
         Hook(
-          line: line, directory: directory,
+          line: line, directory: try Machine.directory(),
           environment: try scope.storeEnvironment(Machine.environment()), umask: Machine.umask()))
     }
   }

@@ -62,17 +62,13 @@ package struct Environments: Sendable {
 
   /// Deletes every file whose key is not in use.
   func removeAll(except used: Set<Bytes>) throws(Failure) {
-    try attempt("cleaning \(folder.environments.text)") { () throws(SystemError) in
-      for name in try FileSystem.names(in: folder.environments) where !used.contains(name) {
-        try FileSystem.remove(folder.environments.appending(path: name))
-      }
+    for name in try FileSystem.names(in: folder.environments) where !used.contains(name) {
+      try FileSystem.remove(folder.environments.appending(path: name))
     }
   }
 
   private func content(_ path: Bytes) throws(Failure) -> Bytes? {
-    try attempt("reading \(path.text)") { () throws(SystemError) in
-      try FileDescriptor.openIfThere(path, .read)?.readAll()
-    }
+    try FileDescriptor.openIfThere(path, .read)?.readAll()
   }
 
   /// Writes to a temporary name first, so that a crash cannot leave a partial file under the key.
@@ -80,14 +76,14 @@ package struct Environments: Sendable {
     _ content: Bytes, to path: Bytes, in scope: JournalScope
   ) throws(Failure) {
     let temporary = folder.environments.appending(path: Bytes(".new"))
-    do throws(SystemError) {
+    do throws(Failure) {
       let file = try FileDescriptor.open(temporary, .emptied)
       try output.write(file, content)
       try output.flush(file)
       try scope.replace(path, by: temporary, in: folder.environments)
     } catch {
       try? FileSystem.remove(temporary)
-      throw error.failure("writing \(path.text)")
+      throw error
     }
   }
 

@@ -14,8 +14,8 @@ package struct ChildProcess: Equatable {
   /// cannot concern another process.
   func waitUntilEnded() throws(Failure) {
     var information = siginfo_t()
-    while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 {
-      try Self.failUnlessInterrupted("waiting for process \(pid)")
+    _ = try retrying("waitid", "waiting for", name) {
+      waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT)
     }
   }
 
@@ -24,9 +24,7 @@ package struct ChildProcess: Equatable {
   /// Blocks until it has ended.
   package func reap() throws(Failure) -> ExitStatus {
     var status: Int32 = 0
-    while waitpid(pid, &status, 0) != pid {
-      try Self.failUnlessInterrupted("waiting for process \(pid)")
-    }
+    _ = try retrying("waitpid", "waiting for", name) { waitpid(pid, &status, 0) }
     return ExitStatus(waitStatus: status)
   }
 
@@ -41,8 +39,8 @@ package struct ChildProcess: Equatable {
     let error = errno
     // macOS returns EPERM for a group of zombies.
     guard error != ESRCH, !(error == EPERM && Self.saysDeniedOfTheDead) else { return false }
-    throw SystemError("kill", error).failure(
-      "sending \(SignalName.of(signal)) to process group \(pid)")
+    let sent = "\(SignalName.of(signal)) to process group \(pid)"
+    throw Failure("kill", error, "sending", Bytes(sent.utf8))
   }
 
   #if canImport(Glibc)
@@ -51,9 +49,5 @@ package struct ChildProcess: Equatable {
     private static let saysDeniedOfTheDead = true
   #endif
 
-  private static func failUnlessInterrupted(_ what: String) throws(Failure) {
-    let error = errno
-    guard error != EINTR else { return }
-    throw SystemError("waitpid", error).failure(what)
-  }
+  private var name: Bytes { Bytes("process \(pid)".utf8) }
 }
