@@ -70,12 +70,7 @@ struct Session {
       throw Failure(
         "job \(id)", "queue \(name) has no jobs", next: "Add one with: serialq add\(option)")
     }
-    guard let job = queue.job(id) else {
-      let last = queue.jobs.last.map { "its last job is \($0.id)" } ?? "it has no jobs"
-      throw Failure(
-        "job \(id)", "queue \(name) has no such job; \(last)",
-        next: "See all with: serialq list\(option)")
-    }
+    guard let job = queue.job(id) else { throw queue.missing(id...id, in: name) }
     return (folder, job)
   }
 

@@ -23,7 +23,7 @@ extension Runner {
     case .running(let pid):
       var termination = Termination(
         timeLimit: Clock.monotonic() + Runner.limit, after: supervision.level)
-      return try supervise(ChildProcess(pid: pid), &termination, requests: { [] }).ending
+      return try supervise(ChildProcess(pid: pid), &termination, requests: { [] })
     }
   }
 

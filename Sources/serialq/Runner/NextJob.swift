@@ -122,13 +122,13 @@ struct NextJob: Promisable {
     case .running(let pid):
       tellProcess(pid, of: job)
       makeNextLog()
-      let status = try runner.supervise(ChildProcess(pid: pid), &termination) {
+      let ending = try runner.supervise(ChildProcess(pid: pid), &termination) {
         () throws(Failure) in
         try runner.requests(of: job.id)
       } rest: { () throws(Failure) in
         try JobLock.existing(job.id, runner.folder)
       }
-      return (status.ending, termination)
+      return (ending, termination)
     }
   }
 
@@ -194,7 +194,7 @@ extension Runner {
     _ child: ChildProcess, _ termination: inout Termination,
     requests: () throws(Failure) -> [Int32],
     rest: () throws(Failure) -> FileDescriptor? = { nil }
-  ) throws(Failure) -> ExitStatus {
+  ) throws(Failure) -> Ending {
     let send = { (signal: Int32) -> Void in _ = try? child.signalGroup(signal) }
     // `reap` reports the error.
     let ended = try supervision.end { try? child.waitUntilEnded() }
@@ -209,14 +209,5 @@ extension Runner {
         for: free, &termination, canGiveUp: true, requests: requests, send: send)
     }
     return try child.reap()
-  }
-}
-
-extension ExitStatus {
-  var ending: Ending {
-    switch self {
-    case .exited(let code): .exited(code)
-    case .killed(let signal): .killed(signal)
-    }
   }
 }

@@ -12,7 +12,7 @@ package enum Machine {
   /// `CommandLine.arguments` repairs invalid UTF-8, so a job would receive the name of a file that
   /// does not exist.
   package static func arguments() -> [Bytes] {
-    Array(strings(CommandLine.unsafeArgv).dropFirst())
+    CommandLine.argc == 0 ? [] : strings(CommandLine.unsafeArgv + 1)
   }
 
   /// All `NAME=VALUE` entries of the environment, byte for byte.

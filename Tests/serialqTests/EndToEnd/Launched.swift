@@ -1,12 +1,13 @@
 import Dispatch
 import Foundation
 @testable import SerialqRunner
+import SerialqQueue
 import SerialqSystem
 import TestSupport
 
 /// The output and exit status of a program.
 struct Outcome {
-  var status: ExitStatus
+  var status: Ending
   var output: Bytes
   var errors: Bytes
 

@@ -8,10 +8,7 @@ struct Adding {
   var directory: Bytes
   var environment: [Bytes]
   var umask: UInt16
-  var label: Bytes?
-  var limits: Limits
-  var isFirst: Bool
-  var isUnique: Bool
+  var options: JobOptions
 
   struct Added {
     /// Ascending; the ids of new jobs, and of identical ones that were already waiting.
@@ -29,10 +26,7 @@ struct Adding {
     directory = try Adding.directory(options.directory)
     environment = Adding.environment(overriding: options.environment)
     umask = Machine.umask()
-    label = options.label
-    limits = options.limits
-    isFirst = options.isFirst
-    isUnique = options.isUnique
+    self.options = options
   }
 
   /// Appends all jobs or none; on return they are durable, and a runner is active unless the queue
@@ -42,10 +36,10 @@ struct Adding {
   func append(to folder: QueueFolder, startsRunner: Bool) throws(Failure) -> Added {
     var reader = JournalReader(folder)
     // Reads most of the journal before the lock, to hold it only briefly.
-    if isUnique { try reader.read() }
+    if options.isUnique { try reader.read() }
     return try Journal(folder).locked { (scope) throws(Failure) in
-      if isUnique { try reader.read() }
-      let (commands, found) = isUnique ? unknown(to: reader.queue) : (commands, [])
+      if options.isUnique { try reader.read() }
+      let (commands, found) = options.isUnique ? unknown(to: reader.queue) : (commands, [])
       let ids = try append(commands, to: &scope)
       var added = Added(ids: ids, found: found)
       if !found.isEmpty { added.ids = Set(ids + found).sorted() }
@@ -76,9 +70,9 @@ struct Adding {
       zip(ids, commands).map { id, command in
         var job = NewJob(
           id: id, command: command, directory: directory, environment: key, umask: umask,
-          label: label, limits: limits, at: at)
+          label: options.label, limits: options.limits, at: at)
         // Keeps the order of jobs that are added together.
-        if isFirst { job.place = id == first ? .first : .after(id - 1) }
+        if options.isFirst { job.place = id == first ? .first : .after(id - 1) }
         return .added(job)
       })
     return ids

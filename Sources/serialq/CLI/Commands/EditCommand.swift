@@ -92,7 +92,7 @@ extension EditCommand: Subcommand {
     let status = try Editor.run([
       Bytes("/bin/sh"), Bytes("-c"), editor + Bytes(" \"$1\""), editor, path,
     ])
-    guard status == .exited(code: 0) else {
+    guard status == .exited(0) else {
       throw Failure(
         "the editor \(Visible.text(editor))", "it did not succeed",
         next: "Nothing was changed. Another one is taken from VISUAL or EDITOR.")
@@ -106,7 +106,7 @@ extension EditCommand: Subcommand {
 
 /// Runs a program in the foreground of the terminal.
 private enum Editor {
-  static func run(_ words: [Bytes]) throws(Failure) -> ExitStatus {
+  static func run(_ words: [Bytes]) throws(Failure) -> Ending {
     // Ignored in this process, as system(3) does: Ctrl-C is meant for the editor.
     let before = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
     defer { for (number, handler) in before { signal(number, handler) } }

@@ -13,12 +13,14 @@ package struct Hook: Equatable, Sendable {
   package internal(set) var directory: Bytes
   package internal(set) var environment: Bytes
   package internal(set) var umask: UInt16
+}
 
-  package init(line: Bytes, directory: Bytes, environment: Bytes, umask: UInt16) {
-    self.line = line
-    self.directory = directory
-    self.environment = environment
-    self.umask = umask
+extension JournalScope {
+  /// A command line with the context of this process, for an event appended under the same lock.
+  package func hook(_ line: Bytes) throws(Failure) -> Hook {
+    Hook(
+      line: line, directory: try Machine.directory(),
+      environment: try storeEnvironment(Machine.environment()), umask: Machine.umask())
   }
 }
 
@@ -26,9 +28,7 @@ extension Command {
   func encode(to json: inout JSONWriter) {
     switch self {
     case .shell(let line): json.member("shell", line)
-    case .arguments(let words):
-      json.key("command")
-      json.array { json in words.forEach { json.string($0) } }
+    case .arguments(let words): json.member("command", words)
     }
   }
 
@@ -37,6 +37,16 @@ extension Command {
       self = .shell(line)
     } else {
       self = .arguments(try object.list("command"))
+    }
+  }
+}
+
+extension ShellQuote {
+  /// Formats a job's command on one line.
+  package static func command(_ command: Command) -> String {
+    switch command {
+    case .arguments(let words): arguments(words)
+    case .shell(let line): PasteCheck.isSafe(line) ? line.text : "sh -c \(word(line))"
     }
   }
 }

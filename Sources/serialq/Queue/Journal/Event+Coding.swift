@@ -44,8 +44,7 @@ extension Event {
       how.encode(to: &json)
     case .forgotten(let ids, let at):
       json.head("forgotten", nil, at)
-      json.key("ids")
-      json.array { json in for range in ids { json.string(range.text) } }
+      json.member("ids", ids.map { Bytes($0.text.utf8) })
     case .paused(let at, let because):
       json.head("paused", nil, at)
       if let because { json.member("because", because) }

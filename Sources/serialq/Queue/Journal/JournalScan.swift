@@ -64,8 +64,8 @@ private func lineEnd(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> I
 extension DamagedLine {
   package func message(in folder: QueueFolder) -> String {
     """
-    serialq: \(Visible.text(folder.journal)): line \(number) is damaged (\(reason)) and was \
-    ignored
+    serialq: \(Visible.text(folder.journal)): line \(number) is damaged (its checksum is \
+    wrong) and was ignored
     All other lines were read. Check whether a job is missing: serialq \
     list\(QueueName.option(for: folder.name.text))
     """

@@ -1,3 +1,4 @@
+import SerialqQueue
 import SerialqSystem
 
 /// A child process: waiting, reaping, signaling.
@@ -22,10 +23,10 @@ package struct ChildProcess: Equatable {
   /// Reaps the process by `waitpid(2)`, after which its ID may be reused.
   ///
   /// Blocks until it has ended.
-  package func reap() throws(Failure) -> ExitStatus {
+  package func reap() throws(Failure) -> Ending {
     var status: Int32 = 0
     _ = try retrying("waitpid", "waiting for", name) { waitpid(pid, &status, 0) }
-    return ExitStatus(waitStatus: status)
+    return Ending(waitStatus: status)
   }
 
   /// Sends `signal` to the process group that the process leads, by `kill(2)`.
@@ -50,4 +51,23 @@ package struct ChildProcess: Equatable {
   #endif
 
   private var name: Bytes { Bytes("process \(pid)".utf8) }
+}
+
+extension Ending {
+  /// Decodes the status of `waitpid(2)` for a process that has ended.
+  ///
+  /// Swift does not import the C macros. The layout is the same on Linux and macOS: the signal in
+  /// bits 0 to 6, the exit code in bits 8 to 15.
+  init(waitStatus: Int32) {
+    let signal = waitStatus & 0x7F
+    self = signal == 0 ? .exited((waitStatus >> 8) & 0xFF) : .killed(signal)
+  }
+
+  /// The exit code of a shell: the exit code itself, or 128 plus the signal.
+  package var shellCode: ExitCode {
+    switch self {
+    case .exited(let code), .cannotRun(let code, _): ExitCode(rawValue: code)
+    case .killed(let signal): ExitCode(rawValue: 128 + signal)
+    }
+  }
 }
