@@ -62,14 +62,23 @@ enum CommandTable {
 }
 
 /// The long name of an option; its meaning depends on the command.
-enum OptionName: String, CaseIterable {
-  case file, queue, name, directory, env, shell, timeout, retries, first, unique
-  case retryDelay = "retry-delay"
-  case ifOK = "if-ok"
-  case noStart = "no-start"
-  case html, json, state, failed, last, follow, watch, all, running, signal, before, keep
-  case olderThan = "older-than"
-  case man, unit, help, version
+///
+/// Here are the names that several commands use; any other is beside its command.
+struct OptionName: Hashable {
+  var text: String
+
+  init(_ text: String) { self.text = text }
+
+  static var queue: Self { Self("queue") }
+  static var env: Self { Self("env") }
+  static var timeout: Self { Self("timeout") }
+  static var first: Self { Self("first") }
+  static var json: Self { Self("json") }
+  static var failed: Self { Self("failed") }
+  static var last: Self { Self("last") }
+  static var all: Self { Self("all") }
+  static var help: Self { Self("help") }
+  static var version: Self { Self("version") }
 }
 
 struct CommandSpec {
@@ -127,7 +136,7 @@ struct OptionSpec {
     self.details = details
   }
 
-  var long: String { "--\(name.rawValue)" }
+  var long: String { "--\(name.text)" }
 
   /// Selects the queue; shared by all commands that use one.
   static let queue = OptionSpec(

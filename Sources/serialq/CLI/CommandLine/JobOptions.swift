@@ -16,6 +16,17 @@ struct JobOptions: Equatable {
   var isUnique = false
 }
 
+extension OptionName {
+  fileprivate static var file: Self { Self("file") }
+  fileprivate static var name: Self { Self("name") }
+  fileprivate static var directory: Self { Self("directory") }
+  fileprivate static var shell: Self { Self("shell") }
+  fileprivate static var retries: Self { Self("retries") }
+  fileprivate static var retryDelay: Self { Self("retry-delay") }
+  fileprivate static var ifOK: Self { Self("if-ok") }
+  fileprivate static var unique: Self { Self("unique") }
+}
+
 extension JobOptions {
   init(parsing words: ParsedArguments, queue: String) {
     self.init(

@@ -11,15 +11,15 @@ extension ParsedArguments {
     if let option = given.first {
       if given.count > 1 {
         throw misused(
-          "--\(given[1].rawValue)", "cannot be combined with --\(option.rawValue)")
+          "--\(given[1].text)", "cannot be combined with --\(option.text)")
       }
       if let id = operands.first {
-        throw misused(Visible.text(id), "an id cannot be combined with --\(option.rawValue)")
+        throw misused(Visible.text(id), "an id cannot be combined with --\(option.text)")
       }
       return []
     }
     if operands.isEmpty, !options.isEmpty {
-      let others = options.map { "--\($0.rawValue)" }.joined(separator: " or ")
+      let others = options.map { "--\($0.text)" }.joined(separator: " or ")
       throw Failure(
         command.name, "no job id is given",
         next: "Give ids, or \(others); serialq list shows the ids.")

@@ -9,6 +9,10 @@ struct AddCommand: Equatable {
   var json: Bool
 }
 
+extension OptionName {
+  fileprivate static var noStart: Self { Self("no-start") }
+}
+
 extension AddCommand: Subcommand {
   static let name = "add"
 

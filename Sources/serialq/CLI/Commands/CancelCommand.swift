@@ -16,6 +16,11 @@ struct CancelCommand: Equatable {
   var signal: Int32?
 }
 
+extension OptionName {
+  fileprivate static var running: Self { Self("running") }
+  fileprivate static var signal: Self { Self("signal") }
+}
+
 extension CancelCommand: Subcommand {
   static let name = "cancel"
 

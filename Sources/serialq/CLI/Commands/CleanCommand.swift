@@ -12,6 +12,11 @@ struct CleanCommand: Equatable {
   var all: Bool
 }
 
+extension OptionName {
+  fileprivate static var keep: Self { Self("keep") }
+  fileprivate static var olderThan: Self { Self("older-than") }
+}
+
 extension CleanCommand: Subcommand {
   static let name = "clean"
 

@@ -13,6 +13,11 @@ struct HelpCommand: Equatable {
   var topic: Topic
 }
 
+extension OptionName {
+  fileprivate static var man: Self { Self("man") }
+  fileprivate static var unit: Self { Self("unit") }
+}
+
 extension HelpCommand: Subcommand {
   static let name = "help"
 

@@ -11,6 +11,10 @@ struct ListCommand: Equatable {
   var json: Bool
 }
 
+extension OptionName {
+  fileprivate static var state: Self { Self("state") }
+}
+
 extension ListCommand: Subcommand {
   static let name = "list"
   static let aliases = ["ls"]

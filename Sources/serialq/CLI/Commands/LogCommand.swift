@@ -10,6 +10,10 @@ struct LogCommand: Equatable {
   var follows: Bool
 }
 
+extension OptionName {
+  fileprivate static var follow: Self { Self("follow") }
+}
+
 extension LogCommand: Subcommand {
   static let name = "log"
 

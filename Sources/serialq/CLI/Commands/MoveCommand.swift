@@ -8,6 +8,10 @@ struct MoveCommand: Equatable {
   var place: Place
 }
 
+extension OptionName {
+  fileprivate static var before: Self { Self("before") }
+}
+
 extension MoveCommand: Subcommand {
   static let name = "move"
 

@@ -10,6 +10,10 @@ struct ReportCommand: Equatable {
   var last: Int?
 }
 
+extension OptionName {
+  fileprivate static var html: Self { Self("html") }
+}
+
 extension ReportCommand: Subcommand {
   static let name = "report"
 

@@ -11,6 +11,10 @@ struct StatusCommand: Equatable {
   var json: Bool
 }
 
+extension OptionName {
+  fileprivate static var watch: Self { Self("watch") }
+}
+
 extension StatusCommand: Subcommand {
   static let name = "status"
 
