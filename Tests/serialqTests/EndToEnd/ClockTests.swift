@@ -4,12 +4,6 @@ import SerialqQueue
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Clock changes, reboots and reused process ids.
 @Suite struct ClockTests {
   // Fails if elapsed time is measured by the date: the job would have a duration of zero or an

@@ -3,12 +3,6 @@ import SerialqQueue
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Recovery after the runner is killed.
 @Suite struct KilledRunnerTests {
   /// Every job records its start and end, in one write each.

@@ -1,12 +1,7 @@
 import SerialqQueue
+import SerialqSystem
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// The display of `run`, captured from a terminal.
 @Suite(.needs(.tmux, .bash))

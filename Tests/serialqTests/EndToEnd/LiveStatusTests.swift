@@ -1,12 +1,7 @@
 import SerialqQueue
+import SerialqSystem
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// `status -w`, captured from a terminal, and without one.
 @Suite(.needs(.tmux, .bash))

@@ -3,12 +3,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Processes that outlive their parent.
 @Suite struct OrphanTests {
   // Fails if the job does not inherit its lock, or recovery does not wait for it: job 2 would run

@@ -4,12 +4,6 @@ import SerialqQueue
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Two runs of the same queue.
 @Suite struct SecondRunTests {
   // Fails if the second run also runs jobs, prints nothing, or covers only its own jobs.

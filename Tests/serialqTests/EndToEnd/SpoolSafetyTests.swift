@@ -3,12 +3,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Locations that are not trusted, or not writable.
 @Suite struct SpoolSafetyTests {
   private static let isRoot = geteuid() == 0

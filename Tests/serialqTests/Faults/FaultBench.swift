@@ -3,12 +3,6 @@ import Foundation
 import SerialqSystem
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A fault injected into one system call of the program.
 struct Fault: CustomStringConvertible {
   /// Numbered as in `faults.c`: an error number, or one of these.

@@ -4,12 +4,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Injects every error into, and a crash at, every system call that runs jobs or starts a runner.
 @Suite(.needs(.cc), .ifFaultsCanBeMade)
 struct RunnerFaultTests {

@@ -49,7 +49,7 @@ enum FuzzTarget: String, CaseIterable {
   /// Compaction must preserve the queue, however unusual it is.
   private static func faultOfCompaction(_ queue: Queue) -> String? {
     var text = JSONWriter()
-    _ = try? queue.forEachMinimalEvent { (event) throws(SystemError) in
+    _ = try? queue.forEachMinimalEvent { (event) throws(Failure) in
       let record = Record(event: event, next: queue.nextID, more: 0, isPaused: queue.isPaused)
       JournalLine.write(record, to: &text)
     }

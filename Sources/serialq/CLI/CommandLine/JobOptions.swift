@@ -31,11 +31,12 @@ extension JobOptions {
   init(parsing words: ParsedArguments, queue: String) {
     self.init(
       queue: queue, label: words.value(.name), directory: words.value(.directory),
-      environment: words.values[.env] ?? [],
-      limits: Limits(
-        timeout: words.seconds(.timeout) ?? 0, retries: words.number(.retries) ?? 0,
-        retryDelay: words.seconds(.retryDelay) ?? 0, ifOK: words.has(.ifOK)),
-      isFirst: words.has(.first), isUnique: words.has(.unique))
+      environment: words.values[.env] ?? [], isFirst: words.has(.first),
+      isUnique: words.has(.unique))
+    limits.timeout = words.seconds(.timeout) ?? 0
+    limits.retries = words.number(.retries) ?? 0
+    limits.retryDelay = words.seconds(.retryDelay) ?? 0
+    limits.ifOK = words.has(.ifOK)
   }
 
   static let options: [OptionSpec] = [

@@ -104,14 +104,11 @@ extension AddCommand: Subcommand {
   }
 
   private func document(_ ids: [JobID], _ folder: QueueFolder) -> Bytes {
-    var json = JSONWriter()
-    json.object { json in
+    JSONWriter.line { json in
       json.member("version", 1)
       json.member("queue", folder.name)
       json.key("ids")
       json.array { json in for id in ids { json.int(Int64(id)) } }
     }
-    json.endLine()
-    return json.bytes
   }
 }

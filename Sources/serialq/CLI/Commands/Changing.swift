@@ -18,16 +18,15 @@ extension Session {
       throw Failure(
         "queue \(name)", "no such queue", next: "See all with: serialq queues")
     }
-    var queue = Queue()
     var reader = JournalReader(folder)
-    report(try reader.read(into: &queue).damaged, in: folder)
+    report(try reader.read().damaged, in: folder)
     return try Journal(folder).locked { (scope) throws(Failure) in
-      _ = try reader.read(into: &queue)
-      let (events, result) = try decide(queue, folder)
+      try reader.read()
+      let (events, result) = try decide(reader.queue, folder)
       try scope.append(events)
-      for event in events { queue.apply(event) }
+      reader.take(events)
       do throws(Failure) {
-        try then(folder, queue)
+        try then(folder, reader.queue)
       } catch {
         let option = QueueName.option(for: name)
         throw events.isEmpty

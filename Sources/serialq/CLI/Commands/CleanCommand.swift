@@ -63,10 +63,9 @@ extension CleanCommand: Subcommand {
       return .success
     }
     let (forgotten, kept, damaged) = try Journal(folder).locked { (scope) throws(Failure) in
-      var queue = Queue()
       var reader = JournalReader(folder)
-      _ = try reader.read(into: &queue)
-      let jobs = wanted(in: queue)
+      try reader.read()
+      let jobs = wanted(in: reader.queue)
       let ids = JobID.ranges(of: jobs)
       if !ids.isEmpty { try scope.append([.forgotten(ids: ids, at: Clock.now())]) }
       // After the jobs were forgotten: a remaining log is harmless.
@@ -82,7 +81,7 @@ extension CleanCommand: Subcommand {
           clean\(QueueName.option(for: self.queue))
           """)
       }
-      let kept = all || onlyFailed ? 0 : queue.openFailureCount
+      let kept = all || onlyFailed ? 0 : reader.queue.openFailureCount
       return (jobs.count, kept, damaged)
     }
     session.report(damaged, in: folder)

@@ -102,11 +102,10 @@ extension CompletionCommand: Subcommand {
 
   /// The jobs read before any error.
   private func jobs(of queue: Bytes, in session: Session) -> [Job] {
-    var jobs = Queue()
     guard let folder = try? session.spool().existingQueue(named: queue) else { return [] }
     var reader = JournalReader(folder)
-    _ = try? reader.read(into: &jobs)
-    return jobs.inOrder
+    _ = try? reader.read()
+    return reader.queue.inOrder
   }
 }
 

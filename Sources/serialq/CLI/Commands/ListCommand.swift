@@ -76,23 +76,18 @@ extension ListCommand: Subcommand {
   }
 
   private func document(_ jobs: [Job], isPaused: Bool, _ folder: QueueFolder) -> Bytes {
-    var json = JSONWriter(reservingCapacity: 256 + 512 * jobs.count)
-    json.object { json in
+    JSONWriter.line(reservingCapacity: 256 + 512 * jobs.count) { json in
       json.member("version", 1)
       json.member("queue", folder.name)
       json.member("paused", isPaused)
       json.key("jobs")
       json.array { json in for job in jobs { job.write(to: &json, log: folder.log(job.id)) } }
     }
-    json.endLine()
-    return json.bytes
   }
 
   private func table(_ jobs: [Job], color: Bool) -> String {
     var columns = Columns(headings: [
-      .init(title: "ID", alignment: .right), .init(title: "STATE"),
-      .init(title: "EXIT", alignment: .right), .init(title: "TIME", alignment: .right),
-      .init(title: "NAME"), .init(title: "COMMAND"),
+      .right("ID"), .left("STATE"), .right("EXIT"), .right("TIME"), .left("NAME"), .left("COMMAND"),
     ])
     columns.rows = jobs.map { job in
       [

@@ -41,9 +41,8 @@ extension QueuesCommand: Subcommand {
       return .success
     }
     var columns = Columns(headings: [
-      .init(title: "QUEUE"), .init(title: "WAITING", alignment: .right),
-      .init(title: "RUNNING", alignment: .right), .init(title: "DONE", alignment: .right),
-      .init(title: "FAILED", alignment: .right), .init(title: ""),
+      .left("QUEUE"), .right("WAITING"), .right("RUNNING"), .right("DONE"), .right("FAILED"),
+      .left(""),
     ])
     columns.rows = found.map { folder, queue, hasRunner in
       let failed = queue.openFailureCount
@@ -80,8 +79,7 @@ extension Queue {
   func writeCounts(to json: inout JSONWriter) {
     json.object { json in
       for state in JobState.allCases {
-        json.key(state.name)
-        json.int(Int64(count(state)))
+        json.member(state.name, count(state))
       }
     }
   }

@@ -88,11 +88,11 @@ extension ReportCommand: Subcommand {
       session.output.result(page)
       return .success
     }
-    do throws(SystemError) {
+    do throws(Failure) {
       try UserFile.replace(path, by: Bytes(page.utf8))
     } catch {
       throw Failure(
-        "writing \(path.text)", "\(error.text) (\(error.call))",
+        "writing \(path.text)", error.why,
         next: "Give --html another path, or - for standard output.")
     }
     return .success

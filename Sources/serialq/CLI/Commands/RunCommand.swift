@@ -65,7 +65,7 @@ extension RunCommand: Subcommand {
       isAboveDisplay: session.traits.isLive)
     var follower = try Follower(folder, .queue, style)
     try session.refuseOwnQueue("run", follower.queue, named: follower.queueName)
-    let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
+    let wakeUp = try WakeUpPipe()
     let messages = session.output
     let said = Locked<[String]>([])
     let isLive = session.traits.isLive

@@ -90,7 +90,7 @@ extension SetCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     guard let change = self.change else {
-      let settings = try session.readQueue(named: queue)?.1.settings ?? Queue.Settings()
+      let settings = try session.readQueue(named: queue)?.1.settings ?? Queue().settings
       session.output.result(settings.table)
       return .success
     }
@@ -108,18 +108,8 @@ extension SetCommand: Subcommand {
     switch change {
     case .stopsOnFailure(let stops): return .stopsOnFailure(stops)
     case .keep(let count): return .keep(count)
-    case .onFinish(nil): return .onFinish(nil)
-    case .onFinish(let line?):
-      let directory = try attempt("finding the current directory") { () throws(SystemError) in
-        try Machine.directory()
-      }
-      return .onFinish(
-        Hook(
-          line: line,
-          in: ExecutionContext(
-            directory: directory,
-            environment: try scope.storeEnvironment(Machine.environment()),
-            umask: Machine.umask())))
+    case .onFinish(let line):
+      return .onFinish(try line.map { (line) throws(Failure) in try scope.hook(line) })
     }
   }
 }

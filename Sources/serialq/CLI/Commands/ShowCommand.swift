@@ -62,12 +62,6 @@ extension ShowCommand: Subcommand {
     return .success
   }
 
-  /// The umask as a shell prints it.
-  private func umask(_ job: Job) -> String {
-    let digits = String(job.context.umask, radix: 8)
-    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-  }
-
   private func details(_ job: Job, _ folder: QueueFolder) -> String {
     var lines: [(String, String)] = [
       ("job", "\(job.id) of queue \(folder.name.text)"), ("state", job.outcomeText),
@@ -75,7 +69,8 @@ extension ShowCommand: Subcommand {
       ("directory", ShellQuote.word(job.context.directory)),
     ]
     if let label = job.label { lines.insert(("name", Visible.text(label)), at: 1) }
-    lines.append(("umask", umask(job)))
+    // As a shell prints it.
+    lines.append(("umask", String(job.context.umask, digits: 4, radix: 8)))
     lines.append(("added", job.added.rfc3339.text))
     if let started = job.run?.started { lines.append(("started", started.rfc3339.text)) }
     if let ended = job.run?.ended { lines.append(("ended", ended.rfc3339.text)) }
@@ -85,8 +80,6 @@ extension ShowCommand: Subcommand {
     if let pid = job.run?.pid { lines.append(("process", "\(pid)")) }
     lines.append(("log", ShellQuote.word(folder.log(job.id))))
     let width = lines.map(\.0.count).max() ?? 0
-    return lines.map { name, value in
-      name + String(repeating: " ", count: width - name.count + 2) + value + "\n"
-    }.joined()
+    return lines.map { name, value in "\(name.padded(to: width))  \(value)\n" }.joined()
   }
 }

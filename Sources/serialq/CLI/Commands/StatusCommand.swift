@@ -89,8 +89,7 @@ extension StatusCommand: Subcommand {
   private func document(_ queue: Queue, _ folder: QueueFolder) throws(Failure) -> Bytes {
     let hasRunner = try RunnerLock.isHeld(folder)
     let damaged = try folder.hasDamagedLines() ? folder.damaged : nil
-    var json = JSONWriter()
-    json.object { json in
+    return JSONWriter.line { json in
       json.member("version", 1)
       json.member("queue", folder.name)
       json.member("paused", queue.isPaused)
@@ -106,7 +105,5 @@ extension StatusCommand: Subcommand {
         json.null()
       }
     }
-    json.endLine()
-    return json.bytes
   }
 }

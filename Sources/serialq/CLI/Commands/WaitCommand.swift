@@ -101,12 +101,10 @@ extension WaitCommand: Subcommand {
 extension Job {
   /// The exit code for the outcome of the job.
   fileprivate var code: ExitCode {
-    switch (state, run?.how) {
+    switch (state, run?.how?.shellCode) {
     case (.succeeded, _): .success
     case (.timedOut, _): .timedOut
-    case (_, .cannotRun(let code, _)): ExitCode(rawValue: code)
-    case (_, .exited(let code)) where code != 0: ExitCode(rawValue: code)
-    case (_, .killed(let signal)): ExitCode(rawValue: 128 + signal)
+    case (_, let code?) where code != .success: code
     // Interrupted, cancelled, skipped, or terminated with exit code 0: no code of its own.
     default: .jobFailed
     }

@@ -39,12 +39,6 @@ package struct Queue: Equatable, Sendable {
     package fileprivate(set) var onFinish: Hook?
     /// The number of finished jobs to keep; nil for all.
     package fileprivate(set) var keep: Int?
-
-    package init(stopsOnFailure: Bool = false, onFinish: Hook? = nil, keep: Int? = nil) {
-      self.stopsOnFailure = stopsOnFailure
-      self.onFinish = onFinish
-      self.keep = keep
-    }
   }
 
   /// The job that had the last turn, and whether it succeeded.

@@ -60,7 +60,7 @@ struct Replay {
     switch reader.read(line) {
     case .record(let record): next = take(record, from: position, to: end, found)
     case .newer: throw newerVersion()
-    case .damaged(let reason): next = try takePieces(of: line, reason, found)
+    case .damaged: next = try takePieces(of: line, found)
     }
     switch next {
     case .following: position = end
@@ -126,9 +126,7 @@ struct Replay {
   /// Splits a damaged line: if the damage hit a newline, two lines look like one, and the second is
   /// intact.
   private mutating func takePieces(
-    of line: UnsafeBufferPointer<UInt8>,
-    _ reason: StaticString,
-    _ found: (Item) -> Void
+    of line: UnsafeBufferPointer<UInt8>, _ found: (Item) -> Void
   ) throws(Failure) -> Next {
     var start = 0
     while true {
@@ -139,13 +137,13 @@ struct Replay {
       // The line as a whole failed its checksum, so its first piece is damaged.
       let reading =
         start == 0
-        ? .damaged(reason) : reader.read(UnsafeBufferPointer(rebasing: line[piece]))
+        ? .damaged : reader.read(UnsafeBufferPointer(rebasing: line[piece]))
       let next: Next
       switch reading {
       case .record(let record): next = take(record, from: offset, to: end, found)
       case .newer: throw newerVersion()
-      case .damaged(let reason):
-        let damaged = DamagedLine(number: lines, reason: reason, bytes: Bytes(line[piece]))
+      case .damaged:
+        let damaged = DamagedLine(number: lines, bytes: Bytes(line[piece]))
         next = take(damaged, from: offset, to: end, found)
       }
       if isLast || next == .firstUncommitted { return next }
@@ -168,12 +166,5 @@ struct Replay {
 package struct DamagedLine: Equatable, Sendable {
   /// Counts from 1, as `sed -n` does.
   var number: Int
-  var reason: String
   var bytes: Bytes
-
-  init(number: Int, reason: StaticString, bytes: Bytes) {
-    self.number = number
-    self.reason = reason.description
-    self.bytes = bytes
-  }
 }

@@ -11,9 +11,7 @@ extension Command {
   func encode(to json: inout JSONWriter) {
     switch self {
     case .shell(let line): json.member("shell", line)
-    case .arguments(let words):
-      json.key("command")
-      json.array { json in words.forEach { json.string($0) } }
+    case .arguments(let words): json.member("command", words)
     }
   }
 
@@ -22,6 +20,16 @@ extension Command {
       self = .shell(line)
     } else {
       self = .arguments(try object.list("command"))
+    }
+  }
+}
+
+extension ShellQuote {
+  /// Formats a job's command on one line.
+  package static func command(_ command: Command) -> String {
+    switch command {
+    case .arguments(let words): arguments(words)
+    case .shell(let line): PasteCheck.isSafe(line) ? line.text : "sh -c \(word(line))"
     }
   }
 }

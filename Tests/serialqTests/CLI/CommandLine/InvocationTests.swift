@@ -5,12 +5,6 @@ import Testing
 
 @testable import SerialqCLI
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 @Suite struct InvocationTests {
   private func parse(_ words: String..., queue: String? = nil) throws(Failure) -> Invocation {
     try Invocation.parse(words.map { Bytes($0.utf8) }, queueVariable: queue.map { Bytes($0.utf8) })

@@ -5,12 +5,6 @@ import Testing
 
 @testable import SerialqQueue
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A folder that is deleted with the last reference to it.
 final class TemporaryFolder: Sendable {
   let path: Bytes
@@ -40,7 +34,7 @@ final class TemporaryFolder: Sendable {
         try? FileSystem.remove(entry)
       }
     }
-    _ = path.withCPath { rmdir($0) }
+    _ = path.withCString { rmdir($0) }
   }
 }
 
@@ -51,7 +45,7 @@ extension SeededGenerator {
 }
 
 func write(_ bytes: Bytes, to path: Bytes) throws {
-  try FileDescriptor.open(path, [.readWrite, .create, .truncate]).writeAll(bytes)
+  try FileDescriptor.open(path, .emptied).writeAll(bytes)
 }
 
 /// Writes an executable file.
