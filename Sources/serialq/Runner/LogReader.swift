@@ -4,9 +4,7 @@ import SerialqSystem
 package struct LogReader {
   private let path: Bytes
   private var file: FileDescriptor?
-  /// The ends of the printed and of the scanned part; between them is one incomplete line.
-  private var printed: Int64 = 0
-  private var seen: Int64 = 0
+  private var cursor = LogCursor()
 
   package init(_ path: Bytes) {
     self.path = path
@@ -18,18 +16,16 @@ package struct LogReader {
   /// the reader of the output closes it: a job that prints faster than this reads would keep the
   /// loop running.
   mutating func print(to output: inout Output, wholeLines: Bool = false) throws(Failure) {
-    if !wholeLines { seen = printed }
+    if !wholeLines { cursor.releaseLine() }
     while !output.readerIsGone {
-      let piece = try piece(from: seen)
+      let start = cursor.scanned
+      let piece = try piece(from: start)
       if piece.isEmpty { return }
-      let ended = wholeLines ? piece.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } : piece.count
-      if let ended {
-        try printPart(upTo: seen, &output)
-        output.result(Bytes(piece[..<ended]))
-        output.emit()
-        printed = seen + Int64(ended)
-      }
-      seen += Int64(piece.count)
+      guard let end = cursor.scan(piece, wholeLines: wholeLines) else { continue }
+      try printPart(upTo: start, &output)
+      output.result(Bytes(piece[..<Int(end - start)]))
+      output.emit()
+      cursor.advance(to: end)
     }
   }
 
@@ -45,21 +41,20 @@ package struct LogReader {
 
   /// The current state of the incomplete last line, such as a progress bar, escaped for a terminal.
   mutating func openLine() throws(Failure) -> String? {
-    let count = min(seen - printed, LogReader.tailSize)
-    guard count > 0 else { return nil }
-    return Visible.lastLines(1, of: try piece(from: seen - count, Int(count))).last
+    guard let line = cursor.openLine(atMost: LogReader.tailSize) else { return nil }
+    return Visible.lastLines(1, of: try piece(from: line.lowerBound, line.count)).last
   }
 
   /// Prints up to `end`; reads the part again, because a line has no length limit.
   private mutating func printPart(upTo end: Int64, _ output: inout Output) throws(Failure) {
-    while printed < end, !output.readerIsGone {
-      let piece = try piece(from: printed, Int(min(end - printed, LogReader.pieceSize)))
+    while !output.readerIsGone, let part = cursor.part(before: end, atMost: LogReader.pieceSize) {
+      let piece = try piece(from: part.lowerBound, part.count)
       // Truncated by another process.
-      if piece.isEmpty { return printed = end }
+      if piece.isEmpty { return cursor.advance(to: end) }
       output.result(piece)
       // Not flushed when short, so that the line and its end go out in one write.
-      printed += Int64(piece.count)
-      if printed < end { output.emit() }
+      cursor.advance(to: part.lowerBound + Int64(piece.count))
+      if cursor.printed < end { output.emit() }
     }
   }
 

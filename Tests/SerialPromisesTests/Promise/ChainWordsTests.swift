@@ -8,7 +8,7 @@ import Testing
 struct ChainWordsTests {
   struct OtherError: Error {}
 
-  private let failed = Promise<Int>.failure(Failed(number: 1))
+  private let failed = Promise<Int>.silentFailure(Failed(number: 1))
 
   // Fails if a value of promise type is not kept by `map`, or the adopting overload is chosen for
   // it.
@@ -167,7 +167,8 @@ struct ChainWordsTests {
   // Fails if a canceled chain does not clean up, or cleans up again when its source ends.
   @Test("canceling a chain runs its finally, once", arguments: 0..<4)
   func cleansUp(way: Int) async {
-    let (log, gate, source, clock) = (Log<Int>(), Gate(), Deferred<Int>(), ManualClock())
+    let (log, gate, clock) = (Log<Int>(), Gate(), ManualClock())
+    let source = Deferred<Int>(diagnostics: .silent)
     let cleanUp = { @Sendable in
       log.append(way)
       gate.open()

@@ -31,7 +31,7 @@ struct ColdAndHotTests {
   @Test("a cold promise does nothing until it is demanded", .shows(Promising.cold))
   func cold() async {
     let log = Log<Int>()
-    let promise = Promise<Int>("cold") { resolve, _ in
+    let promise = Promise<Int>("cold", diagnostics: .silent) { resolve, _ in
       log.append(1)
       resolve(1)
     }

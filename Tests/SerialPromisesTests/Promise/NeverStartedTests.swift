@@ -52,8 +52,20 @@ struct NeverStartedTests {
     // The loser of a race that ended before it was started.
     let race = Promise.race([.value(1), cold().fulfilled { _ in }.map { $0 }.finally {}])
     #expect(await race.outcome == "1")
-    _ = Promise.race([Deferred<Int>(diagnostics: .silent).promise, cold()])
     #expect(reports.all.isEmpty)
+  }
+
+  // Fails if a cold promise is reported because its combination is dropped.
+  @Test("a dropped combination does not report the cold promises without handlers in it")
+  func silentInCombination() async {
+    // In another process: the result of a combination, which fails, reports to the shared handler.
+    await #expect(processExitsWith: .success) {
+      DiagnosticHandler.shared = .silent
+      let reports = Reports()
+      let cold = { Promise<Int>(diagnostics: reports.place) { 1 } }
+      _ = Promise.race([Deferred<Int>(diagnostics: .silent).promise, cold()])
+      precondition(reports.all.isEmpty)
+    }
   }
 
   // Fails if a combination is dissolved although another promise can still settle it.

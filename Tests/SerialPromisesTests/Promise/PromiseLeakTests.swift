@@ -72,17 +72,21 @@ struct PromiseLeakTests {
   // it removes a reaction from the list that `Lifeline` is traversing.
   @Test("a cold promise that is released unstarted may end a combination that it is part of")
   func dissolving() async {
-    var race: Promise<Int>?
-    let other = {
-      let deferred = Deferred<Int>(diagnostics: .silent)
-      let cold = Promise<Int> { _, _ in deferred.fulfill(1) }
-      race = Promise.race([cold, deferred.promise])
-      return deferred.promise
-    }()
-    #expect(race?.core.withSources.count == 3)
-    race = nil
-    let outcome = await other.outcome
-    #expect(outcome.hasPrefix("failed nothing is left that could settle"))
+    // In another process: the result of a combination reports to the shared handler.
+    await #expect(processExitsWith: .success) {
+      DiagnosticHandler.shared = .silent
+      var race: Promise<Int>?
+      let other = {
+        let deferred = Deferred<Int>(diagnostics: .silent)
+        let cold = Promise<Int> { _, _ in deferred.fulfill(1) }
+        race = Promise.race([cold, deferred.promise])
+        return deferred.promise
+      }()
+      precondition(race?.core.withSources.count == 3)
+      race = nil
+      let outcome = await other.outcome
+      precondition(outcome.hasPrefix("failed nothing is left that could settle"))
+    }
   }
 
   /// Ends a scene, and checks whether its captures are released while all promises are alive.

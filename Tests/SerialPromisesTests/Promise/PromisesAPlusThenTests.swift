@@ -190,7 +190,7 @@ import Testing
   func nested(fails: Bool) async {
     let (log, done) = (Log<String>(), Gate())
     let promise = Promise.value(1)
-    let failed = Promise<Int>.failure(Failed())
+    let failed = Promise<Int>.silentFailure(Failed())
     promise.fulfilled { _ in
       let inner = { @Sendable in
         log.append("inner")

@@ -30,6 +30,13 @@ enum Moment: String, CaseIterable, Sendable {
 }
 
 extension Promise {
+  /// A failed promise whose error may stay unhandled.
+  static func silentFailure(_ error: any Error) -> Promise {
+    let deferred = Deferred<Value>(diagnostics: .silent)
+    deferred.fail(error)
+    return deferred.promise
+  }
+
   /// Waits until the promise is settled and all handlers attached so far have been called.
   func waitForHandlers() async {
     let gate = Gate()

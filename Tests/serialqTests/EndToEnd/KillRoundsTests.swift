@@ -56,7 +56,7 @@ import Testing
       // The random moment is under test.
       usleep(.random(in: 0...60_000, using: &random))
       switch round % 4 {
-      case 0: if let pid = try runner(scene) { kill(pid, SIGKILL) }
+      case 0: if let pid = try scene.runner() { kill(pid, SIGKILL) }
       case 1: if let id = try killJob(scene) { killedJobs.insert(id) }
       case 2:
         let index = Int.random(in: 0..<4, using: &random)
@@ -177,12 +177,6 @@ import Testing
         open = nil
       }
     }
-  }
-
-  private func runner(_ scene: Scene) throws -> Int32? {
-    let folder = try scene.queueFolder()
-    guard try RunnerLock.isHeld(folder) else { return nil }
-    return try Int32(content(folder.runnerLock).text.prefix { $0.isNumber })
   }
 
   /// Kills the running job with all its processes; returns its id, if there was one.

@@ -7,28 +7,35 @@ import Testing
 // The processes of a scene, and ways to kill them.
 extension Scene {
   /// Kills the runner with SIGKILL; when this returns, it is dead.
-  func killRunner() throws {
-    let lock = try RunnerLock.open(queueFolder())
-    #expect(kill(try waitForRunner(), SIGKILL) == 0)
+  func killRunner(in queue: String = "default") throws {
+    let lock = try RunnerLock.open(queueFolder(queue))
+    #expect(kill(try waitForRunner(in: queue), SIGKILL) == 0)
     try lock.lock()
     lock.unlock()
   }
 
   /// Kills a running job with all its processes; when this returns, they are dead.
-  func killJob(_ id: JobID) throws {
-    let process = try waitForProcess(of: id)
-    let lock = try #require(try JobLock.existing(id, queueFolder()))
+  func killJob(_ id: JobID, in queue: String = "default") throws {
+    let process = try waitForProcess(of: id, in: queue)
+    let lock = try #require(try JobLock.existing(id, queueFolder(queue)))
     #expect(kill(-process, SIGKILL) == 0)
     try lock.lock()
     lock.unlock()
   }
 
   /// Waits until a runner waits for the end of a job whose runner died.
-  func waitForWait(for id: JobID) throws {
-    let folder = try queueFolder()
-    try waitUntil("a runner that waits for job \(id)", watching: [folder.path]) {
+  func waitForWait(for id: JobID, in queue: String = "default") throws {
+    let folder = try queueFolder(queue)
+    try waitUntil("a runner of \(queue) that waits for job \(id)", watching: [folder.path]) {
       try RunnerLock.orphan(folder) == id
     }
+  }
+
+  /// Waits until there is no runner.
+  func waitForNoRunner(in queue: String = "default") throws {
+    let lock = try RunnerLock.open(queueFolder(queue))
+    try lock.lock()
+    lock.unlock()
   }
 
   #if os(Linux)

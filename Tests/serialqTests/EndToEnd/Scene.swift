@@ -37,7 +37,7 @@ final class Scene {
         continue
       }
       // First, or it would start the next job.
-      if let runner = runner(folder) { _ = kill(runner, SIGKILL) }
+      if let runner = (try? runner(in: name.text)) ?? nil { _ = kill(runner, SIGKILL) }
       for job in queue.running.compactMap(queue.job) {
         // Without the lock it has ended, and its id may be reused.
         guard let pid = job.run?.pid, (try? JobLock.isHeld(job.id, folder)) == true else {
@@ -101,19 +101,20 @@ final class Scene {
     try launch([Bytes(shell.utf8), Bytes("-c"), Bytes(text.utf8)]).wait()
   }
 
-  /// The present runner.
-  private func runner(_ folder: QueueFolder) -> Int32? {
-    guard (try? RunnerLock.isHeld(folder)) == true else { return nil }
-    return (try? content(folder.runnerLock)).flatMap { Int32($0.text.prefix { $0.isNumber }) }
+  /// The process of the present runner.
+  func runner(in queue: String = "default") throws -> Int32? {
+    let folder = try queueFolder(queue)
+    guard try RunnerLock.isHeld(folder) else { return nil }
+    return try Int32(content(folder.runnerLock).text.prefix { $0.isNumber })
   }
 
   /// Waits for a runner; returns its process.
-  func waitForRunner(_ name: String = "default") throws -> Int32 {
-    let folder = try queueFolder(name)
+  func waitForRunner(in queue: String = "default") throws -> Int32 {
+    let folder = try queueFolder(queue)
     // Kept from the wait: a second read could find the file partially written by the next runner.
     var found: Int32?
     try waitUntil("a runner", watching: [folder.path]) {
-      found = runner(folder)
+      found = try runner(in: queue)
       return found != nil
     }
     return try #require(found)
@@ -155,7 +156,9 @@ final class Scene {
     try queue(name).jobs.map(\.state)
   }
 
-  func log(_ id: JobID) throws -> Bytes { try content(queueFolder().log(id)) }
+  func log(_ id: JobID, in queue: String = "default") throws -> Bytes {
+    try content(queueFolder(queue).log(id))
+  }
 
   /// The bytes of the journal; empty if there is none.
   func journal(_ name: String = "default") throws -> Bytes {
@@ -164,26 +167,28 @@ final class Scene {
   }
 
   /// Waits until a job, which has been added, satisfies `condition`.
-  func waitForJob(_ id: JobID, _ condition: (Job) -> Bool) throws {
-    try waitUntil("job \(id)", watching: [queueFolder().path]) {
-      try queue().job(id).map(condition) ?? false
+  func waitForJob(
+    _ id: JobID, in queue: String = "default", _ condition: (Job) -> Bool
+  ) throws {
+    try waitUntil("job \(id) of \(queue)", watching: [queueFolder(queue).path]) {
+      try self.queue(queue).job(id).map(condition) ?? false
     }
   }
 
-  func waitForJob(_ id: JobID, _ state: JobState) throws {
-    try waitForJob(id) { $0.state == state }
+  func waitForJob(_ id: JobID, in queue: String = "default", _ state: JobState) throws {
+    try waitForJob(id, in: queue) { $0.state == state }
   }
 
   /// Waits until a job has a process; returns its id.
-  func waitForProcess(of id: JobID) throws -> Int32 {
-    try waitForJob(id) { $0.run?.pid != nil || $0.state.isOver }
-    return try #require(try queue().job(id)?.run?.pid)
+  func waitForProcess(of id: JobID, in queue: String = "default") throws -> Int32 {
+    try waitForJob(id, in: queue) { $0.run?.pid != nil || $0.state.isOver }
+    return try #require(try self.queue(queue).job(id)?.run?.pid)
   }
 
   /// Waits until a job has printed this.
-  func waitForLog(_ id: JobID, _ text: String) throws {
-    let folder = try queueFolder()
-    try waitUntil("\(text) in log \(id)", watching: [folder.logs]) {
+  func waitForLog(_ id: JobID, in queue: String = "default", _ text: String) throws {
+    let folder = try queueFolder(queue)
+    try waitUntil("\(text) in log \(id) of \(queue)", watching: [folder.logs]) {
       let log = try FileDescriptor.openIfThere(folder.log(id), .read)?.readAll()
       return log?.text.contains(text) ?? false
     }

@@ -7,7 +7,7 @@ import Testing
 /// Injects every error into, and a crash at, every system call that runs jobs or starts a runner.
 @Suite(.needs(.cc), .ifFaultsCanBeMade)
 struct RunnerFaultTests {
-  private static let cases: [FaultCase] = [
+  private static let all: [FaultCase] = [
     FaultCase("run", "run"), FaultCase("run another", "run", "-c", "echo 5 >>ran"),
     FaultCase("add and start", "add", "-c", "echo 5 >>ran"),
     FaultCase("background runner", "background-runner", "default"),
@@ -15,12 +15,16 @@ struct RunnerFaultTests {
     FaultCase("wait", "wait", "4"),
   ]
 
+  /// The cases of a short run: one of a runner whose command adds a job, one of a runner in the
+  /// background. The others run with SERIALQ_LONG only.
+  private static let tried = isLong ? all : [1, 2].map { all[$0] }
+
   // Fails when a job starts before its start is durable, a runner that cannot continue reports
   // nothing, or its jobs are not recovered by the next runner: write `started` after the spawn.
   @Test(
     "whichever call fails, no job is lost or runs twice, and every report is true",
     .shows(OnDisk.startIsDurable, OnDisk.failuresChangeNothing), .shows(Running.orphans),
-    arguments: isLong ? cases : Array(cases[1...2]))
+    arguments: tried)
   func everyCall(_ tried: FaultCase) throws {
     let bench = try FaultBench()
     try tried.prepare(bench)
@@ -32,6 +36,7 @@ struct RunnerFaultTests {
     #expect(Set(ran).count == ran.count && ran.first == 4)
     var count = 0
     for (index, fault) in calls.faults.enumerated() {
+      // In a short run: a few.
       guard isLong || index % (61 * ease) == 11 else { continue }
       count += 1
       let outcome = try run(bench, tried, fault)
@@ -92,14 +97,5 @@ struct RunnerFaultTests {
   private func ran(_ bench: FaultBench) throws -> [JobID] {
     let file = try FileDescriptor.openIfThere(bench.scene.path("ran"), .read)
     return try file?.readAll().text.split(separator: "\n").compactMap { JobID($0) } ?? []
-  }
-}
-
-extension Scene {
-  /// Waits until there is no runner.
-  fileprivate func waitForNoRunner() throws {
-    let lock = try RunnerLock.open(queueFolder())
-    try lock.lock()
-    lock.unlock()
   }
 }

@@ -12,6 +12,8 @@ struct ScenarioSearch {
     var isCensus: Bool
     /// The kind of violation to search for, by the name of its case; nil for any.
     var kind: String?
+    /// Whether to print the first seed, which shows where a crash came from.
+    var printsSeed: Bool
 
     static let current: Settings = {
       let environment = ProcessInfo.processInfo.environment
@@ -21,7 +23,7 @@ struct ScenarioSearch {
         seed: environment["SERIALQ_SEED"].flatMap(number),
         operations: operations ?? (isLong ? 1_000_000 : 20_000 / ease),
         patience: .seconds(patience ?? 60), isCensus: environment["SERIALQ_CENSUS"] == "1",
-        kind: environment["SERIALQ_KIND"])
+        kind: environment["SERIALQ_KIND"], printsSeed: operations != nil || isLong)
     }()
 
     private static func number(_ text: String) -> UInt64? {
@@ -51,7 +53,9 @@ struct ScenarioSearch {
   mutating func run() {
     if let seed = settings.seed { return replay(seed) }
     let first = UInt64.random(in: .min ... .max)
-    print("search: seed \(text(first)), \(settings.operations) operations")
+    if settings.printsSeed {
+      print("search: seed \(text(first)), \(settings.operations) operations")
+    }
     var seeds = SeededGenerator(seed: first)
     while operations < settings.operations, settings.isCensus || failures.isEmpty {
       attempt(ScenarioGenerator.scenario(seed: seeds.next()))

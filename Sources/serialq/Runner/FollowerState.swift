@@ -1,0 +1,220 @@
+import SerialqQueue
+
+/// Decides what a ``Follower`` prints, in which order and from which log; reads and prints nothing.
+struct FollowerState {
+  /// What to do next, in the order of the array that ``advance(_:to:)`` returns.
+  enum Action: Equatable {
+    /// Open the log of this job at its start, in place of the open one.
+    case open(JobID)
+    /// Print the new part of the open log; with a live display, only its complete lines.
+    case printNew
+    /// Print the new part of the open log with its incomplete last line.
+    case printRest
+    /// Complete the last line, so that the next message starts a new one.
+    case endLine
+    /// Close the log.
+    case close
+    /// Print a line to standard error.
+    case message(String)
+  }
+
+  /// What one read of the journal reported.
+  struct Changes {
+    /// In the order of running.
+    fileprivate var jobs: [JobID] = []
+    fileprivate var ended: [JobID: JobState] = [:]
+    /// Jobs that have ended and are already forgotten.
+    fileprivate var forgotten: [JobID] = []
+    /// Whether the queue was rebuilt, so that events of old jobs were reported again.
+    var isReset = false
+
+    init() {}
+
+    mutating func note(_ event: Event) {
+      switch event {
+      // Precedes the events of earlier jobs.
+      case .added: return
+      case .ended(let id, _, _, let how, let cause): ended[id] = how.state(because: cause)
+      case .retried(let retry): ended[retry.id] = nil
+      case .forgotten(let ids, _): forgotten += ids.joined().filter { ended[$0] != nil }
+      default: break
+      }
+      if let id = event.job, jobs.last != id { jobs.append(id) }
+    }
+  }
+
+  /// An attempt at a job; each one is reported separately.
+  private struct Attempt: Hashable {
+    var id: JobID
+    var number: Int
+
+    init(_ job: Job) {
+      id = job.id
+      number = job.run?.attempt ?? 0
+    }
+  }
+
+  private let queueName: String
+  private let subject: Follower.Subject
+  private let style: Follower.OutputStyle
+  /// The attempt whose log is open.
+  private var current: Attempt?
+  /// The last reported failed attempt of the current job that was followed by another.
+  private var reportedFailures = 0
+  /// Attempts that ended before following began, or whose end was reported.
+  private var reported: Set<Attempt> = []
+  /// Jobs that were reported as failed.
+  private(set) var failed: [JobID] = []
+  private(set) var succeeded = 0
+  private var actions: [Action] = []
+
+  /// Starts following; attempts that have ended by now are not reported, unless of a single job.
+  init(
+    _ queue: Queue, named name: String, _ subject: Follower.Subject, _ style: Follower.OutputStyle
+  ) {
+    queueName = name
+    self.subject = subject
+    self.style = style
+    if subject == .queue {
+      for job in queue.jobs where job.state.isOver { reported.insert(Attempt(job)) }
+    }
+  }
+
+  /// Whether no more output will follow.
+  func isAtEnd(_ queue: Queue) -> Bool {
+    switch subject {
+    case .queue: queue.running.isEmpty && queue.count(.waiting) == 0
+    case .job(let id): queue.job(id).map(\.state.isOver) ?? true
+    }
+  }
+
+  /// Returns what to print, now that these changes have led to this queue.
+  mutating func advance(_ changes: Changes, to queue: Queue) -> [Action] {
+    actions = []
+    if changes.isReset {
+      for job in queue.jobs { follow(job) }
+    } else {
+      reportForgotten(changes.forgotten.filter(isWanted), changes.ended)
+      for id in changes.jobs { follow(queue.job(id)) }
+    }
+    switch subject {
+    case .queue: follow(queue.running.first.flatMap(queue.job))
+    // Also without an event: the job may have ended just before following began.
+    case .job(let id): follow(queue.job(id))
+    }
+    if current != nil { actions.append(.printNew) }
+    return actions
+  }
+
+  private func isWanted(_ id: JobID) -> Bool {
+    switch subject {
+    case .queue: true
+    case .job(let wanted): wanted == id
+    }
+  }
+
+  /// Switches to a job that has started, or reports the end of one.
+  private mutating func follow(_ job: Job?) {
+    guard let job, isWanted(job.id) else { return }
+    if job.state == .waiting { return finishFailedAttempt(of: job) }
+    guard !reported.contains(Attempt(job)) else { return }
+    // The job never ran, so it has no log; the current log continues.
+    if job.run?.started == nil, job.state == .cancelled || job.state == .skipped {
+      return reportEnd(of: job)
+    }
+    if current != Attempt(job) {
+      // The log of an orphan may still grow, but the end of its job was reported.
+      printRest()
+      begin(job)
+      if style.isTalkative { actions.append(.message("[\(job.id)] \(job.title)")) }
+    }
+    guard job.state.isOver else { return }
+    printRest()
+    close()
+    reportEnd(of: job)
+  }
+
+  /// Prints the rest of a failed attempt that will be retried.
+  private mutating func finishFailedAttempt(of job: Job) {
+    guard current?.id == job.id else { return }
+    printRest()
+    reportFailures(of: job, upTo: job.run?.attempt ?? 0)
+  }
+
+  /// Switches to another attempt; an automatic retry continues the same log.
+  private mutating func begin(_ job: Job) {
+    let attempt = Attempt(job)
+    let retries = job.run?.used ?? 0
+    if retries == 0 || current?.id != job.id {
+      actions.append(.open(job.id))
+      reportedFailures = attempt.number - retries - 1
+    }
+    current = attempt
+    // Several attempts may have ended since the last call.
+    reportFailures(of: job, upTo: attempt.number - 1)
+  }
+
+  /// Reports failed attempts that were followed by another.
+  private mutating func reportFailures(of job: Job, upTo last: Int) {
+    while reportedFailures < last {
+      reportedFailures += 1
+      actions.append(
+        .message(
+          style.isTalkative
+            ? "[\(job.id)] attempt \(reportedFailures) failed; retrying"
+            : "serialq: job \(job.id) failed, attempt \(reportedFailures); retrying"))
+    }
+  }
+
+  /// Reports jobs that ended since the last call and are already forgotten, along with their logs.
+  ///
+  /// Happens when the reader of the output is slow.
+  private mutating func reportForgotten(_ forgotten: [JobID], _ ended: [JobID: JobState]) {
+    var unprinted: [JobID] = []
+    for id in forgotten {
+      if current?.id == id {
+        // An open log stays readable after its deletion.
+        printRest()
+        close()
+      } else {
+        unprinted.append(id)
+      }
+      count(id, ended[id])
+    }
+    guard !unprinted.isEmpty else { return }
+    let jobs = unprinted.count == 1 ? "job" : "jobs"
+    actions.append(
+      .message(
+        """
+        serialq: \(jobs) \(JobID.text(of: unprinted, separator: ", ")): removed before the output \
+        could be printed
+        To keep more jobs: serialq set\(QueueName.option(for: queueName)) keep N
+        """))
+  }
+
+  private mutating func reportEnd(of job: Job) {
+    reported.insert(Attempt(job))
+    count(job.id, job.state)
+    if style.isTalkative {
+      actions.append(.message("[\(job.id)] \(job.outcomeText)"))
+    } else if job.state.isFailure {
+      actions.append(.message("serialq: job \(job.id) \(job.outcomeText): \(job.title)"))
+    }
+  }
+
+  private mutating func count(_ id: JobID, _ state: JobState?) {
+    if state == .succeeded { succeeded += 1 }
+    if state?.isFailure == true { failed.append(id) }
+  }
+
+  private mutating func printRest() {
+    guard current != nil else { return }
+    actions.append(.printRest)
+    if style.isTalkative, style.sharesTerminal { actions.append(.endLine) }
+  }
+
+  private mutating func close() {
+    current = nil
+    actions.append(.close)
+  }
+}

@@ -1,0 +1,258 @@
+@testable import SerialqQueue
+import SerialqSystem
+import Testing
+
+@testable import SerialqRunner
+
+@Suite struct FollowerStateTests {
+  private typealias Action = FollowerState.Action
+
+  /// A queue and its follower.
+  private struct Following {
+    private(set) var queue = Queue()
+    private(set) var state: FollowerState
+
+    /// Starts following after these events.
+    init(
+      _ subject: Follower.Subject = .queue, _ style: Follower.OutputStyle = .init(),
+      after events: [Event] = []
+    ) {
+      for event in events { queue.apply(event) }
+      state = FollowerState(queue, named: "default", subject, style)
+    }
+
+    var isAtEnd: Bool { state.isAtEnd(queue) }
+
+    /// The actions after one read of the journal.
+    mutating func read(_ events: Event...) -> [Action] {
+      var changes = FollowerState.Changes()
+      for event in events {
+        queue.apply(event)
+        changes.note(event)
+      }
+      return state.advance(changes, to: queue)
+    }
+
+    /// The actions after a read that rebuilt the queue from these events.
+    mutating func reread(_ events: [Event]) -> [Action] {
+      queue = Queue()
+      var changes = FollowerState.Changes()
+      for event in events {
+        queue.apply(event)
+        changes.note(event)
+      }
+      changes.isReset = true
+      return state.advance(changes, to: queue)
+    }
+  }
+
+  private static let at = Timestamp(microseconds: 1_800_000_000_000_000)
+  private static let terminal = Follower.OutputStyle(isTalkative: true, sharesTerminal: true)
+
+  private func start(_ id: JobID, attempt: Int = 1) -> Event {
+    .started(id: id, attempt: attempt, at: Self.at, boot: [])
+  }
+
+  private func end(_ id: JobID, _ code: Int32 = 0) -> Event {
+    .ended(id: id, at: Self.at, duration: 1_000_000_000, how: .exited(code), cause: .itself)
+  }
+
+  private func retry(_ id: JobID, after attempts: Int, isAutomatic: Bool = true) -> Event {
+    .retried(Retry(id: id, at: Self.at, attempts: attempts, used: isAutomatic ? attempts : 0))
+  }
+
+  // Fails if a read without events prints nothing: the log grows without them. Or if the rest of the
+  // log is dropped with the end of its job, or printed after the report.
+  @Test("a log is printed from its start, as it grows, and to its end")
+  func oneJob() {
+    var following = Following(after: [added(1), added(2)])
+    #expect(following.read() == [])
+    #expect(following.read(start(1)) == [.open(1), .printNew])
+    #expect(following.read() == [.printNew])
+    #expect(following.read(end(1)) == [.printRest, .close])
+    #expect(following.read() == [])
+    #expect(
+      following.read(start(2), end(2, 3)) == [
+        .open(2), .printRest, .close,
+        .message("serialq: job 2 failed with exit code 3 after 1.0s: true"),
+      ])
+    #expect(following.state.succeeded == 1 && following.state.failed == [2])
+  }
+
+  // Fails if the first log is printed after the second is opened, or one of them is left out.
+  @Test("jobs that follow each other between two reads are printed in their order")
+  func order() {
+    var following = Following(after: [added(1), added(2), added(3), start(1)])
+    #expect(following.read() == [.open(1), .printNew])
+    #expect(
+      following.read(end(1), start(2), end(2), added(4), start(3)) == [
+        .printRest, .close, .open(2), .printRest, .close, .open(3), .printNew,
+      ])
+  }
+
+  // Fails if a message starts in the middle of the job's last line, or a line is completed where
+  // output and messages go to different places.
+  @Test("on a terminal, starts and ends are reported, each on a line of its own")
+  func talkative() {
+    var following = Following(.queue, Self.terminal, after: [added(1)])
+    #expect(following.read(start(1)) == [.open(1), .message("[1] true"), .printNew])
+    #expect(
+      following.read(end(1)) == [
+        .printRest, .endLine, .close, .message("[1] succeeded after 1.0s"),
+      ])
+    let redirected = Follower.OutputStyle(isTalkative: true, sharesTerminal: false)
+    var other = Following(.queue, redirected, after: [added(1), start(1)])
+    #expect(
+      other.read(end(1)) == [
+        .open(1), .message("[1] true"), .printRest, .close,
+        .message("[1] succeeded after 1.0s"),
+      ])
+  }
+
+  // Fails if earlier ends are reported, or if a job that ended before following began is not printed
+  // although it was asked for.
+  @Test("what ended before is not printed, except the job that was asked for")
+  func before() {
+    let events = [added(1), start(1), end(1, 1), added(2)]
+    var following = Following(after: events)
+    #expect(following.read() == [] && following.state.failed == [])
+    #expect(
+      following.read(retry(1, after: 1, isAutomatic: false), start(1, attempt: 2)) == [
+        .open(1), .printNew,
+      ])
+    var one = Following(.job(1), after: events)
+    #expect(
+      one.read() == [
+        .open(1), .printRest, .close,
+        .message("serialq: job 1 failed with exit code 1 after 1.0s: true"),
+      ])
+    #expect(one.read() == [])
+  }
+
+  // Fails if another job's log is printed, or its end is reported.
+  @Test("following one job ignores all others")
+  func oneOfTwo() {
+    var following = Following(.job(2), after: [added(1), added(2), added(3)])
+    #expect(following.read(start(1)) == [])
+    #expect(following.read(end(1, 1), start(2)) == [.open(2), .printNew])
+    #expect(!following.isAtEnd)
+    #expect(
+      following.read(end(2), start(3), .forgotten(ids: [1...1], at: Self.at)) == [
+        .printRest, .close,
+      ])
+    #expect(following.isAtEnd && following.state.failed == [])
+  }
+
+  // Fails if the log is opened again, which would print the first attempt twice, or if attempts that
+  // ended between two reads are not reported.
+  @Test("an automatic retry continues the log, and each failed attempt is reported once")
+  func automaticRetry() {
+    var following = Following(after: [added(1)])
+    func failed(_ attempt: Int) -> Action {
+      .message("serialq: job 1 failed, attempt \(attempt); retrying")
+    }
+    #expect(following.read(start(1)) == [.open(1), .printNew])
+    #expect(following.read(end(1, 1), retry(1, after: 1)) == [.printRest, failed(1), .printNew])
+    #expect(following.read() == [.printNew])
+    #expect(following.read(start(1, attempt: 2)) == [.printRest, .printNew])
+    let between = following.read(
+      end(1, 1), retry(1, after: 2), start(1, attempt: 3), end(1, 1), retry(1, after: 3),
+      start(1, attempt: 4))
+    #expect(between == [.printRest, failed(2), failed(3), .printNew])
+    #expect(following.read(end(1)) == [.printRest, .close])
+    #expect(following.state.failed == [] && following.state.succeeded == 1)
+  }
+
+  // Fails if the log of the last attempt continues: a manual retry replaces the file.
+  @Test("a manual retry is printed from the start of a new log")
+  func manualRetry() {
+    var following = Following(.queue, Self.terminal, after: [added(1)])
+    #expect(following.read(start(1)).first == .open(1))
+    #expect(following.read(end(1, 1), retry(1, after: 1, isAutomatic: false)).first == .printRest)
+    #expect(
+      following.read(start(1, attempt: 2)) == [
+        .printRest, .endLine, .open(1), .message("[1] true"), .printNew,
+      ])
+  }
+
+  // Fails if a job without a log closes the open one, or opens its own.
+  @Test("the end of a job that never ran does not interrupt the open log")
+  func neverRan() {
+    var following = Following(.queue, Self.terminal, after: [added(1), added(2), added(3)])
+    #expect(following.read(start(1)).first == .open(1))
+    #expect(
+      following.read(.cancelled(id: 2, at: Self.at)) == [
+        .message("[2] was cancelled"), .printNew,
+      ])
+    #expect(
+      following.read(.skipped(id: 3, at: Self.at, because: 2)) == [
+        .message("[3] was skipped because job 2 did not succeed"), .printNew,
+      ])
+    #expect(following.state.failed == [] && following.state.succeeded == 0)
+  }
+
+  // Fails if the open log is lost with its job, if a deleted log is opened, or if jobs whose output
+  // was not printed are not reported and counted.
+  @Test("jobs that are forgotten before they are printed are reported")
+  func forgotten() {
+    var following = Following(after: [added(1), added(2), added(3), start(1)])
+    #expect(following.read() == [.open(1), .printNew])
+    let actions = following.read(
+      end(1), start(2), end(2, 1), .forgotten(ids: [1...2], at: Self.at), start(3))
+    #expect(
+      actions == [
+        .printRest, .close,
+        .message(
+          """
+          serialq: job 2: removed before the output could be printed
+          To keep more jobs: serialq set keep N
+          """),
+        .open(3), .printNew,
+      ])
+    #expect(following.state.succeeded == 1 && following.state.failed == [2])
+  }
+
+  // Fails if a job is reported as failed that was retried, and cancelled before it ran again.
+  @Test("a retried job that is forgotten without another attempt is not reported")
+  func forgottenRetry() {
+    var following = Following(after: [added(1), start(1)])
+    #expect(following.read() == [.open(1), .printNew])
+    let actions = following.read(
+      end(1, 1), retry(1, after: 1, isAutomatic: false), .cancelled(id: 1, at: Self.at),
+      .forgotten(ids: [1...1], at: Self.at))
+    #expect(actions == [.printNew] && following.state.failed == [])
+  }
+
+  // Fails if events that are reported again are printed again, or if the end of a job is missed
+  // because its event was compacted away.
+  @Test("after a compaction, only what is new is printed")
+  func compaction() {
+    let before = [added(1), added(2), start(1), end(1, 1)]
+    var following = Following(after: before)
+    #expect(following.read(start(2)) == [.open(2), .printNew])
+    #expect(following.reread(before + [start(2)]) == [.printNew])
+    #expect(following.reread(before + [start(2), end(2)]) == [.printRest, .close])
+    #expect(following.state.failed == [] && following.state.succeeded == 1)
+  }
+
+  // Fails if the log of a job that has disappeared is closed with its last bytes unprinted: the
+  // processes of a job can outlive it.
+  @Test("a log is printed to its end before another is opened")
+  func switching() {
+    var following = Following(after: [added(1), start(1)])
+    #expect(following.read() == [.open(1), .printNew])
+    #expect(following.reread([added(2), start(2)]) == [.printRest, .open(2), .printNew])
+  }
+
+  // Fails if a paused or delayed job counts as the end, or a job that was removed does not.
+  @Test("a queue is at its end without waiting and running jobs, a job when it is over")
+  func atEnd() {
+    #expect(Following().isAtEnd)
+    #expect(!Following(after: [added(1)]).isAtEnd)
+    #expect(!Following(after: [added(1), start(1)]).isAtEnd)
+    #expect(Following(after: [added(1), start(1), end(1)]).isAtEnd)
+    #expect(Following(.job(1), after: [added(1), start(1), end(1), added(2)]).isAtEnd)
+    #expect(!Following(.job(2), after: [added(1), start(1), end(1), added(2)]).isAtEnd)
+    #expect(Following(.job(3), after: [added(1)]).isAtEnd)
+  }
+}
