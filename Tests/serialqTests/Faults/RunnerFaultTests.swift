@@ -15,8 +15,9 @@ struct RunnerFaultTests {
     FaultCase("wait", "wait", "4"),
   ]
 
-  /// The cases of a short run: one of a runner whose command adds a job, one of a runner in the
-  /// background. The others run with SERIALQ_LONG only.
+  /// The cases of a short run; the others run with SERIALQ_LONG only.
+  ///
+  /// One of a runner whose command adds a job, one of a runner in the background.
   private static let tried = isLong ? all : [1, 2].map { all[$0] }
 
   // Fails when a job starts before its start is durable, a runner that cannot continue reports

@@ -87,13 +87,3 @@ package struct JournalReader {
     mark = []
   }
 }
-
-extension JournalReader {
-  package mutating func read(
-    into queue: inout Queue, each: (Event) -> Void = { _ in }
-  ) throws(Failure) -> News {
-    swap(&self.queue, &queue)
-    defer { swap(&self.queue, &queue) }
-    return try read(each: each)
-  }
-}
