@@ -1,5 +1,7 @@
 import SerialqSystem
 
+// For the files that still say what each call is for, although the call itself does.
+
 typealias SystemError = Failure
 
 func attempt<Result>(

@@ -89,6 +89,7 @@ package struct JournalReader {
 }
 
 extension JournalReader {
+  /// Reads into a queue that the caller still holds.
   package mutating func read(
     into queue: inout Queue, each: (Event) -> Void = { _ in }
   ) throws(Failure) -> News {
