@@ -32,8 +32,9 @@ extension Runner {
       let log = try FileDescriptor.open(folder.hookLog, .emptyLog)
       let process = JobProcess(
         command: .shell(hook.line),
-        environment: try Environments(folder).load(hook.environment, adding: variables(job)),
-        directory: hook.directory, umask: hook.umask, output: log.raw, lock: nil)
+        environment: try Environments(folder).load(
+          hook.context.environment, adding: variables(job)),
+        directory: hook.context.directory, umask: hook.context.umask, output: log.raw, lock: nil)
       return withExtendedLifetime(log) { process.start() }
     } catch {
       return .cannotRun(error.code, reason: error.sentence)

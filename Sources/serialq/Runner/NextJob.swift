@@ -139,14 +139,14 @@ struct NextJob: Promisable {
       let environment: [Bytes]
       do throws(Failure) {
         environment = try Environments(runner.folder).load(
-          job.environment, adding: runner.folder.variables(of: job.id))
+          job.context.environment, adding: runner.folder.variables(of: job.id))
       } catch {
         // Fails only the job: a failing runner would leave one interrupted job after another.
         return .cannotRun(error.code, reason: error.sentence)
       }
       let process = JobProcess(
-        command: job.command, environment: environment, directory: job.directory,
-        umask: job.umask, output: log.raw, lock: lock?.raw)
+        command: job.command, environment: environment, directory: job.context.directory,
+        umask: job.context.umask, output: log.raw, lock: lock?.raw)
       return withExtendedLifetime(log) { process.start() }
     }
   }

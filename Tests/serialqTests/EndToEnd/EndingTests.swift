@@ -119,7 +119,7 @@ import Testing
     let scene = try Scene()
     try scene.add("echo 1 >>rec", "echo 2 >>rec", "echo 3 >>rec")
     #expect(try scene.serialq("cancel", "2").code == 0)
-    expectRefusal(try scene.serialq("cancel", "1", "2"), "job 2: it is over: it was cancelled")
+    expectRefusal(try scene.serialq("cancel", "1", "2"), "job 2: it has finished: it was cancelled")
     #expect(try scene.serialq("run").code == 0)
     #expect(try content(scene.path("rec")).text == "1\n3\n")
     _ = try scene.serialq("add", "echo up; sleep 1000")

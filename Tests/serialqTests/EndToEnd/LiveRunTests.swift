@@ -40,7 +40,7 @@ struct LiveRunTests {
       three
       [3] succeeded after TIME
       serialq: 2 of 3 succeeded
-      See what went wrong: serialq log 1
+      See its output: serialq log 1
       $
       """)
   }

@@ -143,7 +143,7 @@ struct LiveStatusTests {
       [2] echo two; exit 3
       two
       [2] failed with exit code 3 after TIME
-      serialq: queue default has nothing to follow; its jobs: serialq list
+      serialq: queue default has nothing to follow; list its jobs: serialq list
       $
       """)
     #expect(try run.wait().code == 1)

@@ -14,7 +14,7 @@ import Testing
     try scene.add(
       "echo first; read x <gate", "echo second; read x <gate; echo over; exit 4", "true")
     let waiting = try scene.start("log", "-f", "2")
-    try waiting.waitForErrors("has no runner at work; start one with: serialq run")
+    try waiting.waitForErrors("has no active runner; start one with: serialq run")
     let run = try scene.start("run")
     try run.waitForOutput("first")
     try gate.open()

@@ -118,7 +118,7 @@ import Testing
     let status = try scene.serialq("status")
     #expect(status.text.contains("its runner and the job died"))
     let follower = try scene.start("log", "-f", "2")
-    try follower.waitForErrors("has no runner at work")
+    try follower.waitForErrors("has no active runner")
     let run = try scene.start("run", "echo 3")
     try scene.waitForJob(3, .waiting)
     runnerLock.unlock()

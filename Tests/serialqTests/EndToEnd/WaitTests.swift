@@ -135,8 +135,8 @@ import Testing
     let run = try scene.serialq("run")
     let refusals = ["run", "wait", "wait", "log -f"].map { call in
       """
-      serialq: \(call): job 2 of queue default calls it, and would wait for itself
-      Queue what is to come after the job: serialq add; or use another queue: -q NAME
+      serialq: \(call): job 2 of queue default calls it and would wait for itself
+      Queue a job after it: serialq add; or use another queue: -q NAME
       125
 
       """

@@ -156,7 +156,7 @@ extension Queue {
   var gist: [String] {
     let jobs = inOrder.map { job in
       """
-      \(job.id) \(job.state) \(job.command) \(job.directory.text) \(job.environment.text) \
+      \(job.id) \(job.state) \(job.command) \(job.context.directory.text) \(job.context.environment.text) \
       \(job.label?.text ?? "") \(job.limits) \(job.isAcknowledged) \(job.run?.attempt ?? 0)
       """
     }

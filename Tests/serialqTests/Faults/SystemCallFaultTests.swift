@@ -74,7 +74,7 @@ struct SystemCallFaultTests {
     } else {
       #expect(outcome.code == 125, "\(place): \(outcome.code) \(outcome.errorText)")
       #expect(outcome.errorText.hasPrefix("serialq: "), "\(place): \(outcome.errorText)")
-      let isDone = outcome.errorText.contains("all the same")
+      let isDone = outcome.errorText.contains("despite this error")
       #expect(now == (isDone ? after : before), "\(place): \(outcome.errorText)")
     }
   }
@@ -91,7 +91,9 @@ struct SystemCallFaultTests {
     let folder = try bench.scene.queueFolder()
     let queue = try bench.scene.queue()
     for job in queue.jobs {
-      #expect(throws: Never.self, "\(place)") { try Environments(folder).load(job.environment) }
+      #expect(throws: Never.self, "\(place)") {
+        try Environments(folder).load(job.context.environment)
+      }
     }
     #expect(queue.isConsistent, "\(place)")
   }

@@ -57,7 +57,9 @@ enum FuzzTarget: String, CaseIterable {
     guard compacted.damaged.isEmpty else { return "compaction writes damaged lines" }
     var expected = queue
     // The time of the pause may be lost with a damaged line; compaction has to write some time.
-    if queue.pause != nil, queue.pause?.at == nil { expected.pause?.at = compacted.queue.pause?.at }
+    if let pause = queue.pause, pause.at == nil, let at = compacted.queue.pause?.at {
+      expected.apply(.paused(at: at, because: pause.because))
+    }
     guard compacted.queue == expected else {
       return "compaction gives another queue: \(difference(compacted.queue, queue))"
     }

@@ -11,8 +11,8 @@ enum CommandTable {
   static let tagline = "queue commands that must run strictly one after another"
 
   static let exitCodes = """
-    0 fine, 1 a job failed, 124 timed out, 125 serialq itself could not, 126 cannot execute, \
-    127 not found, 128+n ended by signal n.
+    0 success, 1 a job failed, 124 timed out, 125 serialq itself failed, 126 cannot execute, \
+    127 not found, 128+n killed by signal n.
     """
 
   /// All commands, in the order of the help.
@@ -51,13 +51,13 @@ enum CommandTable {
 
   /// Options that every command accepts.
   static let everywhere: [OptionSpec] = [
-    OptionSpec(.help, short: "h", help: "Shows help, of the command if one is given."),
+    OptionSpec(.help, short: "h", help: "Shows help for the command."),
     OptionSpec(.version, help: "Prints the version."),
   ]
 
   static let examples: [Example] = [
     Example("serialq add 'make && make test'", "a command line"),
-    Example("serialq wait && echo done", "when all is done"),
+    Example("serialq wait && echo done", "when all jobs are finished"),
   ]
 }
 
@@ -141,7 +141,7 @@ struct OptionSpec {
   /// Selects the queue; shared by all commands that use one.
   static let queue = OptionSpec(
     .queue, short: "q", value: OptionValue(.queue, "NAME"),
-    help: "The queue; else $SERIALQ_QUEUE, else \(QueueName.standard).")
+    help: "The queue: by default $SERIALQ_QUEUE, else \(QueueName.standard).")
 }
 
 struct OptionValue {

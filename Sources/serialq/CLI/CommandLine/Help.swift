@@ -16,7 +16,7 @@ enum Help {
 
       \(entries(commands))
 
-      serialq help COMMAND tells more, man serialq all; --version prints the version.
+      See also: serialq help COMMAND, man serialq, serialq --version.
       \(wrapped("Exit codes: " + CommandTable.exitCodes, indent: 0))
 
       Examples:

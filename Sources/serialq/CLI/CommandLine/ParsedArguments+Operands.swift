@@ -48,7 +48,7 @@ extension ParsedArguments {
 
   private static func notAnID(_ word: Bytes) -> Failure {
     Failure(
-      Visible.text(word), "not a job id, which is a number above 0",
+      Visible.text(word), "not a job id (a number above 0)",
       next: "serialq list shows the ids.")
   }
 
@@ -58,10 +58,10 @@ extension ParsedArguments {
     // `serialq -q video add make`
     if command.name == StatusCommand.name, let meant = CommandTable.type(called: extra) {
       throw Failure(
-        Visible.text(extra), "a command comes before its options",
+        Visible.text(extra), "the command must precede its options",
         next: "See: serialq help \(meant.name)")
     }
-    let limit = count == 0 ? "no argument" : "one argument only"
+    let limit = count == 0 ? "no argument" : "only one argument"
     throw misused(Visible.text(extra), "\(command.name) takes \(limit)")
   }
 }

@@ -62,18 +62,19 @@ struct Adding {
       try scope.append([])
       return []
     }
-    let key = try scope.storeEnvironment(environment)
+    let context = ExecutionContext(
+      directory: directory, environment: try scope.storeEnvironment(environment), umask: umask)
     let first = try scope.nextID()
     let at = Clock.now()
     let ids = Array(first..<first + commands.count)
     try scope.append(
       zip(ids, commands).map { id, command in
-        var job = NewJob(
-          id: id, command: command, directory: directory, environment: key, umask: umask,
-          label: options.label, limits: options.limits, at: at)
         // Keeps the order of jobs that are added together.
-        if options.isFirst { job.place = id == first ? .first : .after(id - 1) }
-        return .added(job)
+        let place: Place = !options.isFirst ? .last : id == first ? .first : .after(id - 1)
+        return .added(
+          NewJob(
+            id: id, Payload(command, in: context, label: options.label), limits: options.limits,
+            place: place, at: at))
       })
     return ids
   }
@@ -83,7 +84,7 @@ struct Adding {
   private func unknown(to queue: Queue) -> ([Command], found: [JobID]) {
     var new: [Command] = []
     var found: [JobID] = []
-    let waiting = queue.waiting.filter { $0.directory == directory }
+    let waiting = queue.waiting.filter { $0.context.directory == directory }
     for command in commands where !new.contains(command) {
       if let job = waiting.first(where: { $0.command == command }) {
         found.append(job.id)

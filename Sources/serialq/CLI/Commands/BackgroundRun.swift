@@ -11,7 +11,7 @@ extension Session {
   func runInBackground(_ queue: String) throws(Failure) -> ExitCode {
     guard let folder = try spool().existingQueue(named: Bytes(queue.utf8)) else {
       throw Failure(
-        "queue \(queue)", "there is no such queue", next: "See all with: serialq queues")
+        "queue \(queue)", "no such queue", next: "See all with: serialq queues")
     }
     // Closing the terminal or logging out must not stop the jobs.
     signal(SIGHUP, SIG_IGN)

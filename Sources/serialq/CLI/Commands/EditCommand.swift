@@ -13,12 +13,12 @@ extension EditCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "change the command of a job that waits",
+    summary: "change the command of a waiting job",
     synopsis: ["edit [options] ID"],
     description: [
       """
-      Opens the command in $VISUAL, else $EDITOR, else vi. What is saved becomes the job's command \
-      line, for /bin/sh. If the job has started meanwhile, nothing is changed.
+      Opens the command in $VISUAL, else $EDITOR, else vi. The saved text becomes the job's \
+      command line for /bin/sh. If the job has started in the meantime, nothing changes.
       """
     ],
     options: [.queue],
@@ -42,11 +42,11 @@ extension EditCommand: Subcommand {
       }
     let edited = try edited(text, beside: folder)
     guard !edited.allSatisfy(\.isSpace), !edited.contains(0) else {
-      let why = edited.contains(0) ? "it holds a NUL byte" : "it is empty"
+      let why = edited.contains(0) ? "it contains a NUL byte" : "it is empty"
       throw Failure(
         "the command of job \(job.id)", why,
         next: """
-          Nothing was changed. To be rid of the job: serialq \
+          Nothing was changed. To cancel the job: serialq \
           cancel\(QueueName.option(for: self.queue)) \(job.id)
           """)
     }
@@ -60,8 +60,8 @@ extension EditCommand: Subcommand {
       try refuseUnlessWaiting(now, in: self.queue)
       guard now.command == job.command else {
         throw Failure(
-          "job \(job.id)", "somebody else has changed it meanwhile",
-          next: "Nothing was changed. Look at it, then try again: serialq show\(option) \(job.id)")
+          "job \(job.id)", "another process has changed it in the meantime",
+          next: "Nothing was changed. Check it and try again: serialq show\(option) \(job.id)")
       }
       return ([.edited(id: job.id, at: Clock.now(), command: .shell(edited))], ())
     }
@@ -77,8 +77,8 @@ extension EditCommand: Subcommand {
     guard job.state != .waiting else { return }
     let option = QueueName.option(for: queue)
     throw Failure(
-      "job \(job.id)", "it does not wait: it \(job.outcomeText)",
-      next: "Nothing was changed. Add what should run instead: serialq add\(option)")
+      "job \(job.id)", "it is not waiting: it \(job.outcomeText)",
+      next: "Nothing was changed. Add a new job: serialq add\(option)")
   }
 
   /// Edits the text in a temporary file with the user's editor.
@@ -94,8 +94,8 @@ extension EditCommand: Subcommand {
     ])
     guard status == .exited(0) else {
       throw Failure(
-        "the editor \(Visible.text(editor))", "it did not succeed",
-        next: "Nothing was changed. Another one is taken from VISUAL or EDITOR.")
+        "the editor \(Visible.text(editor))", "it failed",
+        next: "Nothing was changed. Set VISUAL or EDITOR to use another editor.")
     }
     // Without checks: some editors replace the file with a new one.
     var edited = try FileDescriptor.open(path, .read, followingLinks: true).readAll()

@@ -12,9 +12,9 @@ extension QueuesCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "every queue with its counts",
+    summary: "list all queues with their counts",
     synopsis: ["queues [options]"],
-    description: ["How many jobs wait, run, are done, and failed without being acknowledged."],
+    description: ["Prints the number of waiting, running and finished jobs and of open failures."],
     options: [OptionSpec(.json, help: "Prints a JSON array.")],
     operands: .none,
     examples: [Example("serialq queues", "all queues")]

@@ -14,27 +14,27 @@ extension RetryCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "queue jobs that are over again",
+    summary: "queue finished jobs again",
     synopsis: ["retry [options] ID...", "retry [options] --failed"],
     description: [
       """
-      The same job waits again, with the same command, directory and environment, and its next \
-      run is its next attempt. Its log is then that of the new attempt.
+      The job waits again with the same id, command, directory and environment. Its next run \
+      counts as its next attempt and replaces its log.
       """,
       """
-      --failed takes all failures that are not acknowledged, and the jobs that were skipped \
-      because of them, in their order.
+      --failed selects all open failures and the jobs that were skipped because of them, in their \
+      order.
       """,
     ],
     options: [
       .queue,
-      OptionSpec(.failed, help: "All open failures, and what was skipped for them."),
-      OptionSpec(.first, help: "Puts them before all that wait, else they go to the end."),
+      OptionSpec(.failed, help: "All open failures and the jobs skipped because of them."),
+      OptionSpec(.first, help: "Puts the jobs before all waiting jobs, not at the end."),
     ],
     operands: .jobIDs,
     examples: [
       Example("serialq retry 12", "job 12, at the end"),
-      Example("serialq retry --failed --first", "all that failed, now"),
+      Example("serialq retry --failed --first", "all failures, next"),
     ]
   )
 
@@ -53,7 +53,7 @@ extension RetryCommand: Subcommand {
         let option = QueueName.option(for: self.queue)
         let (state, next) =
           job.state == .waiting
-          ? ("it waits already", "To have it run next: serialq move\(option) \(job.id) --first")
+          ? ("it is already waiting", "To run it next: serialq move\(option) \(job.id) --first")
           : ("it is running", "Wait for its end: serialq wait\(option) \(job.id)")
         throw Failure("job \(job.id)", state, next: "Nothing was queued again. \(next)")
       }

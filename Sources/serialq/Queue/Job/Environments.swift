@@ -60,8 +60,10 @@ package struct Environments: Sendable {
       + others
   }
 
-  /// Deletes every file whose key is not in use.
-  func removeAll(except used: Set<Bytes>) throws(Failure) {
+  /// Deletes every file that neither a job nor the on-finish command of the queue uses.
+  func removeUnused(by queue: Queue) throws(Failure) {
+    var used = Set(queue.jobs.map(\.context.environment))
+    if let hook = queue.settings.onFinish { used.insert(hook.context.environment) }
     for name in try FileSystem.names(in: folder.environments) where !used.contains(name) {
       try FileSystem.remove(folder.environments.appending(path: name))
     }
@@ -95,8 +97,29 @@ package struct Environments: Sendable {
 }
 
 extension JournalScope {
+  /// Rewrites the journal, and deletes the environments of forgotten jobs.
+  ///
+  /// Returns the damaged lines, as ``rewrite()`` does.
+  package mutating func compact() throws(Failure) -> [DamagedLine] {
+    let (queue, damaged) = try rewrite()
+    // Errors are ignored: a remaining file is harmless, and the next compaction tries again.
+    try? Environments(journal.folder).removeUnused(by: queue)
+    return damaged
+  }
+
   /// Returns the key of these variables, for an event that is appended under the same lock.
   package func storeEnvironment(_ variables: [Bytes]) throws(Failure) -> Bytes {
     try Environments(journal.folder, output: journal.output).store(variables, in: self)
+  }
+}
+
+extension JournalScope {
+  /// A command line with the context of this process, for an event appended under the same lock.
+  package func hook(_ line: Bytes) throws(Failure) -> Hook {
+    Hook(
+      line: line,
+      in: ExecutionContext(
+        directory: try Machine.directory(),
+        environment: try storeEnvironment(Machine.environment()), umask: Machine.umask()))
   }
 }

@@ -61,7 +61,7 @@ extension Job {
         json.member("shell", nil as Bytes?)
       }
       json.member("label", label)
-      json.member("directory", directory)
+      json.member("directory", context.directory)
       json.member("exitCode", exitCode)
       json.member("signal", signalName)
       json.member("attempt", run?.attempt)

@@ -13,22 +13,18 @@ extension JournalReader {
 extension JournalScope {
   /// Rewrites the journal with the fewest events that produce the same queue.
   ///
-  /// First saves damaged lines to `damaged`. Deletes the environments of forgotten jobs. On failure
-  /// the journal is unchanged; a crash leaves either the old or the new file. Returns the damaged
-  /// lines: the caller must report them, because later reads no longer find them.
-  package mutating func compact() throws(Failure) -> [DamagedLine] {
+  /// First saves damaged lines to `damaged`. On failure the journal is unchanged; a crash leaves
+  /// either the old or the new file. Returns the queue, and the damaged lines: the caller must
+  /// report them, because later reads no longer find them.
+  mutating func rewrite() throws(Failure) -> (Queue, [DamagedLine]) {
     var reader = JournalReader(journal.folder)
     let news = try reader.read()
-    guard reader.lines > 0 else { return [] }
+    guard reader.lines > 0 else { return (reader.queue, []) }
     try putAside(news.damaged)
     // Also on failure: the new file may already be in place.
     forgetFile()
     try writeNewJournal(reader.queue)
-    var environments = Set(reader.queue.jobs.map(\.environment))
-    if let hook = reader.queue.settings.onFinish { environments.insert(hook.environment) }
-    // Errors are ignored: a remaining file is harmless, and the next compaction tries again.
-    try? Environments(journal.folder).removeAll(except: environments)
-    return news.damaged
+    return (reader.queue, news.damaged)
   }
 
   private func putAside(_ damaged: [DamagedLine]) throws(Failure) {

@@ -150,16 +150,6 @@ extension JSONWriter {
 }
 
 extension FlatObject {
-  /// Reads a number within limits, so that later arithmetic cannot overflow.
-  mutating func number(
-    _ name: StaticString,
-    _ limits: ClosedRange<Int>
-  ) throws(FlatObjectError) -> Int {
-    let number = try int(name)
-    guard limits ~= number else { throw .malformed }
-    return number
-  }
-
   mutating func id(_ name: StaticString = "id") throws(FlatObjectError) -> JobID {
     try number(name, JobID.valid)
   }
@@ -168,8 +158,6 @@ extension FlatObject {
     guard let time = Timestamp(rfc3339: try word(name)) else { throw .malformed }
     return time
   }
-
-  mutating func signal() throws(FlatObjectError) -> Int32 { Int32(try number("signal", 1...1024)) }
 
   fileprivate mutating func ranges(
     _ name: StaticString

@@ -35,27 +35,17 @@ package struct Limits: Equatable, Sendable {
 
 /// The properties of a job that `add` records.
 package struct NewJob: Equatable, Sendable {
-  var id: JobID
-  var command: Command
-  var directory: Bytes
-  /// The key in ``Environments``.
-  var environment: Bytes
-  var umask: UInt16
-  var label: Bytes?
-  var limits = Limits.none
-  package var place = Place.last
-  var at: Timestamp
+  package var id: JobID
+  package var payload: Payload
+  package var limits: Limits
+  package var place: Place
+  package var at: Timestamp
 
   package init(
-    id: JobID, command: Command, directory: Bytes, environment: Bytes, umask: UInt16,
-    label: Bytes? = nil, limits: Limits = Limits.none, place: Place = Place.last, at: Timestamp
+    id: JobID, _ payload: Payload, limits: Limits = .none, place: Place = .last, at: Timestamp
   ) {
     self.id = id
-    self.command = command
-    self.directory = directory
-    self.environment = environment
-    self.umask = umask
-    self.label = label
+    self.payload = payload
     self.limits = limits
     self.place = place
     self.at = at

@@ -51,10 +51,7 @@ extension Queue.Settings {
 
 extension Job {
   fileprivate var addedEvent: Event {
-    .added(
-      NewJob(
-        id: id, command: command, directory: directory, environment: environment, umask: umask,
-        label: label, limits: limits, at: added))
+    .added(NewJob(id: id, payload, limits: limits, at: added))
   }
 
   /// The events of a job after it was added.

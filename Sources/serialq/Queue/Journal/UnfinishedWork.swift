@@ -23,7 +23,7 @@ extension JournalScope {
       for path in [folder.path, folder.environments] { try FileSystem.flush(folder: path) }
     } else {
       // `status` reports the damaged lines that compaction removes.
-      _ = try compact()
+      _ = try rewrite()
     }
     leave(.none)
   }

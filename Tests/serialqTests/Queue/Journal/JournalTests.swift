@@ -271,7 +271,7 @@ import Testing
       _ = try scope.storeEnvironment([Bytes("UNUSED=1")])
       let key = try scope.storeEnvironment([Bytes("A=b")])
       var job = newJob(1)
-      job.environment = key
+      job.payload.context.environment = key
       try scope.append([.added(job), added(2)])
       return key
     }

@@ -236,11 +236,11 @@ import Testing
     let id = JobID.valid.upperBound
     let most = ParsedArguments.mostCounted
     let century = 100 * 365 * 86_400
+    let context = ExecutionContext(directory: text, environment: text, umask: 0o777)
     let job = NewJob(
-      id: id, command: .arguments([text, text]), directory: text, environment: text, umask: 0o777,
-      label: text,
+      id: id, Payload(.arguments([text, text]), in: context, label: text),
       limits: Limits(timeout: century, retries: most, retryDelay: century, ifOK: true), at: at)
-    let hook = Hook(line: text, directory: text, environment: text, umask: 0o777)
+    let hook = Hook(line: text, in: context)
     return [
       .added(job), .edited(id: id, at: at, command: .shell(text)),
       .set(.onFinish(text.isEmpty ? nil : hook), at: at),

@@ -7,23 +7,6 @@ package enum Command: Hashable, Sendable {
   case arguments([Bytes])
 }
 
-/// The on-finish command, run when a job has ended, and its context.
-package struct Hook: Equatable, Sendable {
-  package internal(set) var line: Bytes
-  package internal(set) var directory: Bytes
-  package internal(set) var environment: Bytes
-  package internal(set) var umask: UInt16
-}
-
-extension JournalScope {
-  /// A command line with the context of this process, for an event appended under the same lock.
-  package func hook(_ line: Bytes) throws(Failure) -> Hook {
-    Hook(
-      line: line, directory: try Machine.directory(),
-      environment: try storeEnvironment(Machine.environment()), umask: Machine.umask())
-  }
-}
-
 extension Command {
   func encode(to json: inout JSONWriter) {
     switch self {

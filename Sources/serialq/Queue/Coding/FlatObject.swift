@@ -68,6 +68,15 @@ struct FlatObject {
     return value
   }
 
+  /// Reads a number within limits, so that later arithmetic cannot overflow.
+  mutating func number(
+    _ name: StaticString, _ limits: ClosedRange<Int>
+  ) throws(FlatObjectError) -> Int {
+    let number = try int(name)
+    guard limits ~= number else { throw .malformed }
+    return number
+  }
+
   /// Reads a member that is written only if true.
   mutating func flag(_ name: StaticString) throws(FlatObjectError) -> Bool {
     guard has(name) else { return false }
