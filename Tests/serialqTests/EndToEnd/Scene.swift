@@ -185,6 +185,19 @@ final class Scene {
     return try #require(try self.queue(queue).job(id)?.run?.pid)
   }
 
+  /// Starts a runner, and kills it when job 1 runs and has printed this: the job is an orphan.
+  ///
+  /// Returns its process.
+  @discardableResult
+  func orphanJob(printing text: String? = nil) throws -> Int32 {
+    let runner = try start("run")
+    let job = try waitForProcess(of: 1)
+    if let text { try runner.waitForOutput(text) }
+    runner.send(SIGKILL)
+    _ = try runner.wait()
+    return job
+  }
+
   /// Waits until a job has printed this.
   func waitForLog(_ id: JobID, in queue: String = "default", _ text: String) throws {
     let folder = try queueFolder(queue)

@@ -108,6 +108,31 @@ import Testing
     return FileDescriptor(owning: ends[0])
   }
 
+  // Fails when an open file forgets its path, or an access does not say what it is for.
+  @Test("A failed call names the operation and the path")
+  func context() throws {
+    let temporary = try TemporaryFolder()
+    let missing = temporary.path("none") + Bytes("/") + [0xFF]
+    let accesses: [(FileDescriptor.Access, String)] = [
+      (.read, "reading"), (.check, "checking"), (.lock, "locking"), (.growing, "opening"),
+      (.emptied, "writing"), (.emptyLog, "creating"),
+    ]
+    for (access, doing) in accesses {
+      let failure = #expect(throws: Failure.self) { try FileDescriptor.open(missing, access) }
+      #expect(failure?.what == "\(doing) \(temporary.path("none").text)/<FF>")
+      #expect(failure?.number == ENOENT)
+    }
+    let path = temporary.path("f")
+    _ = try FileDescriptor.open(path, .new)
+    let file = try FileDescriptor.open(path, .read)
+    let written = #expect(throws: Failure.self) { try file.writeAll(Bytes("x")) }
+    #expect(written?.sentence == "writing \(path.text): Bad file descriptor (write)")
+    let removed = #expect(throws: Failure.self) { try FileSystem.remove(temporary.path) }
+    #expect(removed?.what == "removing \(temporary.path.text)")
+    let watched = #expect(throws: Failure.self) { try FileWatch(folders: [missing]) }
+    #expect(watched?.what.hasPrefix("watching ") == true)
+  }
+
   // Fails when an error that a user can fix has only the generic advice.
   @Test(
     "Errors about paths, the disk and permissions include advice",

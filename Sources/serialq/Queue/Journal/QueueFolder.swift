@@ -5,11 +5,6 @@ package struct QueueFolder: Equatable, Sendable {
   package let name: Bytes
   package let path: Bytes
 
-  init(name: Bytes, path: Bytes) {
-    self.name = name
-    self.path = path
-  }
-
   /// The events, one per line.
   var journal: Bytes { path.appending(path: Bytes("journal")) }
   /// The output of compaction, renamed over the journal.
