@@ -187,11 +187,11 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
 
   private func pull(isolation: isolated (any Actor)?) {
     while true {
-      let turn = state.withLock { $0.turn() }
-      if turn == .rest { return finish() }
+      let action = state.withLock { $0.nextAction() }
+      if action == .rest { return finish() }
       // Otherwise `leave` resumes this.
       guard source.enter(self) else { return }
-      if turn == .end {
+      if action == .end {
         // Here, because the iterator shares state with the sequence.
         iterator = nil
         source.leave()
@@ -299,7 +299,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
 /// The state machine of `Pull`.
 private struct PullState<Value: Sendable, Item: Sendable> {
   /// The next action of the holder of the claim.
-  enum Turn {
+  enum NextAction {
     /// Pulls another promise. → pull, end, rest
     case pull
     /// Releases the iterator. → rest
@@ -335,7 +335,7 @@ private struct PullState<Value: Sendable, Item: Sendable> {
     self.limit = limit
   }
 
-  private var due: Turn {
+  private var due: NextAction {
     if isOver || isExhausted { return hasEnded ? .rest : .end }
     return unsettled.count < limit ? .pull : .rest
   }
@@ -348,7 +348,7 @@ private struct PullState<Value: Sendable, Item: Sendable> {
   }
 
   /// The next action of the holder of the claim.
-  mutating func turn() -> Turn {
+  mutating func nextAction() -> NextAction {
     // Atomic: otherwise no thread would notice capacity that becomes free in between.
     isPulling = due != .rest
     return due

@@ -7,12 +7,12 @@ final class Token: @unchecked Sendable {
   // Sendable because `id` changes only in `reuse`, while a single reference exists.
   let lock: Locked<SerialOrder>
   private(set) var id: Int
-  private let stage = Atomic(Stage.onStack)
+  private let callState = Atomic(CallState.onStack)
 
   /// The handling of a call of `then`.
   ///
   /// Integers, because atomic enumerations are not inlined.
-  private enum Stage {
+  private enum CallState {
     /// The drain checks for the call when the handler returns. → called, afterHandler
     static let onStack: UInt8 = 0
     /// The call makes the transition and continues the queue. → called
@@ -27,7 +27,7 @@ final class Token: @unchecked Sendable {
   }
 
   deinit {
-    guard stage.load(ordering: .acquiring) != Stage.called else { return }
+    guard callState.load(ordering: .acquiring) != CallState.called else { return }
     let id = id
     let result = lock.transition { order, consequences in
       order.abandon(id: id, &consequences)
@@ -41,16 +41,17 @@ final class Token: @unchecked Sendable {
   /// Requires the only reference.
   func reuse(for id: Int) {
     self.id = id
-    stage.store(Stage.onStack, ordering: .relaxed)
+    callState.store(CallState.onStack, ordering: .relaxed)
   }
 
   /// Ends the first handler: from now on a call continues the queue itself.
   ///
   /// - Returns: Whether `then` was called before.
   func handlerReturned() -> Bool {
-    let (_, found) = stage.compareExchange(
-      expected: Stage.onStack, desired: Stage.afterHandler, ordering: .acquiringAndReleasing)
-    return found == Stage.called
+    let (_, found) = callState.compareExchange(
+      expected: CallState.onStack, desired: CallState.afterHandler, ordering: .acquiringAndReleasing
+    )
+    return found == CallState.called
   }
 
   /// Makes the next call a transition of its own, while the handler is still on the stack.
@@ -58,8 +59,9 @@ final class Token: @unchecked Sendable {
   /// Required for a step with a time limit: otherwise a call in time would lose to a limit that
   /// passes before the handler returns.
   func callUnderLock() {
-    _ = stage.compareExchange(
-      expected: Stage.onStack, desired: Stage.afterHandler, ordering: .acquiringAndReleasing)
+    _ = callState.compareExchange(
+      expected: CallState.onStack, desired: CallState.afterHandler, ordering: .acquiringAndReleasing
+    )
   }
 
   /// Whether `then` was called.
@@ -69,7 +71,7 @@ final class Token: @unchecked Sendable {
     // `isKnownUniquelyReferenced` has no acquire semantics: without the fence, a call on another
     // thread could be missed.
     atomicMemoryFence(ordering: .acquiring)
-    return stage.load(ordering: .acquiring) == Stage.called
+    return callState.load(ordering: .acquiring) == CallState.called
   }
 
   /// Records a call of `then`.
@@ -78,11 +80,11 @@ final class Token: @unchecked Sendable {
   ///   - error: The error of a step that failed; nil if it succeeded.
   ///   - reportsLate: Whether a call after the end of the step is reported.
   func call(_ error: (any Error)?, reportsLate: Bool = true) {
-    // The common case: success before the handler returns. The drain then checks the stage, so no
+    // The common case: success before the handler returns. The drain then checks the callState, so no
     // lock is needed. The release makes this thread's writes visible to the next step.
     if error == nil,
-      stage.compareExchange(
-        expected: Stage.onStack, desired: Stage.called, ordering: .acquiringAndReleasing
+      callState.compareExchange(
+        expected: CallState.onStack, desired: CallState.called, ordering: .acquiringAndReleasing
       ).exchanged
     {
       return
@@ -105,7 +107,8 @@ final class Token: @unchecked Sendable {
     var isFirst = false
     let result = lock.transition { order, consequences -> SerialOrder.ThenResult in
       // Under the lock, so that the drain finds both the call and its error.
-      isFirst = stage.exchange(Stage.called, ordering: .acquiringAndReleasing) != Stage.called
+      isFirst =
+        callState.exchange(CallState.called, ordering: .acquiringAndReleasing) != CallState.called
       guard isFirst else { return .late }
       // A cancellation is not a failure, whichever side requests it.
       if isCancellation { order.workCancelled(id, &consequences) }

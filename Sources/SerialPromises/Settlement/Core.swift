@@ -132,7 +132,7 @@ class Core: Reaction, @unchecked Sendable {
   final func poll() -> Outcome? {
     withLock { settlement in
       let outcome = outcome(settlement)
-      if case .failure = outcome { settlement.isFailureHandled = true }
+      if case .failure = outcome { settlement.markFailureHandled() }
       return outcome
     }
   }
@@ -220,25 +220,25 @@ class Core: Reaction, @unchecked Sendable {
   final func fulfill(
     _ value: any Sendable, by settler: Settlement.Settler, _ agenda: inout Agenda
   ) -> Bool {
-    var consequences = Settlement.Consequences()
+    var effects = Settlement.Effects()
     let isFirst = withLock { settlement in
-      let isFirst = settlement.settle(nil, by: settler, reached: 1, &consequences)
+      let isFirst = settlement.settle(nil, by: settler, reached: 1, &effects)
       if isFirst {
         self.value = value
         hasValue = true
       }
       return isFirst
     }
-    if isFirst { carryOut(consequences, &agenda) }
+    if isFirst { carryOut(effects, &agenda) }
     return isFirst
   }
 
   final func fail(
     _ error: any Error, by settler: Settlement.Settler, reached: Double, _ agenda: inout Agenda
   ) -> Bool {
-    var consequences = Settlement.Consequences()
-    let isFirst = withLock { $0.settle(error, by: settler, reached: reached, &consequences) }
-    if isFirst { carryOut(consequences, &agenda) }
+    var effects = Settlement.Effects()
+    let isFirst = withLock { $0.settle(error, by: settler, reached: reached, &effects) }
+    if isFirst { carryOut(effects, &agenda) }
     return isFirst
   }
 
@@ -282,10 +282,10 @@ class Core: Reaction, @unchecked Sendable {
     carryOut(withLock { $0.rise(to: fraction) }, &agenda)
   }
 
-  final func carryOut(_ consequences: Settlement.Consequences, _ agenda: inout Agenda) {
-    if !consequences.watchers.isEmpty { notify(consequences.watchers) }
-    if !consequences.due.isEmpty { agenda.append(consequences.due, of: self) }
-    if consequences.schedules { Trampoline.schedule(self) }
+  final func carryOut(_ effects: Settlement.Effects, _ agenda: inout Agenda) {
+    if !effects.watchers.isEmpty { notify(effects.watchers) }
+    if !effects.due.isEmpty { agenda.append(effects.due, of: self) }
+    if effects.schedules { Trampoline.schedule(self) }
   }
 
   /// Propagates progress to the dependents of this promise, transitively.
@@ -299,9 +299,9 @@ class Core: Reaction, @unchecked Sendable {
   ///
   /// `front` propagates it later.
   final func rise(to fraction: Double, _ front: inout ProgressFront) {
-    let consequences = withLock { $0.rise(to: fraction) }
-    if consequences.schedules { Trampoline.schedule(self) }
-    front.notify(consequences.watchers, fraction)
+    let effects = withLock { $0.rise(to: fraction) }
+    if effects.schedules { Trampoline.schedule(self) }
+    front.notify(effects.watchers, fraction)
   }
 
   /// Cancels the work of this promise.

@@ -2,7 +2,7 @@
 /// run.
 ///
 /// It calls no handlers and takes no locks. The promise's core locks it, makes a transition,
-/// unlocks it and performs the returned consequences. Everything that could run user code is
+/// unlocks it and performs the returned effects. Everything that could run user code is
 /// returned as a consequence.
 struct Settlement {
   enum Phase: UInt8 {
@@ -46,7 +46,7 @@ struct Settlement {
   private(set) var isDemanded: Bool
 
   /// Whether a failure is or will be handled.
-  var isFailureHandled = false
+  private(set) var isFailureHandled = false
 
   /// Whether a drain is scheduled for this promise; only that drain calls `next`.
   private(set) var isScheduled = false
@@ -96,6 +96,8 @@ struct Settlement {
     /// The reaction is listed; the caller schedules a drain.
     case schedules
   }
+
+  mutating func markFailureHandled() { isFailureHandled = true }
 
   mutating func attach(_ reaction: Reaction) -> Attachment {
     if reaction.handlesFailures { isFailureHandled = true }
@@ -252,7 +254,7 @@ struct Settlement {
   // MARK: Settling
 
   /// The effects of a transition, performed after the lock is released.
-  struct Consequences {
+  struct Effects {
     /// To run on the settling thread.
     var due = DueList()
     /// To notify of progress.
@@ -271,22 +273,22 @@ struct Settlement {
   ///   - failure: The error of a failed promise; nil for a fulfilled one.
   ///   - settler: The origin of the settlement.
   ///   - reached: The minimum progress of the promise.
-  ///   - consequences: Receives the effects.
+  ///   - effects: Receives what to do after unlocking.
   /// - Returns: Whether this call settled it.
   mutating func settle(
     _ failure: (any Error)?, by settler: Settler, reached: Double,
-    _ consequences: inout Consequences
+    _ effects: inout Effects
   ) -> Bool {
     // Only the producer calls this, in time or late; a cancellation does not.
-    if hasProducer { consequences.scopes = endProducing() }
+    if hasProducer { effects.scopes = endProducing() }
     guard phase == .pending, settler == .adopted || !isBound else { return false }
     // Progress precedes the outcome.
     if isWatched, case .risen(let fraction) = neededExtras.progress.rise(to: reached) {
-      deliver(fraction, &consequences)
+      deliver(fraction, &effects)
     } else if reached > 0, failure != nil {
       _ = neededExtras.progress.rise(to: reached)
     }
-    publish(failure, &consequences)
+    publish(failure, &effects)
     return true
   }
 
@@ -310,27 +312,27 @@ struct Settlement {
   }
 
   /// Ends a cancellation after the cancel handlers have run.
-  mutating func endCancel() -> Consequences {
-    var consequences = Consequences()
-    publish(CancellationError(), &consequences)
-    return consequences
+  mutating func endCancel() -> Effects {
+    var effects = Effects()
+    publish(CancellationError(), &effects)
+    return effects
   }
 
-  private mutating func publish(_ failure: (any Error)?, _ consequences: inout Consequences) {
+  private mutating func publish(_ failure: (any Error)?, _ effects: inout Effects) {
     phase = failure == nil ? .fulfilled : .failed
-    if hasImmediateReactions { consequences.due = reactions.takeAll(where: \.isImmediate) }
-    consequences.released.upstream = upstream.take()
-    retireExtras(failure, &consequences)
-    if !reactions.isEmpty || hasDeliveries { consequences.schedules = claimDrain() }
+    if hasImmediateReactions { effects.due = reactions.takeAll(where: \.isImmediate) }
+    effects.released.upstream = upstream.take()
+    retireExtras(failure, &effects)
+    if !reactions.isEmpty || hasDeliveries { effects.schedules = claimDrain() }
   }
 
   /// Keeps the extras that a settled promise still needs.
   private mutating func retireExtras(
-    _ failure: (any Error)?, _ consequences: inout Consequences
+    _ failure: (any Error)?, _ effects: inout Effects
   ) {
     guard extras != nil || failure != nil else { return }
     let old = extras
-    consequences.released.extras = old
+    effects.released.extras = old
     extras = nil
     if let failure {
       neededExtras.failure = failure
@@ -358,32 +360,32 @@ struct Settlement {
   var progress: Double { phase == .fulfilled ? 1 : extras?.progress.fraction ?? 0 }
 
   /// Records progress that the owner reported.
-  mutating func report(_ fraction: Double) -> (Progress.Change, Consequences) {
-    guard phase == .pending, !isBound else { return (.refused, Consequences()) }
+  mutating func report(_ fraction: Double) -> (Progress.Change, Effects) {
+    guard phase == .pending, !isBound else { return (.refused, Effects()) }
     return announce(neededExtras.progress.report(fraction))
   }
 
   /// Records progress of a dependency.
-  mutating func rise(to fraction: Double) -> Consequences {
-    guard phase == .pending else { return Consequences() }
+  mutating func rise(to fraction: Double) -> Effects {
+    guard phase == .pending else { return Effects() }
     return announce(neededExtras.progress.rise(to: fraction)).1
   }
 
-  private mutating func announce(_ change: Progress.Change) -> (Progress.Change, Consequences) {
-    var consequences = Consequences()
+  private mutating func announce(_ change: Progress.Change) -> (Progress.Change, Effects) {
+    var effects = Effects()
     if isWatched, case .risen(let fraction) = change {
-      deliver(fraction, &consequences)
-      if hasDeliveries { consequences.schedules = claimDrain() }
+      deliver(fraction, &effects)
+      if hasDeliveries { effects.schedules = claimDrain() }
     }
-    return (change, consequences)
+    return (change, effects)
   }
 
   private var hasDeliveries: Bool { extras?.deliveries.isEmpty == false }
 
   /// Notifies the listeners, in the order of events, and collects the dependents.
-  private mutating func deliver(_ fraction: Double, _ consequences: inout Consequences) {
+  private mutating func deliver(_ fraction: Double, _ effects: inout Effects) {
     extras?.listeners.forEach { extras?.deliver(fraction, to: $0) }
-    consequences.watchers = extras?.watchers.all ?? []
+    effects.watchers = extras?.watchers.all ?? []
   }
 
   /// Starts to propagate progress to this promise.

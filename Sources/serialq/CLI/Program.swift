@@ -14,7 +14,7 @@ package enum Program {
     do throws(Failure) {
       try InheritedDescriptors.fillStandardOnes()
       Output.ignoreBrokenPipes()
-      let words = ProcessWords.arguments()
+      let words = Machine.arguments()
       let queue = Machine.variable("SERIALQ_QUEUE")
       let code = try session.perform(try Invocation.parse(words, queueVariable: queue))
       try session.output.flush()
@@ -58,10 +58,9 @@ struct Session {
     named name: String, each: (Event) -> Void = { _ in }
   ) throws(Failure) -> (QueueFolder, Queue)? {
     guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else { return nil }
-    var queue = Queue()
     var reader = JournalReader(folder)
-    report(try reader.read(into: &queue, each: each).damaged, in: folder)
-    return (folder, queue)
+    report(try reader.read(each: each).damaged, in: folder)
+    return (folder, reader.queue)
   }
 
   /// Reads the job with this id; fails with the existing ids if there is none.
@@ -71,12 +70,7 @@ struct Session {
       throw Failure(
         "job \(id)", "queue \(name) has no jobs", next: "Add one with: serialq add\(option)")
     }
-    guard let job = queue.job(id) else {
-      let last = queue.jobs.last.map { "its last job is \($0.id)" } ?? "it has no jobs"
-      throw Failure(
-        "job \(id)", "queue \(name) has no such job; \(last)",
-        next: "See all with: serialq list\(option)")
-    }
+    guard let job = queue.job(id) else { throw queue.missing(id...id, in: name) }
     return (folder, job)
   }
 

@@ -20,17 +20,13 @@ package struct BackgroundRunner: Sendable {
   /// journal's lock, before it releases the runner lock.
   package func ensure(_ folder: QueueFolder) throws(Failure) {
     let lock = try RunnerLock.open(folder)
-    let isFree = try attempt("acquiring a lock") { () throws(SystemError) in try lock.tryLock() }
-    if isFree { return try start(folder, lock) }
-    if try RunnerLock.isHeld(folder) { return }
-    // Another process only probed the lock. The new runner acquires it itself.
+    if try !lock.tryLock(), try RunnerLock.isHeld(folder) { return }
+    // If another process only probed the lock, the new runner acquires it itself.
     try start(folder, lock)
   }
 
   private func start(_ folder: QueueFolder, _ lock: FileDescriptor) throws(Failure) {
-    let log = try attempt("opening \(folder.runnerLog.text)") { () throws(SystemError) in
-      try FileDescriptor.open(folder.runnerLog, [.readWrite, .append, .create])
-    }
+    let log = try FileDescriptor.open(folder.runnerLog, .log)
     // The spool is the parent of the queue's folder. The runner inherits nothing else of the
     // caller: its directory would block an unmount, and its environment may contain secrets.
     let spool = Bytes(folder.path.dropLast(folder.name.count + 1))
@@ -51,7 +47,7 @@ package struct BackgroundRunner: Sendable {
   package static func inheritedLock(_ folder: QueueFolder) -> FileDescriptor? {
     let raw = JobProcess.lockDescriptor
     guard fcntl(raw, F_SETFD, FD_CLOEXEC) == 0 else { return nil }
-    let lock = FileDescriptor(owning: raw)
+    let lock = FileDescriptor(owning: raw, name: folder.runnerLock)
     guard let own = try? lock.status().identity,
       (try? FileSystem.status(of: folder.runnerLock))?.identity == own,
       (try? lock.tryLock()) == true

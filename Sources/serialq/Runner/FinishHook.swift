@@ -9,12 +9,8 @@ extension Runner {
   ///
   /// Records a failure with the job; it has no other effect.
   func run(_ hook: Hook, for id: JobID) throws(Failure) {
-    let job = try view.withLock { (view) throws(Failure) in
-      try view.update()
-      return view.queue.job(id)
-    }
     // The job may be forgotten already, because few are kept, or be waiting for its next attempt.
-    guard let job, job.state.isOver else { return }
+    guard let job = try current({ $0.job(id) }), job.state.isOver else { return }
     let ending = try perform(hook, job)
     guard ending != .exited(0) else { return }
     try view.withLock { $0.journal }.append([.hookFailed(id: id, at: Clock.now(), how: ending)])
@@ -27,20 +23,18 @@ extension Runner {
     case .running(let pid):
       var termination = Termination(
         timeLimit: Clock.monotonic() + Runner.limit, after: supervision.level)
-      return try supervise(ChildProcess(pid: pid), &termination, requests: { [] }).ending
+      return try supervise(ChildProcess(pid: pid), &termination, requests: { [] })
     }
   }
 
   private func start(_ hook: Hook, _ job: Job) -> JobProcess.Started {
-    let path = folder.hookLog
     do throws(Failure) {
-      let log = try attempt("creating \(path.text)") { () throws(SystemError) in
-        try FileDescriptor.open(path, [.readWrite, .append, .create, .truncate])
-      }
+      let log = try FileDescriptor.open(folder.hookLog, .emptyLog)
       let process = JobProcess(
         command: .shell(hook.line),
-        environment: try Environments(folder).load(hook.environment, adding: variables(job)),
-        directory: hook.directory, umask: UInt32(hook.umask), output: log.raw, lock: nil)
+        environment: try Environments(folder).load(
+          hook.context.environment, adding: variables(job)),
+        directory: hook.context.directory, umask: hook.context.umask, output: log.raw, lock: nil)
       return withExtendedLifetime(log) { process.start() }
     } catch {
       return .cannotRun(error.code, reason: error.sentence)

@@ -32,7 +32,6 @@ package struct Follower {
   private let style: OutputStyle
   private let watch: FileWatch
   private var reader: JournalReader
-  package private(set) var queue = Queue()
   private var state: FollowerState
   private var log: LogReader?
   /// The number of changes of the queue so far.
@@ -43,12 +42,12 @@ package struct Follower {
     self.folder = folder
     self.style = style
     reader = JournalReader(folder)
-    watch = try attempt("watching \(folder.path.text)") { () throws(SystemError) in
-      try FileWatch(folders: [folder.path, folder.logs])
-    }
-    _ = try reader.read(into: &queue)
-    state = FollowerState(queue, named: folder.name.text, subject, style)
+    watch = try FileWatch(folders: [folder.path, folder.logs])
+    try reader.read()
+    state = FollowerState(reader.queue, named: folder.name.text, subject, style)
   }
+
+  package var queue: Queue { reader.queue }
 
   package var queueName: String { folder.name.text }
 
@@ -68,17 +67,15 @@ package struct Follower {
   package func wait(
     orFor descriptors: [Int32] = [], timeoutMilliseconds: Int32? = nil
   ) throws(Failure) {
-    _ = try attempt("waiting") { () throws(SystemError) in
-      try waitForInput(
-        on: [watch.descriptor] + descriptors, timeoutMilliseconds: timeoutMilliseconds)
-    }
+    _ = try waitForInput(
+      on: [watch.descriptor] + descriptors, timeoutMilliseconds: timeoutMilliseconds)
   }
 
   /// Prints everything new since the last call.
   package mutating func advance(_ output: inout Output) throws(Failure) {
     watch.drain()
     var seen = FollowerState.Changes()
-    let news = try reader.read(into: &queue) { seen.note($0) }
+    let news = try reader.read { seen.note($0) }
     seen.isReset = news.reset
     if news.reset || news.applied > 0 { changes += 1 }
     for action in state.advance(seen, to: queue) { try perform(action, &output) }

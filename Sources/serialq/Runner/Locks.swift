@@ -4,9 +4,7 @@ import SerialqSystem
 /// The lock that a runner holds while it is active: a queue has at most one runner.
 package enum RunnerLock {
   static func open(_ folder: QueueFolder) throws(Failure) -> FileDescriptor {
-    try attempt("opening \(folder.runnerLock.text)") { () throws(SystemError) in
-      try FileDescriptor.open(folder.runnerLock, [.readWrite, .append, .create])
-    }
+    try FileDescriptor.open(folder.runnerLock, .log)
   }
 
   /// Writes the holder's process ID to the lock file, and the orphaned job that it waits for.
@@ -20,11 +18,9 @@ package enum RunnerLock {
 
   /// The orphaned job that the active runner waits for; valid only while the lock is held.
   package static func orphan(_ folder: QueueFolder) throws(Failure) -> JobID? {
-    try attempt("reading \(folder.runnerLock.text)") { () throws(SystemError) in
-      let text = try FileDescriptor.openIfThere(folder.runnerLock, .read)?.readAll().text
-      let words = text?.split(separator: "\n").first?.split(separator: " ") ?? []
-      return words.count > 1 ? words.last.flatMap { JobID($0) } : nil
-    }
+    let text = try FileDescriptor.openIfThere(folder.runnerLock, .read)?.readAll().text
+    let words = text?.split(separator: "\n").first?.split(separator: " ") ?? []
+    return words.count > 1 ? words.last.flatMap { JobID($0) } : nil
   }
 
   private static let waits = " waits for job "
@@ -40,23 +36,19 @@ package enum RunnerLock {
 package enum JobLock {
   /// Creates and acquires the lock of a job that is about to start.
   static func take(_ id: JobID, _ folder: QueueFolder) throws(Failure) -> FileDescriptor {
-    try attempt("locking \(folder.jobLock(id).text)") { () throws(SystemError) in
-      let file = try FileDescriptor.open(folder.jobLock(id), .lockFile)
-      // Held only by a process that an earlier attempt left behind. That process must not block the
-      // queue, so a new file replaces the old one.
-      if try file.tryLock() { return file }
-      try FileSystem.remove(folder.jobLock(id))
-      let own = try FileDescriptor.open(folder.jobLock(id), [.readWrite, .create, .exclusive])
-      _ = try own.tryLock()
-      return own
-    }
+    let file = try FileDescriptor.open(folder.jobLock(id), .lock)
+    // Held only by a process that an earlier attempt left behind. That process must not block the
+    // queue, so a new file replaces the old one.
+    if try file.tryLock() { return file }
+    try FileSystem.remove(folder.jobLock(id))
+    let own = try FileDescriptor.open(folder.jobLock(id), .new)
+    _ = try own.tryLock()
+    return own
   }
 
   /// The lock file of a started job; nil if it was removed or never created.
   static func existing(_ id: JobID, _ folder: QueueFolder) throws(Failure) -> FileDescriptor? {
-    try attempt("opening \(folder.jobLock(id).text)") { () throws(SystemError) in
-      try FileDescriptor.openIfThere(folder.jobLock(id), .readWrite)
-    }
+    try FileDescriptor.openIfThere(folder.jobLock(id), .readWrite)
   }
 
   /// Whether a process of the job is alive.
@@ -101,9 +93,7 @@ package enum JobLock {
 /// Acquires a shared lock briefly: probes do not block each other, and a runner can distinguish
 /// them from another runner.
 private func isLocked(_ path: Bytes) throws(Failure) -> Bool {
-  try attempt("checking \(path.text)") { () throws(SystemError) in
-    // Read-only, so that it works on a read-only file system.
-    guard let file = try FileDescriptor.openIfThere(path, .read) else { return false }
-    return try !file.tryLockShared()
-  }
+  // Read-only, so that it works on a read-only file system.
+  guard let file = try FileDescriptor.openIfThere(path, .check) else { return false }
+  return try !file.tryLockShared()
 }

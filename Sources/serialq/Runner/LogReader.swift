@@ -33,10 +33,7 @@ package struct LogReader {
   /// reach its end.
   package mutating func printOnce(to output: inout Output) throws(Failure) {
     guard let file = try opened() else { return }
-    let size = try attempt("reading \(path.text)") { () throws(SystemError) in
-      try file.status().size
-    }
-    try printPart(upTo: size, &output)
+    try printPart(upTo: file.status().size, &output)
   }
 
   /// The current state of the incomplete last line, such as a progress bar, escaped for a terminal.
@@ -65,20 +62,13 @@ package struct LogReader {
     from offset: Int64, _ count: Int = Int(pieceSize)
   ) throws(Failure) -> Bytes {
     guard let file = try opened() else { return [] }
-    return try attempt("reading \(path.text)") { () throws(SystemError) in
-      var piece: Bytes = []
-      try file.fill(&piece, with: count, from: offset)
-      return piece
-    }
+    return try file.bytes(from: offset, count)
   }
 
   /// Opens the log once it exists, and keeps it open.
   private mutating func opened() throws(Failure) -> FileDescriptor? {
     if let file { return file }
-    let path = path
-    file = try attempt("reading \(path.text)") { () throws(SystemError) in
-      try FileDescriptor.openIfThere(path, .read)
-    }
+    file = try FileDescriptor.openIfThere(path, .read)
     return file
   }
 
@@ -86,14 +76,9 @@ package struct LogReader {
   package static func tail(
     of path: Bytes, lines: Int, bytes most: Int64 = tailSize
   ) throws(Failure) -> [String] {
-    let end = try attempt("reading \(path.text)") { () throws(SystemError) -> Bytes in
-      guard let file = try FileDescriptor.openIfThere(path, .read) else { return [] }
-      let size = try file.status().size
-      let count = min(size, most)
-      var bytes: Bytes = []
-      try file.fill(&bytes, with: Int(count), from: size - count)
-      return bytes
-    }
-    return Visible.lastLines(lines, of: end)
+    guard let file = try FileDescriptor.openIfThere(path, .read) else { return [] }
+    let size = try file.status().size
+    let count = min(size, most)
+    return Visible.lastLines(lines, of: try file.bytes(from: size - count, Int(count)))
   }
 }

@@ -50,10 +50,10 @@ struct NextJob: Promisable {
     // After the lock is released: the reader of the messages may block.
     defer { for line in damaged { runner.say(line.message(in: runner.folder)) } }
     return try runner.decide { (view, scope) throws(Failure) in
-      if view.reader.isWorthCompacting(view.queue) {
+      if view.reader.isWorthCompacting {
         // Compaction is optional, and the disk may be full.
         damaged = (try? scope.compact()) ?? []
-        try view.update()
+        try view.reader.read()
       }
       while true {
         let clocks = Clock.reading()
@@ -72,11 +72,11 @@ struct NextJob: Promisable {
             .started(
               id: job.id, attempt: attempt, at: now, boot: clocks.boot, uptime: clocks.monotonic)
           ])
-          try view.update()
+          try view.reader.read()
           return .started(view.queue.job(job.id) ?? job, log)
         case .skip(let job, let because):
           try scope.append([.skipped(id: job.id, at: now, because: because)], flush: false)
-          try view.update()
+          try view.reader.read()
         case .later:
           try scope.flush()
           return .later(view.delay.end ?? clocks.monotonic)
@@ -117,19 +117,18 @@ struct NextJob: Promisable {
       timeLimit: limit > 0 ? Clock.monotonic() + limit * 1_000_000_000 : nil)
     switch spawn(job, log) {
     case .cannotRun(let code, let reason):
-      let message = Bytes("serialq: \(reason)\n".utf8)
-      try attempt("writing the log") { () throws(SystemError) in try log.writeAll(message) }
+      try log.writeAll(Bytes("serialq: \(reason)\n".utf8))
       return (.cannotRun(code.rawValue, reason: Bytes(reason.utf8)), termination)
     case .running(let pid):
       tellProcess(pid, of: job)
       makeNextLog()
-      let status = try runner.supervise(ChildProcess(pid: pid), &termination) {
+      let ending = try runner.supervise(ChildProcess(pid: pid), &termination) {
         () throws(Failure) in
         try runner.requests(of: job.id)
       } rest: { () throws(Failure) in
         try JobLock.existing(job.id, runner.folder)
       }
-      return (status.ending, termination)
+      return (ending, termination)
     }
   }
 
@@ -140,14 +139,14 @@ struct NextJob: Promisable {
       let environment: [Bytes]
       do throws(Failure) {
         environment = try Environments(runner.folder).load(
-          job.environment, adding: runner.folder.variables(of: job.id))
+          job.context.environment, adding: runner.folder.variables(of: job.id))
       } catch {
         // Fails only the job: a failing runner would leave one interrupted job after another.
         return .cannotRun(error.code, reason: error.sentence)
       }
       let process = JobProcess(
-        command: job.command, environment: environment, directory: job.directory,
-        umask: UInt32(job.umask), output: log.raw, lock: lock?.raw)
+        command: job.command, environment: environment, directory: job.context.directory,
+        umask: job.context.umask, output: log.raw, lock: lock?.raw)
       return withExtendedLifetime(log) { process.start() }
     }
   }
@@ -159,13 +158,9 @@ struct NextJob: Promisable {
   /// automatic retries a follower may not have read the last output yet.
   private func makeLog(of job: Job, attempt: Int) throws(Failure) -> FileDescriptor {
     let path = runner.folder.log(job.id)
-    return try SerialqSystem.attempt("creating \(path.text)") { () throws(SystemError) in
-      if let run = job.run, run.used > 0 {
-        return try FileDescriptor.open(path, [.readWrite, .append, .create])
-      }
-      if attempt > 1 { try FileSystem.remove(path) }
-      return try FileDescriptor.open(path, [.readWrite, .append, .create, .truncate])
-    }
+    if let run = job.run, run.used > 0 { return try FileDescriptor.open(path, .log) }
+    if attempt > 1 { try FileSystem.remove(path) }
+    return try FileDescriptor.open(path, .emptyLog)
   }
 
   /// Creates the log of the probable next job while this one runs.
@@ -176,7 +171,7 @@ struct NextJob: Promisable {
     let next = runner.view.withLock { $0.queue.firstWaiting }
     // `makeLog` decides whether to keep or replace an existing log.
     guard let next, next.run == nil else { return }
-    _ = try? FileDescriptor.open(runner.folder.log(next.id), [.readWrite, .append, .create])
+    _ = try? FileDescriptor.open(runner.folder.log(next.id), .log)
   }
 
   /// Records the process of the job for other commands.
@@ -199,7 +194,7 @@ extension Runner {
     _ child: ChildProcess, _ termination: inout Termination,
     requests: () throws(Failure) -> [Int32],
     rest: () throws(Failure) -> FileDescriptor? = { nil }
-  ) throws(Failure) -> ExitStatus {
+  ) throws(Failure) -> Ending {
     let send = { (signal: Int32) -> Void in _ = try? child.signalGroup(signal) }
     // `reap` reports the error.
     let ended = try supervision.end { try? child.waitUntilEnded() }
@@ -214,14 +209,5 @@ extension Runner {
         for: free, &termination, canGiveUp: true, requests: requests, send: send)
     }
     return try child.reap()
-  }
-}
-
-extension ExitStatus {
-  var ending: Ending {
-    switch self {
-    case .exited(let code): .exited(code)
-    case .killed(let signal): .killed(signal)
-    }
   }
 }

@@ -8,11 +8,7 @@ extension Runner {
   /// of such a job is lost: it is marked as interrupted, and retried only if it has automatic
   /// retries. Followers report it like any other end.
   func recover() throws(Failure) {
-    let lost = try view.withLock { (view) throws(Failure) in
-      try view.update()
-      return view.queue.running.compactMap { view.queue.job($0) }
-    }
-    for job in lost {
+    for job in try current({ queue in queue.running.compactMap(queue.job) }) {
       let termination = try waitForOrphan(job)
       try record(of: job, flush: true) { isAsked in end(of: job, termination, isAsked: isAsked) }
     }
@@ -38,7 +34,7 @@ extension Runner {
   /// Processes that left the group do not block the queue, as after a normal end.
   private func waitForOrphan(_ job: Job) throws(Failure) -> Termination {
     var termination = Termination(timeLimit: timeLimit(of: job))
-    guard let lock = try JobLock.existing(job.id, folder), try !tried(lock) else {
+    guard let lock = try JobLock.existing(job.id, folder), try !lock.tryLock() else {
       return termination
     }
     // The lock may only have been probed.

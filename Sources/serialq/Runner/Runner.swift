@@ -60,11 +60,7 @@ package final class Runner: Sendable {
     self.say = say
     self.wake = wake
     hasLock = lock != nil
-    if let lock {
-      self.lock = lock
-    } else {
-      self.lock = try RunnerLock.open(folder)
-    }
+    self.lock = if let lock { lock } else { try RunnerLock.open(folder) }
     view = Locked(QueueView(folder))
     supervision = try Supervision(folder)
   }
@@ -138,17 +134,14 @@ package final class Runner: Sendable {
   /// Acquires the runner lock; returns false if another runner is active and this one must not
   /// wait.
   private func takeOver() throws(Failure) -> Bool {
-    if !hasLock, try !tried(lock) {
+    if !hasLock, try !lock.tryLock() {
       // The lock may only have been probed.
       if try RunnerLock.isHeld(folder) {
         // The other runner checks for jobs once more before it releases the lock.
         if kind == .background { return false }
         say("serialq: another runner is active on queue \(folder.name.text); following it")
       }
-      try whileWaiting { () throws(Failure) in
-        let lock = lock
-        try attempt("waiting for a lock") { () throws(SystemError) in try lock.lock() }
-      }
+      try whileWaiting(lock.lock)
     }
     RunnerLock.sign(lock)
     try recover()
@@ -163,15 +156,11 @@ package final class Runner: Sendable {
     defer { state.withLock { $0.isWaitingForLock = false } }
     try wait()
   }
-
-  func tried(_ lock: FileDescriptor) throws(Failure) -> Bool {
-    try attempt("acquiring a lock") { () throws(SystemError) in try lock.tryLock() }
-  }
 }
 
 /// The last known state of the queue.
 struct QueueView: Sendable {
-  var queue = Queue()
+  var queue: Queue { reader.queue }
   var reader: JournalReader
   var delay = RetryDelay()
   let journal: Journal
@@ -179,11 +168,6 @@ struct QueueView: Sendable {
   init(_ folder: QueueFolder) {
     reader = JournalReader(folder)
     journal = Journal(folder)
-  }
-
-  /// Applies new events.
-  mutating func update() throws(Failure) {
-    _ = try reader.read(into: &queue)
   }
 }
 
@@ -195,18 +179,23 @@ extension Runner {
     try view.withLock { (view) throws(Failure) in
       let journal = view.journal
       return try journal.locked { (scope) throws(Failure) in
-        try view.update()
+        try view.reader.read()
         return try work(&view, &scope)
       }
     }
   }
 
+  /// Reads new events, and what `find` returns for the current queue.
+  func current<Result>(_ find: (Queue) -> Result) throws(Failure) -> Result {
+    try view.withLock { (view) throws(Failure) in
+      try view.reader.read()
+      return find(view.queue)
+    }
+  }
+
   /// The termination signals requested for a running job.
   func requests(of id: JobID) throws(Failure) -> [Int32] {
-    try view.withLock { (view) throws(Failure) in
-      try view.update()
-      return view.queue.job(id)?.run?.requests ?? []
-    }
+    try current { $0.job(id)?.run?.requests ?? [] }
   }
 
   /// Records the end of a job and its consequences.

@@ -13,9 +13,8 @@ final class Supervision: Sendable {
   private let stop = Locked(Termination.Stop.no)
 
   init(_ folder: QueueFolder) throws(Failure) {
-    (watch, stopped) = try attempt("watching \(folder.path.text)") { () throws(SystemError) in
-      (try FileWatch(folders: [folder.path]), try WakeUpPipe())
-    }
+    watch = try FileWatch(folders: [folder.path])
+    stopped = try WakeUpPipe()
   }
 
   /// Requests a stop, from any thread; the second request is immediate.
@@ -31,7 +30,7 @@ final class Supervision: Sendable {
   /// Runs a blocking `wait` on another thread; returns a pipe that becomes readable when it
   /// returns.
   func end(of wait: @escaping @Sendable () -> Void) throws(Failure) -> WakeUpPipe {
-    let ended = try attempt("creating a pipe") { () throws(SystemError) in try WakeUpPipe() }
+    let ended = try WakeUpPipe()
     // A separate queue gets a thread at once. The global queue could be full of threads that block
     // on processes left behind by cancelled jobs.
     DispatchQueue(label: "serialq.end").async {
@@ -53,8 +52,7 @@ final class Supervision: Sendable {
   ) throws(Failure) {
     while true {
       // Drained before the check, so that a change during the check wakes the next wait.
-      stopped.drain()
-      watch.drain()
+      drain()
       let now = Clock.monotonic()
       let stop = heedsStop ? level : .no
       for signal in termination.signals(requests: try requests(), stop: stop, now: now) {
@@ -62,29 +60,19 @@ final class Supervision: Sendable {
       }
       if isGone() || (canGiveUp && termination.isGivenUp(now: now)) { return }
       let due = termination.nextDue(canGiveUp: canGiveUp)
-      let ready = try sleep(until: due, orFor: [ended.descriptor])
-      if ready[0] { return }
+      if try waitForChange(until: due, orFor: ended.descriptor)[0] { return }
     }
   }
 
   /// Waits until the queue may have changed, or until a deadline of the monotonic clock.
-  func waitForChange(until due: Int64) throws(Failure) {
-    _ = try sleep(until: due, orFor: [])
+  @discardableResult
+  func waitForChange(until due: Int64?, orFor others: Int32...) throws(Failure) -> [Bool] {
+    try waitForInput(on: others + [stopped.descriptor, watch.descriptor], until: due)
   }
 
   /// Consumes pending wake-ups; call it before reading the queue.
   func drain() {
     stopped.drain()
     watch.drain()
-  }
-
-  private func sleep(until due: Int64?, orFor first: [Int32]) throws(Failure) -> [Bool] {
-    // Rounded up: otherwise the loop would wake early and spin.
-    let left = due.map { max(0, ($0 - Clock.monotonic() + 999_999) / 1_000_000) }
-    return try attempt("waiting") { () throws(SystemError) in
-      try waitForInput(
-        on: first + [stopped.descriptor, watch.descriptor],
-        timeoutMilliseconds: left.map { Int32(clamping: $0) })
-    }
   }
 }

@@ -16,7 +16,7 @@ package struct Waiting {
   /// The number of runners started since the queue last changed.
   private var failedStarts = 0
   private var reader: JournalReader
-  package private(set) var queue = Queue()
+  package var queue: Queue { reader.queue }
   /// Damaged lines not reported yet.
   private var damaged: [DamagedLine] = []
 
@@ -30,11 +30,10 @@ package struct Waiting {
     self.runner = runner
     journal = Journal(folder)
     reader = JournalReader(folder)
-    (watch, runnerEnded) = try attempt("watching \(folder.path.text)") { () throws(SystemError) in
-      (try FileWatch(folders: [folder.path]), try WakeUpPipe())
-    }
-    damaged = try reader.read(into: &queue).damaged
-    self.ids = try queue.jobs(ids, in: folder.name.text).map(\.id)
+    watch = try FileWatch(folders: [folder.path])
+    runnerEnded = try WakeUpPipe()
+    damaged = try reader.read().damaged
+    self.ids = try reader.queue.jobs(ids, in: folder.name.text).map(\.id)
   }
 
   package var queueName: String { folder.name.text }
@@ -49,7 +48,7 @@ package struct Waiting {
   package mutating func look() throws(Failure) -> [DamagedLine] {
     watch.drain()
     if runnerEnded.drain() { isWatchingRunner = false }
-    let news = try reader.read(into: &queue)
+    let news = try reader.read()
     damaged += news.damaged
     if news.applied > 0 { failedStarts = 0 }
     for id in ids where queue.job(id) == nil {
@@ -86,13 +85,8 @@ package struct Waiting {
 
   /// Waits until something may have changed; returns false after the deadline.
   package func sleep(until deadline: Int64?) throws(Failure) -> Bool {
-    let left = deadline.map { max(0, ($0 - Clock.monotonic() + 999_999) / 1_000_000) }
-    if left == 0 { return false }
-    _ = try attempt("waiting") { () throws(SystemError) in
-      try waitForInput(
-        on: [watch.descriptor, runnerEnded.descriptor],
-        timeoutMilliseconds: left.map { Int32(clamping: $0) })
-    }
+    if let deadline, deadline <= Clock.monotonic() { return false }
+    _ = try waitForInput(on: [watch.descriptor, runnerEnded.descriptor], until: deadline)
     return true
   }
 
@@ -103,7 +97,7 @@ package struct Waiting {
     // One runner may have been killed by accident, but a persistent fault would start them forever.
     if failedStarts > 3 { throw brokenRunner() }
     try journal.locked { (scope) throws(Failure) in
-      damaged += try reader.read(into: &queue).damaged
+      damaged += try reader.read().damaged
       if isDone { return }
       if queue.isPaused, isForWaiting { throw paused() }
       try runner.ensure(folder)

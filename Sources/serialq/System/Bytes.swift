@@ -8,6 +8,14 @@ extension Array where Element == UInt8 {
 
   /// The bytes as displayable text; invalid UTF-8 becomes U+FFFD.
   package var text: String { String(decoding: self, as: UTF8.self) }
+
+  /// The path of an entry in the folder that this path names.
+  package func appending(path name: Bytes) -> Bytes {
+    var path = self
+    if path.last != UInt8(ascii: "/") { path.append(UInt8(ascii: "/")) }
+    path.append(contentsOf: name)
+    return path
+  }
 }
 
 extension UInt8 {

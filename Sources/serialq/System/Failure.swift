@@ -3,11 +3,13 @@
 /// Prints as `serialq: what: why`, followed by `next` on its own lines. `next` states what was
 /// changed and how to proceed, so that no error leaves the user without a next step. The process
 /// exits with `code`.
-@usableFromInline package struct Failure: Error, Equatable, CustomStringConvertible {
+package struct Failure: Error, Equatable, CustomStringConvertible {
   package var what: String
-  var why: String
+  package var why: String
   var next: String
   package var code: ExitCode
+  /// The error number of the system call that failed, if one did.
+  package internal(set) var number: Int32?
 
   package init(_ what: String, _ why: String, next: String, code: ExitCode = .cannot) {
     self.what = what
@@ -22,7 +24,7 @@
   /// and callers could forget to escape them.
   package var sentence: String { Visible.text(Bytes("\(what): \(why)".utf8)) }
 
-  @usableFromInline package var description: String {
+  package var description: String {
     let lines = next.split(separator: "\n").map { Visible.text(Bytes($0.utf8)) }
     return (["serialq: \(sentence)"] + lines).joined(separator: "\n")
   }

@@ -1,6 +1,6 @@
 extension FileDescriptor {
   /// Reads from the current position to the end of the file, by `read(2)`.
-  package func readAll() throws(SystemError) -> Bytes {
+  package func readAll() throws(Failure) -> Bytes {
     var all: Bytes = []
     while true {
       let start = all.count
@@ -8,7 +8,7 @@ extension FileDescriptor {
       // call.
       let room = max(4096, Int(try status().size) - start + 1)
       all.append(contentsOf: repeatElement(0, count: room))
-      let count = try retrying("read") {
+      let count = try retrying("read", "reading", name) {
         all.withUnsafeMutableBytes { read(raw, $0.baseAddress?.advanced(by: start), room) }
       }
       all.removeSubrange((start + count)...)
@@ -19,14 +19,13 @@ extension FileDescriptor {
   /// Appends up to `count` bytes from `offset` on to `buffer`, by `pread(2)`.
   ///
   /// Appends fewer only at the end of the file.
-  package func fill(_ buffer: inout Bytes, with count: Int, from offset: Int64) throws(SystemError)
-  {
+  package func fill(_ buffer: inout Bytes, with count: Int, from offset: Int64) throws(Failure) {
     let start = buffer.count
     buffer.append(contentsOf: repeatElement(0, count: count))
     var filled = 0
     defer { buffer.removeSubrange((start + filled)...) }
     while filled < count {
-      let got = try retrying("pread") {
+      let got = try retrying("pread", "reading", name) {
         buffer.withUnsafeMutableBytes {
           pread(
             raw, $0.baseAddress?.advanced(by: start + filled), count - filled,
@@ -38,56 +37,79 @@ extension FileDescriptor {
     }
   }
 
+  /// The `count` bytes from `offset` on, or fewer at the end of the file.
+  package func bytes(from offset: Int64, _ count: Int) throws(Failure) -> Bytes {
+    var bytes: Bytes = []
+    try fill(&bytes, with: count, from: offset)
+    return bytes
+  }
+
   /// Writes all bytes, in one `write(2)` unless the system accepts fewer.
-  package func writeAll(_ bytes: Bytes) throws(SystemError) {
-    var done = 0
-    while done < bytes.count {
-      done += try retrying("write") {
-        bytes.withUnsafeBytes { write(raw, $0.baseAddress?.advanced(by: done), $0.count - done) }
+  package func writeAll(_ bytes: Bytes) throws(Failure) {
+    let error = Self.writeAll(bytes, to: raw)
+    if error != 0 { throw Failure("write", error, "writing", name) }
+  }
+
+  /// Writes all bytes, by `write(2)`; returns 0 or `errno`.
+  static func writeAll(_ bytes: Bytes, to descriptor: Int32) -> Int32 {
+    bytes.withUnsafeBytes { bytes in
+      var done = 0
+      while done < bytes.count {
+        let written = write(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done)
+        if written >= 0 {
+          done += written
+        } else if errno == EAGAIN {
+          // Another program may have made a shared terminal or pipe non-blocking.
+          var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+          poll(&request, 1, -1)
+        } else if errno != EINTR {
+          return errno
+        }
       }
+      return 0
     }
   }
 
   /// The status of the file, by `fstat(2)`.
-  package func status() throws(SystemError) -> FileStatus {
+  package func status() throws(Failure) -> FileStatus {
     var info = stat()
-    _ = try retrying("fstat") { fstat(raw, &info) }
+    _ = try retrying("fstat", "checking", name) { fstat(raw, &info) }
     return FileStatus(info)
   }
 
   /// Truncates the file, by `ftruncate(2)`.
-  package func truncate(to size: Int64) throws(SystemError) {
-    _ = try retrying("ftruncate") { ftruncate(raw, off_t(size)) }
+  package func truncate(to size: Int64) throws(Failure) {
+    _ = try retrying("ftruncate", "writing", name) { ftruncate(raw, off_t(size)) }
   }
 
   /// Sets the permission bits regardless of the umask, by `fchmod(2)`.
-  func setMode(_ mode: UInt32) throws(SystemError) {
-    _ = try retrying("fchmod") { fchmod(raw, mode_t(mode)) }
+  func setMode(_ mode: UInt32) throws(Failure) {
+    _ = try retrying("fchmod", "changing the mode of", name) { fchmod(raw, mode_t(mode)) }
   }
 
   /// Flushes the content to the disk: `fdatasync(2)`, or `F_FULLFSYNC` where that is not enough.
-  package func flushData() throws(SystemError) {
+  package func flushData() throws(Failure) {
     #if canImport(Darwin)
       try flushAll()
     #else
-      _ = try retrying("fdatasync") { fdatasync(raw) }
+      _ = try retrying("fdatasync", "flushing", name) { fdatasync(raw) }
     #endif
   }
 
   /// Flushes content and metadata to the disk, by `fsync(2)`; for folders.
-  func flushAll() throws(SystemError) {
+  func flushAll() throws(Failure) {
     #if canImport(Darwin)
       // fsync on Darwin flushes only to the cache of the drive, which a power loss clears.
-      do throws(SystemError) {
-        _ = try retrying("fcntl") { fcntl(raw, F_FULLFSYNC) }
+      do throws(Failure) {
+        _ = try retrying("fcntl", "flushing", name) { fcntl(raw, F_FULLFSYNC) }
         return
       } catch {
         // Not every file system has it. After another error, data may be lost: a later fsync would
         // succeed all the same.
-        guard [ENOTSUP, EINVAL, ENOTTY].contains(error.code) else { throw error }
+        guard [ENOTSUP, EINVAL, ENOTTY].contains(error.number) else { throw error }
       }
     #endif
-    _ = try retrying("fsync") { fsync(raw) }
+    _ = try retrying("fsync", "flushing", name) { fsync(raw) }
   }
 }
 

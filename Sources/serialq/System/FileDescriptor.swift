@@ -4,9 +4,14 @@
 /// may release a local variable after its last use, before the end of its scope.
 package final class FileDescriptor: Sendable {
   package let raw: Int32
+  /// The path or name in error messages.
+  let name: Bytes
 
   /// Takes ownership of a descriptor that no other code closes.
-  package init(owning raw: Int32) { self.raw = raw }
+  package init(owning raw: Int32, name: Bytes = []) {
+    self.raw = raw
+    self.name = name
+  }
 
   deinit {
     // Not retried after EINTR: the number is already free, and another thread may have reused it.
@@ -18,132 +23,106 @@ package final class FileDescriptor: Sendable {
   /// Creates files with mode 0600. Unless `followingLinks` is set, as for a path that the user
   /// gave, the file must be private to this user; see ``FileFault``.
   package static func open(
-    _ path: Bytes,
-    _ access: Access,
-    followingLinks: Bool = false
-  ) throws(SystemError) -> FileDescriptor {
-    let flags = access.flags | O_CLOEXEC
-    guard !followingLinks else { return FileDescriptor(owning: try openFile(path, flags)) }
-    // Truncated below, after the check of the owner. O_NONBLOCK keeps a fifo from blocking the
-    // open.
-    let file = FileDescriptor(
-      owning: try FileFault.named {
-        () throws(SystemError) in
-        try openFile(path, flags & ~O_TRUNC | O_NOFOLLOW | O_NONBLOCK)
-      })
-    try file.becomePrivate(for: access)
-    if access.contains(.truncate) { try file.truncate(to: 0) }
+    _ path: Bytes, _ access: Access, followingLinks: Bool = false
+  ) throws(Failure) -> FileDescriptor {
+    guard let file = try openIfThere(path, access, followingLinks: followingLinks) else {
+      throw Failure("open", ENOENT, access.doing, path)
+    }
     return file
   }
 
   /// Opens a file as ``open(_:_:followingLinks:)`` does; returns nil if it does not exist.
   package static func openIfThere(
-    _ path: Bytes,
-    _ access: Access,
-    followingLinks: Bool = false
-  ) throws(SystemError) -> FileDescriptor? {
-    do throws(SystemError) {
-      return try open(path, access, followingLinks: followingLinks)
+    _ path: Bytes, _ access: Access, followingLinks: Bool = false
+  ) throws(Failure) -> FileDescriptor? {
+    let flags = access.flags | O_CLOEXEC
+    guard !followingLinks else { return try openFile(path, flags, access.doing) }
+    // Truncated below, after the check of the owner. O_NONBLOCK keeps a fifo from blocking the
+    // open.
+    let file: FileDescriptor?
+    do throws(Failure) {
+      file = try openFile(path, flags & ~O_TRUNC | O_NOFOLLOW | O_NONBLOCK, access.doing)
     } catch {
-      if error.code == ENOENT { return nil }
-      throw error
+      throw FileFault.named(error, path, access)
     }
+    guard let file else { return nil }
+    try file.becomePrivate(for: access)
+    if access.has(O_TRUNC) { try file.truncate(to: 0) }
+    return file
   }
 
   /// Duplicates standard input, by `fcntl(2)` with F_DUPFD_CLOEXEC.
-  package static func standardInput() throws(SystemError) -> FileDescriptor {
-    FileDescriptor(
-      owning: try retrying("fcntl") { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) })
+  package static func standardInput() throws(Failure) -> FileDescriptor {
+    let name = Bytes("standard input")
+    return FileDescriptor(
+      owning: try retrying("fcntl", "reading", name) { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) },
+      name: name)
   }
 
-  /// How to open a file.
-  package struct Access: OptionSet {
-    package var rawValue: Int32
+  /// How to open a file, and for what: the verb of an error message.
+  package struct Access: Sendable {
+    let doing: StaticString
+    let flags: Int32
 
-    // Inlined: otherwise every call from another module resolves the generic OptionSet initializer
-    // at run time.
-    @inlinable package init(rawValue: Int32) { self.rawValue = rawValue }
-
-    @inlinable package init(arrayLiteral elements: Access...) {
-      var all: Int32 = 0
-      elements.forEach { all |= $0.rawValue }
-      rawValue = all
-    }
-
-    @inlinable package static var read: Access { Access(rawValue: 0) }
-    @inlinable package static var readWrite: Access { Access(rawValue: 1) }
-    /// Every write goes to the end, even when another process has moved it.
-    @inlinable package static var append: Access { Access(rawValue: 2) }
-    /// Creates the file if it does not exist.
-    @inlinable package static var create: Access { Access(rawValue: 4) }
-    /// Fails if the file exists.
-    @inlinable package static var exclusive: Access { Access(rawValue: 8) }
-    @inlinable package static var truncate: Access { Access(rawValue: 16) }
-    static let folder = Access(rawValue: 32)
-    // Built here once: building the union in another module costs `add` a generic lookup at run
-    // time.
-
+    package static let read = Access(doing: "reading", flags: O_RDONLY)
+    /// Only whether it exists, or its lock.
+    package static let check = Access(doing: "checking", flags: O_RDONLY)
+    package static let readWrite = Access(doing: "opening", flags: O_RDWR)
+    /// Opening a fifo this way blocks until it has a reader.
+    static let write = Access(doing: "writing", flags: O_WRONLY)
+    /// To flush its entries.
+    static let folder = Access(doing: "flushing", flags: O_RDONLY | O_DIRECTORY)
     /// A lock file, created if it does not exist.
-    package static let lockFile: Access = [.readWrite, .create]
-    /// An empty file: created, or truncated if it exists.
-    package static let emptied: Access = [.readWrite, .create, .truncate]
-    /// A file that is only appended to.
-    package static let growing: Access = [.readWrite, .append]
-    /// Write only; opening a fifo this way blocks until it has a reader.
-    static let write = Access(rawValue: 64)
+    package static let lock = Access(doing: "locking", flags: O_RDWR | O_CREAT)
+    /// Fails if the file exists.
+    package static let new = Access(doing: "creating", flags: O_RDWR | O_CREAT | O_EXCL)
+    /// Created, or emptied if it exists.
+    package static let emptied = Access(doing: "writing", flags: O_RDWR | O_CREAT | O_TRUNC)
+    /// Every write goes to the end, even when another process has moved it.
+    package static let growing = Access(doing: "opening", flags: O_RDWR | O_APPEND)
+    /// Growing, and created if it does not exist.
+    package static let log = Access(doing: "opening", flags: O_RDWR | O_APPEND | O_CREAT)
+    /// Growing, and empty at first.
+    package static let emptyLog = Access(
+      doing: "creating", flags: O_RDWR | O_APPEND | O_CREAT | O_TRUNC)
 
     /// Whether this access can change the content.
-    var isWriting: Bool { !isDisjoint(with: [.readWrite, .append, .truncate, .write]) }
+    var isWriting: Bool { flags & O_ACCMODE != O_RDONLY }
 
-    fileprivate var flags: Int32 {
-      (contains(.readWrite) || contains(.append) ? O_RDWR : contains(.write) ? O_WRONLY : O_RDONLY)
-        | (contains(.append) ? O_APPEND : 0) | (contains(.create) ? O_CREAT : 0)
-        | (contains(.exclusive) ? O_EXCL : 0) | (contains(.truncate) ? O_TRUNC : 0)
-        | (contains(.folder) ? O_DIRECTORY : 0)
-    }
+    func has(_ flag: Int32) -> Bool { flags & flag != 0 }
   }
 
   /// Acquires the exclusive lock of `flock(2)`; blocks until it is free.
-  package func lock() throws(SystemError) {
-    _ = try retrying("flock") { flock(raw, LOCK_EX) }
-  }
+  package func lock() throws(Failure) { _ = try flock(LOCK_EX) }
 
   /// Acquires the shared lock of `flock(2)`; blocks until no process holds the exclusive one.
-  package func lockShared() throws(SystemError) {
-    _ = try retrying("flock") { flock(raw, LOCK_SH) }
-  }
+  package func lockShared() throws(Failure) { _ = try flock(LOCK_SH) }
 
   /// Tries to acquire the exclusive lock of `flock(2)` without blocking; returns whether it did.
-  package func tryLock() throws(SystemError) -> Bool {
-    try tryLock(LOCK_EX)
-  }
+  package func tryLock() throws(Failure) -> Bool { try flock(LOCK_EX | LOCK_NB) }
 
   /// Tries to acquire the shared lock of `flock(2)` without blocking; returns whether it did.
-  package func tryLockShared() throws(SystemError) -> Bool {
-    try tryLock(LOCK_SH)
-  }
-
-  private func tryLock(_ kind: Int32) throws(SystemError) -> Bool {
-    do throws(SystemError) {
-      _ = try retrying("flock") { flock(raw, kind | LOCK_NB) }
-      return true
-    } catch {
-      if error.code == EWOULDBLOCK { return false }
-      throw error
-    }
-  }
+  package func tryLockShared() throws(Failure) -> Bool { try flock(LOCK_SH | LOCK_NB) }
 
   /// Releases the lock of `flock(2)`, even if other processes share the open file.
-  package func unlock() {
-    _ = flock(raw, LOCK_UN)
+  package func unlock() { _ = lockFile(raw, LOCK_UN) }
+
+  private func flock(_ operation: Int32) throws(Failure) -> Bool {
+    try retrying("flock", "locking", name, unless: EWOULDBLOCK) { lockFile(raw, operation) } != -1
   }
 }
 
-/// The variadic `open(2)`, which the static method of the same name hides.
-private func openFile(_ path: Bytes, _ flags: Int32) throws(SystemError) -> Int32 {
-  try path.withCPath { path in
-    Result { () throws(SystemError) in
-      try retrying("open") { open(path, flags, 0o600 as mode_t) }
-    }
-  }.get()
+/// `flock(2)`, which the method of the same name hides.
+private func lockFile(_ descriptor: Int32, _ operation: Int32) -> Int32 {
+  flock(descriptor, operation)
+}
+
+/// The variadic `open(2)`, which the static method of the same name hides; nil if there is no file.
+private func openFile(
+  _ path: Bytes, _ flags: Int32, _ doing: StaticString
+) throws(Failure) -> FileDescriptor? {
+  let raw = try retrying("open", doing, path: path, unless: ENOENT) {
+    open($0, flags, 0o600 as mode_t)
+  }
+  return raw == -1 ? nil : FileDescriptor(owning: raw, name: path)
 }

@@ -35,21 +35,15 @@ package enum FileFault: Equatable, Sendable {
     }
   }
 
-  /// Translates the errors with which `open(2)` itself refuses a path.
+  /// Names the fault if `open(2)` itself refused the path because of it.
   static func named(
-    _ open: () throws(SystemError) -> Int32
-  ) throws(SystemError) -> Int32 {
-    do throws(SystemError) {
-      return try open()
-    } catch {
-      var error = error
-      switch error.code {
-      case ELOOP: error.fault = .symbolicLink
-      // `open(2)` fails with ENXIO for a socket.
-      case EISDIR, ENXIO: error.fault = .notFile
-      default: break
-      }
-      throw error
+    _ failure: Failure, _ path: Bytes, _ access: FileDescriptor.Access
+  ) -> Failure {
+    switch failure.number {
+    case ELOOP?: Failure(refusing: path, .symbolicLink, ELOOP, access.doing)
+    // `open(2)` fails with ENXIO for a socket.
+    case EISDIR?, ENXIO?: Failure(refusing: path, .notFile, EISDIR, access.doing)
+    default: failure
     }
   }
 }
@@ -60,17 +54,15 @@ extension FileDescriptor {
   /// Checks the open file by `fstat(2)`: the path may name a different file by now. Sets the mode
   /// of a file that this call may have created to 0600. A umask that clears the owner's bits would
   /// create a file that cannot be opened again.
-  func becomePrivate(for access: Access) throws(SystemError) {
+  func becomePrivate(for access: Access) throws(Failure) {
     let status = try status()
     if let fault = status.fault(for: access) {
-      throw SystemError("open", EPERM, fault)
+      throw Failure(refusing: name, fault, EPERM, access.doing)
     }
     // O_NONBLOCK kept a fifo from blocking `open`. A job would inherit it with its log.
-    let flags = try retrying("fcntl") { fcntl(raw, F_GETFL) }
-    _ = try retrying("fcntl") { fcntl(raw, F_SETFL, flags & ~O_NONBLOCK) }
-    if access.contains(.create), status.mode != 0o600 {
-      try setMode(0o600)
-    }
+    let flags = try retrying("fcntl", access.doing, name) { fcntl(raw, F_GETFL) }
+    _ = try retrying("fcntl", access.doing, name) { fcntl(raw, F_SETFL, flags & ~O_NONBLOCK) }
+    if access.has(O_CREAT), status.mode != 0o600 { try setMode(0o600) }
   }
 }
 

@@ -22,13 +22,10 @@
       private let events: FileDescriptor
       let identity: FileStatus.Identity
 
-      init(_ path: Bytes, _ events: FileDescriptor) throws(SystemError) {
+      init(_ path: Bytes, _ events: FileDescriptor) throws(Failure) {
         file = FileDescriptor(
-          owning: try path.withCPath { path in
-            Result { () throws(SystemError) in
-              try retrying("open") { open(path, O_EVTONLY | O_CLOEXEC) }
-            }
-          }.get())
+          owning: try retrying("open", "watching", path: path) { open($0, O_EVTONLY | O_CLOEXEC) },
+          name: path)
         self.events = events
         identity = try file.status().identity
         let notes = NOTE_WRITE | NOTE_EXTEND | NOTE_DELETE | NOTE_RENAME
@@ -38,7 +35,7 @@
       // Closing the file does the same on Darwin, but not with libkqueue.
       deinit { try? change(EV_DELETE, 0) }
 
-      private func change(_ flags: Int32, _ notes: UInt32) throws(SystemError) {
+      private func change(_ flags: Int32, _ notes: UInt32) throws(Failure) {
         try FileWatch.change(
           events, ident: UInt(file.raw), EVFILT_VNODE, flags, notes: notes, data: 0)
       }
@@ -56,8 +53,9 @@
     private static let limit = 64
 
     /// Watches these folders, but not their subfolders.
-    package init(folders paths: [Bytes]) throws(SystemError) {
-      events = FileDescriptor(owning: try retrying("kqueue") { kqueue() })
+    package init(folders paths: [Bytes]) throws(Failure) {
+      events = FileDescriptor(
+        owning: try retrying("kqueue", "watching", paths[0]) { kqueue() }, name: paths[0])
       var opened: [Folder] = []
       for path in paths {
         opened.append(Folder(path: path, folder: try Watched(path, events)))
@@ -84,7 +82,7 @@
     /// Watches the files that the folder has now.
     private static func findFiles(
       of folder: inout Folder, _ events: FileDescriptor
-    ) throws(SystemError) {
+    ) throws(Failure) {
       var files: [Bytes: Watched] = [:]
       var isComplete = true
       for name in try FileSystem.names(in: folder.path) {
@@ -106,28 +104,30 @@
     /// Watches a file; returns nil if it was deleted meanwhile, or if no more files can be opened.
     private static func file(
       _ path: Bytes, _ events: FileDescriptor
-    ) throws(SystemError) -> Watched? {
-      do throws(SystemError) {
+    ) throws(Failure) -> Watched? {
+      do throws(Failure) {
         return try Watched(path, events)
       } catch {
-        if [ENOENT, EMFILE, ENFILE].contains(error.code) { return nil }
+        if [ENOENT, EMFILE, ENFILE].contains(error.number) { return nil }
         throw error
       }
     }
 
     /// Wakes after 100 ms, once: the next ``drain()`` decides whether to poll again.
-    private static func startTimer(_ events: FileDescriptor) throws(SystemError) {
+    private static func startTimer(_ events: FileDescriptor) throws(Failure) {
       try change(events, ident: 0, EVFILT_TIMER, EV_ADD | EV_ONESHOT, notes: 0, data: 100)
     }
 
     private static func change(
       _ events: FileDescriptor, ident: UInt, _ filter: Int32, _ flags: Int32, notes: UInt32,
       data: Int
-    ) throws(SystemError) {
+    ) throws(Failure) {
       var change = kevent(
         ident: ident, filter: Int16(filter), flags: UInt16(flags), fflags: notes, data: data,
         udata: nil)
-      _ = try retrying("kevent") { kevent(events.raw, &change, 1, nil, 0, nil) }
+      _ = try retrying("kevent", "watching", events.name) {
+        kevent(events.raw, &change, 1, nil, 0, nil)
+      }
     }
   }
 #endif

@@ -18,10 +18,10 @@
     nonisolated(unsafe) private let source: Source
 
     /// Watches these folders, but not their subfolders.
-    package init(folders: [Bytes]) throws(SystemError) {
+    package init(folders: [Bytes]) throws(Failure) {
       do {
         source = try Self.events(folders)
-      } catch  where error.code == EMFILE || error.code == ENOSPC {
+      } catch  where error.number == EMFILE || error.number == ENOSPC {
         // Fails again here if the process has no descriptor left, and reports that.
         source = try Self.alarm()
       }
@@ -58,21 +58,20 @@
       }
     }
 
-    private static func events(_ folders: [Bytes]) throws(SystemError) -> Source {
+    private static func events(_ folders: [Bytes]) throws(Failure) -> Source {
       let flags = Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK)
-      let events = FileDescriptor(owning: try retrying("inotify_init1") { inotify_init1(flags) })
+      let events = FileDescriptor(
+        owning: try retrying("inotify_init1", "watching", folders[0]) { inotify_init1(flags) })
       let mask = UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE)
-      let watches = try folders.map { (folder) throws(SystemError) in
-        try folder.withCPath { path in
-          Result { () throws(SystemError) in
-            try retrying("inotify_add_watch") { inotify_add_watch(events.raw, path, mask) }
-          }
-        }.get()
+      let watches = try folders.map { (folder) throws(Failure) in
+        try retrying("inotify_add_watch", "watching", path: folder) {
+          inotify_add_watch(events.raw, $0, mask)
+        }
       }
       return .events(events, watches: watches)
     }
 
-    private static func alarm() throws(SystemError) -> Source {
+    private static func alarm() throws(Failure) -> Source {
       let pipe = try WakeUpPipe()
       let timer = DispatchSource.makeTimerSource()
       timer.schedule(deadline: .now(), repeating: .milliseconds(100), leeway: .milliseconds(20))

@@ -10,7 +10,7 @@ package enum InheritedDescriptors {
       let mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY
       // `open` returns the lowest free number, and all lower ones are open by now.
       guard open("/dev/null", mode) == descriptor else {
-        throw SystemError("open", errno).failure("opening /dev/null")
+        throw Failure("open", errno, "opening", Bytes("/dev/null"))
       }
     }
   }

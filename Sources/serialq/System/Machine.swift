@@ -1,42 +1,54 @@
-#if canImport(Glibc)
-  @preconcurrency import Glibc
-#else
-  @preconcurrency import Darwin
-#endif
-
 /// Properties of this process and of the current boot.
 package enum Machine {
   /// The value of an environment variable, by `getenv(3)`.
   package static func variable(_ name: StaticString) -> Bytes? {
     // A StaticString ends with NUL.
-    getenv(UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)).map(bytes)
+    getenv(UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self))
+      .map { Bytes(cString: $0) }
   }
 
-  /// All `NAME=VALUE` entries of the environment, byte for byte, from `environ(7)`.
+  /// The arguments after the program's name, byte for byte.
   ///
-  /// Needs no lock, because the program never changes its environment.
-  package static func environment() -> [Bytes] {
-    var variables: [Bytes] = []
-    var next = environ
-    while let variable = next.pointee {
-      variables.append(bytes(variable))
+  /// `CommandLine.arguments` repairs invalid UTF-8, so a job would receive the name of a file that
+  /// does not exist.
+  package static func arguments() -> [Bytes] {
+    CommandLine.argc == 0 ? [] : strings(CommandLine.unsafeArgv + 1)
+  }
+
+  /// All `NAME=VALUE` entries of the environment, byte for byte.
+  package static func environment() -> [Bytes] { strings(environmentEntries) }
+
+  private static func strings(
+    _ list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+  ) -> [Bytes] {
+    var strings: [Bytes] = []
+    var next = list
+    while let string = next.pointee {
+      strings.append(Bytes(cString: string))
       next += 1
     }
-    return variables
+    return strings
   }
 
   /// The current directory, by `getcwd(3)`.
-  package static func directory() throws(SystemError) -> Bytes {
-    guard let path = getcwd(nil, 0) else { throw SystemError("getcwd", errno) }
+  package static func directory() throws(Failure) -> Bytes {
+    guard let path = getcwd(nil, 0) else {
+      throw Failure("getcwd", errno, "finding the current directory")
+    }
     defer { free(path) }
-    return bytes(path)
+    return Bytes(cString: path)
   }
 
   /// The file mode creation mask, by `umask(2)`, which can only be read by setting it.
   package static func umask() -> UInt16 {
     let mask = setUmask(0)
     _ = setUmask(mask)
-    return UInt16(mask & 0o777)
+    return mask
+  }
+
+  /// Sets the file mode creation mask, by `umask(2)`; returns the previous one.
+  package static func setUmask(_ mask: UInt16) -> UInt16 {
+    UInt16(systemUmask(mode_t(mask)) & 0o777)
   }
 
   /// An identifier that is unique to each boot; empty if the system has none.
@@ -52,7 +64,7 @@ package enum Machine {
       var text = [CChar](repeating: 0, count: 64)
       var size = text.count
       guard sysctlbyname("kern.bootsessionuuid", &text, &size, nil, 0) == 0 else { return [] }
-      return bytes(&text)
+      return Bytes(cString: text)
     #endif
   }()
 
@@ -68,7 +80,7 @@ package enum Machine {
     #if os(Linux)
       // Also valid after the file was replaced or deleted.
       let link = Bytes("/proc/self/exe")
-      let found = link.withCPath { link in
+      let found = link.withCString { link in
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { path -> Bytes in
           guard let base = path.baseAddress else { return [] }
           return path.prefix(max(0, readlink(link, base, path.count))).map {
@@ -85,7 +97,7 @@ package enum Machine {
         path = [CChar](repeating: 0, count: Int(size))
         _ = _NSGetExecutablePath(&path, &size)
       }
-      return bytes(&path)
+      return Bytes(cString: path)
     #endif
   }
 
@@ -110,11 +122,7 @@ package enum Machine {
       return nil
     #endif
   }
-
-  private static func bytes(_ string: UnsafeMutablePointer<CChar>) -> Bytes {
-    Bytes(UnsafeRawBufferPointer(start: string, count: strlen(string)))
-  }
 }
 
 /// `umask(2)`, which the static method of the same name hides.
-private func setUmask(_ mask: mode_t) -> mode_t { umask(mask) }
+private func systemUmask(_ mask: mode_t) -> mode_t { umask(mask) }

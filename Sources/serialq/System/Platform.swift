@@ -1,9 +1,14 @@
 // Re-exports the C library to the whole module: an import applies only to its own file, and nearly
 // every file needs this one.
 #if canImport(Glibc)
-  @_exported import Glibc
+  @_exported @preconcurrency import Glibc
 #elseif canImport(Musl)
-  @_exported import Musl
+  @_exported @preconcurrency import Musl
 #else
-  @_exported import Darwin
+  @_exported @preconcurrency import Darwin
 #endif
+
+/// All `NAME=VALUE` entries of the environment, from `environ(7)`.
+///
+/// Needs no lock, because the program never changes its environment.
+var environmentEntries: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> { environ }

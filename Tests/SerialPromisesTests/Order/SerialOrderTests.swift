@@ -198,7 +198,7 @@ private struct Search {
   }
 
   private func isWithinBounds(_ model: ReferenceModel) -> Bool {
-    let line = model.steps.count - model.looked
+    let line = model.steps.count - model.visited
     // A wait that ends early delays the next start more and more.
     let isNear = model.rate == nil || model.due <= model.now + 2
     return isNear && model.waiting.count <= 3 && line <= (isLong ? 6 : 2)

@@ -82,11 +82,11 @@ struct SettlementUnderTest {
       if wasThere { withdrawn.insert(id) }
       return "was present \(wasThere), unwanted \(isUnwanted)"
     case .settle(let fulfills, let adopted):
-      var consequences = Settlement.Consequences()
+      var effects = Settlement.Effects()
       let isFirst = settlement.settle(
         fulfills ? nil : Failed(), by: adopted ? .adopted : .owner, reached: fulfills ? 1 : 0,
-        &consequences)
-      return isFirst ? published(consequences) : "too late"
+        &effects)
+      return isFirst ? published(effects) : "too late"
     case .bind:
       guard let bound = settlement.bind(to: makeUpstream()) else { return "too late" }
       return "spent \(bound.released != nil), watched \(bound.isWatched)"
@@ -99,13 +99,13 @@ struct SettlementUnderTest {
       guard let found = settlement.demand() else { return "known" }
       return "upstream \(found.upstream != nil)"
     case .report(let fraction):
-      let (change, consequences) = settlement.report(fraction)
-      return text(change, consequences)
+      let (change, effects) = settlement.report(fraction)
+      return text(change, effects)
     case .rise(let fraction):
       let before = settlement.progress
-      let consequences = settlement.rise(to: fraction)
+      let effects = settlement.rise(to: fraction)
       let now = settlement.progress
-      return text(now > before ? .risen(to: now) : .unchanged, consequences)
+      return text(now > before ? .risen(to: now) : .unchanged, effects)
     case .listen: return listen()
     case .reserve(let manager):
       _ = settlement.reserve(for: managers[manager])
@@ -144,16 +144,16 @@ struct SettlementUnderTest {
     }
   }
 
-  private mutating func published(_ consequences: Settlement.Consequences) -> String {
+  private mutating func published(_ effects: Settlement.Effects) -> String {
     settledTimes += 1
     if settledTimes > 1 { faults.append("settled twice") }
     var due: [Int] = []
-    var list = consequences.due
+    var list = effects.due
     while let reaction = list.popFirst() {
       handOut(reaction)
       due.append(id(reaction))
     }
-    return "due \(due), " + text(consequences)
+    return "due \(due), " + text(effects)
   }
 
   private mutating func next() -> String {
@@ -193,17 +193,17 @@ struct SettlementUnderTest {
 
   private func id(_ reaction: Reaction) -> Int { (reaction as? Probe)?.id ?? -2 }
 
-  private func text(_ consequences: Settlement.Consequences) -> String {
-    "watchers \(consequences.watchers.map(id)), schedules \(consequences.schedules)"
+  private func text(_ effects: Settlement.Effects) -> String {
+    "watchers \(effects.watchers.map(id)), schedules \(effects.schedules)"
   }
 
-  private func text(_ change: Progress.Change, _ consequences: Settlement.Consequences) -> String {
+  private func text(_ change: Progress.Change, _ effects: Settlement.Effects) -> String {
     let change =
       switch change {
       case .risen(let fraction): "risen to \(fraction)"
       case .unchanged: "unchanged"
       case .refused: "refused"
       }
-    return "\(change), \(text(consequences))"
+    return "\(change), \(text(effects))"
   }
 }

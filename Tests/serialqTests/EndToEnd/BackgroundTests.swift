@@ -4,12 +4,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Jobs that run in the background after `add` returns.
 @Suite struct BackgroundTests {
   /// Ways to call `add` that must return at once, and run the job.

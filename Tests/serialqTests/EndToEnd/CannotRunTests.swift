@@ -51,7 +51,7 @@ import Testing
     let scene = try Scene()
     try scene.add("echo next")
     #expect(try scene.serialq("add", "--no-start", "--first", "-e", "A=b", "true").code == 0)
-    let lost = try #require(try scene.queue().job(2)).environment
+    let lost = try #require(try scene.queue().job(2)).context.environment
     let file = try scene.queueFolder().environments.appending(path: lost)
     try FileSystem.remove(file)
     let run = try scene.serialq("run")

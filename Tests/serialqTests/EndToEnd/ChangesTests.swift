@@ -47,12 +47,12 @@ import Testing
     let before = try scene.journal()
     let same = try edit("true")
     #expect(same.code == 0 && same.errorText == "serialq: job 1 is unchanged\n")
-    expectRefusal(try edit("false"), "the editor false: it did not succeed")
+    expectRefusal(try edit("false"), "the editor false: it failed")
     expectRefusal(try edit("truncate -s 0"), "the command of job 1: it is empty")
     #expect(try scene.journal() == before)
     #expect(try edit("sed -i s/one/changed/").code == 0)
     let meanwhile = try edit("sh -c 'serialq run >/dev/null; echo x >$0'", 2)
-    expectRefusal(meanwhile, "job 2: it does not wait: it succeeded")
+    expectRefusal(meanwhile, "job 2: it is not waiting: it succeeded")
     #expect(try scene.log(1) == Bytes("changed\n"))
     #expect(try scene.states() == [.succeeded, .succeeded])
     #expect(
@@ -139,6 +139,6 @@ import Testing
     let job = try #require(try scene.listed().first)
     #expect(job["attempt"] as? Int == 2 && job["exitCode"] as? Int == 3)
     try scene.add("true")
-    expectRefusal(try scene.serialq("retry", "2"), "job 2: it waits already")
+    expectRefusal(try scene.serialq("retry", "2"), "job 2: it is already waiting")
   }
 }

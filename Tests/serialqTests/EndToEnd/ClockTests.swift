@@ -4,12 +4,6 @@ import SerialqQueue
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Clock changes, reboots and reused process ids.
 @Suite struct ClockTests {
   // Fails if elapsed time is measured by the date: the job would have a duration of zero or an
@@ -48,10 +42,7 @@ import Testing
     let clock = try MovedClock(scene)
     let gate = try Gate(scene)
     #expect(try scene.serialq("add", "--no-start", "--timeout", "30m", "read x <gate").code == 0)
-    let first = try scene.start("run")
-    _ = try scene.waitForProcess(of: 1)
-    first.send(SIGKILL)
-    _ = try first.wait()
+    try scene.orphanJob()
     try clock.set(3_600)
     let second = try scene.start("run", change: clock.change)
     try second.waitForErrors("waiting for it to end")

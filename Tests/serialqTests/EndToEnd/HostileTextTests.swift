@@ -3,12 +3,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Text with control sequences, printed on a real terminal; `script(1)` creates the terminal, and
 /// passes its output on.
 @Suite(.needs(.script))

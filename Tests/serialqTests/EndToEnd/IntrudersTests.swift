@@ -3,12 +3,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Files that others plant in a queue, and attempts to read it.
 @Suite struct IntrudersTests {
   private static let files = [

@@ -3,12 +3,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// The files of a queue, as other users and programs see them.
 @Suite struct JournalFileTests {
   // Fails if a line is not JSON for some bytes, or has no version.

@@ -6,12 +6,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Kills every kind of process repeatedly, while four processes add jobs and one waits.
 @Suite struct KillRoundsTests {
   /// The number of kills; SERIALQ_KILLS sets it.

@@ -3,12 +3,6 @@ import SerialqQueue
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Recovery after the runner is killed.
 @Suite struct KilledRunnerTests {
   /// Every job records its start and end, in one write each.
@@ -98,10 +92,7 @@ import Testing
     let scene = try Scene()
     let gate = try Gate(scene)
     try scene.add("read x <gate")
-    let runner = try scene.start("run")
-    _ = try scene.waitForProcess(of: 1)
-    runner.send(SIGKILL)
-    _ = try runner.wait()
+    try scene.orphanJob()
     try scene.killJob(1)
     let status = try scene.serialq()
     #expect(status.text.contains("its runner and the job died"))

@@ -1,18 +1,13 @@
 import Dispatch
 import Foundation
 @testable import SerialqRunner
+import SerialqQueue
 import SerialqSystem
 import TestSupport
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// The output and exit status of a program.
 struct Outcome {
-  var status: ExitStatus
+  var status: Ending
   var output: Bytes
   var errors: Bytes
 
@@ -124,11 +119,11 @@ final class Launched: Sendable {
     }
     let new = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND
     for (descriptor, path, flags) in [(0, input, O_RDONLY), (1, output, new), (2, errors, new)] {
-      _ = CStrings.with(path) {
+      _ = path.withCString {
         posix_spawn_file_actions_addopen(&actions, Int32(descriptor), $0, flags, 0o600)
       }
     }
-    _ = CStrings.with(surroundings.directory) {
+    _ = surroundings.directory.withCString {
       posix_spawn_file_actions_addchdir_np(&actions, $0)
     }
     // Some tests leave inheritable descriptors open on purpose.
@@ -153,12 +148,12 @@ final class Launched: Sendable {
     posix_spawnattr_setpgroup(&attributes, 0)
     posix_spawnattr_setflags(&attributes, Int16(flags))
     var pid: pid_t = 0
-    let error = CStrings.with(words) { words in
-      CStrings.with(surroundings.environment) { environment in
+    let error = words.withCStrings { words in
+      surroundings.environment.withCStrings { environment in
         posix_spawn(&pid, "/bin/sh", &actions, &attributes, words, environment)
       }
     }
-    guard error == 0 else { throw SystemError("posix_spawn", error) }
+    guard error == 0 else { throw Failure("posix_spawn", error, "starting the program") }
     return pid
   }
 }

@@ -1,12 +1,7 @@
 import SerialqQueue
+import SerialqSystem
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// The display of `run`, captured from a terminal.
 @Suite(.needs(.tmux, .bash))
@@ -45,7 +40,7 @@ struct LiveRunTests {
       three
       [3] succeeded after TIME
       serialq: 2 of 3 succeeded
-      See what went wrong: serialq log 1
+      See its output: serialq log 1
       $
       """)
   }

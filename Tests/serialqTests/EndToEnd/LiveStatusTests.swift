@@ -1,12 +1,7 @@
 import SerialqQueue
+import SerialqSystem
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// `status -w`, captured from a terminal, and without one.
 @Suite(.needs(.tmux, .bash))
@@ -148,7 +143,7 @@ struct LiveStatusTests {
       [2] echo two; exit 3
       two
       [2] failed with exit code 3 after TIME
-      serialq: queue default has nothing to follow; its jobs: serialq list
+      serialq: queue default has nothing to follow; list its jobs: serialq list
       $
       """)
     #expect(try run.wait().code == 1)
@@ -162,10 +157,7 @@ struct LiveStatusTests {
     let scene = try Scene()
     let gate = try Gate(scene)
     try scene.add("echo begun; read x <gate", "true")
-    let first = try scene.start("run")
-    let job = try scene.waitForProcess(of: 1)
-    first.send(SIGKILL)
-    _ = try first.wait()
+    let job = try scene.orphanJob()
     let second = try scene.start("run")
     try second.waitForErrors("waiting for it to end")
     let status = try scene.serialq()

@@ -3,12 +3,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Larger loads than in practice; with `SERIALQ_LONG=1`, much larger.
 @Suite struct LoadTests {
   // Fails if concurrent adders are refused, or share an id.

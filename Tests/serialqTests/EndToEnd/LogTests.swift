@@ -3,12 +3,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Reading the output of jobs, during a run and afterwards.
 @Suite struct LogTests {
   // Fails if the follower does not wait for the start, prints another job's output, or does not
@@ -20,7 +14,7 @@ import Testing
     try scene.add(
       "echo first; read x <gate", "echo second; read x <gate; echo over; exit 4", "true")
     let waiting = try scene.start("log", "-f", "2")
-    try waiting.waitForErrors("has no runner at work; start one with: serialq run")
+    try waiting.waitForErrors("has no active runner; start one with: serialq run")
     let run = try scene.start("run")
     try run.waitForOutput("first")
     try gate.open()
@@ -45,7 +39,7 @@ import Testing
     let scene = try Scene()
     #expect(try scene.serialq("run", "echo all").code == 0)
     var follower = try Follower(scene.queueFolder(), .job(1), Follower.OutputStyle())
-    let file = try FileDescriptor.open(scene.path("printed"), [.readWrite, .append, .create])
+    let file = try FileDescriptor.open(scene.path("printed"), .log)
     var output = Output(results: file.raw)
     for _ in 0..<2 { try follower.advance(&output) }
     #expect(try follower.isAtEnd && content(scene.path("printed")).text == "all\n")
@@ -61,8 +55,7 @@ import Testing
     try scene.add("echo 1; read x <gate; echo end", "echo 2", "echo 3", "echo 4")
     var follower = try Follower(scene.queueFolder(), .queue, Follower.OutputStyle())
     let (printed, told) = (scene.path("printed"), scene.path("told"))
-    let access: FileDescriptor.Access = [.readWrite, .append, .create]
-    let files = try [printed, told].map { try FileDescriptor.open($0, access) }
+    let files = try [printed, told].map { try FileDescriptor.open($0, .log) }
     var output = Output(results: files[0].raw, messages: files[1].raw)
     let run = try scene.start("run")
     try scene.waitForLog(1, "1")

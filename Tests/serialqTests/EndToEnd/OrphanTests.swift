@@ -3,12 +3,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Processes that outlive their parent.
 @Suite struct OrphanTests {
   // Fails if the job does not inherit its lock, or recovery does not wait for it: job 2 would run
@@ -20,11 +14,7 @@ import Testing
     let scene = try Scene()
     let gate = try Gate(scene)
     try scene.add("echo begun; read x <gate; echo over >>rec", "echo next >>rec; echo next")
-    let first = try scene.start("run")
-    let job = try scene.waitForProcess(of: 1)
-    try first.waitForOutput("begun")
-    first.send(SIGKILL)
-    _ = try first.wait()
+    let job = try scene.orphanJob(printing: "begun")
 
     let status = try scene.serialq()
     #expect(status.text.contains("its runner died; the next job waits for this one to end"))
@@ -51,10 +41,7 @@ import Testing
     let scene = try Scene()
     let gate = try Gate(scene)
     try scene.add("(read x <gate; echo grandchild); true", "echo next")
-    let first = try scene.start("run")
-    let job = try scene.waitForProcess(of: 1)
-    first.send(SIGKILL)
-    _ = try first.wait()
+    let job = try scene.orphanJob()
     let second = try scene.start("run")
     try second.waitForErrors("waiting for it to end")
     let advice = "kill -- -\(job)"
@@ -139,10 +126,7 @@ import Testing
       let scene = try Scene()
       let gate = try Gate(scene)
       try scene.add("echo begun; read x <gate", "echo next")
-      let first = try scene.start("run")
-      let job = try scene.waitForProcess(of: 1)
-      first.send(SIGKILL)
-      _ = try first.wait()
+      let job = try scene.orphanJob()
       let journal = try scene.queueFolder().journal.text
       #expect(try scene.script("sed -i '/spawned/d' '\(journal)'").code == 0)
       #expect(try scene.queue().job(1)?.run?.pid == nil)

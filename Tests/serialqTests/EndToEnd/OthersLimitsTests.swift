@@ -4,12 +4,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Limits of other queues, tested on this one.
 @Suite struct OthersLimitsTests {
   #if os(Linux)

@@ -3,12 +3,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Data that other queues lose after a crash or damage, tested on this one.
 @Suite struct OthersLossesTests {
   /// Queues jobs one call after another; each records its id.

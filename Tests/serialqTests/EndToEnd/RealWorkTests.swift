@@ -52,7 +52,7 @@ import Testing
     #expect(run.errorText.contains("job 11 was killed by SIGTERM"))
     #expect(run.errorText.contains("job 12 failed with exit code 127"))
     #expect(run.errorText.contains("serialq: 9 of 12 succeeded"))
-    #expect(run.errorText.contains("See what went wrong: serialq log 5"))
+    #expect(run.errorText.contains("See its output: serialq log 5"))
 
     let jobs = try scene.listed()
     #expect(jobs.compactMap { $0["id"] as? Int } == Array(1...12))

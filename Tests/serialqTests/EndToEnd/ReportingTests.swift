@@ -3,12 +3,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// `serialq report`, and the file that it writes.
 @Suite struct ReportingTests {
   private func scene() throws -> Scene {

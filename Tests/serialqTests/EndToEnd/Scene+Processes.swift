@@ -4,12 +4,6 @@ import SerialqQueue
 import SerialqSystem
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 // The processes of a scene, and ways to kill them.
 extension Scene {
   /// Kills the runner with SIGKILL; when this returns, it is dead.

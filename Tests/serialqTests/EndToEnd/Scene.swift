@@ -5,12 +5,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A separate spool, a working folder, and the program under test; all deleted with the last
 /// reference, running jobs killed.
 final class Scene {
@@ -33,7 +27,7 @@ final class Scene {
     let program = try #require(
       Scene.binary, "no binary beside the tests: build serialq, or set SERIALQ_BINARY")
     let link = programs.appending(path: Bytes("serialq"))
-    try #require(CStrings.with(program) { to in CStrings.with(link) { symlink(to, $0) } } == 0)
+    try #require(program.withCString { to in link.withCString { symlink(to, $0) } } == 0)
   }
 
   deinit {
@@ -153,10 +147,9 @@ final class Scene {
 
   /// The queue in its journal.
   func queue(_ name: String = "default") throws -> Queue {
-    var queue = Queue()
     var reader = JournalReader(try queueFolder(name))
-    _ = try reader.read(into: &queue)
-    return queue
+    try reader.read()
+    return reader.queue
   }
 
   func states(_ name: String = "default") throws -> [JobState] {
@@ -190,6 +183,19 @@ final class Scene {
   func waitForProcess(of id: JobID, in queue: String = "default") throws -> Int32 {
     try waitForJob(id, in: queue) { $0.run?.pid != nil || $0.state.isOver }
     return try #require(try self.queue(queue).job(id)?.run?.pid)
+  }
+
+  /// Starts a runner, and kills it when job 1 runs and has printed this: the job is an orphan.
+  ///
+  /// Returns its process.
+  @discardableResult
+  func orphanJob(printing text: String? = nil) throws -> Int32 {
+    let runner = try start("run")
+    let job = try waitForProcess(of: 1)
+    if let text { try runner.waitForOutput(text) }
+    runner.send(SIGKILL)
+    _ = try runner.wait()
+    return job
   }
 
   /// Waits until a job has printed this.
@@ -242,10 +248,10 @@ final class Gate {
   /// Creates the FIFO, and keeps it open for reading and writing, so that an open never blocks.
   init(_ scene: Scene, _ name: String = "gate") throws {
     let path = scene.path(name)
-    try #require(CStrings.with(path) { mkfifo($0, 0o600) } == 0)
+    try #require(path.withCString { mkfifo($0, 0o600) } == 0)
     file = try FileDescriptor.open(path, .readWrite, followingLinks: true)
   }
 
   /// Unblocks one job.
-  func open() throws(SystemError) { try file.writeAll(Bytes("go\n")) }
+  func open() throws(Failure) { try file.writeAll(Bytes("go\n")) }
 }

@@ -4,12 +4,6 @@ import SerialqQueue
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Two runs of the same queue.
 @Suite struct SecondRunTests {
   // Fails if the second run also runs jobs, prints nothing, or covers only its own jobs.
@@ -124,7 +118,7 @@ import Testing
     let status = try scene.serialq("status")
     #expect(status.text.contains("its runner and the job died"))
     let follower = try scene.start("log", "-f", "2")
-    try follower.waitForErrors("has no runner at work")
+    try follower.waitForErrors("has no active runner")
     let run = try scene.start("run", "echo 3")
     try scene.waitForJob(3, .waiting)
     runnerLock.unlock()

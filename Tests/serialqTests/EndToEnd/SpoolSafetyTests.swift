@@ -3,22 +3,16 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Locations that are not trusted, or not writable.
 @Suite struct SpoolSafetyTests {
   private static let isRoot = geteuid() == 0
-  private static let nobody: uid_t = 65_534
+  private static let otherUser: uid_t = 65_534
 
   /// Root bypasses permissions, so forbidden operations are tested as another user.
-  private static let canBeSomebody: Bool = {
+  private static let canSwitchUser: Bool = {
     guard isRoot else { return true }
     guard let scene = try? Scene() else { return false }
-    return (try? asSomebody(scene, "--version").code) == 0
+    return (try? unprivileged(scene, "--version").code) == 0
   }()
 
   /// Whether a separate file system can be mounted, invisible to other processes.
@@ -28,12 +22,12 @@ import Testing
   }()
 
   /// Runs `serialq` as a user who is not root and who owns the scene.
-  private static func asSomebody(_ scene: Scene, _ words: String...) throws -> Outcome {
+  private static func unprivileged(_ scene: Scene, _ words: String...) throws -> Outcome {
     let words = words.map { Bytes($0.utf8) }
     guard isRoot else { return try scene.serialq(words) }
-    let owner = "\(nobody):\(nobody)"
+    let owner = "\(otherUser):\(otherUser)"
     try #require(try scene.script("chown -R \(owner) '\(scene.folder.path.text)'").code == 0)
-    let user = [Bytes("setpriv"), Bytes("--reuid=\(nobody)".utf8), Bytes("--clear-groups")]
+    let user = [Bytes("setpriv"), Bytes("--reuid=\(otherUser)".utf8), Bytes("--clear-groups")]
     let program = [scene.programs.appending(path: Bytes("serialq"))]
     return try scene.launch([Bytes("/usr/bin/env")] + user + program + words).wait()
   }
@@ -118,10 +112,10 @@ import Testing
     let scene = try Scene()
     try scene.add("true")
     let before = try scene.journal()
-    #expect(try scene.script("chown \(Self.nobody) '\(scene.spool.text)'").code == 0)
+    #expect(try scene.script("chown \(Self.otherUser) '\(scene.spool.text)'").code == 0)
     for words in [["add", "--no-start", "true"], ["list"], ["run"]] {
       let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
-      expectRefusal(outcome, "\(scene.spool.text): belongs to user \(Self.nobody)")
+      expectRefusal(outcome, "\(scene.spool.text): belongs to user \(Self.otherUser)")
     }
     #expect(try scene.journal() == before)
   }
@@ -130,19 +124,19 @@ import Testing
   @Test(
     "a spool that is not writable is reported, and can still be read",
     .shows(OnDisk.failuresChangeNothing),
-    .needs(.setpriv), .enabled(if: canBeSomebody, "a second user cannot reach the binary"))
+    .needs(.setpriv), .enabled(if: canSwitchUser, "a second user cannot reach the binary"))
   func notWritable() throws {
     let scene = try Scene()
-    #expect(try Self.asSomebody(scene, "add", "--no-start", "echo text").code == 0)
-    #expect(try Self.asSomebody(scene, "run").text == "text\n")
+    #expect(try Self.unprivileged(scene, "add", "--no-start", "echo text").code == 0)
+    #expect(try Self.unprivileged(scene, "run").text == "text\n")
     let before = try scene.journal()
     #expect(try scene.script("chmod -R a-w '\(scene.spool.text)'").code == 0)
-    expectRefusal(try Self.asSomebody(scene, "add", "true"), "locking ")
-    expectRefusal(try Self.asSomebody(scene, "add", "-q", "new", "true"), "creating ")
-    #expect(try Self.asSomebody(scene, "list").text.contains("succeeded"))
-    #expect(try Self.asSomebody(scene, "status").code == 0)
-    #expect(try Self.asSomebody(scene, "log", "1").text == "text\n")
-    #expect(try Self.asSomebody(scene, "log", "-f", "1").text == "text\n")
+    expectRefusal(try Self.unprivileged(scene, "add", "true"), "locking ")
+    expectRefusal(try Self.unprivileged(scene, "add", "-q", "new", "true"), "creating ")
+    #expect(try Self.unprivileged(scene, "list").text.contains("succeeded"))
+    #expect(try Self.unprivileged(scene, "status").code == 0)
+    #expect(try Self.unprivileged(scene, "log", "1").text == "text\n")
+    #expect(try Self.unprivileged(scene, "log", "-f", "1").text == "text\n")
     #expect(try scene.journal() == before)
     #expect(try scene.script("chmod -R u+w '\(scene.spool.text)'").code == 0)
   }

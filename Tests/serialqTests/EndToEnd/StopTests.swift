@@ -2,12 +2,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Signals to a run in the foreground.
 @Suite struct StopTests {
   // Fails if only the job's shell is signalled (the grandchild survives), if the job counts as

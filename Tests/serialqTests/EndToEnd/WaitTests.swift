@@ -3,12 +3,6 @@ import SerialqQueue
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// `wait` returns the correct code.
 @Suite struct WaitTests {
   // Fails if a code is translated, or an end without a code counts as success.
@@ -103,7 +97,7 @@ import Testing
     #expect(lines.first?.contains("\(broken.text): it is not a regular file") == true)
     #expect(lines.last == "Try it in the foreground: serialq run")
     #expect(try scene.states() == [.waiting, .waiting])
-    try #require(broken.withCPath { rmdir($0) } == 0)
+    try #require(broken.withCString { rmdir($0) } == 0)
     #expect(try scene.serialq("wait").code == 0)
     #expect(try content(scene.path("rec")).text == "1\n2\n")
   }
@@ -141,8 +135,8 @@ import Testing
     let run = try scene.serialq("run")
     let refusals = ["run", "wait", "wait", "log -f"].map { call in
       """
-      serialq: \(call): job 2 of queue default calls it, and would wait for itself
-      Queue what is to come after the job: serialq add; or use another queue: -q NAME
+      serialq: \(call): job 2 of queue default calls it and would wait for itself
+      Queue a job after it: serialq add; or use another queue: -q NAME
       125
 
       """

@@ -3,12 +3,6 @@ import Foundation
 import SerialqSystem
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A fault injected into one system call of the program.
 struct Fault: CustomStringConvertible {
   /// Numbered as in `faults.c`: an error number, or one of these.
@@ -162,7 +156,7 @@ extension Queue {
   var gist: [String] {
     let jobs = inOrder.map { job in
       """
-      \(job.id) \(job.state) \(job.command) \(job.directory.text) \(job.environment.text) \
+      \(job.id) \(job.state) \(job.command) \(job.context.directory.text) \(job.context.environment.text) \
       \(job.label?.text ?? "") \(job.limits) \(job.isAcknowledged) \(job.run?.attempt ?? 0)
       """
     }

@@ -110,7 +110,7 @@ struct PowerLossCheck {
 
   private func faultOfEnvironments(_ found: Queue, _ files: [String: Bytes]) -> String? {
     found.jobs.first { job in
-      let path = Self.environments + job.environment.text
+      let path = Self.environments + job.context.environment.text
       return files[path] == nil || files[path] != environments[path]
     }.map { "the environment of job \($0.id) is not as it was" }
   }

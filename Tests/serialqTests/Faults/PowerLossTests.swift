@@ -3,12 +3,6 @@
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A power loss at every point of a command, after another was killed or failed.
 @Suite(.needs(.cc), .ifFaultsCanBeMade)
 struct PowerLossTests {

@@ -2,12 +2,6 @@ import SerialqSystem
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Injects every error into, and a crash at, every system call that writes a page.
 @Suite(.needs(.cc), .ifFaultsCanBeMade)
 struct ReportFaultTests {

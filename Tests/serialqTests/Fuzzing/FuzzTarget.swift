@@ -49,7 +49,7 @@ enum FuzzTarget: String, CaseIterable {
   /// Compaction must preserve the queue, however unusual it is.
   private static func faultOfCompaction(_ queue: Queue) -> String? {
     var text = JSONWriter()
-    _ = try? queue.forEachMinimalEvent { (event) throws(SystemError) in
+    _ = try? queue.forEachMinimalEvent { (event) throws(Failure) in
       let record = Record(event: event, next: queue.nextID, more: 0, isPaused: queue.isPaused)
       JournalLine.write(record, to: &text)
     }
@@ -57,7 +57,9 @@ enum FuzzTarget: String, CaseIterable {
     guard compacted.damaged.isEmpty else { return "compaction writes damaged lines" }
     var expected = queue
     // The time of the pause may be lost with a damaged line; compaction has to write some time.
-    if queue.pause != nil, queue.pause?.at == nil { expected.pause?.at = compacted.queue.pause?.at }
+    if let pause = queue.pause, pause.at == nil, let at = compacted.queue.pause?.at {
+      expected.apply(.paused(at: at, because: pause.because))
+    }
     guard compacted.queue == expected else {
       return "compaction gives another queue: \(difference(compacted.queue, queue))"
     }

@@ -47,12 +47,12 @@ import Testing
       log = folder.path("log")
       reader = LogReader(log)
       path = folder.path("printed")
-      target = try FileDescriptor.open(path, [.readWrite, .append, .create])
+      target = try FileDescriptor.open(path, .log)
       output = Output(results: target.raw)
     }
 
     func append(_ text: String) throws {
-      try FileDescriptor.open(log, [.readWrite, .append, .create]).writeAll(Bytes(text.utf8))
+      try FileDescriptor.open(log, .log).writeAll(Bytes(text.utf8))
     }
 
     mutating func print(wholeLines: Bool = false) throws {
@@ -163,7 +163,7 @@ import Testing
     var bench = try Bench()
     let text = String(repeating: "x", count: 100_000)
     try bench.append(text)
-    let itself = try FileDescriptor.open(bench.log, [.readWrite, .append])
+    let itself = try FileDescriptor.open(bench.log, .growing)
     var output = Output(results: itself.raw)
     try bench.reader.printOnce(to: &output)
     try output.flush()

@@ -1,12 +1,7 @@
 import Testing
 
 @testable import SerialqRunner
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
+import SerialqSystem
 
 /// Which signals are sent to a job, and when.
 @Suite struct TerminationTests {

@@ -4,12 +4,6 @@ import Testing
 
 @testable import SerialqSystem
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 @Suite struct SystemTests {
   // Fails when a month or a leap year is off by a day: treat 1900 or 2100 as a leap year.
   @Test("A time is formatted as the C library does, and parses back")
@@ -63,7 +57,7 @@ import Testing
       return try waitForInput(on: [watch.descriptor], timeoutMilliseconds: 0) == [true]
     }
     #expect(try !isAwake())
-    let file = try FileDescriptor.open(temporary.path("f"), [.append, .create])
+    let file = try FileDescriptor.open(temporary.path("f"), .log)
     #expect(try isAwake())
     #expect(try !isAwake())
     try file.writeAll(Bytes("x"))
@@ -77,8 +71,8 @@ import Testing
   @Test("A lock excludes others until it is released")
   func locks() throws {
     let temporary = try TemporaryFolder()
-    let one = try FileDescriptor.open(temporary.path("l"), [.readWrite, .create])
-    let two = try FileDescriptor.open(temporary.path("l"), [.readWrite, .create])
+    let one = try FileDescriptor.open(temporary.path("l"), .lock)
+    let two = try FileDescriptor.open(temporary.path("l"), .lock)
     #expect(try one.tryLock())
     #expect(try !two.tryLock())
     one.unlock()
@@ -90,8 +84,9 @@ import Testing
   func opens() throws {
     let temporary = try TemporaryFolder()
     let link = temporary.path("link")
-    #expect(link.withCPath { symlink("/etc/passwd", $0) } == 0)
-    #expect(throws: SystemError("open", ELOOP)) { try FileDescriptor.open(link, .read) }
+    #expect(link.withCString { symlink("/etc/passwd", $0) } == 0)
+    let failure = #expect(throws: Failure.self) { try FileDescriptor.open(link, .read) }
+    #expect(failure?.number == ELOOP)
     let file = try FileDescriptor.open(link, .read, followingLinks: true)
     #expect(fcntl(file.raw, F_GETFD) & FD_CLOEXEC != 0)
     #expect(try FileDescriptor.openIfThere(temporary.path("none"), .read) == nil)
@@ -113,15 +108,40 @@ import Testing
     return FileDescriptor(owning: ends[0])
   }
 
+  // Fails when an open file forgets its path, or an access does not say what it is for.
+  @Test("A failed call names the operation and the path")
+  func context() throws {
+    let temporary = try TemporaryFolder()
+    let missing = temporary.path("none") + Bytes("/") + [0xFF]
+    let accesses: [(FileDescriptor.Access, String)] = [
+      (.read, "reading"), (.check, "checking"), (.lock, "locking"), (.growing, "opening"),
+      (.emptied, "writing"), (.emptyLog, "creating"),
+    ]
+    for (access, doing) in accesses {
+      let failure = #expect(throws: Failure.self) { try FileDescriptor.open(missing, access) }
+      #expect(failure?.what == "\(doing) \(temporary.path("none").text)/<FF>")
+      #expect(failure?.number == ENOENT)
+    }
+    let path = temporary.path("f")
+    _ = try FileDescriptor.open(path, .new)
+    let file = try FileDescriptor.open(path, .read)
+    let written = #expect(throws: Failure.self) { try file.writeAll(Bytes("x")) }
+    #expect(written?.sentence == "writing \(path.text): Bad file descriptor (write)")
+    let removed = #expect(throws: Failure.self) { try FileSystem.remove(temporary.path) }
+    #expect(removed?.what == "removing \(temporary.path.text)")
+    let watched = #expect(throws: Failure.self) { try FileWatch(folders: [missing]) }
+    #expect(watched?.what.hasPrefix("watching ") == true)
+  }
+
   // Fails when an error that a user can fix has only the generic advice.
   @Test(
     "Errors about paths, the disk and permissions include advice",
     arguments: [ENOENT, ENOTDIR, ENOSPC, EACCES, EROFS, EMFILE, EIO, ENOMEM, ENOLCK])
   func advice(code: Int32) {
-    let failure = SystemError("write", code).failure("writing x")
+    let failure = Failure("write", code, "writing", Bytes("x"))
     #expect(failure.what == "writing x")
     #expect(failure.why.hasSuffix("(write)"))
-    #expect(failure.next != SystemError("write", 0).failure("writing x").next)
+    #expect(failure.next != Failure("write", 0, "writing", Bytes("x")).next)
   }
 }
 

@@ -11,8 +11,8 @@ enum CommandTable {
   static let tagline = "queue commands that must run strictly one after another"
 
   static let exitCodes = """
-    0 fine, 1 a job failed, 124 timed out, 125 serialq itself could not, 126 cannot execute, \
-    127 not found, 128+n ended by signal n.
+    0 success, 1 a job failed, 124 timed out, 125 serialq itself failed, 126 cannot execute, \
+    127 not found, 128+n killed by signal n.
     """
 
   /// All commands, in the order of the help.
@@ -51,25 +51,34 @@ enum CommandTable {
 
   /// Options that every command accepts.
   static let everywhere: [OptionSpec] = [
-    OptionSpec(.help, short: "h", help: "Shows help, of the command if one is given."),
+    OptionSpec(.help, short: "h", help: "Shows help for the command."),
     OptionSpec(.version, help: "Prints the version."),
   ]
 
   static let examples: [Example] = [
     Example("serialq add 'make && make test'", "a command line"),
-    Example("serialq wait && echo done", "when all is done"),
+    Example("serialq wait && echo done", "when all jobs are finished"),
   ]
 }
 
 /// The long name of an option; its meaning depends on the command.
-enum OptionName: String, CaseIterable {
-  case file, queue, name, directory, env, shell, timeout, retries, first, unique
-  case retryDelay = "retry-delay"
-  case ifOK = "if-ok"
-  case noStart = "no-start"
-  case html, json, state, failed, last, follow, watch, all, running, signal, before, keep
-  case olderThan = "older-than"
-  case man, unit, help, version
+///
+/// Here are the names that several commands use; any other is beside its command.
+struct OptionName: Hashable {
+  var text: String
+
+  init(_ text: String) { self.text = text }
+
+  static var queue: Self { Self("queue") }
+  static var env: Self { Self("env") }
+  static var timeout: Self { Self("timeout") }
+  static var first: Self { Self("first") }
+  static var json: Self { Self("json") }
+  static var failed: Self { Self("failed") }
+  static var last: Self { Self("last") }
+  static var all: Self { Self("all") }
+  static var help: Self { Self("help") }
+  static var version: Self { Self("version") }
 }
 
 struct CommandSpec {
@@ -127,12 +136,12 @@ struct OptionSpec {
     self.details = details
   }
 
-  var long: String { "--\(name.rawValue)" }
+  var long: String { "--\(name.text)" }
 
   /// Selects the queue; shared by all commands that use one.
   static let queue = OptionSpec(
     .queue, short: "q", value: OptionValue(.queue, "NAME"),
-    help: "The queue; else $SERIALQ_QUEUE, else \(QueueName.standard).")
+    help: "The queue: by default $SERIALQ_QUEUE, else \(QueueName.standard).")
 }
 
 struct OptionValue {

@@ -1,3 +1,5 @@
+import SerialqSystem
+
 /// Generates the help texts from the command table; no line is wider than 80 columns.
 enum Help {
   private static let width = 80
@@ -14,7 +16,7 @@ enum Help {
 
       \(entries(commands))
 
-      serialq help COMMAND tells more, man serialq all; --version prints the version.
+      See also: serialq help COMMAND, man serialq, serialq --version.
       \(wrapped("Exit codes: " + CommandTable.exitCodes, indent: 0))
 
       Examples:
@@ -54,16 +56,14 @@ enum Help {
   private static func entries(_ entries: [(name: String, meaning: String)]) -> String {
     let indent = (entries.map(\.name.count).max() ?? 0) + 4
     return entries.map { name, meaning in
-      let padding = String(repeating: " ", count: indent - 2 - name.count)
-      return "  \(name)\(padding)\(wrapped(meaning, indent: indent))"
+      "  \(name.padded(to: indent - 2))\(wrapped(meaning, indent: indent))"
     }.joined(separator: "\n")
   }
 
   private static func examples(_ examples: [Example]) -> String {
     let longest = examples.map(\.line.count).max() ?? 0
     return examples.map { example in
-      let padding = String(repeating: " ", count: longest - example.line.count)
-      return "  \(example.line)\(padding)  # \(example.meaning)"
+      "  \(example.line.padded(to: longest))  # \(example.meaning)"
     }.joined(separator: "\n")
   }
 

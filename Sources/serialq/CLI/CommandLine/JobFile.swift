@@ -17,7 +17,7 @@ enum JobFile {
       guard let visible, visible != UInt8(ascii: "#") else { continue }
       guard !line.contains(0) else {
         throw Failure(
-          "\(file), line \(index + 1)", "a command cannot hold a NUL byte",
+          "\(file), line \(index + 1)", "a command cannot contain a NUL byte",
           next: "Nothing was queued. Is it a text file?"
         )
       }

@@ -16,29 +16,42 @@ struct JobOptions: Equatable {
   var isUnique = false
 }
 
+extension OptionName {
+  fileprivate static var file: Self { Self("file") }
+  fileprivate static var name: Self { Self("name") }
+  fileprivate static var directory: Self { Self("directory") }
+  fileprivate static var shell: Self { Self("shell") }
+  fileprivate static var retries: Self { Self("retries") }
+  fileprivate static var retryDelay: Self { Self("retry-delay") }
+  fileprivate static var ifOK: Self { Self("if-ok") }
+  fileprivate static var unique: Self { Self("unique") }
+}
+
 extension JobOptions {
   init(parsing words: ParsedArguments, queue: String) {
     self.init(
       queue: queue, label: words.value(.name), directory: words.value(.directory),
-      environment: words.values[.env] ?? [],
-      limits: Limits(
-        timeout: words.seconds(.timeout) ?? 0, retries: words.number(.retries) ?? 0,
-        retryDelay: words.seconds(.retryDelay) ?? 0, ifOK: words.has(.ifOK)),
-      isFirst: words.has(.first), isUnique: words.has(.unique))
+      environment: words.values[.env] ?? [], isFirst: words.has(.first),
+      isUnique: words.has(.unique))
+    limits.timeout = words.seconds(.timeout) ?? 0
+    limits.retries = words.number(.retries) ?? 0
+    limits.retryDelay = words.seconds(.retryDelay) ?? 0
+    limits.ifOK = words.has(.ifOK)
   }
 
   static let options: [OptionSpec] = [
     OptionSpec(
       .file, short: "f", value: OptionValue(.file, "FILE"),
-      help: "Queues every line of FILE, all or none; - is stdin.",
+      help: "Queues each line of FILE, all or none; - is stdin.",
       details: """
-        Each is a command line for /bin/sh; blank lines and lines that start with # are skipped.
+        Each line is a command line for /bin/sh. Blank lines and lines that start with # are \
+        ignored.
         """
     ),
     .queue,
     OptionSpec(
       .name, short: "n", value: OptionValue(.text, "LABEL"),
-      help: "A label to know the job by in lists."
+      help: "A label that lists show for the job."
     ),
     OptionSpec(
       .directory, short: "C", value: OptionValue(.directory, "DIR"),
@@ -46,30 +59,30 @@ extension JobOptions {
     ),
     OptionSpec(
       .env, short: "e", value: OptionValue(.assignment, "NAME=VALUE"), repeats: true,
-      help: "Sets a variable of the job; may be given again.",
+      help: "Sets a variable of the job. May be repeated.",
       details: """
-        While add itself runs, everybody can see the value with ps(1): what is secret is better set in \
-        the environment of the call, which the job gets too.
+        While add runs, every user can see the value with ps(1). Pass secrets in the environment of \
+        the call, which the job receives too.
         """
     ),
     OptionSpec(
       .shell, short: "c", value: OptionValue(.commandLine, "LINE"),
-      help: "The command line to run, whatever it looks like."
+      help: "The command line to run, of any form."
     ),
     OptionSpec(
       .timeout, value: OptionValue(.duration, "TIME"),
       help: "Ends the job after TIME: 90, 90s, 30m, 2h or 7d.",
       details: """
-        Its process group is sent SIGTERM, and SIGKILL 10 seconds later; the job has then timed \
-        out, which is a failure. Each attempt has the whole TIME.
+        Its process group receives SIGTERM, and SIGKILL 10 seconds later. The job has then timed \
+        out, which is a failure. The limit applies to each attempt.
         """
     ),
     OptionSpec(
       .retries, value: OptionValue(.count, "N"),
-      help: "When it fails, runs it again, up to N times.",
+      help: "Runs the job again if it fails, up to N times.",
       details: """
-        At once, or after --retry-delay, and in any case before any other job: the order of the \
-        queue stays what it was. N is \(ParsedArguments.mostCounted) at the most.
+        At once, or after --retry-delay, and before any other job: the order of the queue does not \
+        change. N is at most \(ParsedArguments.mostCounted).
         """
     ),
     OptionSpec(
@@ -81,19 +94,18 @@ extension JobOptions {
       .ifOK,
       help: "Skips the job unless the job before it succeeded.",
       details: """
-        The job before it is the one whose turn was last, whichever was added first. One that was \
-        skipped did not succeed, so that one failure skips a whole chain. A job that is cancelled \
-        while it waits takes those that follow it with --if-ok with it. See ORDER below for retries.
+        The job before it is the one whose turn was last, not the one that was added last. A \
+        skipped job did not succeed: one failure skips a whole chain. Canceling a waiting job \
+        skips the --if-ok jobs that follow it. See ORDER below for retries.
         """
     ),
-    OptionSpec(.first, help: "Puts the job before all that wait."),
+    OptionSpec(.first, help: "Puts the job before all waiting jobs."),
     OptionSpec(
       .unique,
-      help: "Adds nothing if the same command waits already.",
+      help: "Adds nothing if the same command already waits.",
       details: """
-        The same means: the same command, in the same directory; the environment, the label and \
-        the other options are not compared. Prints the id of the job that waits, and a job that \
-        runs or is over does not count.
+        Compares the command and the directory, not the environment, the label or other options. \
+        Prints the id of the waiting job. Running and finished jobs do not count.
         """
     ),
   ]

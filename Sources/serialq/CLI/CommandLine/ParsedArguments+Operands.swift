@@ -11,15 +11,15 @@ extension ParsedArguments {
     if let option = given.first {
       if given.count > 1 {
         throw misused(
-          "--\(given[1].rawValue)", "cannot be combined with --\(option.rawValue)")
+          "--\(given[1].text)", "cannot be combined with --\(option.text)")
       }
       if let id = operands.first {
-        throw misused(Visible.text(id), "an id cannot be combined with --\(option.rawValue)")
+        throw misused(Visible.text(id), "an id cannot be combined with --\(option.text)")
       }
       return []
     }
     if operands.isEmpty, !options.isEmpty {
-      let others = options.map { "--\($0.rawValue)" }.joined(separator: " or ")
+      let others = options.map { "--\($0.text)" }.joined(separator: " or ")
       throw Failure(
         command.name, "no job id is given",
         next: "Give ids, or \(others); serialq list shows the ids.")
@@ -48,7 +48,7 @@ extension ParsedArguments {
 
   private static func notAnID(_ word: Bytes) -> Failure {
     Failure(
-      Visible.text(word), "not a job id, which is a number above 0",
+      Visible.text(word), "not a job id (a number above 0)",
       next: "serialq list shows the ids.")
   }
 
@@ -58,10 +58,10 @@ extension ParsedArguments {
     // `serialq -q video add make`
     if command.name == StatusCommand.name, let meant = CommandTable.type(called: extra) {
       throw Failure(
-        Visible.text(extra), "a command comes before its options",
+        Visible.text(extra), "the command must precede its options",
         next: "See: serialq help \(meant.name)")
     }
-    let limit = count == 0 ? "no argument" : "one argument only"
+    let limit = count == 0 ? "no argument" : "only one argument"
     throw misused(Visible.text(extra), "\(command.name) takes \(limit)")
   }
 }

@@ -24,12 +24,12 @@ extension ParsedArguments {
       }
     }
     guard !operands.contains(where: { $0.contains(0) }) else {
-      throw misused(command.name, "an argument cannot hold a NUL byte")
+      throw misused(command.name, "an argument cannot contain a NUL byte")
     }
   }
 
   private static func fault(in value: Bytes, _ kind: OptionValue.Kind) -> String? {
-    guard !value.contains(0) else { return "a value cannot hold a NUL byte" }
+    guard !value.contains(0) else { return "a value cannot contain a NUL byte" }
     switch kind {
     case .text: return nil
     case .file: return value.isEmpty ? "a file's name cannot be empty" : nil
@@ -47,7 +47,7 @@ extension ParsedArguments {
       return SignalName.number(of: value) == nil ? "not a signal, such as INT or 2" : nil
     case .assignment:
       guard let equals = value.firstIndex(of: UInt8(ascii: "=")) else {
-        return "there is no = in it; a variable is set with NAME=VALUE"
+        return "it contains no =; the form is NAME=VALUE"
       }
       return equals == 0 ? "the variable has no name" : nil
     case .choice(let choices):

@@ -39,8 +39,8 @@ struct ParsedArguments {
     )
     let name = parts.first.map { Bytes($0) } ?? []
     let known = command.allOptions
-    guard let option = known.first(where: { $0.name.rawValue.utf8.elementsEqual(name) }) else {
-      let meant = Suggestion.closest(to: name, among: known.map(\.name.rawValue))
+    guard let option = known.first(where: { $0.name.text.utf8.elementsEqual(name) }) else {
+      let meant = Suggestion.closest(to: name, among: known.map(\.name.text))
       throw unknown(Bytes("--") + name, meant: meant.map { "--\($0)" })
     }
     let attached = parts.count > 1 ? Bytes(parts[1]) : nil
@@ -60,7 +60,7 @@ struct ParsedArguments {
       guard let option = command.allOptions.first(where: { $0.short?.asciiValue == letter }) else {
         // `-json` may be a long option with a missing dash.
         let meant = Suggestion.closest(
-          to: Bytes(word.dropFirst()), among: command.allOptions.map(\.name.rawValue)
+          to: Bytes(word.dropFirst()), among: command.allOptions.map(\.name.text)
         )
         // The first byte of a multibyte character: the message shows the whole word instead.
         let named = letter < 0x80 ? [UInt8(ascii: "-"), letter] : word

@@ -13,18 +13,19 @@ extension AckCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "take note of failures",
+    summary: "acknowledge failures",
     synopsis: ["ack [options] ID...", "ack [options] --all"],
     description: [
       """
-      A failure is open until its job is acknowledged, retried or cleaned. serialq status leads \
-      with the open ones, and serialq wait without ids does not succeed while there is one.
+      A failure is open until its job is acknowledged, retried or cleaned. serialq status shows \
+      open failures first, and serialq wait without ids fails while there is one.
       """
     ],
     options: [.queue, OptionSpec(.all, help: "All open failures.")],
     operands: .jobIDs,
     examples: [
-      Example("serialq ack 12", "the failure of job 12"), Example("serialq ack --all", "all"),
+      Example("serialq ack 12", "the failure of job 12"),
+      Example("serialq ack --all", "all failures"),
     ]
   )
 
@@ -40,9 +41,9 @@ extension AckCommand: Subcommand {
       let jobs = ids.isEmpty ? queue.openFailures : try queue.jobs(ids, in: self.queue)
       if let job = jobs.first(where: { !$0.state.isFailure }) {
         throw Failure(
-          "job \(job.id)", "it is not a failure: it \(job.outcomeText)",
+          "job \(job.id)", "it did not fail: it \(job.outcomeText)",
           next: """
-            Nothing was acknowledged. See what failed: serialq \
+            Nothing was acknowledged. List the failures: serialq \
             list\(QueueName.option(for: self.queue)) --failed
             """)
       }

@@ -9,6 +9,10 @@ struct AddCommand: Equatable {
   var json: Bool
 }
 
+extension OptionName {
+  fileprivate static var noStart: Self { Self("no-start") }
+}
+
 extension AddCommand: Subcommand {
   static let name = "add"
 
@@ -23,33 +27,35 @@ extension AddCommand: Subcommand {
     ],
     description: [
       """
-      Returns as soon as the job is safely on disk, and makes sure that a runner is at work in \
-      the background. The job gets the directory, the environment and the umask of this call, \
-      and nothing to read.
+      Returns when the job is durable on disk, and starts a background runner if none is active. \
+      The job runs with the directory, the environment and the umask of this call; its standard \
+      input is empty.
       """,
       """
-      One argument is a command line for /bin/sh. Several, or what follows --, are a program and \
-      its arguments, passed on exactly. Options stop at the first word of the command.
+      A single argument is a command line for /bin/sh. Several arguments, or all after --, are a \
+      program and its arguments and are passed unchanged. Options end at the first word of the \
+      command.
       """,
     ],
     details: [
       """
-      Prints the id of the job, or the ids of several as a range such as 3-7. In a paused queue \
-      the job waits until serialq resume, and a message says so.
+      Prints the id of the job, or the ids of several jobs as a range such as 3-7. In a paused \
+      queue the job waits until serialq resume, and a message says so.
       """
     ],
     options: JobOptions.options + [
-      OptionSpec(.noStart, help: "Starts no runner; serialq run or resume does."),
+      OptionSpec(.noStart, help: "Starts no runner. serialq run or resume starts it."),
       OptionSpec(.json, help: "Prints the ids as a JSON object."),
     ],
     operands: .jobCommand,
     examples: [
       Example("serialq add 'make && make test'", "a command line"),
       Example("serialq add ls -l", "a program and its argument"),
-      Example("serialq add -q video -n intro ./render intro", "in a queue, with a label"),
-      Example("serialq add -e CC=clang -C build -c 'make -k'", "elsewhere, with a variable"),
+      Example("serialq add -q video -n intro ./render intro", "another queue, a label"),
+      Example(
+        "serialq add -e CC=clang -C build -c 'make -k'", "variable, directory"),
       Example("serialq add -f jobs.txt", "every line of a file"),
-      Example("serialq add --if-ok ./deploy", "if the one before succeeded"),
+      Example("serialq add --if-ok ./deploy", "after a success"),
     ]
   )
 
@@ -70,7 +76,7 @@ extension AddCommand: Subcommand {
     let ids = added.ids
     for id in added.found where session.messageTraits.isTerminal || !json {
       session.output.message(
-        "serialq: job \(id) waits with the same command; it was not added again")
+        "serialq: not added: job \(id) is waiting with the same command")
     }
     let text = JobID.text(of: ids, separator: " ")
     if json {
@@ -94,18 +100,15 @@ extension AddCommand: Subcommand {
     let text = JobID.text(of: ids, separator: ", ")
     let jobs = ids.count == 1 ? "Job \(text) is" : "Jobs \(text) are"
     let option = QueueName.option(for: job.queue)
-    return "\(jobs) queued all the same; do not add again. See: serialq status\(option)"
+    return "\(jobs) queued despite this error; do not add it again. See: serialq status\(option)"
   }
 
   private func document(_ ids: [JobID], _ folder: QueueFolder) -> Bytes {
-    var json = JSONWriter()
-    json.object { json in
+    JSONWriter.line { json in
       json.member("version", 1)
       json.member("queue", folder.name)
       json.key("ids")
       json.array { json in for id in ids { json.int(Int64(id)) } }
     }
-    json.endLine()
-    return json.bytes
   }
 }

@@ -8,10 +8,7 @@ struct Adding {
   var directory: Bytes
   var environment: [Bytes]
   var umask: UInt16
-  var label: Bytes?
-  var limits: Limits
-  var isFirst: Bool
-  var isUnique: Bool
+  var options: JobOptions
 
   struct Added {
     /// Ascending; the ids of new jobs, and of identical ones that were already waiting.
@@ -29,10 +26,7 @@ struct Adding {
     directory = try Adding.directory(options.directory)
     environment = Adding.environment(overriding: options.environment)
     umask = Machine.umask()
-    label = options.label
-    limits = options.limits
-    isFirst = options.isFirst
-    isUnique = options.isUnique
+    self.options = options
   }
 
   /// Appends all jobs or none; on return they are durable, and a runner is active unless the queue
@@ -40,13 +34,12 @@ struct Adding {
   ///
   /// Reads the whole journal only to find identical waiting jobs.
   func append(to folder: QueueFolder, startsRunner: Bool) throws(Failure) -> Added {
-    var queue = Queue()
     var reader = JournalReader(folder)
     // Reads most of the journal before the lock, to hold it only briefly.
-    if isUnique { _ = try reader.read(into: &queue) }
+    if options.isUnique { try reader.read() }
     return try Journal(folder).locked { (scope) throws(Failure) in
-      if isUnique { _ = try reader.read(into: &queue) }
-      let (commands, found) = isUnique ? unknown(to: queue) : (commands, [])
+      if options.isUnique { try reader.read() }
+      let (commands, found) = options.isUnique ? unknown(to: reader.queue) : (commands, [])
       let ids = try append(commands, to: &scope)
       var added = Added(ids: ids, found: found)
       if !found.isEmpty { added.ids = Set(ids + found).sorted() }
@@ -69,18 +62,19 @@ struct Adding {
       try scope.append([])
       return []
     }
-    let key = try scope.storeEnvironment(environment)
+    let context = ExecutionContext(
+      directory: directory, environment: try scope.storeEnvironment(environment), umask: umask)
     let first = try scope.nextID()
     let at = Clock.now()
     let ids = Array(first..<first + commands.count)
     try scope.append(
       zip(ids, commands).map { id, command in
-        var job = NewJob(
-          id: id, command: command, directory: directory, environment: key, umask: umask,
-          label: label, limits: limits, at: at)
         // Keeps the order of jobs that are added together.
-        if isFirst { job.place = id == first ? .first : .after(id - 1) }
-        return .added(job)
+        let place: Place = !options.isFirst ? .last : id == first ? .first : .after(id - 1)
+        return .added(
+          NewJob(
+            id: id, Payload(command, in: context, label: options.label), limits: options.limits,
+            place: place, at: at))
       })
     return ids
   }
@@ -90,7 +84,7 @@ struct Adding {
   private func unknown(to queue: Queue) -> ([Command], found: [JobID]) {
     var new: [Command] = []
     var found: [JobID] = []
-    let waiting = queue.waiting.filter { $0.directory == directory }
+    let waiting = queue.waiting.filter { $0.context.directory == directory }
     for command in commands where !new.contains(command) {
       if let job = waiting.first(where: { $0.command == command }) {
         found.append(job.id)
@@ -105,23 +99,17 @@ struct Adding {
     switch source {
     case .command(let command): return [command]
     case .file(let path) where path == Bytes("-"):
-      let text = try attempt("reading standard input") { () throws(SystemError) in
-        try FileDescriptor.standardInput().readAll()
-      }
+      let text = try FileDescriptor.standardInput().readAll()
       return try JobFile.commands(in: text, from: Bytes("standard input"))
     case .file(let path):
-      let text = try attempt("reading \(Visible.text(path))") { () throws(SystemError) in
-        try FileDescriptor.open(path, .read, followingLinks: true).readAll()
-      }
+      let text = try FileDescriptor.open(path, .read, followingLinks: true).readAll()
       return try JobFile.commands(in: text, from: path)
     }
   }
 
   private static func directory(_ option: Bytes?) throws(Failure) -> Bytes {
     if let option, option.first == UInt8(ascii: "/") { return option }
-    let current = try attempt("finding the current directory") { () throws(SystemError) in
-      try Machine.directory()
-    }
+    let current = try Machine.directory()
     return option.map { current.appending(path: $0) } ?? current
   }
 

@@ -11,12 +11,12 @@ extension Session {
   func runInBackground(_ queue: String) throws(Failure) -> ExitCode {
     guard let folder = try spool().existingQueue(named: Bytes(queue.utf8)) else {
       throw Failure(
-        "queue \(queue)", "there is no such queue", next: "See all with: serialq queues")
+        "queue \(queue)", "no such queue", next: "See all with: serialq queues")
     }
     // Closing the terminal or logging out must not stop the jobs.
     signal(SIGHUP, SIG_IGN)
     let lock = BackgroundRunner.inheritedLock(folder)
-    let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
+    let wakeUp = try WakeUpPipe()
     let messages = output
     let runner = try Runner(
       folder, .background, lock: lock, say: { messages.message($0) }, wake: { wakeUp.wake() })
@@ -25,9 +25,7 @@ extension Session {
     if lock != nil { emptyOwnLog() }
     runner.start()
     while !runner.isDone {
-      _ = try attempt("waiting") { () throws(SystemError) in
-        try waitForInput(on: [wakeUp.descriptor], timeoutMilliseconds: nil)
-      }
+      _ = try waitForInput(on: [wakeUp.descriptor], until: nil)
       wakeUp.drain()
     }
     if let failure = runner.failure {

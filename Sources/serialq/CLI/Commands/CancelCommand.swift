@@ -16,33 +16,38 @@ struct CancelCommand: Equatable {
   var signal: Int32?
 }
 
+extension OptionName {
+  fileprivate static var running: Self { Self("running") }
+  fileprivate static var signal: Self { Self("signal") }
+}
+
 extension CancelCommand: Subcommand {
   static let name = "cancel"
 
   static let spec = CommandSpec(
     name: name,
-    summary: "keep jobs from running, or end them",
+    summary: "cancel waiting jobs, or end running ones",
     synopsis: ["cancel [options] ID...", "cancel [options] --all", "cancel [options] --running"],
     description: [
       """
-      A job that waits never runs; jobs after it that were added with --if-ok are skipped. A job \
-      that runs is sent SIGTERM with its whole process group, and SIGKILL 10 seconds later. \
-      Returns when that is asked for; serialq wait ID waits for the end.
+      A waiting job leaves the queue without running, and the --if-ok jobs after it are skipped. \
+      The process group of a running job receives SIGTERM, and SIGKILL 10 seconds later. Returns \
+      without waiting for the end of the job: serialq wait ID does that.
       """
     ],
     options: [
       .queue,
-      OptionSpec(.all, help: "All jobs that wait or run."),
-      OptionSpec(.running, help: "The job that runs."),
+      OptionSpec(.all, help: "All waiting and running jobs."),
+      OptionSpec(.running, help: "The running job."),
       OptionSpec(
         .signal, value: OptionValue(.signal, "SIGNAL"),
-        help: "Sends this signal first instead of SIGTERM; KILL ends a job at once."
+        help: "Sends this signal instead of SIGTERM. KILL ends a job at once."
       ),
     ],
     operands: .jobIDs,
     examples: [
       Example("serialq cancel 12", "job 12"),
-      Example("serialq cancel --running --signal INT", "as Ctrl-C would"),
+      Example("serialq cancel --running --signal INT", "like Ctrl-C"),
     ]
   )
 
@@ -96,9 +101,9 @@ extension CancelCommand: Subcommand {
       let jobs = try queue.jobs(ids, in: self.queue)
       if let job = jobs.first(where: \.state.isOver) {
         throw Failure(
-          "job \(job.id)", "it is over: it \(job.outcomeText)",
+          "job \(job.id)", "it has finished: it \(job.outcomeText)",
           next: """
-            Nothing was cancelled. See what still can be: serialq \
+            Nothing was cancelled. List the jobs: serialq \
             list\(QueueName.option(for: self.queue)) --state waiting
             """)
       }

@@ -16,23 +16,22 @@ extension Session {
   ) throws(Failure) -> Result {
     guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else {
       throw Failure(
-        "queue \(name)", "there is no such queue", next: "See all with: serialq queues")
+        "queue \(name)", "no such queue", next: "See all with: serialq queues")
     }
-    var queue = Queue()
     var reader = JournalReader(folder)
-    report(try reader.read(into: &queue).damaged, in: folder)
+    report(try reader.read().damaged, in: folder)
     return try Journal(folder).locked { (scope) throws(Failure) in
-      _ = try reader.read(into: &queue)
-      let (events, result) = try decide(queue, folder)
+      try reader.read()
+      let (events, result) = try decide(reader.queue, folder)
       try scope.append(events)
-      for event in events { queue.apply(event) }
+      reader.take(events)
       do throws(Failure) {
-        try then(folder, queue)
+        try then(folder, reader.queue)
       } catch {
         let option = QueueName.option(for: name)
         throw events.isEmpty
           ? error
-          : error.adding("The queue is changed all the same. Have it run: serialq run\(option)")
+          : error.adding("The queue is changed despite this error. Run it: serialq run\(option)")
       }
       return result
     }
@@ -48,14 +47,14 @@ extension Session {
   func tellPaused(_ queue: String) {
     output.message(
       """
-      serialq: queue \(queue) is paused, so nothing is started
-      Go on with: serialq resume\(QueueName.option(for: queue))
+      serialq: queue \(queue) is paused: it starts no job
+      Resume it: serialq resume\(QueueName.option(for: queue))
       """)
   }
 
   /// Suggests the command that shows why a job failed.
   func tellWhy(_ id: JobID, in queue: String) {
-    output.message("See what went wrong: serialq log\(QueueName.option(for: queue)) \(id)")
+    output.message("See its output: serialq log\(QueueName.option(for: queue)) \(id)")
   }
 
   /// Reports success on a terminal only; scripts use the exit code.

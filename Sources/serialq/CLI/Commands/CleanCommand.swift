@@ -12,34 +12,39 @@ struct CleanCommand: Equatable {
   var all: Bool
 }
 
+extension OptionName {
+  fileprivate static var keep: Self { Self("keep") }
+  fileprivate static var olderThan: Self { Self("older-than") }
+}
+
 extension CleanCommand: Subcommand {
   static let name = "clean"
 
   static let spec = CommandSpec(
     name: name,
-    summary: "forget finished jobs and delete their logs",
+    summary: "remove finished jobs and their logs",
     synopsis: ["clean [options]"],
     description: [
       """
-      Forgets jobs that are over; open failures only with --failed or --all. Jobs that wait or run \
-      stay. With several options, only jobs to which all of them apply are forgotten.
+      Removes finished jobs, and open failures only with --failed or --all. Waiting and running \
+      jobs stay. With several options, removes the jobs to which all of them apply.
       """
     ],
     options: [
       .queue,
       OptionSpec(
         .olderThan, value: OptionValue(.duration, "TIME"),
-        help: "Only jobs that have been over for longer than TIME."
+        help: "Only jobs that finished more than TIME ago."
       ),
       OptionSpec(
-        .keep, value: OptionValue(.count, "N"), help: "All but the N that were over last."),
-      OptionSpec(.failed, help: "Only jobs that failed, open failures too."),
-      OptionSpec(.all, help: "Open failures too."),
+        .keep, value: OptionValue(.count, "N"), help: "All but the N jobs that finished last."),
+      OptionSpec(.failed, help: "Only failed jobs, including open failures."),
+      OptionSpec(.all, help: "Including open failures."),
     ],
     operands: .none,
     examples: [
       Example("serialq clean", "all but open failures"),
-      Example("serialq clean --all --older-than 7d", "everything from before last week"),
+      Example("serialq clean --all --older-than 7d", "all that finished over a week ago"),
     ]
   )
 
@@ -58,10 +63,9 @@ extension CleanCommand: Subcommand {
       return .success
     }
     let (forgotten, kept, damaged) = try Journal(folder).locked { (scope) throws(Failure) in
-      var queue = Queue()
       var reader = JournalReader(folder)
-      _ = try reader.read(into: &queue)
-      let jobs = wanted(in: queue)
+      try reader.read()
+      let jobs = wanted(in: reader.queue)
       let ids = JobID.ranges(of: jobs)
       if !ids.isEmpty { try scope.append([.forgotten(ids: ids, at: Clock.now())]) }
       // After the jobs were forgotten: a remaining log is harmless.
@@ -73,21 +77,21 @@ extension CleanCommand: Subcommand {
         guard !ids.isEmpty else { throw error }
         throw error.adding(
           """
-          The jobs are forgotten all the same. To make the journal smaller, try again: serialq \
+          The jobs are removed despite this error. To compact the journal, try again: serialq \
           clean\(QueueName.option(for: self.queue))
           """)
       }
-      let kept = all || onlyFailed ? 0 : queue.openFailureCount
+      let kept = all || onlyFailed ? 0 : reader.queue.openFailureCount
       return (jobs.count, kept, damaged)
     }
     session.report(damaged, in: folder)
     let option = QueueName.option(for: self.queue)
-    session.tell("serialq: forgot \(forgotten) \(forgotten == 1 ? "job" : "jobs")")
+    session.tell("serialq: removed \(forgotten) \(forgotten == 1 ? "job" : "jobs")")
     if kept > 0 {
       session.output.message(
         """
         serialq: kept \(kept) open \(kept == 1 ? "failure" : "failures")
-        Look at them: serialq list\(option) --failed; forget them: serialq clean\(option) --all
+        List them: serialq list\(option) --failed; remove them: serialq clean\(option) --all
         """)
     }
     return .success

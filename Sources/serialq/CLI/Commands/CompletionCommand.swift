@@ -15,22 +15,23 @@ extension CompletionCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "completion for a shell: bash, zsh or fish",
+    summary: "print a completion script for bash, zsh or fish",
     synopsis: ["completion bash|zsh|fish", "completion -- words [WORD...]"],
     description: [
       """
-      Prints a script that has the shell complete commands, options, queues and job ids, with \
-      their commands shown. An installation puts it where the shells look for it.
+      The script completes commands, options, queues, and job ids with their commands. \
+      Scripts/install installs it where the shells find it.
       """
     ],
     details: [
       """
-      The second form is what these scripts call: it prints what the last WORD, which may be \
-      empty, can become after those before it. The first line is words, files N, directories N or \
-      command N. After words, each line is a word, and behind a tab what it stands for, in \
-      printable characters. Names of files or directories take the place of the last WORD but for \
-      its first N bytes; command N says that the words from number N on, counted from 1, are a \
-      command of their own. It never fails: where nothing can be found out, there is no line.
+      The scripts call the second form. It prints the completions of the last WORD, which may be \
+      empty, after the words before it. The first line is words, files N, directories N or \
+      command N. After words, each line is a word, a tab and a description in printable \
+      characters. After files or directories, the shell completes a file name in place of the last \
+      WORD without its first N bytes. After command N, the words from number N, counted from 1, \
+      are a command line to complete. The second form never fails: without an answer it prints no \
+      line.
       """
     ],
     options: [],
@@ -101,11 +102,10 @@ extension CompletionCommand: Subcommand {
 
   /// The jobs read before any error.
   private func jobs(of queue: Bytes, in session: Session) -> [Job] {
-    var jobs = Queue()
     guard let folder = try? session.spool().existingQueue(named: queue) else { return [] }
     var reader = JournalReader(folder)
-    _ = try? reader.read(into: &jobs)
-    return jobs.inOrder
+    _ = try? reader.read()
+    return reader.queue.inOrder
   }
 }
 

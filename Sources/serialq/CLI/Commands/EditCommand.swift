@@ -13,12 +13,12 @@ extension EditCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "change the command of a job that waits",
+    summary: "change the command of a waiting job",
     synopsis: ["edit [options] ID"],
     description: [
       """
-      Opens the command in $VISUAL, else $EDITOR, else vi. What is saved becomes the job's command \
-      line, for /bin/sh. If the job has started meanwhile, nothing is changed.
+      Opens the command in $VISUAL, else $EDITOR, else vi. The saved text becomes the job's \
+      command line for /bin/sh. If the job has started in the meantime, nothing changes.
       """
     ],
     options: [.queue],
@@ -42,11 +42,11 @@ extension EditCommand: Subcommand {
       }
     let edited = try edited(text, beside: folder)
     guard !edited.allSatisfy(\.isSpace), !edited.contains(0) else {
-      let why = edited.contains(0) ? "it holds a NUL byte" : "it is empty"
+      let why = edited.contains(0) ? "it contains a NUL byte" : "it is empty"
       throw Failure(
         "the command of job \(job.id)", why,
         next: """
-          Nothing was changed. To be rid of the job: serialq \
+          Nothing was changed. To cancel the job: serialq \
           cancel\(QueueName.option(for: self.queue)) \(job.id)
           """)
     }
@@ -60,8 +60,8 @@ extension EditCommand: Subcommand {
       try refuseUnlessWaiting(now, in: self.queue)
       guard now.command == job.command else {
         throw Failure(
-          "job \(job.id)", "somebody else has changed it meanwhile",
-          next: "Nothing was changed. Look at it, then try again: serialq show\(option) \(job.id)")
+          "job \(job.id)", "another process has changed it in the meantime",
+          next: "Nothing was changed. Check it and try again: serialq show\(option) \(job.id)")
       }
       return ([.edited(id: job.id, at: Clock.now(), command: .shell(edited))], ())
     }
@@ -77,33 +77,28 @@ extension EditCommand: Subcommand {
     guard job.state != .waiting else { return }
     let option = QueueName.option(for: queue)
     throw Failure(
-      "job \(job.id)", "it does not wait: it \(job.outcomeText)",
-      next: "Nothing was changed. Add what should run instead: serialq add\(option)")
+      "job \(job.id)", "it is not waiting: it \(job.outcomeText)",
+      next: "Nothing was changed. Add a new job: serialq add\(option)")
   }
 
   /// Edits the text in a temporary file with the user's editor.
   private func edited(_ text: Bytes, beside folder: QueueFolder) throws(Failure) -> Bytes {
     let path = folder.path.appending(path: Bytes("edit-\(Machine.processID())".utf8))
     defer { try? FileSystem.remove(path) }
-    try attempt("writing \(path.text)") { () throws(SystemError) in
-      let file = try FileDescriptor.open(path, .emptied)
-      try file.writeAll(text + [UInt8(ascii: "\n")])
-    }
+    try FileDescriptor.open(path, .emptied).writeAll(text + [UInt8(ascii: "\n")])
     let named = [Machine.variable("VISUAL"), Machine.variable("EDITOR")]
     let editor = named.compactMap { $0 }.first { !$0.isEmpty } ?? Bytes("vi")
     // Run by a shell, because the variable may contain arguments.
     let status = try Editor.run([
       Bytes("/bin/sh"), Bytes("-c"), editor + Bytes(" \"$1\""), editor, path,
     ])
-    guard status == .exited(code: 0) else {
+    guard status == .exited(0) else {
       throw Failure(
-        "the editor \(Visible.text(editor))", "it did not succeed",
-        next: "Nothing was changed. Another one is taken from VISUAL or EDITOR.")
+        "the editor \(Visible.text(editor))", "it failed",
+        next: "Nothing was changed. Set VISUAL or EDITOR to use another editor.")
     }
-    var edited = try attempt("reading \(path.text)") { () throws(SystemError) in
-      // Without checks: some editors replace the file with a new one.
-      try FileDescriptor.open(path, .read, followingLinks: true).readAll()
-    }
+    // Without checks: some editors replace the file with a new one.
+    var edited = try FileDescriptor.open(path, .read, followingLinks: true).readAll()
     if edited.last == UInt8(ascii: "\n") { edited.removeLast() }
     return edited
   }
@@ -111,7 +106,7 @@ extension EditCommand: Subcommand {
 
 /// Runs a program in the foreground of the terminal.
 private enum Editor {
-  static func run(_ words: [Bytes]) throws(Failure) -> ExitStatus {
+  static func run(_ words: [Bytes]) throws(Failure) -> Ending {
     // Ignored in this process, as system(3) does: Ctrl-C is meant for the editor.
     let before = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
     defer { for (number, handler) in before { signal(number, handler) } }
@@ -128,14 +123,12 @@ private enum Editor {
     posix_spawnattr_setsigdefault(&attributes, &defaults)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
     var pid: pid_t = 0
-    let error = CStrings.with(words) { words in
-      CStrings.with(Machine.environment()) { environment in
+    let error = words.withCStrings { words in
+      Machine.environment().withCStrings { environment in
         posix_spawn(&pid, "/bin/sh", nil, &attributes, words, environment)
       }
     }
-    guard error == 0 else {
-      throw SystemError("posix_spawn", error).failure("starting the editor")
-    }
+    guard error == 0 else { throw Failure("posix_spawn", error, "starting the editor") }
     return try ChildProcess(pid: pid).reap()
   }
 }

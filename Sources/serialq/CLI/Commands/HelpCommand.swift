@@ -13,6 +13,11 @@ struct HelpCommand: Equatable {
   var topic: Topic
 }
 
+extension OptionName {
+  fileprivate static var man: Self { Self("man") }
+  fileprivate static var unit: Self { Self("unit") }
+}
+
 extension HelpCommand: Subcommand {
   static let name = "help"
 
@@ -20,20 +25,20 @@ extension HelpCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "help, also of one command",
+    summary: "show help, also for one command",
     synopsis: ["help [COMMAND]", "help --man", "help --unit [PROGRAM]"],
-    description: ["Shows what the program does, or everything about one command."],
+    description: ["Shows an overview of all commands, or the details of one."],
     options: [
-      OptionSpec(.man, help: "Prints the manual page, as mdoc(7)."),
+      OptionSpec(.man, help: "Prints the manual page in mdoc(7) format."),
       OptionSpec(
-        .unit, help: "Prints a systemd user unit that goes on with all queues after a reboot.",
+        .unit, help: "Prints a systemd user unit that resumes all queues after a reboot.",
         details:
-          "PROGRAM is the full path that it calls serialq by; else it is that of this program."),
+          "PROGRAM is the full path of serialq in the unit, by default that of this program."),
     ],
     operands: .commandName,
     examples: [
-      Example("serialq help add", "everything about add"),
-      Example("serialq help --man | man -l -", "everything"),
+      Example("serialq help add", "the details of add"),
+      Example("serialq help --man | man -l -", "the manual"),
     ]
   )
 

@@ -11,6 +11,10 @@ struct ListCommand: Equatable {
   var json: Bool
 }
 
+extension OptionName {
+  fileprivate static var state: Self { Self("state") }
+}
+
 extension ListCommand: Subcommand {
   static let name = "list"
   static let aliases = ["ls"]
@@ -21,9 +25,9 @@ extension ListCommand: Subcommand {
     synopsis: ["list [options]"],
     description: [
       """
-      One job a line, in the order in which they run: id, state, exit, duration, label and \
-      command. Columns that nothing uses are left out. A command is quoted so that pasting it \
-      into a shell runs the same thing.
+      Prints one job per line, in the order in which they run: id, state, exit code, duration, \
+      label and command. Omits empty columns. Quotes commands: pasted into a shell, they run the \
+      same program.
       """
     ],
     options: [
@@ -32,15 +36,15 @@ extension ListCommand: Subcommand {
         .state, value: OptionValue(.choice(states), "STATE"), repeats: true,
         help: "Only jobs in this state: \(states.joined(separator: ", ")). May be given again."
       ),
-      OptionSpec(.failed, help: "Only jobs that failed, in whatever way."),
-      OptionSpec(.last, value: OptionValue(.count, "N"), help: "Only the last N of them."),
+      OptionSpec(.failed, help: "Only jobs that failed for any reason."),
+      OptionSpec(.last, value: OptionValue(.count, "N"), help: "Only the last N jobs."),
       OptionSpec(.json, help: "Prints one JSON object."),
     ],
     operands: .none,
     examples: [
-      Example("serialq list", "everything"),
-      Example("serialq ls --failed --last 5", "the latest five failures"),
-      Example("serialq list --state waiting --json", "the work left, for jq"),
+      Example("serialq list", "all jobs"),
+      Example("serialq ls --failed --last 5", "the last five failures"),
+      Example("serialq list --state waiting --json", "the waiting jobs, for jq"),
     ]
   )
 
@@ -72,23 +76,18 @@ extension ListCommand: Subcommand {
   }
 
   private func document(_ jobs: [Job], isPaused: Bool, _ folder: QueueFolder) -> Bytes {
-    var json = JSONWriter(reservingCapacity: 256 + 512 * jobs.count)
-    json.object { json in
+    JSONWriter.line(reservingCapacity: 256 + 512 * jobs.count) { json in
       json.member("version", 1)
       json.member("queue", folder.name)
       json.member("paused", isPaused)
       json.key("jobs")
       json.array { json in for job in jobs { job.write(to: &json, log: folder.log(job.id)) } }
     }
-    json.endLine()
-    return json.bytes
   }
 
   private func table(_ jobs: [Job], color: Bool) -> String {
     var columns = Columns(headings: [
-      .init(title: "ID", alignment: .right), .init(title: "STATE"),
-      .init(title: "EXIT", alignment: .right), .init(title: "TIME", alignment: .right),
-      .init(title: "NAME"), .init(title: "COMMAND"),
+      .right("ID"), .left("STATE"), .right("EXIT"), .right("TIME"), .left("NAME"), .left("COMMAND"),
     ])
     columns.rows = jobs.map { job in
       [

@@ -10,33 +10,37 @@ struct LogCommand: Equatable {
   var follows: Bool
 }
 
+extension OptionName {
+  fileprivate static var follow: Self { Self("follow") }
+}
+
 extension LogCommand: Subcommand {
   static let name = "log"
 
   static let spec = CommandSpec(
     name: name,
-    summary: "a job's output",
+    summary: "print a job's output",
     synopsis: ["log [-f] [options] [ID]"],
     description: [
       """
-      Prints what the job wrote to its standard output and standard error, merged in order. \
-      Without an id it is the job that runs or, if none does, the one that ran last. Of a job that \
-      runs it is what there is by now.
+      Prints the standard output and the standard error of the job in the order written. Without \
+      an id, prints the output of the running job, or else of the job that ran last. For a running \
+      job, prints the output so far.
       """,
       """
-      With -f it waits for a queued job to start, prints as the job writes, and ends with the \
-      job. Without an id, -f follows the queue from job to job.
+      With -f, waits for a queued job to start, prints its output as it is written, and ends with \
+      the job. Without an id, -f follows the queue from job to job.
       """,
     ],
     options: [
       .queue,
-      OptionSpec(.follow, short: "f", help: "Keeps printing as the output grows."),
+      OptionSpec(.follow, short: "f", help: "Continues to print as the output grows."),
     ],
     operands: .jobID,
     examples: [
-      Example("serialq log 12", "what job 12 said"),
-      Example("serialq log", "what the last job said"),
-      Example("serialq log -f", "what the queue says, as it says it"),
+      Example("serialq log 12", "the output of job 12"),
+      Example("serialq log", "the output of the running or last job"),
+      Example("serialq log -f", "the output of the queue, live"),
     ]
   )
 
@@ -85,7 +89,7 @@ extension LogCommand: Subcommand {
       if session.messageTraits.isTerminal {
         session.output.message(
           """
-          serialq: queue \(self.queue) has nothing to follow; its jobs: \
+          serialq: queue \(self.queue) has nothing to follow; list its jobs: \
           serialq list\(QueueName.option(for: self.queue))
           """)
       }
@@ -109,7 +113,7 @@ extension LogCommand: Subcommand {
       let name = folder.name.text
       session.output.message(
         """
-        serialq: queue \(name) has no runner at work; start one with: serialq \
+        serialq: queue \(name) has no active runner; start one with: serialq \
         run\(QueueName.option(for: name))
         """)
     }

@@ -8,27 +8,31 @@ struct MoveCommand: Equatable {
   var place: Place
 }
 
+extension OptionName {
+  fileprivate static var before: Self { Self("before") }
+}
+
 extension MoveCommand: Subcommand {
   static let name = "move"
 
   static let spec = CommandSpec(
     name: name,
-    summary: "reorder the jobs that wait",
+    summary: "reorder the waiting jobs",
     synopsis: [
       "move [options] ID --first", "move [options] ID --last", "move [options] ID --before ID",
     ],
-    description: ["Puts a job that waits elsewhere among those that wait."],
+    description: ["Moves a waiting job to another place among the waiting jobs."],
     options: [
       .queue,
-      OptionSpec(.first, help: "Before all others."),
-      OptionSpec(.last, help: "After all others."),
+      OptionSpec(.first, help: "Before all other waiting jobs."),
+      OptionSpec(.last, help: "After all other waiting jobs."),
       OptionSpec(
-        .before, value: OptionValue(.jobID, "ID"), help: "Right before another job that waits."),
+        .before, value: OptionValue(.jobID, "ID"), help: "Directly before another waiting job."),
     ],
     operands: .jobID,
     examples: [
-      Example("serialq move 12 --first", "job 12 is next"),
-      Example("serialq move 12 --before 9", "job 12, then job 9"),
+      Example("serialq move 12 --first", "job 12 runs next"),
+      Example("serialq move 12 --before 9", "job 12 runs before job 9"),
     ]
   )
 
@@ -57,21 +61,21 @@ extension MoveCommand: Subcommand {
         let job = try queue.jobs([id...id], in: self.queue)[0]
         guard job.state == .waiting else {
           throw Failure(
-            "job \(id)", "it does not wait: it \(job.outcomeText)",
-            next: "Nothing was moved. See those that do: serialq list\(option) --state waiting")
+            "job \(id)", "it is not waiting: it \(job.outcomeText)",
+            next: "Nothing was moved. List the waiting jobs: serialq list\(option) --state waiting")
         }
       }
       guard place.neighbor != self.id else {
         throw Failure(
           "job \(self.id)", "it cannot be put before itself",
-          next: "Nothing was moved. See those that wait: serialq list\(option) --state waiting")
+          next: "Nothing was moved. List the waiting jobs: serialq list\(option) --state waiting")
       }
       return ([.moved(id: self.id, at: Clock.now(), place: place)], ())
     }
     switch place {
-    case .first: session.tell("serialq: job \(self.id) is next")
+    case .first: session.tell("serialq: job \(self.id) runs next")
     case .before(let id): session.tell("serialq: job \(self.id) runs before job \(id)")
-    case .last, .after: session.tell("serialq: job \(self.id) is last")
+    case .last, .after: session.tell("serialq: job \(self.id) runs last")
     }
     return .success
   }

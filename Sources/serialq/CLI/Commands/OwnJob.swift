@@ -19,9 +19,9 @@ extension Session {
     // The runner may not have recorded the process ID yet.
     guard job.run?.pid ?? group == group else { return }
     throw Failure(
-      command, "job \(id) of queue \(name) calls it, and would wait for itself",
+      command, "job \(id) of queue \(name) calls it and would wait for itself",
       next: """
-        Queue what is to come after the job: serialq add\(QueueName.option(for: name)); or use \
+        Queue a job after it: serialq add\(QueueName.option(for: name)); or use \
         another queue: -q NAME
         """)
   }

@@ -11,9 +11,11 @@ extension PauseCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "let the running job end, start no other",
+    summary: "let the running job finish, start no other",
     synopsis: ["pause [options]"],
-    description: ["Jobs can still be added; they wait until serialq resume. Survives a restart."],
+    description: [
+      "Jobs can still be added; they wait until serialq resume. A pause survives a reboot."
+    ],
     options: QueueSelection.options,
     operands: .none,
     examples: [Example("serialq pause", "the queue"), Example("serialq pause --all", "all queues")]

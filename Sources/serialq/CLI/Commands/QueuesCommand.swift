@@ -12,9 +12,9 @@ extension QueuesCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "every queue with its counts",
+    summary: "list all queues with their counts",
     synopsis: ["queues [options]"],
-    description: ["How many jobs wait, run, are done, and failed without being acknowledged."],
+    description: ["Prints the number of waiting, running and finished jobs and of open failures."],
     options: [OptionSpec(.json, help: "Prints a JSON array.")],
     operands: .none,
     examples: [Example("serialq queues", "all queues")]
@@ -41,9 +41,8 @@ extension QueuesCommand: Subcommand {
       return .success
     }
     var columns = Columns(headings: [
-      .init(title: "QUEUE"), .init(title: "WAITING", alignment: .right),
-      .init(title: "RUNNING", alignment: .right), .init(title: "DONE", alignment: .right),
-      .init(title: "FAILED", alignment: .right), .init(title: ""),
+      .left("QUEUE"), .right("WAITING"), .right("RUNNING"), .right("DONE"), .right("FAILED"),
+      .left(""),
     ])
     columns.rows = found.map { folder, queue, hasRunner in
       let failed = queue.openFailureCount
@@ -80,8 +79,7 @@ extension Queue {
   func writeCounts(to json: inout JSONWriter) {
     json.object { json in
       for state in JobState.allCases {
-        json.key(state.name)
-        json.int(Int64(count(state)))
+        json.member(state.name, count(state))
       }
     }
   }

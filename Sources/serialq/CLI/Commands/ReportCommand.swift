@@ -10,49 +10,53 @@ struct ReportCommand: Equatable {
   var last: Int?
 }
 
+extension OptionName {
+  fileprivate static var html: Self { Self("html") }
+}
+
 extension ReportCommand: Subcommand {
   static let name = "report"
 
   static let spec = CommandSpec(
     name: name,
-    summary: "when the jobs ran, drawn, here or as a page to keep",
+    summary: "draw when the jobs ran, here or as an HTML page",
     synopsis: ["report [options]"],
     description: [
       """
-      Draws a line for each job along one scale of time, each state by a sign of its own. Times in \
-      which nothing ran for long are cut out and marked; all times are UTC.
+      Draws a line for each job along one time scale, with a different sign for each state. Cuts \
+      out and marks long times in which nothing ran. All times are UTC.
       """,
       """
-      With --html it is a page, which needs neither a network nor a script: the timeline, how long \
-      the jobs of each label took, the latest \(QueueReport.mostTroubles) failures with the end of \
-      their output, and totals. It shows labels, commands and output: look before you send it on.
+      With --html, writes a page that needs no network and no script: the timeline, the durations \
+      for each label, the last \(QueueReport.mostTroubles) failures with the end of their output, \
+      and totals. The page contains labels, commands and output: check it before you share it.
       """,
     ],
     details: [
       """
-      What is drawn is bounded, what is counted is not. Earlier attempts at a job are drawn too, \
-      for as long as the journal holds them: it forgets them when it is written anew. How long an \
-      interrupted job ran is not known: its start is drawn. Of an output, the last \
-      \(QueueReport.troubleLines) lines are shown, out of its last \(QueueReport.troubleBytes) bytes.
+      The number of drawn jobs is bounded; the totals count all jobs. Earlier attempts at a job \
+      are drawn until the journal is compacted. The duration of an interrupted job is not known: \
+      only its start is drawn. Of an output, the page shows the last \(QueueReport.troubleLines) \
+      lines of the last \(QueueReport.troubleBytes) bytes.
       """
     ],
     options: [
       .queue,
       OptionSpec(
         .html, value: OptionValue(.file, "FILE"),
-        help: "Writes a page to FILE, which is replaced; - is standard output."),
+        help: "Writes a page to FILE and replaces it; - is standard output."),
       OptionSpec(
         .last, value: OptionValue(.count, "N"),
         help: """
-          Draws the last N jobs that have run, not \(QueueReport.rowsOnTerminal), or \
+          Draws the last N jobs that have run. The default is \(QueueReport.rowsOnTerminal), and \
           \(QueueReport.rowsOnPage) on a page.
           """),
     ],
     operands: .none,
     examples: [
-      Example("serialq report", "when what ran"),
+      Example("serialq report", "in the terminal"),
       Example("serialq report --html queue.html", "as a page"),
-      Example("serialq report -q video --last 200", "more of another queue"),
+      Example("serialq report -q video --last 200", "more jobs, of another queue"),
     ]
   )
 
@@ -84,11 +88,11 @@ extension ReportCommand: Subcommand {
       session.output.result(page)
       return .success
     }
-    do throws(SystemError) {
+    do throws(Failure) {
       try UserFile.replace(path, by: Bytes(page.utf8))
     } catch {
       throw Failure(
-        "writing \(path.text)", "\(error.text) (\(error.call))",
+        "writing \(path.text)", error.why,
         next: "Give --html another path, or - for standard output.")
     }
     return .success

@@ -11,9 +11,9 @@ extension ResumeCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "go on after a pause, a stop or a reboot",
+    summary: "continue after a pause, a stop or a reboot",
     synopsis: ["resume [options]"],
-    description: ["Ends the pause, and starts a runner in the background if there is work."],
+    description: ["Ends the pause, and starts a background runner if jobs are waiting."],
     options: QueueSelection.options,
     operands: .none,
     examples: [
@@ -34,7 +34,7 @@ extension ResumeCommand: Subcommand {
       } then: { (folder, queue) throws(Failure) in
         try session.startRunner(folder, queue)
       }
-      session.tell("serialq: queue \(name.text) goes on; \(waiting) waiting")
+      session.tell("serialq: queue \(name.text) resumed; \(waiting) waiting")
     }
     return .success
   }

@@ -14,27 +14,27 @@ extension RetryCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "queue jobs that are over again",
+    summary: "queue finished jobs again",
     synopsis: ["retry [options] ID...", "retry [options] --failed"],
     description: [
       """
-      The same job waits again, with the same command, directory and environment, and its next \
-      run is its next attempt. Its log is then that of the new attempt.
+      The job waits again with the same id, command, directory and environment. Its next run \
+      counts as its next attempt and replaces its log.
       """,
       """
-      --failed takes all failures that are not acknowledged, and the jobs that were skipped \
-      because of them, in their order.
+      --failed selects all open failures and the jobs that were skipped because of them, in their \
+      order.
       """,
     ],
     options: [
       .queue,
-      OptionSpec(.failed, help: "All open failures, and what was skipped for them."),
-      OptionSpec(.first, help: "Puts them before all that wait, else they go to the end."),
+      OptionSpec(.failed, help: "All open failures and the jobs skipped because of them."),
+      OptionSpec(.first, help: "Puts the jobs before all waiting jobs, not at the end."),
     ],
     operands: .jobIDs,
     examples: [
       Example("serialq retry 12", "job 12, at the end"),
-      Example("serialq retry --failed --first", "all that failed, now"),
+      Example("serialq retry --failed --first", "all failures, next"),
     ]
   )
 
@@ -53,7 +53,7 @@ extension RetryCommand: Subcommand {
         let option = QueueName.option(for: self.queue)
         let (state, next) =
           job.state == .waiting
-          ? ("it waits already", "To have it run next: serialq move\(option) \(job.id) --first")
+          ? ("it is already waiting", "To run it next: serialq move\(option) \(job.id) --first")
           : ("it is running", "Wait for its end: serialq wait\(option) \(job.id)")
         throw Failure("job \(job.id)", state, next: "Nothing was queued again. \(next)")
       }
@@ -68,32 +68,5 @@ extension RetryCommand: Subcommand {
     session.tell("serialq: \(jobs.text) queued again")
     if isPaused { session.tellPaused(self.queue) }
     return .success
-  }
-}
-
-extension Queue {
-  /// The unacknowledged failures and the jobs skipped because of them, by id.
-  var openFailuresAndSkipped: [Job] {
-    guard openFailureCount > 0 else { return [] }
-    return jobs.filter { job in
-      if job.isOpenFailure { return true }
-      guard job.state == .skipped, let because = job.run?.because else { return false }
-      return self.job(because)?.isOpenFailure == true
-    }
-  }
-
-  /// The events that retry jobs in this order.
-  ///
-  /// A skipped job depends on the previous job again only if that is retried too: a retry of the
-  /// skipped job alone is unconditional.
-  static func retryEvents(_ jobs: [Job], first: Bool, at now: Timestamp) -> [Event] {
-    jobs.enumerated().map { index, job in
-      var place = Place.last
-      if first { place = index == 0 ? .first : .after(jobs[index - 1].id) }
-      return .retried(
-        Retry(
-          id: job.id, at: now, attempts: job.run?.attempt ?? 0, place: place,
-          isFree: index == 0 || job.state != .skipped))
-    }
   }
 }

@@ -15,7 +15,7 @@ extension RunCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "run the queue here, until it is empty",
+    summary: "run the queue in the foreground until it is empty",
     synopsis: [
       "run [options]",
       "run [options] 'COMMAND LINE'",
@@ -25,23 +25,23 @@ extension RunCommand: Subcommand {
     ],
     description: [
       """
-      Queues what is given, as add does, and runs the queue in the foreground, in order, until \
-      nothing waits. If a runner is already at work, follows it instead.
+      Queues the given command like add, and runs the queue in order in the foreground until no \
+      job waits. If a runner is already active, follows it instead.
       """,
       "Exits with 1 if a job failed, else with 0.",
     ],
     details: [
       """
-      The jobs run to their end even if nobody reads the output any more, or it cannot be written. \
-      In the second case it says so at the end, and exits with 125.
+      The jobs run to their end even if the reader of the output exits or the output cannot be \
+      written. In the second case run reports it at the end and exits with 125.
       """
     ],
     options: JobOptions.options,
     operands: .jobCommand,
     examples: [
-      Example("serialq run", "what waits in the queue"),
-      Example("serialq run make test", "and this, after it"),
-      Example("printf '%s\\n' 'echo 1' 'echo 2' | serialq run -f -", "these, from a pipe"),
+      Example("serialq run", "the waiting jobs"),
+      Example("serialq run make test", "and this one after them"),
+      Example("printf '%s\\n' 'echo 1' 'echo 2' | serialq run -f -", "jobs from a pipe"),
     ]
   )
 
@@ -49,7 +49,7 @@ extension RunCommand: Subcommand {
     let source = try JobSource.parse(words)
     if source == nil {
       for option in words.command.options where option.name != .queue && words.has(option.name) {
-        throw words.misused(option.long, "is about a job, and no command is given")
+        throw words.misused(option.long, "needs a command to add")
       }
     }
     self.init(job: JobOptions(parsing: words, queue: queue), source: source)
@@ -65,7 +65,7 @@ extension RunCommand: Subcommand {
       isAboveDisplay: session.traits.isLive)
     var follower = try Follower(folder, .queue, style)
     try session.refuseOwnQueue("run", follower.queue, named: follower.queueName)
-    let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
+    let wakeUp = try WakeUpPipe()
     let messages = session.output
     let said = Locked<[String]>([])
     let isLive = session.traits.isLive
@@ -106,7 +106,7 @@ extension RunCommand: Subcommand {
       guard adding != nil else { throw error }
       let option = QueueName.option(for: follower.queueName)
       throw error.adding(
-        "What was to run is in the queue all the same; see: serialq status\(option)")
+        "The jobs are in the queue despite this error; see: serialq status\(option)")
     }
     if let signal = signals.first { return tellStopped(by: signal, follower, in: session) }
     return tellResult(follower, in: &session)
@@ -143,7 +143,7 @@ extension RunCommand: Subcommand {
     let left = follower.queue.count(.waiting)
     let option = QueueName.option(for: follower.queueName)
     let rest =
-      left == 0 ? "nothing waits" : "\(left) still waiting; go on with: serialq run\(option)"
+      left == 0 ? "nothing waits" : "\(left) still waiting; continue with: serialq run\(option)"
     session.output.message("serialq: stopped by \(SignalName.of(signal)); \(rest)")
     return ExitCode(rawValue: 128 + signal)
   }

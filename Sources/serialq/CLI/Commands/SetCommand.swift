@@ -26,28 +26,28 @@ extension SetCommand: Subcommand {
     ],
     description: [
       """
-      on-failure stop pauses the queue when a job has failed for good: failed, killed, timed out \
-      or interrupted, and no retry left.
+      on-failure stop pauses the queue when a job failed, was killed, timed out or was \
+      interrupted, and has no retry left.
       """,
       """
-      on-finish names a command line that is run after each job, before the next one, for at most \
-      60 seconds: with the directory and environment of this call, and SERIALQ_JOB, \
+      on-finish sets a command line that runs after each job, before the next one, for at most \
+      60 seconds. It runs with the directory and environment of this call, and with SERIALQ_JOB, \
       SERIALQ_QUEUE, SERIALQ_STATE, SERIALQ_EXIT, SERIALQ_SIGNAL, SERIALQ_ATTEMPT, \
-      SERIALQ_SECONDS, SERIALQ_LABEL, SERIALQ_COMMAND and SERIALQ_LOG. '' for none. Should it \
-      fail, that changes nothing; show tells it, and status if it was the latest.
+      SERIALQ_SECONDS, SERIALQ_LABEL, SERIALQ_COMMAND and SERIALQ_LOG. '' removes it. A failure of \
+      the command has no effect on the job; show reports it, and status reports the latest one.
       """,
       """
-      keep N forgets all but the N jobs that were over last, and their logs, but no open failure; \
-      keep all keeps all. Whoever follows the queue, and whose reader is too slow, is told of \
-      which jobs the output was gone.
+      keep N removes finished jobs and their logs, except the last N and the open failures; keep \
+      all removes none. If a follower of the queue is so slow that an output is removed before it \
+      is printed, the follower names the job.
       """,
     ],
     options: [.queue],
     operands: .setting,
     examples: [
-      Example("serialq set", "what is set"),
-      Example("serialq set on-failure stop", "nothing after a failure"),
-      Example("serialq set on-finish './tell $SERIALQ_JOB'", "be told"),
+      Example("serialq set", "show the settings"),
+      Example("serialq set on-failure stop", "start no job after a failure"),
+      Example("serialq set on-finish './notify $SERIALQ_JOB'", "run after each job"),
     ]
   )
 
@@ -68,7 +68,7 @@ extension SetCommand: Subcommand {
       throw words.misused(Visible.text(name), "not a setting\(meant)")
     }
     guard words.operands.count == 2 else {
-      let why = words.operands.count == 1 ? "no value is given" : "takes one value only"
+      let why = words.operands.count == 1 ? "no value is given" : "takes only one value"
       throw words.misused(name.text, why)
     }
     let value = words.operands[1]
@@ -90,7 +90,7 @@ extension SetCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     guard let change = self.change else {
-      let settings = try session.readQueue(named: queue)?.1.settings ?? Queue.Settings()
+      let settings = try session.readQueue(named: queue)?.1.settings ?? Queue().settings
       session.output.result(settings.table)
       return .success
     }
@@ -108,15 +108,8 @@ extension SetCommand: Subcommand {
     switch change {
     case .stopsOnFailure(let stops): return .stopsOnFailure(stops)
     case .keep(let count): return .keep(count)
-    case .onFinish(nil): return .onFinish(nil)
-    case .onFinish(let line?):
-      let directory = try attempt("finding the current directory") { () throws(SystemError) in
-        try Machine.directory()
-      }
-      return .onFinish(
-        Hook(
-          line: line, directory: directory,
-          environment: try scope.storeEnvironment(Machine.environment()), umask: Machine.umask()))
+    case .onFinish(let line):
+      return .onFinish(try line.map { (line) throws(Failure) in try scope.hook(line) })
     }
   }
 }

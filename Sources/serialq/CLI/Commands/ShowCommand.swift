@@ -14,18 +14,18 @@ extension ShowCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "everything about one job",
+    summary: "show the details of one job",
     synopsis: ["show [options] ID"],
     description: [
-      "The exact command, its directory, times, attempts, how it ended, and where its log is.",
+      "Shows the exact command, its directory, times, attempts, result, and the path of its log.",
       """
-      That the on-finish command of the queue failed after it is told too: in JSON by \
-      onFinishFailure, an object of exitCode and signal, else null.
+      Also shows whether the queue's on-finish command failed after the job. In JSON, \
+      onFinishFailure is an object of exitCode and signal, or null.
       """,
     ],
     options: [
       .queue,
-      OptionSpec(.env, help: "Shows the job's environment too, which may hold secrets."),
+      OptionSpec(.env, help: "Also shows the job's environment, which may contain secrets."),
       OptionSpec(.json, help: "Prints one JSON object, without the environment."),
     ],
     operands: .jobID,
@@ -44,7 +44,7 @@ extension ShowCommand: Subcommand {
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     let (folder, job) = try session.readJob(id, in: queue)
     if showsEnvironment {
-      for variable in try Environments(folder).load(job.environment) {
+      for variable in try Environments(folder).load(job.context.environment) {
         session.output.result(
           session.traits.isTerminal ? Bytes(Visible.text(variable).utf8) : variable)
         session.output.result("\n")
@@ -62,20 +62,15 @@ extension ShowCommand: Subcommand {
     return .success
   }
 
-  /// The umask as a shell prints it.
-  private func umask(_ job: Job) -> String {
-    let digits = String(job.umask, radix: 8)
-    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-  }
-
   private func details(_ job: Job, _ folder: QueueFolder) -> String {
     var lines: [(String, String)] = [
       ("job", "\(job.id) of queue \(folder.name.text)"), ("state", job.outcomeText),
       ("command", ShellQuote.command(job.command)),
-      ("directory", ShellQuote.word(job.directory)),
+      ("directory", ShellQuote.word(job.context.directory)),
     ]
     if let label = job.label { lines.insert(("name", Visible.text(label)), at: 1) }
-    lines.append(("umask", umask(job)))
+    // As a shell prints it.
+    lines.append(("umask", String(job.context.umask, digits: 4, radix: 8)))
     lines.append(("added", job.added.rfc3339.text))
     if let started = job.run?.started { lines.append(("started", started.rfc3339.text)) }
     if let ended = job.run?.ended { lines.append(("ended", ended.rfc3339.text)) }
@@ -85,8 +80,6 @@ extension ShowCommand: Subcommand {
     if let pid = job.run?.pid { lines.append(("process", "\(pid)")) }
     lines.append(("log", ShellQuote.word(folder.log(job.id))))
     let width = lines.map(\.0.count).max() ?? 0
-    return lines.map { name, value in
-      name + String(repeating: " ", count: width - name.count + 2) + value + "\n"
-    }.joined()
+    return lines.map { name, value in "\(name.padded(to: width))  \(value)\n" }.joined()
   }
 }

@@ -11,34 +11,38 @@ struct StatusCommand: Equatable {
   var json: Bool
 }
 
+extension OptionName {
+  fileprivate static var watch: Self { Self("watch") }
+}
+
 extension StatusCommand: Subcommand {
   static let name = "status"
 
   static let spec = CommandSpec(
     name: name,
-    summary: "what is going on; also what serialq alone shows",
+    summary: "show failures, the running job and the progress",
     synopsis: ["[status] [options]"],
     description: [
       """
-      Failures that nobody has taken note of first, with the end of their output; then the \
-      running job, how many wait, how far it all is and about how long it will take, and the \
-      next command worth typing.
+      serialq without a command does the same. Shows open failures first, with the end of their \
+      output, then the running job, the number of waiting jobs, the progress with an estimate of \
+      the remaining time, and a useful next command.
       """,
       """
-      With -w it is kept up to date on a terminal, until Ctrl-C; elsewhere a line tells of each \
-      job that begins or ends. The exit code is 0, whatever became of the jobs: wait tells that.
+      With -w, updates the display on a terminal until Ctrl-C; otherwise prints a line for each job \
+      that starts or ends. The exit code is 0 for any result of the jobs: wait returns theirs.
       """,
     ],
     options: [
       .queue,
-      OptionSpec(.watch, short: "w", help: "Keeps it up to date until interrupted."),
+      OptionSpec(.watch, short: "w", help: "Updates the display until interrupted."),
       OptionSpec(.json, help: "Prints the counts and the running job as JSON."),
     ],
     operands: .none,
     examples: [
-      Example("serialq", "what is going on"),
-      Example("serialq -w", "and goes on telling"),
-      Example("serialq status -q video", "in another queue"),
+      Example("serialq", "the status of the queue"),
+      Example("serialq -w", "the live display"),
+      Example("serialq status -q video", "of another queue"),
     ]
   )
 
@@ -85,8 +89,7 @@ extension StatusCommand: Subcommand {
   private func document(_ queue: Queue, _ folder: QueueFolder) throws(Failure) -> Bytes {
     let hasRunner = try RunnerLock.isHeld(folder)
     let damaged = try folder.hasDamagedLines() ? folder.damaged : nil
-    var json = JSONWriter()
-    json.object { json in
+    return JSONWriter.line { json in
       json.member("version", 1)
       json.member("queue", folder.name)
       json.member("paused", queue.isPaused)
@@ -102,7 +105,5 @@ extension StatusCommand: Subcommand {
         json.null()
       }
     }
-    json.endLine()
-    return json.bytes
   }
 }

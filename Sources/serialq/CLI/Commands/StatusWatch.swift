@@ -8,10 +8,8 @@ extension Session {
   mutating func watchStatus(of name: String) throws(Failure) {
     // Creates the queue: a watch needs a folder, and a job may be added later.
     let folder = try spool().makeQueue(named: Bytes(name.utf8))
-    let wakeUp = try attempt("making a pipe") { () throws(SystemError) in try WakeUpPipe() }
-    let watch = try attempt("watching \(folder.path.text)") { () throws(SystemError) in
-      try FileWatch(folders: [folder.path, folder.logs])
-    }
+    let wakeUp = try WakeUpPipe()
+    let watch = try FileWatch(folders: [folder.path, folder.logs])
     let isInterrupted = Locked(false)
     let interrupt = SignalListener([SIGINT]) { _ in
       isInterrupted.withLock { $0 = true }
@@ -32,11 +30,9 @@ extension Session {
         for line in news { output.result("\(line)\n") }
         try output.flush()
       }
-      _ = try attempt("waiting") { () throws(SystemError) in
-        try waitForInput(
-          on: [watch.descriptor, wakeUp.descriptor],
-          timeoutMilliseconds: display?.timeoutMilliseconds)
-      }
+      _ = try waitForInput(
+        on: [watch.descriptor, wakeUp.descriptor], timeoutMilliseconds: display?.timeoutMilliseconds
+      )
     }
   }
 }
@@ -44,8 +40,8 @@ extension Session {
 /// A queue that is read repeatedly.
 private struct StatusWatch {
   let folder: QueueFolder
-  private var queue = Queue()
   private var reader: JournalReader
+  private var queue: Queue { reader.queue }
   private var progress = QueueProgress(Queue())
   private var changes = 0
   /// The last reported state of each job that changed since the first read.
@@ -62,7 +58,7 @@ private struct StatusWatch {
   mutating func update() throws(Failure) -> [String] {
     var changed: [JobID] = []
     let isFirst = changes == 0
-    let news = try reader.read(into: &queue) { event in
+    let news = try reader.read { event in
       if let id = event.job, changed.last != id { changed.append(id) }
     }
     damaged = news.damaged

@@ -16,36 +16,36 @@ extension WaitCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "wait until jobs, or the whole queue, are done",
+    summary: "wait until jobs, or the whole queue, are finished",
     synopsis: ["wait [options] [ID...]"],
     description: [
       """
-      With one id it exits as that job did, cancelled or not: with its exit code, with 128 and the \
-      number of the signal that killed it, with 124 if it timed out. It exits with 1 if \
-      the job has no code, as one that was interrupted, skipped, or cancelled before it ran, or if \
-      it exited with 0 when it was cancelled. With several, it exits with 1 if any did not succeed.
+      With one id, exits like that job: with its exit code, with 128+n if signal n killed it, or \
+      with 124 if it timed out. A job that was interrupted, skipped, or cancelled before it ran \
+      has no code: then wait exits with 1, as it does if a cancelled job exited with 0. With \
+      several ids, exits with 1 if one of the jobs did not succeed, else with 0.
       """,
       """
-      Without ids it waits for the whole queue, and exits with 0 if everything in it is done and \
-      no failure is open, else with 1.
+      Without ids, waits for the whole queue, and exits with 1 if a failure is open or a job still \
+      waits, else with 0.
       """,
       """
-      Starts a runner if none is at work. In a paused queue what waits cannot be waited for: then \
-      it fails at once, or, if the pause comes later, when the running job has ended.
+      Starts a runner if none is active. In a paused queue, waiting jobs do not run: wait fails at \
+      once, or at the end of the running job if the queue is paused later.
       """,
     ],
     options: [
       .queue,
       OptionSpec(
         .timeout, value: OptionValue(.duration, "TIME"),
-        help: "Gives up after TIME, and exits with 124."
+        help: "Gives up after TIME and exits with 124."
       ),
     ],
     operands: .jobIDs,
     examples: [
       Example("serialq wait && echo done", "the whole queue"),
       Example("serialq wait 12", "job 12, and its exit code"),
-      Example("serialq wait --timeout 1h 3-7 9", "several, not for ever"),
+      Example("serialq wait --timeout 1h 3-7 9", "several jobs, at most an hour"),
     ]
   )
 
@@ -72,7 +72,7 @@ extension WaitCommand: Subcommand {
         throw Failure(
           "wait", "gave up after \(Humanize.duration(.seconds(timeout ?? 0)))",
           next: """
-            What was waited for goes on. See how far it is: serialq \
+            The jobs continue. See the progress: serialq \
             status\(QueueName.option(for: queue))
             """, code: .timedOut)
       }
@@ -88,7 +88,7 @@ extension WaitCommand: Subcommand {
       session.output.message("serialq: job \(job.id) \(job.outcomeText): \(job.title)")
     }
     if failed.count > 5 {
-      session.output.message("serialq: and \(failed.count - 5) more before these")
+      session.output.message("serialq: and \(failed.count - 5) more before them")
     }
     if let job = failed.last(where: \.state.isFailure) {
       session.tellWhy(job.id, in: waiting.queueName)
@@ -101,12 +101,10 @@ extension WaitCommand: Subcommand {
 extension Job {
   /// The exit code for the outcome of the job.
   fileprivate var code: ExitCode {
-    switch (state, run?.how) {
+    switch (state, run?.how?.shellCode) {
     case (.succeeded, _): .success
     case (.timedOut, _): .timedOut
-    case (_, .cannotRun(let code, _)): ExitCode(rawValue: code)
-    case (_, .exited(let code)) where code != 0: ExitCode(rawValue: code)
-    case (_, .killed(let signal)): ExitCode(rawValue: 128 + signal)
+    case (_, let code?) where code != .success: code
     // Interrupted, cancelled, skipped, or terminated with exit code 0: no code of its own.
     default: .jobFailed
     }

@@ -43,9 +43,8 @@ struct RunView: Equatable {
     let title = StyledLine("[\(job.id)] ", .cyan) + StyledLine(job.title, .bold)
     guard let elapsed = job.elapsed else { return title }
     // Fixed width, so that the title is not truncated differently as the time grows.
-    let time = Humanize.seconds(elapsed)
-    let padding = String(repeating: " ", count: max(0, 7 - time.count))
-    return title.beside(StyledLine(padding + time, .cyan), in: columns)
+    let time = Humanize.seconds(elapsed).padded(to: 7, isRight: true)
+    return title.beside(StyledLine(time, .cyan), in: columns)
   }
 }
 

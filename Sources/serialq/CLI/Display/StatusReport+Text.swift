@@ -107,8 +107,7 @@ extension StatusReport {
     }
     let width = entries.map(\.0.count).max() ?? 0
     return entries.map { name, command in
-      let padding = String(repeating: " ", count: width - name.count + 2)
-      return StyledLine("\(name):\(padding)", .dim) + StyledLine(command)
+      StyledLine("\(name):".padded(to: width + 3), .dim) + StyledLine(command)
     }
   }
 

@@ -32,8 +32,7 @@ struct HTML: ExpressibleByStringInterpolation, Equatable {
     /// A share of the width, as the value of an attribute.
     mutating func appendInterpolation(percent share: Double) {
       let hundredths = Int((share * 10_000).rounded())
-      let rest = hundredths % 100
-      markup += "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)%"
+      markup += "\(hundredths / 100).\(String(hundredths % 100, digits: 2))%"
     }
   }
 

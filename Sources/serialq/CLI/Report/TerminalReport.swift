@@ -56,7 +56,7 @@ struct TerminalReport {
     var axis = ""
     for tick in scale.ticks(columns: widths.chart) {
       let start = column(tick.place, widths.chart)
-      axis += String(repeating: " ", count: max(0, start - axis.count)) + tick.label
+      axis = axis.padded(to: start) + tick.label
     }
     var lines = rows.map { line($0, widths, cuts) }
     if !axis.isEmpty {
@@ -68,12 +68,12 @@ struct TerminalReport {
 
   private func line(_ row: Timeline.Row, _ widths: Widths, _ cuts: Set<Int>) -> StyledLine {
     let job = row.job
-    var line = StyledLine(Self.padded("\(job.id)", to: widths.id, isRight: true) + " ")
+    var line = StyledLine("\(job.id)".padded(to: widths.id, isRight: true) + " ")
     line.append(job.state.sign, job.state.color)
-    var words = "  " + Self.padded(row.time, to: widths.time, isRight: true) + "  "
+    var words = "  " + row.time.padded(to: widths.time, isRight: true) + "  "
     if widths.title > 0 {
       let title = StyledLine(job.title).fitted(to: widths.title).rendered(color: false)
-      words += Self.padded(title, to: widths.title) + "  "
+      words += title.padded(to: widths.title) + "  "
     }
     let bars = bars(row, widths.chart, cuts)
     // No line ends in spaces.
@@ -109,11 +109,6 @@ struct TerminalReport {
 
   private func column(_ place: Double, _ width: Int) -> Int {
     min(width - 1, Int(place * Double(width)))
-  }
-
-  private static func padded(_ text: String, to width: Int, isRight: Bool = false) -> String {
-    let padding = String(repeating: " ", count: max(0, width - DisplayWidth.of(text)))
-    return isRight ? padding + text : text + padding
   }
 
   // MARK: Legend

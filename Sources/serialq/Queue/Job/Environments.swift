@@ -60,19 +60,17 @@ package struct Environments: Sendable {
       + others
   }
 
-  /// Deletes every file whose key is not in use.
-  func removeAll(except used: Set<Bytes>) throws(Failure) {
-    try attempt("cleaning \(folder.environments.text)") { () throws(SystemError) in
-      for name in try FileSystem.names(in: folder.environments) where !used.contains(name) {
-        try FileSystem.remove(folder.environments.appending(path: name))
-      }
+  /// Deletes every file that neither a job nor the on-finish command of the queue uses.
+  func removeUnused(by queue: Queue) throws(Failure) {
+    var used = Set(queue.jobs.map(\.context.environment))
+    if let hook = queue.settings.onFinish { used.insert(hook.context.environment) }
+    for name in try FileSystem.names(in: folder.environments) where !used.contains(name) {
+      try FileSystem.remove(folder.environments.appending(path: name))
     }
   }
 
   private func content(_ path: Bytes) throws(Failure) -> Bytes? {
-    try attempt("reading \(path.text)") { () throws(SystemError) in
-      try FileDescriptor.openIfThere(path, .read)?.readAll()
-    }
+    try FileDescriptor.openIfThere(path, .read)?.readAll()
   }
 
   /// Writes to a temporary name first, so that a crash cannot leave a partial file under the key.
@@ -80,14 +78,14 @@ package struct Environments: Sendable {
     _ content: Bytes, to path: Bytes, in scope: JournalScope
   ) throws(Failure) {
     let temporary = folder.environments.appending(path: Bytes(".new"))
-    do throws(SystemError) {
+    do throws(Failure) {
       let file = try FileDescriptor.open(temporary, .emptied)
       try output.write(file, content)
       try output.flush(file)
       try scope.replace(path, by: temporary, in: folder.environments)
     } catch {
       try? FileSystem.remove(temporary)
-      throw error.failure("writing \(path.text)")
+      throw error
     }
   }
 
@@ -99,8 +97,29 @@ package struct Environments: Sendable {
 }
 
 extension JournalScope {
+  /// Rewrites the journal, and deletes the environments of forgotten jobs.
+  ///
+  /// Returns the damaged lines, as ``rewrite()`` does.
+  package mutating func compact() throws(Failure) -> [DamagedLine] {
+    let (queue, damaged) = try rewrite()
+    // Errors are ignored: a remaining file is harmless, and the next compaction tries again.
+    try? Environments(journal.folder).removeUnused(by: queue)
+    return damaged
+  }
+
   /// Returns the key of these variables, for an event that is appended under the same lock.
   package func storeEnvironment(_ variables: [Bytes]) throws(Failure) -> Bytes {
     try Environments(journal.folder, output: journal.output).store(variables, in: self)
+  }
+}
+
+extension JournalScope {
+  /// A command line with the context of this process, for an event appended under the same lock.
+  package func hook(_ line: Bytes) throws(Failure) -> Hook {
+    Hook(
+      line: line,
+      in: ExecutionContext(
+        directory: try Machine.directory(),
+        environment: try storeEnvironment(Machine.environment()), umask: Machine.umask()))
   }
 }

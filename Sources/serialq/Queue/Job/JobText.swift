@@ -54,17 +54,14 @@ extension Job {
       json.member("state", Bytes(state.name))
       switch command {
       case .shell(let line):
-        json.key("command")
-        json.null()
+        json.member("command", nil as Bytes?)
         json.member("shell", line)
       case .arguments(let words):
-        json.key("command")
-        json.array { json in words.forEach { json.string($0) } }
-        json.key("shell")
-        json.null()
+        json.member("command", words)
+        json.member("shell", nil as Bytes?)
       }
       json.member("label", label)
-      json.member("directory", directory)
+      json.member("directory", context.directory)
       json.member("exitCode", exitCode)
       json.member("signal", signalName)
       json.member("attempt", run?.attempt)
@@ -72,11 +69,7 @@ extension Job {
       json.member("started", run?.started?.rfc3339)
       json.member("ended", run?.ended?.rfc3339)
       json.key("duration")
-      if let duration = run?.duration {
-        json.double(Double(duration) / 1e9)
-      } else {
-        json.null()
-      }
+      json.double(run?.duration.map { Double($0) / 1e9 })
       json.member("log", log)
       json.key("onFinishFailure")
       guard let hook = run?.hook else { return json.null() }

@@ -2,7 +2,7 @@ import SerialqSystem
 
 extension JournalReader {
   /// Whether the journal is mostly history, or contains damaged lines.
-  package func isWorthCompacting(_ queue: Queue) -> Bool {
+  package var isWorthCompacting: Bool {
     let waiting = queue.count(.waiting)
     let needed = waiting + 3 * (queue.jobs.count - waiting)
     // Not below 1,000 lines: compaction rewrites the whole file.
@@ -13,44 +13,35 @@ extension JournalReader {
 extension JournalScope {
   /// Rewrites the journal with the fewest events that produce the same queue.
   ///
-  /// First saves damaged lines to `damaged`. Deletes the environments of forgotten jobs. On failure
-  /// the journal is unchanged; a crash leaves either the old or the new file. Returns the damaged
-  /// lines: the caller must report them, because later reads no longer find them.
-  package mutating func compact() throws(Failure) -> [DamagedLine] {
-    var queue = Queue()
+  /// First saves damaged lines to `damaged`. On failure the journal is unchanged; a crash leaves
+  /// either the old or the new file. Returns the queue, and the damaged lines: the caller must
+  /// report them, because later reads no longer find them.
+  mutating func rewrite() throws(Failure) -> (Queue, [DamagedLine]) {
     var reader = JournalReader(journal.folder)
-    let news = try reader.read(into: &queue)
-    guard reader.lines > 0 else { return [] }
+    let news = try reader.read()
+    guard reader.lines > 0 else { return (reader.queue, []) }
     try putAside(news.damaged)
     // Also on failure: the new file may already be in place.
     forgetFile()
-    try writeNewJournal(queue)
-    var environments = Set(queue.jobs.map(\.environment))
-    if let hook = queue.settings.onFinish { environments.insert(hook.environment) }
-    // Errors are ignored: a remaining file is harmless, and the next compaction tries again.
-    try? Environments(journal.folder).removeAll(except: environments)
-    return news.damaged
+    try writeNewJournal(reader.queue)
+    return (reader.queue, news.damaged)
   }
 
   private func putAside(_ damaged: [DamagedLine]) throws(Failure) {
     guard !damaged.isEmpty else { return }
     let folder = journal.folder
-    do throws(SystemError) {
-      let file = try FileDescriptor.open(folder.damaged, [.append, .create])
-      try journal.output.write(file, Bytes(damaged.map { $0.bytes + Bytes("\n") }.joined()))
-      try journal.output.flush(file)
-      try FileSystem.flush(folder: folder.path)
-    } catch {
-      throw error.failure("writing \(folder.damaged.text)")
-    }
+    let file = try FileDescriptor.open(folder.damaged, .log)
+    try journal.output.write(file, Bytes(damaged.map { $0.bytes + Bytes("\n") }.joined()))
+    try journal.output.flush(file)
+    try FileSystem.flush(folder: folder.path)
   }
 
   private func writeNewJournal(_ queue: Queue) throws(Failure) {
     let folder = journal.folder
-    do throws(SystemError) {
+    do throws(Failure) {
       let file = try FileDescriptor.open(folder.newJournal, .emptied)
       var json = JSONWriter(reservingCapacity: 1 << 20)
-      try queue.forEachMinimalEvent { (event) throws(SystemError) in
+      try queue.forEachMinimalEvent { (event) throws(Failure) in
         let record = Record(event: event, next: queue.nextID, more: 0, isPaused: queue.isPaused)
         JournalLine.write(record, to: &json)
         if json.bytes.count > 1 << 20 {
@@ -63,7 +54,7 @@ extension JournalScope {
       try replace(folder.journal, by: folder.newJournal, in: folder.path)
     } catch {
       try? FileSystem.remove(folder.newJournal)
-      throw error.failure("writing \(folder.newJournal.text)")
+      throw error
     }
   }
 }
@@ -73,8 +64,6 @@ extension QueueFolder {
   ///
   /// Opens the file, which rejects a fifo: printing one would block forever.
   package func hasDamagedLines() throws(Failure) -> Bool {
-    try attempt("checking \(damaged.text)") { () throws(SystemError) in
-      try FileDescriptor.openIfThere(damaged, .read) != nil
-    }
+    try FileDescriptor.openIfThere(damaged, .check) != nil
   }
 }

@@ -42,17 +42,9 @@ extension Event {
     case .hookFailed(let id, let at, let how):
       json.head("hookFailed", id, at)
       how.encode(to: &json)
-    default: encodeOfQueue(to: &json)
-    }
-  }
-
-  /// Writes the events that concern no single job.
-  private func encodeOfQueue(to json: inout JSONWriter) {
-    switch self {
     case .forgotten(let ids, let at):
       json.head("forgotten", nil, at)
-      json.key("ids")
-      json.array { json in for range in ids { json.string(range.text) } }
+      json.member("ids", ids.map { Bytes($0.text.utf8) })
     case .paused(let at, let because):
       json.head("paused", nil, at)
       if let because { json.member("because", because) }
@@ -64,7 +56,6 @@ extension Event {
     case .previous(let id, let succeeded):
       json.head("previous", id, nil)
       if succeeded { json.member("succeeded", true) }
-    default: preconditionFailure("an event of a job is encoded with its job")
     }
   }
 
@@ -74,82 +65,51 @@ extension Event {
     from object: inout FlatObject,
     sharing shared: inout SharedBytes
   ) throws(FlatObjectError) {
-    let name = try object.word("e")
-    if name.spells("added") {
-      self = .added(try NewJob(from: &object, sharing: &shared))
-    } else if name.spells("started") {
+    switch try object.word("e") {
+    case "added": self = .added(try NewJob(from: &object, sharing: &shared))
+    case "started":
       let (id, at) = (try object.id(), try object.time())
       self = .started(
         id: id, attempt: try object.number("attempt", 1...Int(Int32.max)), at: at,
         boot: try object.bytes("boot", sharedIn: &shared),
         uptime: object.has("uptime") ? Int64(try object.number("uptime", 0...Int.max)) : nil)
-    } else if name.spells("spawned") {
-      self = .spawned(
-        id: try object.id(), pid: Int32(try object.number("pid", 1...Int(Int32.max))))
-    } else if name.spells("ended") {
+    case "spawned":
+      let id = try object.id()
+      self = .spawned(id: id, pid: Int32(try object.number("pid", 1...Int(Int32.max))))
+    case "ended":
       self = .ended(
         id: try object.id(), at: try object.time(),
         duration: Int64(try object.number("duration", 0...Int.max)),
         how: try Ending(from: &object), cause: try EndCause(from: &object))
-    } else if let event = try Event(ofJob: name, from: &object) {
-      self = event
-    } else if let event = try Event(ofQueue: name, from: &object, sharing: &shared) {
-      self = event
-    } else {
-      return nil
-    }
-  }
-
-  private init?(
-    ofJob name: UnsafeBufferPointer<UInt8>, from object: inout FlatObject
-  ) throws(FlatObjectError) {
-    if name.spells("interrupted") {
-      self = .interrupted(id: try object.id(), at: try object.time())
-    } else if name.spells("cancelling") {
-      self = .cancelling(
-        id: try object.id(), at: try object.time(), signal: try object.signal())
-    } else if name.spells("cancelled") {
-      self = .cancelled(id: try object.id(), at: try object.time())
-    } else if name.spells("skipped") {
-      self = .skipped(
-        id: try object.id(), at: try object.time(), because: try object.id("because"))
-    } else if name.spells("retried") {
-      self = .retried(try Retry(from: &object))
-    } else if name.spells("moved") {
+    case "interrupted": self = .interrupted(id: try object.id(), at: try object.time())
+    case "cancelling":
+      self = .cancelling(id: try object.id(), at: try object.time(), signal: try object.signal())
+    case "cancelled": self = .cancelled(id: try object.id(), at: try object.time())
+    case "skipped":
+      let (id, at) = (try object.id(), try object.time())
+      self = .skipped(id: id, at: at, because: try object.id("because"))
+    case "retried": self = .retried(try Retry(from: &object))
+    case "moved":
       self = .moved(id: try object.id(), at: try object.time(), place: try Place(from: &object))
-    } else if name.spells("edited") {
-      self = .edited(
-        id: try object.id(), at: try object.time(), command: try Command(from: &object))
-    } else if name.spells("acknowledged") {
-      self = .acknowledged(id: try object.id(), at: try object.time())
-    } else if name.spells("hookFailed") {
+    case "edited":
+      let (id, at) = (try object.id(), try object.time())
+      self = .edited(id: id, at: at, command: try Command(from: &object))
+    case "acknowledged": self = .acknowledged(id: try object.id(), at: try object.time())
+    case "hookFailed":
       self = .hookFailed(id: try object.id(), at: try object.time(), how: try Ending(from: &object))
-    } else {
-      return nil
-    }
-  }
-
-  private init?(
-    ofQueue name: UnsafeBufferPointer<UInt8>, from object: inout FlatObject,
-    sharing shared: inout SharedBytes
-  ) throws(FlatObjectError) {
-    if name.spells("forgotten") {
+    case "forgotten":
       let at = try object.time()
       self = .forgotten(ids: try object.ranges("ids"), at: at)
-    } else if name.spells("paused") {
+    case "paused":
       let at = try object.time()
       self = .paused(at: at, because: object.has("because") ? try object.id("because") : nil)
-    } else if name.spells("resumed") {
-      self = .resumed(at: try object.time())
-    } else if name.spells("set") {
+    case "resumed": self = .resumed(at: try object.time())
+    case "set":
       let at = try object.time()
       self = .set(try Setting(from: &object, sharing: &shared), at: at)
-    } else if name.spells("compacted") {
-      self = .compacted(at: try object.time())
-    } else if name.spells("previous") {
-      self = .previous(id: try object.id(), succeeded: try object.flag("succeeded"))
-    } else {
-      return nil
+    case "compacted": self = .compacted(at: try object.time())
+    case "previous": self = .previous(id: try object.id(), succeeded: try object.flag("succeeded"))
+    default: return nil
     }
   }
 }
@@ -190,16 +150,6 @@ extension JSONWriter {
 }
 
 extension FlatObject {
-  /// Reads a number within limits, so that later arithmetic cannot overflow.
-  mutating func number(
-    _ name: StaticString,
-    _ limits: ClosedRange<Int>
-  ) throws(FlatObjectError) -> Int {
-    let number = try int(name)
-    guard limits ~= number else { throw .malformed }
-    return number
-  }
-
   mutating func id(_ name: StaticString = "id") throws(FlatObjectError) -> JobID {
     try number(name, JobID.valid)
   }
@@ -208,8 +158,6 @@ extension FlatObject {
     guard let time = Timestamp(rfc3339: try word(name)) else { throw .malformed }
     return time
   }
-
-  mutating func signal() throws(FlatObjectError) -> Int32 { Int32(try number("signal", 1...1024)) }
 
   fileprivate mutating func ranges(
     _ name: StaticString

@@ -5,11 +5,7 @@ import SerialqSystem
 extension NewJob {
   func encode(to json: inout JSONWriter) {
     json.head("added", id, at)
-    command.encode(to: &json)
-    json.member("directory", directory)
-    json.member("environment", environment)
-    json.member("umask", Int(umask))
-    if let label { json.member("label", label) }
+    payload.encode(to: &json)
     limits.encode(to: &json)
     place.encode(to: &json)
   }
@@ -20,11 +16,7 @@ extension NewJob {
   ) throws(FlatObjectError) {
     id = try object.id()
     at = try object.time()
-    command = try Command(from: &object)
-    directory = try object.bytes("directory", sharedIn: &shared)
-    environment = try object.bytes("environment", sharedIn: &shared)
-    umask = UInt16(try object.number("umask", 0...0o777))
-    label = try object.optionalBytes("label")
+    payload = try Payload(from: &object, sharing: &shared)
     limits = try Limits(from: &object)
     place = try Place(from: &object)
   }
@@ -98,11 +90,7 @@ extension Setting {
       json.member("onFailure", Bytes(stops ? "stop" : "continue"))
     case .keep(let count): json.member("keep", count ?? 0)
     case .onFinish(nil): json.member("onFinish", [] as Bytes)
-    case .onFinish(let hook?):
-      json.member("onFinish", hook.line)
-      json.member("directory", hook.directory)
-      json.member("environment", hook.environment)
-      json.member("umask", Int(hook.umask))
+    case .onFinish(let hook?): hook.encode(to: &json)
     }
   }
 
@@ -117,16 +105,7 @@ extension Setting {
       let count = try object.count("keep")
       self = .keep(count == 0 ? nil : count)
     } else {
-      let line = try object.bytes("onFinish")
-      if line.isEmpty {
-        self = .onFinish(nil)
-        return
-      }
-      self = .onFinish(
-        Hook(
-          line: line, directory: try object.bytes("directory", sharedIn: &shared),
-          environment: try object.bytes("environment", sharedIn: &shared),
-          umask: UInt16(try object.number("umask", 0...0o777))))
+      self = .onFinish(try Hook(from: &object, sharing: &shared))
     }
   }
 }

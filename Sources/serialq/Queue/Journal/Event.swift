@@ -22,47 +22,30 @@ package enum Place: Equatable, Sendable {
 /// The conditions, timeout and retries of a job; most jobs have none.
 package struct Limits: Equatable, Sendable {
   /// In seconds; 0 for no timeout.
-  package internal(set) var timeout = 0
+  package var timeout = 0
   /// The number of automatic retries after a failure.
-  var retries = 0
+  package var retries = 0
   /// Seconds to wait before each retry.
-  package internal(set) var retryDelay = 0
+  package var retryDelay = 0
   /// Whether the job is skipped unless the previous job succeeded.
-  var ifOK = false
-
-  package init(timeout: Int = 0, retries: Int = 0, retryDelay: Int = 0, ifOK: Bool = false) {
-    self.timeout = timeout
-    self.retries = retries
-    self.retryDelay = retryDelay
-    self.ifOK = ifOK
-  }
+  package var ifOK = false
 
   package static let none = Limits()
 }
 
 /// The properties of a job that `add` records.
 package struct NewJob: Equatable, Sendable {
-  var id: JobID
-  var command: Command
-  var directory: Bytes
-  /// The key in ``Environments``.
-  var environment: Bytes
-  var umask: UInt16
-  var label: Bytes?
-  var limits = Limits.none
-  package var place = Place.last
-  var at: Timestamp
+  package var id: JobID
+  package var payload: Payload
+  package var limits: Limits
+  package var place: Place
+  package var at: Timestamp
 
   package init(
-    id: JobID, command: Command, directory: Bytes, environment: Bytes, umask: UInt16,
-    label: Bytes? = nil, limits: Limits = Limits.none, place: Place = Place.last, at: Timestamp
+    id: JobID, _ payload: Payload, limits: Limits = .none, place: Place = .last, at: Timestamp
   ) {
     self.id = id
-    self.command = command
-    self.directory = directory
-    self.environment = environment
-    self.umask = umask
-    self.label = label
+    self.payload = payload
     self.limits = limits
     self.place = place
     self.at = at
@@ -82,19 +65,6 @@ package struct Retry: Equatable, Sendable {
   var due: Timestamp?
   /// Whether the job runs regardless of the result of the previous one.
   var isFree = false
-
-  package init(
-    id: JobID, at: Timestamp, attempts: Int, used: Int = 0, place: Place = Place.last,
-    due: Timestamp? = nil, isFree: Bool = false
-  ) {
-    self.id = id
-    self.at = at
-    self.attempts = attempts
-    self.used = used
-    self.place = place
-    self.due = due
-    self.isFree = isFree
-  }
 }
 
 /// One change of the queue's settings.

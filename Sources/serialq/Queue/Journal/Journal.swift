@@ -18,11 +18,8 @@ package struct Journal: Sendable {
   package func locked<Result>(
     _ work: (inout JournalScope) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let lock = try attempt("locking \(folder.lock.text)") { () throws(SystemError) in
-      let file = try FileDescriptor.open(folder.lock, .lockFile)
-      try file.lock()
-      return file
-    }
+    let lock = try FileDescriptor.open(folder.lock, .lock)
+    try lock.lock()
     // Also keeps the descriptor alive until here: closing it would release the lock.
     defer { lock.unlock() }
     var scope = JournalScope(self, lock: lock)
@@ -38,10 +35,10 @@ package struct Journal: Sendable {
 
 /// The functions that write the journal; tests replace them to simulate a full disk.
 package struct JournalOutput: Sendable {
-  var write: @Sendable (FileDescriptor, Bytes) throws(SystemError) -> Void
-  var flush: @Sendable (FileDescriptor) throws(SystemError) -> Void
+  var write: @Sendable (FileDescriptor, Bytes) throws(Failure) -> Void
+  var flush: @Sendable (FileDescriptor) throws(Failure) -> Void
 
   static let system = JournalOutput(
-    write: { (file, bytes) throws(SystemError) in try file.writeAll(bytes) },
-    flush: { (file) throws(SystemError) in try file.flushData() })
+    write: { (file, bytes) throws(Failure) in try file.writeAll(bytes) },
+    flush: { (file) throws(Failure) in try file.flushData() })
 }

@@ -21,7 +21,8 @@ enum JournalLine {
   /// The result of reading a line.
   enum Reading {
     case record(Record)
-    case damaged(StaticString)
+    /// Its checksum is wrong.
+    case damaged
     /// Intact, but with an unknown version, event or member.
     case newer
   }
@@ -59,7 +60,7 @@ enum JournalLine {
 
     /// Reads a line without its newline.
     mutating func read(_ line: UnsafeBufferPointer<UInt8>) -> Reading {
-      guard isWhole(line) else { return .damaged("its checksum is wrong") }
+      guard isWhole(line) else { return .damaged }
       // The checksum matches, so this is not damage: a newer version wrote the line.
       guard let record = try? record(line) else { return .newer }
       return .record(record)

@@ -1,11 +1,12 @@
 import SerialqSystem
 
-/// Keeps a ``Queue`` up to date with its journal; reads only what was appended.
+/// A ``Queue`` that is kept up to date with its journal; reads only what was appended.
 ///
 /// Needs no lock: lines and batches that are still being written are ignored. Detects when
 /// compaction replaced the file, and when lines already read were truncated because their flush
 /// failed.
 package struct JournalReader {
+  package private(set) var queue = Queue()
   private let path: Bytes
   private var file: FileDescriptor?
   private var identity: FileStatus.Identity?
@@ -31,22 +32,16 @@ package struct JournalReader {
     package internal(set) var damaged: [DamagedLine] = []
   }
 
-  /// Applies new events to `queue` and reports each one after it was applied; O(new bytes).
+  /// Applies new events to the queue and reports each one after it was applied; O(new bytes).
   ///
-  /// Fails, with `queue` partially updated, on a line that a newer version wrote.
-  package mutating func read(
-    into queue: inout Queue,
-    each: (Event) -> Void = { _ in }
-  ) throws(Failure) -> News {
+  /// Fails, with the queue partially updated, on a line that a newer version wrote.
+  @discardableResult
+  package mutating func read(each: (Event) -> Void = { _ in }) throws(Failure) -> News {
     var news = News()
-    guard let file = try openedFile(&news) else {
-      if news.reset { queue = Queue() }
-      return news
-    }
-    if try !stillHasMark(file) { startAgain(&news) }
-    if news.reset { queue = Queue() }
+    guard let file = try openedFile(&news) else { return news }
+    if try file.bytes(from: offset - Int64(mark.count), mark.count) != mark { startAgain(&news) }
     var replay = Replay(of: path, from: offset, lines: lines)
-    try replay.takeAll(of: file, path: path) { item in
+    try replay.takeAll(of: file) { item in
       switch item {
       case .record(let record):
         if queue.apply(record) { news.applied += 1 } else { news.ignored += 1 }
@@ -58,53 +53,37 @@ package struct JournalReader {
     }
     lines = replay.committedLines
     damagedLines += news.damaged.count
-    if replay.committed != offset { try remember(replay.committed, in: file) }
+    if replay.committed != offset {
+      offset = replay.committed
+      // Covers the checksum of the last line and a few bytes more.
+      let count = min(32, offset)
+      mark = try file.bytes(from: offset - count, Int(count))
+    }
     return news
+  }
+
+  /// Applies events that the caller has appended; it must not read after that.
+  package mutating func take(_ events: [Event]) {
+    for event in events { queue.apply(event) }
   }
 
   /// Opens the current file at the path; nil if there is none.
   private mutating func openedFile(_ news: inout News) throws(Failure) -> FileDescriptor? {
-    let path = path
-    return try attempt("opening \(path.text)") { () throws(SystemError) in
-      guard let found = try FileSystem.status(of: path) else {
-        if file != nil { startAgain(&news) }
-        file = nil
-        return nil
-      }
-      if let file, found.identity == identity { return file }
-      if file != nil { startAgain(&news) }
-      let opened = try FileDescriptor.open(path, .read)
-      file = opened
-      // The status of the open file: the path may name a different file by now.
-      identity = try opened.status().identity
-      return opened
-    }
+    let found = try FileSystem.status(of: path)?.identity
+    if let file, found == identity { return file }
+    if file != nil { startAgain(&news) }
+    file = found == nil ? nil : try FileDescriptor.open(path, .read)
+    // The status of the open file: the path may name a different file by now.
+    identity = try file?.status().identity
+    return file
   }
 
   private mutating func startAgain(_ news: inout News) {
     news.reset = true
+    queue = Queue()
     offset = 0
     lines = 0
     damagedLines = 0
     mark = []
-  }
-
-  private func stillHasMark(_ file: FileDescriptor) throws(Failure) -> Bool {
-    try attempt("reading \(path.text)") { () throws(SystemError) in
-      var found: Bytes = []
-      try file.fill(&found, with: mark.count, from: offset - Int64(mark.count))
-      return found == mark
-    }
-  }
-
-  private mutating func remember(_ committed: Int64, in file: FileDescriptor) throws(Failure) {
-    offset = committed
-    mark = try attempt("reading \(path.text)") { () throws(SystemError) in
-      var found: Bytes = []
-      // Covers the checksum of the last line and a few bytes more.
-      let count = min(32, committed)
-      try file.fill(&found, with: Int(count), from: committed - count)
-      return found
-    }
   }
 }

@@ -1,33 +1,26 @@
 import SerialqSystem
 
 extension Replay {
-  /// Reads every complete line of the file from the current position; `path` is for error messages.
+  /// Reads every complete line of the file from the current position.
   ///
   /// Reads in chunks, so that a large journal need not fit in memory.
   mutating func takeAll(
-    of file: FileDescriptor,
-    path: Bytes,
-    _ found: (Item) -> Void
+    of file: FileDescriptor, _ found: (Item) -> Void
   ) throws(Failure) {
     let piece: Int64 = 1 << 18
     var buffer: Bytes = []
     var offset = committed
     // Later appends are left to the next read: a busy queue could keep this loop running forever.
-    let size = try attempt("reading \(path.text)") { () throws(SystemError) in
-      try file.status().size
-    }
+    let size = try file.status().size
     while offset < size {
       let before = buffer.count
-      try attempt("reading \(path.text)") { () throws(SystemError) in
-        try file.fill(&buffer, with: Int(min(piece, size - offset)), from: offset)
-      }
+      try file.fill(&buffer, with: Int(min(piece, size - offset)), from: offset)
       // Truncated in the meantime: a failed write was rolled back.
       if buffer.count == before { return }
       offset += Int64(buffer.count - before)
       let bufferStart = offset - Int64(buffer.count)
       // The start of the buffer was already searched for a newline.
-      let used = try takeLines(of: buffer, at: bufferStart, unsearched: before, path: path, found)
-      if let used {
+      if let used = try takeLines(of: buffer, at: bufferStart, unsearched: before, found) {
         buffer.removeSubrange(..<used)
       } else {
         buffer.removeAll(keepingCapacity: true)
@@ -39,13 +32,9 @@ extension Replay {
   /// Reads the complete lines at the start of `buffer` and returns their length; nil if an earlier
   /// line must be read next.
   private mutating func takeLines(
-    of buffer: Bytes,
-    at offset: Int64,
-    unsearched: Int,
-    path: Bytes,
-    _ found: (Item) -> Void
+    of buffer: Bytes, at offset: Int64, unsearched: Int, _ found: (Item) -> Void
   ) throws(Failure) -> Int? {
-    let outcome = buffer.withUnsafeBufferPointer { bytes in
+    try buffer.withUnsafeBufferPointer { bytes in
       Result { () throws(Failure) -> Int? in
         var start = 0
         var search = unsearched
@@ -60,14 +49,7 @@ extension Replay {
         }
         return start
       }
-    }
-    do throws(Failure) {
-      return try outcome.get()
-    } catch {
-      var failure = error
-      failure.what = path.text
-      throw failure
-    }
+    }.get()
   }
 }
 
@@ -82,8 +64,8 @@ private func lineEnd(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> I
 extension DamagedLine {
   package func message(in folder: QueueFolder) -> String {
     """
-    serialq: \(Visible.text(folder.journal)): line \(number) is damaged (\(reason)) and was \
-    ignored
+    serialq: \(Visible.text(folder.journal)): line \(number) is damaged (its checksum is \
+    wrong) and was ignored
     All other lines were read. Check whether a job is missing: serialq \
     list\(QueueName.option(for: folder.name.text))
     """

@@ -64,7 +64,7 @@ package struct JournalScope {
       throw Failure(
         "queue \(folder.name.text)", "it has no ids left", next: "Use another queue.")
     }
-    do throws(SystemError) {
+    do throws(Failure) {
       // Before the first line is written: a reader of a line can rely on the folder entries.
       if tail.end == 0 { try flushFolders() }
       if tail.size > tail.end { try file.truncate(to: tail.end) }
@@ -76,7 +76,7 @@ package struct JournalScope {
       // Otherwise a power loss could restore events that were reported as failed.
       try? journal.output.flush(file)
       self.tail = nil
-      throw error.failure("writing \(folder.journal.text)")
+      throw error
     }
     let end = tail.end + Int64(json.bytes.count)
     self.tail = Tail(end: end, size: end, nextID: next, isPaused: isPaused)
@@ -84,14 +84,11 @@ package struct JournalScope {
 
   /// Makes events durable that any process appended without a flush.
   package mutating func flush() throws(Failure) {
-    guard let file = try openedFile() else { return }
-    try attempt("writing \(folder.journal.text)") { () throws(SystemError) in
-      try makeDurable(file)
-    }
+    if let file = try openedFile() { try makeDurable(file) }
   }
 
-  private func makeDurable(_ file: FileDescriptor) throws(SystemError) {
-    do throws(SystemError) {
+  private func makeDurable(_ file: FileDescriptor) throws(Failure) {
+    do throws(Failure) {
       try journal.output.flush(file)
     } catch {
       // After a failed flush Linux marks the pages clean, including earlier lines that were left to
@@ -108,26 +105,19 @@ package struct JournalScope {
   }
 
   /// Flushes the entries of the journal and of its folder, without which neither is durable.
-  private func flushFolders() throws(SystemError) {
+  private func flushFolders() throws(Failure) {
     try FileSystem.flush(folder: folder.path)
     try FileSystem.flush(folder: folder.path.appending(path: Bytes("..")))
   }
 
   private mutating func openedFile() throws(Failure) -> FileDescriptor? {
-    if let file { return file }
-    let path = folder.journal
-    let found = try attempt("opening \(path.text)") { () throws(SystemError) in
-      try FileDescriptor.openIfThere(path, .growing)
-    }
-    file = found
-    return found
+    if file == nil { file = try FileDescriptor.openIfThere(folder.journal, .growing) }
+    return file
   }
 
   private mutating func fileToWrite() throws(Failure) -> FileDescriptor {
     if let file = try openedFile() { return file }
-    let made = try attempt("creating \(folder.journal.text)") { () throws(SystemError) in
-      try FileDescriptor.open(folder.journal, [.readWrite, .append, .create])
-    }
+    let made = try FileDescriptor.open(folder.journal, .log)
     file = made
     return made
   }
@@ -135,30 +125,20 @@ package struct JournalScope {
   private mutating func foundTail() throws(Failure) -> Tail {
     if let tail { return tail }
     guard let file = try openedFile() else { return Tail(end: 0, size: 0, nextID: 1) }
-    let size = try attempt("reading \(folder.journal.text)") { () throws(SystemError) in
-      try file.status().size
-    }
-    if let found = try tailFromLastLine(file, size: size) {
-      tail = found
-      return found
-    }
-    let found = try tailFromWholeJournal(file, size: size)
+    let found = try tail(of: file, size: file.status().size)
     tail = found
     return found
   }
 
-  /// Reads only the last line; nil unless it is complete and ends its batch.
-  private func tailFromLastLine(_ file: FileDescriptor, size: Int64) throws(Failure) -> Tail? {
+  /// Reads only the last line if it is intact and ends its batch, else the whole journal.
+  private func tail(of file: FileDescriptor, size: Int64) throws(Failure) -> Tail {
     guard size > 0 else { return Tail(end: 0, size: 0, nextID: 1) }
     let newline = UInt8(ascii: "\n")
     var window: Int64 = 4096
     while true {
       let count = Int(min(window, size))
-      var bytes: Bytes = []
-      try attempt("reading \(folder.journal.text)") { () throws(SystemError) in
-        try file.fill(&bytes, with: count, from: size - Int64(count))
-      }
-      guard bytes.last == newline else { return nil }
+      var bytes = try file.bytes(from: size - Int64(count), count)
+      guard bytes.last == newline else { break }
       bytes.removeLast()
       let start = bytes.lastIndex(of: newline).map { $0 + 1 }
       guard let start = start ?? (window >= size ? 0 : nil) else {
@@ -169,26 +149,13 @@ package struct JournalScope {
       let reading = bytes.withUnsafeBufferPointer {
         reader.read(UnsafeBufferPointer(rebasing: $0[start...]))
       }
-      switch reading {
-      case .record(let record) where record.more == 0:
-        return Tail(end: size, size: size, nextID: record.next, isPaused: record.isPaused)
-      case .record, .damaged: return nil
-      case .newer:
-        throw Failure(
-          folder.journal.text, "its last line was written by a newer version of serialq",
-          next: "Use that version for this queue. Nothing was changed.")
-      }
+      guard case .record(let record) = reading, record.more == 0 else { break }
+      return Tail(end: size, size: size, nextID: record.next, isPaused: record.isPaused)
     }
-  }
-
-  private func tailFromWholeJournal(
-    _ file: FileDescriptor,
-    size: Int64
-  ) throws(Failure) -> Tail {
     var next: JobID = 1
     var isPaused = false
     var replay = Replay(of: folder.journal)
-    try replay.takeAll(of: file, path: folder.journal) { item in
+    try replay.takeAll(of: file) { item in
       switch item {
       case .record(let record): (next, isPaused) = (record.next, record.isPaused)
       case .damaged: next += 1

@@ -5,8 +5,8 @@ extension Queue {
   ///
   /// One at a time: an array of them could be as large as the queue.
   func forEachMinimalEvent(
-    _ body: (Event) throws(SystemError) -> Void
-  ) throws(SystemError) {
+    _ body: (Event) throws(Failure) -> Void
+  ) throws(Failure) {
     let now = Clock.now()
     try body(.compacted(at: now))
     // Every line records that the queue is paused; only this event records why.
@@ -28,8 +28,8 @@ extension Queue {
   /// Places each moved job before its successor, the last one first, so that the successor is
   /// already in place.
   private func forEachMove(
-    _ body: (Event) throws(SystemError) -> Void
-  ) throws(SystemError) {
+    _ body: (Event) throws(Failure) -> Void
+  ) throws(Failure) {
     let waiting = waiting.map { (id: $0.id, isPlaced: $0.isPlaced, added: $0.added) }
     for (index, job) in waiting.enumerated().reversed() where job.isPlaced {
       let place = index + 1 < waiting.count ? Place.before(waiting[index + 1].id) : .last
@@ -51,10 +51,7 @@ extension Queue.Settings {
 
 extension Job {
   fileprivate var addedEvent: Event {
-    .added(
-      NewJob(
-        id: id, command: command, directory: directory, environment: environment, umask: umask,
-        label: label, limits: limits, at: added))
+    .added(NewJob(id: id, payload, limits: limits, at: added))
   }
 
   /// The events of a job after it was added.

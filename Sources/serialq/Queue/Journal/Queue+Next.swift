@@ -78,6 +78,31 @@ extension Queue {
     return events
   }
 
+  /// The unacknowledged failures and the jobs skipped because of them, by id.
+  package var openFailuresAndSkipped: [Job] {
+    guard openFailureCount > 0 else { return [] }
+    return jobs.filter { job in
+      if job.isOpenFailure { return true }
+      guard job.state == .skipped, let because = job.run?.because else { return false }
+      return self.job(because)?.isOpenFailure == true
+    }
+  }
+
+  /// The events that retry jobs in this order.
+  ///
+  /// A skipped job depends on the previous job again only if that is retried too: a retry of the
+  /// skipped job alone is unconditional.
+  package static func retryEvents(_ jobs: [Job], first: Bool, at now: Timestamp) -> [Event] {
+    jobs.enumerated().map { index, job in
+      var place = Place.last
+      if first { place = index == 0 ? .first : .after(jobs[index - 1].id) }
+      return .retried(
+        Retry(
+          id: job.id, at: now, attempts: job.run?.attempt ?? 0, place: place,
+          isFree: index == 0 || job.state != .skipped))
+    }
+  }
+
   /// The job that caused this one to be skipped, or the job itself.
   private func root(of id: JobID) -> JobID { job(id)?.run?.because ?? id }
 }

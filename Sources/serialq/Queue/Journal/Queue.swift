@@ -6,60 +6,45 @@ import SerialqSystem
 /// to an earlier line leaves such events behind. An event that proves that a job ran always counts:
 /// otherwise the job could run twice because the line of its start was lost.
 package struct Queue: Equatable, Sendable {
-  // Changed only by ``apply(_:)-(Event)``, which spans several files.
-
   /// All jobs, by id.
-  package internal(set) var jobs: [Job] = []
+  package private(set) var jobs: [Job] = []
   /// The id of the next job to be added.
-  var nextID: JobID = 1
+  private(set) var nextID: JobID = 1
   /// The running jobs, in the order of their starts.
   ///
   /// More than one only if the end of one was lost: the runner recovers all of them.
-  package internal(set) var running: [JobID] = []
+  package private(set) var running: [JobID] = []
   /// Why the queue is paused; nil if it is not.
-  package internal(set) var pause: Pause?
-  package internal(set) var settings = Settings()
+  package private(set) var pause: Pause?
+  package private(set) var settings = Settings()
   /// The job that had the last turn; it may have been forgotten.
-  var previous: Previous?
-  var order = WaitingOrder()
-  var counts = [Int](repeating: 0, count: JobState.allCases.count)
-  var acknowledged = 0
+  private(set) var previous: Previous?
+  private var order = WaitingOrder()
+  private var counts = [Int](repeating: 0, count: JobState.allCases.count)
+  private var acknowledged = 0
 
   package init() {}
 
   /// Why and since when the queue is paused.
   package struct Pause: Equatable, Sendable {
     /// Nil if its line was damaged.
-    package internal(set) var at: Timestamp?
+    package fileprivate(set) var at: Timestamp?
     /// The job whose failure paused the queue; nil after a manual pause.
-    package internal(set) var because: JobID?
+    package fileprivate(set) var because: JobID?
   }
 
   /// The settings of the `set` command.
   package struct Settings: Equatable, Sendable {
-    package internal(set) var stopsOnFailure = false
-    package internal(set) var onFinish: Hook?
+    package fileprivate(set) var stopsOnFailure = false
+    package fileprivate(set) var onFinish: Hook?
     /// The number of finished jobs to keep; nil for all.
-    package internal(set) var keep: Int?
-
-    package init(stopsOnFailure: Bool = false, onFinish: Hook? = nil, keep: Int? = nil) {
-      self.stopsOnFailure = stopsOnFailure
-      self.onFinish = onFinish
-      self.keep = keep
-    }
+    package fileprivate(set) var keep: Int?
   }
 
   /// The job that had the last turn, and whether it succeeded.
   struct Previous: Equatable, Sendable {
-    var id: JobID
-    var succeeded: Bool
-  }
-
-  /// Compares the jobs, their order and the next id, but not the history.
-  package static func == (left: Queue, right: Queue) -> Bool {
-    left.nextID == right.nextID && left.running == right.running && left.jobs == right.jobs
-      && left.pause == right.pause && left.settings == right.settings
-      && left.previous == right.previous && left.waiting.elementsEqual(right.waiting)
+    let id: JobID
+    let succeeded: Bool
   }
 
   package var isPaused: Bool { pause != nil }
@@ -167,7 +152,7 @@ package struct Queue: Equatable, Sendable {
     case .retried(let retry): self.retry(retry)
     case .moved(let id, _, let place): move(id, place)
     case .edited(let id, _, let command):
-      ifWaiting(id) { queue, index in queue.jobs[index].command = command }
+      ifWaiting(id) { queue, index in queue.jobs[index].payload.command = command }
     case .acknowledged(let id, _): acknowledge(id)
     case .hookFailed(let id, _, let how): failHook(id, how)
     case .forgotten(let ids, _): forget(ids)
@@ -177,6 +162,29 @@ package struct Queue: Equatable, Sendable {
     case .compacted: true
     case .previous(let id, let succeeded): remember(id, succeeded)
     }
+  }
+
+  /// The jobs with these ids, in this order and without duplicates; fails if one does not exist.
+  package func jobs(_ ids: [ClosedRange<JobID>], in name: String) throws(Failure) -> [Job] {
+    var seen: Set<JobID> = []
+    var found: [Job] = []
+    for range in ids {
+      let start = Queue.place(of: range.lowerBound, in: jobs)
+      let part = jobs[start...].prefix { range.contains($0.id) }
+      if part.isEmpty || range.count == 1 && part.first?.id != range.lowerBound {
+        throw missing(range, in: name)
+      }
+      found += part.filter { seen.insert($0.id).inserted }
+    }
+    return found
+  }
+
+  package func missing(_ range: ClosedRange<JobID>, in name: String) -> Failure {
+    let last = jobs.last.map { "its last job is \($0.id)" } ?? "it has no jobs"
+    return Failure(
+      range.count == 1 ? "job \(range.text)" : "jobs \(range.text)",
+      "queue \(name) has no such job; \(last)",
+      next: "See all with: serialq list\(QueueName.option(for: name))")
   }
 
   func index(of id: JobID) -> Int? { Queue.index(of: id, in: jobs) }
@@ -201,5 +209,340 @@ package struct Queue: Equatable, Sendable {
       if jobs[middle].id < id { low = middle + 1 } else { high = middle }
     }
     return low
+  }
+}
+
+// MARK: - Transitions
+
+extension Queue {
+  private mutating func add(_ new: NewJob) -> Bool {
+    var index = jobs.count
+    if let last = jobs.last, new.id <= last.id {
+      // serialq never writes ids out of order, but a hand-edited file must still produce a queue.
+      index = Queue.place(of: new.id, in: jobs)
+      if jobs[index].id == new.id { return false }
+    }
+    let isNewest = index == jobs.count
+    jobs.insert(Job(new), at: index)
+    order.makeRoom(at: index)
+    counts[Int(JobState.waiting.rawValue)] += 1
+    nextID = max(nextID, new.id + 1)
+    // The job to place it next to may be lost to damage; the job itself must not be.
+    let isThere = link(index, new.place)
+    if !isThere { _ = link(index, .first) }
+    jobs[index].isPlaced = !isNewest || new.place != .last
+    return true
+  }
+
+  private mutating func start(_ id: JobID, _ new: Job.Run) -> Bool {
+    guard let index = index(of: id) else { return false }
+    let run = jobs[index].run
+    // Only a higher attempt restarts a finished job: its retry event may have been lost, but an old
+    // line must not restart it.
+    guard jobs[index].state == .waiting || new.attempt > run?.attempt ?? 0 else { return false }
+    enter(index, .running)
+    var new = new
+    new.used = run?.used ?? 0
+    jobs[index].run = new
+    return true
+  }
+
+  /// Updates a running job, or one whose start event was lost; ignores events for any other.
+  private mutating func proceed(
+    _ id: JobID, to state: JobState, _ change: (inout Job.Run) -> Void
+  ) -> Bool {
+    guard let index = index(of: id), !jobs[index].state.isOver else { return false }
+    var run = jobs[index].run ?? Job.Run(attempt: 0)
+    if jobs[index].state == .waiting { run.attempt += 1 }
+    enter(index, state)
+    if state.isOver {
+      run.pid = nil
+      run.uptime = nil
+      run.requests = []
+      previous = Previous(id: id, succeeded: state == .succeeded)
+    }
+    run.due = nil
+    run.isFree = false
+    change(&run)
+    jobs[index].run = run
+    return true
+  }
+
+  private mutating func cancel(_ id: JobID, _ at: Timestamp) -> Bool {
+    guard let index = index(of: id), !jobs[index].state.isOver else { return false }
+    if jobs[index].state == .running {
+      return proceed(id, to: .cancelled) { $0.ended = at }
+    }
+    leave(index, .cancelled) { $0.ended = at }
+    return true
+  }
+
+  private mutating func skip(_ id: JobID, _ at: Timestamp, _ because: JobID) -> Bool {
+    ifWaiting(id) { queue, index in
+      queue.leave(index, .skipped) { run in
+        run.ended = at
+        run.because = because
+      }
+      queue.previous = Previous(id: id, succeeded: false)
+    }
+  }
+
+  /// Ends a waiting job that did not run.
+  private mutating func leave(
+    _ index: Int, _ state: JobState, _ change: (inout Job.Run) -> Void
+  ) {
+    let run = jobs[index].run
+    enter(index, state)
+    var left = Job.Run(attempt: run?.attempt ?? 0, used: run?.used ?? 0)
+    change(&left)
+    jobs[index].run = left
+  }
+
+  private mutating func retry(_ retry: Retry) -> Bool {
+    guard let index = index(of: retry.id), !isSelf(retry.place, retry.id) else { return false }
+    let job = jobs[index]
+    // An old line must not restart a job; a job whose end event was lost has ended.
+    let isNews =
+      job.state == .waiting
+      ? retry.attempts > job.run?.attempt ?? 0
+      : retry.attempts >= job.run?.attempt ?? 0
+    guard isNews || (job.state == .waiting && job.run == nil) else { return false }
+    enter(index, .waiting)
+    if !link(index, retry.place) { _ = link(index, .last) }
+    jobs[index].isPlaced = true
+    jobs[index].run = Job.Run(
+      attempt: retry.attempts, used: retry.used, due: retry.due, isFree: retry.isFree)
+    return true
+  }
+
+  private mutating func move(_ id: JobID, _ place: Place) -> Bool {
+    guard !isSelf(place, id), let index = index(of: id), jobs[index].state == .waiting
+    else { return false }
+    if let neighbor = place.neighbor, self.job(neighbor)?.state != .waiting { return false }
+    unlink(index)
+    _ = link(index, place)
+    jobs[index].isPlaced = true
+    return true
+  }
+
+  private func isSelf(_ place: Place, _ id: JobID) -> Bool { place.neighbor == id }
+
+  private mutating func ifWaiting(_ id: JobID, _ change: (inout Queue, Int) -> Void) -> Bool {
+    guard let index = index(of: id), jobs[index].state == .waiting else { return false }
+    change(&self, index)
+    return true
+  }
+
+  private mutating func acknowledge(_ id: JobID) -> Bool {
+    guard let index = index(of: id), jobs[index].isOpenFailure else { return false }
+    jobs[index].isAcknowledged = true
+    acknowledged += 1
+    return true
+  }
+
+  private mutating func failHook(_ id: JobID, _ how: Ending) -> Bool {
+    guard let index = index(of: id), var run = jobs[index].run, jobs[index].state.isOver
+    else { return false }
+    run.hook = how
+    jobs[index].run = run
+    return true
+  }
+
+  /// Pauses the queue; keeps the reason of the first pause.
+  private mutating func pause(_ new: Pause) -> Bool {
+    // A pause known only from the mark of a line is replaced by an event that has the reason.
+    guard pause == nil || (pause?.at == nil && new.at != nil) else { return false }
+    pause = new
+    return true
+  }
+
+  private mutating func resume() -> Bool {
+    guard isPaused else { return false }
+    pause = nil
+    return true
+  }
+
+  private mutating func set(_ setting: Setting) -> Bool {
+    switch setting {
+    case .stopsOnFailure(let stops): settings.stopsOnFailure = stops
+    case .onFinish(let hook): settings.onFinish = hook
+    case .keep(let count): settings.keep = count
+    }
+    return true
+  }
+
+  private mutating func remember(_ id: JobID, _ succeeded: Bool) -> Bool {
+    previous = Previous(id: id, succeeded: succeeded)
+    return true
+  }
+
+  /// Removes the finished jobs among these, in one pass.
+  private mutating func forget(_ ids: [ClosedRange<JobID>]) -> Bool {
+    var kept = 0
+    var ranges = ids.sorted { $0.lowerBound < $1.lowerBound }[...]
+    for index in jobs.indices {
+      let job = jobs[index]
+      while let range = ranges.first, range.upperBound < job.id { ranges.removeFirst() }
+      if job.state.isOver, ranges.first?.contains(job.id) == true {
+        counts[Int(job.state.rawValue)] -= 1
+        if job.isAcknowledged { acknowledged -= 1 }
+        continue
+      }
+      if kept != index {
+        jobs[kept] = job
+        order.moveLink(from: index, to: kept)
+      }
+      kept += 1
+    }
+    let isAny = kept < jobs.count
+    jobs.removeSubrange(kept...)
+    order.keepRoom(for: kept)
+    return isAny
+  }
+}
+
+// MARK: - Derived state
+
+extension Queue {
+  /// Sets the state of a job and updates the derived state.
+  ///
+  /// The caller must link a job that enters waiting.
+  private mutating func enter(_ index: Int, _ state: JobState) {
+    let old = jobs[index].state
+    if old == .waiting { unlink(index) }
+    counts[Int(old.rawValue)] -= 1
+    counts[Int(state.rawValue)] += 1
+    jobs[index].state = state
+    jobs[index].isPlaced = false
+    if jobs[index].isAcknowledged {
+      jobs[index].isAcknowledged = false
+      acknowledged -= 1
+    }
+    if old == .running, state != .running { running.removeAll { $0 == jobs[index].id } }
+    if state == .running, old != .running { running.append(jobs[index].id) }
+  }
+
+  /// Links a job into the waiting order; returns false if its neighbor is not waiting.
+  private mutating func link(_ index: Int, _ place: Place) -> Bool {
+    // A hand-edited line could name the job itself, which would create a cycle.
+    guard !isSelf(place, jobs[index].id) else { return false }
+    let (before, after): (JobID, JobID)
+    switch place {
+    case .last: (before, after) = (order.last, WaitingOrder.none)
+    case .first: (before, after) = (WaitingOrder.none, order.first)
+    case .before(let next):
+      guard let next = self.index(of: next), jobs[next].state == .waiting else { return false }
+      (before, after) = (order.before(next), jobs[next].id)
+    case .after(let last):
+      guard let last = self.index(of: last), jobs[last].state == .waiting else { return false }
+      (before, after) = (jobs[last].id, order.after(last))
+    }
+    let jobs = jobs
+    order.insert(jobs[index].id, at: index, between: before, and: after) {
+      Queue.index(of: $0, in: jobs)
+    }
+    return true
+  }
+
+  private mutating func unlink(_ index: Int) {
+    let jobs = jobs
+    order.remove(at: index) { Queue.index(of: $0, in: jobs) }
+  }
+}
+
+// MARK: - Jobs
+
+/// A job of a queue, as reconstructed from the events.
+///
+/// Kept small: 100,000 jobs must fit in a runner of 40 MB. Rarely used properties are stored
+/// separately, in a box.
+package struct Job: Equatable, Sendable {
+  package let id: JobID
+  package fileprivate(set) var state: JobState
+  package fileprivate(set) var isAcknowledged = false
+  /// Whether the job was moved away from its position by id.
+  fileprivate(set) var isPlaced = false
+  fileprivate(set) var payload: Payload
+  package fileprivate(set) var added: Timestamp
+  private var box: Box?
+
+  fileprivate init(_ new: NewJob) {
+    id = new.id
+    state = .waiting
+    payload = new.payload
+    added = new.at
+    if new.limits != .none { box = Box(nil, new.limits) }
+  }
+
+  /// The last attempt; nil if the job never ran.
+  package fileprivate(set) var run: Run? {
+    get { box?.run }
+    set { box = newValue == nil && limits == .none ? nil : Box(newValue, limits) }
+  }
+
+  /// The timeout, retries and conditions of the job.
+  package var limits: Limits { box?.limits ?? .none }
+
+  /// Nanoseconds since the attempt started; nil if unknown.
+  ///
+  /// Uses the monotonic clock if the machine has not rebooted since: after a change of the date,
+  /// the job would seem to have used up its timeout, or to have just started.
+  package func sinceStart(_ now: ClockReading) -> Int64? {
+    guard let run, let started = run.started else { return nil }
+    if let uptime = run.uptime, let boot = run.boot, !boot.isEmpty, boot == now.boot,
+      uptime <= now.monotonic
+    {
+      return now.monotonic - uptime
+    }
+    return max(0, now.date.microseconds - started.microseconds) * 1_000
+  }
+
+  /// When the job reached a final state, or the best known estimate.
+  package var overSince: Timestamp { run?.ended ?? added }
+
+  package var isOpenFailure: Bool { state.isFailure && !isAcknowledged }
+
+  package struct Run: Equatable, Sendable {
+    /// Counts from 1; 0 if the job was cancelled before its first attempt.
+    package fileprivate(set) var attempt = 1
+    /// The number of automatic retries used.
+    package fileprivate(set) var used = 0
+    /// Nil if its line was damaged, and while the job waits for its next attempt.
+    package fileprivate(set) var started: Timestamp?
+    fileprivate(set) var boot: Bytes?
+    /// The monotonic clock at the start, relative to `boot`; set only while the job runs.
+    fileprivate(set) var uptime: Int64?
+    /// Set only while the job runs.
+    package fileprivate(set) var pid: Int32?
+    /// When the job ended, was found interrupted, or was cancelled.
+    package fileprivate(set) var ended: Timestamp?
+    /// In nanoseconds.
+    package fileprivate(set) var duration: Int64?
+    /// Nil if the job was interrupted, or cancelled before it ran.
+    package fileprivate(set) var how: Ending?
+    /// The earliest start of the next attempt; set only while the job waits for it.
+    package fileprivate(set) var due: Timestamp?
+    /// Whether the next attempt ignores the result of the previous job; set only while the job
+    /// waits for it.
+    fileprivate(set) var isFree = false
+    /// The termination signals requested so far, the latest last; set only while the job runs.
+    package fileprivate(set) var requests: [Int32] = []
+    /// The job because of which this one was skipped.
+    package fileprivate(set) var because: JobID?
+    /// How the on-finish command ended, if it failed.
+    package fileprivate(set) var hook: Ending?
+  }
+
+  /// Holds rarely used properties outside of the job, which keeps ``Job`` small.
+  private final class Box: Equatable, Sendable {
+    let run: Run?
+    let limits: Limits
+    init(_ run: Run?, _ limits: Limits) {
+      self.run = run
+      self.limits = limits
+    }
+    static func == (left: Box, right: Box) -> Bool {
+      left.run == right.run && left.limits == right.limits
+    }
   }
 }

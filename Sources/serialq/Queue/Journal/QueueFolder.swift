@@ -5,11 +5,6 @@ package struct QueueFolder: Equatable, Sendable {
   package let name: Bytes
   package let path: Bytes
 
-  init(name: Bytes, path: Bytes) {
-    self.name = name
-    self.path = path
-  }
-
   /// The events, one per line.
   var journal: Bytes { path.appending(path: Bytes("journal")) }
   /// The output of compaction, renamed over the journal.
@@ -35,4 +30,16 @@ package struct QueueFolder: Equatable, Sendable {
 
   /// Locked by the job itself, while any of its processes holds the descriptor.
   package func jobLock(_ id: JobID) -> Bytes { locks.appending(path: Bytes(String(id).utf8)) }
+
+  package func log(_ id: JobID) -> Bytes { logs.appending(path: Bytes(String(id).utf8)) }
+
+  /// The variables that serialq adds to a job's environment.
+  package func variables(of id: JobID) -> [Bytes] {
+    [Bytes("SERIALQ_JOB=\(id)".utf8), Bytes("SERIALQ_QUEUE=") + name]
+  }
+
+  /// Deletes the logs of forgotten jobs; ignores errors, because a remaining log is harmless.
+  package func removeLogs(_ ids: [ClosedRange<JobID>]) {
+    for id in ids.joined() { try? FileSystem.remove(log(id)) }
+  }
 }

@@ -58,9 +58,10 @@ struct Replay {
     let end = position + Int64(line.count + 1)
     let next: Next
     switch reader.read(line) {
-    case .record(let record): next = take(record, from: position, to: end, found)
+    case .record(let record):
+      next = take(.record(record), more: record.more, from: position, to: end, found)
     case .newer: throw newerVersion()
-    case .damaged(let reason): next = try takePieces(of: line, reason, found)
+    case .damaged: next = try takePieces(of: line, found)
     }
     switch next {
     case .following: position = end
@@ -79,56 +80,30 @@ struct Replay {
       next: "Use that version for this queue. Nothing was changed.")
   }
 
+  /// Takes a line that says how many of its batch follow; nil if it is damaged.
   private mutating func take(
-    _ record: Record,
-    from start: Int64,
-    to end: Int64,
-    _ found: (Item) -> Void
+    _ item: Item, more: Int?, from start: Int64, to end: Int64, _ found: (Item) -> Void
   ) -> Next {
-    if start < confirmed || (expected == 0 && record.more == 0) {
-      tell(.record(record), to: end, found)
+    if start < confirmed || (expected == 0 && more ?? 0 == 0) {
+      found(item)
+      // Not in the middle of a batch: a reader would resume there.
+      if end >= confirmed { (committed, committedLines) = (end, lines) }
       return .following
     }
-    if expected > 0, record.more != expected - 1 {
+    if let more, expected > 0, more != expected - 1 {
       confirmed = start
       return .firstUncommitted
     }
-    expected = record.more
+    expected = more ?? expected - 1
     if expected > 0 { return .following }
     confirmed = end
     return .firstUncommitted
-  }
-
-  private mutating func take(
-    _ damaged: DamagedLine,
-    from start: Int64,
-    to end: Int64,
-    _ found: (Item) -> Void
-  ) -> Next {
-    if start < confirmed || expected == 0 {
-      tell(.damaged(damaged), to: end, found)
-      return .following
-    }
-    expected -= 1
-    if expected > 0 { return .following }
-    confirmed = end
-    return .firstUncommitted
-  }
-
-  private mutating func tell(_ item: Item, to end: Int64, _ found: (Item) -> Void) {
-    found(item)
-    // Not in the middle of a batch: a reader would resume there.
-    guard end >= confirmed else { return }
-    committed = end
-    committedLines = lines
   }
 
   /// Splits a damaged line: if the damage hit a newline, two lines look like one, and the second is
   /// intact.
   private mutating func takePieces(
-    of line: UnsafeBufferPointer<UInt8>,
-    _ reason: StaticString,
-    _ found: (Item) -> Void
+    of line: UnsafeBufferPointer<UInt8>, _ found: (Item) -> Void
   ) throws(Failure) -> Next {
     var start = 0
     while true {
@@ -137,16 +112,14 @@ struct Replay {
       let offset = position + Int64(start)
       let end = position + Int64(piece.upperBound + (isLast ? 1 : 0))
       // The line as a whole failed its checksum, so its first piece is damaged.
-      let reading =
-        start == 0
-        ? .damaged(reason) : reader.read(UnsafeBufferPointer(rebasing: line[piece]))
       let next: Next
-      switch reading {
-      case .record(let record): next = take(record, from: offset, to: end, found)
+      switch start == 0 ? .damaged : reader.read(UnsafeBufferPointer(rebasing: line[piece])) {
+      case .record(let record):
+        next = take(.record(record), more: record.more, from: offset, to: end, found)
       case .newer: throw newerVersion()
-      case .damaged(let reason):
-        let damaged = DamagedLine(number: lines, reason: reason, bytes: Bytes(line[piece]))
-        next = take(damaged, from: offset, to: end, found)
+      case .damaged:
+        let damaged = DamagedLine(number: lines, bytes: Bytes(line[piece]))
+        next = take(.damaged(damaged), more: nil, from: offset, to: end, found)
       }
       if isLast || next == .firstUncommitted { return next }
       // If the next piece starts a batch, it is fed again from there under the same line number.
@@ -168,12 +141,5 @@ struct Replay {
 package struct DamagedLine: Equatable, Sendable {
   /// Counts from 1, as `sed -n` does.
   var number: Int
-  var reason: String
   var bytes: Bytes
-
-  init(number: Int, reason: StaticString, bytes: Bytes) {
-    self.number = number
-    self.reason = reason.description
-    self.bytes = bytes
-  }
 }

@@ -59,15 +59,12 @@ package struct Spool: Equatable, Sendable {
   /// The names of all queues, in byte order; creates nothing.
   package func queueNames() throws(Failure) -> [Bytes] {
     guard try Spool.isSafe(path) else { return [] }
-    return try attempt("reading \(path.text)") { () throws(SystemError) in
-      var found: [Bytes] = []
-      for name in try FileSystem.names(in: path) where QueueName.fault(in: name) == nil {
-        if try FileSystem.status(of: path.appending(path: name))?.kind == .folder {
-          found.append(name)
-        }
-      }
-      return found.sorted { $0.lexicographicallyPrecedes($1) }
+    var found: [Bytes] = []
+    for name in try FileSystem.names(in: path) where QueueName.fault(in: name) == nil {
+      let status = try FileSystem.status(of: path.appending(path: name))
+      if status?.kind == .folder { found.append(name) }
     }
+    return found.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
   private func queueFolder(named name: Bytes) throws(Failure) -> QueueFolder {
@@ -83,7 +80,7 @@ package struct Spool: Equatable, Sendable {
   private static func make(_ path: Bytes) throws(Failure) {
     if try isSafe(path) { return }
     try makeAncestors(parent(of: path))
-    try attempt("creating \(path.text)") { () throws(SystemError) in try makeDurably(path) }
+    try makeDurably(path)
     // Another process may have created something else at this path.
     _ = try isSafe(path)
   }
@@ -92,28 +89,26 @@ package struct Spool: Equatable, Sendable {
   ///
   /// Does not check existing ones, which belong to the system or the user.
   private static func makeAncestors(_ path: Bytes) throws(Failure) {
-    try attempt("creating \(path.text)") { () throws(SystemError) in
-      var missing: [Bytes] = []
-      var next = path
-      while next.count > 1, try FileSystem.status(of: next) == nil {
-        missing.append(next)
-        next = parent(of: next)
-      }
-      for folder in missing.reversed() { try makeDurably(folder) }
+    var missing: [Bytes] = []
+    var next = path
+    while next.count > 1, try FileSystem.status(of: next) == nil {
+      missing.append(next)
+      next = parent(of: next)
     }
+    for folder in missing.reversed() { try makeDurably(folder) }
   }
 
   /// Creates a folder unless it exists.
   ///
   /// First flushes the entry of the parent folder: a process that died before its flush may have
   /// created it, and nothing in it would be durable.
-  private static func makeDurably(_ path: Bytes) throws(SystemError) {
+  private static func makeDurably(_ path: Bytes) throws(Failure) {
     let above = parent(of: path)
-    do throws(SystemError) {
+    do throws(Failure) {
       try FileSystem.flush(folder: parent(of: above))
     } catch {
       // Without access to that folder, serialq is unlikely to have created anything in it.
-      guard [EACCES, EPERM, EROFS, EINVAL].contains(error.code) else { throw error }
+      guard [EACCES, EPERM, EROFS, EINVAL].contains(error.number) else { throw error }
     }
     if try FileSystem.makeFolder(path) { try FileSystem.flush(folder: above) }
   }
@@ -132,10 +127,7 @@ package struct Spool: Equatable, Sendable {
     // With a trailing slash lstat follows a symbolic link.
     var path = path
     while path.count > 1, path.last == UInt8(ascii: "/") { path.removeLast() }
-    let found = try attempt("checking \(path.text)") { () throws(SystemError) in
-      try FileSystem.status(of: path)
-    }
-    guard let status = found else { return false }
+    guard let status = try FileSystem.status(of: path) else { return false }
     switch status.kind {
     case .folder: break
     case .link:

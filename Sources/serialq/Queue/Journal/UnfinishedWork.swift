@@ -17,23 +17,19 @@ extension JournalScope {
   /// Completes the work of an earlier process, before anything else; fails if that is impossible.
   mutating func finishWork() throws(Failure) {
     let folder = journal.folder
-    let size = try attempt("checking \(folder.lock.text)") { () throws(SystemError) in
-      try lock.status().size
-    }
+    let size = try lock.status().size
     guard size > 0 else { return }
     if size == UnfinishedWork.flushNames.rawValue {
-      try attempt("flushing \(folder.path.text)") { () throws(SystemError) in
-        for path in [folder.path, folder.environments] { try FileSystem.flush(folder: path) }
-      }
+      for path in [folder.path, folder.environments] { try FileSystem.flush(folder: path) }
     } else {
       // `status` reports the damaged lines that compaction removes.
-      _ = try compact()
+      _ = try rewrite()
     }
     leave(.none)
   }
 
   /// Renames `new` to `path` durably; both are in `folder`.
-  func replace(_ path: Bytes, by new: Bytes, in folder: Bytes) throws(SystemError) {
+  func replace(_ path: Bytes, by new: Bytes, in folder: Bytes) throws(Failure) {
     try lock.truncate(to: UnfinishedWork.flushNames.rawValue)
     try FileSystem.rename(new, to: path)
     try FileSystem.flush(folder: folder)

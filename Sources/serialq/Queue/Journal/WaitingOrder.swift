@@ -2,13 +2,13 @@
 ///
 /// Inserts and removes a job anywhere in O(1) steps, each of which looks up a job by id. Stored
 /// next to the jobs, with one link per job at the same index.
-struct WaitingOrder: Sendable {
+struct WaitingOrder: Equatable, Sendable {
   typealias Find = (JobID) -> Int?
 
   /// Marks the absence of a job.
   static let none: JobID = 0
 
-  private struct Link {
+  private struct Link: Equatable {
     var before = WaitingOrder.none
     var after = WaitingOrder.none
   }

@@ -1,3 +1,4 @@
+import SerialqQueue
 import SerialqSystem
 
 /// A child process: waiting, reaping, signaling.
@@ -14,20 +15,18 @@ package struct ChildProcess: Equatable {
   /// cannot concern another process.
   func waitUntilEnded() throws(Failure) {
     var information = siginfo_t()
-    while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0 {
-      try Self.failUnlessInterrupted("waiting for process \(pid)")
+    _ = try retrying("waitid", "waiting for", name) {
+      waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT)
     }
   }
 
   /// Reaps the process by `waitpid(2)`, after which its ID may be reused.
   ///
   /// Blocks until it has ended.
-  package func reap() throws(Failure) -> ExitStatus {
+  package func reap() throws(Failure) -> Ending {
     var status: Int32 = 0
-    while waitpid(pid, &status, 0) != pid {
-      try Self.failUnlessInterrupted("waiting for process \(pid)")
-    }
-    return ExitStatus(waitStatus: status)
+    _ = try retrying("waitpid", "waiting for", name) { waitpid(pid, &status, 0) }
+    return Ending(waitStatus: status)
   }
 
   /// Sends `signal` to the process group that the process leads, by `kill(2)`.
@@ -41,8 +40,8 @@ package struct ChildProcess: Equatable {
     let error = errno
     // macOS returns EPERM for a group of zombies.
     guard error != ESRCH, !(error == EPERM && Self.saysDeniedOfTheDead) else { return false }
-    throw SystemError("kill", error).failure(
-      "sending \(SignalName.of(signal)) to process group \(pid)")
+    let sent = "\(SignalName.of(signal)) to process group \(pid)"
+    throw Failure("kill", error, "sending", Bytes(sent.utf8))
   }
 
   #if canImport(Glibc)
@@ -51,9 +50,24 @@ package struct ChildProcess: Equatable {
     private static let saysDeniedOfTheDead = true
   #endif
 
-  private static func failUnlessInterrupted(_ what: String) throws(Failure) {
-    let error = errno
-    guard error != EINTR else { return }
-    throw SystemError("waitpid", error).failure(what)
+  private var name: Bytes { Bytes("process \(pid)".utf8) }
+}
+
+extension Ending {
+  /// Decodes the status of `waitpid(2)` for a process that has ended.
+  ///
+  /// Swift does not import the C macros. The layout is the same on Linux and macOS: the signal in
+  /// bits 0 to 6, the exit code in bits 8 to 15.
+  init(waitStatus: Int32) {
+    let signal = waitStatus & 0x7F
+    self = signal == 0 ? .exited((waitStatus >> 8) & 0xFF) : .killed(signal)
+  }
+
+  /// The exit code of a shell: the exit code itself, or 128 plus the signal.
+  package var shellCode: ExitCode {
+    switch self {
+    case .exited(let code), .cannotRun(let code, _): ExitCode(rawValue: code)
+    case .killed(let signal): ExitCode(rawValue: 128 + signal)
+    }
   }
 }

@@ -7,7 +7,7 @@ struct JobProcess {
   /// The complete environment of the child, as `NAME=VALUE`.
   var environment: [Bytes]
   var directory: Bytes
-  var umask: UInt32
+  var umask: UInt16
   /// The descriptor for standard output and standard error of the child.
   var output: Int32
   /// The lock that the child and its children keep open as `lockDescriptor`.

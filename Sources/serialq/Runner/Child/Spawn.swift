@@ -18,8 +18,8 @@ extension JobProcess {
     guard settings.error == 0 else {
       return .cannotRun(.cannot, reason: "cannot start a process: \(Self.message(settings.error))")
     }
-    let before = Self.setUmask(umask)
-    defer { _ = Self.setUmask(before) }
+    let before = Machine.setUmask(umask)
+    defer { _ = Machine.setUmask(before) }
     return search(settings)
   }
 
@@ -76,17 +76,10 @@ extension JobProcess {
   /// Why the path cannot be resolved, by `stat(2)`; nil if it can.
   private static func fault(at path: Bytes) -> Int32? {
     var status = stat()
-    return CStrings.with(path) { stat($0, &status) == 0 ? nil : errno }
+    return path.withCString { stat($0, &status) == 0 ? nil : errno }
   }
 
   private static func message(_ error: Int32) -> String {
     String(cString: strerror(error))
   }
-
-  private static func setUmask(_ mask: UInt32) -> UInt32 {
-    UInt32(systemUmask(mode_t(truncatingIfNeeded: mask)))
-  }
 }
-
-/// `umask(2)`, which the property of the same name hides.
-private func systemUmask(_ mask: mode_t) -> mode_t { umask(mask) }

@@ -31,9 +31,9 @@ struct SpawnSettings: ~Copyable {
   ) -> (error: Int32, pid: Int32) {
     var (attributes, actions) = (attributes, actions)
     var pid: pid_t = 0
-    let error = CStrings.with(path) { path in
-      CStrings.with(arguments) { arguments in
-        CStrings.with(environment) { environment in
+    let error = path.withCString { path in
+      arguments.withCStrings { arguments in
+        environment.withCStrings { environment in
           posix_spawn(&pid, path, &actions, &attributes, arguments, environment)
         }
       }
@@ -46,7 +46,7 @@ struct SpawnSettings: ~Copyable {
     var errors = prepareAttributes()
     // First, because all later paths may be relative to it.
     errors.append(
-      CStrings.with(job.directory) { posix_spawn_file_actions_addchdir_np(&actions, $0) }
+      job.directory.withCString { posix_spawn_file_actions_addchdir_np(&actions, $0) }
     )
     errors += prepareDescriptors(job)
     return errors.first { $0 != 0 } ?? 0

@@ -2,17 +2,15 @@
 ///
 /// Omits columns without content, including their headings. Does not pad the last column.
 package struct Columns {
-  package enum Alignment {
-    case left, right
-  }
+  /// The title of a column, and the side to which it is aligned.
+  package enum Heading {
+    case left(String)
+    case right(String)
 
-  package struct Heading {
-    var title: String
-    var alignment: Alignment = .left
-
-    package init(title: String, alignment: Alignment = .left) {
-      self.title = title
-      self.alignment = alignment
+    var title: String {
+      switch self {
+      case .left(let title), .right(let title): title
+      }
     }
   }
 
@@ -67,7 +65,7 @@ package struct Columns {
       if cell.text.isEmpty {
         gap += room
       } else {
-        let isRight = headings[column].alignment == .right
+        let isRight = if case .right = headings[column] { true } else { false }
         text += String(repeating: " ", count: isRight ? gap + room : gap)
         text += color ? cell.color?.applied(to: cell.text) ?? cell.text : cell.text
         gap = isRight ? 0 : room

@@ -63,7 +63,7 @@ package struct Output {
         ? Bytes(region.erase(columns: columns).utf8) + bytes
         : region.above(bytes, columns: columns)
     }
-    let error = Self.writeAll(bytes, to: results)
+    let error = FileDescriptor.writeAll(bytes, to: results)
     readerIsGone = error != 0
     if error == 0 || error == EPIPE || error == EIO && Self.isTerminal(results) { return }
     failure = Failure(
@@ -84,14 +84,14 @@ package struct Output {
   package func message(_ text: String) {
     let line = Bytes("\(text)\n".utf8)
     guard !region.lines.isEmpty else {
-      _ = Self.writeAll(line, to: messages)
+      _ = FileDescriptor.writeAll(line, to: messages)
       return
     }
     var shown = region
     let columns = TerminalWindow(of: results).columns
-    _ = Self.writeAll(Bytes(shown.erase(columns: columns).utf8), to: results)
-    _ = Self.writeAll(line, to: messages)
-    _ = Self.writeAll(
+    _ = FileDescriptor.writeAll(Bytes(shown.erase(columns: columns).utf8), to: results)
+    _ = FileDescriptor.writeAll(line, to: messages)
+    _ = FileDescriptor.writeAll(
       Bytes(shown.paint(region.lines, columns: columns, color: region.color).utf8), to: results)
   }
 
@@ -106,43 +106,18 @@ package struct Output {
       isInLine = false
     }
     text += region.paint(lines, columns: columns, color: color)
-    _ = Self.writeAll(Bytes(text.utf8), to: results)
+    _ = FileDescriptor.writeAll(Bytes(text.utf8), to: results)
   }
 
   /// Erases the lines of ``show(_:columns:color:)``.
   package mutating func hide() {
     guard !region.lines.isEmpty else { return }
     let text = region.erase(columns: TerminalWindow(of: results).columns)
-    _ = Self.writeAll(Bytes(text.utf8), to: results)
+    _ = FileDescriptor.writeAll(Bytes(text.utf8), to: results)
   }
 
   /// Appends a newline if the results lack one, so that later output starts a line.
   package mutating func endLine() {
     if pending.last.map({ $0 != UInt8(ascii: "\n") }) ?? isInLine { result("\n") }
-  }
-
-  /// Writes all bytes, by `write(2)`; returns 0 or `errno`.
-  private static func writeAll(_ bytes: Bytes, to descriptor: Int32) -> Int32 {
-    bytes.withUnsafeBytes { bytes in
-      var rest = bytes[...]
-      while !rest.isEmpty {
-        let part = UnsafeRawBufferPointer(rebasing: rest)
-        let written = write(descriptor, part.baseAddress, part.count)
-        if written >= 0 {
-          rest = rest.dropFirst(written)
-        } else if errno == EAGAIN {
-          waitUntilWritable(descriptor)
-        } else if errno != EINTR {
-          return errno
-        }
-      }
-      return 0
-    }
-  }
-
-  /// Waits, because another program may have made a shared terminal or pipe non-blocking.
-  private static func waitUntilWritable(_ descriptor: Int32) {
-    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    poll(&request, 1, -1)
   }
 }

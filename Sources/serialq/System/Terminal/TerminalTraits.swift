@@ -21,14 +21,11 @@ package struct TerminalTraits: Equatable {
     hasColor = isLive && !isRefused
   }
 
-  /// Queries `descriptor` with `isatty(3)`, and with `ioctl(2)` TIOCGWINSZ.
+  /// Queries `descriptor` with `isatty(3)`.
   package init(of descriptor: Int32, variable: (StaticString) -> Bytes?) {
-    var window = winsize()
-    // A serial line reports 0 columns.
-    let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0 && window.ws_col > 0
+    let columns = Int(TerminalWindow.size(of: descriptor).ws_col)
     self.init(
-      isTerminal: isatty(descriptor) == 1, windowColumns: isKnown ? Int(window.ws_col) : nil,
-      variable: variable
-    )
+      isTerminal: isatty(descriptor) == 1, windowColumns: columns > 0 ? columns : nil,
+      variable: variable)
   }
 }

@@ -2,20 +2,22 @@
 package struct TerminalWindow: Equatable {
   package var columns: Int
   package var rows: Int
+}
 
-  /// Queries the terminal by `ioctl(2)` with TIOCGWINSZ; defaults to 80 by 24.
+extension TerminalWindow {
+  /// Queries the terminal; defaults to 80 by 24.
   ///
   /// Ignores COLUMNS, which is not updated when the window is resized.
   package init(of descriptor: Int32) {
-    var window = winsize()
-    let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0
-    columns = isKnown && window.ws_col > 0 ? Int(window.ws_col) : 80
-    rows = isKnown && window.ws_row > 0 ? Int(window.ws_row) : 24
+    let size = Self.size(of: descriptor)
+    columns = size.ws_col > 0 ? Int(size.ws_col) : 80
+    rows = size.ws_row > 0 ? Int(size.ws_row) : 24
   }
 
-  init(columns: Int, rows: Int) {
-    self.columns = columns
-    self.rows = rows
+  /// The size by `ioctl(2)` with TIOCGWINSZ; 0 if it is unknown, as on a serial line.
+  static func size(of descriptor: Int32) -> winsize {
+    var size = winsize()
+    return ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 ? size : winsize()
   }
 
   /// Whether this process group is in the foreground of the terminal, by `tcgetpgrp(3)`.

@@ -42,3 +42,19 @@ package enum DisplayWidth {
     0x30000...0x3FFFD,
   ]
 }
+
+extension String {
+  /// The text with spaces after it, or before it, up to this many columns.
+  package func padded(to columns: Int, isRight: Bool = false) -> String {
+    let padding = String(repeating: " ", count: Swift.max(0, columns - DisplayWidth.of(self)))
+    return isRight ? padding + self : self + padding
+  }
+
+  /// A number with at least this many digits.
+  package init(
+    _ number: some BinaryInteger, digits: Int, radix: Int = 10, uppercase: Bool = false
+  ) {
+    let text = String(number, radix: radix, uppercase: uppercase)
+    self = String(repeating: "0", count: Swift.max(0, digits - text.count)) + text
+  }
+}

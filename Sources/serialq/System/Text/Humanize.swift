@@ -12,9 +12,9 @@ package enum Humanize {
     switch seconds {
     case ..<10: return "\(seconds).\(attoseconds / 100_000_000_000_000_000)s"
     case ..<60: return "\(seconds)s"
-    case ..<3_600: return "\(seconds / 60)m \(twoDigits(seconds % 60))s"
-    case ..<86_400: return "\(seconds / 3_600)h \(twoDigits(seconds / 60 % 60))m"
-    default: return "\(seconds / 86_400)d \(twoDigits(seconds / 3_600 % 24))h"
+    case ..<3_600: return "\(seconds / 60)m \(String(seconds % 60, digits: 2))s"
+    case ..<86_400: return "\(seconds / 3_600)h \(String(seconds / 60 % 60, digits: 2))m"
+    default: return "\(seconds / 86_400)d \(String(seconds / 3_600 % 24, digits: 2))h"
     }
   }
 
@@ -70,13 +70,8 @@ package enum Humanize {
       unit = known
       digits.removeLast()
     }
-    guard digits.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains),
-      let count = Int64(Bytes(digits).text), count <= longest / unit
+    guard let count = Int64(digits: Bytes(digits)), count <= longest / unit
     else { return nil }
     return .seconds(count * unit)
-  }
-
-  private static func twoDigits(_ number: Int64) -> String {
-    number < 10 ? "0\(number)" : "\(number)"
   }
 }

@@ -87,8 +87,5 @@ package enum ShellQuote {
   }
 
   /// Always three digits, so that a following digit is not read as part of the escape.
-  private static func octal(_ byte: UInt8) -> String {
-    let digits = String(byte, radix: 8)
-    return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
-  }
+  private static func octal(_ byte: UInt8) -> String { "\\" + String(byte, digits: 3, radix: 8) }
 }

@@ -9,29 +9,21 @@ enum TextPiece: Equatable {
 
   /// Splits `bytes` without loss; O(count).
   static func pieces(of bytes: Bytes) -> [TextPiece] {
-    var pieces: [TextPiece] = []
-    pieces.reserveCapacity(bytes.count)
-    var rest = bytes[...]
-    while let first = rest.first {
-      guard first >= 0x80 else {
-        let scalar = UnicodeScalar(first)
-        pieces.append(isPrintable(scalar) ? .printable(scalar) : .unprintable(scalar))
-        rest = rest.dropFirst()
-        continue
+    bytes.withUnsafeBufferPointer { bytes in
+      var pieces: [TextPiece] = []
+      pieces.reserveCapacity(bytes.count)
+      var index = 0
+      while index < bytes.count {
+        let length = UTF8Sequence.length(bytes, at: index)
+        if let scalar = UTF8Sequence.scalar(bytes[index..<index + length]) {
+          pieces.append(isPrintable(scalar) ? .printable(scalar) : .unprintable(scalar))
+        } else {
+          pieces.append(.invalid(bytes[index]))
+        }
+        index += max(1, length)
       }
-      let length = length(of: first)
-      // The decoder rejects overlong forms and surrogates.
-      if let text = String(validating: rest.prefix(length), as: UTF8.self),
-        let scalar = text.unicodeScalars.first
-      {
-        pieces.append(isPrintable(scalar) ? .printable(scalar) : .unprintable(scalar))
-        rest = rest.dropFirst(length)
-      } else {
-        pieces.append(.invalid(first))
-        rest = rest.dropFirst()
-      }
+      return pieces
     }
-    return pieces
   }
 
   static func arePrintable(_ bytes: Bytes) -> Bool {
@@ -44,16 +36,6 @@ enum TextPiece: Equatable {
     switch self {
     case .printable(let scalar), .unprintable(let scalar): Bytes(String(scalar).utf8)
     case .invalid(let byte): [byte]
-    }
-  }
-
-  /// The length of the UTF-8 sequence that starts with `first`.
-  private static func length(of first: UInt8) -> Int {
-    switch first {
-    case 0xC0...0xDF: 2
-    case 0xE0...0xEF: 3
-    case 0xF0...0xFF: 4
-    default: 1
     }
   }
 

@@ -15,9 +15,9 @@ package enum Visible {
         shown += "^"
         shown.unicodeScalars.append(UnicodeScalar(UInt8(scalar.value) ^ 0x40))
       case .unprintable(let scalar):
-        shown += "<U+\(hexadecimal(scalar.value, digits: 4))>"
+        shown += "<U+\(hexadecimal(scalar.value, 4))>"
       case .invalid(let byte):
-        shown += "<\(hexadecimal(UInt32(byte), digits: 2))>"
+        shown += "<\(hexadecimal(UInt32(byte), 2))>"
       }
     }
     return shown
@@ -28,7 +28,7 @@ package enum Visible {
     TextPiece.pieces(of: bytes).flatMap { piece -> Bytes in
       // JSON has no unprintable characters outside of strings, except for newlines.
       guard case .unprintable(let scalar) = piece, scalar != "\n" else { return piece.bytes }
-      return Bytes(scalar.utf16.map { "\\u\(hexadecimal(UInt32($0), digits: 4))" }.joined().utf8)
+      return Bytes(scalar.utf16.map { "\\u\(hexadecimal(UInt32($0), 4))" }.joined().utf8)
     }
   }
 
@@ -55,8 +55,7 @@ package enum Visible {
     return shown
   }
 
-  private static func hexadecimal(_ value: UInt32, digits: Int) -> String {
-    let text = String(value, radix: 16, uppercase: true)
-    return String(repeating: "0", count: max(0, digits - text.count)) + text
+  private static func hexadecimal(_ value: UInt32, _ digits: Int) -> String {
+    String(value, digits: digits, radix: 16, uppercase: true)
   }
 }

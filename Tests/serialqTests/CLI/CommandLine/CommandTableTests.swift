@@ -102,10 +102,23 @@ extension CommandTable {
 
 @Suite struct HelpTests {
   // Fails if a text changes: review the difference, then run with SERIALQ_UPDATE_SNAPSHOTS=1.
-  @Test("the help matches the snapshots", arguments: [nil] + CommandTable.names)
-  func snapshots(_ name: String?) throws {
-    let file = name.map { "help-\($0).txt" } ?? "help.txt"
-    try Snapshot.check(CommandTable.help(of: name), against: file)
+  @Test("the texts of a command match its snapshot: help and manual", arguments: CommandTable.names)
+  func snapshots(_ name: String) throws {
+    let spec = try CommandTable.spec(of: name)
+    let text = "\(Help.text(of: spec))\n--- In the manual:\n\(Manual.section(spec))"
+    try Snapshot.check(text, against: "help-\(name).txt")
+  }
+
+  // Fails if the text around the commands changes, or a command is missing, out of order or not
+  // aligned.
+  @Test("the overview matches its snapshot, and has a line for each command of the table")
+  func overview() throws {
+    let commands = CommandTable.commands.map { ($0.names.joined(separator: ", "), $0.summary) }
+    let width = commands.map(\.0.count).max() ?? 0
+    let lines = commands.map { names, summary in
+      "  \(names.padding(toLength: width + 2, withPad: " ", startingAt: 0))\(summary)\n"
+    }
+    try Snapshot.check(Help.overview, with: lines.joined(), against: "help.txt")
   }
 
   // Fails if a line is not wrapped, or a synopsis or an example is too long for a terminal.

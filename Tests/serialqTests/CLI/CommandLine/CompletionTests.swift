@@ -113,13 +113,9 @@ import Testing
 
   // Fails if a job is offered to a command that would refuse it.
   @Test("each command is offered the jobs that it accepts")
-  func jobs() {
-    var job = Job(
-      NewJob(
-        id: 1, command: .shell([]), directory: [], environment: [], umask: 0,
-        at: Timestamp(microseconds: 0)))
+  func jobs() throws {
     for state in JobState.allCases {
-      job.state = state
+      let job = try #require(replayedJob(newJob(1), state))
       let types: [any Subcommand.Type] = [
         WaitCommand.self, AckCommand.self, CancelCommand.self, RetryCommand.self,
         MoveCommand.self, EditCommand.self,

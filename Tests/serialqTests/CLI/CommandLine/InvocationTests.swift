@@ -5,12 +5,6 @@ import Testing
 
 @testable import SerialqCLI
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 @Suite struct InvocationTests {
   private func parse(_ words: String..., queue: String? = nil) throws(Failure) -> Invocation {
     try Invocation.parse(words.map { Bytes($0.utf8) }, queueVariable: queue.map { Bytes($0.utf8) })
@@ -180,7 +174,7 @@ import Testing
       (["add", "-c", "a", "b"], "b: a command cannot be combined with --shell"),
       (["add", "-f", "a", "b"], "b: a command cannot be combined with --file"),
       (["run", "-f", "a", "-c", "b"], "--shell: cannot be combined with --file"),
-      (["run", "-n", "a"], "--name: is about a job, and no command is given"),
+      (["run", "-n", "a"], "--name: needs a command to add"),
       (["add", "-q"], "-q: needs a value: -q NAME"),
       (["add", "--queue"], "--queue: needs a value: --queue NAME"),
       (["list", "--json=1"], "--json: takes no value"),
@@ -190,28 +184,28 @@ import Testing
       ),
       (["add", "-q.", "c"], "--queue .: a queue's name cannot start with . or -"),
       (["add", "--queue=", "c"], "--queue : a queue's name cannot be empty"),
-      (["add", "-e", "A", "c"], "--env A: there is no = in it; a variable is set with NAME=VALUE"),
+      (["add", "-e", "A", "c"], "--env A: it contains no =; the form is NAME=VALUE"),
       (["add", "-e", "=A", "c"], "--env =A: the variable has no name"),
-      (["add", "a\0b"], "add: an argument cannot hold a NUL byte"),
-      (["add", "-na\0b", "c"], "--name a^@b: a value cannot hold a NUL byte"),
+      (["add", "a\0b"], "add: an argument cannot contain a NUL byte"),
+      (["add", "-na\0b", "c"], "--name a^@b: a value cannot contain a NUL byte"),
       (["list", "--last", "-1"], "--last -1: not a number above 0"),
       (["add", "--retries", "1000000001", "c"], "--retries 1000000001: more than 1000000000"),
       (["list", "a"], "a: list takes no argument"),
-      (["-qa", "add", "b"], "add: a command comes before its options"),
+      (["-qa", "add", "b"], "add: the command must precede its options"),
       (["show"], "show: no job id is given"),
-      (["show", "0"], "0: not a job id, which is a number above 0"),
-      (["show", "+1"], "+1: not a job id, which is a number above 0"),
+      (["show", "0"], "0: not a job id (a number above 0)"),
+      (["show", "+1"], "+1: not a job id (a number above 0)"),
       (
         ["show", "99999999999999999999"],
-        "99999999999999999999: not a job id, which is a number above 0"
+        "99999999999999999999: not a job id (a number above 0)"
       ),
-      (["show", "1", "2"], "2: show takes one argument only"),
+      (["show", "1", "2"], "2: show takes only one argument"),
       (["help", "--man", "add"], "add: help takes no argument"),
       (["help", "--man", "--unit"], "--unit: cannot be combined with --man"),
       (["help", "--unit", "serialq"], "serialq: not the full path of a program"),
       (["completion"], "completion: give one of bash, zsh, fish"),
       (["completion", "tcsh"], "tcsh: not one of bash, zsh, fish"),
-      (["completion", "bash", "x"], "x: completion takes one argument only"),
+      (["completion", "bash", "x"], "x: completion takes only one argument"),
     ]
     for (words, message) in expected {
       let failure = #expect(throws: Failure.self, "\(words)") {

@@ -17,7 +17,7 @@ struct History {
   mutating func add(_ line: String = "true", label: String? = nil) -> JobID {
     count += 1
     var new = newJob(count, line)
-    new.label = label.map { Bytes($0.utf8) }
+    new.payload.label = label.map { Bytes($0.utf8) }
     events.append(.added(new))
     return count
   }

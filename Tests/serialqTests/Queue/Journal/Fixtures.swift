@@ -5,12 +5,6 @@ import Testing
 
 @testable import SerialqQueue
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A folder that is deleted with the last reference to it.
 final class TemporaryFolder: Sendable {
   let path: Bytes
@@ -40,7 +34,7 @@ final class TemporaryFolder: Sendable {
         try? FileSystem.remove(entry)
       }
     }
-    _ = path.withCPath { rmdir($0) }
+    _ = path.withCString { rmdir($0) }
   }
 }
 
@@ -51,7 +45,7 @@ extension SeededGenerator {
 }
 
 func write(_ bytes: Bytes, to path: Bytes) throws {
-  try FileDescriptor.open(path, [.readWrite, .create, .truncate]).writeAll(bytes)
+  try FileDescriptor.open(path, .emptied).writeAll(bytes)
 }
 
 /// Writes an executable file.
@@ -77,8 +71,41 @@ func content(_ path: Bytes) throws -> Bytes {
 
 func newJob(_ id: JobID, _ line: String = "true") -> NewJob {
   NewJob(
-    id: id, command: .shell(Bytes(line.utf8)), directory: Bytes("/"), environment: Bytes("e"),
-    umask: 0o22, label: nil, at: Timestamp(microseconds: 1_800_000_000_000_000))
+    id: id,
+    Payload(
+      .shell(Bytes(line.utf8)),
+      in: ExecutionContext(directory: Bytes("/"), environment: Bytes("e"), umask: 0o22)),
+    at: Timestamp(microseconds: 1_800_000_000_000_000))
+}
+
+/// A job in a state, with a last attempt that started then and took so long.
+func replayedJob(
+  _ new: NewJob, _ state: JobState, started: Timestamp? = nil, nanoseconds: Int64 = 0
+) -> Job? {
+  let id = new.id
+  func end(_ how: Ending, _ cause: EndCause = .itself) -> Event {
+    .ended(id: id, at: new.at, duration: nanoseconds, how: how, cause: cause)
+  }
+  let change: Event? =
+    switch state {
+    case .waiting, .running: nil
+    case .succeeded: end(.exited(0))
+    case .failed: end(.exited(1))
+    case .killed: end(.killed(9))
+    case .timedOut: end(.killed(15), .timedOut)
+    case .cancelled: end(.killed(15), .cancelled)
+    case .interrupted: .interrupted(id: id, at: new.at)
+    case .skipped: .skipped(id: id, at: new.at, because: 1)
+    }
+  var queue = Queue()
+  queue.apply(.added(new))
+  if state != .waiting && state != .skipped {
+    queue.apply(.started(id: id, attempt: 1, at: started ?? new.at, boot: []))
+  }
+  if let change { queue.apply(change) }
+  let job = queue.job(id)
+  precondition(job?.state == state, "no event leads to this state")
+  return job
 }
 
 func added(_ id: JobID, _ line: String = "true") -> Event { .added(newJob(id, line)) }

@@ -5,12 +5,6 @@ import Testing
 
 @testable import SerialqQueue
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 @Suite struct JournalTests {
   private let temporary: TemporaryFolder
   private let folder: QueueFolder
@@ -49,9 +43,9 @@ import Testing
     try Journal(folder).append([added(1)])
     let before = try content(folder.journal)
     let full = JournalOutput(
-      write: { (file, bytes) throws(SystemError) in
+      write: { (file, bytes) throws(Failure) in
         try file.writeAll(Bytes(bytes.prefix(room)))
-        throw SystemError("write", ENOSPC)
+        throw Failure("write", ENOSPC, "writing")
       }, flush: JournalOutput.system.flush)
     let failure = try #require(throws: Failure.self) {
       try Journal(folder, output: full).append([added(2), added(3)])
@@ -70,11 +64,11 @@ import Testing
     let size = try content(folder.journal).count
     let path = temporary.path
     let full = JournalOutput(
-      write: { (file, bytes) throws(SystemError) in
+      write: { (file, bytes) throws(Failure) in
         try file.writeAll(bytes)
-        throw SystemError("write", ENOSPC)
+        throw Failure("write", ENOSPC, "writing")
       },
-      flush: { (file) throws(SystemError) in
+      flush: { (file) throws(Failure) in
         let size = try file.status().size
         _ = try FileSystem.makeFolder(path.appending(path: Bytes("flushed-\(size)".utf8)))
       })
@@ -90,15 +84,14 @@ import Testing
   func failedFlush() throws {
     try Journal(folder).append([added(1)])
     var reader = JournalReader(folder)
-    var queue = Queue()
-    _ = try reader.read(into: &queue)
+    try reader.read()
     let folder = folder
     let seen = Seen()
     let broken = JournalOutput(
       write: JournalOutput.system.write,
-      flush: { (_) throws(SystemError) in
+      flush: { (_) throws(Failure) in
         seen.look(folder)
-        throw SystemError("fdatasync", EIO)
+        throw Failure("fdatasync", EIO, "flushing")
       })
     #expect(throws: Failure.self) { try Journal(folder, output: broken).append([added(2)]) }
     #expect(seen.ids == [1, 2])
@@ -117,7 +110,7 @@ import Testing
     try Journal(folder).append([added(1)])
     let broken = JournalOutput(
       write: JournalOutput.system.write,
-      flush: { (_) throws(SystemError) in throw SystemError("fdatasync", EIO) })
+      flush: { (_) throws(Failure) in throw Failure("fdatasync", EIO, "flushing") })
     let first = try FileSystem.status(of: folder.journal)?.identity
     #expect(throws: Failure.self) {
       try Journal(folder, output: broken).locked { (scope) throws(Failure) in try scope.flush() }
@@ -140,7 +133,7 @@ import Testing
     }
     let broken = JournalOutput(
       write: JournalOutput.system.write,
-      flush: { (_) throws(SystemError) in throw SystemError("fdatasync", EIO) })
+      flush: { (_) throws(Failure) in throw Failure("fdatasync", EIO, "flushing") })
     #expect(throws: Failure.self) { try Journal(folder, output: broken).append([]) }
   }
 
@@ -164,18 +157,20 @@ import Testing
   private final class Seen: Sendable {
     private let state = Guarded()
 
-    var queue: Queue { state.withLock { $0.queue } }
+    var queue: Queue { state.withLock { $0?.queue ?? Queue() } }
     var ids: [JobID] { queue.jobs.map(\.id) }
 
     func look(_ folder: QueueFolder) {
-      state.withLock { state in
-        state.reader = JournalReader(folder)
-        _ = try? state.reader?.read(into: &state.queue)
+      state.withLock { reader in
+        // The rollback flushes too.
+        guard reader == nil else { return }
+        reader = JournalReader(folder)
+        _ = try? reader?.read()
       }
     }
 
     func read() throws -> JournalReader.News? {
-      try state.withLock { try $0.reader?.read(into: &$0.queue) }
+      try state.withLock { try $0?.read() }
     }
   }
 
@@ -188,10 +183,9 @@ import Testing
       }
     }
     var reader = JournalReader(folder)
-    var queue = Queue()
-    let news = try reader.read(into: &queue)
+    let news = try reader.read()
     #expect(news == JournalReader.News(applied: 5))
-    #expect(queue.nextID == 6)
+    #expect(reader.queue.nextID == 6)
   }
 
   // Fails when the reader keeps its offset inside a batch, or reports an event twice.
@@ -200,15 +194,14 @@ import Testing
     .shows(OnDisk.onlyWhatIsNew))
   func follows() throws {
     var reader = JournalReader(folder)
-    var queue = Queue()
     var told: [Event] = []
-    #expect(try reader.read(into: &queue) == JournalReader.News())
+    #expect(try reader.read() == JournalReader.News())
     let batches = lines([added(1)], next: 2) + lines([added(2), added(3)], next: 4)
     let text = Bytes(batches.joined())
-    let file = try FileDescriptor.open(folder.journal, [.append, .create])
+    let file = try FileDescriptor.open(folder.journal, .log)
     for byte in text {
       try file.writeAll([byte])
-      _ = try reader.read(into: &queue) { told.append($0) }
+      try reader.read { told.append($0) }
       #expect([0, 1, 3].contains(told.count))
     }
     #expect(told == [added(1), added(2), added(3)])
@@ -224,11 +217,10 @@ import Testing
     #expect(text.count > 1 << 18)
     try write(Bytes(text.dropLast(3)), to: folder.journal)
     var reader = JournalReader(folder)
-    var queue = Queue()
-    #expect(try reader.read(into: &queue) == JournalReader.News(applied: 1))
+    #expect(try reader.read() == JournalReader.News(applied: 1))
     try write(text, to: folder.journal)
     var told: [JobID] = []
-    let news = try reader.read(into: &queue) { event in
+    let news = try reader.read { event in
       if case .added(let job) = event { told.append(job.id) }
     }
     #expect(told == (1...2_000).filter { $0 != 701 })
@@ -249,25 +241,24 @@ import Testing
       }
     }
     var reader = JournalReader(folder)
-    var queue = Queue()
-    _ = try reader.read(into: &queue)
-    let before = queue
+    try reader.read()
+    let before = reader.queue
     let lines = reader.lines
     try Journal(folder).locked { (scope) throws(Failure) in
       _ = try scope.compact()
       #expect(try scope.nextID() == before.nextID)
       #expect(try scope.isPaused() == before.isPaused)
     }
-    let news = try reader.read(into: &queue)
+    let news = try reader.read()
     #expect(news.reset)
     #expect(news.ignored == 0)
-    let (isSame, isConsistent) = (queue == before, queue.isConsistent)
+    let (isSame, isConsistent) = (reader.queue == before, reader.queue.isConsistent)
     #expect(isSame && isConsistent)
     #expect(reader.lines <= lines + before.jobs.count + 5)
     try Journal(folder).locked { (scope) throws(Failure) in
       try scope.append([added(try scope.nextID())])
     }
-    #expect(try reader.read(into: &queue) == JournalReader.News(applied: 1))
+    #expect(try reader.read() == JournalReader.News(applied: 1))
     #expect(try FileSystem.status(of: folder.newJournal) == nil)
   }
 
@@ -280,7 +271,7 @@ import Testing
       _ = try scope.storeEnvironment([Bytes("UNUSED=1")])
       let key = try scope.storeEnvironment([Bytes("A=b")])
       var job = newJob(1)
-      job.environment = key
+      job.payload.context.environment = key
       try scope.append([.added(job), added(2)])
       return key
     }
@@ -290,13 +281,12 @@ import Testing
     text += Bytes(lines([added(3)], next: 4).joined())
     try write(text, to: folder.journal)
     var reader = JournalReader(folder)
-    var queue = Queue()
-    #expect(try reader.read(into: &queue).damaged.map(\.number) == [2])
-    #expect(reader.isWorthCompacting(queue))
+    #expect(try reader.read().damaged.map(\.number) == [2])
+    #expect(reader.isWorthCompacting)
     try Journal(folder).locked { (scope) throws(Failure) in _ = try scope.compact() }
-    #expect(try reader.read(into: &queue).damaged == [])
-    #expect(queue.jobs.map(\.id) == [1, 3])
-    #expect(!reader.isWorthCompacting(queue))
+    #expect(try reader.read().damaged == [])
+    #expect(reader.queue.jobs.map(\.id) == [1, 3])
+    #expect(!reader.isWorthCompacting)
     #expect(text.split(separator: 10).map(Bytes.init)[1] + [10] == (try content(folder.damaged)))
     #expect(try FileSystem.names(in: folder.environments) == [key])
   }
@@ -308,7 +298,7 @@ import Testing
     let before = try content(folder.journal)
     let broken = JournalOutput(
       write: JournalOutput.system.write,
-      flush: { (_) throws(SystemError) in throw SystemError("fdatasync", ENOSPC) })
+      flush: { (_) throws(Failure) in throw Failure("fdatasync", ENOSPC, "flushing") })
     #expect(throws: Failure.self) {
       try Journal(folder, output: broken).locked { (scope) throws(Failure) in
         _ = try scope.compact()
@@ -322,16 +312,11 @@ import Testing
 /// The state of a test's reader behind a lock, because a journal's output may be called from any
 /// thread.
 private final class Guarded: Sendable {
-  struct State {
-    var reader: JournalReader?
-    var queue = Queue()
-  }
-
   private let queue = DispatchQueue(label: "guarded")
   // Accessed only on `queue`.
-  private nonisolated(unsafe) var state = State()
+  private nonisolated(unsafe) var reader: JournalReader?
 
-  func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
-    try queue.sync { try body(&state) }
+  func withLock<Result>(_ body: (inout JournalReader?) throws -> Result) rethrows -> Result {
+    try queue.sync { try body(&reader) }
   }
 }

@@ -41,9 +41,12 @@ private struct RandomHistory {
   private func job(_ id: JobID, _ generator: inout SeededGenerator) -> NewJob {
     let words = (0..<3).map { _ in generator.bytes(upTo: 6, in: 1...255) }
     var job = NewJob(
-      id: id, command: command(&generator), directory: Bytes("/tmp"),
-      environment: Bytes("0123456789abcdef"), umask: 0o22,
-      label: Bool.random(using: &generator) ? words[2] : nil, at: now)
+      id: id,
+      Payload(
+        command(&generator),
+        in: ExecutionContext(
+          directory: Bytes("/tmp"), environment: Bytes("0123456789abcdef"), umask: 0o22),
+        label: Bool.random(using: &generator) ? words[2] : nil), at: now)
     if Int.random(in: 0..<3, using: &generator) == 0 {
       job.limits = Limits(
         timeout: .random(in: 0...9, using: &generator),
@@ -133,7 +136,8 @@ private struct RandomHistory {
 
   private func changesQueue(_ generator: inout SeededGenerator) -> [Event] {
     let hook = Hook(
-      line: Bytes("notify"), directory: Bytes("/"), environment: Bytes("e"), umask: 0o77)
+      line: Bytes("notify"),
+      in: ExecutionContext(directory: Bytes("/"), environment: Bytes("e"), umask: 0o77))
     let settings: [Setting] = [
       .stopsOnFailure(true), .stopsOnFailure(false), .keep(3), .keep(nil), .onFinish(hook),
       .onFinish(nil),

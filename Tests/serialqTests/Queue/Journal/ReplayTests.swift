@@ -120,15 +120,14 @@ import Testing
     let folder = try temporary.queue()
     try Journal(folder).append((1...50).map { added($0) })
     var reader = JournalReader(folder)
-    var queue = Queue()
-    #expect(try reader.read(into: &queue).applied == 50)
+    #expect(try reader.read().applied == 50)
     var text = try content(folder.journal)
     for index in 0..<text.count / 2 { text[index] = 0 }
     let file = try FileDescriptor.open(folder.journal, .readWrite)
     try file.writeAll(text)
     try file.writeAll(Bytes(lines([added(51)], next: 52).joined()))
-    #expect(try reader.read(into: &queue) == JournalReader.News(applied: 1))
-    #expect(queue.jobs.count == 51)
+    #expect(try reader.read() == JournalReader.News(applied: 1))
+    #expect(reader.queue.jobs.count == 51)
   }
 
   // Fails when the id of a lost line is assigned again: do not skip one.
@@ -167,9 +166,8 @@ import Testing
     let sum = Hex.digits(CRC32.sum(unsummed)).text
     let text = unsummed + Bytes(",\"sum\":\"\(sum)\"}\n".utf8)
     try write(text, to: folder.journal)
-    var queue = Queue()
     var reader = JournalReader(folder)
-    #expect(throws: Failure.self) { try reader.read(into: &queue) }
+    #expect(throws: Failure.self) { try reader.read() }
     #expect(throws: Failure.self) { try Journal(folder).append([added(1)]) }
     #expect(throws: Failure.self) {
       try Journal(folder).locked { (scope) throws(Failure) in _ = try scope.compact() }
@@ -238,11 +236,11 @@ import Testing
     let id = JobID.valid.upperBound
     let most = ParsedArguments.mostCounted
     let century = 100 * 365 * 86_400
+    let context = ExecutionContext(directory: text, environment: text, umask: 0o777)
     let job = NewJob(
-      id: id, command: .arguments([text, text]), directory: text, environment: text, umask: 0o777,
-      label: text,
+      id: id, Payload(.arguments([text, text]), in: context, label: text),
       limits: Limits(timeout: century, retries: most, retryDelay: century, ifOK: true), at: at)
-    let hook = Hook(line: text, directory: text, environment: text, umask: 0o777)
+    let hook = Hook(line: text, in: context)
     return [
       .added(job), .edited(id: id, at: at, command: .shell(text)),
       .set(.onFinish(text.isEmpty ? nil : hook), at: at),

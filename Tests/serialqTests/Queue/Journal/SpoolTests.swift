@@ -4,12 +4,6 @@ import Testing
 
 @testable import SerialqQueue
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 @Suite struct SpoolTests {
   private let temporary: TemporaryFolder
   private let name = Bytes("default")
@@ -65,7 +59,7 @@ import Testing
     let spool = Spool(path: temporary.path(kind == "spool/" ? kind : "spool"))
     if kind == "q" { #expect(try FileSystem.makeFolder(spool.path)) }
     let link = kind == "q" ? spool.path.appending(path: name) : temporary.path("spool")
-    #expect(real.withCPath { real in link.withCPath { symlink(real, $0) } } == 0)
+    #expect(real.withCString { real in link.withCString { symlink(real, $0) } } == 0)
     #expect(throws: Failure.self) { try spool.existingQueue(named: name) }
     #expect(throws: Failure.self) { try spool.makeQueue(named: name) }
     #expect(try FileSystem.names(in: real) == [])
@@ -79,10 +73,10 @@ import Testing
     let spool = Spool(path: temporary.path("spool"))
     let folder = try spool.makeQueue(named: name)
     for path in [folder.path, spool.path] {
-      #expect(path.withCPath { chmod($0, mode_t(mode)) } == 0)
+      #expect(path.withCString { chmod($0, mode_t(mode)) } == 0)
       let failure = #expect(throws: Failure.self) { try spool.existingQueue(named: name) }
       #expect(failure?.next.contains("chmod go-w") == true)
-      #expect(path.withCPath { chmod($0, 0o700) } == 0)
+      #expect(path.withCString { chmod($0, 0o700) } == 0)
     }
     #expect(try spool.existingQueue(named: name) == folder)
   }

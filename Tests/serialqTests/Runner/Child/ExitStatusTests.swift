@@ -1,4 +1,5 @@
 import Foundation
+import SerialqQueue
 import SerialqSystem
 import Testing
 
@@ -9,19 +10,19 @@ import Testing
   @Test("a wait status is an exit code or a signal, with or without a core dump")
   func decoding() {
     for code in Int32(0)...255 {
-      #expect(ExitStatus(waitStatus: code << 8) == .exited(code: code))
+      #expect(Ending(waitStatus: code << 8) == .exited(code))
     }
     for signal in Int32(1)...64 {
-      #expect(ExitStatus(waitStatus: signal) == .killed(signal: signal))
-      #expect(ExitStatus(waitStatus: signal | 0x80) == .killed(signal: signal))
+      #expect(Ending(waitStatus: signal) == .killed(signal))
+      #expect(Ending(waitStatus: signal | 0x80) == .killed(signal))
     }
   }
 
   // Fails if 128 is not added.
   @Test("the shell exit code is the exit code, or 128 plus the signal")
   func shellCode() {
-    #expect(ExitStatus.exited(code: 3).shellCode == ExitCode(rawValue: 3))
-    #expect(ExitStatus.killed(signal: SIGKILL).shellCode == ExitCode(rawValue: 137))
+    #expect(Ending.exited(3).shellCode == ExitCode(rawValue: 3))
+    #expect(Ending.killed(SIGKILL).shellCode == ExitCode(rawValue: 137))
   }
 
   // Fails if a name is missing from the table, or real-time signals are counted from another base.

@@ -15,7 +15,7 @@ import Testing
     ]
     var job = try TestJob()
     job.process.command = .arguments([Bytes("/usr/bin/printf"), Bytes("%s\\0")] + words)
-    #expect(try job.run() == .exited(code: 0))
+    #expect(try job.run() == .exited(0))
     let arrived = try job.output().split(separator: 0, omittingEmptySubsequences: false)
     #expect(arrived.dropLast().map { Bytes($0) } == words)
   }
@@ -27,7 +27,7 @@ import Testing
     let variables: [Bytes] = [Bytes("B= x\ny"), Bytes("A=") + [0xFF], Bytes("C=")]
     job.process.environment = variables
     job.process.command = .arguments([Bytes("/usr/bin/env"), Bytes("-0")])
-    #expect(try job.run() == .exited(code: 0))
+    #expect(try job.run() == .exited(0))
     #expect(try job.output().split(separator: 0).map { Bytes($0) } == variables)
   }
 
@@ -39,7 +39,7 @@ import Testing
     job.process.directory = Bytes("/usr/bin")
     // Leaves the owner's bits: concurrent tests create folders and use them.
     job.process.umask = 0o037
-    #expect(try job.run() == .exited(code: 0))
+    #expect(try job.run() == .exited(0))
     #expect(try job.output() == Bytes("/usr/bin\n0037\n"))
     #expect(currentUmask() == before)
   }
@@ -48,7 +48,7 @@ import Testing
   @Test("standard output and standard error go to the same place, in order")
   func output() throws {
     let job = try TestJob("echo a; echo b >&2; echo c")
-    #expect(try job.run() == .exited(code: 0))
+    #expect(try job.run() == .exited(0))
     #expect(try job.output() == Bytes("a\nb\nc\n"))
   }
 
@@ -65,7 +65,7 @@ import Testing
         close(strayAbove)
       }
       job.process.command = .arguments([Bytes("/bin/ls"), Bytes("/proc/self/fd")])
-      #expect(try job.run() == .exited(code: 0))
+      #expect(try job.run() == .exited(0))
       let numbers = try job.output().split(separator: UInt8(ascii: "\n")).map { Bytes($0).text }
       // 3 is the folder that ls itself opens to list it.
       #expect(Set(numbers) == ["0", "1", "2", "3", "63"])
@@ -79,7 +79,7 @@ import Testing
         var job = try TestJob("echo a")
         try #require(dup2(job.process.output, 63) == 63)
         job.process.output = 63
-        #expect(try job.run() == .exited(code: 0))
+        #expect(try job.run() == .exited(0))
         #expect(try job.output() == Bytes("a\n"))
       }
     }
@@ -98,7 +98,7 @@ import Testing
       }
       var job = try TestJob()
       job.process.command = .arguments([Bytes("cat"), Bytes("/proc/self/status")])
-      #expect(try job.run() == .exited(code: 0))
+      #expect(try job.run() == .exited(0))
       let lines = try job.output().text.split(separator: "\n")
       #expect(lines.contains("SigBlk:\t0000000000000000"))
       #expect(lines.contains("SigCgt:\t0000000000000000"))
@@ -124,7 +124,7 @@ import Testing
     #expect(flock(lock, LOCK_EX | LOCK_NB) == -1)
     #expect(try child.signalGroup(SIGKILL))
     try child.waitUntilEnded()
-    #expect(try child.reap() == .killed(signal: SIGKILL))
+    #expect(try child.reap() == .killed(SIGKILL))
     #expect(flock(lock, LOCK_EX) == 0)
     job.process.lock = try job.openLock()
   }
@@ -137,7 +137,7 @@ import Testing
     try child.waitUntilEnded()
     try child.waitUntilEnded()
     #expect(kill(child.pid, 0) == 0)
-    #expect(try child.reap() == .exited(code: 3))
+    #expect(try child.reap() == .exited(3))
     #expect(throws: Failure.self) { try child.reap() }
   }
 
@@ -145,8 +145,8 @@ import Testing
   @Test("death by signal is distinguished from a normal exit")
   func killed() throws {
     var job = try TestJob("kill -TERM $$")
-    #expect(try job.run() == .killed(signal: SIGTERM))
+    #expect(try job.run() == .killed(SIGTERM))
     job = try TestJob("exit 143")
-    #expect(try job.run() == .exited(code: 143))
+    #expect(try job.run() == .exited(143))
   }
 }

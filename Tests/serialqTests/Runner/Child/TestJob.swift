@@ -1,4 +1,5 @@
 import Foundation
+import SerialqQueue
 import SerialqSystem
 
 @testable import SerialqRunner
@@ -47,7 +48,7 @@ struct TestJob: ~Copyable {
     }
   }
 
-  func run() throws -> ExitStatus {
+  func run() throws -> Ending {
     let child = try start()
     try child.waitUntilEnded()
     return try child.reap()

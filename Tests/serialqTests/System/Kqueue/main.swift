@@ -24,7 +24,7 @@ let folder = Bytes(CommandLine.arguments[1].utf8)
 func path(_ name: String) -> Bytes { folder.appending(path: Bytes(name.utf8)) }
 
 func create(_ name: String) throws -> FileDescriptor {
-  try FileDescriptor.open(path(name), [.append, .create])
+  try FileDescriptor.open(path(name), .log)
 }
 
 func openDescriptors() throws -> Int { try FileSystem.names(in: Bytes("/proc/self/fd")).count }

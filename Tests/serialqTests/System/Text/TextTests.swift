@@ -66,8 +66,7 @@ import Testing
   @Test("a table omits empty columns and pads by visible width")
   func columns() {
     let headings = [
-      Columns.Heading(title: "ID", alignment: .right), .init(title: "LABEL"),
-      .init(title: "NOTE"), .init(title: "COMMAND"),
+      Columns.Heading.right("ID"), .left("LABEL"), .left("NOTE"), .left("COMMAND"),
     ]
     var table = Columns(headings: headings)
     #expect(table.rendered(color: false) == "")
@@ -86,7 +85,7 @@ import Testing
   // Fails if the bytes of a color count as width, or are printed when colors are off.
   @Test("color does not change the layout")
   func color() {
-    var table = Columns(headings: [.init(title: "S"), .init(title: "C")])
+    var table = Columns(headings: [.left("S"), .left("C")])
     table.rows = [[.init("failed", .red), "a"], ["ok", "b"]]
     #expect(table.rendered(color: false) == "S       C\nfailed  a\nok      b\n")
     let colored = table.rendered(color: true)

@@ -168,7 +168,7 @@ extension CommandSpec {
   fileprivate func lastOption(in word: Bytes) -> (OptionSpec, valueStart: Int?)? {
     if word.starts(with: Bytes("--")) {
       let name = word.dropFirst(2).prefix { $0 != UInt8(ascii: "=") }
-      let option = allOptions.first { $0.name.rawValue.utf8.elementsEqual(name) }
+      let option = allOptions.first { $0.name.text.utf8.elementsEqual(name) }
       guard let option else { return nil }
       return (option, name.endIndex < word.endIndex ? name.endIndex + 1 : nil)
     }

@@ -38,7 +38,8 @@ enum Manual {
       """
   }
 
-  private static func section(_ command: CommandSpec) -> String {
+  /// The description of a command.
+  static func section(_ command: CommandSpec) -> String {
     let names = command.names.joined(separator: ", ")
     let forms = command.synopsis.map { ".D1 Nm serialq \(Mdoc.form($0))\n" }.joined()
     let paragraphs = (command.description + command.details).map(Mdoc.text)

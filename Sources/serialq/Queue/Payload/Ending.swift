@@ -17,19 +17,6 @@ package enum EndCause: Equatable, Sendable {
   case timedOut
 }
 
-extension Ending {
-  /// The state of a job that ended this way.
-  package func state(because cause: EndCause) -> JobState {
-    switch (cause, self) {
-    case (.cancelled, _): .cancelled
-    case (.timedOut, _): .timedOut
-    case (.itself, .exited(0)): .succeeded
-    case (.itself, .exited), (.itself, .cannotRun): .failed
-    case (.itself, .killed): .killed
-    }
-  }
-}
-
 extension EndCause {
   init(from object: inout FlatObject) throws(FlatObjectError) {
     if try object.flag("cancelled") {
@@ -61,4 +48,8 @@ extension Ending {
         Int32(try object.number("cannot", 0...255)), reason: try object.bytes("reason"))
     }
   }
+}
+
+extension FlatObject {
+  mutating func signal() throws(FlatObjectError) -> Int32 { Int32(try number("signal", 1...1024)) }
 }

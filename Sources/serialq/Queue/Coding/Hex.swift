@@ -14,15 +14,18 @@ enum Hex {
   static func number(_ digits: UnsafeBufferPointer<UInt8>.SubSequence) -> UInt32? {
     guard digits.count == 8 else { return nil }
     var number: UInt32 = 0
-    for digit in digits {
-      switch digit {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"):
-        number = number << 4 | UInt32(digit - UInt8(ascii: "0"))
-      case UInt8(ascii: "a")...UInt8(ascii: "f"):
-        number = number << 4 | UInt32(digit - UInt8(ascii: "a") + 10)
-      default: return nil
-      }
+    for byte in digits {
+      guard let digit = digit(byte) else { return nil }
+      number = number << 4 | UInt32(digit)
     }
     return number
+  }
+
+  static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    default: nil
+    }
   }
 }

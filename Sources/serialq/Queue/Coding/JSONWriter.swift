@@ -50,20 +50,27 @@ package struct JSONWriter {
     bytes.append(contentsOf: String(value).utf8)
   }
 
-  /// Writes the shortest number that parses to the same value; null if JSON cannot represent it.
-  mutating func double(_ value: Double) {
-    guard value.isFinite else { return null() }
+  /// Writes the shortest number that parses to the same value; null for none, or if JSON
+  /// cannot represent it.
+  mutating func double(_ value: Double?) {
+    guard let value, value.isFinite else { return null() }
     separate()
     bytes.append(contentsOf: value.description.utf8)
   }
 
   /// Writes text that need not be UTF-8.
-  mutating func string(_ text: Bytes) {
-    text.withUnsafeBufferPointer { string($0) }
-  }
+  mutating func string(_ text: Bytes) { text.withUnsafeBufferPointer { string($0) } }
 
-  mutating func string(_ text: String) {
-    string(Bytes(text.utf8))
+  mutating func string(_ text: String) { string(Bytes(text.utf8)) }
+
+  /// A line with one object, for standard output.
+  package static func line(
+    reservingCapacity capacity: Int = 256, _ members: (inout JSONWriter) -> Void
+  ) -> Bytes {
+    var json = JSONWriter(reservingCapacity: capacity)
+    json.object(members)
+    json.endLine()
+    return json.bytes
   }
 
   /// Ends a line after a complete value and resets the state.
@@ -157,6 +164,12 @@ extension JSONWriter {
   package mutating func member(_ name: StaticString, _ value: Bytes?) {
     key(name)
     if let value { string(value) } else { null() }
+  }
+
+  /// Writes a member that is an array of strings.
+  mutating func member(_ name: StaticString, _ values: [Bytes]) {
+    key(name)
+    array { json in for value in values { json.string(value) } }
   }
 
   /// Writes a member that is a boolean.

@@ -68,8 +68,13 @@ struct FlatObject {
     return value
   }
 
-  mutating func optionalInt(_ name: StaticString) throws(FlatObjectError) -> Int? {
-    has(name) ? try int(name) : nil
+  /// Reads a number within limits, so that later arithmetic cannot overflow.
+  mutating func number(
+    _ name: StaticString, _ limits: ClosedRange<Int>
+  ) throws(FlatObjectError) -> Int {
+    let number = try int(name)
+    guard limits ~= number else { throw .malformed }
+    return number
   }
 
   /// Reads a member that is written only if true.
@@ -204,7 +209,7 @@ extension FlatObject {
         try skipEscape()
       case 0x20..<0x80: position += 1
       default:
-        let length = byte < 0x20 ? 0 : ByteText.sequenceLength(line, at: position)
+        let length = byte < 0x20 ? 0 : UTF8Sequence.length(line, at: position)
         guard length > 0 else { throw .malformed }
         if length == 3, ByteText.isEscape(line, at: position) { isPlain = false }
         position += length
@@ -223,19 +228,11 @@ extension FlatObject {
     case UInt8(ascii: "u"):
       guard position + 6 <= line.count, line[position + 2] == UInt8(ascii: "0"),
         line[position + 3] == UInt8(ascii: "0"), 0x30...0x31 ~= line[position + 4],
-        hexDigit(line[position + 5]) != nil
+        Hex.digit(line[position + 5]) != nil
       else { throw .malformed }
       position += 6
     default: throw .malformed
     }
-  }
-}
-
-private func hexDigit(_ byte: UInt8) -> UInt8? {
-  switch byte {
-  case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-  case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-  default: nil
   }
 }
 
@@ -255,7 +252,7 @@ private func unescaped(_ text: UnsafeBufferPointer<UInt8>) -> Bytes {
       case UInt8(ascii: "t"): bytes.append(0x09)
       case UInt8(ascii: "r"): bytes.append(0x0D)
       case UInt8(ascii: "u"):
-        let low = hexDigit(text[index + 5]) ?? 0
+        let low = Hex.digit(text[index + 5]) ?? 0
         bytes.append((text[index + 4] & 1) << 4 | low)
         index += 4
       default: bytes.append(text[index + 1])

@@ -1,0 +1,7 @@
+import SerialqSystem
+
+extension Job {
+  package var command: Command { payload.command }
+  package var context: ExecutionContext { payload.context }
+  package var label: Bytes? { payload.label }
+}
