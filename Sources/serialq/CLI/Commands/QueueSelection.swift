@@ -1,7 +1,7 @@
 import SerialqQueue
 import SerialqSystem
 
-/// The queues that `pause` and `resume` apply to: one, or all with `--all`.
+/// The queues that a command applies to: one, or all with `--all`.
 enum QueueSelection: Equatable {
   case one(String)
   case all
