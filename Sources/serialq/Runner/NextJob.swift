@@ -97,11 +97,13 @@ struct NextJob: Promisable {
     let hook = runner.view.withLock { $0.queue.settings.onFinish }
     let now = Clock.now()
     let isInterrupted = runner.kind == .background && termination.isStopped
-    try runner.record(of: job, flush: hook != nil) { isAsked in
+    try runner.record(of: job, flush: hook != nil) { isCancelRequested in
       // A cancellation was reported as accepted, so the job must not be retried, even if it had
       // ended or timed out before.
-      let cause = isAsked ? .cancelled : termination.cause
-      if isInterrupted, !isAsked { return (.interrupted(id: job.id, at: now), .interrupted) }
+      let cause = isCancelRequested ? .cancelled : termination.cause
+      if isInterrupted, !isCancelRequested {
+        return (.interrupted(id: job.id, at: now), .interrupted)
+      }
       let end = Event.ended(id: job.id, at: now, duration: duration, how: ending, cause: cause)
       return (end, ending.state(because: cause))
     }
@@ -120,7 +122,7 @@ struct NextJob: Promisable {
       try log.writeAll(Bytes("serialq: \(reason)\n".utf8))
       return (.cannotRun(code.rawValue, reason: Bytes(reason.utf8)), termination)
     case .running(let pid):
-      tellProcess(pid, of: job)
+      reportProcess(pid, of: job)
       makeNextLog()
       let ending = try runner.supervise(ChildProcess(pid: pid), &termination) {
         () throws(Failure) in
@@ -178,7 +180,7 @@ struct NextJob: Promisable {
   ///
   /// Not flushed: a process does not survive a reboot either. Ignores errors: a running job must
   /// not be left without supervision.
-  private func tellProcess(_ pid: Int32, of job: Job) {
+  private func reportProcess(_ pid: Int32, of job: Job) {
     let journal = runner.view.withLock { $0.journal }
     try? journal.locked { (scope) throws(Failure) in
       try scope.append([.spawned(id: job.id, pid: pid)], flush: false)

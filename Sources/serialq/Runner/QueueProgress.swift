@@ -8,19 +8,19 @@ import SerialqSystem
 /// counted jobs form a period without gaps.
 package struct QueueProgress {
   package private(set) var bar = ProgressBar(over: 0, failed: 0, running: 0, waiting: 0)
-  private var guess = DurationGuess([])
+  private var estimate = DurationEstimate([])
   private var waitingLeft: Duration?
   /// The change counts that the totals and the estimate are based on.
   private var counted = 0
-  private var guessedOf = 0
+  private var estimatedChanges = 0
   /// The monotonic clock at the last estimate.
-  private var guessed: Int64
+  private var estimatedAt: Int64
 
   /// Counts the jobs and estimates their durations; O(jobs).
   package init(_ queue: Queue, at now: Int64 = Clock.monotonic()) {
-    guessed = now
+    estimatedAt = now
     count(queue)
-    guess(queue)
+    estimate(queue)
   }
 
   /// Updates for a queue with this change count; O(1) if it is unchanged.
@@ -32,10 +32,10 @@ package struct QueueProgress {
       counted = changes
       count(queue)
     }
-    if changes != guessedOf, now - guessed >= 1_000_000_000 {
-      guessedOf = changes
-      guessed = now
-      guess(queue)
+    if changes != estimatedChanges, now - estimatedAt >= 1_000_000_000 {
+      estimatedChanges = changes
+      estimatedAt = now
+      estimate(queue)
     }
   }
 
@@ -65,20 +65,20 @@ package struct QueueProgress {
   }
 
   /// Estimates the durations of jobs; O(jobs).
-  private mutating func guess(_ queue: Queue) {
-    guess = DurationGuess(queue.jobs)
-    waitingLeft = guess.left(running: [], waiting: queue.waiting)
+  private mutating func estimate(_ queue: Queue) {
+    estimate = DurationEstimate(queue.jobs)
+    waitingLeft = estimate.left(running: [], waiting: queue.waiting)
   }
 
   /// The estimated total duration of a job; nil if nothing is known.
-  package func expected(_ job: Job) -> Duration? { guess.duration(of: job) }
+  package func expected(_ job: Job) -> Duration? { estimate.duration(of: job) }
 
   /// The estimated time until all running and waiting jobs are done; nil if nothing is known.
   package func left(_ queue: Queue) -> Duration? {
     let running = queue.running.compactMap(queue.job)
-    guard queue.count(.waiting) > 0 else { return guess.left(running: running, waiting: []) }
+    guard queue.count(.waiting) > 0 else { return estimate.left(running: running, waiting: []) }
     guard let waitingLeft else { return nil }
-    return waitingLeft + (guess.left(running: running, waiting: []) ?? .zero)
+    return waitingLeft + (estimate.left(running: running, waiting: []) ?? .zero)
   }
 }
 

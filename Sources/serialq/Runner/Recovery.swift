@@ -10,16 +10,18 @@ extension Runner {
   func recover() throws(Failure) {
     for job in try current({ queue in queue.running.compactMap(queue.job) }) {
       let termination = try waitForOrphan(job)
-      try record(of: job, flush: true) { isAsked in end(of: job, termination, isAsked: isAsked) }
+      try record(of: job, flush: true) { isCancelRequested in
+        end(of: job, termination, isCancelRequested: isCancelRequested)
+      }
     }
   }
 
   /// The end of a job that no runner observed.
   private func end(
-    of job: Job, _ termination: Termination, isAsked: Bool
+    of job: Job, _ termination: Termination, isCancelRequested: Bool
   ) -> (Event, JobState) {
     let now = Clock.now()
-    guard !isAsked else { return (.cancelled(id: job.id, at: now), .cancelled) }
+    guard !isCancelRequested else { return (.cancelled(id: job.id, at: now), .cancelled) }
     guard termination.cause == .timedOut, let duration = job.sinceStart(Clock.reading()) else {
       return (.interrupted(id: job.id, at: now), .interrupted)
     }
@@ -38,7 +40,7 @@ extension Runner {
       return termination
     }
     // The lock may only have been probed.
-    if try JobLock.isHeld(job.id, folder) { tell(of: job) }
+    if try JobLock.isHeld(job.id, folder) { reportOrphan(job) }
     RunnerLock.sign(self.lock, orphan: job.id)
     defer { RunnerLock.sign(self.lock) }
     let free = try supervision.end { try? lock.lock() }
@@ -52,7 +54,7 @@ extension Runner {
     return termination
   }
 
-  private func tell(of job: Job) {
+  private func reportOrphan(_ job: Job) {
     let group = JobLock.groups(of: job, folder).first
     let process = group.map { " (process group \($0))" } ?? ""
     let option = QueueName.option(for: folder.name.text)

@@ -203,7 +203,7 @@ extension Runner {
   /// Calls `end` with whether a cancellation was requested, under the journal's lock: otherwise a
   /// request that arrives in between would be lost, and the job could be retried.
   func record(
-    of job: Job, flush: Bool, as end: (_ isAsked: Bool) -> (Event, JobState)
+    of job: Job, flush: Bool, as end: (_ isCancelRequested: Bool) -> (Event, JobState)
   ) throws(Failure) {
     try decide { (view, scope) throws(Failure) in
       let current = view.queue.job(job.id) ?? job

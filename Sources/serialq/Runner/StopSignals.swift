@@ -4,7 +4,7 @@ import SerialqSystem
 /// Receives the signals with which the user or the system stops a foreground run.
 package final class StopSignals: Sendable {
   private let received: Locked<[Int32]>
-  private let heard: SignalListener
+  private let listener: SignalListener
 
   /// Installs the handlers.
   ///
@@ -13,7 +13,7 @@ package final class StopSignals: Sendable {
   package init(_ hear: @escaping @Sendable (_ signal: Int32, _ count: Int) -> Void) {
     let received = Locked<[Int32]>([])
     self.received = received
-    heard = SignalListener([SIGINT, SIGTERM, SIGHUP].filter { !SignalListener.isIgnored($0) }) {
+    listener = SignalListener([SIGINT, SIGTERM, SIGHUP].filter { !SignalListener.isIgnored($0) }) {
       number in
       hear(
         number,

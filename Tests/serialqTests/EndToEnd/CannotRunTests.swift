@@ -71,9 +71,9 @@ import Testing
     try scene.add("echo 1", "echo 2")
     let run = try scene.serialq("run")
     #expect(run.code == 0 && run.text == "1\n2\n" && run.errorText == "", "\(run.errorText)")
-    let told =
+    let reported =
       "on-finish command of job 2 could not be run (125): creating \(log.text): it is not a regular file"
-    #expect(try scene.serialq().text.contains(told))
+    #expect(try scene.serialq().text.contains(reported))
   }
 
   // Fails if a failed run remains the queue's runner while it prints: jobs added then would wait

@@ -10,10 +10,10 @@ import Testing
   // hour, be shown as running for an hour, or exceed its time limit of half an hour.
   @Test(
     "a clock change during a job affects neither its duration nor its time limit",
-    .needs(.cc), .enabled(if: MovedClock.isThere, MovedClock.needs), arguments: [-3_600, 3_600])
+    .needs(.cc), .enabled(if: ShiftedClock.isThere, ShiftedClock.needs), arguments: [-3_600, 3_600])
   func running(shift: Int) throws {
     let scene = try Scene()
-    let clock = try MovedClock(scene)
+    let clock = try ShiftedClock(scene)
     let gate = try Gate(scene)
     #expect(try scene.serialq("add", "--no-start", "--timeout", "30m", "read x <gate").code == 0)
     let run = try scene.start("run", change: clock.change)
@@ -36,10 +36,10 @@ import Testing
   // and report a timeout.
   @Test(
     "a clock set forward does not shorten the time limit of a dead runner's job",
-    .needs(.cc), .enabled(if: MovedClock.isThere, MovedClock.needs))
+    .needs(.cc), .enabled(if: ShiftedClock.isThere, ShiftedClock.needs))
   func orphan() throws {
     let scene = try Scene()
-    let clock = try MovedClock(scene)
+    let clock = try ShiftedClock(scene)
     let gate = try Gate(scene)
     #expect(try scene.serialq("add", "--no-start", "--timeout", "30m", "read x <gate").code == 0)
     try scene.orphanJob()
@@ -55,10 +55,10 @@ import Testing
   // and this test would be killed.
   @Test(
     "a clock set back during a retry delay does not extend the delay",
-    .needs(.cc), .enabled(if: MovedClock.isThere, MovedClock.needs))
+    .needs(.cc), .enabled(if: ShiftedClock.isThere, ShiftedClock.needs))
   func retry() throws {
     let scene = try Scene()
-    let clock = try MovedClock(scene)
+    let clock = try ShiftedClock(scene)
     let added = try scene.serialq(
       "add", "--no-start", "--retries", "1", "--retry-delay", "2s", "test -e tried || ! : >tried")
     #expect(added.code == 0)
@@ -76,10 +76,10 @@ import Testing
   // ordered by date.
   @Test(
     "a queue with future dates is shown, cleaned and run in order",
-    .needs(.cc), .enabled(if: MovedClock.isThere, MovedClock.needs))
+    .needs(.cc), .enabled(if: ShiftedClock.isThere, ShiftedClock.needs))
   func future() throws {
     let scene = try Scene()
-    let clock = try MovedClock(scene)
+    let clock = try ShiftedClock(scene)
     try clock.set(86_400)
     let ahead = try scene.serialq("run", "echo first; exit 3", change: clock.change)
     #expect(ahead.code == 1)
@@ -104,7 +104,7 @@ import Testing
   func zones(zone: String) throws {
     let scene = try Scene()
     let began = Clock.now()
-    let zoned: (inout Surroundings) -> Void = {
+    let zoned: (inout LaunchOptions) -> Void = {
       $0.environment.append(Bytes("TZ=\(zone)".utf8))
     }
     #expect(try scene.serialq("run", "true", change: zoned).code == 0)
@@ -173,7 +173,7 @@ import Testing
 /// A clock that a test sets for individual programs: the date, not the monotonic clock.
 ///
 /// A preloaded library, so it works only in a dynamically linked program.
-private struct MovedClock {
+private struct ShiftedClock {
   private let library: Bytes
   private let offset: Bytes
 
@@ -183,7 +183,7 @@ private struct MovedClock {
     let source = scene.folder.path("clock.c")
     library = scene.folder.path("clock.so")
     offset = scene.folder.path("offset")
-    try write(Bytes(MovedClock.code.utf8), to: source)
+    try write(Bytes(ShiftedClock.code.utf8), to: source)
     let built = try scene.script(
       "cc -shared -fPIC -o '\(library.text)' '\(source.text)' -ldl")
     guard built.code == 0 else {
@@ -201,12 +201,12 @@ private struct MovedClock {
   }
 
   /// Makes a program use this clock.
-  func change(_ surroundings: inout Surroundings) {
-    surroundings.prelude += "\nexport LD_PRELOAD='\(library.text)' TEST_CLOCK='\(offset.text)'"
+  func change(_ launchOptions: inout LaunchOptions) {
+    launchOptions.prelude += "\nexport LD_PRELOAD='\(library.text)' TEST_CLOCK='\(offset.text)'"
   }
 
   static let isThere: Bool = {
-    guard let scene = try? Scene(), let clock = try? MovedClock(scene),
+    guard let scene = try? Scene(), let clock = try? ShiftedClock(scene),
       (try? clock.set(86_400 * 365)) != nil,
       (try? scene.serialq("add", "--no-start", "true", change: clock.change).code) == 0,
       let added = try? scene.queue().job(1)?.added

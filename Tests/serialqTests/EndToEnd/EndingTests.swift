@@ -176,8 +176,8 @@ import Testing
     follower.send(SIGCONT)
     let outcome = try follower.wait()
     #expect(outcome.text == "1\n2\n3\n4\n" && outcome.code == 0)
-    let told = outcome.errorText.split(separator: "\n").filter { $0.contains("retrying") }
-    #expect(told.count == 3)
+    let reported = outcome.errorText.split(separator: "\n").filter { $0.contains("retrying") }
+    #expect(reported.count == 3)
   }
 
   // Fails if a chain continues after a failure, or a retry of it stays skipped.
@@ -242,9 +242,9 @@ import Testing
     #expect(try scene.serialq("add", "--no-start", "--if-ok", "true").code == 0)
     #expect(try scene.serialq("run").code == 1)
     let log = try scene.queueFolder().hookLog
-    let told = try scene.serialq().text
-    #expect(told.contains("\nThe on-finish command of job 1 failed with exit code 2.\n"))
-    #expect(told.contains("\nIts output:    cat \(log.text)\n"), "\(told)")
+    let reported = try scene.serialq().text
+    #expect(reported.contains("\nThe on-finish command of job 1 failed with exit code 2.\n"))
+    #expect(reported.contains("\nIts output:    cat \(log.text)\n"), "\(reported)")
     #expect(try content(log) == Bytes("no such host\n"))
     #expect(try scene.serialq("show", "1").text.contains("on-finish  failed with exit code 2\n"))
     #expect(try !scene.serialq("show", "2").text.contains("on-finish"))

@@ -28,7 +28,7 @@ struct HostileTextTests {
   }
 
   /// A shell line on a terminal, with the text as `$H`.
-  private func start(_ scene: Scene, _ line: String) throws -> Launched {
+  private func start(_ scene: Scene, _ line: String) throws -> LaunchedProgram {
     let words = ["/usr/bin/env", "script", "-qefc", line, "/dev/null"]
     return try scene.launch(words.map { Bytes($0.utf8) }) {
       $0.environment += [Bytes("TERM=xterm"), Bytes("SHELL=/bin/sh"), Bytes("H=") + Self.hostile]

@@ -120,11 +120,11 @@ import Testing
     "an ordinary user's queue has modes 0700 and 0600 with any umask, and is private",
     .shows(OnDisk.forItsUserAlone),
     .needs(.setpriv),
-    .enabled(if: Stranger.isThere, "needs root, and a binary that other users can execute"),
+    .enabled(if: OtherUser.isThere, "needs root, and a binary that other users can execute"),
     arguments: ["000", "022", "777"])
   func modes(umask: String) throws {
     let scene = try Scene()
-    let owner = Stranger(65_534, scene)
+    let owner = OtherUser(65_534, scene)
     let outer = "'\(scene.folder.path.text)'"
     #expect(
       try scene.script("chown -R 65534:65534 \(outer); chmod 755 \(outer) \(outer)/*").code == 0)
@@ -142,7 +142,7 @@ import Testing
     for line in lines {
       #expect(line.hasPrefix("d 700 65534 ") || line.hasPrefix("f 600 65534 "), "\(line)")
     }
-    let other = Stranger(65_533, scene)
+    let other = OtherUser(65_533, scene)
     let tried = try other.script(
       """
       for path in '\(spool)' '\(spool)'/default '\(spool)'/default/journal '\(spool)'/default/log/1
@@ -185,7 +185,7 @@ import Testing
 }
 
 /// Another user, which root can become.
-private struct Stranger {
+private struct OtherUser {
   private let user: Int
   private let scene: Scene
 
@@ -203,6 +203,6 @@ private struct Stranger {
     guard geteuid() == 0, let scene = try? Scene()
     else { return false }
     let opened = try? scene.script("chmod -R go+rX '\(scene.folder.path.text)'").code
-    return opened == 0 && (try? Stranger(65_534, scene).script("serialq --version").code) == 0
+    return opened == 0 && (try? OtherUser(65_534, scene).script("serialq --version").code) == 0
   }()
 }

@@ -39,7 +39,7 @@ import Testing
     .shows(Running.orphans, Running.order))
   func rounds() throws {
     let scene = try Scene()
-    let add = { () throws -> Launched in
+    let add = { () throws -> LaunchedProgram in
       try scene.launch([Bytes("/bin/sh"), Bytes("-c"), Bytes(Self.adder.utf8)]) {
         $0.environment.append(Bytes("JOB=\(Self.job)".utf8))
       }
@@ -80,7 +80,7 @@ import Testing
 
   /// A `wait` that is not killed.
   private struct Witness {
-    let process: Launched
+    let process: LaunchedProgram
     /// The jobs that it waits for; nil for the whole queue.
     let ids: ClosedRange<JobID>?
     /// The queue before it was started.

@@ -117,9 +117,9 @@ struct LiveStatusTests {
     watch.send(SIGINT)
     let outcome = try watch.wait()
     #expect(outcome.code == 0 && outcome.errors.isEmpty && !outcome.output.contains(0x1B))
-    let told = outcome.text.split(separator: "\n").suffix(5).map { $0.prefix(12) }
+    let reported = outcome.text.split(separator: "\n").suffix(5).map { $0.prefix(12) }
     #expect(
-      told == ["job 2 waits:", "job 1 begins", "job 1 succee", "job 2 begins", "job 2 failed"])
+      reported == ["job 2 waits:", "job 1 begins", "job 1 succee", "job 2 begins", "job 2 failed"])
   }
 
   // Fails if the output of two jobs cannot be distinguished, or output without a newline swallows

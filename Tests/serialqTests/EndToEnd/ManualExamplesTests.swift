@@ -86,8 +86,8 @@ import Testing
     }
     let section = try #require(Manual.text.split(separator: "\n.Ss The on-finish command").last)
     let list = section.split(separator: "\n").prefix { $0 != ".El" }
-    let told = list.filter { $0.hasPrefix(".It Ev ") }.map { $0.dropFirst(7) }
-    #expect(Set(told) == Set(names))
+    let reported = list.filter { $0.hasPrefix(".It Ev ") }.map { $0.dropFirst(7) }
+    #expect(Set(reported) == Set(names))
     // As documented: not between the attempts.
     #expect(seen.filter { $0.hasPrefix("SERIALQ_STATE=") } == ["SERIALQ_STATE=failed"])
     #expect(seen.filter { $0.hasPrefix("SERIALQ_ATTEMPT=") } == ["SERIALQ_ATTEMPT=2"])

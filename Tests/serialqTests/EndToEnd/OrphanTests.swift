@@ -139,7 +139,7 @@ import Testing
 
     /// A dead runner, a job that ends when the first gate opens, and a process that it left behind
     /// in its own session, which ends when the second opens; another job waits.
-    private func orphanWithDaemon(_ scene: Scene) throws -> (Launched, Gate, Gate) {
+    private func orphanWithDaemon(_ scene: Scene) throws -> (LaunchedProgram, Gate, Gate) {
       let gates = (try Gate(scene), try Gate(scene, "daemon-gate"))
       let daemon = "exec 9>&-; exec setsid sh -c 'read x <daemon-gate'"
       try scene.add(

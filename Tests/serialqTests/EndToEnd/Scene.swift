@@ -62,8 +62,8 @@ final class Scene {
   // MARK: Starting programs
 
   /// Minimal, and always the same.
-  var surroundings: Surroundings {
-    Surroundings(
+  var launchOptions: LaunchOptions {
+    LaunchOptions(
       environment: [
         Bytes("PATH=") + programs + Bytes((":" + Tool.folders.joined(separator: ":")).utf8),
         Bytes("HOME=") + work, Bytes("SERIALQ_DIR=") + spool,
@@ -72,26 +72,26 @@ final class Scene {
 
   /// Starts `serialq` with these arguments and returns.
   func start(
-    _ words: [Bytes], _ change: (inout Surroundings) -> Void = { _ in }
-  ) throws -> Launched {
+    _ words: [Bytes], _ change: (inout LaunchOptions) -> Void = { _ in }
+  ) throws -> LaunchedProgram {
     try launch([programs.appending(path: Bytes("serialq"))] + words, change)
   }
 
   func start(
-    _ words: String..., change: (inout Surroundings) -> Void = { _ in }
-  ) throws -> Launched {
+    _ words: String..., change: (inout LaunchOptions) -> Void = { _ in }
+  ) throws -> LaunchedProgram {
     try start(words.map { Bytes($0.utf8) }, change)
   }
 
   /// Runs `serialq` with these arguments to its end.
-  func serialq(_ words: [Bytes], _ change: (inout Surroundings) -> Void = { _ in }) throws
+  func serialq(_ words: [Bytes], _ change: (inout LaunchOptions) -> Void = { _ in }) throws
     -> Outcome
   {
     try start(words, change).wait()
   }
 
   func serialq(
-    _ words: String..., change: (inout Surroundings) -> Void = { _ in }
+    _ words: String..., change: (inout LaunchOptions) -> Void = { _ in }
   ) throws -> Outcome {
     try serialq(words.map { Bytes($0.utf8) }, change)
   }
@@ -129,12 +129,12 @@ final class Scene {
   }
 
   func launch(
-    _ words: [Bytes], _ change: (inout Surroundings) -> Void = { _ in }
-  ) throws -> Launched {
+    _ words: [Bytes], _ change: (inout LaunchOptions) -> Void = { _ in }
+  ) throws -> LaunchedProgram {
     count += 1
-    var surroundings = surroundings
-    change(&surroundings)
-    return try Launched(words, surroundings, files: files, number: count)
+    var launchOptions = launchOptions
+    change(&launchOptions)
+    return try LaunchedProgram(words, launchOptions, files: files, number: count)
   }
 
   // MARK: Inspecting

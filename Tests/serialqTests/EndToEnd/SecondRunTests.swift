@@ -105,7 +105,7 @@ import Testing
   // Fails if a process that checks a lock blocks other checks, or counts as a runner or a job: here
   // a process is stopped in the middle of a check.
   @Test("two concurrent readers of a queue get the same result")
-  func twoLookers() throws {
+  func twoReaders() throws {
     let scene = try Scene()
     try scene.add("true", "true")
     try Journal(scene.queueFolder()).append([
@@ -132,7 +132,7 @@ import Testing
 
   // As above, with many real processes.
   @Test("reading a queue never counts as a runner or a job", .shows(Running.kernelLock))
-  func lookers() throws {
+  func readers() throws {
     let scene = try Scene()
     let looking = try scene.launch([
       Bytes("/bin/sh"), Bytes("-c"),

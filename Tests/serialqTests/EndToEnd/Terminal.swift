@@ -73,7 +73,7 @@ final class Terminal {
   ) throws -> [String] {
     // A display that shows the time prints something every second, so a limit on each single wait
     // would never be reached.
-    let end = Clock.monotonic() + Int64(Launched.patience) * 1_000_000_000
+    let end = Clock.monotonic() + Int64(LaunchedProgram.patience) * 1_000_000_000
     while true {
       watch.drain()
       let screen = try screen()

@@ -39,15 +39,15 @@ package struct ChildProcess: Equatable {
     guard kill(-pid, signal) != 0 else { return true }
     let error = errno
     // macOS returns EPERM for a group of zombies.
-    guard error != ESRCH, !(error == EPERM && Self.saysDeniedOfTheDead) else { return false }
+    guard error != ESRCH, !(error == EPERM && Self.returnsEPERMForZombies) else { return false }
     let sent = "\(SignalName.of(signal)) to process group \(pid)"
     throw Failure("kill", error, "sending", Bytes(sent.utf8))
   }
 
   #if canImport(Glibc)
-    private static let saysDeniedOfTheDead = false
+    private static let returnsEPERMForZombies = false
   #else
-    private static let saysDeniedOfTheDead = true
+    private static let returnsEPERMForZombies = true
   #endif
 
   private var name: Bytes { Bytes("process \(pid)".utf8) }

@@ -194,17 +194,17 @@ import Testing
     .shows(OnDisk.onlyWhatIsNew))
   func follows() throws {
     var reader = JournalReader(folder)
-    var told: [Event] = []
+    var reported: [Event] = []
     #expect(try reader.read() == JournalReader.News())
     let batches = lines([added(1)], next: 2) + lines([added(2), added(3)], next: 4)
     let text = Bytes(batches.joined())
     let file = try FileDescriptor.open(folder.journal, .log)
     for byte in text {
       try file.writeAll([byte])
-      try reader.read { told.append($0) }
-      #expect([0, 1, 3].contains(told.count))
+      try reader.read { reported.append($0) }
+      #expect([0, 1, 3].contains(reported.count))
     }
-    #expect(told == [added(1), added(2), added(3)])
+    #expect(reported == [added(1), added(2), added(3)])
     #expect(reader.lines == 3)
   }
 
@@ -219,11 +219,11 @@ import Testing
     var reader = JournalReader(folder)
     #expect(try reader.read() == JournalReader.News(applied: 1))
     try write(text, to: folder.journal)
-    var told: [JobID] = []
+    var reported: [JobID] = []
     let news = try reader.read { event in
-      if case .added(let job) = event { told.append(job.id) }
+      if case .added(let job) = event { reported.append(job.id) }
     }
-    #expect(told == (1...2_000).filter { $0 != 701 })
+    #expect(reported == (1...2_000).filter { $0 != 701 })
     #expect(news.damaged.map(\.number) == [702])
     #expect(news.ignored == 1)
     #expect(reader.lines == 2_001)

@@ -23,7 +23,7 @@ private struct RandomHistory {
       case 3, 4: run(&generator)
       case 5, 6: ends(&generator)
       case 7: changesWaiting(&generator)
-      case 8: looksBack(&generator)
+      case 8: changesEnded(&generator)
       default: changesQueue(&generator)
       }
     guard !batch.isEmpty else { return }
@@ -64,11 +64,11 @@ private struct RandomHistory {
 
   /// Also next to a job that does not wait.
   private func place(_ generator: inout SeededGenerator) -> Place {
-    let other = anybody(&generator) ?? 1
+    let other = anyJob(&generator) ?? 1
     return [.last, .first, .before(other), .after(other)].randomElement(using: &generator) ?? .last
   }
 
-  private func anybody(_ generator: inout SeededGenerator) -> JobID? {
+  private func anyJob(_ generator: inout SeededGenerator) -> JobID? {
     queue.jobs.randomElement(using: &generator)?.id
   }
 
@@ -116,8 +116,8 @@ private struct RandomHistory {
     }
   }
 
-  private func looksBack(_ generator: inout SeededGenerator) -> [Event] {
-    guard let id = anybody(&generator), let job = queue.job(id), job.state.isOver else { return [] }
+  private func changesEnded(_ generator: inout SeededGenerator) -> [Event] {
+    guard let id = anyJob(&generator), let job = queue.job(id), job.state.isOver else { return [] }
     switch Int.random(in: 0..<5, using: &generator) {
     case 0: return [.acknowledged(id: id, at: now)]
     case 1: return [.hookFailed(id: id, at: now, how: .exited(2))]
@@ -143,7 +143,7 @@ private struct RandomHistory {
       .onFinish(nil),
     ]
     switch Int.random(in: 0..<4, using: &generator) {
-    case 0: return [.paused(at: now, because: anybody(&generator))]
+    case 0: return [.paused(at: now, because: anyJob(&generator))]
     case 1, 2: return [.resumed(at: now)]
     default: return settings.randomElement(using: &generator).map { [.set($0, at: now)] } ?? []
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Data that other queues lose after a crash or damage, tested on this one.
-@Suite struct OthersLossesTests {
+@Suite struct PeerLossesTests {
   /// Queues jobs one call after another; each records its id.
   private func addRecorders(_ count: Int, _ scene: Scene) throws {
     for _ in 0..<count { #expect(try scene.serialq("add", "echo $SERIALQ_JOB >>rec").code == 0) }
@@ -46,10 +46,11 @@ import Testing
     }
     try scene.killRunner()
 
-    let told = try scene.serialq().text
-    #expect(told.contains("Job 1: echo history; exit 3\n  failed with exit code 3"), "\(told)")
-    #expect(told.contains("its runner died; the next job waits for this one to end"))
-    #expect(told.contains("15 waiting, next is job 3"))
+    let reported = try scene.serialq().text
+    #expect(
+      reported.contains("Job 1: echo history; exit 3\n  failed with exit code 3"), "\(reported)")
+    #expect(reported.contains("its runner died; the next job waits for this one to end"))
+    #expect(reported.contains("15 waiting, next is job 3"))
     #expect(try scene.serialq("log", "1").text == "history\n")
     #expect(try scene.states() == [.failed, .running] + Array(repeating: .waiting, count: 15))
     try gate.open()
@@ -76,9 +77,10 @@ import Testing
     try addRecorders(1, scene)
     try scene.waitForWait(for: 1)
     #expect(try scene.states() == [.running, .waiting, .waiting])
-    let told = try scene.serialq().text
+    let reported = try scene.serialq().text
     #expect(
-      told.contains("process \(orphan)\n  its runner died; the next job waits for this one to end"))
+      reported.contains(
+        "process \(orphan)\n  its runner died; the next job waits for this one to end"))
     #expect(try record(scene) == [])
     try gate.open()
     let waited = try scene.serialq("wait")
@@ -114,9 +116,9 @@ import Testing
     #expect(try scene.serialq("resume", "--all").code == 0)
     #expect(try scene.serialq("wait", "1").code == 1)
     #expect(try scene.serialq("run").code == 0)
-    let told = try scene.serialq().text
-    #expect(told.contains("was interrupted: its runner died, outcome unknown"), "\(told)")
-    #expect(told.contains("serialq retry 1\n"))
+    let reported = try scene.serialq().text
+    #expect(reported.contains("was interrupted: its runner died, outcome unknown"), "\(reported)")
+    #expect(reported.contains("serialq retry 1\n"))
     #expect(try record(scene) == [1])
     try gate.open()
     #expect(try scene.script("serialq retry 1 && serialq wait").code == 0)
@@ -138,7 +140,7 @@ import Testing
   // pueue: `wait` returns 0 on failure.
   // Fails if the exit code is lost between the job and `wait`.
   @Test("wait is not 0 when a job failed, whether it is named or not")
-  func waitTells() throws {
+  func waitReports() throws {
     let scene = try Scene()
     for line in ["exit 3", "kill -9 $$", "true"] {
       #expect(try scene.serialq("add", line).code == 0)
@@ -186,9 +188,9 @@ import Testing
       let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
       #expect(outcome.code == 0)
       // An add reads only the last line.
-      let isTold = outcome.errorText.contains(
+      let isReported = outcome.errorText.contains(
         "line 2 is damaged (its checksum is wrong) and was ignored")
-      #expect(isTold == (words.first != "add"), "\(words): \(outcome.errorText)")
+      #expect(isReported == (words.first != "add"), "\(words): \(outcome.errorText)")
     }
     #expect(try scene.journal().starts(with: damaged))
     for words in [["clean"], ["wait"], ["run"]] {
@@ -201,9 +203,9 @@ import Testing
     #expect(try content(kept) == Bytes([lines[1], lines[1], lines[1], []].joined(separator: [10])))
     #expect(try scene.serialq("list").errorText == "")
     // Also if a background runner moved the line to the separate file.
-    let told = try scene.serialq().text
-    #expect(told.contains("The journal was damaged; the unreadable lines are kept.\n"))
-    #expect(told.contains("Damaged lines:  cat -v \(kept.text)\n"), "\(told)")
+    let reported = try scene.serialq().text
+    #expect(reported.contains("The journal was damaged; the unreadable lines are kept.\n"))
+    #expect(reported.contains("Damaged lines:  cat -v \(kept.text)\n"), "\(reported)")
     let scripted = try scene.serialq("status", "--json").text
     #expect(scripted.contains("\"damaged\":\"\(kept.text)\""), "\(scripted)")
   }

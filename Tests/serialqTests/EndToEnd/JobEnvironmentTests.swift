@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The environment in which a job runs.
-@Suite struct SurroundingsTests {
+@Suite struct JobEnvironmentTests {
   // Fails if the environment is the runner's, or is converted to text.
   @Test("a job has the environment of its add, and two more variables")
   func environment() throws {
@@ -22,7 +22,7 @@ import Testing
     let found = run.output.split(separator: 0).map { Bytes($0) }
       .filter { variable in !shells.contains { variable.starts(with: $0) } }
     let expected =
-      scene.surroundings.environment + odd.dropLast()
+      scene.launchOptions.environment + odd.dropLast()
       + [
         Bytes("EMPTY=set"), Bytes("NEW=a=b"), Bytes("SERIALQ_JOB=1"),
         Bytes("SERIALQ_QUEUE=default"),

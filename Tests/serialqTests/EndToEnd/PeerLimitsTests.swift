@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Limits of other queues, tested on this one.
-@Suite struct OthersLimitsTests {
+@Suite struct PeerLimitsTests {
   #if os(Linux)
     // tsp: the 994th add hangs forever.
     // Fails if an add leaves a process or a connection behind for as long as its job waits.
@@ -170,9 +170,10 @@ import Testing
     #expect(try scene.serialq("add", "-n", "build", job).code == 0)
     #expect(try scene.serialq("add", "echo fine").code == 0)
     #expect(try scene.serialq("wait").code == 1)
-    let told = try scene.serialq()
-    let lines = told.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    #expect(told.code == 0 && told.errorText == "")
+    let reported = try scene.serialq()
+    let lines = reported.text.split(separator: "\n", omittingEmptySubsequences: false).map(
+      String.init)
+    #expect(reported.code == 0 && reported.errorText == "")
     #expect(lines[0] == "Job 1: build: \(job)")
     #expect(lines[1].hasPrefix("  failed with exit code 2 after "))
     #expect(lines[2...4] == ["  | line 3", "  | line 4", "  | a.c:12: error"])
@@ -181,7 +182,7 @@ import Testing
       "See why:       serialq log 1", "Run again:     serialq retry 1",
       "Mark as seen:  serialq ack 1", "",
     ]
-    #expect(Array(lines.dropFirst(8)) == advice, "\(told.text)")
+    #expect(Array(lines.dropFirst(8)) == advice, "\(reported.text)")
     #expect(try scene.serialq("log", "1").text.hasSuffix("line 4\na.c:12: error\n"))
     #expect(try scene.serialq("ack", "1").code == 0)
     #expect(try scene.serialq().text == "No job is running or waiting: 1 succeeded, 1 failed.\n")

@@ -18,7 +18,7 @@ struct Outcome {
 }
 
 /// How a program is started, besides its arguments.
-struct Surroundings {
+struct LaunchOptions {
   var environment: [Bytes]
   var directory: Bytes
   /// Its standard input; an empty file by default.
@@ -31,7 +31,7 @@ struct Surroundings {
 }
 
 /// A started program; killed with the last reference to it.
-final class Launched: Sendable {
+final class LaunchedProgram: Sendable {
   let pid: Int32
   private let folder: Bytes
   /// Numbered, so that every program has its own files.
@@ -44,19 +44,19 @@ final class Launched: Sendable {
   /// Starts `words`, the first of which is the program's path.
   ///
   /// Through a shell, which sets the umask: concurrent tests briefly change that of this process.
-  init(_ words: [Bytes], _ surroundings: Surroundings, files folder: Bytes, number: Int) throws {
+  init(_ words: [Bytes], _ launchOptions: LaunchOptions, files folder: Bytes, number: Int) throws {
     self.folder = folder
     self.number = number
-    try write(surroundings.input, to: folder.appending(path: Bytes("in-\(number)".utf8)))
-    let script = "umask 022; \(surroundings.prelude)\nexec \"$0\" \"$@\""
-    pid = try Launched.spawn(
-      [Bytes("/bin/sh"), Bytes("-c"), Bytes(script.utf8)] + words, surroundings,
+    try write(launchOptions.input, to: folder.appending(path: Bytes("in-\(number)".utf8)))
+    let script = "umask 022; \(launchOptions.prelude)\nexec \"$0\" \"$@\""
+    pid = try LaunchedProgram.spawn(
+      [Bytes("/bin/sh"), Bytes("-c"), Bytes(script.utf8)] + words, launchOptions,
       input: folder.appending(path: Bytes("in-\(number)".utf8)),
       output: folder.appending(path: Bytes("out-\(number)".utf8)),
       errors: folder.appending(path: Bytes("err-\(number)".utf8)))
     let (pid, hasEnded) = (pid, hasEnded)
     // A program that hangs fails its test instead of blocking it forever.
-    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Launched.patience)) {
+    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(LaunchedProgram.patience)) {
       hasEnded.unlessSet { _ = kill(-pid, SIGKILL) }
     }
   }
@@ -102,7 +102,7 @@ final class Launched: Sendable {
   }
 
   private static func spawn(
-    _ words: [Bytes], _ surroundings: Surroundings, input: Bytes, output: Bytes, errors: Bytes
+    _ words: [Bytes], _ launchOptions: LaunchOptions, input: Bytes, output: Bytes, errors: Bytes
   ) throws -> Int32 {
     #if canImport(Glibc)
       var actions = posix_spawn_file_actions_t()
@@ -123,7 +123,7 @@ final class Launched: Sendable {
         posix_spawn_file_actions_addopen(&actions, Int32(descriptor), $0, flags, 0o600)
       }
     }
-    _ = surroundings.directory.withCString {
+    _ = launchOptions.directory.withCString {
       posix_spawn_file_actions_addchdir_np(&actions, $0)
     }
     // Some tests leave inheritable descriptors open on purpose.
@@ -142,14 +142,14 @@ final class Launched: Sendable {
       sigaddset(&signals, signal)
     }
     posix_spawnattr_setsigdefault(&attributes, &signals)
-    for descriptor in surroundings.extraDescriptors {
+    for descriptor in launchOptions.extraDescriptors {
       posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
     }
     posix_spawnattr_setpgroup(&attributes, 0)
     posix_spawnattr_setflags(&attributes, Int16(flags))
     var pid: pid_t = 0
     let error = words.withCStrings { words in
-      surroundings.environment.withCStrings { environment in
+      launchOptions.environment.withCStrings { environment in
         posix_spawn(&pid, "/bin/sh", &actions, &attributes, words, environment)
       }
     }
@@ -178,7 +178,7 @@ func waitUntil(
   while true {
     watch.drain()
     if try condition() { return }
-    let patience = Int32(Launched.patience * 1_000)
+    let patience = Int32(LaunchedProgram.patience * 1_000)
     if try waitForInput(on: [watch.descriptor], timeoutMilliseconds: patience) == [false] {
       throw Failure("waiting for \(what)", "it did not come", next: "See what the test waits for.")
     }
