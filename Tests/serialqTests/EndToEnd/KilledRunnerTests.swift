@@ -52,7 +52,7 @@ import Testing
 
   // Fails if recovery marks a job as interrupted and does not report it.
   @Test("the next run reports the interrupted job once, and exits with 1")
-  func told() throws {
+  func reported() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
     try scene.add("echo begun; read x <gate", "echo next")

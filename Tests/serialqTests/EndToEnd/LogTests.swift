@@ -54,8 +54,8 @@ import Testing
     #expect(try scene.serialq("set", "keep", "1").code == 0)
     try scene.add("echo 1; read x <gate; echo end", "echo 2", "echo 3", "echo 4")
     var follower = try Follower(scene.queueFolder(), .queue, Follower.OutputStyle())
-    let (printed, told) = (scene.path("printed"), scene.path("told"))
-    let files = try [printed, told].map { try FileDescriptor.open($0, .log) }
+    let (printed, messages) = (scene.path("printed"), scene.path("messages"))
+    let files = try [printed, messages].map { try FileDescriptor.open($0, .log) }
     var output = Output(results: files[0].raw, messages: files[1].raw)
     let run = try scene.start("run")
     try scene.waitForLog(1, "1")
@@ -65,7 +65,7 @@ import Testing
     try follower.advance(&output)
     #expect(try content(printed).text == "1\nend\n4\n")
     #expect(
-      try content(told).text == """
+      try content(messages).text == """
         serialq: jobs 2-3: removed before the output could be printed
         To keep more jobs: serialq set keep N
 

@@ -50,7 +50,7 @@ extension AckCommand: Subcommand {
       let open = jobs.filter(\.isOpenFailure)
       return (open.map { .acknowledged(id: $0.id, at: Clock.now()) }, open)
     }
-    session.tell(
+    session.confirm(
       jobs.isEmpty ? "serialq: no failure is open" : "serialq: acknowledged \(jobs.text)")
     return .success
   }

@@ -84,7 +84,7 @@ extension AddCommand: Subcommand {
     } else {
       session.output.result("\(text)\n")
     }
-    if added.isPaused, startsRunner { session.tellPaused(job.queue) }
+    if added.isPaused, startsRunner { session.reportPaused(job.queue) }
     if let failure = added.failure { throw failure.adding(queued(ids)) }
     do throws(Failure) {
       try session.output.flush()

@@ -77,14 +77,14 @@ extension CancelCommand: Subcommand {
       if !queue.running.isEmpty { try BackgroundRunner.own.ensure(folder) }
     }
     if jobs.isEmpty {
-      session.tell("serialq: nothing to cancel")
+      session.confirm("serialq: nothing to cancel")
       return .success
     }
     let waiting = jobs.filter { $0.state == .waiting }
-    if !waiting.isEmpty { session.tell("serialq: cancelled \(waiting.text)") }
+    if !waiting.isEmpty { session.confirm("serialq: cancelled \(waiting.text)") }
     guard let job = running.first else { return .success }
     let option = QueueName.option(for: self.queue)
-    session.tell(
+    session.confirm(
       """
       serialq: job \(job.id) is being ended with \(SignalName.of(signal))
       Wait for its end: serialq wait\(option) \(job.id)

@@ -44,7 +44,7 @@ extension Session {
   }
 
   /// Explains that the queue is paused, and how to resume it.
-  func tellPaused(_ queue: String) {
+  func reportPaused(_ queue: String) {
     output.message(
       """
       serialq: queue \(queue) is paused: it starts no job
@@ -53,12 +53,12 @@ extension Session {
   }
 
   /// Suggests the command that shows why a job failed.
-  func tellWhy(_ id: JobID, in queue: String) {
+  func suggestLog(_ id: JobID, in queue: String) {
     output.message("See its output: serialq log\(QueueName.option(for: queue)) \(id)")
   }
 
   /// Reports success on a terminal only; scripts use the exit code.
-  mutating func tell(_ text: String) {
+  mutating func confirm(_ text: String) {
     if messageTraits.isTerminal { output.message(text) }
   }
 }

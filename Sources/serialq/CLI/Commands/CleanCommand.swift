@@ -86,7 +86,7 @@ extension CleanCommand: Subcommand {
     }
     session.report(damaged, in: folder)
     let option = QueueName.option(for: self.queue)
-    session.tell("serialq: removed \(forgotten) \(forgotten == 1 ? "job" : "jobs")")
+    session.confirm("serialq: removed \(forgotten) \(forgotten == 1 ? "job" : "jobs")")
     if kept > 0 {
       session.output.message(
         """

@@ -69,7 +69,7 @@ extension EditCommand: Subcommand {
       session.output.message("serialq: job \(job.id) is unchanged")
       return .success
     }
-    session.tell("serialq: job \(job.id) is now: \(ShellQuote.command(.shell(edited)))")
+    session.confirm("serialq: job \(job.id) is now: \(ShellQuote.command(.shell(edited)))")
     return .success
   }
 

@@ -73,9 +73,9 @@ extension MoveCommand: Subcommand {
       return ([.moved(id: self.id, at: Clock.now(), place: place)], ())
     }
     switch place {
-    case .first: session.tell("serialq: job \(self.id) runs next")
-    case .before(let id): session.tell("serialq: job \(self.id) runs before job \(id)")
-    case .last, .after: session.tell("serialq: job \(self.id) runs last")
+    case .first: session.confirm("serialq: job \(self.id) runs next")
+    case .before(let id): session.confirm("serialq: job \(self.id) runs before job \(id)")
+    case .last, .after: session.confirm("serialq: job \(self.id) runs last")
     }
     return .success
   }

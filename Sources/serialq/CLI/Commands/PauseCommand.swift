@@ -34,7 +34,7 @@ extension PauseCommand: Subcommand {
         try scope.append(isNews ? [.paused(at: Clock.now(), because: nil)] : [])
         return isNews
       }
-      session.tell("serialq: queue \(name.text) is \(isNews ? "now" : "already") paused")
+      session.confirm("serialq: queue \(name.text) is \(isNews ? "now" : "already") paused")
     }
     return .success
   }

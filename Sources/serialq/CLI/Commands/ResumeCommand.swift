@@ -34,7 +34,7 @@ extension ResumeCommand: Subcommand {
       } then: { (folder, queue) throws(Failure) in
         try session.startRunner(folder, queue)
       }
-      session.tell("serialq: queue \(name.text) resumed; \(waiting) waiting")
+      session.confirm("serialq: queue \(name.text) resumed; \(waiting) waiting")
     }
     return .success
   }

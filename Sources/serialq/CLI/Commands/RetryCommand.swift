@@ -62,11 +62,11 @@ extension RetryCommand: Subcommand {
       try session.startRunner(folder, queue)
     }
     if jobs.isEmpty {
-      session.tell("serialq: no failure is open")
+      session.confirm("serialq: no failure is open")
       return .success
     }
-    session.tell("serialq: \(jobs.text) queued again")
-    if isPaused { session.tellPaused(self.queue) }
+    session.confirm("serialq: \(jobs.text) queued again")
+    if isPaused { session.reportPaused(self.queue) }
     return .success
   }
 }

@@ -108,8 +108,8 @@ extension RunCommand: Subcommand {
       throw error.adding(
         "The jobs are in the queue despite this error; see: serialq status\(option)")
     }
-    if let signal = signals.first { return tellStopped(by: signal, follower, in: session) }
-    return tellResult(follower, in: &session)
+    if let signal = signals.first { return reportStop(by: signal, follower, in: session) }
+    return reportResult(follower, in: &session)
   }
 
   /// Prints output until the runner is done, or was stopped and has no running job.
@@ -137,7 +137,7 @@ extension RunCommand: Subcommand {
     }
   }
 
-  private func tellStopped(
+  private func reportStop(
     by signal: Int32, _ follower: Follower, in session: Session
   ) -> ExitCode {
     let left = follower.queue.count(.waiting)
@@ -148,7 +148,7 @@ extension RunCommand: Subcommand {
     return ExitCode(rawValue: 128 + signal)
   }
 
-  private func tellResult(_ follower: Follower, in session: inout Session) -> ExitCode {
+  private func reportResult(_ follower: Follower, in session: inout Session) -> ExitCode {
     let failed = follower.failed
     let isLeft = follower.queue.isPaused && follower.queue.count(.waiting) > 0
     if session.messageTraits.isTerminal || !failed.isEmpty {
@@ -156,10 +156,10 @@ extension RunCommand: Subcommand {
       session.output.message("serialq: \(follower.succeeded) of \(total) succeeded")
     }
     if let id = failed.first {
-      session.tellWhy(id, in: follower.queueName)
+      session.suggestLog(id, in: follower.queueName)
     }
     guard !isLeft else {
-      session.tellPaused(follower.queueName)
+      session.reportPaused(follower.queueName)
       return failed.isEmpty ? .cannot : .jobFailed
     }
     return failed.isEmpty ? .success : .jobFailed

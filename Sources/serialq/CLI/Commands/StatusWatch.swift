@@ -45,7 +45,7 @@ private struct StatusWatch {
   private var progress = QueueProgress(Queue())
   private var changes = 0
   /// The last reported state of each job that changed since the first read.
-  private var told: [JobID: JobState] = [:]
+  private var reported: [JobID: JobState] = [:]
   /// Damaged lines found by the last read.
   private(set) var damaged: [DamagedLine] = []
 
@@ -67,8 +67,8 @@ private struct StatusWatch {
     progress.update(queue, changes: changes)
     if isFirst { return try report().lines().map { $0.rendered(color: false) } }
     return changed.compactMap { id in
-      guard let job = queue.job(id), told[id] != job.state else { return nil }
-      told[id] = job.state
+      guard let job = queue.job(id), reported[id] != job.state else { return nil }
+      reported[id] = job.state
       return "job \(id) \(job.state == .running ? "begins" : job.outcomeText): \(job.title)"
     }
   }

@@ -78,11 +78,11 @@ extension WaitCommand: Subcommand {
       }
     }
     try waiting.flush()
-    return tell(waiting, in: session)
+    return reportResult(waiting, in: session)
   }
 
   /// Reports jobs that did not succeed, and returns the exit code.
-  private func tell(_ waiting: Waiting, in session: Session) -> ExitCode {
+  private func reportResult(_ waiting: Waiting, in session: Session) -> ExitCode {
     let failed = waiting.unsuccessful
     for job in failed.suffix(5) {
       session.output.message("serialq: job \(job.id) \(job.outcomeText): \(job.title)")
@@ -91,7 +91,7 @@ extension WaitCommand: Subcommand {
       session.output.message("serialq: and \(failed.count - 5) more before them")
     }
     if let job = failed.last(where: \.state.isFailure) {
-      session.tellWhy(job.id, in: waiting.queueName)
+      session.suggestLog(job.id, in: waiting.queueName)
     }
     if let id = waiting.onlyID { return failed.first { $0.id == id }?.code ?? .success }
     return failed.isEmpty ? .success : .jobFailed

@@ -41,7 +41,7 @@ extension HTMLReport {
   private var axis: HTML {
     let cuts: [HTML] = scale.cuts.map { cut in
       """
-      <rect class="told" x="\(percent: cut.from)" width="\(percent: cut.to - cut.from)" \
+      <rect class="tooltip" x="\(percent: cut.from)" width="\(percent: cut.to - cut.from)" \
       height="100%"><title>\(Humanize.duration(cut.duration)) idle</title></rect>
       """
     }

@@ -97,7 +97,7 @@ enum HTMLStyle {
     .in-cancelled { stroke: var(--off); }
     .cut { fill: var(--cut); stroke: var(--line); stroke-width: 1px; stroke-dasharray: 2 3;
       vector-effect: non-scaling-stroke; }
-    .told { fill: transparent; }
+    .tooltip { fill: transparent; }
     .grid { stroke: var(--line); }
     .median { stroke: var(--ink); stroke-dasharray: 4 3; }
     .mark { font-size: 13px; text-anchor: middle; fill: var(--bad); font-weight: 700; }
