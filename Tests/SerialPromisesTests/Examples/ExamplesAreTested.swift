@@ -50,9 +50,8 @@ struct ExamplesAreTested {
   // test that runs the same lines.
   @Test("every example in the documentation is part of a test, word for word")
   func examples() throws {
-    let tests = try ExamplesAreTested.files(
-      below: "Tests/SerialPromisesTests/Examples", ending: ".swift"
-    ).map(ExamplesAreTested.bareLines)
+    let tests = try ExamplesAreTested.files(below: "Tests/SerialPromisesTests", ending: ".swift")
+      .map(ExamplesAreTested.bareLines)
     // The files that end in `.swift` include those of the tutorial.
     let documents =
       ExamplesAreTested.files(below: "Sources/SerialPromises", ending: ".swift")

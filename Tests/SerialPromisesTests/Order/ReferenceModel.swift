@@ -505,3 +505,71 @@ extension OrderEvent {
     }
   }
 }
+
+// MARK: - What is tried
+
+extension ReferenceModel {
+  /// The events to try in this state.
+  ///
+  /// The compiler does not name this list: an event that is not in it is never tried.
+  func events(_ waits: [Waiters.Condition]) -> [OrderEvent] {
+    var events: [OrderEvent] = [.add, .cancelAll, .cancelWaiting, .pause, .resume]
+    if !isClosed { events.append(.close) }
+    if capacity != nil { events.append(.addWhenRoom) }
+    // Bounded, to limit the number of states.
+    if capacity == nil, !steps.contains(where: { $0.isPromise && !$0.stage.isOver }) {
+      events.append(.addPromise)
+    }
+    // Also bounded.
+    events += waits.filter { waiters[$0] == nil }.map(OrderEvent.wait)
+    switch phase {
+    case .claimed, .resuming, .heldResuming:
+      events += [.next(allowance: 0), .next(allowance: 1)]
+    case .handling, .ended:
+      for allowance in 0...1 {
+        for continuation in [SerialOrder.Continuation.called, .dropped, .awaited] {
+          events.append(.returned(continuation, allowance: allowance))
+        }
+      }
+    case .resting, .throttled, .awaitingThen, .held: break
+    }
+    if rate != nil {
+      if phase == .claimed { events += [.nextAt(after: 0), .nextAt(after: 1)] }
+      events += [.waited(isLast: true), .waited(isLast: false)]
+    }
+    events += waiting.map(OrderEvent.cancel)
+    // A running, a waiting and an ended step, if they exist.
+    let over = ids { $0.stage.isOver }.last
+    for id in [running, waiting.first, over].compactMap({ $0 }) {
+      events += [.cancel(id), .abandon(id), .endCancelled(id), .onCancel(id)]
+      events += [.timeOut(id, waitsForThen: false), .timeOut(id, waitsForThen: true)]
+      events += [
+        .cancelHandlersReturned(id, waitsForThen: false),
+        .cancelHandlersReturned(id, waitsForThen: true),
+      ]
+      events.append(.workCancelled(id))
+      events += [.then(id, .success), .then(id, .failure), .then(id, .cancellation)]
+      if resumptions < 2 { events.append(.addResumption(id)) }
+      events += [.progress(id, 0.5), .progress(id, 0.25), .progress(id, 2)]
+    }
+    return events
+  }
+
+  /// The events that place or move a step.
+  var placings: [OrderEvent] {
+    let places = [.first, .last] + waiting.map(OrderEvent.Place.before)
+    var events = places.map(OrderEvent.addAt)
+    for id in waiting { events += places.map { .move(id, $0) } }
+    // A step that no longer waits is not moved, and the position before it is the first.
+    for id in [running, ids { $0.stage.isOver }.last].compactMap({ $0 }) {
+      events += [.addAt(.before(id)), .move(id, .first)]
+      if let last = waiting.last { events.append(.move(last, .before(id))) }
+    }
+    return events
+  }
+}
+
+extension OrderEvent {
+  /// Whether a storm avoids the event, because it ends most steps.
+  var isRare: Bool { [.cancelAll, .cancelWaiting, .pause].contains(self) }
+}

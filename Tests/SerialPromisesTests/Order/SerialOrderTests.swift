@@ -127,7 +127,7 @@ private struct Search {
     var history: [OrderEvent] = []
     for _ in 0..<count {
       // A closed order accepts no step.
-      let possible = (events(in: model) + placings(in: model)).filter { $0 != .close }
+      let possible = (model.events(setting.waits) + model.placings).filter { $0 != .close }
       guard let event = choose(from: possible, model, &random) else { return }
       let expected = model.apply(event)
       pairs += 1
@@ -146,9 +146,7 @@ private struct Search {
       guard let chosen = event else { return nil }
       var after = model
       _ = after.apply(chosen)
-      let isRare =
-        [.cancelAll, .cancelWaiting, .pause].contains(chosen) || after.isUnchanged(since: model)
-      if !isRare { return chosen }
+      if !chosen.isRare, !after.isUnchanged(since: model) { return chosen }
       event = possible.randomElement(using: &random)
     }
     return event
@@ -159,8 +157,8 @@ private struct Search {
     var further: [Place] = []
     var order = replay(place.history)
     defer { order.invalidate() }
-    let placings = setting.hasPlaces ? placings(in: place.model) : []
-    for event in events(in: place.model) + placings {
+    let placings = setting.hasPlaces ? place.model.placings : []
+    for event in place.model.events(setting.waits) + placings {
       var model = place.model
       let expected = model.apply(event)
       pairs += 1
@@ -203,60 +201,5 @@ private struct Search {
     let isNear = model.rate == nil || model.due <= model.now + 2
     return isNear && model.waiting.count <= 3 && line <= (isLong ? 6 : 2)
       && (isLong || !model.isClosed)
-  }
-
-  private func events(in model: ReferenceModel) -> [OrderEvent] {
-    var events: [OrderEvent] = [.add, .cancelAll, .cancelWaiting, .pause, .resume]
-    if !model.isClosed { events.append(.close) }
-    if model.capacity != nil { events.append(.addWhenRoom) }
-    // Bounded, to limit the number of states.
-    if model.capacity == nil, !model.steps.contains(where: { $0.isPromise && !$0.stage.isOver }) {
-      events.append(.addPromise)
-    }
-    // Also bounded.
-    events += setting.waits.filter { model.waiters[$0] == nil }.map(OrderEvent.wait)
-    switch model.phase {
-    case .claimed, .resuming, .heldResuming:
-      events += [.next(allowance: 0), .next(allowance: 1)]
-    case .handling, .ended:
-      for allowance in 0...1 {
-        for continuation in [SerialOrder.Continuation.called, .dropped, .awaited] {
-          events.append(.returned(continuation, allowance: allowance))
-        }
-      }
-    case .resting, .throttled, .awaitingThen, .held: break
-    }
-    if setting.rate != nil {
-      if model.phase == .claimed { events += [.nextAt(after: 0), .nextAt(after: 1)] }
-      events += [.waited(isLast: true), .waited(isLast: false)]
-    }
-    events += model.waiting.map(OrderEvent.cancel)
-    // A running, a waiting and an ended step, if they exist.
-    let over = model.ids { $0.stage.isOver }.last
-    for id in [model.running, model.waiting.first, over].compactMap({ $0 }) {
-      events += [.cancel(id), .abandon(id), .endCancelled(id), .onCancel(id)]
-      events += [.timeOut(id, waitsForThen: false), .timeOut(id, waitsForThen: true)]
-      events += [
-        .cancelHandlersReturned(id, waitsForThen: false),
-        .cancelHandlersReturned(id, waitsForThen: true),
-      ]
-      events.append(.workCancelled(id))
-      events += [.then(id, .success), .then(id, .failure), .then(id, .cancellation)]
-      if model.resumptions < 2 { events.append(.addResumption(id)) }
-      events += [.progress(id, 0.5), .progress(id, 0.25), .progress(id, 2)]
-    }
-    return events
-  }
-
-  private func placings(in model: ReferenceModel) -> [OrderEvent] {
-    let places = [.first, .last] + model.waiting.map(OrderEvent.Place.before)
-    var events = places.map(OrderEvent.addAt)
-    for id in model.waiting { events += places.map { .move(id, $0) } }
-    // A step that no longer waits is not moved, and the position before it is the first.
-    for id in [model.running, model.ids { $0.stage.isOver }.last].compactMap({ $0 }) {
-      events += [.addAt(.before(id)), .move(id, .first)]
-      if let last = model.waiting.last { events.append(.move(last, .before(id))) }
-    }
-    return events
   }
 }

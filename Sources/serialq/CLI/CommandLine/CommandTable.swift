@@ -86,6 +86,9 @@ struct CommandSpec {
   var aliases: [String] = []
   var summary: String
   /// The forms of the arguments after `serialq`, one per line.
+  ///
+  /// Made of words, `[word]`, `word...` and `a|b` without spaces: the manual marks each of them up.
+  /// Write another form instead of nested brackets.
   var synopsis: [String]
   /// One element per paragraph.
   var description: [String]
