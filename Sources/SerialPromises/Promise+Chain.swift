@@ -2,7 +2,8 @@ import Dispatch
 
 // The operators of a chain. A synchronous handler runs on a queue or on the actor of its isolation;
 // an asynchronous handler runs in its own task. Each operator has only these two overloads, and a
-// single meaning: more would make the compiler take minutes for long chains.
+// single meaning: more would make the compiler take minutes for long chains. For `finally`, the
+// label distinguishes them: two overloads without it would double the time for the links before it.
 
 extension Promise {
   // MARK: Values
@@ -121,6 +122,9 @@ extension Promise {
 
   /// Runs a handler for any outcome, and passes the outcome on.
   ///
+  /// A synchronous handler runs on no thread of the cooperative pool (untested on Apple systems
+  /// before 26, which may start it there), unless it is isolated to an actor.
+  ///
   /// If the new promise is canceled, the handler runs as well, once, and its error is ignored.
   ///
   /// ```swift
@@ -130,26 +134,7 @@ extension Promise {
   ///   .finally { show("loaded") }
   /// ```
   ///
-  /// - Parameters:
-  ///   - queue: The queue of the handler; nil selects a global queue. A closure isolated to an
-  ///     actor runs on that actor.
-  ///   - handler: Cleans up. An error that it throws replaces the outcome.
-  /// - Returns: A promise with the same outcome.
-  @discardableResult
-  public func finally(
-    on queue: DispatchQueue? = nil, _ handler: @escaping @isolated(any) @Sendable () throws -> Void
-  ) -> Promise {
-    let isolation = handler.isolation
-    let handler = unisolated(handler)
-    return link(.cleanup, on: queue, isolation) {
-      try handler()
-      return try .passOn($0)
-    }
-  }
-
-  /// Runs an asynchronous handler for any outcome, and passes the outcome on.
-  ///
-  /// If the new promise is canceled, the handler runs as well, once, and its error is ignored.
+  /// The handler may await:
   ///
   /// ```swift
   /// fetch(url).finally {
@@ -157,7 +142,8 @@ extension Promise {
   /// }
   /// ```
   ///
-  /// - Parameter handler: Cleans up. An error that it throws replaces the outcome.
+  /// - Parameter handler: Cleans up, synchronously or asynchronously, in its own task. An error that
+  ///   it throws replaces the outcome. A closure isolated to an actor runs on that actor.
   /// - Returns: A promise with the same outcome.
   @discardableResult
   public func finally(
@@ -166,6 +152,28 @@ extension Promise {
     link(.cleanup, in: handler.isolation) { outcome in
       try await handler()
       return try .passOn(outcome)
+    }
+  }
+
+  /// Runs a handler on a queue for any outcome, and passes the outcome on.
+  ///
+  /// If the new promise is canceled, the handler runs as well, once, and its error is ignored.
+  ///
+  /// ```swift
+  /// fetch(url).finally(on: .main) { show("loaded") }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - queue: The queue of the handler.
+  ///   - handler: Cleans up. An error that it throws replaces the outcome.
+  /// - Returns: A promise with the same outcome.
+  @discardableResult
+  public func finally(
+    on queue: DispatchQueue, _ handler: @escaping @Sendable () throws -> Void
+  ) -> Promise {
+    link(.cleanup, on: queue) {
+      try handler()
+      return try .passOn($0)
     }
   }
 

@@ -26,8 +26,8 @@
 /// the same serial queue, handlers for the main actor, and handlers without a queue are each called
 /// in that order. A busy queue delays only its own handlers. By default, handlers run on a thread
 /// of the global pool; `on:` selects a dispatch queue; a `@MainActor` closure runs on the main
-/// actor; an asynchronous handler runs in its own task, and the next handler starts at its first
-/// suspension. A handler that blocks delays the handlers that it made runnable; ``wait(timeout:)``
+/// actor; an asynchronous handler, and any of `finally` without a queue, runs in its own task, and
+/// the next handler starts at its first suspension. A handler that blocks delays the handlers that it made runnable; ``wait(timeout:)``
 /// does not.
 ///
 /// **Failures** propagate down a chain until a handler receives them. An unhandled failure is

@@ -62,6 +62,9 @@ struct ChainExamples: StandIns {
       }
     let text = try await fetch(url).value
     #expect(try await last.value == text)
+    let shown =
+      fetch(url).finally(on: .main) { show("loaded") }
+    #expect(try await shown.value == text)
   }
 
   // Fails if the thread continues before the value is available.

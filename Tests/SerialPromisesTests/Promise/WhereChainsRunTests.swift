@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import TestSupport
 import Testing
 
@@ -59,6 +60,25 @@ struct WhereChainsRunTests {
       "free elsewhere", "recover queue", "recover from queue", "catch queue", "fulfilled queue",
     ]
     #expect(log.all == expected)
+  }
+
+  // Hangs if the task of such a handler starts on a thread of the cooperative pool.
+  @Test("a synchronous handler of finally that blocks does not hold the threads that tasks run on")
+  func blockingFinally() async {
+    let (begun, gate) = (Log<Int>(), Gate())
+    let count = ProcessInfo.processInfo.activeProcessorCount
+    let promises = (0..<count).map { index in
+      Promise.value(index).finally {
+        begun.append(index)
+        gate.block()
+      }
+    }
+    // Returns only if tasks still run.
+    await Task.detached {
+      while begun.all.count < count { await Task.yield() }
+      gate.open()
+    }.value
+    for (index, promise) in promises.enumerated() { #expect(await promise.outcome == "\(index)") }
   }
 
   // Fails if handlers for one queue are dispatched by several threads, or outside the promise's

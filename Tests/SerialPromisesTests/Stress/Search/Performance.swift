@@ -126,12 +126,12 @@ struct Performance {
   /// No single event marks the end: a thread of Dispatch may have finished its last job and still
   /// hold a reference.
   ///
-  /// - Returns: 1, or the number that makes a hang if the pools are blocked for ten minutes.
+  /// - Returns: 1, or the number that makes a hang if the pools are blocked for half an hour.
   private func passRound() -> Int {
     let passed = DispatchSemaphore(value: 0)
     DispatchQueue.global().async { passed.signal() }
     Task.detached { passed.signal() }
-    for _ in 1...2 where passed.wait(timeout: .now() + 600) == .timedOut {
+    for _ in 1...2 where passed.wait(timeout: .now() + 1800) == .timedOut {
       return Self.leastRounds
     }
     return 1
