@@ -22,7 +22,15 @@ package struct Failure: Error, Equatable, CustomStringConvertible {
   ///
   /// Escapes unprintable characters here, in one place. The names and paths in it are untrusted,
   /// and callers could forget to escape them.
-  package var sentence: String { Visible.text(Bytes("\(what): \(why)".utf8)) }
+  /// Bounds them here too: an argument of 100 KB would hide the reason.
+  package var sentence: String { "\(Self.shown(what)): \(Self.shown(why))" }
+
+  private static func shown(_ text: String) -> String {
+    Visible.text(Bytes(text.utf8)).cut(to: longest)
+  }
+
+  /// In columns.
+  private static let longest = 1_000
 
   package var description: String {
     let lines = next.split(separator: "\n").map { Visible.text(Bytes($0.utf8)) }

@@ -16,6 +16,32 @@ extension FileDescriptor {
     }
   }
 
+  /// The bytes between the current position and the end of a file; nil for anything else.
+  package var rest: Int64? {
+    get throws(Failure) {
+      let status = try status()
+      guard status.kind == .file else { return nil }
+      return status.size - Int64(lseek(raw, 0, SEEK_CUR))
+    }
+  }
+
+  /// Copies from the current position to the end, by `read(2)`; returns false, having copied a
+  /// part, if there are more bytes than `limit`.
+  package func copyAll(to target: FileDescriptor, atMost limit: Int64) throws(Failure) -> Bool {
+    var left = limit
+    while true {
+      var piece = Bytes(repeating: 0, count: 1 << 18)
+      let count = try retrying("read", "reading", name) {
+        piece.withUnsafeMutableBytes { read(raw, $0.baseAddress, $0.count) }
+      }
+      if count == 0 { return true }
+      left -= Int64(count)
+      if left < 0 { return false }
+      piece.removeSubrange(count...)
+      try target.writeAll(piece)
+    }
+  }
+
   /// Appends up to `count` bytes from `offset` on to `buffer`, by `pread(2)`.
   ///
   /// Appends fewer only at the end of the file.

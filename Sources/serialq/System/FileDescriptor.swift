@@ -59,6 +59,20 @@ package final class FileDescriptor: Sendable {
       name: name)
   }
 
+  /// Opens a file that a job reads from standard input; it must be a regular one.
+  ///
+  /// The job would inherit O_NONBLOCK, which keeps a fifo from blocking the open.
+  package static func openInput(_ path: Bytes) throws(Failure) -> FileDescriptor {
+    let file = try open(path, .input, followingLinks: true)
+    guard try file.status().kind == .file else {
+      throw Failure(
+        "the input \(Visible.text(path))", "it is not a regular file",
+        next: "Use --input -, which copies standard input.")
+    }
+    _ = try retrying("fcntl", "opening", path) { fcntl(file.raw, F_SETFL, 0) }
+    return file
+  }
+
   /// How to open a file, and for what: the verb of an error message.
   package struct Access: Sendable {
     let doing: StaticString
@@ -67,6 +81,8 @@ package final class FileDescriptor: Sendable {
     package static let read = Access(doing: "reading", flags: O_RDONLY)
     /// Only whether it exists, or its lock.
     package static let check = Access(doing: "checking", flags: O_RDONLY)
+    static let input = Access(
+      doing: "opening the input", flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
     package static let readWrite = Access(doing: "opening", flags: O_RDWR)
     /// Opening a fifo this way blocks until it has a reader.
     static let write = Access(doing: "writing", flags: O_WRONLY)

@@ -12,6 +12,12 @@ package enum FileSystem {
     return found == -1 ? nil : FileStatus(info)
   }
 
+  /// Whether this user can execute the file at the path, by `stat(2)` and `access(2)`.
+  package static func isExecutable(_ path: Bytes) throws(Failure) -> Bool {
+    guard try status(of: path, followingLinks: true)?.kind == .file else { return false }
+    return path.withCString { access($0, X_OK) } == 0
+  }
+
   /// Creates a folder with mode 0700, by `mkdir(2)`; returns false if the name exists.
   package static func makeFolder(_ path: Bytes) throws(Failure) -> Bool {
     let made = try retrying("mkdir", "creating", path: path, unless: EEXIST) { mkdir($0, 0o700) }
@@ -41,9 +47,25 @@ package enum FileSystem {
     return Bytes(cString: resolved)
   }
 
+  /// The target of a symbolic link, by `readlink(2)`; nil if it cannot be read.
+  static func target(of path: Bytes) -> Bytes? {
+    path.withCString { link in
+      withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { target -> Bytes? in
+        guard let base = target.baseAddress else { return nil }
+        let count = readlink(link, base, target.count)
+        return count < 0 ? nil : target.prefix(count).map { UInt8(bitPattern: $0) }
+      }
+    }
+  }
+
   /// Removes a file by `unlink(2)`; succeeds if it does not exist.
   package static func remove(_ path: Bytes) throws(Failure) {
     _ = try retrying("unlink", "removing", path: path, unless: ENOENT) { unlink($0) }
+  }
+
+  /// Removes an empty folder by `rmdir(2)`; succeeds if it does not exist.
+  package static func removeFolder(_ path: Bytes) throws(Failure) {
+    _ = try retrying("rmdir", "removing", path: path, unless: ENOENT) { rmdir($0) }
   }
 
   /// Makes the entries of a folder durable, by `fsync(2)`.

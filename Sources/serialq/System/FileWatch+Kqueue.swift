@@ -52,8 +52,8 @@
     /// The number of watched files of a folder.
     private static let limit = 64
 
-    /// Watches these folders, but not their subfolders.
-    package init(folders paths: [Bytes]) throws(Failure) {
+    /// Watches these folders, but not their subfolders; also whether `root`, one of them, is removed.
+    package init(folders paths: [Bytes], removalOf root: Bytes? = nil) throws(Failure) {
       events = FileDescriptor(
         owning: try retrying("kqueue", "watching", paths[0]) { kqueue() }, name: paths[0])
       var opened: [Folder] = []

@@ -17,10 +17,10 @@
     // DispatchSourceTimer is safe to cancel from any thread.
     nonisolated(unsafe) private let source: Source
 
-    /// Watches these folders, but not their subfolders.
-    package init(folders: [Bytes]) throws(Failure) {
+    /// Watches these folders, but not their subfolders; also whether `root` is removed.
+    package init(folders: [Bytes], removalOf root: Bytes? = nil) throws(Failure) {
       do {
-        source = try Self.events(folders)
+        source = try Self.events(folders, root)
       } catch  where error.number == EMFILE || error.number == ENOSPC {
         // Fails again here if the process has no descriptor left, and reports that.
         source = try Self.alarm()
@@ -58,15 +58,23 @@
       }
     }
 
-    private static func events(_ folders: [Bytes]) throws(Failure) -> Source {
+    private static func events(_ folders: [Bytes], _ root: Bytes?) throws(Failure) -> Source {
       let flags = Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK)
       let events = FileDescriptor(
         owning: try retrying("inotify_init1", "watching", folders[0]) { inotify_init1(flags) })
       let mask = UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE)
-      let watches = try folders.map { (folder) throws(Failure) in
+      var watches = try folders.map { (folder) throws(Failure) in
         try retrying("inotify_add_watch", "watching", path: folder) {
           inotify_add_watch(events.raw, $0, mask)
         }
+      }
+      // While a process has a file below it open, a removed folder exists without a name, and its own
+      // watch reports nothing. The folder above it may be unreadable: then this is not noticed.
+      if let above = root?.appending(path: Bytes("..")) {
+        let watch = above.withCString {
+          inotify_add_watch(events.raw, $0, UInt32(IN_DELETE | IN_MOVED_FROM))
+        }
+        if watch >= 0 { watches.append(watch) }
       }
       return .events(events, watches: watches)
     }

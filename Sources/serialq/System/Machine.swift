@@ -101,25 +101,46 @@ package enum Machine {
     #endif
   }
 
-  /// The process groups, except this process's own, that hold the file open under this descriptor.
-  ///
-  /// Read from `proc(5)`; nil on systems without it.
-  package static func groups(
-    holding file: FileStatus.Identity, as descriptor: Int32
-  ) -> Set<Int32>? {
+  /// The time since boot, in the clock ticks of ``ProcessStatus/Identity/started``.
+  package static func bootTicks() -> UInt64 {
     #if os(Linux)
-      var groups: Set<Int32> = []
-      for name in (try? FileSystem.names(in: Bytes("/proc"))) ?? [] {
-        guard let pid = Int32(name.text) else { continue }
-        let path = Bytes("/proc/\(pid)/fd/\(descriptor)".utf8)
-        let status = try? FileSystem.status(of: path, followingLinks: true)
-        guard status?.identity == file, case let group = getpgid(pid), group > 1 else { continue }
-        groups.insert(group)
-      }
-      groups.remove(processGroup())
-      return groups
+      var time = timespec()
+      // Cannot fail: the clock ID is a constant, and the pointer is valid.
+      _ = clock_gettime(CLOCK_BOOTTIME, &time)
+      let frequency = UInt64(max(1, sysconf(Int32(_SC_CLK_TCK))))
+      return UInt64(time.tv_sec) * frequency + UInt64(time.tv_nsec) * frequency / 1_000_000_000
     #else
-      return nil
+      return 0
+    #endif
+  }
+
+  /// Fails unless this many threads can be started.
+  ///
+  /// Dispatch does not report that it cannot start a thread: the program would wait forever, and
+  /// would not receive signals.
+  package static func requireThreads(_ count: Int) throws(Failure) {
+    #if os(Linux)
+      var ends: [Int32] = [0, 0]
+      _ = try retrying("pipe2", "creating a pipe") { pipe2(&ends, O_CLOEXEC) }
+      var threads: [pthread_t] = []
+      var error: Int32 = 0
+      while error == 0, threads.count < count {
+        var thread = pthread_t()
+        // All threads must exist at the same time, so each waits for the end of the pipe. The
+        // descriptor is the argument: a C function has no context.
+        error = pthread_create(
+          &thread, nil,
+          { argument in
+            var byte: UInt8 = 0
+            _ = read(Int32(Int(bitPattern: argument)), &byte, 1)
+            return nil
+          }, UnsafeMutableRawPointer(bitPattern: Int(ends[0])))
+        if error == 0 { threads.append(thread) }
+      }
+      close(ends[1])
+      for thread in threads { pthread_join(thread, nil) }
+      close(ends[0])
+      if error != 0 { throw Failure("pthread_create", error, "starting a thread") }
     #endif
   }
 }

@@ -39,6 +39,14 @@ package final class SignalListener: Sendable {
     sigaction(number, &action, nil)
   }
 
+  /// Lets SIGQUIT end the process, as in any other program.
+  ///
+  /// The Swift runtime may have installed its crash reporter for it, which prints a backtrace, asks
+  /// what to do on a terminal, and then continues.
+  package static func removeCrashReporter() {
+    if !isIgnored(SIGQUIT) { signal(SIGQUIT, SIG_DFL) }
+  }
+
   /// Whether the process inherited SIG_IGN for this signal, as under `nohup`.
   package static func isIgnored(_ number: Int32) -> Bool {
     var action = sigaction()

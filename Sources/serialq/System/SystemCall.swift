@@ -53,8 +53,12 @@ extension Failure {
     case ENOENT where "\(call)" == "getcwd":
       "The current directory was removed: change to another one with cd."
     case ENOENT:
-      "Check which part of that path exists; a relative path starts in the current directory."
+      "Check which part of the path exists. A relative one starts in this directory."
     case ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: "Check that path with ls -ld."
+    case EFBIG:
+      "Raise the limit on the size of files with ulimit -f, then try again: the queue is unchanged."
+    case EAGAIN where "\(call)" == "pthread_create":
+      "Raise the limit on processes with ulimit -u, or end something, then try again."
     case ENOSPC, EDQUOT: "Free some space on that disk, then try again: the queue is unchanged."
     case EACCES, EPERM: "Check the owner and the mode of that path with ls -ld."
     case EROFS: "Make the file system writable, or set SERIALQ_DIR to a folder on one that is."

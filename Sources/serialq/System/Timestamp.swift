@@ -11,7 +11,7 @@ package struct Timestamp: Equatable, Comparable, Sendable {
 
   private static let dayLength: Int64 = 86_400_000_000
   /// 0000-01-01 through 9999-12-31, the range of a four-digit year.
-  private static let expressible: ClosedRange<Int64> =
+  static let expressible: ClosedRange<Int64> =
     -62_167_219_200_000_000...253_402_300_799_999_999
 
   /// RFC 3339 in 27 bytes: `2026-11-21T10:00:00.123456Z`.
@@ -48,12 +48,6 @@ package struct Timestamp: Equatable, Comparable, Sendable {
     append(rest % 1_000_000, 6, "Z")
     return text
   }
-
-  /// The date: `2026-11-21`.
-  package var day: String { String(rfc3339.text.prefix(10)) }
-
-  /// The time of day: `10:00:00`.
-  package var time: String { String(rfc3339.text.dropFirst(11).prefix(8)) }
 
   /// Parses the output of ``rfc3339`` and nothing else; rejects dates that do not exist.
   package init?(rfc3339 text: UnsafeBufferPointer<UInt8>) {

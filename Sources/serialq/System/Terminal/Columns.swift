@@ -37,7 +37,9 @@ package struct Columns {
   }
 
   /// The table, headings first, each line ended by a newline; empty without rows.
-  package func rendered(color: Bool) -> String {
+  ///
+  /// Cuts lines to `width` columns.
+  package func rendered(color: Bool, width: Int? = nil) -> String {
     var widths = headings.map { DisplayWidth.of($0.title) }
     var isUsed = headings.map { _ in false }
     for row in rows {
@@ -49,14 +51,15 @@ package struct Columns {
     let used = headings.indices.filter { isUsed[$0] }
     guard !used.isEmpty else { return "" }
     var text = ""
-    write(headings.map { Cell($0.title, .dim) }, used, widths, color: color, to: &text)
-    for row in rows { write(row, used, widths, color: color, to: &text) }
+    for row in [headings.map { Cell($0.title, .dim) }] + rows {
+      let line = line(row, used, widths)
+      text += (width.map(line.fitted(to:)) ?? line).rendered(color: color) + "\n"
+    }
     return text
   }
 
-  private func write(
-    _ row: [Cell], _ used: [Int], _ widths: [Int], color: Bool, to text: inout String
-  ) {
+  private func line(_ row: [Cell], _ used: [Int], _ widths: [Int]) -> StyledLine {
+    var line = StyledLine()
     // Padding is written only before further content, so that no line ends in spaces.
     var gap = 0
     for column in used {
@@ -66,13 +69,13 @@ package struct Columns {
         gap += room
       } else {
         let isRight = if case .right = headings[column] { true } else { false }
-        text += String(repeating: " ", count: isRight ? gap + room : gap)
-        text += color ? cell.color?.applied(to: cell.text) ?? cell.text : cell.text
+        line.append(String(repeating: " ", count: isRight ? gap + room : gap))
+        line.append(cell.text, cell.color)
         gap = isRight ? 0 : room
       }
       gap += 2
     }
-    text += "\n"
+    return line
   }
 }
 

@@ -24,11 +24,14 @@ package struct Output {
     self.messages = messages
   }
 
-  /// Ignores SIGPIPE by `signal(2)`, so that a write to a closed pipe fails with EPIPE.
+  /// Ignores SIGPIPE and SIGXFSZ by `signal(2)`.
   ///
-  /// Call it once at the start. Spawned children get the default action back.
-  package static func ignoreBrokenPipes() {
+  /// So a write to a closed pipe fails with EPIPE, and one beyond the limit on the size of files with
+  /// EFBIG, both of which can be reported. Call it once at the start. Spawned children get the default
+  /// action back.
+  package static func ignoreSignalsOfWrites() {
     signal(SIGPIPE, SIG_IGN)
+    signal(SIGXFSZ, SIG_IGN)
   }
 
   package mutating func result(_ text: String) {
@@ -114,6 +117,14 @@ package struct Output {
     guard !region.lines.isEmpty else { return }
     let text = region.erase(columns: TerminalWindow(of: results).columns)
     _ = FileDescriptor.writeAll(Bytes(text.utf8), to: results)
+  }
+
+  /// Writes what restores the terminal after the results so far; it is not a part of a line.
+  package mutating func restore(_ undo: Bytes) {
+    guard !undo.isEmpty else { return }
+    emit()
+    hide()
+    _ = FileDescriptor.writeAll(undo, to: results)
   }
 
   /// Appends a newline if the results lack one, so that later output starts a line.

@@ -3,14 +3,21 @@ package struct ProgressBar: Equatable {
   /// The number of finished jobs, including failed ones.
   package var over: Int
   package var failed: Int
-  var running: Int
-  var waiting: Int
+  package var running: Int
+  package var waiting: Int
 
   package init(over: Int, failed: Int, running: Int, waiting: Int) {
     self.over = over
     self.failed = failed
     self.running = running
     self.waiting = waiting
+  }
+
+  /// The progress of two queues together.
+  package static func + (one: ProgressBar, other: ProgressBar) -> ProgressBar {
+    ProgressBar(
+      over: one.over + other.over, failed: one.failed + other.failed,
+      running: one.running + other.running, waiting: one.waiting + other.waiting)
   }
 
   package var total: Int { over + running + waiting }

@@ -50,6 +50,13 @@ extension String {
     return isRight ? padding + self : self + padding
   }
 
+  /// The text, or its start and an ellipsis if it needs more columns.
+  package func cut(to columns: Int) -> String {
+    // No character has fewer bytes than columns.
+    guard utf8.count > columns else { return self }
+    return StyledLine(self).fitted(to: columns).rendered(color: false)
+  }
+
   /// A number with at least this many digits.
   package init(
     _ number: some BinaryInteger, digits: Int, radix: Int = 10, uppercase: Bool = false

@@ -31,8 +31,10 @@ package enum Humanize {
     return (seconds < 3_600 ? "\(seconds / 60)m" : Self.duration(duration)) + " ago"
   }
 
-  /// Formats a date: `2026-11-21 10:00:00 UTC`.
-  package static func moment(_ moment: Timestamp) -> String { "\(moment.day) \(moment.time) UTC" }
+  /// Formats a date in the local time zone: `2026-11-21 10:00:00 CET`.
+  package static func moment(_ moment: Timestamp) -> String {
+    "\(moment.day) \(moment.time) \(moment.zone)"
+  }
 
   /// The time until a growing duration reaches the next multiple of `seconds`.
   package static func rest(of seconds: Int64, after duration: Duration) -> Duration {
@@ -47,31 +49,83 @@ package enum Humanize {
       + .milliseconds(1)
   }
 
-  /// Formats an estimate, rounded up to its precision: `20s`, `5m`, `2h 10m` or `3d 04h`.
+  /// Formats an estimate, rounded up to its precision: `2s`, `20s`, `5m`, `2h 10m` or `3d 04h`.
   package static func about(_ duration: Duration) -> String {
     func rounded(_ unit: Int64) -> Int64 {
       (max(1, duration.components.seconds + (duration.components.attoseconds > 0 ? 1 : 0))
         + unit - 1) / unit * unit
     }
+    for few: Int64 in [1, 2, 5] where rounded(1) <= few { return "\(few)s" }
     if rounded(10) < 60 { return "\(rounded(10))s" }
     if rounded(60) < 3_600 { return "\(rounded(60) / 60)m" }
     return Self.duration(.seconds(rounded(600)))
   }
 
-  /// Parses `90`, `90s`, `30m`, `2h` or `7d`; `nil` for anything else and above a century.
+  /// Parses `90`, `90s`, `1.5h`, `1h30m` or `7d`; `nil` for anything else and above a century.
+  ///
+  /// Rounds a fraction up to whole seconds: a time limit must not end a job early. Units descend,
+  /// and only the last number has a fraction; a number without a unit stands alone.
   package static func parseDuration(_ text: Bytes) -> Duration? {
-    let units: [UInt8: Int64] = [
-      UInt8(ascii: "s"): 1, UInt8(ascii: "m"): 60, UInt8(ascii: "h"): 3_600,
-      UInt8(ascii: "d"): 86_400,
+    let units: [(letter: UInt8, seconds: Int64)] = [
+      (UInt8(ascii: "d"), 86_400), (UInt8(ascii: "h"), 3_600), (UInt8(ascii: "m"), 60),
+      (UInt8(ascii: "s"), 1),
     ]
-    var digits = text[...]
-    var unit: Int64 = 1
-    if let last = text.last, let known = units[last] {
-      unit = known
-      digits.removeLast()
-    }
-    guard let count = Int64(digits: Bytes(digits)), count <= longest / unit
+    var rest = text[...]
+    var smaller = units[...]
+    var sum: Int64 = 0
+    repeat {
+      let number = Bytes(rest.prefix { !isLetter($0) })
+      rest = rest.dropFirst(number.count)
+      var unit: Int64 = 1
+      if let letter = rest.popFirst() {
+        guard let index = smaller.firstIndex(where: { $0.letter == letter }) else { return nil }
+        unit = smaller[index].seconds
+        smaller = smaller[(index + 1)...]
+      } else if smaller.count < units.count {
+        return nil
+      }
+      guard let seconds = seconds(number, of: unit, isLast: rest.isEmpty) else { return nil }
+      sum += seconds
+    } while !rest.isEmpty
+    return sum <= longest ? .seconds(sum) : nil
+  }
+
+  private static let sizes: [(letter: Character, bytes: Int64)] = [
+    ("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10),
+  ]
+
+  /// Parses a size in bytes: `500`, `512K`, `10M` or `1G`, in powers of 1024; `nil` for anything
+  /// else and above a pebibyte.
+  package static func parseSize(_ text: Bytes) -> Int64? {
+    let unit = sizes.first { $0.letter.asciiValue == text.last }
+    let digits = unit == nil ? text : text.dropLast()
+    let bytes = unit?.bytes ?? 1
+    guard let count = Int64(digits: Bytes(digits)), count <= (1 << 50) / bytes else { return nil }
+    return count * bytes
+  }
+
+  /// Formats a size as ``parseSize(_:)`` reads it, in the largest unit that divides it.
+  package static func size(_ bytes: Int64) -> String {
+    let unit = sizes.first { bytes > 0 && bytes % $0.bytes == 0 }
+    return unit.map { "\(bytes / $0.bytes)\($0.letter)" } ?? "\(bytes)"
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+  }
+
+  /// The seconds in `90` or, if it is the last number, `1.5` of a unit; nil above a century.
+  private static func seconds(_ number: Bytes, of unit: Int64, isLast: Bool) -> Int64? {
+    let parts = number.split(
+      separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+    guard let first = parts.first, let whole = Int64(digits: Bytes(first)),
+      whole <= longest / unit
     else { return nil }
-    return .seconds(count * unit)
+    guard parts.count == 2 else { return whole * unit }
+    // Nine digits: more than microseconds of a day, and no overflow.
+    let digits = Bytes(parts[1])
+    guard isLast, digits.count <= 9, let fraction = Int64(digits: digits) else { return nil }
+    let scale = digits.reduce(Int64(1)) { scale, _ in scale * 10 }
+    return whole * unit + (fraction * unit + scale - 1) / scale
   }
 }

@@ -1,24 +1,24 @@
-/// Quotes commands so that bash, zsh and ksh run the same bytes when they are pasted.
+/// Quotes commands so that every POSIX shell, and zsh, runs the same bytes when they are pasted; only
+/// a word that ends in a newline holds just for bash, zsh, ksh and POSIX.1-2024.
 ///
 /// The output is also safe for a terminal: control characters are escaped.
 package enum ShellQuote {
-  /// Quotes a program and its arguments.
+  /// Quotes a program and its arguments on one line.
   package static func arguments(_ words: [Bytes]) -> String {
     let line = words.enumerated().map { index, bytes in
       isBare(bytes, at: index) ? bytes.text : quoted(bytes)
     }.joined(separator: " ")
-    return (isTakenForJob(words) ? "env " : "") + line
+    return (isTakenByShell(words) ? "env " : "") + line
   }
 
   /// Quotes a program and its arguments for any `/bin/sh`.
   ///
-  /// Not for display: some shells (dash) do not support `$'…'`, so control characters stay
-  /// unescaped.
+  /// Not for display: control characters stay unescaped.
   package static func script(_ words: [Bytes]) -> Bytes {
     let line = words.enumerated().map { index, bytes in
       isBare(bytes, at: index) ? bytes : singleQuoted(bytes)
     }.joined(separator: [UInt8(ascii: " ")])
-    return Bytes(isTakenForJob(words) ? "env " : "") + line
+    return Bytes(isTakenByShell(words) ? "env " : "") + line
   }
 
   package static func word(_ bytes: Bytes) -> String {
@@ -30,10 +30,30 @@ package enum ShellQuote {
     isBare(bytes) && !(index == 0 && isTakenForSyntax(bytes))
   }
 
-  /// Whether bash would read the program's name as a job specification, which it does even for a
-  /// quoted `%1`.
-  private static func isTakenForJob(_ words: [Bytes]) -> Bool {
-    words.first?.first == UInt8(ascii: "%")
+  /// Whether a shell would not start a program for this command, even if the name is quoted.
+  ///
+  /// bash reads `%1` as a job; `cd /` is no program, so the job fails; and a built-in echo may
+  /// interpret backslashes, which the program does not.
+  private static func isTakenByShell(_ words: [Bytes]) -> Bool {
+    guard let name = words.first else { return false }
+    if name.first == UInt8(ascii: "%") || builtins.contains(name.text) { return true }
+    let backslash = UInt8(ascii: "\\")
+    return name == Bytes("echo") && words.contains { $0.contains(backslash) }
+  }
+
+  /// Names that shells define and that are seldom programs too.
+  private static let builtins: Set<String> = [
+    ".", ":", "alias", "bg", "bind", "break", "builtin", "cd", "command", "continue", "declare",
+    "dirs", "eval", "exec", "exit", "export", "fc", "fg", "getopts", "hash", "history", "jobs",
+    "let", "local", "logout", "popd", "pushd", "read", "readonly", "return", "set", "shift",
+    "shopt", "source", "times", "trap", "type", "typeset", "ulimit", "umask", "unalias", "unset",
+    "wait",
+  ]
+
+  /// Whether the name of a program that was not found means something to a shell: `cd`, `FOO=1`,
+  /// `ls | wc`.
+  package static func meansMoreToShell(_ name: Bytes) -> Bool {
+    builtins.contains(name.text) || name.contains { Bytes(" \t\n|;&<>()$`=").contains($0) }
   }
 
   /// Whether every shell reads `bytes` literally.
@@ -61,9 +81,35 @@ package enum ShellQuote {
   ]
 
   private static func quoted(_ bytes: Bytes) -> String {
-    TextPiece.arePrintable(bytes)
-      ? singleQuoted(bytes).text : dollarQuoted(TextPiece.pieces(of: bytes))
+    if TextPiece.arePrintable(bytes) { return singleQuoted(bytes).text }
+    let pieces = TextPiece.pieces(of: bytes)
+    // A substitution drops newlines at the end of its text. POSIX has no other form on one line
+    // before 2024, and dash does not read this one.
+    return bytes.last == UInt8(ascii: "\n") ? dollarQuoted(pieces) : printed(pieces)
   }
+
+  /// A substitution by printf, which every shell reads.
+  ///
+  /// Escapes also what a shell expands inside double quotes, and `!`, which interactive shells
+  /// expand even there.
+  private static func printed(_ pieces: [TextPiece]) -> String {
+    var format = ""
+    for piece in pieces {
+      switch piece {
+      case .printable("-") where format.isEmpty: format += octal(UInt8(ascii: "-"))
+      case .printable(let scalar) where special.contains(scalar):
+        format += piece.bytes.map(octal).joined()
+      case .printable(let scalar): format.unicodeScalars.append(scalar)
+      case .unprintable("\n"): format += #"\n"#
+      case .unprintable("\t"): format += #"\t"#
+      case .unprintable, .invalid: format += piece.bytes.map(octal).joined()
+      }
+    }
+    return "\"$(printf '\(format)')\""
+  }
+
+  /// Characters that printf or a shell would interpret.
+  private static let special = Set<UnicodeScalar>(["'", "\\", "%", "!", "\"", "`", "$"])
 
   private static func singleQuoted(_ bytes: Bytes) -> Bytes {
     let parts = bytes.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)

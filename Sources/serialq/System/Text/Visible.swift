@@ -34,15 +34,45 @@ package enum Visible {
 
   /// The last `count` lines of a log as a terminal would show them.
   ///
-  /// Keeps only the last state of a line redrawn with carriage returns. Expands tabs.
+  /// Keeps only the last state of a line redrawn with carriage returns. Expands tabs. Drops color
+  /// sequences, which say nothing in an excerpt; shows other control characters.
   package static func lastLines(_ count: Int, of log: Bytes) -> [String] {
     var lines = log.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     // The final newline of a log does not start another line.
     if lines.last?.isEmpty == true { lines.removeLast() }
     return lines.suffix(count).map { line in
       let states = line.split(separator: UInt8(ascii: "\r"))
-      return withoutTabs(states.last ?? [])
+      return withoutTabs(withoutColors(states.last ?? [])[...])
     }
+  }
+
+  /// Removes SGR sequences, `ESC [ 1 ; 31 m`, and an `ESC [ K` directly after one: grep and gcc
+  /// write it as a part of each color.
+  static func withoutColors(_ line: ArraySlice<UInt8>) -> Bytes {
+    let escape: UInt8 = 0x1B
+    guard line.contains(escape) else { return Bytes(line) }
+    var kept = Bytes()
+    var rest = line
+    while let byte = rest.first {
+      guard byte == escape, let end = colorEnd(rest) else {
+        kept.append(byte)
+        rest = rest.dropFirst()
+        continue
+      }
+      rest = rest[end...]
+      let erasure: Bytes = [escape, UInt8(ascii: "["), UInt8(ascii: "K")]
+      if rest.starts(with: erasure) { rest = rest.dropFirst(erasure.count) }
+    }
+    return kept
+  }
+
+  /// The end of the SGR sequence at the start of `text`; nil if there is none.
+  private static func colorEnd(_ text: ArraySlice<UInt8>) -> Int? {
+    let parameters = text.dropFirst(2)
+    guard text.dropFirst().first == UInt8(ascii: "[") else { return nil }
+    let end = parameters.firstIndex { !(0x30...0x3B).contains($0) }
+    guard let end, text[end] == UInt8(ascii: "m") else { return nil }
+    return end + 1
   }
 
   private static func withoutTabs(_ line: ArraySlice<UInt8>) -> String {

@@ -119,6 +119,37 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     #expect(ShellQuote.script([Bytes("%1"), Bytes("it's")]) == Bytes(#"env %1 'it'\''s'"#))
   }
 
+  // Fails if a displayed command holds only for some shells: quote control characters with `$'…'`,
+  // which dash does not read.
+  @Test(
+    "every byte of a displayed command is preserved in sh, bash and zsh",
+    .needs(.bash), arguments: ["/bin/sh"] + shells.compactMap(\.path))
+  func displayedCommands(_ shell: String) throws {
+    let words: [Bytes] =
+      (1...255).flatMap { [[UInt8($0), 0x37], [0x61, UInt8($0), 0x37]] } + [
+        [], [1], [0xFF], Bytes("\n\n'"), Bytes("a\n'b'\n\n."), Array(1...255), Bytes("-n\tx"),
+        Bytes("%s!\t$x`"),
+      ]
+    let options = shell.hasSuffix("zsh") ? ["-f"] : []
+    let lines = words.map { ShellQuote.arguments([Bytes("printf"), Bytes("%s\\0"), $0]) }
+    #expect(lines.joined().unicodeScalars.allSatisfy { $0.value >= 0x20 })
+    let script = Bytes(lines.joined(separator: "\n").utf8)
+    let output = try RealShell.output(of: script, in: shell, options)
+    let arrived = output.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+    #expect(arrived.map { Bytes($0) } == words)
+  }
+
+  // Fails if a built-in command or another echo runs instead of the program.
+  @Test("a displayed command starts the program, not what a shell has of the same name")
+  func builtins() throws {
+    let cd = ShellQuote.arguments([Bytes("cd"), Bytes("/")])
+    #expect(
+      try RealShell.output(of: Bytes("\(cd) 2>/dev/null; printf $?".utf8), in: "/bin/sh")
+        == Bytes("127"))
+    let echo = ShellQuote.arguments([Bytes("echo"), Bytes("a\\tb")])
+    #expect(try RealShell.output(of: Bytes(echo.utf8), in: "/bin/sh") == Bytes("a\\tb\n"))
+  }
+
   // Fails if a word is quoted that no shell expands: lists would be hard to read.
   @Test("ordinary words are not quoted, and quoting is as simple as possible")
   func plainness() {
@@ -128,6 +159,11 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     #expect(shown("a b", "", "it's") == #"'a b' '' 'it'\''s'"#)
     #expect(shown("A=b", "x") == "'A=b' x")
     #expect(shown("a\u{1B}7\n") == #"$'a\0337\n'"#)
+    #expect(shown("a\u{1B}7\n'%") == #""$(printf 'a\0337\n\047\045')""#)
+    #expect(shown("cd", "/") == "env cd /")
+    #expect(shown("echo", "a\\n") == #"env echo 'a\n'"#)
+    #expect(shown("echo", "a") == "echo a")
+    #expect(ShellQuote.command(.shell(Bytes("a\tb"))) == #"sh -c "$(printf 'a\tb')""#)
     #expect(shown("héllo", "日本 語") == "'héllo' '日本 語'")
   }
 
@@ -153,6 +189,8 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     let plain = [
       "make && make test", "echo 'a!b' \"c d\"", "test ! -f x", "echo ${HOME} $x", "{ a; b; } | c",
       "a > b 2>&1 < c", "echo a#b", "A=1 make", "echo it\\'s", "for i in 1 2; do echo $i; done",
+      "echo \"a \\\"b\\\"\"", "printf 'a\\n'", "echo $((1 + 2))", "(a; b) & wait", "./source x.c",
+      "printf 'a\\n'; echo b", "test 1 != 2",
     ]
     for line in plain {
       #expect(ShellQuote.command(.shell(Bytes(line.utf8))) == line)
@@ -160,7 +198,8 @@ struct PastedInto: CustomTestStringConvertible, Sendable {
     let quoted = [
       "echo !x", "echo \"!x\"", "echo 'a", "echo \"a", "a\\", "a # b", "# a", "cat << x",
       "echo {a,b}", "echo $'a'", "^a^b", "=ls", "diff <(a) b", "echo \\!x", "é\u{202E}", "a\tb",
-      "a\nb",
+      "a\nb", "echo \"a\\nb\"", "echo 'a\\b'", "echo a\\\\b", "[[ a ]]", "source x", "a &> b",
+      "a |& b", "((a))", "a=(b c)", "x; function f", "select x in a; do b; done",
     ]
     for line in quoted {
       #expect(ShellQuote.command(.shell(Bytes(line.utf8))).hasPrefix("sh -c "), "\(line)")

@@ -50,6 +50,49 @@ import Testing
     #expect(Visible.lastLines(3, of: []) == [])
   }
 
+  // Fails if a color is shown, or another sequence is dropped.
+  @Test("color sequences are dropped from the end of a log, other control characters shown")
+  func colors() {
+    func last(_ text: String) -> String? { Visible.lastLines(1, of: Bytes(text.utf8)).last }
+    #expect(last("\u{1B}[1;31merror\u{1B}[0m: \u{1B}[mx\u{1B}[38:2:1:2:3my") == "error: xy")
+    #expect(last("\u{1B}[01;31m\u{1B}[Kmatch\u{1B}[m\u{1B}[K end") == "match end")
+    #expect(last("\u{1B}[2J\u{1B}[31\u{1B}]0;t\u{7}") == "^[[2J^[[31^[]0;t^G")
+    #expect(last("a\u{1B}") == "a^[")
+    #expect(last("a\u{1B}[") == "a^[[")
+    #expect(last("\u{1B}[K") == "^[[K")
+  }
+
+  // Fails if a text that fits is cut, or a long one is printed whole.
+  @Test("long texts are cut, and messages are bounded")
+  func bounds() {
+    #expect("日本語".cut(to: 6) == "日本語")
+    #expect("日本語".cut(to: 5) == "日本…")
+    #expect("abc".cut(to: 3) == "abc")
+    let long = String(repeating: "x", count: 100_000)
+    let failure = Failure(long, long, next: "n")
+    #expect(failure.description.utf8.count < 3_000)
+    #expect(failure.sentence.hasSuffix("x…"))
+    var table = Columns(headings: [.left("A"), .left("B")])
+    table.rows = [["1", "abcdef"]]
+    #expect(table.rendered(color: false, width: 6) == "A  B\n1  ab…\n")
+  }
+
+  // Fails if a date is formatted in UTC although the system has another zone, or with a rounding
+  // error before 1970.
+  @Test("dates for people are local times")
+  func localTimes() throws {
+    for microseconds in [1_800_000_000_000_000, -1, 0, 1_774_746_000_000_000] as [Int64] {
+      let moment = Timestamp(microseconds: microseconds)
+      let date = Date(timeIntervalSince1970: (Double(microseconds) / 1e6).rounded(.down))
+      let format = DateFormatter()
+      format.locale = Locale(identifier: "en_US_POSIX")
+      format.timeZone = TimeZone(secondsFromGMT: Int(moment.secondsAheadOfUTC))
+      format.dateFormat = "yyyy-MM-dd HH:mm:ss"
+      #expect("\(moment.day) \(moment.time)" == format.string(from: date))
+      #expect(Humanize.moment(moment).hasSuffix(" \(moment.zone)"))
+    }
+  }
+
   // Fails if a range is missing from the table of wide characters.
   @Test("wide characters take two columns and combining ones none")
   func widths() {
@@ -120,7 +163,8 @@ import Testing
   @Test("estimates are rounded up to their precision")
   func guessed() {
     let expected: [(Duration, String)] = [
-      (.zero, "10s"), (.milliseconds(1), "10s"), (.seconds(10), "10s"),
+      (.zero, "1s"), (.milliseconds(1), "1s"), (.milliseconds(1_001), "2s"),
+      (.milliseconds(2_001), "5s"), (.milliseconds(5_001), "10s"), (.seconds(10), "10s"),
       (.milliseconds(10_001), "20s"), (.seconds(50), "50s"), (.seconds(51), "1m"),
       (.seconds(61), "2m"), (.seconds(3_540), "59m"), (.seconds(3_541), "1h 00m"),
       (.seconds(3_601), "1h 10m"), (.seconds(90_000), "1d 01h"),
@@ -137,11 +181,50 @@ import Testing
     #expect(Humanize.parseDuration(Bytes("2h")) == .seconds(7_200))
     #expect(Humanize.parseDuration(Bytes("7d")) == .seconds(604_800))
     #expect(Humanize.parseDuration(Bytes("0")) == .zero)
+    #expect(Humanize.parseDuration(Bytes("1h30m")) == .seconds(5_400))
+    #expect(Humanize.parseDuration(Bytes("1d2h3m4s")) == .seconds(93_784))
+    #expect(Humanize.parseDuration(Bytes("2h5s")) == .seconds(7_205))
+    #expect(Humanize.parseDuration(Bytes("36500d")) == .seconds(3_153_600_000))
     let wrong = [
-      "", "s", "-1", "+1", "1.5h", "1h30m", "1 h", "5w", "0x1", "9223372036854775807d",
-      "99999999999999999999", "36501d",
+      "", "s", "-1", "+1", "1 h", "5w", "0x1", "9223372036854775807d", "99999999999999999999",
+      "36501d", "36500d1s", "1h30", "30m1h", "1h1h", "h", "1hm", "1H", "1h 30m",
     ]
     for text in wrong {
+      #expect(Humanize.parseDuration(Bytes(text.utf8)) == nil, "\(text)")
+    }
+  }
+
+  // Fails if the unit is one of 1000, a product overflows, or a size is formatted in a unit that
+  // does not divide it.
+  @Test("sizes are parsed, and formatted as they are parsed")
+  func sizes() {
+    let sizes: [(String, Int64)] = [
+      ("0", 0), ("1", 1), ("1023", 1_023), ("1K", 1_024), ("1025", 1_025), ("512K", 524_288),
+      ("10M", 10_485_760), ("1G", 1_073_741_824), ("1025K", 1_049_600), ("1024T", 1 << 50),
+    ]
+    for (text, bytes) in sizes {
+      #expect(Humanize.parseSize(Bytes(text.utf8)) == bytes, "\(text)")
+      #expect(Humanize.size(bytes) == text)
+    }
+    #expect(Humanize.parseSize(Bytes("1024K")) == 1 << 20)
+    let wrong = [
+      "", "K", "-1", "+1K", "1 K", "1k", "1KB", "1.5M", "0x1", "1025T", "9223372036854775807K",
+      "99999999999999999999",
+    ]
+    for text in wrong { #expect(Humanize.parseSize(Bytes(text.utf8)) == nil, "\(text)") }
+  }
+
+  // Fails if a fraction is rounded down: a limit of half a second would mean none.
+  @Test("a fraction of the last unit is accepted, and rounded up to a second")
+  func fractions() {
+    let expected: [(String, Int64)] = [
+      ("1.5h", 5_400), ("1.5", 2), ("0.5", 1), ("0.0", 0), ("0.25d", 21_600), ("1h1.5m", 3_690),
+      ("2.000000001s", 3), ("0.999999999d", 86_400),
+    ]
+    for (text, seconds) in expected {
+      #expect(Humanize.parseDuration(Bytes(text.utf8)) == .seconds(seconds), "\(text)")
+    }
+    for text in ["1.5h30m", ".5", "1.", "1.5.5", "1.0000000001", "1,5", "1e3", "36500.1d"] {
       #expect(Humanize.parseDuration(Bytes(text.utf8)) == nil, "\(text)")
     }
   }

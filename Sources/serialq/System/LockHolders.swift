@@ -1,0 +1,147 @@
+/// The processes that hold a lock of `flock(2)`, as far as `proc(5)` shows them.
+package struct LockHolders: Equatable, Sendable {
+  /// Processes with an open descriptor that holds the lock.
+  package var known: [ProcessStatus]
+  /// Processes whose descriptors this user cannot read, of other users for example.
+  package var hidden: [ProcessStatus]
+
+  package init(known: [ProcessStatus] = [], hidden: [ProcessStatus] = []) {
+    self.known = known
+    self.hidden = hidden
+  }
+
+  /// The hidden processes in the sessions of the known ones or in this session, and the hidden
+  /// descendants of all of these and of the leader of the session.
+  package func hidden(relatedTo session: Int32?) -> [ProcessStatus] {
+    // Kernel threads are in session 0.
+    let sessions = Set(known.map(\.session) + [session ?? 0]).subtracting([0])
+    var parents = Set(known.map(\.pid) + [session ?? 0]).subtracting([0])
+    var related: [ProcessStatus] = []
+    var others = hidden
+    while true {
+      let found = others.filter { sessions.contains($0.session) || parents.contains($0.parent) }
+      if found.isEmpty { return related }
+      related += found
+      parents.formUnion(found.map(\.pid))
+      others.removeAll { process in found.contains { $0.identity == process.identity } }
+    }
+  }
+}
+
+extension LockHolders {
+  /// Finds the processes, except this one, that hold the lock of a file; nil without `proc(5)`.
+  ///
+  /// A process that opened the file itself does not count: `/proc/PID/fdinfo` shows the lock, and
+  /// which process acquired it, only for descriptors that share the open file. Where it shows no
+  /// locks, a process counts that has the file open under its usual descriptor. O(open files of all
+  /// processes of the user).
+  package static func find(of file: LockFile) -> LockHolders? {
+    #if os(Linux)
+      guard let names = try? FileSystem.names(in: Bytes("/proc")) else { return nil }
+      let own = Machine.processID()
+      var found = LockHolders()
+      var assumed: [ProcessStatus] = []
+      for pid in names.compactMap({ Int32($0.text) }) where pid != own {
+        let hold = file.hold(of: pid)
+        guard hold != .none, let process = ProcessStatus.of(pid) else { continue }
+        switch hold {
+        case .held: found.known.append(process)
+        case .open: assumed.append(process)
+        case .hidden: found.hidden.append(process)
+        case .none: break
+        }
+      }
+      // A runner always holds a lock of its own.
+      if found.known.isEmpty, !assumed.isEmpty, !LockFile.areLocksShown { found.known = assumed }
+      return found
+    #else
+      return nil
+    #endif
+  }
+}
+
+/// A lock file that processes inherit.
+package struct LockFile: Equatable, Sendable {
+  let identity: FileStatus.Identity
+  /// The last two parts of the path, to find it among the open files of a process.
+  private let end: Bytes
+  /// The descriptor under which processes inherit it.
+  private let descriptor: Int32
+
+  /// Nil if there is no such file.
+  package init?(_ path: Bytes, inheritedAs descriptor: Int32) {
+    guard let identity = (try? FileSystem.status(of: path))?.identity else { return nil }
+    self.identity = identity
+    self.descriptor = descriptor
+    let slash = UInt8(ascii: "/")
+    let parts = path.split(separator: slash).suffix(2)
+    end = Bytes(parts.flatMap { [slash] + $0 })
+  }
+
+  /// Whether a process that was found before still counts.
+  package func isHeldOrHidden(_ pid: Int32) -> Bool { hold(of: pid) != .none }
+
+  /// Whether the process holds the lock; false without `proc(5)`.
+  package func isHeld(by pid: Int32) -> Bool { hold(of: pid) == .held }
+
+  /// Whether the system shows the locks of this process, if it holds any.
+  static var areLocksShown: Bool {
+    let folder = Bytes("/proc/self/fdinfo")
+    return ((try? FileSystem.names(in: folder)) ?? []).contains { name in
+      let path = folder.appending(path: name)
+      let text = try? FileDescriptor.openIfThere(path, .read, followingLinks: true)?.readAll()
+      return text?.text.contains("lock:") ?? false
+    }
+  }
+
+  enum Hold { case held, open, hidden, none }
+
+  /// Whether the process holds the lock.
+  func hold(of pid: Int32) -> Hold {
+    // The usual descriptor first, which saves the list of the others.
+    let usual = hold(of: pid, as: Bytes("\(descriptor)".utf8))
+    if usual == .held { return .held }
+    do throws(Failure) {
+      for name in try FileSystem.names(in: Bytes("/proc/\(pid)/fd".utf8)) {
+        // Reads the link first: `stat(2)` of a file on a network can block.
+        let path = Bytes("/proc/\(pid)/fd/\(name.text)".utf8)
+        guard let target = FileSystem.target(of: path), isPath(target) else { continue }
+        if hold(of: pid, as: name) == .held { return .held }
+      }
+    } catch {
+      return error.number == EACCES || error.number == EPERM ? .hidden : .none
+    }
+    return usual
+  }
+
+  /// Whether a line of `/proc/PID/fdinfo` shows an exclusive lock that another process acquired.
+  ///
+  /// A process that waits for the end of the job acquires the lock itself.
+  package static func isInherited(_ line: Bytes, by pid: Int32) -> Bool {
+    // lock:   1: FLOCK  ADVISORY  WRITE 4992 fe:00:16237508 0 EOF
+    let words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+      .map { Bytes($0).text }
+    return words.count > 5 && words[0] == "lock:" && words[2] == "FLOCK" && words[4] == "WRITE"
+      && words[5] != "\(pid)"
+  }
+
+  private func isPath(_ target: Bytes) -> Bool {
+    let deleted = Bytes(" (deleted)")
+    let isDeleted = target.suffix(deleted.count).elementsEqual(deleted)
+    return target.dropLast(isDeleted ? deleted.count : 0).suffix(end.count).elementsEqual(end)
+  }
+
+  private func hold(of pid: Int32, as name: Bytes) -> Hold {
+    let path = Bytes("/proc/\(pid)/fd/\(name.text)".utf8)
+    guard let status = try? FileSystem.status(of: path, followingLinks: true),
+      status.identity == identity
+    else { return .none }
+    let information = Bytes("/proc/\(pid)/fdinfo/\(name.text)".utf8)
+    let text = try? FileDescriptor.openIfThere(information, .read, followingLinks: true)?.readAll()
+    let isHeld = text?.split(separator: UInt8(ascii: "\n")).contains { line in
+      LockFile.isInherited(Bytes(line), by: pid)
+    }
+    if isHeld == true { return .held }
+    return name == Bytes("\(descriptor)".utf8) ? .open : .none
+  }
+}

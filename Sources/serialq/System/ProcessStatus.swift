@@ -1,0 +1,68 @@
+/// A process, as `/proc/PID/stat` of `proc(5)` describes it.
+package struct ProcessStatus: Equatable, Sendable {
+  /// Identifies a process even after its ID was reused.
+  package struct Identity: Hashable, Sendable {
+    package var pid: Int32
+    /// The start of the process, in clock ticks since boot.
+    package var started: UInt64
+
+    package init(pid: Int32, started: UInt64) {
+      self.pid = pid
+      self.started = started
+    }
+  }
+
+  package var identity: Identity
+  /// The name of the program, of up to 15 bytes.
+  package var name: Bytes
+  package var parent: Int32
+  package var group: Int32
+  package var session: Int32
+  /// Whether it does not run before it receives SIGCONT or what it waits for.
+  ///
+  /// Stopped by a signal or a debugger, or waiting without interruption. The latter cannot be
+  /// stopped, for example while a child that it started by `vfork(2)` is, but stops when it ends.
+  package var isStopped: Bool
+
+  package var pid: Int32 { identity.pid }
+
+  package init(
+    _ identity: Identity, name: Bytes, parent: Int32 = 1, group: Int32, session: Int32,
+    isStopped: Bool = false
+  ) {
+    self.identity = identity
+    self.name = name
+    self.parent = parent
+    self.group = group
+    self.session = session
+    self.isStopped = isStopped
+  }
+
+  /// Parses the line; nil if it is not one, or if the process has ended and is not reaped yet.
+  ///
+  /// The descriptors of a zombie are hidden like those of another user's process, but it has none.
+  package init?(line: Bytes) {
+    // The name may contain parentheses and spaces.
+    guard let open = line.firstIndex(of: UInt8(ascii: "(")),
+      let close = line.lastIndex(of: UInt8(ascii: ")")), open < close,
+      let pid = Int32(Bytes(line[..<open].filter { $0 != UInt8(ascii: " ") }).text)
+    else { return nil }
+    // From the third field on: the state.
+    let fields = line[(close + 1)...].split(separator: UInt8(ascii: " ")).map { Bytes($0).text }
+    guard fields.count > 19, fields[0] != "Z", fields[0] != "X", let parent = Int32(fields[1]),
+      let group = Int32(fields[2]),
+      let session = Int32(fields[3]), let started = UInt64(fields[19])
+    else { return nil }
+    self.init(
+      Identity(pid: pid, started: started), name: Bytes(line[(open + 1)..<close]),
+      parent: parent, group: group, session: session,
+      isStopped: ["T", "t", "D"].contains(fields[0]))
+  }
+
+  /// The present status of a process; nil if there is none, or no `proc(5)`.
+  package static func of(_ pid: Int32) -> ProcessStatus? {
+    let path = Bytes("/proc/\(pid)/stat".utf8)
+    let line = try? FileDescriptor.openIfThere(path, .read, followingLinks: true)?.readAll()
+    return line.flatMap { ProcessStatus(line: $0) }
+  }
+}
