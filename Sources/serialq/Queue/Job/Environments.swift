@@ -60,10 +60,12 @@ package struct Environments: Sendable {
       + others
   }
 
-  /// Deletes every file that neither a job nor the on-finish command of the queue uses.
+  /// Deletes every file that neither a job nor a command of the settings uses.
   func removeUnused(by queue: Queue) throws(Failure) {
     var used = Set(queue.jobs.map(\.context.environment))
-    if let hook = queue.settings.onFinish { used.insert(hook.context.environment) }
+    for hook in [queue.settings.onFinish, queue.settings.onIdle] {
+      if let hook { used.insert(hook.context.environment) }
+    }
     for name in try FileSystem.names(in: folder.environments) where !used.contains(name) {
       try FileSystem.remove(folder.environments.appending(path: name))
     }
@@ -97,13 +99,14 @@ package struct Environments: Sendable {
 }
 
 extension JournalScope {
-  /// Rewrites the journal, and deletes the environments of forgotten jobs.
+  /// Rewrites the journal, and deletes the environments and inputs of forgotten jobs.
   ///
   /// Returns the damaged lines, as ``rewrite()`` does.
   package mutating func compact() throws(Failure) -> [DamagedLine] {
     let (queue, damaged) = try rewrite()
     // Errors are ignored: a remaining file is harmless, and the next compaction tries again.
     try? Environments(journal.folder).removeUnused(by: queue)
+    try? InputCopy.removeUnused(by: queue, in: journal.folder)
     return damaged
   }
 

@@ -4,4 +4,5 @@ extension Job {
   package var command: Command { payload.command }
   package var context: ExecutionContext { payload.context }
   package var label: Bytes? { payload.label }
+  package var input: Input? { payload.input }
 }

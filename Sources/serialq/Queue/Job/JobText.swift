@@ -16,17 +16,32 @@ extension Job {
 
   package var signalName: Bytes? { run?.how?.signalName }
 
-  /// The duration of the attempt, so far if it is running.
+  /// The state as a column shows it: a suspended job is running, but does not look like it, and a
+  /// job that waits for a retry has failed before.
+  package var stateText: String {
+    if suspendedSince != nil { return "suspended" }
+    return state == .waiting && run?.used ?? 0 > 0 ? "retrying" : "\(state.name)"
+  }
+
+  /// The duration of the attempt without suspensions, so far if it is running.
   package var elapsed: Duration? {
     if let duration = run?.duration { return .nanoseconds(duration) }
     guard state == .running else { return nil }
-    return sinceStart(Clock.reading()).map { .nanoseconds($0) }
+    return running(Clock.reading()).map { .nanoseconds($0) }
   }
 
-  /// The label and the command, on one line.
-  package var title: String {
+  /// The label as a column or a message shows it: not more than 40 columns.
+  package var labelText: String? { label.map { Visible.text($0).cut(to: 40) } }
+
+  /// The command as a column shows it: not more than 2,000 columns.
+  package var commandText: String { ShellQuote.command(command).cut(to: 2_000) }
+
+  /// The label and the command, on one line of not more than 200 columns.
+  package var title: String { title(columns: 200) }
+
+  package func title(columns: Int) -> String {
     let command = ShellQuote.command(command)
-    return label.map { "\(Visible.text($0)): \(command)" } ?? command
+    return (labelText.map { "\($0): \(command)" } ?? command).cut(to: columns)
   }
 
   /// The outcome, as a phrase to follow "job 3".
@@ -42,13 +57,24 @@ extension Job {
     case (.skipped, _):
       let job = run?.because.map { "job \($0)" } ?? "the job before it"
       return "was skipped because \(job) did not succeed"
-    case (.interrupted, _): return "was interrupted: its runner died, outcome unknown"
+    case (.interrupted, _):
+      let cause = run?.isRunnerStopped == true ? "was stopped" : "died"
+      return "was interrupted: its runner \(cause), outcome unknown"
     case (.waiting, _): return "waits"
+    case (.running, _) where suspendedSince != nil: return "is suspended\(time)"
     case (.running, _): return "has been running\(time.replacingAfter)"
     }
   }
 
-  package func write(to json: inout JSONWriter, log: Bytes) {
+  /// The jobs that this one requires, or the job because of which it was skipped.
+  package var afterText: String { run?.because.map { "\($0)" } ?? limits.after.text }
+
+  /// Whether the job has conditions, and runs whatever the results of other jobs are.
+  package var ignoresConditions: Bool {
+    run?.isFree == true && (limits.ifOK || !limits.after.isEmpty)
+  }
+
+  package func write(to json: inout JSONWriter, in folder: QueueFolder) {
     json.object { json in
       json.member("id", id)
       json.member("state", Bytes(state.name))
@@ -62,6 +88,7 @@ extension Job {
       }
       json.member("label", label)
       json.member("directory", context.directory)
+      json.member("input", folder.input(of: self))
       json.member("exitCode", exitCode)
       json.member("signal", signalName)
       json.member("attempt", run?.attempt)
@@ -70,13 +97,29 @@ extension Job {
       json.member("ended", run?.ended?.rfc3339)
       json.key("duration")
       json.double(run?.duration.map { Double($0) / 1e9 })
-      json.member("log", log)
-      json.key("onFinishFailure")
-      guard let hook = run?.hook else { return json.null() }
-      json.object { json in
-        json.member("exitCode", hook.exitCode)
-        json.member("signal", hook.signalName)
-      }
+      json.member("timeout", limits.timeout > 0 ? limits.timeout : nil)
+      json.member("retries", limits.retries)
+      json.member("retryDelay", limits.retryDelay)
+      json.member("ifOk", limits.ifOK)
+      json.key("after")
+      json.array { json in for id in limits.after.joined() { json.int(Int64(id)) } }
+      json.member("skippedBecause", run?.because)
+      json.member("suspended", suspendedSince?.rfc3339)
+      json.member("unreachable", run?.left)
+      json.member("log", folder.log(id))
+      json.member("onFinishFailure", failure: run?.hook)
+    }
+  }
+}
+
+extension JSONWriter {
+  /// How a command of the settings failed, or null.
+  package mutating func member(_ name: StaticString, failure: Ending?) {
+    key(name)
+    guard let failure else { return null() }
+    object { json in
+      json.member("exitCode", failure.exitCode)
+      json.member("signal", failure.signalName)
     }
   }
 }
@@ -87,7 +130,8 @@ extension Ending {
     switch self {
     case .exited(let code): "failed with exit code \(code)"
     case .killed(let signal): "was killed by \(SignalName.of(signal))"
-    case .cannotRun(let code, let reason): "could not be run (\(code)): \(Visible.text(reason))"
+    case .cannotRun(let code, let reason):
+      "could not be run (\(code)): \(Visible.text(reason).cut(to: 1_000))"
     }
   }
 
@@ -103,6 +147,11 @@ extension Ending {
   var signalName: Bytes? {
     if case .killed(let signal) = self { Bytes(SignalName.of(signal).utf8) } else { nil }
   }
+}
+
+extension [ClosedRange<JobID>] {
+  /// `1-3, 5`.
+  package var text: String { map(\.text).joined(separator: ", ") }
 }
 
 extension String {

@@ -24,10 +24,21 @@ extension Event {
       case .cancelled: json.member("cancelled", true)
       case .timedOut: json.member("timedOut", true)
       }
-    case .interrupted(let id, let at): json.head("interrupted", id, at)
+    case .interrupted(let id, let at, let stopped):
+      json.head("interrupted", id, at)
+      if stopped { json.member("stopped", true) }
     case .cancelling(let id, let at, let signal):
       json.head("cancelling", id, at)
       json.member("signal", Int(signal))
+    case .suspended(let id, let at, let uptime):
+      json.head("suspended", id, at)
+      json.member("uptime", Int(uptime))
+    case .continued(let id, let at, let uptime):
+      json.head("continued", id, at)
+      json.member("uptime", Int(uptime))
+    case .left(let id, let processes):
+      json.head("left", id, nil)
+      json.member("processes", processes)
     case .cancelled(let id, let at): json.head("cancelled", id, at)
     case .skipped(let id, let at, let because):
       json.head("skipped", id, at)
@@ -35,16 +46,20 @@ extension Event {
     case .moved(let id, let at, let place):
       json.head("moved", id, at)
       place.encode(to: &json)
-    case .edited(let id, let at, let command):
+    case .edited(let id, let at, let command, let options):
       json.head("edited", id, at)
       command.encode(to: &json)
+      options?.encode(to: &json)
     case .acknowledged(let id, let at): json.head("acknowledged", id, at)
     case .hookFailed(let id, let at, let how):
       json.head("hookFailed", id, at)
       how.encode(to: &json)
+    case .counted(let results, let at):
+      json.head("counted", nil, at)
+      results.encode(to: &json)
     case .forgotten(let ids, let at):
       json.head("forgotten", nil, at)
-      json.member("ids", ids.map { Bytes($0.text.utf8) })
+      json.member("ids", ids)
     case .paused(let at, let because):
       json.head("paused", nil, at)
       if let because { json.member("because", because) }
@@ -72,7 +87,7 @@ extension Event {
       self = .started(
         id: id, attempt: try object.number("attempt", 1...Int(Int32.max)), at: at,
         boot: try object.bytes("boot", sharedIn: &shared),
-        uptime: object.has("uptime") ? Int64(try object.number("uptime", 0...Int.max)) : nil)
+        uptime: object.has("uptime") ? try object.uptime() : nil)
     case "spawned":
       let id = try object.id()
       self = .spawned(id: id, pid: Int32(try object.number("pid", 1...Int(Int32.max))))
@@ -81,9 +96,18 @@ extension Event {
         id: try object.id(), at: try object.time(),
         duration: Int64(try object.number("duration", 0...Int.max)),
         how: try Ending(from: &object), cause: try EndCause(from: &object))
-    case "interrupted": self = .interrupted(id: try object.id(), at: try object.time())
+    case "interrupted":
+      self = .interrupted(
+        id: try object.id(), at: try object.time(), stopped: try object.flag("stopped"))
     case "cancelling":
       self = .cancelling(id: try object.id(), at: try object.time(), signal: try object.signal())
+    case "suspended":
+      self = .suspended(
+        id: try object.id(), at: try object.time(), uptime: try object.uptime())
+    case "continued":
+      self = .continued(
+        id: try object.id(), at: try object.time(), uptime: try object.uptime())
+    case "left": self = .left(id: try object.id(), processes: try object.bytes("processes"))
     case "cancelled": self = .cancelled(id: try object.id(), at: try object.time())
     case "skipped":
       let (id, at) = (try object.id(), try object.time())
@@ -93,10 +117,17 @@ extension Event {
       self = .moved(id: try object.id(), at: try object.time(), place: try Place(from: &object))
     case "edited":
       let (id, at) = (try object.id(), try object.time())
-      self = .edited(id: id, at: at, command: try Command(from: &object))
+      self = .edited(
+        id: id, at: at, command: try Command(from: &object),
+        options: object.has("directory") ? try EditedOptions(from: &object, sharing: &shared) : nil)
     case "acknowledged": self = .acknowledged(id: try object.id(), at: try object.time())
     case "hookFailed":
-      self = .hookFailed(id: try object.id(), at: try object.time(), how: try Ending(from: &object))
+      self = .hookFailed(
+        id: object.has("id") ? try object.id() : nil, at: try object.time(),
+        how: try Ending(from: &object))
+    case "counted":
+      let at = try object.time()
+      self = .counted(try Results(from: &object), at: at)
     case "forgotten":
       let at = try object.time()
       self = .forgotten(ids: try object.ranges("ids"), at: at)
@@ -147,6 +178,10 @@ extension JSONWriter {
     if let id { member("id", id) }
     if let at { member("at", at.rfc3339) }
   }
+
+  mutating func member(_ name: StaticString, _ ids: [ClosedRange<JobID>]) {
+    member(name, ids.map { Bytes($0.text.utf8) })
+  }
 }
 
 extension FlatObject {
@@ -159,7 +194,11 @@ extension FlatObject {
     return time
   }
 
-  fileprivate mutating func ranges(
+  fileprivate mutating func uptime() throws(FlatObjectError) -> Int64 {
+    Int64(try number("uptime", 0...Int.max))
+  }
+
+  mutating func ranges(
     _ name: StaticString
   ) throws(FlatObjectError) -> [ClosedRange<JobID>] {
     let texts = try list(name)

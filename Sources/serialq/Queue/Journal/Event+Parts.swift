@@ -49,6 +49,7 @@ extension Limits {
     if retries > 0 { json.member("retries", retries) }
     if retryDelay > 0 { json.member("retryDelay", retryDelay) }
     if ifOK { json.member("ifOk", true) }
+    if !after.isEmpty { json.member("requires", after) }
   }
 
   init(from object: inout FlatObject) throws(FlatObjectError) {
@@ -56,6 +57,28 @@ extension Limits {
     retries = try object.count("retries")
     retryDelay = try object.count("retryDelay")
     ifOK = try object.flag("ifOk")
+    after = object.has("requires") ? try object.ranges("requires") : []
+    guard zip(after, after.dropFirst()).allSatisfy({ $0.upperBound < $1.lowerBound }) else {
+      throw .malformed
+    }
+  }
+}
+
+extension EditedOptions {
+  func encode(to json: inout JSONWriter) {
+    context.encode(to: &json)
+    if let label { json.member("label", label) }
+    limits.encode(to: &json)
+    if isFree { json.member("free", true) }
+  }
+
+  init(
+    from object: inout FlatObject, sharing shared: inout SharedBytes
+  ) throws(FlatObjectError) {
+    context = try ExecutionContext(from: &object, sharing: &shared)
+    label = try object.optionalBytes("label")
+    limits = try Limits(from: &object)
+    isFree = try object.flag("free")
   }
 }
 
@@ -83,14 +106,37 @@ extension Place {
   }
 }
 
+extension Results {
+  func encode(to json: inout JSONWriter) {
+    if succeeded > 0 { json.member("succeeded", succeeded) }
+    if failed > 0 { json.member("failed", failed) }
+    if skipped > 0 { json.member("skipped", skipped) }
+    if cancelled > 0 { json.member("cancelled", cancelled) }
+    if hasRun { json.member("ran", true) }
+  }
+
+  init(from object: inout FlatObject) throws(FlatObjectError) {
+    func count(_ name: StaticString) throws(FlatObjectError) -> Int {
+      object.has(name) ? try object.number(name, 0...JobID.valid.upperBound) : 0
+    }
+    succeeded = try count("succeeded")
+    failed = try count("failed")
+    skipped = try count("skipped")
+    cancelled = try count("cancelled")
+    hasRun = try object.flag("ran")
+  }
+}
+
 extension Setting {
   func encode(to json: inout JSONWriter) {
     switch self {
     case .stopsOnFailure(let stops):
       json.member("onFailure", Bytes(stops ? "stop" : "continue"))
     case .keep(let count): json.member("keep", count ?? 0)
-    case .onFinish(nil): json.member("onFinish", [] as Bytes)
-    case .onFinish(let hook?): hook.encode(to: &json)
+    case .logLimit(let size): json.member("logLimit", size ?? 0)
+    case .shell(let path): json.member("shell", path ?? [])
+    case .onFinish(let hook): Hook.encode(hook, as: "onFinish", to: &json)
+    case .onIdle(let hook): Hook.encode(hook, as: "onIdle", to: &json)
     }
   }
 
@@ -104,8 +150,15 @@ extension Setting {
     } else if object.has("keep") {
       let count = try object.count("keep")
       self = .keep(count == 0 ? nil : count)
+    } else if object.has("logLimit") {
+      let size = try object.number("logLimit", 0...1 << 50)
+      self = .logLimit(size == 0 ? nil : size)
+    } else if let path = try object.optionalBytes("shell") {
+      self = .shell(path.isEmpty ? nil : path)
+    } else if object.has("onIdle") {
+      self = .onIdle(try Hook(from: &object, named: "onIdle", sharing: &shared))
     } else {
-      self = .onFinish(try Hook(from: &object, sharing: &shared))
+      self = .onFinish(try Hook(from: &object, named: "onFinish", sharing: &shared))
     }
   }
 }

@@ -29,6 +29,10 @@ package struct Limits: Equatable, Sendable {
   package var retryDelay = 0
   /// Whether the job is skipped unless the previous job succeeded.
   package var ifOK = false
+  /// The job is skipped unless all of these succeeded; ascending, and lower than its own id.
+  ///
+  /// Without those that succeeded and were forgotten: one that is missing did not succeed.
+  package var after: [ClosedRange<JobID>] = []
 
   package static let none = Limits()
 }
@@ -63,16 +67,62 @@ package struct Retry: Equatable, Sendable {
   var place = Place.last
   /// The earliest start.
   var due: Timestamp?
-  /// Whether the job runs regardless of the result of the previous one.
+  /// Whether the job runs regardless of the results of other jobs.
   var isFree = false
+}
+
+/// The properties of a waiting job after a change of more than its command.
+package struct EditedOptions: Equatable, Sendable {
+  package var context: ExecutionContext
+  package var label: Bytes?
+  package var limits: Limits
+  /// Whether the job runs regardless of the results of other jobs, as after a retry.
+  var isFree = false
+
+  package init(context: ExecutionContext, label: Bytes?, limits: Limits) {
+    self.context = context
+    self.label = label
+    self.limits = limits
+  }
+}
+
+/// The results of the jobs that ended since the on-idle command last started, or was set.
+///
+/// An attempt that is followed by an automatic retry is none.
+package struct Results: Equatable, Sendable {
+  package var succeeded = 0
+  package var failed = 0
+  package var skipped = 0
+  package var cancelled = 0
+  /// Whether a job ran: otherwise an idle queue does not run the command.
+  package var hasRun = false
+
+  package init() {}
+
+  /// Adds to the number of jobs that ended in this state, which stays in the range of a line.
+  mutating func count(_ state: JobState, _ change: Int) {
+    func changed(_ count: Int) -> Int { min(max(0, count + change), JobID.valid.upperBound) }
+    switch state {
+    case .waiting, .running: break
+    case .succeeded: succeeded = changed(succeeded)
+    case .failed, .killed, .timedOut, .interrupted: failed = changed(failed)
+    case .skipped: skipped = changed(skipped)
+    case .cancelled: cancelled = changed(cancelled)
+    }
+  }
 }
 
 /// One change of the queue's settings.
 package enum Setting: Equatable, Sendable {
   case stopsOnFailure(Bool)
   case onFinish(Hook?)
+  case onIdle(Hook?)
   /// The number of finished jobs to keep; nil for all.
   case keep(Int?)
+  /// The shell for command lines; nil for the default.
+  case shell(Bytes?)
+  /// The most bytes to keep of the log of a finished job; nil for all.
+  case logLimit(Int?)
 }
 
 /// A change of a queue; the state of the queue is the result of all events in order.
@@ -88,16 +138,27 @@ package enum Event: Equatable, Sendable {
   /// `duration` is in nanoseconds of the monotonic clock.
   case ended(id: JobID, at: Timestamp, duration: Int64, how: Ending, cause: EndCause)
   /// The job was running when its runner or the machine died.
-  case interrupted(id: JobID, at: Timestamp)
+  ///
+  /// `stopped` is whether the runner was stopped by a signal, and ended the job.
+  case interrupted(id: JobID, at: Timestamp, stopped: Bool = false)
   /// A request that the runner terminate the job, with this signal first.
   case cancelling(id: JobID, at: Timestamp, signal: Int32)
+  /// A request that the runner stop the job's processes, until ``continued(id:at:uptime:)``.
+  ///
+  /// `uptime` is the monotonic clock; durations and time limits exclude the time between the two.
+  case suspended(id: JobID, at: Timestamp, uptime: Int64)
+  /// A request that the runner continue the job.
+  case continued(id: JobID, at: Timestamp, uptime: Int64)
+  /// Processes of the running job that cannot be signaled, and why; as text.
+  case left(id: JobID, processes: Bytes)
   /// A waiting job was cancelled, or a running one was, and its end was not observed.
   case cancelled(id: JobID, at: Timestamp)
   /// The job required the success of a job that did not succeed.
   case skipped(id: JobID, at: Timestamp, because: JobID)
   case retried(Retry)
   case moved(id: JobID, at: Timestamp, place: Place)
-  case edited(id: JobID, at: Timestamp, command: Command)
+  /// `options` is nil if only the command changes.
+  case edited(id: JobID, at: Timestamp, command: Command, options: EditedOptions? = nil)
   /// The failure was acknowledged.
   case acknowledged(id: JobID, at: Timestamp)
   /// Finished jobs to remove from the queue.
@@ -107,8 +168,10 @@ package enum Event: Equatable, Sendable {
   case paused(at: Timestamp, because: JobID?)
   case resumed(at: Timestamp)
   case set(Setting, at: Timestamp)
-  /// The on-finish command of the job failed.
-  case hookFailed(id: JobID, at: Timestamp, how: Ending)
+  /// The on-finish command of the job failed, or, without a job, the on-idle command.
+  case hookFailed(id: JobID?, at: Timestamp, how: Ending)
+  /// The results counted for the on-idle command so far: none, when it starts.
+  case counted(Results, at: Timestamp)
   /// The first line of a compacted journal; preserves the next free id if no other line does.
   case compacted(at: Timestamp)
   /// The job that had the last turn, in a compacted journal: the job itself may have been
@@ -123,12 +186,21 @@ extension Event {
     case .added(let job): job.id
     case .retried(let retry): retry.id
     case .started(let id, _, _, _, _), .spawned(let id, _), .ended(let id, _, _, _, _),
-      .interrupted(let id, _), .cancelling(let id, _, _), .cancelled(let id, _),
-      .skipped(let id, _, _), .moved(let id, _, _), .edited(let id, _, _),
-      .acknowledged(let id, _), .hookFailed(let id, _, _):
+      .interrupted(let id, _, _), .cancelling(let id, _, _), .suspended(let id, _, _),
+      .continued(let id, _, _), .left(let id, _), .cancelled(let id, _),
+      .skipped(let id, _, _), .moved(let id, _, _), .edited(let id, _, _, _),
+      .acknowledged(let id, _):
       id
-    case .forgotten, .paused, .resumed, .set, .compacted, .previous: nil
+    case .hookFailed(let id, _, _): id
+    case .forgotten, .paused, .resumed, .set, .counted, .compacted, .previous: nil
     }
+  }
+}
+
+extension Event {
+  /// The jobs that it removes.
+  package var forgottenIDs: [ClosedRange<JobID>] {
+    if case .forgotten(let ids, _) = self { ids } else { [] }
   }
 }
 

@@ -28,13 +28,17 @@ extension JobState {
   /// Whether the state counts as a failure.
   ///
   /// A cancelled job does not count, because the user requested it. A skipped job does not count
-  /// either: the failure is that of the job that caused it.
+  /// either: it used no attempt, and the failure is that of the job that caused it.
   package var isFailure: Bool {
     switch self {
     case .failed, .killed, .timedOut, .interrupted: true
     case .waiting, .running, .succeeded, .cancelled, .skipped: false
     }
   }
+
+  /// Whether a job in this state is open until it is acknowledged, retried or removed: a failure,
+  /// or a skipped job, whose work was not done either.
+  package var opens: Bool { isFailure || self == .skipped }
 }
 
 extension Ending {

@@ -22,6 +22,12 @@ package struct Journal: Sendable {
     try lock.lock()
     // Also keeps the descriptor alive until here: closing it would release the lock.
     defer { lock.unlock() }
+    // Removed while this waited: the lock of a queue that was created in its place is another file.
+    guard try FileSystem.status(of: folder.lock)?.identity == lock.status().identity else {
+      throw Failure(
+        "queue \(folder.name.text)", "it was removed at this moment",
+        next: "Nothing was changed. Run the command again.")
+    }
     var scope = JournalScope(self, lock: lock)
     try scope.finishWork()
     return try work(&scope)

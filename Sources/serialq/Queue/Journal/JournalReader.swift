@@ -7,7 +7,8 @@ import SerialqSystem
 /// failed.
 package struct JournalReader {
   package private(set) var queue = Queue()
-  private let path: Bytes
+  private let folder: QueueFolder
+  private var path: Bytes { folder.journal }
   private var file: FileDescriptor?
   private var identity: FileStatus.Identity?
   private var offset: Int64 = 0
@@ -19,7 +20,7 @@ package struct JournalReader {
   private var mark: Bytes = []
 
   package init(_ folder: QueueFolder) {
-    path = folder.journal
+    self.folder = folder
   }
 
   /// The result of one read.
@@ -34,7 +35,8 @@ package struct JournalReader {
 
   /// Applies new events to the queue and reports each one after it was applied; O(new bytes).
   ///
-  /// Fails, with the queue partially updated, on a line that a newer version wrote.
+  /// Fails, with the queue partially updated, on a line that a newer version wrote, and if the
+  /// journal was removed since the last read: the queue would seem to have no jobs.
   @discardableResult
   package mutating func read(each: (Event) -> Void = { _ in }) throws(Failure) -> News {
     var news = News()
@@ -71,6 +73,11 @@ package struct JournalReader {
   private mutating func openedFile(_ news: inout News) throws(Failure) -> FileDescriptor? {
     let found = try FileSystem.status(of: path)?.identity
     if let file, found == identity { return file }
+    if file != nil, found == nil {
+      throw Failure(
+        "queue \(folder.name.text)", "its journal \(path.text) was removed",
+        next: "Its jobs are lost; one that runs continues. See the other queues: serialq queues")
+    }
     if file != nil { startAgain(&news) }
     file = found == nil ? nil : try FileDescriptor.open(path, .read)
     // The status of the open file: the path may name a different file by now.

@@ -61,8 +61,25 @@ private func lineEnd(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> I
   return UnsafeRawPointer(found) - UnsafeRawPointer(base)
 }
 
+extension [DamagedLine] {
+  /// One message for each of the first three lines, and the number of the others.
+  package func messages(in folder: QueueFolder) -> [String] {
+    let shown = 3
+    var messages = prefix(shown).map { $0.message(in: folder) }
+    if count > shown {
+      messages.append(
+        """
+        serialq: \(Visible.text(folder.journal)): \(count - shown) more \
+        \(count == shown + 1 ? "line is" : "lines are") damaged and \
+        \(count == shown + 1 ? "was" : "were") ignored
+        """)
+    }
+    return messages
+  }
+}
+
 extension DamagedLine {
-  package func message(in folder: QueueFolder) -> String {
+  fileprivate func message(in folder: QueueFolder) -> String {
     """
     serialq: \(Visible.text(folder.journal)): line \(number) is damaged (its checksum is \
     wrong) and was ignored

@@ -20,6 +20,9 @@ extension Queue {
     // Last, because their order must be that of the starts.
     for event in running.compactMap(job).flatMap(\.events) { try body(event) }
     try forEachMove(body)
+    // After the jobs, whose ends are counted again.
+    if settings.onIdle != nil { try body(.counted(results, at: now)) }
+    if let idleHookFailure { try body(.hookFailed(id: nil, at: now, how: idleHookFailure)) }
     if let previous { try body(.previous(id: previous.id, succeeded: previous.succeeded)) }
   }
 
@@ -44,7 +47,10 @@ extension Queue.Settings {
     var changes: [Setting] = []
     if stopsOnFailure { changes.append(.stopsOnFailure(true)) }
     if let onFinish { changes.append(.onFinish(onFinish)) }
+    if let onIdle { changes.append(.onIdle(onIdle)) }
     if let keep { changes.append(.keep(keep)) }
+    if let shell { changes.append(.shell(shell)) }
+    if let logLimit { changes.append(.logLimit(logLimit)) }
     return changes
   }
 }
@@ -88,15 +94,26 @@ extension Job {
     }
     if let pid = run.pid { events.append(.spawned(id: id, pid: pid)) }
     let asked = run.started ?? added
-    return events + run.requests.map { .cancelling(id: id, at: asked, signal: $0) }
+    let earlier = run.suspension.earlier
+    if earlier > 0 {
+      events.append(.suspended(id: id, at: asked, uptime: 0))
+      events.append(.continued(id: id, at: asked, uptime: earlier))
+    }
+    if let since = run.suspension.since {
+      events.append(.suspended(id: id, at: since, uptime: run.suspension.uptime))
+    }
+    events += run.requests.map { .cancelling(id: id, at: asked, signal: $0) }
+    if let left = run.left { events.append(.left(id: id, processes: left)) }
+    return events
   }
 
   private func endEvents(_ run: Run) -> [Event] {
     guard let ended = run.ended else { return [] }
     if let because = run.because { return [.skipped(id: id, at: ended, because: because)] }
     guard let duration = run.duration, let how = run.how else {
-      let isInterrupted = state == .interrupted
-      return [isInterrupted ? .interrupted(id: id, at: ended) : .cancelled(id: id, at: ended)]
+      return state == .interrupted
+        ? [.interrupted(id: id, at: ended, stopped: run.isRunnerStopped)]
+        : [.cancelled(id: id, at: ended)]
     }
     let cause: EndCause =
       switch state {

@@ -3,7 +3,7 @@ import SerialqSystem
 /// The next action of a runner.
 package enum NextStep: Equatable {
   case run(Job)
-  /// The previous job did not succeed; `because` is the failure at the start of the chain.
+  /// A required job did not succeed; `because` is the failure at the start of the chain.
   case skip(Job, because: JobID)
   /// The first waiting job must not start before this date.
   case later(Timestamp)
@@ -13,20 +13,39 @@ package enum NextStep: Equatable {
 
 // The only code that decides which job runs when.
 extension Queue {
-  /// The next action at the time `now`; O(1).
+  /// The next action at the time `now`; O(log n) for each job that the first one requires.
   ///
   /// Only the first waiting job counts: no other overtakes it while it waits for its next attempt.
   package func next(now: Timestamp) -> NextStep {
     guard !isPaused, let job = firstWaiting else { return .nothing }
     if let due = job.run?.due, due > now { return .later(due) }
-    if job.limits.ifOK, job.run?.isFree != true, let previous, !previous.succeeded {
-      return .skip(job, because: root(of: previous.id))
-    }
+    if let id = unmetRequirement(of: job) { return .skip(job, because: root(of: id)) }
     return .run(job)
   }
 
-  /// Whether a runner has work: a job to run, to wait for or to recover.
-  package var hasWork: Bool { !running.isEmpty || (!isPaused && count(.waiting) > 0) }
+  /// A job that this one requires and that did not succeed; nil if this one may run.
+  ///
+  /// No required job waits at this time, because ``ordered(_:at:)`` puts it in front; after damage
+  /// to the journal, one that does counts as not successful.
+  private func unmetRequirement(of job: Job) -> JobID? {
+    // The job itself had the last turn if it is edited and queued again.
+    if job.limits.ifOK, job.run?.isFree != true, let previous, previous.id != job.id,
+      !previous.succeeded
+    {
+      return previous.id
+    }
+    return job.requirements.joined().first { self.job($0)?.state != .succeeded }
+  }
+
+  /// Whether a runner has work: a job to run, to wait for or to recover, or the on-idle command.
+  package var hasWork: Bool {
+    !running.isEmpty || (!isPaused && count(.waiting) > 0) || isIdleHookDue
+  }
+
+  /// Whether the on-idle command is to be run: a job ran since it last started, and none is left.
+  package var isIdleHookDue: Bool {
+    settings.onIdle != nil && results.hasRun && running.isEmpty && count(.waiting) == 0
+  }
 
   /// The events that follow from a job ending in this state, without the end itself.
   ///
@@ -35,7 +54,7 @@ extension Queue {
     guard state.isFailure else { return keepEvents(at: now, ending: 1) }
     let attempts = job.run?.attempt ?? 1
     let used = job.run?.used ?? 0
-    if used < job.limits.retries {
+    if job.isRetried(after: state) {
       let delay = Int64(job.limits.retryDelay) * 1_000_000
       let due = delay > 0 ? Timestamp(microseconds: now.microseconds + delay) : nil
       return [
@@ -49,14 +68,14 @@ extension Queue {
     return stop + keepEvents(at: now)
   }
 
-  /// Forgets the oldest finished jobs above the limit, except unacknowledged failures.
+  /// Forgets the oldest finished jobs above the limit, except open ones.
   ///
   /// `ending` is the number of jobs about to finish. O(jobs), as ``forget(_:)`` is.
-  func keepEvents(at now: Timestamp, ending: Int = 0) -> [Event] {
+  package func keepEvents(at now: Timestamp, ending: Int = 0) -> [Event] {
     guard let keep = settings.keep else { return [] }
-    let count = overCount - openFailureCount
+    let count = overCount - openCount
     guard count + ending > keep else { return [] }
-    let over = jobs.lazy.filter { $0.state.isOver && !$0.isOpenFailure }.prefix(count)
+    let over = jobs.lazy.filter { $0.state.isOver && !$0.isOpen }.prefix(count)
     let ids = over.ids(excludingLatest: keep - ending)
     return [.forgotten(ids: JobID.ranges(of: ids), at: now)]
   }
@@ -78,33 +97,112 @@ extension Queue {
     return events
   }
 
-  /// The unacknowledged failures and the jobs skipped because of them, by id.
-  package var openFailuresAndSkipped: [Job] {
-    guard openFailureCount > 0 else { return [] }
-    return jobs.filter { job in
-      if job.isOpenFailure { return true }
-      guard job.state == .skipped, let because = job.run?.because else { return false }
-      return self.job(because)?.isOpenFailure == true
-    }
-  }
-
   /// The events that retry jobs in this order.
   ///
-  /// A skipped job depends on the previous job again only if that is retried too: a retry of the
-  /// skipped job alone is unconditional.
-  package static func retryEvents(_ jobs: [Job], first: Bool, at now: Timestamp) -> [Event] {
-    jobs.enumerated().map { index, job in
+  /// A skipped job depends on the previous job again only if that is retried too, and any job on
+  /// those it requires only if one of them is not over or is retried too: a retry of the job alone
+  /// is unconditional.
+  package func retryEvents(_ jobs: [Job], first: Bool, at now: Timestamp) -> [Event] {
+    let retried = Set(jobs.map(\.id))
+    let events = jobs.enumerated().map { index, job in
       var place = Place.last
       if first { place = index == 0 ? .first : .after(jobs[index - 1].id) }
-      return .retried(
+      let isAwaiting = self.jobs(in: job.limits.after).contains { required in
+        retried.contains(required.id) || !required.state.isOver
+      }
+      let isFree = index == 0 || job.state != .skipped || !job.limits.ifOK
+      return Event.retried(
         Retry(
           id: job.id, at: now, attempts: job.run?.attempt ?? 0, place: place,
-          isFree: index == 0 || job.state != .skipped))
+          isFree: isFree && !isAwaiting))
+    }
+    return ordered(events, at: now)
+  }
+
+  /// The events that change a waiting job, or change a finished one and queue it again.
+  ///
+  /// `checks` is whether conditions were given, which then apply to the next attempt.
+  package func editEvents(
+    _ job: Job, _ command: Command, _ options: EditedOptions?, checks: Bool, at now: Timestamp
+  ) -> [Event] {
+    let retry = job.state.isOver ? retryEvents([job], first: false, at: now) : []
+    var options = options
+    if !checks {
+      options?.isFree =
+        if case .retried(let retry)? = retry.first { retry.isFree } else {
+          job.run?.isFree ?? false
+        }
+    }
+    let edit = Event.edited(id: job.id, at: now, command: command, options: options)
+    return ordered(retry + [edit], at: now)
+  }
+
+  /// These events, and those that then put each waiting job behind the waiting ones it requires.
+  ///
+  /// Otherwise keeps the order: a job that stands before one of them moves directly behind it, as if
+  /// its turn had passed. Requirements have lower ids, so they have no cycle. O(n log n).
+  package func ordered(_ events: [Event], at now: Timestamp) -> [Event] {
+    guard misplaced(by: events) != nil else { return events }
+    let queue = applying(events)
+    var moves: [Event] = []
+    var unplaced = UnplacedJobs(of: queue)
+    var held: [JobID: [Job]] = [:]
+    var last: JobID?
+    for job in queue.waiting {
+      // The next one last.
+      var ready = [job]
+      while let next = ready.popLast() {
+        if let id = unplaced.last(in: next.requirements) {
+          held[id, default: []].append(next)
+          continue
+        }
+        if next.id != job.id, let last {
+          moves.append(.moved(id: next.id, at: now, place: .after(last)))
+        }
+        unplaced.place(next.id)
+        last = next.id
+        if let released = held.removeValue(forKey: next.id) { ready += released.reversed() }
+      }
+    }
+    return events + moves
+  }
+
+  /// The first waiting job that these events leave before a job it requires, and that job.
+  ///
+  /// O(n log n).
+  package func misplaced(by events: [Event]) -> (job: JobID, required: JobID)? {
+    let queue = applying(events)
+    guard queue.waiting.contains(where: { !$0.requirements.isEmpty }) else { return nil }
+    var unplaced = UnplacedJobs(of: queue)
+    for job in queue.waiting {
+      if let id = unplaced.last(in: job.requirements) { return (job.id, id) }
+      unplaced.place(job.id)
+    }
+    return nil
+  }
+
+  private func applying(_ events: [Event]) -> Queue {
+    var queue = self
+    for event in events { queue.apply(event) }
+    return queue
+  }
+
+  /// The existing jobs in these ranges.
+  private func jobs(in ranges: [ClosedRange<JobID>]) -> some Sequence<Job> {
+    ranges.lazy.flatMap { range in
+      jobs[Queue.place(of: range.lowerBound, in: jobs)...].prefix { range.contains($0.id) }
     }
   }
 
   /// The job that caused this one to be skipped, or the job itself.
   private func root(of id: JobID) -> JobID { job(id)?.run?.because ?? id }
+}
+
+extension Job {
+  /// Whether the runner retries the job after an attempt that ended in this state.
+  package func isRetried(after state: JobState) -> Bool {
+    state.isFailure && run?.used ?? 0 < limits.retries
+  }
 }
 
 extension Sequence<Job> {
@@ -117,6 +215,34 @@ extension Sequence<Job> {
       ($0.date, $0.id) < ($1.date, $1.id)
     }
     return ends.dropLast(count).map(\.id).sorted()
+  }
+}
+
+extension [ClosedRange<JobID>] {
+  /// Adds an id above all others.
+  mutating func append(next id: JobID) {
+    if let last, last.upperBound + 1 == id {
+      self[count - 1] = last.lowerBound...id
+    } else {
+      append(id...id)
+    }
+  }
+
+  /// The ids without these.
+  func subtracting(_ others: Self) -> Self {
+    others.reduce(self) { rest, other in
+      rest.flatMap { range -> Self in
+        guard range.overlaps(other) else { return [range] }
+        var parts: Self = []
+        if range.lowerBound < other.lowerBound {
+          parts.append(range.lowerBound...other.lowerBound - 1)
+        }
+        if range.upperBound > other.upperBound {
+          parts.append(other.upperBound + 1...range.upperBound)
+        }
+        return parts
+      }
+    }
   }
 }
 

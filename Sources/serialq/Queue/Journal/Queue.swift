@@ -17,6 +17,10 @@ package struct Queue: Equatable, Sendable {
   /// Why the queue is paused; nil if it is not.
   package private(set) var pause: Pause?
   package private(set) var settings = Settings()
+  /// Counted for the on-idle command, if one is set.
+  package private(set) var results = Results()
+  /// How the on-idle command ended last, if it failed.
+  package private(set) var idleHookFailure: Ending?
   /// The job that had the last turn; it may have been forgotten.
   private(set) var previous: Previous?
   private var order = WaitingOrder()
@@ -37,8 +41,13 @@ package struct Queue: Equatable, Sendable {
   package struct Settings: Equatable, Sendable {
     package fileprivate(set) var stopsOnFailure = false
     package fileprivate(set) var onFinish: Hook?
+    package fileprivate(set) var onIdle: Hook?
     /// The number of finished jobs to keep; nil for all.
     package fileprivate(set) var keep: Int?
+    /// The shell for command lines; nil for the default.
+    package fileprivate(set) var shell: Bytes?
+    /// The most bytes to keep of the log of a finished job; nil for all.
+    package fileprivate(set) var logLimit: Int?
   }
 
   /// The job that had the last turn, and whether it succeeded.
@@ -49,6 +58,9 @@ package struct Queue: Equatable, Sendable {
 
   package var isPaused: Bool { pause != nil }
 
+  /// The running jobs that are suspended.
+  package var suspended: [Job] { running.compactMap(job).filter { $0.suspendedSince != nil } }
+
   /// The job with this id; O(log n), or O(1) if no job was forgotten.
   package func job(_ id: JobID) -> Job? { index(of: id).map { jobs[$0] } }
 
@@ -58,13 +70,13 @@ package struct Queue: Equatable, Sendable {
   /// The number of finished jobs; O(1).
   package var overCount: Int { jobs.count - count(.waiting) - count(.running) }
 
-  /// The number of unacknowledged failures; O(1).
-  package var openFailureCount: Int {
-    JobState.allCases.reduce(-acknowledged) { $1.isFailure ? $0 + count($1) : $0 }
+  /// The number of unacknowledged failures and skipped jobs; O(1).
+  package var openCount: Int {
+    JobState.allCases.reduce(-acknowledged) { $1.opens ? $0 + count($1) : $0 }
   }
 
-  /// The unacknowledged failures, by id; O(n).
-  package var openFailures: [Job] { openFailureCount == 0 ? [] : jobs.filter(\.isOpenFailure) }
+  /// The unacknowledged failures and skipped jobs, by id; O(n).
+  package var openJobs: [Job] { openCount == 0 ? [] : jobs.filter(\.isOpen) }
 
   /// The job with the latest on-finish command, and how that failed.
   ///
@@ -84,11 +96,9 @@ package struct Queue: Equatable, Sendable {
   /// Compares start dates only if the last turn is unknown: the clock may have been set back
   /// between them.
   package var lastStarted: Job? {
-    // Cancelled and skipped jobs did not run; a job that waits again has no log to show.
-    func hasRun(_ job: Job) -> Bool { job.state != .waiting && job.run?.started != nil }
     let last = (running.last ?? previous?.id).flatMap(job)
-    if let last, hasRun(last) { return last }
-    return jobs.filter(hasRun).max { job, other in
+    if let last, last.hasRun { return last }
+    return jobs.filter(\.hasRun).max { job, other in
       (job.run?.started ?? job.added) < (other.run?.started ?? other.added)
     }
   }
@@ -139,22 +149,31 @@ package struct Queue: Equatable, Sendable {
       proceed(id, to: .running) { $0.pid = pid }
     case .cancelling(let id, _, let signal):
       proceed(id, to: .running) { $0.requests.append(signal) }
+    case .suspended(let id, let at, let uptime): suspend(id, at, uptime)
+    case .continued(let id, _, let uptime): `continue`(id, uptime)
+    case .left(let id, let processes):
+      proceed(id, to: .running) { $0.left = processes }
     case .ended(let id, let at, let duration, let how, let cause):
       proceed(id, to: how.state(because: cause)) { run in
         run.ended = at
         run.duration = duration
         run.how = how
       }
-    case .interrupted(let id, let at):
-      proceed(id, to: .interrupted) { $0.ended = at }
+    case .interrupted(let id, let at, let stopped):
+      proceed(id, to: .interrupted) { run in
+        run.ended = at
+        run.isRunnerStopped = stopped
+      }
     case .cancelled(let id, let at): cancel(id, at)
     case .skipped(let id, let at, let because): skip(id, at, because)
     case .retried(let retry): self.retry(retry)
     case .moved(let id, _, let place): move(id, place)
-    case .edited(let id, _, let command):
-      ifWaiting(id) { queue, index in queue.jobs[index].payload.command = command }
+    case .edited(let id, _, let command, let options):
+      ifWaiting(id) { queue, index in queue.jobs[index].edit(command, options) }
     case .acknowledged(let id, _): acknowledge(id)
-    case .hookFailed(let id, _, let how): failHook(id, how)
+    case .hookFailed(let id?, _, let how): failHook(id, how)
+    case .hookFailed(nil, _, let how): failIdleHook(how)
+    case .counted(let results, _): count(results)
     case .forgotten(let ids, _): forget(ids)
     case .paused(let at, let because): pause(Pause(at: at, because: because))
     case .resumed: resume()
@@ -162,29 +181,6 @@ package struct Queue: Equatable, Sendable {
     case .compacted: true
     case .previous(let id, let succeeded): remember(id, succeeded)
     }
-  }
-
-  /// The jobs with these ids, in this order and without duplicates; fails if one does not exist.
-  package func jobs(_ ids: [ClosedRange<JobID>], in name: String) throws(Failure) -> [Job] {
-    var seen: Set<JobID> = []
-    var found: [Job] = []
-    for range in ids {
-      let start = Queue.place(of: range.lowerBound, in: jobs)
-      let part = jobs[start...].prefix { range.contains($0.id) }
-      if part.isEmpty || range.count == 1 && part.first?.id != range.lowerBound {
-        throw missing(range, in: name)
-      }
-      found += part.filter { seen.insert($0.id).inserted }
-    }
-    return found
-  }
-
-  package func missing(_ range: ClosedRange<JobID>, in name: String) -> Failure {
-    let last = jobs.last.map { "its last job is \($0.id)" } ?? "it has no jobs"
-    return Failure(
-      range.count == 1 ? "job \(range.text)" : "jobs \(range.text)",
-      "queue \(name) has no such job; \(last)",
-      next: "See all with: serialq list\(QueueName.option(for: name))")
   }
 
   func index(of id: JobID) -> Int? { Queue.index(of: id, in: jobs) }
@@ -259,13 +255,33 @@ extension Queue {
       run.pid = nil
       run.uptime = nil
       run.requests = []
+      run.suspension = Suspension()
       previous = Previous(id: id, succeeded: state == .succeeded)
+      count(state, hasRun: true)
     }
     run.due = nil
     run.isFree = false
     change(&run)
     jobs[index].run = run
     return true
+  }
+
+  private mutating func suspend(_ id: JobID, _ at: Timestamp, _ uptime: Int64) -> Bool {
+    // A job that is being ended must use its grace period.
+    if let run = job(id)?.run, run.suspension.since != nil || !run.requests.isEmpty { return false }
+    return proceed(id, to: .running) { run in
+      run.suspension.since = at
+      run.suspension.uptime = uptime
+    }
+  }
+
+  private mutating func `continue`(_ id: JobID, _ uptime: Int64) -> Bool {
+    guard job(id)?.run?.suspension.since != nil else { return false }
+    return proceed(id, to: .running) { run in
+      run.suspension = Suspension(earlier: run.suspension.total(at: uptime))
+      // These could not be suspended.
+      run.left = nil
+    }
   }
 
   private mutating func cancel(_ id: JobID, _ at: Timestamp) -> Bool {
@@ -293,6 +309,7 @@ extension Queue {
   ) {
     let run = jobs[index].run
     enter(index, state)
+    count(state, hasRun: false)
     var left = Job.Run(attempt: run?.attempt ?? 0, used: run?.used ?? 0)
     change(&left)
     jobs[index].run = left
@@ -307,6 +324,8 @@ extension Queue {
       ? retry.attempts > job.run?.attempt ?? 0
       : retry.attempts >= job.run?.attempt ?? 0
     guard isNews || (job.state == .waiting && job.run == nil) else { return false }
+    // The attempt was counted, but is not the result of the job.
+    if retry.used > 0, settings.onIdle != nil { results.count(job.state, -1) }
     enter(index, .waiting)
     if !link(index, retry.place) { _ = link(index, .last) }
     jobs[index].isPlaced = true
@@ -334,7 +353,7 @@ extension Queue {
   }
 
   private mutating func acknowledge(_ id: JobID) -> Bool {
-    guard let index = index(of: id), jobs[index].isOpenFailure else { return false }
+    guard let index = index(of: id), jobs[index].isOpen else { return false }
     jobs[index].isAcknowledged = true
     acknowledged += 1
     return true
@@ -346,6 +365,25 @@ extension Queue {
     run.hook = how
     jobs[index].run = run
     return true
+  }
+
+  private mutating func failIdleHook(_ how: Ending) -> Bool {
+    guard settings.onIdle != nil else { return false }
+    idleHookFailure = how
+    return true
+  }
+
+  private mutating func count(_ new: Results) -> Bool {
+    guard settings.onIdle != nil else { return false }
+    results = new
+    idleHookFailure = nil
+    return true
+  }
+
+  private mutating func count(_ state: JobState, hasRun: Bool) {
+    guard settings.onIdle != nil else { return }
+    results.count(state, 1)
+    if hasRun { results.hasRun = true }
   }
 
   /// Pauses the queue; keeps the reason of the first pause.
@@ -366,7 +404,14 @@ extension Queue {
     switch setting {
     case .stopsOnFailure(let stops): settings.stopsOnFailure = stops
     case .onFinish(let hook): settings.onFinish = hook
+    case .onIdle(let hook):
+      // What ended before does not concern a new command, but a changed one continues to count.
+      if settings.onIdle == nil || hook == nil { results = Results() }
+      idleHookFailure = nil
+      settings.onIdle = hook
     case .keep(let count): settings.keep = count
+    case .shell(let path): settings.shell = path
+    case .logLimit(let size): settings.logLimit = size
     }
     return true
   }
@@ -379,6 +424,7 @@ extension Queue {
   /// Removes the finished jobs among these, in one pass.
   private mutating func forget(_ ids: [ClosedRange<JobID>]) -> Bool {
     var kept = 0
+    var succeeded: [ClosedRange<JobID>] = []
     var ranges = ids.sorted { $0.lowerBound < $1.lowerBound }[...]
     for index in jobs.indices {
       let job = jobs[index]
@@ -386,11 +432,17 @@ extension Queue {
       if job.state.isOver, ranges.first?.contains(job.id) == true {
         counts[Int(job.state.rawValue)] -= 1
         if job.isAcknowledged { acknowledged -= 1 }
+        if job.state == .succeeded { succeeded.append(next: job.id) }
         continue
       }
       if kept != index {
         jobs[kept] = job
         order.moveLink(from: index, to: kept)
+      }
+      // Keeps the results that this job requires: a missing job counts as not successful. A job
+      // requires only lower ids, so all of them precede it.
+      if !succeeded.isEmpty, !job.limits.after.isEmpty {
+        jobs[kept].limits.after = job.limits.after.subtracting(succeeded)
       }
       kept += 1
     }
@@ -452,6 +504,30 @@ extension Queue {
 
 // MARK: - Jobs
 
+/// The times for which a running job was suspended, by the monotonic clock.
+package struct Suspension: Equatable, Sendable {
+  /// When the job was suspended; nil if it is not.
+  package var since: Timestamp?
+  /// The monotonic clock at that time.
+  var uptime: Int64 = 0
+  /// Nanoseconds of the suspensions before.
+  package var earlier: Int64 = 0
+
+  package init(since: Timestamp? = nil, uptime: Int64 = 0, earlier: Int64 = 0) {
+    self.since = since
+    self.uptime = uptime
+    self.earlier = earlier
+  }
+
+  /// Nanoseconds of all suspensions until now.
+  package func total(at now: Int64) -> Int64 {
+    guard since != nil else { return earlier }
+    // Any line is accepted: the sum may be too large.
+    let (sum, isTooLarge) = earlier.addingReportingOverflow(max(0, now - uptime))
+    return isTooLarge ? .max : sum
+  }
+}
+
 /// A job of a queue, as reconstructed from the events.
 ///
 /// Kept small: 100,000 jobs must fit in a runner of 40 MB. Rarely used properties are stored
@@ -471,7 +547,15 @@ package struct Job: Equatable, Sendable {
     state = .waiting
     payload = new.payload
     added = new.at
-    if new.limits != .none { box = Box(nil, new.limits) }
+    if new.limits != .none { limits = new.limits }
+  }
+
+  fileprivate mutating func edit(_ command: Command, _ options: EditedOptions?) {
+    payload.command = command
+    guard let options else { return }
+    payload = Payload(command, in: options.context, label: options.label)
+    limits = options.limits
+    run?.isFree = options.isFree
   }
 
   /// The last attempt; nil if the job never ran.
@@ -480,8 +564,37 @@ package struct Job: Equatable, Sendable {
     set { box = newValue == nil && limits == .none ? nil : Box(newValue, limits) }
   }
 
+  /// Whether the job had an attempt, and so has a log; also while it waits for another.
+  package var hasRun: Bool { (run?.attempt ?? 0) > 0 }
+
   /// The timeout, retries and conditions of the job.
-  package var limits: Limits { box?.limits ?? .none }
+  package fileprivate(set) var limits: Limits {
+    get { box?.limits ?? .none }
+    set {
+      var limits = newValue
+      // A hand-edited line could name the job itself or a later one, which would create a cycle.
+      if let last = limits.after.last, last.upperBound >= id {
+        limits.after = limits.after.filter { $0.lowerBound < id }.map {
+          $0.lowerBound...min($0.upperBound, id - 1)
+        }
+      }
+      box = run == nil && limits == .none ? nil : Box(run, limits)
+    }
+  }
+
+  /// The jobs without whose success this one is skipped.
+  var requirements: [ClosedRange<JobID>] { run?.isFree == true ? [] : limits.after }
+
+  /// Whether the cancellation of the running job was requested.
+  package var isCancelRequested: Bool { run?.requests.isEmpty == false }
+
+  /// When the running job was suspended; nil if it is not.
+  package var suspendedSince: Timestamp? { run?.suspension.since }
+
+  /// Nanoseconds for which the attempt has been running, without suspensions; nil if unknown.
+  package func running(_ now: ClockReading) -> Int64? {
+    sinceStart(now).map { max(0, $0 - (run?.suspension.total(at: now.monotonic) ?? 0)) }
+  }
 
   /// Nanoseconds since the attempt started; nil if unknown.
   ///
@@ -500,7 +613,8 @@ package struct Job: Equatable, Sendable {
   /// When the job reached a final state, or the best known estimate.
   package var overSince: Timestamp { run?.ended ?? added }
 
-  package var isOpenFailure: Bool { state.isFailure && !isAcknowledged }
+  /// Whether the job failed or was skipped, and is not acknowledged.
+  package var isOpen: Bool { state.opens && !isAcknowledged }
 
   package struct Run: Equatable, Sendable {
     /// Counts from 1; 0 if the job was cancelled before its first attempt.
@@ -522,13 +636,19 @@ package struct Job: Equatable, Sendable {
     package fileprivate(set) var how: Ending?
     /// The earliest start of the next attempt; set only while the job waits for it.
     package fileprivate(set) var due: Timestamp?
-    /// Whether the next attempt ignores the result of the previous job; set only while the job
-    /// waits for it.
+    /// Whether the next attempt ignores the results of other jobs; set only while the job waits for
+    /// it.
     fileprivate(set) var isFree = false
     /// The termination signals requested so far, the latest last; set only while the job runs.
     package fileprivate(set) var requests: [Int32] = []
+    /// How long the job was suspended; set only while it runs.
+    package fileprivate(set) var suspension = Suspension()
+    /// Whether the job was interrupted because its runner was stopped, not because it died.
+    package fileprivate(set) var isRunnerStopped = false
     /// The job because of which this one was skipped.
     package fileprivate(set) var because: JobID?
+    /// The processes that could not be ended or suspended with the job, and why; as text.
+    package fileprivate(set) var left: Bytes?
     /// How the on-finish command ended, if it failed.
     package fileprivate(set) var hook: Ending?
   }

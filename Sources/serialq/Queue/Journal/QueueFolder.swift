@@ -20,26 +20,59 @@ package struct QueueFolder: Equatable, Sendable {
   package var runnerLog: Bytes { path.appending(path: Bytes("runner.log")) }
   /// The output of the last on-finish command.
   package var hookLog: Bytes { path.appending(path: Bytes("hook.log")) }
+  /// The output of the last on-idle command.
+  package var idleHookLog: Bytes { path.appending(path: Bytes("idle.log")) }
   /// Damaged lines that compaction removed from the journal.
   package var damaged: Bytes { path.appending(path: Bytes("damaged")) }
   package var logs: Bytes { path.appending(path: Bytes("log")) }
   var locks: Bytes { path.appending(path: Bytes("locks")) }
   var environments: Bytes { path.appending(path: Bytes("env")) }
+  /// Copies of the standard input of jobs.
+  var inputs: Bytes { path.appending(path: Bytes("input")) }
 
-  var parts: [Bytes] { [logs, locks, environments] }
+  /// The folders that change when the queue or the output of its jobs does.
+  package var changing: [Bytes] { [path, logs] }
+
+  var parts: [Bytes] { [logs, locks, environments, inputs] }
 
   /// Locked by the job itself, while any of its processes holds the descriptor.
   package func jobLock(_ id: JobID) -> Bytes { locks.appending(path: Bytes(String(id).utf8)) }
 
+  func inputCopy(_ id: JobID) -> Bytes { inputs.appending(path: Bytes(String(id).utf8)) }
+
   package func log(_ id: JobID) -> Bytes { logs.appending(path: Bytes(String(id).utf8)) }
+
+  /// The log that replaces one that is too long.
+  package var newLog: Bytes { logs.appending(path: Bytes("new")) }
 
   /// The variables that serialq adds to a job's environment.
   package func variables(of id: JobID) -> [Bytes] {
     [Bytes("SERIALQ_JOB=\(id)".utf8), Bytes("SERIALQ_QUEUE=") + name]
   }
 
+  /// Removes the queue; under the lock of its journal, which must have no jobs.
+  package func remove() throws(Failure) {
+    let spool = Bytes(path.dropLast(name.count))
+    // Not the name of a queue: no other process reads one that is partially removed.
+    let away = spool + Bytes(".removed-") + name + Bytes("-\(Machine.processID())".utf8)
+    try FileSystem.rename(path, to: away)
+    // Ignores errors: what remains is not a queue.
+    for part in parts + [path] {
+      let folder = away + part.dropFirst(path.count)
+      for file in (try? FileSystem.names(in: folder)) ?? [] {
+        try? FileSystem.remove(folder.appending(path: file))
+      }
+      try? FileSystem.removeFolder(folder)
+    }
+    do throws(Failure) {
+      try FileSystem.flush(folder: spool)
+    } catch {
+      throw error.adding("The queue is removed despite this error; a power loss could restore it.")
+    }
+  }
+
   /// Deletes the logs of forgotten jobs; ignores errors, because a remaining log is harmless.
-  package func removeLogs(_ ids: [ClosedRange<JobID>]) {
+  func removeLogs(_ ids: [ClosedRange<JobID>]) {
     for id in ids.joined() { try? FileSystem.remove(log(id)) }
   }
 }

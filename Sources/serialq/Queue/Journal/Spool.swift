@@ -5,7 +5,7 @@ import SerialqSystem
 /// Rejects a folder that another user could have created or can write to: the commands in a queue
 /// run with the rights of its owner.
 package struct Spool: Equatable, Sendable {
-  let path: Bytes
+  package let path: Bytes
 
   init(path: Bytes) { self.path = path }
 
@@ -42,27 +42,42 @@ package struct Spool: Equatable, Sendable {
   /// The queue with this name, or nil if it does not exist; creates nothing.
   package func existingQueue(named name: Bytes) throws(Failure) -> QueueFolder? {
     let folder = try queueFolder(named: name)
-    guard try Spool.isSafe(path), try Spool.isSafe(folder.path) else { return nil }
-    for part in folder.parts { _ = try Spool.isSafe(part) }
+    guard try Spool.isSafe(path), try Spool.isSafe(folder.path, isSpool: false) else { return nil }
+    for part in folder.parts { _ = try Spool.isSafe(part, isSpool: false) }
     return folder
+  }
+
+  /// Creates the folder of all queues if necessary.
+  package func make() throws(Failure) { try Spool.make(path) }
+
+  /// Whether the folder of all queues exists.
+  package func exists() throws(Failure) -> Bool { try Spool.isSafe(path) }
+
+  /// The failure of a command that watches the folder of all queues when it is removed.
+  package func removed() -> Failure {
+    Failure(
+      "the queues", "their folder \(path.text) was removed",
+      next: "All jobs in it are lost; those that run continue.")
   }
 
   /// The queue with this name, created if necessary and durable on return.
   package func makeQueue(named name: Bytes) throws(Failure) -> QueueFolder {
     let folder = try queueFolder(named: name)
     try Spool.make(path)
-    try Spool.make(folder.path)
-    for part in folder.parts { try Spool.make(part) }
+    try Spool.make(folder.path, isSpool: false)
+    for part in folder.parts { try Spool.make(part, isSpool: false) }
     return folder
   }
 
   /// The names of all queues, in byte order; creates nothing.
+  ///
+  /// Also those of symbolic links, which no command uses: one may stand where a queue was.
   package func queueNames() throws(Failure) -> [Bytes] {
     guard try Spool.isSafe(path) else { return [] }
     var found: [Bytes] = []
     for name in try FileSystem.names(in: path) where QueueName.fault(in: name) == nil {
       let status = try FileSystem.status(of: path.appending(path: name))
-      if status?.kind == .folder { found.append(name) }
+      if status?.kind == .folder || status?.kind == .link { found.append(name) }
     }
     return found.sorted { $0.lexicographicallyPrecedes($1) }
   }
@@ -77,12 +92,12 @@ package struct Spool: Equatable, Sendable {
   }
 
   /// Creates a folder and its ancestors, each durable before anything is created in it.
-  private static func make(_ path: Bytes) throws(Failure) {
-    if try isSafe(path) { return }
+  private static func make(_ path: Bytes, isSpool: Bool = true) throws(Failure) {
+    if try isSafe(path, isSpool: isSpool) { return }
     try makeAncestors(parent(of: path))
     try makeDurably(path)
     // Another process may have created something else at this path.
-    _ = try isSafe(path)
+    _ = try isSafe(path, isSpool: isSpool)
   }
 
   /// Creates the missing folders above the spool.
@@ -123,7 +138,9 @@ package struct Spool: Equatable, Sendable {
   }
 
   /// Whether the folder exists; fails if another user owns it or can write to it.
-  private static func isSafe(_ path: Bytes) throws(Failure) -> Bool {
+  ///
+  /// `isSpool` is false for a folder in it, which SERIALQ_DIR cannot replace.
+  private static func isSafe(_ path: Bytes, isSpool: Bool = true) throws(Failure) -> Bool {
     // With a trailing slash lstat follows a symbolic link.
     var path = path
     while path.count > 1, path.last == UInt8(ascii: "/") { path.removeLast() }
@@ -133,10 +150,19 @@ package struct Spool: Equatable, Sendable {
     case .link:
       throw Failure(
         path.text, "is a symbolic link, which could be redirected",
-        next: "Remove it, or set SERIALQ_DIR to its target.")
+        next: isSpool
+          ? "Remove it, or set SERIALQ_DIR to its target."
+          : "Remove it, or move its target here if all commands in it are yours.")
     case .file, .other:
       throw Failure(
         path.text, "is not a folder", next: "Move it away, or set SERIALQ_DIR to a folder.")
+    }
+    // Such as /tmp: a change of its mode would break other programs.
+    guard status.mode & 0o1000 == 0 else {
+      let own = ShellQuote.word(path.appending(path: Bytes("serialq-\(geteuid())".utf8)))
+      throw Failure(
+        path.text, "it is a folder that users share (mode \(String(status.mode, radix: 8)))",
+        next: "Choose a folder of your own, for example: export SERIALQ_DIR=\(own)")
     }
     guard status.owner == geteuid() else {
       throw Failure(

@@ -21,6 +21,10 @@ extension JournalScope {
     guard size > 0 else { return }
     if size == UnfinishedWork.flushNames.rawValue {
       for path in [folder.path, folder.environments] { try FileSystem.flush(folder: path) }
+      // An earlier version did not create it.
+      if try FileSystem.status(of: folder.inputs) != nil {
+        try FileSystem.flush(folder: folder.inputs)
+      }
     } else {
       // `status` reports the damaged lines that compaction removes.
       _ = try rewrite()

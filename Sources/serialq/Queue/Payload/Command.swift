@@ -1,10 +1,13 @@
 import SerialqSystem
 
 package enum Command: Hashable, Sendable {
-  /// A command line for `/bin/sh -c`.
+  /// A command line for the shell of the queue.
   case shell(Bytes)
   /// A program and its arguments, passed without a shell.
   case arguments([Bytes])
+
+  /// The shell for command lines, unless the queue has another.
+  package static let standardShell = Bytes("/bin/sh")
 }
 
 extension Command {

@@ -4,12 +4,37 @@ import SerialqSystem
 package struct Payload: Equatable, Sendable {
   package var command: Command
   package var context: ExecutionContext
-  package var label: Bytes?
+  /// Nil for most jobs, which keeps a job small.
+  private var rare: Rare?
 
-  package init(_ command: Command, in context: ExecutionContext, label: Bytes? = nil) {
+  package init(
+    _ command: Command, in context: ExecutionContext, label: Bytes? = nil, input: Input? = nil
+  ) {
     self.command = command
     self.context = context
-    self.label = label
+    rare = Rare(label, input)
+  }
+
+  package var label: Bytes? {
+    get { rare?.label }
+    set { rare = Rare(newValue, input) }
+  }
+
+  package var input: Input? { rare?.input }
+
+  private final class Rare: Equatable, Sendable {
+    let label: Bytes?
+    let input: Input?
+
+    init?(_ label: Bytes?, _ input: Input?) {
+      if label == nil, input == nil { return nil }
+      self.label = label
+      self.input = input
+    }
+
+    static func == (left: Rare, right: Rare) -> Bool {
+      left.label == right.label && left.input == right.input
+    }
   }
 }
 
@@ -27,7 +52,7 @@ package struct ExecutionContext: Equatable, Sendable {
   }
 }
 
-/// The on-finish command, run when a job has ended.
+/// The on-finish command, run when a job has ended, or the on-idle command.
 package struct Hook: Equatable, Sendable {
   package var line: Bytes
   package var context: ExecutionContext
@@ -43,6 +68,7 @@ extension Payload {
     command.encode(to: &json)
     context.encode(to: &json)
     if let label { json.member("label", label) }
+    input?.encode(to: &json)
   }
 
   init(
@@ -50,7 +76,7 @@ extension Payload {
   ) throws(FlatObjectError) {
     command = try Command(from: &object)
     context = try ExecutionContext(from: &object, sharing: &shared)
-    label = try object.optionalBytes("label")
+    rare = Rare(try object.optionalBytes("label"), try Input(from: &object))
   }
 }
 
@@ -71,16 +97,16 @@ extension ExecutionContext {
 }
 
 extension Hook {
-  func encode(to json: inout JSONWriter) {
-    json.member("onFinish", line)
-    context.encode(to: &json)
+  static func encode(_ hook: Hook?, as name: StaticString, to json: inout JSONWriter) {
+    json.member(name, hook?.line ?? [])
+    hook?.context.encode(to: &json)
   }
 
-  /// Returns nil if there is no on-finish command.
+  /// Returns nil if the command was removed.
   init?(
-    from object: inout FlatObject, sharing shared: inout SharedBytes
+    from object: inout FlatObject, named name: StaticString, sharing shared: inout SharedBytes
   ) throws(FlatObjectError) {
-    line = try object.bytes("onFinish")
+    line = try object.bytes(name)
     if line.isEmpty { return nil }
     context = try ExecutionContext(from: &object, sharing: &shared)
   }

@@ -69,6 +69,15 @@ func content(_ path: Bytes) throws -> Bytes {
   try FileDescriptor.open(path, .read, followingLinks: true).readAll()
 }
 
+/// A queue after these events.
+func queue(_ events: [Event]) -> Queue {
+  var queue = Queue()
+  for event in events { queue.apply(event) }
+  return queue
+}
+
+func queue(_ events: Event...) -> Queue { queue(events) }
+
 func newJob(_ id: JobID, _ line: String = "true") -> NewJob {
   NewJob(
     id: id,

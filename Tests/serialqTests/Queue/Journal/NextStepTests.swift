@@ -7,12 +7,6 @@ import Testing
 @Suite struct NextStepTests {
   private let now = Timestamp(microseconds: 1_000_000_000)
 
-  private func queue(_ events: [Event]) -> Queue {
-    var queue = Queue()
-    for event in events { queue.apply(event) }
-    return queue
-  }
-
   private func job(_ id: JobID, _ limits: Limits) -> Event {
     var new = newJob(id)
     new.limits = limits
@@ -79,10 +73,10 @@ import Testing
       let due = Timestamp(microseconds: now.microseconds + 5_000_000)
       #expect(queue.next(now: now) == .later(due))
       #expect(queue.next(now: due) == queue.job(1).map { .run($0) })
-      #expect(queue.openFailureCount == 0 && !queue.isPaused)
+      #expect(queue.openCount == 0 && !queue.isPaused)
     }
     #expect(queue.pause == Queue.Pause(at: now, because: 1))
-    #expect(queue.next(now: now) == .nothing && queue.openFailureCount == 1)
+    #expect(queue.next(now: now) == .nothing && queue.openCount == 1)
     queue.apply(.resumed(at: now))
     #expect(queue.next(now: now) == queue.job(2).map { .run($0) })
   }

@@ -1,4 +1,4 @@
-import SerialqSystem
+@testable import SerialqSystem
 import TestSupport
 import Testing
 
@@ -6,12 +6,6 @@ import Testing
 
 @Suite struct QueueTests {
   private let now = Timestamp(microseconds: 5)
-
-  private func queue(_ events: Event...) -> Queue {
-    var queue = Queue()
-    for event in events { queue.apply(event) }
-    return queue
-  }
 
   private func ended(_ id: JobID, _ how: Ending, _ cause: EndCause = .itself) -> Event {
     .ended(id: id, at: now, duration: 1, how: how, cause: cause)
@@ -57,6 +51,7 @@ import Testing
     let events: [Event] = [
       started(1), started(9), ended(1, .killed(9)), ended(9, .exited(0)),
       .spawned(id: 1, pid: 2), .interrupted(id: 1, at: now), .cancelled(id: 1, at: now), added(1),
+      .suspended(id: 1, at: now, uptime: 1), .continued(id: 1, at: now, uptime: 2),
     ]
     for event in events {
       var after = before
@@ -64,6 +59,33 @@ import Testing
       #expect(!counted)
       #expect(after == before)
     }
+  }
+
+  // Fails when a suspension is counted twice, survives the attempt, or keeps a job from using the
+  // grace period of its cancellation.
+  @Test("A suspension lasts until the job is continued or ends, and does not count as running")
+  func suspension() {
+    func suspended(_ uptime: Int64) -> Event { .suspended(id: 1, at: now, uptime: uptime) }
+    func continued(_ uptime: Int64) -> Event { .continued(id: 1, at: now, uptime: uptime) }
+    let start = Event.started(id: 1, attempt: 1, at: now, boot: Bytes("b"), uptime: 100)
+    let clock = ClockReading(date: now, monotonic: 200, boot: Bytes("b"))
+    let suspension = queue(
+      added(1), start, continued(105), suspended(110), suspended(120), continued(130),
+      continued(140), suspended(150))
+    #expect(suspension.job(1)?.running(clock) == 30)
+    #expect(suspension.suspended.map(\.id) == [1] && suspension.running == [1])
+    var ending = suspension
+    let isContinued = ending.apply(continued(160))
+    #expect(isContinued)
+    #expect(ending.job(1)?.running(clock) == 70 && ending.suspended.isEmpty)
+    ending.apply(.cancelling(id: 1, at: now, signal: 15))
+    let isSuspended = ending.apply(suspended(170))
+    #expect(!isSuspended)
+    var again = suspension
+    again.apply(ended(1, .exited(1)))
+    again.apply(.retried(Retry(id: 1, at: now, attempts: 1)))
+    again.apply(.started(id: 1, attempt: 2, at: now, boot: Bytes("b"), uptime: 200))
+    #expect(again.suspended.isEmpty && again.job(1)?.running(clock) == 0)
   }
 
   // Fails when a count, the order or the acknowledgements are not updated in one of the
@@ -83,6 +105,11 @@ import Testing
         .randomElement(using: &generator) ?? .last
       var new = newJob(id)
       new.place = place
+      // Also itself, later jobs, and jobs that do not exist.
+      new.limits.after = [min(id, other)...max(id, other)]
+      var options = EditedOptions(
+        context: new.payload.context, label: Bytes("x"), limits: new.limits)
+      options.isFree = other % 2 == 0
       let events: [Event] = [
         .added(new), started(id, Int.random(in: 1...3, using: &generator)),
         .spawned(id: id, pid: 3), ended(id, .exited(0)), ended(id, .exited(1)),
@@ -91,8 +118,12 @@ import Testing
         .moved(id: id, at: now, place: place), .acknowledged(id: id, at: now),
         .retried(Retry(id: id, at: now, attempts: other % 4, place: place)),
         .forgotten(ids: [min(id, other)...max(id, other)], at: now),
-        .edited(id: id, at: now, command: .shell([])), .paused(at: now, because: id),
+        .edited(id: id, at: now, command: .shell([])),
+        .edited(id: id, at: now, command: .shell([]), options: options),
+        .suspended(id: id, at: now, uptime: Int64(id)),
+        .continued(id: id, at: now, uptime: Int64(other)), .paused(at: now, because: id),
         .resumed(at: now), .hookFailed(id: id, at: now, how: .exited(1)),
+        .hookFailed(id: nil, at: now, how: .exited(1)), .counted(Results(), at: now),
       ]
       if let event = events.randomElement(using: &generator) {
         let before = queue

@@ -53,8 +53,29 @@ private struct RandomHistory {
         retries: .random(in: 0...3, using: &generator),
         retryDelay: .random(in: 0...5, using: &generator), ifOK: .random(using: &generator))
     }
+    if Int.random(in: 0..<3, using: &generator) == 0 {
+      job.limits.after = required(by: id, &generator)
+    }
     if Int.random(in: 0..<4, using: &generator) == 0 { job.place = place(&generator) }
     return job
+  }
+
+  /// Lower ids, also of jobs that do not exist.
+  private func required(
+    by id: JobID, _ generator: inout SeededGenerator
+  ) -> [ClosedRange<JobID>] {
+    JobID.ranges(of: (1..<max(id, 2)).suffix(6).filter { _ in .random(using: &generator) })
+  }
+
+  private func edited(_ job: Job, _ generator: inout SeededGenerator) -> [Event] {
+    var options: EditedOptions?
+    if Bool.random(using: &generator) {
+      let new = self.job(job.id, &generator)
+      options = EditedOptions(
+        context: new.payload.context, label: new.payload.label, limits: new.limits)
+    }
+    return queue.editEvents(
+      job, command(&generator), options, checks: .random(using: &generator), at: now)
   }
 
   private func command(_ generator: inout SeededGenerator) -> Command {
@@ -74,9 +95,14 @@ private struct RandomHistory {
 
   private func run(_ generator: inout SeededGenerator) -> [Event] {
     if let id = queue.running.first {
-      return Bool.random(using: &generator)
-        ? [.spawned(id: id, pid: .random(in: 2...99_999, using: &generator))]
-        : [.cancelling(id: id, at: now, signal: 15)]
+      let uptime = Int64.random(in: 0...9_999, using: &generator)
+      switch Int.random(in: 0..<9, using: &generator) {
+      case 5, 6: return [.suspended(id: id, at: now, uptime: uptime)]
+      case 7, 8: return [.continued(id: id, at: now, uptime: uptime)]
+      case 0, 1: return [.spawned(id: id, pid: .random(in: 2...99_999, using: &generator))]
+      case 2, 3: return [.cancelling(id: id, at: now, signal: 15)]
+      default: return [.left(id: id, processes: generator.bytes(upTo: 6, in: 1...255))]
+      }
     }
     switch queue.next(now: Timestamp(microseconds: .max)) {
     case .run(let job):
@@ -98,7 +124,7 @@ private struct RandomHistory {
     else { return [] }
     switch Int.random(in: 0..<6, using: &generator) {
     case 0:
-      return [.interrupted(id: job.id, at: now)]
+      return [.interrupted(id: job.id, at: now, stopped: .random(using: &generator))]
         + queue.consequences(of: job, ending: .interrupted, at: now)
     case 1: return [.cancelled(id: job.id, at: now)]
     default:
@@ -111,14 +137,16 @@ private struct RandomHistory {
     guard let job = Array(queue.waiting).randomElement(using: &generator) else { return [] }
     switch Int.random(in: 0..<4, using: &generator) {
     case 0: return queue.cancelEvents([job.id], at: now)
-    case 1: return [.edited(id: job.id, at: now, command: command(&generator))]
+    case 1: return edited(job, &generator)
     default: return [.moved(id: job.id, at: now, place: place(&generator))]
     }
   }
 
   private func changesEnded(_ generator: inout SeededGenerator) -> [Event] {
     guard let id = anyJob(&generator), let job = queue.job(id), job.state.isOver else { return [] }
-    switch Int.random(in: 0..<5, using: &generator) {
+    switch Int.random(in: 0..<7, using: &generator) {
+    case 5: return edited(job, &generator)
+    case 6: return queue.retryEvents([job], first: .random(using: &generator), at: now)
     case 0: return [.acknowledged(id: id, at: now)]
     case 1: return [.hookFailed(id: id, at: now, how: .exited(2))]
     case 2:
@@ -140,9 +168,12 @@ private struct RandomHistory {
       in: ExecutionContext(directory: Bytes("/"), environment: Bytes("e"), umask: 0o77))
     let settings: [Setting] = [
       .stopsOnFailure(true), .stopsOnFailure(false), .keep(3), .keep(nil), .onFinish(hook),
-      .onFinish(nil),
+      .onFinish(nil), .onIdle(hook), .onIdle(hook), .onIdle(nil), .shell(Bytes("/bin/bash")),
+      .shell(nil), .logLimit(4096), .logLimit(nil),
     ]
-    switch Int.random(in: 0..<4, using: &generator) {
+    switch Int.random(in: 0..<6, using: &generator) {
+    case 4: return [.hookFailed(id: nil, at: now, how: .exited(2))]
+    case 5: return queue.isIdleHookDue ? [.counted(Results(), at: now)] : []
     case 0: return [.paused(at: now, because: anyJob(&generator))]
     case 1, 2: return [.resumed(at: now)]
     default: return settings.randomElement(using: &generator).map { [.set($0, at: now)] } ?? []

@@ -215,7 +215,7 @@ import Testing
     let ended: [Event] = endings.flatMap { how in
       [EndCause.itself, .cancelled, .timedOut].map {
         .ended(id: id, at: at, duration: .max, how: how, cause: $0)
-      } + [.hookFailed(id: id, at: at, how: how)]
+      } + [.hookFailed(id: id, at: at, how: how), .hookFailed(id: nil, at: at, how: how)]
     }
     let places = [Place.first, .last, .before(id), .after(1)]
     let retry = Retry(
@@ -223,12 +223,26 @@ import Testing
       isFree: true)
     return (1...64).map { .cancelling(id: id, at: at, signal: $0) } + ended
       + places.map { .moved(id: id, at: at, place: $0) } + [
-        .interrupted(id: id, at: at), .cancelled(id: id, at: at), .acknowledged(id: id, at: at),
+        .suspended(id: id, at: at, uptime: .max), .continued(id: id, at: at, uptime: 0),
+        .interrupted(id: id, at: at), .interrupted(id: id, at: at, stopped: true),
+        .cancelled(id: id, at: at), .acknowledged(id: id, at: at),
         .skipped(id: 1, at: at, because: id), .paused(at: at, because: id),
         .paused(at: at, because: nil), .resumed(at: at), .compacted(at: at), .retried(retry),
         .forgotten(ids: [1...1, 3...id], at: at), .previous(id: id, succeeded: true),
         .spawned(id: id, pid: .max), .set(.keep(Int(UInt32.max)), at: at), .set(.keep(nil), at: at),
+        .set(.logLimit(1 << 50), at: at), .set(.logLimit(nil), at: at), .set(.shell(nil), at: at),
+        .set(.onIdle(nil), at: at), .counted(Results(), at: at), .counted(fullResults(id), at: at),
       ]
+  }
+
+  private func fullResults(_ count: Int) -> Results {
+    var results = Results()
+    (results.succeeded, results.failed, results.skipped) = (count, count, count)
+    results.cancelled = count
+    // No more than a line can hold.
+    for state in JobState.allCases { results.count(state, 1) }
+    results.hasRun = true
+    return results
   }
 
   /// The extremes of texts, and of the numbers in the same events.
@@ -239,10 +253,23 @@ import Testing
     let context = ExecutionContext(directory: text, environment: text, umask: 0o777)
     let job = NewJob(
       id: id, Payload(.arguments([text, text]), in: context, label: text),
-      limits: Limits(timeout: century, retries: most, retryDelay: century, ifOK: true), at: at)
+      limits: Limits(
+        timeout: century, retries: most, retryDelay: century, ifOK: true, after: [1...1, 3...id]),
+      at: at)
+    var options = EditedOptions(context: context, label: text, limits: job.limits)
+    options.isFree = true
     let hook = Hook(line: text, in: context)
-    return [
+    let inputs = [Input.file(text), .copy(id)].map { input in
+      Event.added(NewJob(id: id, Payload(.shell(text), in: context, input: input), at: at))
+    }
+    return inputs + [
+      .set(.onIdle(text.isEmpty ? nil : hook), at: at),
+      .set(.shell(text.isEmpty ? nil : text), at: at),
       .added(job), .edited(id: id, at: at, command: .shell(text)),
+      .edited(id: id, at: at, command: .shell(text), options: options),
+      .edited(
+        id: id, at: at, command: .arguments([text]),
+        options: EditedOptions(context: context, label: nil, limits: .none)),
       .set(.onFinish(text.isEmpty ? nil : hook), at: at),
       .started(id: id, attempt: 2 * (most + 1), at: at, boot: text, uptime: .max),
       .hookFailed(id: id, at: at, how: .cannotRun(127, reason: text)),

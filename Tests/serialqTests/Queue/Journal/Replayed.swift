@@ -46,7 +46,7 @@ extension Queue {
       && Set(running) == Set(jobs.filter { $0.state == .running }.map(\.id))
       && Set(running).count == running.count
       && jobs.map(\.id) == jobs.map(\.id).sorted() && nextID > jobs.last?.id ?? 0
-      && openFailureCount == jobs.count(where: \.isOpenFailure)
-      && jobs.allSatisfy { !$0.isAcknowledged || $0.state.isFailure }
+      && openCount == jobs.count(where: \.isOpen)
+      && jobs.allSatisfy { !$0.isAcknowledged || $0.state.opens }
   }
 }

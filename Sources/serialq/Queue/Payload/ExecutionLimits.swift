@@ -1,0 +1,51 @@
+import SerialqSystem
+
+/// What `execve(2)` accepts, in bytes.
+package struct ExecutionLimits: Equatable, Sendable {
+  /// All arguments and variables together, with a pointer to each.
+  package var total: Int
+  /// One argument or variable with its final NUL; nil if only the total counts.
+  package var each: Int?
+
+  package init(total: Int, each: Int?) {
+    self.total = total
+    self.each = each
+  }
+
+  /// The limits of this system, by `sysconf(3)`.
+  ///
+  /// The runner's may differ, if it was started with another limit of the stack.
+  package static var current: ExecutionLimits {
+    let total = sysconf(Int32(_SC_ARG_MAX))
+    #if os(Linux)
+      // Linux limits the total to three quarters of its default stack of 8 MB, and one string to
+      // 32 pages.
+      return ExecutionLimits(
+        total: min(total > 0 ? total : .max, 6 << 20), each: 32 * sysconf(Int32(_SC_PAGESIZE)))
+    #else
+      return ExecutionLimits(total: total > 0 ? total : .max, each: nil)
+    #endif
+  }
+
+  /// Left for the variables and the path that the runner adds.
+  private static let reserve = 8_192
+
+  /// Why a command can never be executed in this environment; nil if it can.
+  package func fault(in command: Command, environment: [Bytes]) -> String? {
+    let words =
+      switch command {
+      case .shell(let line): [Bytes("/bin/sh"), Bytes("-c"), line]
+      case .arguments(let words): words
+      }
+    if let each, let longest = words.map(\.count).max(), longest >= each {
+      return "it is too long: \(longest) bytes; the system takes \(each - 1) in one argument"
+    }
+    if let each, let longest = environment.map(\.count).max(), longest >= each {
+      return "a variable is too long: \(longest) bytes; the system takes \(each - 1)"
+    }
+    let pointer = MemoryLayout<Int>.size
+    let sum = (words + environment).reduce(Self.reserve) { $0 + $1.count + 1 + pointer }
+    guard sum > total else { return nil }
+    return "it is too long: \(sum) bytes with its environment; the system takes \(total)"
+  }
+}
