@@ -20,12 +20,16 @@ package struct BackgroundRunner: Sendable {
   /// journal's lock, before it releases the runner lock.
   package func ensure(_ folder: QueueFolder) throws(Failure) {
     let lock = try RunnerLock.open(folder)
-    if try !lock.tryLock(), try RunnerLock.isHeld(folder) { return }
+    let isLocked = try lock.tryLock()
+    if !isLocked, try RunnerLock.isHeld(folder) { return }
+    if isLocked { RunnerLock.clear(lock) }
     // If another process only probed the lock, the new runner acquires it itself.
-    try start(folder, lock)
+    let pid = try start(folder, lock)
+    // Here too: a runner that fails early never signs, and `wait` waits for the end of its process.
+    if isLocked { RunnerLock.sign(lock, for: pid) }
   }
 
-  private func start(_ folder: QueueFolder, _ lock: FileDescriptor) throws(Failure) {
+  private func start(_ folder: QueueFolder, _ lock: FileDescriptor) throws(Failure) -> Int32 {
     let log = try FileDescriptor.open(folder.runnerLog, .log)
     // The spool is the parent of the queue's folder. The runner inherits nothing else of the
     // caller: its directory would block an unmount, and its environment may contain secrets.
@@ -33,9 +37,10 @@ package struct BackgroundRunner: Sendable {
     let process = JobProcess(
       command: .arguments([Machine.program(), word, folder.name]),
       environment: [Bytes("SERIALQ_DIR=") + spool], directory: Bytes("/"), umask: 0o077,
-      output: log.raw, lock: lock.raw)
-    let started = withExtendedLifetime((log, lock)) { process.start() }
-    if case .cannotRun(_, let reason) = started {
+      output: log.raw, lock: lock.raw, blocksHangup: true)
+    switch withExtendedLifetime((log, lock), { process.start() }) {
+    case .running(let pid): return pid
+    case .cannotRun(_, let reason):
       let name = folder.name.text
       throw Failure(
         "queue \(name)", "no runner could be started: \(reason)",

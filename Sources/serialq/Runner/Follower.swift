@@ -3,7 +3,8 @@ import SerialqSystem
 
 /// Prints the output of a queue's jobs as it is written, in the order of the jobs.
 ///
-/// Works with any runner: reads only the journal and the logs.
+/// Works with any runner: reads only the journal and the logs. The caller watches
+/// ``QueueFolder/changing``, and calls ``advance(_:)`` after each change.
 package struct Follower {
   package enum Subject: Equatable {
     case queue
@@ -18,31 +19,49 @@ package struct Follower {
     var sharesTerminal = false
     /// Whether a live display is drawn below the output, which must then consist of complete lines.
     var isAboveDisplay = false
+    /// Whether other followers print too: then reports name the queue, and only complete lines are
+    /// printed while a job runs.
+    var isOneOfSeveral = false
+    /// How many of the last lines to print of a log that is there already; all if `nil`.
+    var lines: Int?
 
     package init(
-      isTalkative: Bool = false, sharesTerminal: Bool = false, isAboveDisplay: Bool = false
+      isTalkative: Bool = false, sharesTerminal: Bool = false, isAboveDisplay: Bool = false,
+      isOneOfSeveral: Bool = false, lines: Int? = nil
     ) {
       self.isTalkative = isTalkative
       self.sharesTerminal = sharesTerminal
       self.isAboveDisplay = isAboveDisplay
+      self.isOneOfSeveral = isOneOfSeveral
+      self.lines = lines
     }
   }
 
-  private let folder: QueueFolder
+  package let folder: QueueFolder
   private let style: OutputStyle
-  private let watch: FileWatch
   private var reader: JournalReader
   private var state: FollowerState
   private var log: LogReader?
+  /// The queue and the job of the open log.
+  private var source = ""
+  /// Whether everything that is printed was there before following began.
+  private var isFirstLook = true
+  /// Restores the terminal after each job.
+  package let restorer: TerminalRestorer
+  /// Whether to print no more: what is there can take long to print.
+  package var isStopped: @Sendable () -> Bool = { false }
   /// The number of changes of the queue so far.
   package private(set) var changes = 0
 
   /// Starts following; attempts that have ended by now are not reported, unless of a single job.
-  package init(_ folder: QueueFolder, _ subject: Subject, _ style: OutputStyle) throws(Failure) {
+  package init(
+    _ folder: QueueFolder, _ subject: Subject, _ style: OutputStyle,
+    _ restorer: TerminalRestorer = TerminalRestorer()
+  ) throws(Failure) {
     self.folder = folder
     self.style = style
+    self.restorer = restorer
     reader = JournalReader(folder)
-    watch = try FileWatch(folders: [folder.path, folder.logs])
     try reader.read()
     state = FollowerState(reader.queue, named: folder.name.text, subject, style)
   }
@@ -53,46 +72,80 @@ package struct Follower {
 
   /// Jobs that were reported as failed.
   package var failed: [JobID] { state.failed }
+  /// Jobs that were reported as skipped.
+  package var skipped: [JobID] { state.skipped }
   package var succeeded: Int { state.succeeded }
+  /// The number of jobs that were reported as cancelled.
+  package var cancelled: Int { state.cancelled }
 
   /// Whether no more output will follow, according to the journal.
   package var isAtEnd: Bool { state.isAtEnd(queue) }
+
+  /// Whether no more output can follow until the queue is resumed.
+  package var isBlocked: Bool { state.isBlocked(queue) }
 
   /// The incomplete last line of the running job, if only complete lines are printed.
   package mutating func openLine() throws(Failure) -> String? {
     try log?.openLine()
   }
 
-  /// Waits until the queue or one of the descriptors may have changed.
-  package func wait(
-    orFor descriptors: [Int32] = [], timeoutMilliseconds: Int32? = nil
-  ) throws(Failure) {
-    _ = try waitForInput(
-      on: [watch.descriptor] + descriptors, timeoutMilliseconds: timeoutMilliseconds)
+  /// What was printed last, by any of several followers: the queue and the job.
+  package struct Source {
+    fileprivate var text = ""
+
+    package init() {}
   }
 
   /// Prints everything new since the last call.
   package mutating func advance(_ output: inout Output) throws(Failure) {
-    watch.drain()
+    var last = Source()
+    try advance(&output, after: &last)
+  }
+
+  /// Prints everything new since the last call, after what another follower printed last.
+  package mutating func advance(
+    _ output: inout Output, after last: inout Source
+  ) throws(Failure) {
     var seen = FollowerState.Changes()
     let news = try reader.read { seen.note($0) }
     seen.isReset = news.reset
     if news.reset || news.applied > 0 { changes += 1 }
-    for action in state.advance(seen, to: queue) { try perform(action, &output) }
+    for action in state.advance(seen, to: queue) { try perform(action, &output, &last) }
+    isFirstLook = false
   }
 
   private mutating func perform(
-    _ action: FollowerState.Action, _ output: inout Output
+    _ action: FollowerState.Action, _ output: inout Output, _ last: inout Source
   ) throws(Failure) {
     switch action {
-    case .open(let id): log = LogReader(folder.log(id))
-    case .printNew: try log?.print(to: &output, wholeLines: style.isAboveDisplay)
-    case .printRest: try log?.print(to: &output)
+    case .open(let id):
+      log = LogReader(folder.log(id), restorer)
+      source = "queue \(queueName), job \(id)"
+      if isFirstLook, let lines = style.lines { try log?.skip(toLast: lines) }
+    case .printNew:
+      try print(wholeLines: style.isAboveDisplay || style.isOneOfSeveral, &output, &last)
+    case .printRest:
+      try print(wholeLines: false, &output, &last)
+      restorer.restore(&output)
     case .endLine:
       output.endLine()
       output.emit()
     case .close: log = nil
-    case .message(let text): output.message(text)
+    case .message(let text):
+      output.message(text)
+      last.text = source
+    }
+  }
+
+  /// Prints the new part of the open log, below a heading if another follower printed last.
+  private mutating func print(
+    wholeLines: Bool, _ output: inout Output, _ last: inout Source
+  ) throws(Failure) {
+    let source = style.isOneOfSeveral && style.isTalkative ? source : last.text
+    try log?.print(to: &output, wholeLines: wholeLines, isStopped: isStopped) { output in
+      guard last.text != source else { return }
+      output.message("==> \(source) <==")
+      last.text = source
     }
   }
 }

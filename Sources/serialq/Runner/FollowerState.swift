@@ -65,7 +65,11 @@ struct FollowerState {
   private var reported: Set<Attempt> = []
   /// Jobs that were reported as failed.
   private(set) var failed: [JobID] = []
+  /// Jobs that were reported as skipped.
+  private(set) var skipped: [JobID] = []
   private(set) var succeeded = 0
+  /// The number of jobs that were reported as cancelled.
+  private(set) var cancelled = 0
   private var actions: [Action] = []
 
   /// Starts following; attempts that have ended by now are not reported, unless of a single job.
@@ -85,6 +89,16 @@ struct FollowerState {
     switch subject {
     case .queue: queue.running.isEmpty && queue.count(.waiting) == 0
     case .job(let id): queue.job(id).map(\.state.isOver) ?? true
+    }
+  }
+
+  /// Whether no more output can follow until the queue is resumed.
+  func isBlocked(_ queue: Queue) -> Bool {
+    if !queue.suspended.isEmpty { return true }
+    guard queue.isPaused else { return false }
+    return switch subject {
+    case .queue: queue.running.isEmpty
+    case .job(let id): queue.job(id)?.state == .waiting
     }
   }
 
@@ -116,7 +130,7 @@ struct FollowerState {
   /// Switches to a job that has started, or reports the end of one.
   private mutating func follow(_ job: Job?) {
     guard let job, isWanted(job.id) else { return }
-    if job.state == .waiting { return finishFailedAttempt(of: job) }
+    if job.state == .waiting { return wait(job) }
     guard !reported.contains(Attempt(job)) else { return }
     // The job never ran, so it has no log; the current log continues.
     if job.run?.started == nil, job.state == .cancelled || job.state == .skipped {
@@ -126,7 +140,7 @@ struct FollowerState {
       // The log of an orphan may still grow, but the end of its job was reported.
       printRest()
       begin(job)
-      if style.isTalkative { actions.append(.message("[\(job.id)] \(job.title)")) }
+      if style.isTalkative { actions.append(.message("[\(mark(job.id))] \(job.title)")) }
     }
     guard job.state.isOver else { return }
     printRest()
@@ -134,8 +148,13 @@ struct FollowerState {
     reportEnd(of: job)
   }
 
-  /// Prints the rest of a failed attempt that will be retried.
-  private mutating func finishFailedAttempt(of job: Job) {
+  /// Prints the rest of a failed attempt that will be retried, or its log if following begins now.
+  private mutating func wait(_ job: Job) {
+    if current == nil, job.hasRun, subject == .job(job.id) {
+      actions.append(.open(job.id))
+      current = Attempt(job)
+      reportedFailures = job.run?.attempt ?? 0
+    }
     guard current?.id == job.id else { return }
     printRest()
     reportFailures(of: job, upTo: job.run?.attempt ?? 0)
@@ -161,8 +180,8 @@ struct FollowerState {
       actions.append(
         .message(
           style.isTalkative
-            ? "[\(job.id)] attempt \(reportedFailures) failed; retrying"
-            : "serialq: job \(job.id) failed, attempt \(reportedFailures); retrying"))
+            ? "[\(mark(job.id))] attempt \(reportedFailures) failed; retrying"
+            : "serialq: \(place)job \(job.id) failed, attempt \(reportedFailures); retrying"))
     }
   }
 
@@ -186,7 +205,7 @@ struct FollowerState {
     actions.append(
       .message(
         """
-        serialq: \(jobs) \(JobID.text(of: unprinted, separator: ", ")): removed before the output \
+        serialq: \(place)\(jobs) \(JobID.text(of: unprinted, separator: ", ")): removed before the output \
         could be printed
         To keep more jobs: serialq set\(QueueName.option(for: queueName)) keep N
         """))
@@ -196,22 +215,32 @@ struct FollowerState {
     reported.insert(Attempt(job))
     count(job.id, job.state)
     if style.isTalkative {
-      actions.append(.message("[\(job.id)] \(job.outcomeText)"))
-    } else if job.state.isFailure {
-      actions.append(.message("serialq: job \(job.id) \(job.outcomeText): \(job.title)"))
+      actions.append(.message("[\(mark(job.id))] \(job.outcomeText)"))
+    } else if job.state != .succeeded {
+      actions.append(.message("serialq: \(place)job \(job.id) \(job.outcomeText): \(job.title)"))
     }
   }
 
   private mutating func count(_ id: JobID, _ state: JobState?) {
     if state == .succeeded { succeeded += 1 }
     if state?.isFailure == true { failed.append(id) }
+    if state == .skipped { skipped.append(id) }
+    if state == .cancelled { cancelled += 1 }
   }
 
   private mutating func printRest() {
     guard current != nil else { return }
     actions.append(.printRest)
-    if style.isTalkative, style.sharesTerminal { actions.append(.endLine) }
+    if style.isOneOfSeveral || style.isTalkative && style.sharesTerminal {
+      actions.append(.endLine)
+    }
   }
+
+  /// The id of a job in a report on a terminal.
+  private func mark(_ id: JobID) -> String { style.isOneOfSeveral ? "\(queueName) \(id)" : "\(id)" }
+
+  /// The queue, to precede a job in a report.
+  private var place: String { style.isOneOfSeveral ? "queue \(queueName), " : "" }
 
   private mutating func close() {
     current = nil

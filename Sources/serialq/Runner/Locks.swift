@@ -12,15 +12,32 @@ package enum RunnerLock {
   /// Valid only while the lock is held. Errors are ignored: the content is only a hint.
   static func sign(_ lock: FileDescriptor, orphan id: JobID? = nil) {
     let wait = id.map { "\(waits)\($0)" } ?? ""
-    try? lock.truncate(to: 0)
+    clear(lock)
     try? lock.writeAll(Bytes("\(Machine.processID())\(wait)\n".utf8))
+  }
+
+  /// Adds the process to which the lock is passed on; it may have signed already.
+  static func sign(_ lock: FileDescriptor, for pid: Int32) {
+    try? lock.writeAll(Bytes("\(pid)\n".utf8))
+  }
+
+  /// Removes the ID of an earlier holder, and wakes those that wait for its end.
+  static func clear(_ lock: FileDescriptor) { try? lock.truncate(to: 0) }
+
+  /// The process that holds the lock; nil if it has not signed yet, or the lock was released.
+  static func holder(_ folder: QueueFolder) throws(Failure) -> Int32? {
+    try content(folder).first?.first.flatMap { Int32($0) }
+  }
+
+  /// The words of each line.
+  private static func content(_ folder: QueueFolder) throws(Failure) -> [[Substring]] {
+    let text = try FileDescriptor.openIfThere(folder.runnerLock, .read)?.readAll().text ?? ""
+    return text.split(separator: "\n").map { $0.split(separator: " ") }
   }
 
   /// The orphaned job that the active runner waits for; valid only while the lock is held.
   package static func orphan(_ folder: QueueFolder) throws(Failure) -> JobID? {
-    let text = try FileDescriptor.openIfThere(folder.runnerLock, .read)?.readAll().text
-    let words = text?.split(separator: "\n").first?.split(separator: " ") ?? []
-    return words.count > 1 ? words.last.flatMap { JobID($0) } : nil
+    try content(folder).first { $0.count > 1 }?.last.flatMap { JobID($0) }
   }
 
   private static let waits = " waits for job "
@@ -56,21 +73,28 @@ package enum JobLock {
     try isLocked(folder.jobLock(id))
   }
 
+  /// The lock file of a job, to find the processes that hold its lock; nil if there is none.
+  static func file(_ path: Bytes) -> LockFile? {
+    LockFile(path, inheritedAs: JobProcess.lockDescriptor)
+  }
+
+  /// Whether this process is one of the job's: it inherited the lock.
+  package static func isHeldHere(_ id: JobID, _ folder: QueueFolder) -> Bool {
+    file(folder.jobLock(id))?.isHeld(by: Machine.processID()) ?? false
+  }
+
   /// The process groups of a job whose runner died: the recorded one, or else all that hold its
   /// lock.
   ///
   /// Empty if no process in the recorded group holds the lock: after the leader has ended, its
   /// number may be reused.
   package static func groups(of job: Job, _ folder: QueueFolder) -> [Int32] {
-    guard let lock = try? FileSystem.status(of: folder.jobLock(job.id))?.identity else { return [] }
-    let holding = Machine.groups(holding: lock, as: JobProcess.lockDescriptor)
-    guard let pid = job.run?.pid else { return holding?.sorted() ?? [] }
-    return holding?.contains(pid) ?? true ? [pid] : []
-  }
-
-  /// Sends a signal to the processes of an orphaned job.
-  static func signal(_ job: Job, _ folder: QueueFolder, _ signal: Int32) {
-    for group in groups(of: job, folder) { _ = try? ChildProcess(pid: group).signalGroup(signal) }
+    guard let file = file(folder.jobLock(job.id)) else { return [] }
+    let holders = LockHolders.find(of: file)?.known
+    guard let pid = job.run?.pid else {
+      return Set(holders?.map(\.group) ?? []).filter { $0 > 1 }.sorted()
+    }
+    return holders?.contains { $0.group == pid } ?? true ? [pid] : []
   }
 
   /// Whether no process in the job's group holds its lock.
@@ -80,6 +104,28 @@ package enum JobLock {
   /// leader.
   static func isGone(_ job: Job, _ folder: QueueFolder) -> Bool {
     job.run?.pid != nil && groups(of: job, folder).isEmpty
+  }
+
+  /// Waits until no process in the job's group holds its lock.
+  ///
+  /// Returns at once where processes cannot be waited for.
+  static func waitUntilGone(_ job: Job, _ folder: QueueFolder) {
+    guard let pid = job.run?.pid, let file = file(folder.jobLock(job.id)) else { return }
+    while true {
+      // Opened before the search: a process that ended and whose ID was reused is then not found.
+      let before = LockHolders.find(of: file)?.known.filter { $0.group == pid } ?? []
+      let handles = before.map { ProcessHandle($0.pid) }
+      let now = LockHolders.find(of: file)?.known.filter { $0.group == pid } ?? []
+      guard let first = now.first else { return }
+      guard let index = before.firstIndex(of: first) else { continue }
+      guard let descriptor = handles[index].descriptor else { return }
+      do throws(Failure) {
+        _ = try waitForInput(on: [descriptor], until: nil)
+      } catch {
+        return
+      }
+      withExtendedLifetime(handles) {}
+    }
   }
 
   /// Removes the lock file of a finished job; ignores errors, because a remaining file is harmless.

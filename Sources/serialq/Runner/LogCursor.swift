@@ -25,6 +25,12 @@ struct LogCursor: Equatable {
     printed < end ? printed..<min(end, printed + size) : nil
   }
 
+  /// Leaves out everything before `start`.
+  mutating func skip(to start: Int64) {
+    printed = start
+    scanned = start
+  }
+
   /// Moves past a part that was printed, or that another process truncated.
   mutating func advance(to end: Int64) { printed = end }
 

@@ -30,6 +30,9 @@ struct NextJob: Promisable {
       runner.supervision.drain()
       let due: Int64
       switch try choose() {
+      case .idle(let hook, let results, let open):
+        try runner.run(hook, after: results, open: open)
+        continue
       case .started(let job, let log): return (job, log)
       case .nothing: return nil
       case .later(let time): due = time
@@ -42,13 +45,15 @@ struct NextJob: Promisable {
     case started(Job, FileDescriptor)
     /// By the monotonic clock.
     case later(Int64)
+    /// Run the on-idle command, and choose again: it may have added jobs.
+    case idle(Hook, Results, open: Int)
     case nothing
   }
 
   private func choose() throws(Failure) -> Choice {
     var damaged: [DamagedLine] = []
     // After the lock is released: the reader of the messages may block.
-    defer { for line in damaged { runner.say(line.message(in: runner.folder)) } }
+    defer { for text in damaged.messages(in: runner.folder) { runner.say(text) } }
     return try runner.decide { (view, scope) throws(Failure) in
       if view.reader.isWorthCompacting {
         // Compaction is optional, and the disk may be full.
@@ -81,6 +86,15 @@ struct NextJob: Promisable {
           try scope.flush()
           return .later(view.delay.end ?? clocks.monotonic)
         case .nothing:
+          if !runner.supervision.isStopped, view.queue.isIdleHookDue,
+            let hook = view.queue.settings.onIdle
+          {
+            let (results, open) = (view.queue.results, view.queue.openCount)
+            // Before it starts, as for a job: no other runner may run it again.
+            try scope.append([.counted(Results(), at: now)])
+            try view.reader.read()
+            return .idle(hook, results, open: open)
+          }
           // The end of the last job was left to this flush.
           try scope.flush()
           runner.release()
@@ -93,17 +107,21 @@ struct NextJob: Promisable {
   private func run(_ job: Job, _ log: FileDescriptor) throws(Failure) {
     let begun = Clock.monotonic()
     let (ending, termination) = try perform(job, log)
-    let duration = Clock.monotonic() - begun
+    let ended = Clock.monotonic()
     let hook = runner.view.withLock { $0.queue.settings.onFinish }
     let now = Clock.now()
-    let isInterrupted = runner.kind == .background && termination.isStopped
-    try runner.record(of: job, flush: hook != nil) { isCancelRequested in
+    let isInterrupted = termination.isStopped && runner.interruptsJob
+    runner.limitLog(
+      of: job, ending: isInterrupted ? .interrupted : ending.state(because: termination.cause))
+    try runner.record(of: job, flush: hook != nil) { current in
       // A cancellation was reported as accepted, so the job must not be retried, even if it had
       // ended or timed out before.
-      let cause = isCancelRequested ? .cancelled : termination.cause
-      if isInterrupted, !isCancelRequested {
-        return (.interrupted(id: job.id, at: now), .interrupted)
+      let cause = current.isCancelRequested ? .cancelled : termination.cause
+      if isInterrupted, !current.isCancelRequested {
+        return (.interrupted(id: job.id, at: now, stopped: true), .interrupted)
       }
+      let suspended = current.run?.suspension.total(at: ended) ?? 0
+      let duration = max(0, ended - begun - suspended)
       let end = Event.ended(id: job.id, at: now, duration: duration, how: ending, cause: cause)
       return (end, ending.state(because: cause))
     }
@@ -124,11 +142,13 @@ struct NextJob: Promisable {
     case .running(let pid):
       reportProcess(pid, of: job)
       makeNextLog()
-      let ending = try runner.supervise(ChildProcess(pid: pid), &termination) {
-        () throws(Failure) in
-        try runner.requests(of: job.id)
-      } rest: { () throws(Failure) in
-        try JobLock.existing(job.id, runner.folder)
+      let ending = try runner.supervise(
+        ChildProcess(pid: pid), &termination, lock: runner.folder.jobLock(job.id)
+      ) {
+        (isEnding) throws(Failure) in
+        try runner.requests(for: job.id, isEnding: isEnding)
+      } report: { (left, isEnding) throws(Failure) in
+        try runner.report(left, of: job, isEnding: isEnding)
       }
       return (ending, termination)
     }
@@ -139,17 +159,20 @@ struct NextJob: Promisable {
     runner.jobLock.withLock { lock in
       defer { lock = nil }
       let environment: [Bytes]
+      let input: FileDescriptor?
       do throws(Failure) {
         environment = try Environments(runner.folder).load(
           job.context.environment, adding: runner.folder.variables(of: job.id))
+        input = try runner.folder.openInput(of: job)
       } catch {
         // Fails only the job: a failing runner would leave one interrupted job after another.
         return .cannotRun(error.code, reason: error.sentence)
       }
       let process = JobProcess(
-        command: job.command, environment: environment, directory: job.context.directory,
-        umask: job.context.umask, output: log.raw, lock: lock?.raw)
-      return withExtendedLifetime(log) { process.start() }
+        command: job.command, shell: runner.view.withLock { $0.queue.settings.shell },
+        environment: environment, directory: job.context.directory,
+        umask: job.context.umask, input: input?.raw, output: log.raw, lock: lock?.raw)
+      return withExtendedLifetime((log, input)) { process.start() }
     }
   }
 
@@ -188,27 +211,42 @@ struct NextJob: Promisable {
   }
 }
 
+extension QueueFolder {
+  fileprivate func openInput(of job: Job) throws(Failure) -> FileDescriptor? {
+    guard let path = input(of: job) else { return nil }
+    if case .file = job.input { return try FileDescriptor.openInput(path) }
+    return try FileDescriptor.open(path, .read)
+  }
+}
+
 extension Runner {
-  /// Waits for the end of a child, and for that of its process group if it was terminated.
+  /// Waits for the end of a child, and, if it was terminated, for that of all processes that hold
+  /// its lock.
   ///
-  /// `rest` opens the lock that the remaining processes of the group hold.
+  /// `lock` is the path of the lock that the processes of a job inherit.
   func supervise(
-    _ child: ChildProcess, _ termination: inout Termination,
-    requests: () throws(Failure) -> [Int32],
-    rest: () throws(Failure) -> FileDescriptor? = { nil }
+    _ child: ChildProcess, _ termination: inout Termination, lock path: Bytes? = nil,
+    requests: (_ isEnding: Bool) throws(Failure) -> Termination.Requests,
+    report: (_ left: [SignalRounds.Unreachable], _ isEnding: Bool) throws(Failure) -> Void = {
+      _, _ in
+    }
   ) throws(Failure) -> Ending {
-    let send = { (signal: Int32) -> Void in _ = try? child.signalGroup(signal) }
+    // The group is that of the child until it is reaped.
+    var delivery = SignalDelivery(lock: path) { child.pid }
     // `reap` reports the error.
     let ended = try supervision.end { try? child.waitUntilEnded() }
-    try supervision.wait(for: ended, &termination, requests: requests, send: send)
+    try supervision.wait(
+      for: ended, &termination, &delivery, requests: requests, report: report)
     // Reaped only after its group is gone: otherwise a signal could reach a reused process group.
-    if termination.cause != .itself, let lock = try rest() {
+    if termination.cause != .itself, let path,
+      let lock = try FileDescriptor.openIfThere(path, .readWrite)
+    {
       let free = try supervision.end {
         try? lock.lock()
         lock.unlock()
       }
       try supervision.wait(
-        for: free, &termination, canGiveUp: true, requests: requests, send: send)
+        for: free, &termination, &delivery, canGiveUp: true, requests: requests, report: report)
     }
     return try child.reap()
   }

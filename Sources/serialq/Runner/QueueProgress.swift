@@ -74,7 +74,10 @@ package struct QueueProgress {
   package func expected(_ job: Job) -> Duration? { estimate.duration(of: job) }
 
   /// The estimated time until all running and waiting jobs are done; nil if nothing is known.
+  ///
+  /// Nil while a job is suspended or waits for its retry.
   package func left(_ queue: Queue) -> Duration? {
+    guard queue.suspended.isEmpty, queue.firstWaiting?.run?.due == nil else { return nil }
     let running = queue.running.compactMap(queue.job)
     guard queue.count(.waiting) > 0 else { return estimate.left(running: running, waiting: []) }
     guard let waitingLeft else { return nil }

@@ -10,20 +10,18 @@ extension Runner {
   func recover() throws(Failure) {
     for job in try current({ queue in queue.running.compactMap(queue.job) }) {
       let termination = try waitForOrphan(job)
-      try record(of: job, flush: true) { isCancelRequested in
-        end(of: job, termination, isCancelRequested: isCancelRequested)
-      }
+      let ending = end(of: try current { $0.job(job.id) } ?? job, termination).1
+      limitLog(of: job, ending: ending)
+      try record(of: job, flush: true) { end(of: $0, termination) }
     }
   }
 
   /// The end of a job that no runner observed.
-  private func end(
-    of job: Job, _ termination: Termination, isCancelRequested: Bool
-  ) -> (Event, JobState) {
+  private func end(of job: Job, _ termination: Termination) -> (Event, JobState) {
     let now = Clock.now()
-    guard !isCancelRequested else { return (.cancelled(id: job.id, at: now), .cancelled) }
-    guard termination.cause == .timedOut, let duration = job.sinceStart(Clock.reading()) else {
-      return (.interrupted(id: job.id, at: now), .interrupted)
+    guard !job.isCancelRequested else { return (.cancelled(id: job.id, at: now), .cancelled) }
+    guard termination.cause == .timedOut, let duration = job.running(Clock.reading()) else {
+      return (.interrupted(id: job.id, at: now, stopped: termination.isStopped), .interrupted)
     }
     let how = Ending.killed(termination.signal ?? 0)
     return (
@@ -31,27 +29,73 @@ extension Runner {
     )
   }
 
-  /// Waits until the process group of the job is gone, and terminates it on request.
+  /// Waits until the process group of the job is gone.
   ///
-  /// Processes that left the group do not block the queue, as after a normal end.
+  /// Processes that left the group do not block the queue, as after a normal end. On request
+  /// terminates all processes that hold the job's lock, and waits for them.
   private func waitForOrphan(_ job: Job) throws(Failure) -> Termination {
+    let folder = folder
+    let supervision = supervision
     var termination = Termination(timeLimit: timeLimit(of: job))
     guard let lock = try JobLock.existing(job.id, folder), try !lock.tryLock() else {
       return termination
     }
+    // For `limitLog`, which checks whether another process holds it.
+    defer { lock.unlock() }
     // The lock may only have been probed.
     if try JobLock.isHeld(job.id, folder) { reportOrphan(job) }
     RunnerLock.sign(self.lock, orphan: job.id)
     defer { RunnerLock.sign(self.lock) }
     let free = try supervision.end { try? lock.lock() }
+    // The end of the group leaves no event if a process that left the group holds the lock.
+    _ = try supervision.end {
+      JobLock.waitUntilGone(job, folder)
+      supervision.wake()
+    }
+    var delivery = SignalDelivery(lock: folder.jobLock(job.id)) {
+      JobLock.groups(of: job, folder).first
+    }
+    let heedsStop = kind == .background
     try whileWaiting { () throws(Failure) in
       try supervision.wait(
-        for: free, &termination, heedsStop: kind == .background, canGiveUp: true,
-        isGone: { JobLock.isGone(job, folder) },
-        requests: { () throws(Failure) in try requests(of: job.id) },
-        send: { signal in JobLock.signal(job, folder, signal) })
+        for: free, &termination, &delivery, heedsStop: heedsStop, canGiveUp: true,
+        isGone: { cause in cause == .itself && JobLock.isGone(job, folder) },
+        requests: { (isEnding) throws(Failure) in
+          try requests(for: job.id, heedsStop: heedsStop, isEnding: isEnding)
+        },
+        report: { (left, isEnding) throws(Failure) in
+          try report(left, of: job, isEnding: isEnding)
+        })
     }
     return termination
+  }
+
+  /// Records, once, which processes of a job cannot be ended or suspended, in the journal and in
+  /// its log.
+  func report(
+    _ left: [SignalRounds.Unreachable], of job: Job, isEnding: Bool
+  ) throws(Failure) {
+    let shown = left.prefix(3).map(\.text) + (left.count > 3 ? ["\(left.count - 3) more"] : [])
+    let text = shown.joined(separator: "; ")
+    let processes = Bytes(text.utf8)
+    guard try current({ $0.job(job.id)?.run?.left }) != processes else { return }
+    let verb = isEnding ? "end" : "suspend"
+    do throws(Failure) {
+      let isNews = try decide { (view, scope) throws(Failure) in
+        // The job may have been continued since the search.
+        guard isEnding || view.queue.job(job.id)?.suspendedSince != nil else { return false }
+        try scope.append([.left(id: job.id, processes: processes)])
+        return true
+      }
+      guard isNews else { return }
+    } catch {
+      // The disk may be full; the job must not be left without supervision. The next search tries
+      // again.
+      return
+    }
+    say("serialq: job \(job.id): cannot \(verb) \(text)")
+    let log = try? FileDescriptor.open(folder.log(job.id), .log)
+    try? log?.writeAll(Bytes("serialq: cannot \(verb) \(text)\n".utf8))
   }
 
   private func reportOrphan(_ job: Job) {
@@ -62,11 +106,11 @@ extension Runner {
       """
       serialq: job \(job.id)\(process) is still running after its runner died; waiting for it \
       to end
-      To end it: serialq cancel\(option) \(job.id)\(group.map { ", or kill -- -\($0)" } ?? "")
+      To end it: serialq cancel\(option) \(job.id)
       """)
   }
 
-  /// The monotonic deadline of a job that another process started.
+  /// The monotonic deadline, without suspensions, of a job that another process started.
   private func timeLimit(of job: Job) -> Int64? {
     let now = Clock.reading()
     guard job.limits.timeout > 0, let passed = job.sinceStart(now) else { return nil }

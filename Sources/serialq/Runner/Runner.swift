@@ -12,7 +12,7 @@ package final class Runner: Sendable {
 
   /// How the runner was started.
   package enum Kind {
-    /// By a user in a terminal; stopping the runner cancels the running job.
+    /// By a user in a terminal; Ctrl-C cancels the running job.
     case foreground
     /// By serialq; stopping the runner, as at a shutdown, interrupts the running job.
     case background
@@ -44,8 +44,12 @@ package final class Runner: Sendable {
   private struct State {
     var isWaitingForLock = false
     var isDone = false
+    var interruptsJob = true
     var failure: Failure?
   }
+
+  /// The number of threads that a runner can need at the same time.
+  package static let threads = 8
 
   /// Creates a runner; calls `wake` when ``isDone`` becomes true, or ``hasWork`` false after a
   /// stop.
@@ -77,9 +81,18 @@ package final class Runner: Sendable {
   }
 
   /// Terminates the running job and starts no other; waiting jobs stay in the queue.
-  package func stop() { supervision.requestStop(.inOrder) }
+  ///
+  /// Only SIGINT to a foreground run, which is Ctrl-C, cancels the job. Otherwise the user stopped
+  /// the runner, or lost the terminal, and the job is interrupted.
+  package func stop(by signal: Int32) {
+    if kind == .foreground, signal == SIGINT { state.withLock { $0.interruptsJob = false } }
+    supervision.requestStop(.inOrder)
+  }
 
   package func kill() { supervision.requestStop(.atOnce) }
+
+  /// Whether a job that ends because of a stop is interrupted, not cancelled.
+  var interruptsJob: Bool { state.withLock { $0.interruptsJob } }
 
   /// Whether a stop must wait for a job; false while blocked on a lock of another process.
   package var hasWork: Bool { state.withLock { !$0.isWaitingForLock && !$0.isDone } }
@@ -128,6 +141,7 @@ package final class Runner: Sendable {
   /// Requires the journal's lock, except after a failure: otherwise a command could add a job while
   /// it still sees an active runner.
   func release() {
+    RunnerLock.clear(lock)
     lock.unlock()
   }
 
@@ -143,7 +157,12 @@ package final class Runner: Sendable {
       }
       try whileWaiting(lock.lock)
     }
-    RunnerLock.sign(lock)
+    if hasLock {
+      // Behind the signature of the parent, without a moment in which the holder is unknown.
+      RunnerLock.sign(lock, for: Machine.processID())
+    } else {
+      RunnerLock.sign(lock)
+    }
     try recover()
     return true
   }
@@ -193,29 +212,45 @@ extension Runner {
     }
   }
 
-  /// The termination signals requested for a running job.
-  func requests(of id: JobID) throws(Failure) -> [Int32] {
-    try current { $0.job(id)?.run?.requests ?? [] }
+  /// What was requested for a running job; with `heedsStop`, a stop of the runner ends it.
+  ///
+  /// `isEnding` is whether the job is being ended already, and so is not suspended.
+  func requests(
+    for id: JobID, heedsStop: Bool = true, isEnding: Bool
+  ) throws(Failure) -> Termination.Requests {
+    let isSuspended = try current { $0.job(id)?.suspendedSince != nil }
+    if isSuspended, isEnding || heedsStop && supervision.isStopped {
+      // It is continued to receive the signal, and the queue must not say otherwise. Ignores errors:
+      // the disk may be full, and the job must be ended nevertheless.
+      let clocks = Clock.reading()
+      let journal = view.withLock { $0.journal }
+      try? journal.append([.continued(id: id, at: clocks.date, uptime: clocks.monotonic)])
+    }
+    return try current { queue in
+      let run = queue.job(id)?.run
+      return Termination.Requests(
+        signals: run?.requests ?? [], suspension: run?.suspension ?? Suspension())
+    }
   }
 
   /// Records the end of a job and its consequences.
   ///
-  /// Calls `end` with whether a cancellation was requested, under the journal's lock: otherwise a
+  /// Calls `end` with the job, under the journal's lock: otherwise a
   /// request that arrives in between would be lost, and the job could be retried.
   func record(
-    of job: Job, flush: Bool, as end: (_ isCancelRequested: Bool) -> (Event, JobState)
+    of job: Job, flush: Bool, as end: (_ current: Job) -> (Event, JobState)
   ) throws(Failure) {
-    try decide { (view, scope) throws(Failure) in
+    let isLeft = try decide { (view, scope) throws(Failure) -> Bool in
       let current = view.queue.job(job.id) ?? job
-      let (end, state) = end(current.run?.requests.isEmpty == false)
+      let (end, state) = end(current)
       let events = [end] + view.queue.consequences(of: current, ending: state, at: Clock.now())
-      let forgotten = events.flatMap { event in
-        if case .forgotten(let ids, _) = event { ids } else { [] as [ClosedRange<JobID>] }
-      }
+      let forgotten = events.flatMap(\.forgottenIDs)
       // After the event is durable: a log must not be lost while its job can reappear.
       try scope.append(events, flush: flush || !forgotten.isEmpty)
-      folder.removeLogs(forgotten)
+      folder.removeFiles(of: forgotten, in: view.queue)
+      return current.run?.left != nil
     }
-    JobLock.remove(job.id, folder)
+    // Otherwise `status` could not find out whether a process that could not be ended still runs.
+    if !isLeft { JobLock.remove(job.id, folder) }
   }
 }

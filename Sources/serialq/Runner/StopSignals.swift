@@ -13,7 +13,9 @@ package final class StopSignals: Sendable {
   package init(_ hear: @escaping @Sendable (_ signal: Int32, _ count: Int) -> Void) {
     let received = Locked<[Int32]>([])
     self.received = received
-    listener = SignalListener([SIGINT, SIGTERM, SIGHUP].filter { !SignalListener.isIgnored($0) }) {
+    listener = SignalListener(
+      [SIGINT, SIGTERM, SIGHUP, SIGQUIT].filter { !SignalListener.isIgnored($0) }
+    ) {
       number in
       hear(
         number,

@@ -40,29 +40,59 @@ final class Supervision: Sendable {
     return ended
   }
 
-  /// Waits until `ended` is signalled, `isGone` returns true, or, with `canGiveUp`, all signals
-  /// have failed.
+  /// Waits until `ended` is signalled, `isGone` returns true, or, with `canGiveUp`, no remaining
+  /// process can be signaled.
   ///
-  /// With `heedsStop` a stop of the runner terminates the job. `requests` reads the termination
-  /// signals requested for the job.
+  /// With `heedsStop` a stop of the runner terminates the job. `requests` reads what was requested
+  /// for the job. Calls `report` with the processes that cannot be ended or else suspended.
+  ///
+  /// Continues what a suspended job leaves behind: nothing else would.
   func wait(
-    for ended: WakeUpPipe, _ termination: inout Termination, heedsStop: Bool = true,
-    canGiveUp: Bool = false, isGone: () -> Bool = { false },
-    requests: () throws(Failure) -> [Int32], send: (Int32) -> Void
+    for ended: WakeUpPipe, _ termination: inout Termination, _ delivery: inout SignalDelivery,
+    heedsStop: Bool = true, canGiveUp: Bool = false, isGone: (EndCause) -> Bool = { _ in false },
+    requests: (_ isEnding: Bool) throws(Failure) -> Termination.Requests,
+    report: (_ left: [SignalRounds.Unreachable], _ isEnding: Bool) throws(Failure) -> Void
+  ) throws(Failure) {
+    try waitForEnd(
+      ended, &termination, &delivery, heedsStop, canGiveUp, isGone, requests, report)
+    if termination.isSuspended {
+      delivery.begin(SIGCONT)
+      _ = delivery.advance(now: Clock.monotonic())
+    }
+  }
+
+  private func waitForEnd(
+    _ ended: WakeUpPipe, _ termination: inout Termination, _ delivery: inout SignalDelivery,
+    _ heedsStop: Bool, _ canGiveUp: Bool, _ isGone: (EndCause) -> Bool,
+    _ requests: (_ isEnding: Bool) throws(Failure) -> Termination.Requests,
+    _ report: (_ left: [SignalRounds.Unreachable], _ isEnding: Bool) throws(Failure) -> Void
   ) throws(Failure) {
     while true {
       // Drained before the check, so that a change during the check wakes the next wait.
       drain()
       let now = Clock.monotonic()
       let stop = heedsStop ? level : .no
-      for signal in termination.signals(requests: try requests(), stop: stop, now: now) {
-        send(signal)
+      for signal in termination.signals(
+        try requests(termination.cause != .itself), stop: stop, now: now)
+      {
+        delivery.begin(signal)
+        _ = delivery.advance(now: now)
       }
-      if isGone() || (canGiveUp && termination.isGivenUp(now: now)) { return }
-      let due = termination.nextDue(canGiveUp: canGiveUp)
-      if try waitForChange(until: due, orFor: ended.descriptor)[0] { return }
+      if isGone(termination.cause) { return }
+      let outlook = delivery.advance(now: now)
+      let isEnding = termination.cause != .itself
+      if !outlook.left.isEmpty { try report(outlook.left, isEnding) }
+      // A process that received SIGKILL takes as long as it takes: it may wait for a disk.
+      let isPatienceOver = outlook.isBlind && termination.isGivenUp(now: now)
+      if canGiveUp, isEnding, !outlook.left.isEmpty || isPatienceOver { return }
+      let due = termination.nextDue(canGiveUp: canGiveUp && outlook.isBlind)
+      let next = [due, outlook.next].compactMap(\.self).min()
+      if try waitForChange(until: next, orFor: ended.descriptor)[0] { return }
     }
   }
+
+  /// Wakes the waiting thread, from any thread.
+  func wake() { stopped.wake() }
 
   /// Waits until the queue may have changed, or until a deadline of the monotonic clock.
   @discardableResult

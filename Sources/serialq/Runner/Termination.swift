@@ -1,17 +1,18 @@
 import SerialqQueue
 import SerialqSystem
 
-/// Decides when to send which signal to a job: SIGTERM, grace period, SIGKILL.
+/// Decides when to send which signal to a job: SIGTERM, grace period, SIGKILL; SIGSTOP, SIGCONT.
 ///
 /// Pure; times are nanoseconds of the monotonic clock.
 ///
-/// - *running* → ending (requested, or timed out), killed (requested twice);
+/// - *running* → suspended (requested), ending (requested, or timed out), killed (requested twice);
+/// - *suspended* → running (requested), ending (requested), killed (requested twice);
 /// - *ending* → ending (requested again), killed (the grace period is over);
-/// - *killed* → given up (remaining processes left the group, or cannot be killed).
+/// - *killed* → given up (no remaining process is visible).
 struct Termination {
   /// The time between the first signal and SIGKILL.
   static let grace: Int64 = 10_000_000_000
-  /// How long to wait after SIGKILL for the rest of the process group.
+  /// How long to wait after SIGKILL for processes that are not visible.
   static let patience: Int64 = 5_000_000_000
 
   /// The level of a stop: the first request terminates, the second kills.
@@ -21,13 +22,24 @@ struct Termination {
     static func < (left: Stop, right: Stop) -> Bool { left.rawValue < right.rawValue }
   }
 
+  /// What was requested for a job.
+  struct Requests {
+    /// The termination signals so far, including those already handled.
+    var signals: [Int32] = []
+    var suspension = Suspension()
+  }
+
   /// Why the job ends, as far as known.
   private(set) var cause = EndCause.itself
+  /// Whether the job was suspended at the last look.
+  var isSuspended: Bool { suspension.since != nil }
   /// Whether the job ends because its runner was stopped.
   private(set) var isStopped = false
   /// The last signal that was sent for the first time.
   private(set) var signal: Int32?
+  /// The deadline if the job is not suspended.
   private var timeLimit: Int64?
+  private var suspension = Suspension()
   private var killAt: Int64?
   private var giveUpAt: Int64?
   private var seenRequests = 0
@@ -39,21 +51,24 @@ struct Termination {
     seenStop = stop
   }
 
-  /// The signals to send now; `requests` are all requests so far, including those already handled.
-  mutating func signals(requests: [Int32], stop: Stop, now: Int64) -> [Int32] {
+  /// The signals to send now.
+  mutating func signals(_ requests: Requests, stop: Stop, now: Int64) -> [Int32] {
     var signals: [Int32] = []
-    for request in requests.dropFirst(seenRequests) {
+    for request in requests.signals.dropFirst(seenRequests) {
       signals.append(request)
       begin(.cancelled, request, now)
     }
-    seenRequests = max(seenRequests, requests.count)
+    seenRequests = max(seenRequests, requests.signals.count)
     if stop > seenStop {
       if cause == .itself { isStopped = true }
       signals.append(stop == .atOnce ? SIGKILL : SIGTERM)
       begin(.cancelled, stop == .atOnce ? SIGKILL : SIGTERM, now)
       seenStop = stop
     }
-    if let timeLimit, timeLimit <= now, cause == .itself {
+    // A job that ends is not suspended, so that it can use the grace period; it receives SIGCONT
+    // with the first signal.
+    if cause == .itself { signals += suspend(requests.suspension) }
+    if let limit, limit <= now, cause == .itself {
       signals.append(SIGTERM)
       begin(.timedOut, SIGTERM, now)
     }
@@ -68,12 +83,28 @@ struct Termination {
   ///
   /// Otherwise that deadline would stay in the past, and a caller that cannot give up would spin.
   func nextDue(canGiveUp: Bool) -> Int64? {
-    [cause == .itself ? timeLimit : nil, killAt, canGiveUp ? giveUpAt : nil]
+    [cause == .itself ? limit : nil, killAt, canGiveUp ? giveUpAt : nil]
       .compactMap { $0 }.min()
   }
 
-  /// Whether all signals have failed.
+  /// Whether processes that are not visible have had enough time to end.
   func isGivenUp(now: Int64) -> Bool { giveUpAt.map { $0 <= now } ?? false }
+
+  /// The deadline of the job; nil while it is suspended.
+  private var limit: Int64? {
+    guard let timeLimit, suspension.since == nil else { return nil }
+    let (limit, isTooLarge) = timeLimit.addingReportingOverflow(suspension.earlier)
+    return isTooLarge ? nil : limit
+  }
+
+  private mutating func suspend(_ new: Suspension) -> [Int32] {
+    defer { suspension = new }
+    // Also if the job was suspended and continued since the last look, or by another runner.
+    guard new.since == suspension.since && new.earlier == suspension.earlier else {
+      return [new.since == nil ? SIGCONT : SIGSTOP]
+    }
+    return []
+  }
 
   private mutating func begin(_ cause: EndCause, _ signal: Int32, _ now: Int64) {
     if self.cause == .itself { self.cause = cause }

@@ -1,62 +1,71 @@
-import Dispatch
 import SerialqQueue
 import SerialqSystem
 
-/// Waits for jobs to be done by any runner, and starts a runner if there is none.
+/// Waits for jobs of a queue to be done by any runner, and starts a runner if there is none.
 ///
-/// Does not poll: growth of the journal or the end of the runner wakes it, even if that was killed.
+/// The caller calls ``look()`` after each change of the queue's folder, and when ``runnerEnd`` is
+/// readable.
 package struct Waiting {
-  private let folder: QueueFolder
+  package let folder: QueueFolder
   private let journal: Journal
   private let ids: [JobID]
   private let runner: BackgroundRunner
-  private let watch: FileWatch
-  private let runnerEnded: WakeUpPipe
-  private var isWatchingRunner = false
+  /// The end of the active runner, if one is needed.
+  private var end: RunnerEnd?
   /// The number of runners started since the queue last changed.
   private var failedStarts = 0
   private var reader: JournalReader
   package var queue: Queue { reader.queue }
+  /// The number of changes of the queue so far.
+  package private(set) var changes = 0
   /// Damaged lines not reported yet.
   private var damaged: [DamagedLine] = []
 
-  /// Waits for these jobs, or for the whole queue if `ids` is empty.
+  /// Waits for these jobs, or for the whole queue if none is selected.
   ///
   /// Starts `runner` if there is work and no active runner.
   package init(
-    _ folder: QueueFolder, ids: [ClosedRange<JobID>], startingIfNeeded runner: BackgroundRunner
+    _ folder: QueueFolder, _ selection: JobSelection, startingIfNeeded runner: BackgroundRunner
   ) throws(Failure) {
     self.folder = folder
     self.runner = runner
     journal = Journal(folder)
     reader = JournalReader(folder)
-    watch = try FileWatch(folders: [folder.path])
-    runnerEnded = try WakeUpPipe()
     damaged = try reader.read().damaged
-    self.ids = try reader.queue.jobs(ids, in: folder.name.text).map(\.id)
+    ids = try reader.queue.jobs(selection, in: folder.name.text).map(\.id)
+    onlyID = selection.namesOneJob ? ids.first : nil
   }
 
   package var queueName: String { folder.name.text }
 
-  /// The id, if exactly one job is waited for.
-  package var onlyID: JobID? { ids.count == 1 ? ids.first : nil }
+  /// Becomes readable when the active runner ends; nil if none is waited for.
+  package var runnerEnd: Int32? { end?.descriptor }
+
+  /// The id, if one job was named; a range with one job left is not one.
+  package let onlyID: JobID?
 
   /// Reads the queue, and starts a runner if there is work but none is active.
   ///
-  /// Returns new damaged lines. Fails if the wait cannot succeed: a job was removed, or is waiting
-  /// in a paused queue.
+  /// Returns new damaged lines. Fails if the wait cannot succeed: a job was removed, is waiting in
+  /// a paused queue, or must wait for a suspended job.
   package mutating func look() throws(Failure) -> [DamagedLine] {
-    watch.drain()
-    if runnerEnded.drain() { isWatchingRunner = false }
+    let isOver = try end?.isOver() ?? true
     let news = try reader.read()
     damaged += news.damaged
+    if news.reset || news.applied > 0 { changes += 1 }
     if news.applied > 0 { failedStarts = 0 }
     for id in ids where queue.job(id) == nil {
       throw Failure(
         "job \(id)", "it was removed during the wait",
         next: "The job had ended. Wait before running serialq clean, or set keep to more jobs.")
     }
-    if !isDone, !isWatchingRunner { try findRunner() }
+    if !isDone, !queue.suspended.isEmpty { throw queue.blocked(named: queueName) }
+    if isOver {
+      end = nil
+    } else if try end?.isOutdated(in: folder) ?? false {
+      end = try RunnerEnd(folder)
+    }
+    if !isDone, end == nil { try findRunner() }
     defer { damaged = [] }
     return damaged
   }
@@ -72,10 +81,10 @@ package struct Waiting {
     return ids.contains { queue.job($0)?.state == .waiting }
   }
 
-  /// The jobs that did not succeed; for the whole queue, the unacknowledged failures.
+  /// The jobs that did not succeed; for the whole queue, the open ones.
   package var unsuccessful: [Job] {
     ids.isEmpty
-      ? queue.openFailures : ids.compactMap(queue.job).filter { $0.state != .succeeded }
+      ? queue.openJobs : ids.compactMap(queue.job).filter { $0.state != .succeeded }
   }
 
   /// Makes events durable before they are reported: the runner leaves some to its next flush.
@@ -83,55 +92,57 @@ package struct Waiting {
     try journal.locked { (scope) throws(Failure) in try scope.flush() }
   }
 
-  /// Waits until something may have changed; returns false after the deadline.
-  package func sleep(until deadline: Int64?) throws(Failure) -> Bool {
-    if let deadline, deadline <= Clock.monotonic() { return false }
-    _ = try waitForInput(on: [watch.descriptor, runnerEnded.descriptor], until: deadline)
-    return true
-  }
-
   /// Ensures, under the journal's lock, that a runner is active, and watches it.
   private mutating func findRunner() throws(Failure) {
-    let folder = folder
-    failedStarts += 1
-    // One runner may have been killed by accident, but a persistent fault would start them forever.
-    if failedStarts > 3 { throw brokenRunner() }
     try journal.locked { (scope) throws(Failure) in
       damaged += try reader.read().damaged
       if isDone { return }
-      if queue.isPaused, isForWaiting { throw paused() }
+      if queue.isPaused, isForWaiting { throw queue.blocked(named: queueName) }
+      failedStarts += 1
+      // One runner may have been killed by accident, but a persistent fault would start them
+      // forever.
+      if failedStarts > 3 { throw brokenRunner() }
       try runner.ensure(folder)
-      isWatchingRunner = true
+      end = try RunnerEnd(folder)
     }
-    if isWatchingRunner { try watchRunner() }
-  }
-
-  private func paused() -> Failure {
-    let name = folder.name.text
-    let because = queue.pause?.because.map { " because job \($0) failed" } ?? ""
-    return Failure(
-      "queue \(name)", "it is paused\(because); jobs waiting: \(queue.count(.waiting))",
-      next: "Resume it with: serialq resume\(QueueName.option(for: name))",
-      code: because.isEmpty ? .cannot : .jobFailed)
   }
 
   private func brokenRunner() -> Failure {
     let last = (try? LogReader.tail(of: folder.runnerLog, lines: 2)) ?? []
-    let said = last.isEmpty ? "" : "; its log says: \(last.joined(separator: "; "))"
+    var said = last.isEmpty ? "" : "; its log says: \(last.joined(separator: "; "))"
     let option = QueueName.option(for: folder.name.text)
-    return Failure(
-      "queue \(folder.name.text)", "its runner ends repeatedly\(said)",
-      next: "Try it in the foreground: serialq run\(option)")
+    var next = "Try it in the foreground: serialq run\(option)"
+    if last.isEmpty, let fault = logFault() {
+      said = ", and cannot write its log: \(fault.sentence)"
+      next = "The jobs stay in the queue. When that is fixed, continue: serialq start\(option)"
+    }
+    return Failure("queue \(folder.name.text)", "its runner ends repeatedly\(said)", next: next)
   }
 
-  /// Waits for the runner's lock: a killed runner reports nothing but releases it.
-  private func watchRunner() throws(Failure) {
-    let lock = try RunnerLock.open(folder)
-    let ended = runnerEnded
-    DispatchQueue.global().async {
-      try? lock.lockShared()
-      lock.unlock()
-      ended.wake()
+  /// Why a runner cannot write a message to its log, as on a full disk; nil if it can.
+  private func logFault() -> Failure? {
+    do throws(Failure) {
+      try FileDescriptor.open(folder.runnerLog, .log).writeAll(Bytes("no message\n".utf8))
+      return nil
+    } catch {
+      return error
     }
+  }
+}
+
+extension Queue {
+  /// The error of a command that would wait for a suspended job, or for jobs that a pause keeps
+  /// from starting.
+  package func blocked(named name: String) -> Failure {
+    let because = pause?.because.map { " because job \($0) failed" } ?? ""
+    if let job = suspended.first {
+      return Failure(
+        "queue \(name)", "job \(job.id) is suspended",
+        next: "Continue it with: serialq resume\(QueueName.option(for: name))")
+    }
+    return Failure(
+      "queue \(name)", "it is paused\(because); jobs waiting: \(count(.waiting))",
+      next: "Resume it with: serialq resume\(QueueName.option(for: name))",
+      code: because.isEmpty ? .cannot : .jobFailed)
   }
 }

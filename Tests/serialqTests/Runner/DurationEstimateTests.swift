@@ -77,4 +77,14 @@ import Testing
     // Less than a minute has passed since the line above.
     #expect(left > .seconds(101) && left <= .seconds(161))
   }
+
+  // Fails if durations are rounded before they are added: 25 jobs of 0.4 s would take 25 s or none.
+  @Test("durations are added before the sum is rounded")
+  func exactSum() throws {
+    let short = try #require(replayedJob(newJob(1, "make"), .succeeded, nanoseconds: 400_000_000))
+    let jobs = try (1...25).map { _ in try waiting("make") }
+    let left = try #require(DurationEstimate([short]).left(running: [], waiting: jobs))
+    #expect(left == .seconds(10))
+    #expect(Humanize.about(left) == "10s")
+  }
 }

@@ -23,6 +23,8 @@ import Testing
 
     var isAtEnd: Bool { state.isAtEnd(queue) }
 
+    var isBlocked: Bool { state.isBlocked(queue) }
+
     /// The actions after one read of the journal.
     mutating func read(_ events: Event...) -> [Action] {
       var changes = FollowerState.Changes()
@@ -254,5 +256,30 @@ import Testing
     #expect(Following(.job(1), after: [added(1), start(1), end(1), added(2)]).isAtEnd)
     #expect(!Following(.job(2), after: [added(1), start(1), end(1), added(2)]).isAtEnd)
     #expect(Following(.job(3), after: [added(1)]).isAtEnd)
+  }
+
+  // Fails if the log between two attempts is opened for the queue too, or again with each read; or
+  // if failures are reported that occurred before following began.
+  @Test("following a job between two attempts begins with its log")
+  func betweenAttempts() {
+    let events = [added(1), start(1), end(1, 1), retry(1, after: 1)]
+    var queue = Following(after: events)
+    #expect(queue.read() == [])
+    var one = Following(.job(1), after: events)
+    #expect(one.read() == [.open(1), .printRest, .printNew])
+    #expect(one.read(start(1, attempt: 2)) == [.printRest, .printNew])
+    #expect(one.read(end(1)) == [.printRest, .close])
+  }
+
+  // Fails if a running job counts as blocked, or only the queue and not its job is.
+  @Test("a paused queue is blocked when no job runs, a job when it waits")
+  func blocked() {
+    let events = [added(1), added(2), .paused(at: Self.at, because: nil)]
+    let running = [added(1), added(2), start(1), .paused(at: Self.at, because: nil)]
+    #expect(!Following(after: [added(1)]).isBlocked && Following(after: events).isBlocked)
+    #expect(!Following(after: running).isBlocked)
+    #expect(Following(.job(1), after: events).isBlocked)
+    #expect(!Following(.job(1), after: running).isBlocked)
+    #expect(Following(.job(2), after: running).isBlocked)
   }
 }

@@ -45,7 +45,7 @@ import Testing
     init() throws {
       folder = try TemporaryFolder()
       log = folder.path("log")
-      reader = LogReader(log)
+      reader = LogReader(log, TerminalRestorer())
       path = folder.path("printed")
       target = try FileDescriptor.open(path, .log)
       output = Output(results: target.raw)
@@ -90,7 +90,7 @@ import Testing
     try bench.append("a\n10 %\r20 \u{1B}[1m%")
     try bench.print(wholeLines: true)
     #expect(try bench.printed() == "a\n")
-    #expect(try bench.reader.openLine() == "20 ^[[1m%")
+    #expect(try bench.reader.openLine() == "20 %")
     try bench.append("\rdone\nb")
     try bench.print(wholeLines: true)
     #expect(try bench.printed() == "10 %\r20 \u{1B}[1m%\rdone\n")

@@ -9,13 +9,6 @@ import Testing
     Timestamp(microseconds: 1_800_000_000_000_000 + second * 1_000_000)
   }
 
-  /// A queue after these events; each job is added at the given second.
-  private func queue(_ events: [Event]) -> Queue {
-    var queue = Queue()
-    for event in events { queue.apply(event) }
-    return queue
-  }
-
   private func add(_ id: JobID, at second: Int64) -> Event {
     var job = newJob(id)
     job.at = at(second)

@@ -1,7 +1,8 @@
+@testable import SerialqQueue
+import SerialqSystem
 import Testing
 
 @testable import SerialqRunner
-import SerialqSystem
 
 /// Which signals are sent to a job, and when.
 @Suite struct TerminationTests {
@@ -59,5 +60,74 @@ import SerialqSystem
     #expect(termination.isStopped)
     #expect(termination.signals(requests: [], stop: .inOrder, now: 1) == [])
     #expect(termination.signals(requests: [], stop: .atOnce, now: 2) == [SIGKILL])
+  }
+
+  private let since = Timestamp(microseconds: 1)
+
+  // Fails if a signal is sent again, or the deadline is not moved by the time of the suspension.
+  @Test("a suspension stops the job once, and moves its time limit")
+  func suspended() {
+    var termination = Termination(timeLimit: 100)
+    var requests = Termination.Requests()
+    requests.suspension = Suspension(since: since, uptime: 40)
+    #expect(termination.signals(requests, stop: .no, now: 41) == [SIGSTOP])
+    #expect(termination.signals(requests, stop: .no, now: 500) == [])
+    #expect(termination.nextDue(canGiveUp: true) == nil)
+    requests.suspension = Suspension(earlier: 460)
+    #expect(termination.signals(requests, stop: .no, now: 501) == [SIGCONT])
+    #expect(termination.signals(requests, stop: .no, now: 502) == [])
+    #expect(termination.nextDue(canGiveUp: true) == 560 && termination.cause == .itself)
+    #expect(termination.signals(requests, stop: .no, now: 560) == [SIGTERM])
+    #expect(termination.cause == .timedOut)
+  }
+
+  // Fails if a new runner leaves a job stopped that was resumed after the old one had died, or if
+  // it continues one that should be stopped.
+  @Test("a new runner repeats the last request")
+  func takesOver() {
+    var requests = Termination.Requests()
+    requests.suspension = Suspension(since: since, uptime: 40, earlier: 7)
+    var suspended = Termination()
+    #expect(suspended.signals(requests, stop: .no, now: 50) == [SIGSTOP])
+    requests.suspension = Suspension(earlier: 17)
+    var resumed = Termination()
+    #expect(resumed.signals(requests, stop: .no, now: 50) == [SIGCONT])
+    var never = Termination()
+    #expect(never.signals(requests: [], stop: .no, now: 50) == [])
+  }
+
+  // Fails if a job that is being ended is stopped, and misses its grace period.
+  @Test("a job that is being ended is neither suspended nor continued")
+  func endsSuspended() {
+    var requests = Termination.Requests()
+    requests.suspension = Suspension(since: since, uptime: 40)
+    var termination = Termination()
+    _ = termination.signals(requests, stop: .no, now: 40)
+    #expect(termination.signals(requests, stop: .inOrder, now: 41) == [SIGTERM])
+    requests.suspension = Suspension(earlier: 2)
+    #expect(termination.signals(requests, stop: .inOrder, now: 42) == [])
+    requests.signals = [SIGINT]
+    requests.suspension = Suspension(since: since, uptime: 43, earlier: 2)
+    #expect(termination.signals(requests, stop: .inOrder, now: 43) == [SIGINT])
+    #expect(termination.signals(requests, stop: .inOrder, now: 41 + grace) == [SIGKILL])
+  }
+
+  // Fails if the sum overflows: any line of the journal is accepted.
+  @Test("a suspension of any length has a sum")
+  func longSuspension() {
+    let long = Suspension(since: since, uptime: 0, earlier: .max)
+    #expect(long.total(at: .max) == .max && long.total(at: 0) == .max)
+    #expect(Suspension(since: since, uptime: 9).total(at: 5) == 0)
+    var requests = Termination.Requests()
+    requests.suspension = Suspension(earlier: .max)
+    var termination = Termination(timeLimit: 100)
+    #expect(termination.signals(requests, stop: .no, now: 100) == [SIGCONT])
+    #expect(termination.nextDue(canGiveUp: true) == nil)
+  }
+}
+
+extension Termination {
+  fileprivate mutating func signals(requests: [Int32], stop: Stop, now: Int64) -> [Int32] {
+    signals(Requests(signals: requests), stop: stop, now: now)
   }
 }

@@ -4,16 +4,22 @@ import SerialqSystem
 /// The properties with which a job's process starts.
 struct JobProcess {
   var command: Command
+  /// The shell for a command line; nil for the default.
+  var shell: Bytes?
   /// The complete environment of the child, as `NAME=VALUE`.
   var environment: [Bytes]
   var directory: Bytes
   var umask: UInt16
+  /// The descriptor for standard input of the child; nil for `/dev/null`.
+  var input: Int32?
   /// The descriptor for standard output and standard error of the child.
   var output: Int32
   /// The lock that the child and its children keep open as `lockDescriptor`.
   ///
   /// Must be 3 or above; nil for none.
   var lock: Int32?
+  /// Whether SIGHUP is blocked in the child, so that it cannot end the child before that ignores it.
+  var blocksHangup = false
 
   /// The descriptor of the lock in the child; high, to avoid collisions with descriptors in
   /// scripts.
@@ -22,9 +28,16 @@ struct JobProcess {
   /// The arguments, starting with the program to search for.
   var arguments: [Bytes] {
     switch command {
-    case .shell(let line): [Bytes("/bin/sh"), Bytes("-c"), line]
+    case .shell(let line):
+      [shell ?? Command.standardShell, Bytes("-c"), JobProcess.operand(line)]
     case .arguments(let words): words
     }
+  }
+
+  /// The line with a blank in front if a shell would take it for an option.
+  private static func operand(_ line: Bytes) -> Bytes {
+    let signs = Bytes("-+")
+    return line.first.map(signs.contains) == true ? [UInt8(ascii: " ")] + line : line
   }
 
   enum Started: Equatable {

@@ -4,8 +4,8 @@ extension JobProcess {
   /// Starts the job by `posix_spawn`; on return the program is already executing.
   ///
   /// The child leads its own session and process group, and has default actions and an empty mask
-  /// for all signals. Its standard input is `/dev/null`, and only descriptors 0, 1, 2 and the lock
-  /// are open.
+  /// for all signals. Its standard input is `/dev/null` or ``input``, and only descriptors 0, 1, 2
+  /// and the lock are open.
   ///
   /// Temporarily sets the umask of the whole process, because `posix_spawn` has no other way to
   /// pass one. This is safe because only the runner's thread spawns, and because other threads
@@ -65,12 +65,26 @@ extension JobProcess {
     let name = Visible.text(arguments.first ?? [])
     switch error {
     case ENOENT, ENOTDIR, ESTALE, ENODEV, ETIMEDOUT:
-      return .cannotRun(.notFound, reason: "\(name): not found")
+      return .cannotRun(.notFound, reason: "\(name): \(notFound)")
     case EAGAIN, ENOMEM, EMFILE, ENFILE, EBADF, EINVAL:
       return .cannotRun(.cannot, reason: "cannot start a process: \(Self.message(error))")
     default:
       return .cannotRun(.cannotExecute, reason: "\(name): \(Self.message(error))")
     }
+  }
+
+  /// Why the program was not found, with what its name suggests.
+  private var notFound: String {
+    let name = arguments.first ?? []
+    let paths = ProgramSearch.candidates(for: name, environment: environment)
+    let isThere = paths.contains { path in
+      Self.fault(at: path.first == UInt8(ascii: "/") ? path : directory.appending(path: path))
+        == nil
+    }
+    // A script whose `#!` names no program, or a binary without its loader.
+    if isThere { return "its interpreter was not found" }
+    return ShellQuote.meansMoreToShell(name)
+      ? "not found; a shell command line is one argument, after all options" : "not found"
   }
 
   /// Why the path cannot be resolved, by `stat(2)`; nil if it can.

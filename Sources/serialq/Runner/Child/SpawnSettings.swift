@@ -43,7 +43,7 @@ struct SpawnSettings: ~Copyable {
 
   /// Returns the first error number, or 0.
   private mutating func prepare(_ job: JobProcess) -> Int32 {
-    var errors = prepareAttributes()
+    var errors = prepareAttributes(job)
     // First, because all later paths may be relative to it.
     errors.append(
       job.directory.withCString { posix_spawn_file_actions_addchdir_np(&actions, $0) }
@@ -52,14 +52,22 @@ struct SpawnSettings: ~Copyable {
     return errors.first { $0 != 0 } ?? 0
   }
 
-  private mutating func prepareAttributes() -> [Int32] {
+  private mutating func prepareAttributes(_ job: JobProcess) -> [Int32] {
     var all = sigset_t()
     sigfillset(&all)
+    #if canImport(Glibc)
+      // glibc leaves out the signals that it uses itself, 32 and 33, and then ignores them in the
+      // child.
+      withUnsafeMutableBytes(of: &all) {
+        $0.copyBytes(from: repeatElement(UInt8.max, count: $0.count))
+      }
+    #endif
     // These two cannot be changed, and some systems then reject the whole set.
     sigdelset(&all, SIGKILL)
     sigdelset(&all, SIGSTOP)
-    var none = sigset_t()
-    sigemptyset(&none)
+    var blocked = sigset_t()
+    sigemptyset(&blocked)
+    if job.blocksHangup { sigaddset(&blocked, SIGHUP) }
     #if canImport(Glibc)
       // POSIX_SPAWN_SETSID, a macro that Swift does not import.
       let session: Int32 = 0x80
@@ -75,22 +83,23 @@ struct SpawnSettings: ~Copyable {
     flags |= session
     return [
       posix_spawnattr_setsigdefault(&attributes, &all),
-      posix_spawnattr_setsigmask(&attributes, &none),
+      posix_spawnattr_setsigmask(&attributes, &blocked),
       posix_spawnattr_setflags(&attributes, Int16(flags)),
     ]
   }
 
   /// Prepares the descriptors of the child.
   ///
-  /// The order matters: descriptor 63 may be the output, so the output is copied before 63 is
-  /// overwritten. Descriptor 0 is overwritten last.
+  /// The order matters: descriptor 63 may be the output or the input, so both are copied before 63
+  /// is overwritten. Descriptor 0 may be the output, which is copied first.
   private mutating func prepareDescriptors(_ job: JobProcess) -> [Int32] {
     let lock = JobProcess.lockDescriptor
     var errors = [
       posix_spawn_file_actions_adddup2(&actions, job.output, STDOUT_FILENO),
       posix_spawn_file_actions_adddup2(&actions, job.output, STDERR_FILENO),
+      job.input.map { posix_spawn_file_actions_adddup2(&actions, $0, STDIN_FILENO) }
+        ?? posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
       job.lock.map { posix_spawn_file_actions_adddup2(&actions, $0, lock) } ?? 0,
-      posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
     ]
     #if canImport(Glibc)
       // serialq opens its own files close-on-exec, but descriptors that it inherited would leak

@@ -65,7 +65,7 @@ extension SpawnTests {
         ("locked", .cannotExecute, "locked: Permission denied"),
         ("./locked", .cannotExecute, "./locked: Permission denied"),
         ("./bin", .cannotExecute, "./bin: Permission denied"),
-        ("./orphan", .notFound, "./orphan: not found"),
+        ("./orphan", .notFound, "./orphan: its interpreter was not found"),
         ("./a\u{1B}", .notFound, "./a^[: not found"),
         ("./locked/x", .notFound, "./locked/x: not found"),
       ]

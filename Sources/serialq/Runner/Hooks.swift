@@ -1,0 +1,85 @@
+import SerialqQueue
+import SerialqSystem
+
+// The on-finish and the on-idle command.
+extension Runner {
+  /// The timeout of these commands, which delay the next job.
+  private static let limit: Int64 = 60_000_000_000
+
+  /// Runs the on-finish command and waits for it.
+  ///
+  /// Records a failure with the job; it has no other effect.
+  func run(_ hook: Hook, for id: JobID) throws(Failure) {
+    // The job may be forgotten already, because few are kept, or be waiting for its next attempt.
+    guard let job = try current({ $0.job(id) }), job.state.isOver else { return }
+    try run(hook, for: id, variables(job), log: folder.hookLog)
+  }
+
+  /// Runs the on-idle command and waits for it; records a failure with the queue.
+  ///
+  /// Not under the journal's lock, but under that of the runner: a job that is added meanwhile
+  /// relies on this runner.
+  func run(_ hook: Hook, after results: Results, open: Int) throws(Failure) {
+    let counts: [(StaticString, Int)] = [
+      ("SERIALQ_SUCCEEDED=", results.succeeded), ("SERIALQ_FAILED=", results.failed),
+      ("SERIALQ_SKIPPED=", results.skipped), ("SERIALQ_CANCELLED=", results.cancelled),
+      ("SERIALQ_OPEN=", open),
+    ]
+    // No job: that of the call that set the command, if a job did.
+    let variables = [Bytes("SERIALQ_JOB="), Bytes("SERIALQ_QUEUE=") + folder.name]
+    try run(
+      hook, for: nil, variables + counts.map { Bytes($0) + Bytes("\($1)".utf8) },
+      log: folder.idleHookLog)
+  }
+
+  private func run(
+    _ hook: Hook, for id: JobID?, _ variables: [Bytes], log path: Bytes
+  ) throws(Failure) {
+    let ending = try perform(hook, variables, log: path)
+    guard ending != .exited(0) else { return }
+    try view.withLock { $0.journal }.append([.hookFailed(id: id, at: Clock.now(), how: ending)])
+  }
+
+  private func perform(
+    _ hook: Hook, _ variables: [Bytes], log path: Bytes
+  ) throws(Failure) -> Ending {
+    switch start(hook, variables, log: path) {
+    case .cannotRun(let code, let reason):
+      return .cannotRun(code.rawValue, reason: Bytes(reason.utf8))
+    case .running(let pid):
+      var termination = Termination(
+        timeLimit: Clock.monotonic() + Runner.limit, after: supervision.level)
+      return try supervise(
+        ChildProcess(pid: pid), &termination, requests: { _ in Termination.Requests() })
+    }
+  }
+
+  private func start(_ hook: Hook, _ variables: [Bytes], log path: Bytes) -> JobProcess.Started {
+    do throws(Failure) {
+      let log = try FileDescriptor.open(path, .emptyLog)
+      let process = JobProcess(
+        command: .shell(hook.line), shell: view.withLock { $0.queue.settings.shell },
+        environment: try Environments(folder).load(hook.context.environment, adding: variables),
+        directory: hook.context.directory, umask: hook.context.umask, output: log.raw, lock: nil)
+      return withExtendedLifetime(log) { process.start() }
+    } catch {
+      return .cannotRun(error.code, reason: error.sentence)
+    }
+  }
+
+  /// The environment variables that describe the job to the command.
+  private func variables(_ job: Job) -> [Bytes] {
+    func variable(_ name: StaticString, _ value: Bytes) -> Bytes { Bytes(name) + value }
+    let seconds = job.run?.duration.map { "\($0 / 1_000_000_000)" } ?? ""
+    return folder.variables(of: job.id) + [
+      variable("SERIALQ_STATE=", Bytes(job.state.name)),
+      variable("SERIALQ_EXIT=", Bytes((job.exitCode.map { "\($0)" } ?? "").utf8)),
+      variable("SERIALQ_SIGNAL=", job.signalName ?? []),
+      variable("SERIALQ_ATTEMPT=", Bytes("\(job.run?.attempt ?? 0)".utf8)),
+      variable("SERIALQ_SECONDS=", Bytes(seconds.utf8)),
+      variable("SERIALQ_LABEL=", job.label ?? []),
+      variable("SERIALQ_COMMAND=", Bytes(ShellQuote.command(job.command).utf8)),
+      variable("SERIALQ_LOG=", folder.log(job.id)),
+    ]
+  }
+}

@@ -1,0 +1,82 @@
+import SerialqQueue
+import SerialqSystem
+
+/// Sends the signals of a ``Termination`` to the processes that hold a job's lock.
+struct SignalDelivery {
+  /// What can be expected after the signals so far.
+  struct Outlook {
+    /// When to look for new processes.
+    var next: Int64?
+    /// Whether no process is visible that holds the lock.
+    var isBlind = true
+    /// The processes that cannot be signaled, if no others hold the lock.
+    var left: [SignalRounds.Unreachable] = []
+  }
+
+  /// The path of the lock that the job's processes inherit; nil for a process without one.
+  private let path: Bytes?
+  /// The lock; found with the first signal, which most jobs never receive.
+  private var file: LockFile?
+  /// The process group, as long as its number is known to belong to the job.
+  private let group: () -> Int32?
+  private var rounds = SignalRounds()
+
+  /// The number of rounds before waiting: processes could fork as fast as they are found.
+  private static let limit = 8
+
+  init(lock path: Bytes?, group: @escaping () -> Int32?) {
+    self.path = path
+    self.group = group
+  }
+
+  mutating func begin(_ signal: Int32) {
+    file = file ?? path.flatMap(JobLock.file)
+    rounds.begin(signal, ticks: Machine.bootTicks())
+  }
+
+  /// Sends what is due.
+  mutating func advance(now: Int64) -> Outlook {
+    guard rounds.signal != nil else { return Outlook() }
+    for _ in 0..<SignalDelivery.limit {
+      let group = group()
+      switch rounds.next(file.flatMap(LockHolders.find), group: group, now: now) {
+      case .send(let signal, let toGroup, let processes):
+        if toGroup, let group { send(signal, toGroup: group) }
+        for process in processes { rounds.note(process, send(signal, to: process)) }
+      case .wait(let until): return Outlook(next: until, isBlind: rounds.isBlind)
+      case .stuck(let left):
+        // A process that could not be suspended can start others, which could not be either.
+        let next = rounds.signal == SIGKILL ? now + SignalRounds.longest : nil
+        return Outlook(next: next, isBlind: false, left: left)
+      }
+    }
+    return Outlook(next: now + SignalRounds.shortest, isBlind: rounds.isBlind)
+  }
+
+  private func send(_ signal: Int32, toGroup group: Int32) {
+    let leader = ChildProcess(pid: group)
+    _ = try? leader.signalGroup(signal)
+    if SignalRounds.needsContinue(signal) { _ = try? leader.signalGroup(SIGCONT) }
+  }
+
+  /// Returns 0 or the error number.
+  private func send(_ signal: Int32, to process: ProcessStatus) -> Int32 {
+    guard process.pid > 1 else { return EPERM }
+    let handle = ProcessHandle(process.pid)
+    // Checked after the handle was opened: the ID may have been reused since the search, or the
+    // process may have closed the lock.
+    guard ProcessStatus.of(process.pid)?.identity == process.identity,
+      file?.isHeldOrHidden(process.pid) == true
+    else { return ESRCH }
+    let error = handle.send(signal)
+    if error == 0, SignalRounds.needsContinue(signal) { _ = handle.send(SIGCONT) }
+    return error
+  }
+}
+
+extension SignalRounds.Unreachable {
+  /// The process and the reason: `process 4242 (sudo): Operation not permitted`.
+  var text: String {
+    "process \(process.pid) (\(Visible.text(process.name))): \(String(cString: strerror(error)))"
+  }
+}

@@ -1,0 +1,63 @@
+import Dispatch
+import SerialPromises
+import SerialqSystem
+
+/// Restores the terminal after the output of a job that left a color, a hidden cursor or the
+/// alternate screen behind.
+package final class TerminalRestorer: Sendable {
+  /// Shared with the thread that receives signals.
+  private let trace = Locked(TerminalTrace())
+  private let isTerminal: Bool
+  /// Available while nothing is being printed.
+  private let turn = DispatchSemaphore(value: 0)
+
+  package init(isTerminal: Bool = isatty(STDOUT_FILENO) == 1) {
+    self.isTerminal = isTerminal
+    // Not the initial value: the last release must be possible while a thread has the turn.
+    turn.signal()
+  }
+
+  /// Notes output that is printed next, in the same call of ``printing(_:)``.
+  func note(_ bytes: Bytes) {
+    if isTerminal { trace.withLock { $0.note(bytes) } }
+  }
+
+  /// Calls `body`, which notes output and writes it.
+  ///
+  /// In one turn: a signal in between would restore the terminal before the output changes it.
+  func printing<Problem: Error>(_ body: () throws(Problem) -> Void) throws(Problem) {
+    guard isTerminal else { return try body() }
+    turn.wait()
+    defer { turn.signal() }
+    try body()
+  }
+
+  /// Prints what is needed; writes nothing if the output has restored everything itself.
+  package func restore(_ output: inout Output) {
+    printing { write(&output) }
+  }
+
+  /// Restores the terminal and calls `end`, which ends this process because of a signal; prints
+  /// nothing else meanwhile.
+  ///
+  /// Waits for the thread that prints, up to `limit`: it is blocked if the terminal accepts nothing.
+  package func restore(
+    on output: Output = Output(), waitingAtMost limit: DispatchTimeInterval = .seconds(1),
+    then end: () -> Void
+  ) {
+    let hasTurn = isTerminal && turn.wait(timeout: .now() + limit) == .success
+    var output = output
+    write(&output)
+    end()
+    // The signal had no effect, as on the first process of a container.
+    if hasTurn { turn.signal() }
+  }
+
+  private func write(_ output: inout Output) {
+    let undo = trace.withLock { trace in
+      defer { trace = TerminalTrace() }
+      return trace.undo
+    }
+    output.restore(undo)
+  }
+}
