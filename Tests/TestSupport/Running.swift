@@ -14,8 +14,12 @@ package enum Running: String, Guarantee {
   case orphans = "After a kill -9 of the runner no job overlaps another, is lost or runs twice"
   case orphansAreNamed =
     "Until an orphaned job ends, status names the job, its process, and how to end it"
+  case holders =
+    "The end of a canceled or timed-out job includes all processes that hold its lock"
+  case suspends =
+    "pause --now stops all processes that hold the running job's lock, and resume continues them"
   case leftovers = "A process left behind by a job does not block the queue"
   case stopsInOrder = "The first SIGINT or SIGTERM ends the running job cleanly and keeps the rest"
-  case reboot = "After a reboot resume --all runs the waiting jobs of every queue"
-  case bootEntries = "The crontab and systemd entries of the manual run resume --all at boot"
+  case reboot = "After a reboot start --all runs the waiting jobs of every queue that is not paused"
+  case bootEntries = "The crontab and systemd entries of the manual run start --all at boot"
 }

@@ -22,6 +22,7 @@ package enum Tool: String, CaseIterable, Sendable {
   case script
   case setpriv
   case setsid
+  case taskset
   case tar
   case tmux
   case unshare
@@ -33,7 +34,7 @@ package enum Tool: String, CaseIterable, Sendable {
     case .cc: "gcc"
     case .col: "bsdextrautils"
     case .kqueue: "libkqueue-dev"
-    case .flock, .setpriv, .setsid, .unshare: "util-linux"
+    case .flock, .setpriv, .setsid, .taskset, .unshare: "util-linux"
     case .ps: "procps"
     case .script: "bsdutils"
     case .bash, .bashCompletion, .chromium, .fish, .git, .jq, .mandoc, .mount, .tar, .tmux, .zsh:

@@ -13,7 +13,8 @@ package enum Program {
     var session = Session()
     do throws(Failure) {
       try InheritedDescriptors.fillStandardOnes()
-      Output.ignoreBrokenPipes()
+      Output.ignoreSignalsOfWrites()
+      SignalListener.removeCrashReporter()
       let words = Machine.arguments()
       let queue = Machine.variable("SERIALQ_QUEUE")
       let code = try session.perform(try Invocation.parse(words, queueVariable: queue))
@@ -63,15 +64,12 @@ struct Session {
     return (folder, reader.queue)
   }
 
-  /// Reads the job with this id; fails with the existing ids if there is none.
-  func readJob(_ id: JobID, in name: String) throws(Failure) -> (QueueFolder, Job) {
-    let option = QueueName.option(for: name)
-    guard let (folder, queue) = try readQueue(named: name) else {
-      throw Failure(
-        "job \(id)", "queue \(name) has no jobs", next: "Add one with: serialq add\(option)")
-    }
-    guard let job = queue.job(id) else { throw queue.missing(id...id, in: name) }
-    return (folder, job)
+  /// Reads the selected jobs; fails with the existing ids if one does not exist.
+  func readJobs(
+    _ selection: JobSelection, in name: String
+  ) throws(Failure) -> (QueueFolder, [Job]) {
+    guard let (folder, queue) = try readQueue(named: name) else { throw noJobs(in: name) }
+    return (folder, try queue.jobs(selection, in: name))
   }
 
   /// Prints JSON: unchanged for programs, escaped on a terminal.
@@ -80,6 +78,6 @@ struct Session {
   }
 
   func report(_ damaged: [DamagedLine], in folder: QueueFolder) {
-    for line in damaged { output.message(line.message(in: folder)) }
+    for text in damaged.messages(in: folder) { output.message(text) }
   }
 }

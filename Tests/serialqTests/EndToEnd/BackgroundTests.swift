@@ -126,25 +126,41 @@ import Testing
   func pausedRun() throws {
     let scene = try Scene()
     #expect(try scene.serialq("pause").code == 0)
-    let run = try scene.serialq("run", "echo ran")
+    try scene.add("echo ran")
+    let run = try scene.serialq("run")
     #expect(run.code == 125 && run.text == "" && run.errorText.contains("is paused"))
     #expect(try scene.states() == [.waiting])
   }
 
+  // Fails if the command stays in the queue although run reports an error: it would run on resume.
+  @Test("run with a command refuses a paused queue, and queues nothing")
+  func pausedRunOfCommand() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("pause").code == 0)
+    let before = try scene.journal()
+    for words in [["run", "echo ran"], ["run", "--unique", "echo", "ran"]] {
+      expectRefusal(
+        try scene.serialq(words.map { Bytes($0.utf8) }), "queue default: it is paused")
+    }
+    let refused = try scene.serialq("run", "echo ran")
+    #expect(refused.errorText.contains("Nothing was queued. Resume it: serialq resume\n"))
+    #expect(try scene.journal() == before && scene.states().isEmpty)
+  }
+
   // Fails if add starts a runner.
-  @Test("with --no-start the job waits until resume, as after a reboot")
+  @Test("with --no-start the job waits until start, as after a reboot")
   func noStart() throws {
     let scene = try Scene()
     #expect(try scene.serialq("add", "--no-start", "echo ran").code == 0)
     #expect(try scene.serialq("queues").text.contains("no runner"))
     #expect(try !RunnerLock.isHeld(scene.queueFolder()))
-    #expect(try scene.serialq("resume", "--all").code == 0)
+    #expect(try scene.serialq("start", "--all").code == 0)
     try scene.waitForJob(1, .succeeded)
   }
 
   // Fails if a job that ran during a crash of the machine is rerun silently, or blocks the rest.
   @Test(
-    "after a reboot, resume --all reports the interrupted job and runs the rest",
+    "after a reboot, start --all reports the interrupted job and runs the rest",
     .shows(Running.reboot))
   func reboot() throws {
     let scene = try Scene()
@@ -153,11 +169,29 @@ import Testing
       .started(id: 1, attempt: 1, at: Clock.now(), boot: Bytes("an earlier one")),
       .spawned(id: 1, pid: 1),
     ])
-    #expect(try scene.serialq("resume", "--all").code == 0)
+    #expect(try scene.serialq("start", "--all").code == 0)
     let waited = try scene.serialq("wait")
     #expect(waited.code == 1 && waited.errorText.contains("job 1 was interrupted"))
     #expect(try scene.states() == [.interrupted, .succeeded])
     #expect(try content(scene.path("rec")).text == "2\n")
+  }
+
+  // Fails if the boot entries end a pause: of a person, or of `on-failure stop`.
+  @Test("a pause survives a reboot, also one after a failure")
+  func pausedAtReboot() throws {
+    let scene = try Scene()
+    try scene.add("false", "echo ran >>rec")
+    #expect(try scene.serialq("set", "on-failure", "stop").code == 0)
+    #expect(try scene.serialq("run").code == 1)
+    #expect(try scene.serialq("add", "-q", "other", "--no-start", "echo ran >>rec").code == 0)
+    #expect(try scene.serialq("pause", "-q", "other").code == 0)
+    let started = try scene.serialq("start", "--all")
+    #expect(started.code == 0)
+    for queue in ["default", "other"] {
+      #expect(started.errorText.contains("queue \(queue) is paused"))
+      #expect(try scene.queue(queue).isPaused && !RunnerLock.isHeld(scene.queueFolder(queue)))
+    }
+    #expect(try scene.states() == [.failed, .waiting] && scene.states("other") == [.waiting])
   }
 
   // Fails if the system's shutdown counts as a cancel request: the job would be skipped.
@@ -177,7 +211,7 @@ import Testing
   #if os(Linux)
     // Fails if the runner or `wait` polls.
     @Test(
-      "an idle runner and an idle wait use no processor time", .shows(Running.noPolling),
+      "an idle runner and an idle wait sleep, in all their threads", .shows(Running.noPolling),
       .disabled(if: isSanitized, "a sanitizer has a thread of its own, which works all the time"))
     func idle() throws {
       let scene = try Scene()
@@ -188,17 +222,23 @@ import Testing
       _ = try scene.waitForProcess(of: 1)
       // Not a synchronization: the time span is measured.
       usleep(500_000)
-      let before = try [runner, waiter.pid].map(ticks)
-      usleep(isLong ? 10_000_000 : 1_000_000)
-      #expect(try [runner, waiter.pid].map(ticks) == before)
+      let before = try [runner, waiter.pid].map(sleeps)
+      usleep(isLong ? 10_000_000 : 1_500_000)
+      #expect(try [runner, waiter.pid].map(sleeps) == before)
       try gate.open()
       #expect(try waiter.wait().code == 0)
     }
 
-    /// The processor time that a process has used, in hundredths of a second.
-    private func ticks(_ pid: Int32) throws -> Int {
-      let fields = try content(Bytes("/proc/\(pid)/stat".utf8)).text.split(separator: " ")
-      return try #require(Int(fields[13])) + #require(Int(fields[14]))
+    /// How often the threads of a process fell asleep, which they do once more after each wake-up.
+    private func sleeps(_ pid: Int32) throws -> Int {
+      let threads = Bytes("/proc/\(pid)/task".utf8)
+      return try FileSystem.names(in: threads).reduce(0) { sum, thread in
+        let path = threads.appending(path: thread).appending(path: Bytes("status"))
+        let line = try content(path).text.split(separator: "\n").first {
+          $0.hasPrefix("voluntary_ctxt_switches:")
+        }
+        return try sum + #require(line?.split(separator: "\t").last.flatMap { Int($0) })
+      }
     }
   #endif
 }

@@ -15,6 +15,15 @@ import Testing
   static let troubles = [
     Trouble(words: ["--", "no-such-program"], code: 127, reason: "no-such-program: not found"),
     Trouble(words: ["--", "./missing", "x"], code: 127, reason: "./missing: not found"),
+    Trouble(
+      words: ["cd", "/tmp"], code: 127,
+      reason: "cd: not found; a shell command line is one argument, after all options"),
+    Trouble(
+      words: ["A=1", "make"], code: 127,
+      reason: "A=1: not found; a shell command line is one argument, after all options"),
+    Trouble(
+      words: ["ls | wc", "-l"], code: 127,
+      reason: "ls | wc: not found; a shell command line is one argument, after all options"),
     Trouble(words: ["--", "./plain"], code: 126, reason: "./plain: Permission denied"),
     Trouble(words: ["--", "."], code: 126, reason: ".: Permission denied"),
     Trouble(
@@ -23,6 +32,16 @@ import Testing
     Trouble(
       words: ["-e", "PATH=/nowhere", "--", "ls"], code: 127, reason: "ls: not found"),
   ]
+
+  // Fails if the shell takes the line for its options.
+  @Test(
+    "a command line may begin with a hyphen or a plus sign", arguments: ["-no-such", "+no-such"])
+  func hyphen(line: String) throws {
+    let scene = try Scene()
+    let run = try scene.serialq("run", "-c", line)
+    #expect(run.text.contains("\(line): not found"), "\(run.text)")
+    #expect(try scene.queue().job(1)?.run?.how == .exited(127))
+  }
 
   // Fails if the reason is lost between the spawn and the journal, or the queue stops there.
   @Test(

@@ -7,6 +7,25 @@ import Testing
 
 /// Jobs that are canceled, time out, or fail and are retried.
 @Suite struct EndingTests {
+  // Fails if the queue looks stuck while the command runs.
+  @Test("status says between two jobs that the on-finish command may be running")
+  func betweenJobs() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("set", "on-finish", "echo up; read x <gate").code == 0)
+    try scene.add("true", "true")
+    #expect(try scene.serialq("start").code == 0)
+    let log = try scene.queueFolder().hookLog
+    try waitUntil("the command", watching: [scene.queueFolder().path]) {
+      try FileSystem.status(of: log) != nil && content(log) == Bytes("up\n")
+    }
+    let status = try scene.serialq()
+    #expect(status.text.contains("The on-finish command of the last job may be running.\n"))
+    try gate.open()
+    try gate.open()
+    #expect(try scene.serialq("wait").code == 0)
+  }
+
   /// A shell with two child processes, one of which ignores SIGTERM.
   private static let family = """
     (trap '' TERM; echo one >>pids; while :; do sleep 0.1; done) &
@@ -244,7 +263,7 @@ import Testing
     let log = try scene.queueFolder().hookLog
     let reported = try scene.serialq().text
     #expect(reported.contains("\nThe on-finish command of job 1 failed with exit code 2.\n"))
-    #expect(reported.contains("\nIts output:    cat \(log.text)\n"), "\(reported)")
+    #expect(reported.contains("\nOutput of on-finish:  cat \(log.text)\n"), "\(reported)")
     #expect(try content(log) == Bytes("no such host\n"))
     #expect(try scene.serialq("show", "1").text.contains("on-finish  failed with exit code 2\n"))
     #expect(try !scene.serialq("show", "2").text.contains("on-finish"))

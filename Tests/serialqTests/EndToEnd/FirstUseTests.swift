@@ -23,7 +23,7 @@ import Testing
       (["list"], ""), (["add", "--no-start", "echo a; echo b >&2"], "1\n"),
       (["add", "--no-start", "-n", "x", "true"], "2\n"),
       (["run"], "a\nb\n"), (["run"], ""), (["log", "1"], "a\nb\n"), (["log", "2"], ""),
-      (["log", "-f"], ""), (["list"], nil), (["status"], nil), (["show", "1"], nil),
+      (["list"], nil), (["status"], nil), (["show", "1"], nil),
       ([], nil), (["help"], nil), (["help", "add"], nil), (["--version"], nil),
       (["list", "--json"], nil), (["status", "--json"], nil), (["show", "1", "--json"], nil),
     ]
@@ -82,12 +82,12 @@ import Testing
     #expect(try call("log").contains("serialq log -q other -f\n"))
     #expect(try call("status").contains("serialq run -q other\n"))
     let follower = try scene.start("log", "-q", "other", "-f", "1")
-    try follower.waitForErrors("serialq run -q other\n")
+    try follower.waitForErrors("serialq start -q other\n")
     #expect(try call("run").contains("serialq log -q other 1\n"))
-    #expect(try call("status").contains("4 more failed: serialq list -q other --failed\n"))
+    #expect(try call("status").contains("4 more open: serialq list -q other --open\n"))
     #expect(try call("status").contains("serialq log -q other 7\n"))
     #expect(try call("move", "1", "--first").contains("serialq list -q other --state waiting\n"))
-    #expect(try call("edit", "1").contains("serialq add -q other\n"))
+    #expect(try call("edit", "1", "--after", "1").contains("serialq list -q other\n"))
     #expect(try follower.wait().code == 0)
     let run = try scene.start("run", "-q", "other", "echo up; read x <gate")
     try run.waitForOutput("up")

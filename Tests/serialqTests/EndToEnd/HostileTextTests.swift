@@ -68,8 +68,11 @@ struct HostileTextTests {
       ("serialq list --json", 0),
       ("serialq show --json 1", 0), ("serialq status --json", 0), ("serialq queues --json", 0),
       ("serialq add --no-start -n \"$H\" -- \"$H\"", 0), ("serialq cancel 4", 0),
-      ("serialq cancel 1", 125), ("serialq move 1 --first", 125), ("serialq edit 1", 125),
-      ("EDITOR=\"false '$H'\" serialq edit 5", 125), ("serialq ack --all", 0),
+      ("serialq cancel 1", 125), ("serialq move 1 --first", 125),
+      ("EDITOR=false serialq edit 1", 125),
+      ("EDITOR=\"false '$H'\" serialq edit 5", 125),
+      ("serialq edit 5 -e \"A=$H\" -- \"$H\" x", 0), ("serialq edit 5 --after \"$H\"", 125),
+      ("serialq ack --all", 0),
       ("serialq retry 1", 0), ("serialq clean --all", 0),
     ] {
       let seen = try start(scene, line).wait()

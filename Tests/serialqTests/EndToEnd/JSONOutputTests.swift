@@ -6,8 +6,9 @@ import Testing
 /// Output for scripts.
 @Suite struct JSONOutputTests {
   private static let fields: Set<String> = [
-    "id", "state", "command", "shell", "label", "directory", "exitCode", "signal", "attempt",
-    "added", "started", "ended", "duration", "log", "onFinishFailure",
+    "id", "state", "command", "shell", "label", "directory", "input", "exitCode", "signal",
+    "attempt", "added", "started", "ended", "duration", "timeout", "retries", "retryDelay", "ifOk",
+    "after", "skippedBecause", "suspended", "unreachable", "log", "onFinishFailure",
   ]
 
   // Fails if a field is missing, renamed, or of another type.
@@ -38,7 +39,9 @@ import Testing
     #expect(jobs[1]["state"] as? String == "killed")
     #expect(jobs[2]["command"] as? [String] == ["echo", "a b", ""])
     #expect(jobs[2]["shell"] is NSNull && jobs[2]["label"] as? String == "two words")
-    for field in ["started", "ended", "duration", "attempt", "exitCode", "signal"] {
+    for field in [
+      "started", "ended", "duration", "attempt", "exitCode", "signal", "suspended", "unreachable",
+    ] {
       #expect(jobs[3][field] is NSNull, "\(field)")
     }
     #expect(jobs[3]["state"] as? String == "waiting")
@@ -62,7 +65,8 @@ import Testing
     try run.waitForOutput("up")
     let busy = try object(scene.serialq("--json"))
     let members: Set = [
-      "version", "queue", "paused", "runner", "damaged", "openFailures", "counts", "running",
+      "version", "queue", "paused", "runner", "damaged", "openFailures", "onIdleFailure", "counts",
+      "running",
     ]
     #expect(Set(busy.keys) == members && Set(none.keys) == members)
     #expect(none["runner"] as? Bool == false && busy["runner"] as? Bool == true)

@@ -1,4 +1,5 @@
 import Foundation
+@testable import SerialqCLI
 import SerialqSystem
 import TestSupport
 import Testing
@@ -73,6 +74,45 @@ import Testing
     let find = "find '\(scene.spool.text)' -perm /077"
     #expect(try scene.script(find).text == "")
   }
+
+  // Fails if the manual is wrong about what a job does not get, or about what to write instead.
+  @Test("limits and priority of a job are not those of its add, but can be set in the command")
+  func limits() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("add", "read x <gate").code == 0)
+    _ = try scene.waitForRunner()
+    func add(_ words: String...) throws {
+      let added = try scene.serialq(["add"].map { Bytes($0.utf8) } + words.map { Bytes($0.utf8) }) {
+        $0.prelude = "ulimit -n 200"
+      }
+      #expect(added.code == 0)
+    }
+    try add("ulimit -n")
+    try add("nice")
+    try add("nice", "-n", "3", "nice")
+    try add("ulimit -n 150; exec sh -c 'ulimit -n'")
+    try gate.open()
+    #expect(try scene.serialq("wait").code == 0)
+    let printed = try (2...5).map { Int(try scene.log($0).text.dropLast()) ?? -1 }
+    #expect(printed[0] > 200)
+    #expect(printed[2] == min(19, printed[1] + 3))
+    #expect(printed[3] == 150)
+    for line in ["nice -n 10 make", "'ulimit -t 600; exec make'", "taskset -c 0 make"] {
+      #expect(Manual.text.contains(".Dl serialq add \(line)\n"))
+    }
+  }
+
+  #if os(Linux)
+    // Fails if `taskset` does not work as the manual says.
+    @Test("the processor affinity of a job can be set in the command", .needs(.taskset))
+    func affinity() throws {
+      let scene = try Scene()
+      let line = "grep Cpus_allowed_list: /proc/self/status"
+      let run = try scene.serialq("run", "taskset", "-c", "0", "sh", "-c", line)
+      #expect(run.text == "Cpus_allowed_list:\t0\n")
+    }
+  #endif
 
   // Fails if the job inherits the caller's input: in a loop it would consume the loop's input.
   @Test("a job's standard input is empty, and the caller's is not consumed")

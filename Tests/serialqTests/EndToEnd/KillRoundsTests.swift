@@ -20,31 +20,50 @@ import Testing
     echo start $SERIALQ_JOB >>rec; sleep 0.01; echo end $SERIALQ_JOB >>rec; rmdir busy
     """
 
+  /// The same job in a session of its own, and in a process group of its own.
+  private static let jobs = [job, "setsid -w sh -c '\(job)'", "timeout 100 sh -c '\(job)'", job]
+
+  /// The settings, of which on-idle records the number of jobs that it receives.
+  private static let hooks = [
+    ["on-finish", "echo $SERIALQ_JOB >>finished"],
+    ["on-idle", "echo $((SERIALQ_SUCCEEDED + SERIALQ_FAILED + SERIALQ_SKIPPED)) >>idle"],
+  ]
+
   /// Each successful call appends the printed id to `ids`, no faster than the jobs run.
+  ///
+  /// Every other job requires the one before it of the same adder.
   ///
   /// Ends with the test, also if the test is killed.
   private static let adder = """
-    while [ ! -e stop ] && kill -0 $PPID; do id=$(serialq add "$JOB") && echo $id >>ids; sleep 0.1; done
+    while [ ! -e stop ] && kill -0 $PPID; do
+      if [ -n "$id" ] && [ -z "$after" ]; then after=--after=$id; else after=; fi
+      id=$(serialq add $after "$JOB") && echo $id >>ids; sleep 0.1
+    done
     """
 
   /// Waits; then prints the exit code, and the present journal lines of the jobs it waited for.
+  ///
+  /// Waits again if the running job was suspended.
   private static let witness = """
-    serialq wait "$@"; echo $?; grep -aE "$PATTERN" "$SERIALQ_DIR/default/journal"
+    while serialq wait "$@"; code=$?; [ $code = 125 ]; do sleep 0.05; done; echo $code; grep -aE "$PATTERN" "$SERIALQ_DIR/default/journal"
     """
 
   // Fails if `started` is written after the spawn, an orphan is not waited for, a wake-up is lost,
   // or a `wait` ends before the jobs have, or with another code than theirs.
   @Test(
     "whichever process is killed, no job is lost, runs twice unreported, or overlaps another",
-    .shows(Running.orphans, Running.order))
+    .shows(Running.orphans, Running.order, Running.suspends), .needs(.setsid))
   func rounds() throws {
     let scene = try Scene()
-    let add = { () throws -> LaunchedProgram in
+    for words in Self.hooks {
+      #expect(try scene.serialq((["set"] + words).map { Bytes($0.utf8) }).code == 0)
+    }
+    let add = { (index: Int) throws -> LaunchedProgram in
       try scene.launch([Bytes("/bin/sh"), Bytes("-c"), Bytes(Self.adder.utf8)]) {
-        $0.environment.append(Bytes("JOB=\(Self.job)".utf8))
+        $0.environment.append(Bytes("JOB=\(Self.jobs[index])".utf8))
       }
     }
-    var adders = try (0..<4).map { _ in try add() }
+    var adders = try (0..<4).map(add)
     try scene.waitForFile("ids", "1\n")
     var random = SeededGenerator(seed: 20_261_121)
     var killedJobs: Set<JobID> = []
@@ -63,7 +82,13 @@ import Testing
         // The whole group: the shell, and the `serialq add` that it waits for.
         kill(-adders[index].pid, SIGKILL)
         _ = try adders[index].wait()
-        adders[index] = try add()
+        adders[index] = try add(index)
+      case 3 where round % 8 == 3: if let id = try cancelJob(scene) { killedJobs.insert(id) }
+      case 3:
+        #expect(try scene.serialq("pause", "--now").code == 0)
+        // The runner dies at times while the job is suspended.
+        if Bool.random(using: &random), let pid = try scene.runner() { kill(pid, SIGKILL) }
+        #expect(try scene.serialq("resume").code == 0)
       default: break
       }
       waiter.send(SIGKILL)
@@ -74,6 +99,7 @@ import Testing
     for witness in witnesses { try check(witness) }
     let last = try scene.serialq("wait")
     try check(scene, last, killedJobs)
+    try checkHooks(scene)
   }
 
   // MARK: Every wait returns the correct code
@@ -114,7 +140,7 @@ import Testing
     let queue = try Replayed(Bytes(parts.dropFirst().joined())).queue
     guard let ids = witness.ids else {
       // Failures are never acknowledged here, so their number only grows.
-      #expect(code == 0 ? witness.before.openFailureCount == 0 : queue.openFailureCount > 0)
+      #expect(code == 0 ? witness.before.openCount == 0 : queue.openCount > 0)
       #expect(code == 0 || code == 1, "\(outcome.errorText)")
       #expect(witness.before.jobs.allSatisfy { queue.job($0.id)?.state.isOver == true })
       return
@@ -130,7 +156,8 @@ import Testing
     switch (job.state, job.run?.how) {
     case (.succeeded, .exited(0)): 0
     case (.failed, .exited(let code)): code
-    case (.killed, .killed(let signal)): 128 + signal
+    case (.killed, .killed(let signal)), (.cancelled, .killed(let signal)): 128 + signal
+    case (.cancelled, .exited(let code)): max(1, code)
     default: 1
     }
   }
@@ -142,7 +169,7 @@ import Testing
     // Every wait returns the correct code.
     let isOver = queue.overCount == queue.jobs.count
     #expect(isOver)
-    #expect(last.code == (queue.openFailureCount == 0 ? 0 : 1))
+    #expect(last.code == (queue.openCount == 0 ? 0 : 1))
     // No job is lost: every printed id exists.
     let ids = try content(scene.path("ids")).text.split(separator: "\n").compactMap { Int($0) }
     #expect(Set(ids).count == ids.count)
@@ -158,10 +185,18 @@ import Testing
     for job in queue.jobs {
       switch job.state {
       case .succeeded: #expect(ends.contains(job.id))
-      case .killed: #expect(killed.contains(job.id), "job \(job.id)")
+      case .killed, .cancelled: #expect(killed.contains(job.id), "job \(job.id)")
       case .interrupted: break
+      case .skipped:
+        let required = try #require(job.run?.because.flatMap(queue.job), "job \(job.id)")
+        #expect(required.state != .succeeded && !starts.contains(job.id), "job \(job.id)")
       default: #expect(job.state == .failed && job.exitCode == 1, "job \(job.id): \(job.state)")
       }
+    }
+    // No job ran unless those that it requires succeeded.
+    for id in starts {
+      let required = queue.job(id)?.limits.after.joined().compactMap { queue.job($0)?.state } ?? []
+      #expect(required.allSatisfy { $0 == .succeeded }, "job \(id)")
     }
     // Only a killed job leaves its folder behind, which the next job records.
     let overlaps = record.filter { $0.hasPrefix("overlap") }
@@ -179,10 +214,39 @@ import Testing
     }
   }
 
+  /// Cancels the running job; returns its id, if there was one.
+  private func cancelJob(_ scene: Scene) throws -> JobID? {
+    guard let id = try scene.queue().running.first else { return nil }
+    return try scene.serialq("cancel", "\(id)").code == 0 ? id : nil
+  }
+
+  // MARK: No hook runs twice
+
+  /// A hook can be lost with its runner, but reports no job twice.
+  private func checkHooks(_ scene: Scene) throws {
+    func numbers(_ name: String) throws -> [Int] {
+      let file = try FileDescriptor.openIfThere(scene.path(name), .read, followingLinks: true)
+      return try (file?.readAll().text ?? "").split(separator: "\n").compactMap { Int($0) }
+    }
+    // The last runner may still run the on-idle command, or have been killed before it.
+    try scene.waitForNoRunner()
+    #expect(try scene.serialq("run").code == 0)
+    let queue = try scene.queue()
+    let finished = try numbers("finished")
+    #expect(Set(finished).count == finished.count && !finished.isEmpty)
+    #expect(finished.allSatisfy { queue.job($0)?.state.isOver == true })
+    #expect(!queue.isIdleHookDue)
+    let idle = try numbers("idle")
+    #expect(!idle.isEmpty && idle.reduce(0, +) <= queue.jobs.count)
+  }
+
   /// Kills the running job with all its processes; returns its id, if there was one.
+  ///
+  /// Not one with processes outside of its group: they would run on beside the next job.
   private func killJob(_ scene: Scene) throws -> JobID? {
     let queue = try scene.queue()
     guard let job = queue.running.compactMap(queue.job).first, let pid = job.run?.pid,
+      job.command == .shell(Bytes(Self.job.utf8)),
       try JobLock.isHeld(job.id, scene.queueFolder()), kill(-pid, SIGKILL) == 0
     else { return nil }
     return job.id

@@ -94,6 +94,16 @@ final class LaunchedProgram: Sendable {
     }
   }
 
+  /// Waits until it has printed anything on standard output.
+  ///
+  /// Does not read it: a program can print faster than a test under a sanitizer reads.
+  func waitForAnyOutput() throws {
+    let path = folder.appending(path: Bytes("out-\(number)".utf8))
+    try waitUntil("standard output", watching: [folder]) {
+      try FileSystem.status(of: path)?.size ?? 0 > 0
+    }
+  }
+
   /// Waits until it has printed `text` on standard error.
   func waitForErrors(_ text: String) throws {
     try waitUntil("\(text) on standard error", watching: [folder]) {

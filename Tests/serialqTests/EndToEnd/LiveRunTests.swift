@@ -45,6 +45,30 @@ struct LiveRunTests {
       """)
   }
 
+  // Fails if nothing is shown, or it is left behind.
+  @Test("wait shows what it waits for, and removes it at the end")
+  func wait() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let terminal = try Terminal(scene)
+    try scene.add("read x <gate; exit 3", "true")
+    try terminal.type("clear; serialq wait; serialq wait 1 --timeout 9; echo $?")
+    try terminal.waitForScreen(
+      """
+      [1] read x <gate; exit 3 TIME
+      Waiting for queue default: 1 running, 1 waiting.
+      [>..................] 0 of 2 done
+      """)
+    try gate.open()
+    let title = "job 1 failed with exit code 3 after TIME: read x <gate; exit 3"
+    try terminal.waitFor("the end") { screen in
+      screen.map { $0.replacing(/after \S+:/, with: "after TIME:") } == [
+        "serialq: \(title)", "See its output: serialq log 1", "serialq: \(title)",
+        "See its output: serialq log 1", "3", "$",
+      ]
+    }
+  }
+
   // Fails if the width is counted in bytes or characters: lines then wrap, and are left behind.
   @Test("at 40 columns a long command of wide characters is cut to one line")
   func forty() throws {

@@ -8,7 +8,7 @@ import Testing
 /// The examples in the manual.
 @Suite struct ManualExamplesTests {
   /// The programs that the examples run, besides those of every system.
-  private static let programs = ["make", "rsync"]
+  private static let programs = ["make", "rsync", "mail", "notify-send"]
 
   // Fails if an example is wrong: if it does not do what the manual describes, a later one fails.
   @Test("the manual's examples work, one after another", .needs(.jq))
@@ -22,26 +22,28 @@ import Testing
       let outcome = try scene.script(example.line)
       #expect(outcome.code == 0, "\(example.line): \(outcome.text) \(outcome.errorText)")
       switch example.line {
-      case let line where line.hasPrefix("serialq list --json"): #expect(outcome.text == "4\n")
+      case let line where line.hasPrefix("serialq list --failed"): #expect(outcome.text == "4\n")
       case let line where line.hasPrefix("serialq wait && "): #expect(outcome.text == "done\n")
       case let line where line.hasSuffix("|| serialq"): #expect(outcome.text.contains("Job 4: "))
       case "serialq report": #expect(outcome.text.contains("6 #"))
       case let line where line.contains("--html"):
         #expect(try content(scene.path("queue.html")).text.contains("<td class=\"id\">6</td>"))
+      case let line where line.contains("add -q sorted"):
+        #expect(try scene.log(1, in: "sorted") == Bytes("1\n2\n3\n"))
       case let line where line.contains("run -q small"): #expect(outcome.text == "one\ntwo\n")
       default: break
       }
     }
     #expect(try scene.queue().jobs.map(\.id) == [1, 2, 3, 4, 5, 6])
-    #expect(try scene.queue().openFailureCount == 0)
+    #expect(try scene.queue().openCount == 0)
     // In the order after the move: 6 before 5.
     let ended = try scene.queue().jobs.suffix(2).compactMap(\.run?.ended)
     #expect(ended.count == 2 && ended[1] < ended[0])
     let unit = scene.path(".config/systemd/user/\(SystemdUnit.name)")
-    #expect(try content(unit).text.contains("/serialq resume --all\n"))
+    #expect(try content(unit).text.contains("/serialq start --all\n"))
   }
 
-  // Fails if the line for the crontab, or that of the unit, is not a command that resumes all
+  // Fails if the line for the crontab, or that of the unit, does not start the runners of all
   // queues.
   @Test(
     "the lines for crontab and systemd start the waiting jobs of every queue",
@@ -91,6 +93,50 @@ import Testing
     // As documented: not between the attempts.
     #expect(seen.filter { $0.hasPrefix("SERIALQ_STATE=") } == ["SERIALQ_STATE=failed"])
     #expect(seen.filter { $0.hasPrefix("SERIALQ_ATTEMPT=") } == ["SERIALQ_ATTEMPT=2"])
+  }
+
+  // Fails if a variable has another name, or an example is not a command line.
+  @Test("the manual's examples of notifications work")
+  func notifications() throws {
+    let scene = try Scene()
+    let program = Bytes("#!/bin/sh\n{ printf '%s|' \"${0##*/}\" \"$@\"; cat; } >>told\n".utf8)
+    for name in ["mail", "notify-send"] {
+      try writeProgram(program, to: scene.programs.appending(path: Bytes(name.utf8)))
+    }
+    let section = try #require(Manual.text.components(separatedBy: "\n.Ss Notifications").last)
+    let examples = section.components(separatedBy: ".Bd -literal -offset indent\n").dropFirst()
+      .prefix(2).compactMap { $0.components(separatedBy: "\n.Ed").first }
+    #expect(examples.count == 2)
+    for example in examples {
+      // As man(1) prints it.
+      let line = example.replacing("\\-", with: "-")
+      #expect(try scene.script("USER=me; export USER; \(line)").code == 0, "\(line)")
+    }
+    try scene.add("true", "exit 3")
+    #expect(try scene.serialq("run").code == 1)
+    let told = try content(scene.path("told")).text
+    #expect(
+      told
+        == "notify-send|Job 2 failed|exit 3|mail|-s|queue default is done|me|1 of the jobs failed\n",
+      "\(told)")
+  }
+
+  // Fails if a variable is missing, or in the manual only.
+  @Test("the on-idle command receives the variables in the manual")
+  func idleVariables() throws {
+    let scene = try Scene()
+    #expect(try scene.script("serialq set on-idle 'env >>seen'").code == 0)
+    #expect(try scene.serialq("run", "true").code == 0)
+    let seen = try content(scene.path("seen")).text.split(separator: "\n").map(String.init)
+    let names = seen.compactMap { $0.split(separator: "=").first }.filter {
+      $0.hasPrefix("SERIALQ_") && $0 != "SERIALQ_DIR" && $0 != "SERIALQ_JOB"
+    }
+    #expect(seen.contains("SERIALQ_JOB="))
+    let section = try #require(
+      Manual.text.components(separatedBy: "\n.Ss The on-idle command").last)
+    let list = section.split(separator: "\n").prefix { $0 != ".El" }
+    let reported = list.filter { $0.hasPrefix(".It Ev ") }.map { String($0.dropFirst(7)) }
+    #expect(Set(reported) == Set(names.map(String.init)))
   }
 
   // Fails if the attempt numbers differ from the manual.

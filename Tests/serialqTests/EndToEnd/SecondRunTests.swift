@@ -6,6 +6,40 @@ import Testing
 
 /// Two runs of the same queue.
 @Suite struct SecondRunTests {
+  // Fails if `run make && deploy` deploys although another command cancelled the job.
+  @Test("run fails if a job was cancelled by another command, and names it")
+  func cancelled() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let run = try scene.start("run", "echo up; read x <gate")
+    try run.waitForOutput("up")
+    #expect(try scene.serialq("cancel", "--running").code == 0)
+    let outcome = try run.wait()
+    #expect(outcome.code == 1)
+    #expect(outcome.errorText.hasPrefix("serialq: job 1 was cancelled"), "\(outcome.errorText)")
+    #expect(outcome.errorText.hasSuffix("serialq: 0 of 1 succeeded\n"), "\(outcome.errorText)")
+    withExtendedLifetime(gate) {}
+  }
+
+  // Fails if it prints for as long as the job does, which is longer than the test waits.
+  @Test(
+    "a run that follows a job that writes all the time ends by a signal",
+    arguments: [SIGINT, SIGTERM])
+  func endsWhileWriting(signal: Int32) throws {
+    let scene = try Scene()
+    // At most 200 MB, should the test fail.
+    let line = "ulimit -f 400000; while :; do echo y; done"
+    #expect(try scene.serialq("add", line).code == 0)
+    let run = try scene.start("run")
+    try run.waitForAnyOutput()
+    run.send(signal)
+    let outcome = try run.wait()
+    #expect(outcome.code == 128 + signal)
+    #expect(outcome.errorText.contains("job 1 continues"), "\(outcome.errorText)")
+    #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
+    try scene.waitForJob(1, .cancelled)
+  }
+
   // Fails if the second run also runs jobs, prints nothing, or covers only its own jobs.
   @Test(
     "a second run follows the first, prints what it runs, and exits as it does",
@@ -72,9 +106,11 @@ import Testing
     #expect(try scene.states() == [.interrupted, .succeeded])
   }
 
-  // Fails if a stopped follower stops the runner or its job, or waits for them.
-  @Test("a stopped follower does not affect the first run")
-  func stoppedFollower() throws {
+  // Fails if a stopped follower stops the runner or its job, waits for them, or does not say that
+  // the job continues.
+  @Test(
+    "a stopped follower does not affect the first run, and says so", arguments: [SIGINT, SIGTERM])
+  func stoppedFollower(signal: Int32) throws {
     let scene = try Scene()
     let gate = try Gate(scene)
     try scene.add("echo begun; read x <gate")
@@ -82,8 +118,11 @@ import Testing
     try first.waitForOutput("begun")
     let second = try scene.start("run")
     try second.waitForErrors("another runner is active")
-    second.send(SIGTERM)
-    #expect(try second.wait().code == 128 + SIGTERM)
+    second.send(signal)
+    let outcome = try second.wait()
+    #expect(outcome.code == 128 + signal)
+    let name = SignalName.of(signal)
+    #expect(outcome.errorText.hasSuffix("stopped by \(name); job 1 continues; nothing waits\n"))
     #expect(try scene.states() == [.running])
     try gate.open()
     #expect(try first.wait().code == 0)

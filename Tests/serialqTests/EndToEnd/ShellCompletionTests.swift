@@ -15,7 +15,7 @@ import Testing
     ("serialq pause --queue=v", ["--queue=video"]),
     ("serialq pause -qd", ["-qdefault"]),
     ("serialq cancel 1-", ["cancel 1-2"]),
-    ("serialq wait -q video ", ["intro: sh -c $'echo", "outro: sh -c $'echo"]),
+    ("serialq wait -q video ", ["intro: sh -c \"$(printf", "outro: sh -c \"$(printf"]),
     ("serialq add -C sub", ["add -C subfolder/"]),
     ("serialq add --file=job", ["--file=jobs.txt"]),
     ("serialq add basena", ["add basename"]),
@@ -95,6 +95,25 @@ import Testing
       #expect(parts.count == 2 && parts[0] == "\(id)")
       #expect(parts[1].unicodeScalars.allSatisfy { $0 == "…" || (" "..."~").contains($0) })
     }
+  }
+
+  // Fails if labels are missing, or one is offered that the shell would take apart or that is an id.
+  @Test("labels complete what is typed of them, if they need no quotes")
+  func labels() throws {
+    let scene = try scene()
+    for label in ["a label", "intro", "7up", "in\tro"] {
+      let added = try scene.serialq("add", "--no-start", "-q", "video", "-n", label, "true")
+      #expect(added.code == 0)
+    }
+    func words(_ word: String) throws -> [Substring] {
+      let call = ["completion", "--", "words", "wait", "-q", "video", word]
+      return try scene.serialq(call.map { Bytes($0.utf8) }).text.split(separator: "\n").dropFirst()
+        .compactMap { $0.split(separator: "\t").first }
+    }
+    #expect(try words("in") == ["intro"])
+    #expect(try words("a") == [])
+    #expect(try words("") == (1...6).map { "\($0)" })
+    #expect(try words("1-i") == [])
   }
 
   // Fails if an error of the queue is printed into the command line that is being typed.

@@ -90,6 +90,20 @@ import Testing
     #expect(try scene.script("chmod go-w '\(path)'; serialq list").code == 0)
   }
 
+  // Fails if the advice is to change the mode of a folder such as /tmp.
+  @Test("a spool that users share is refused, and another one is suggested")
+  func shared() throws {
+    let scene = try Scene()
+    #expect(try scene.script("mkdir shared; chmod 1777 shared").code == 0)
+    let path = scene.path("shared").text
+    let outcome = try scene.serialq("add", "--no-start", "true") {
+      $0.environment.append(Bytes("SERIALQ_DIR=\(path)".utf8))
+    }
+    expectRefusal(outcome, "\(path): it is a folder that users share (mode 1777)")
+    #expect(outcome.errorText.contains("export SERIALQ_DIR=\(path)/serialq-\(geteuid())\n"))
+    #expect(!outcome.errorText.contains("chmod"))
+  }
+
   // Fails if a queue's folder is opened without a check of its type.
   @Test("a file in place of a queue's folder is refused, and unchanged")
   func fileInTheWay() throws {
@@ -195,6 +209,35 @@ import Testing
     #expect(outcome.errorText == "")
     let refused = try content(scene.path("refused")).text.split(separator: "\n")
     #expect(refused.filter { $0.contains("Read-only file system") }.count == 2)
+  }
+
+  // Fails if the reason is lost: the log of the runner is on the full disk too.
+  @Test(
+    "wait names the full disk that ends the runners",
+    .enabled(if: canMount, "mounting a tmpfs needs root and a mount namespace"))
+  func fullDiskDuringWait() throws {
+    let scene = try Scene()
+    let lines = (1...40).map { "echo a line that takes some room \($0)\n" }.joined()
+    try write(Bytes(lines.utf8), to: scene.path("jobs"))
+    let outcome = try inMount(
+      scene, options: "size=512k",
+      """
+      mkfifo gate
+      serialq add 'read x <gate' >ids
+      serialq add --no-start -f jobs >ids
+      serialq wait 2>refused &
+      head -c 1M /dev/zero >"$SERIALQ_DIR/fill" 2>/dev/null
+      echo go >gate
+      wait $!; echo $?
+      rm "$SERIALQ_DIR/fill"
+      serialq wait 2>ids
+      serialq list --state waiting
+      """)
+    #expect(outcome.text == "125\n")
+    let refused = try content(scene.path("refused")).text
+    #expect(refused.hasPrefix("serialq: queue default: "), "\(refused)")
+    #expect(refused.contains("No space left on device"), "\(refused)")
+    #expect(refused.hasSuffix("serialq start\n"), "\(refused)")
   }
 
   private func inMount(_ scene: Scene, options: String, _ script: String) throws -> Outcome {

@@ -5,10 +5,11 @@ import Testing
 /// Signals to a run in the foreground.
 @Suite struct StopTests {
   // Fails if only the job's shell is signalled (the grandchild survives), if the job counts as
-  // killed, or if the rest of the queue is canceled or run.
+  // killed, if SIGTERM counts as a cancel request of the user, or if the rest of the queue is
+  // canceled or run. SIGQUIT: fails if the Swift runtime reports it as a crash, and continues.
   @Test(
     "the first signal ends the running job and keeps the rest", .shows(Running.stopsInOrder),
-    arguments: [SIGINT, SIGTERM])
+    arguments: [SIGINT, SIGTERM, SIGQUIT])
   func first(signal: Int32) throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -21,12 +22,14 @@ import Testing
     let outcome = try run.wait()
     #expect(outcome.code == 128 + signal)
     #expect(outcome.errorText.contains("stopped by \(SignalName.of(signal)); 1 still waiting"))
-    #expect(try scene.states() == [.cancelled, .waiting])
+    #expect(try scene.states() == [signal == SIGINT ? .cancelled : .interrupted, .waiting])
     try scene.waitForFile("rec", "grandchild")
     try scene.waitForFile("rec", "child")
     #expect(try scene.serialq("run").code == 0)
     #expect(try content(scene.path("rec")).text.hasSuffix("next\n"))
     #expect(try !content(scene.path("rec")).text.contains("no"))
+    // An interrupted job is an open failure.
+    #expect(try scene.serialq("wait").code == (signal == SIGINT ? 0 : 1))
     withExtendedLifetime(gate) {}
   }
 
@@ -65,7 +68,7 @@ import Testing
   }
 
   // Fails if SIGHUP kills the run: its job would be interrupted instead of ended gracefully.
-  @Test("the terminal's hangup stops a run gracefully")
+  @Test("the terminal's hangup stops a run gracefully, and its job is interrupted")
   func hangup() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
@@ -74,7 +77,7 @@ import Testing
     try run.waitForOutput("up")
     run.send(SIGHUP)
     #expect(try run.wait().code == 128 + SIGHUP)
-    #expect(try scene.states() == [.cancelled, .waiting])
+    #expect(try scene.states() == [.interrupted, .waiting])
     withExtendedLifetime(gate) {}
   }
 
@@ -89,7 +92,9 @@ import Testing
     var window: FileDescriptor? = FileDescriptor(owning: raw)
     try #require(window != nil && grantpt(raw) == 0 && unlockpt(raw) == 0)
     let name = try #require(ptsname(raw).map { String(cString: $0) })
-    try scene.add("trap 'echo ending; read x <gate; exit 3' TERM; echo up; read x <gate", "true")
+    try scene.add(
+      "trap 'echo ending; read x <gate; echo over >>rec; exit 3' TERM; echo up; read x <gate",
+      "true")
     let run = try scene.start("run") { $0.prelude = "exec >\(name) 2>&1" }
     try scene.waitForLog(1, "up")
     window = nil
@@ -97,8 +102,24 @@ import Testing
     try scene.waitForLog(1, "ending")
     try gate.open()
     #expect(try run.wait().code == 128 + SIGHUP)
-    #expect(try scene.states() == [.cancelled, .waiting])
-    #expect(try scene.queue().job(1)?.run?.how == .exited(3))
+    #expect(try scene.states() == [.interrupted, .waiting])
+    #expect(try content(scene.path("rec")).text == "over\n")
+  }
+
+  // Fails if the first signal does not decide: a second Ctrl-C after a hangup would cancel the job.
+  @Test("Ctrl-C after SIGTERM kills the job, which stays interrupted")
+  func firstDecides() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("trap 'echo ignored' TERM; echo up; while :; do read x <gate; done")
+    let run = try scene.start("run")
+    try run.waitForOutput("up")
+    run.send(SIGTERM)
+    try run.waitForOutput("ignored")
+    run.send(SIGINT)
+    #expect(try run.wait().code == 128 + SIGTERM)
+    #expect(try scene.states() == [.interrupted])
+    withExtendedLifetime(gate) {}
   }
 
   // Fails if an ignored signal is inherited: the job could not be interrupted by it.

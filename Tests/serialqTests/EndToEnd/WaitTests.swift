@@ -19,6 +19,10 @@ import Testing
     #expect(try scene.serialq("wait", "1", "2").code == 1)
     #expect(try scene.serialq("wait", "1-3").code == 1)
     #expect(try scene.serialq("wait", "1", "1").code == 0)
+    // What was asked decides: a range with one job left is not one job.
+    #expect(try scene.serialq("clean").code == 0)
+    #expect(try scene.serialq("wait", "1-2").code == 1)
+    #expect(try scene.serialq("wait", "2-2").code == 3)
   }
 
   // Fails if an earlier or an acknowledged failure counts wrongly.
@@ -35,6 +39,57 @@ import Testing
     #expect(try scene.serialq("wait").code == 1)
     #expect(try scene.serialq("clean", "--failed").code == 0)
     #expect(try scene.serialq("wait").code == 0)
+  }
+
+  // Fails if a skipped job counts as done: `wait && deploy` would deploy without it.
+  @Test("a skipped job is open until it is acknowledged, retried or removed")
+  func skipped() throws {
+    let scene = try Scene()
+    try scene.add("true")
+    func chain() throws {
+      #expect(try scene.serialq("add", "--no-start", "--if-ok", "[ -e fixed ]").code == 0)
+    }
+    try chain()
+    // No failure is open: only the skipped job makes the difference.
+    #expect(try scene.serialq("cancel", "1").code == 0)
+    #expect(try scene.states() == [.cancelled, .skipped])
+    let waited = try scene.serialq("wait")
+    #expect(waited.code == 1)
+    #expect(
+      waited.errorText.hasPrefix("serialq: job 2 was skipped because job 1 did not succeed"))
+    let status = try scene.serialq().text
+    #expect(status.hasPrefix("Job 2: [ -e fixed ]\n  was skipped because job 1 did not succeed"))
+    #expect(status.contains("Mark as seen:  serialq ack 2\n"), "\(status)")
+    #expect(try scene.serialq("status", "--json").text.contains("\"openFailures\":1"))
+    #expect(try scene.serialq("clean").errorText.contains("kept 1 open job\n"))
+    #expect(try scene.serialq("ack", "2").code == 0)
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try scene.serialq().text.hasPrefix("No job is running or waiting"))
+    // The acknowledgment survives a compaction, and ends with a retry.
+    #expect(try scene.serialq("clean", "--older-than", "1h").code == 0)
+    #expect(try scene.serialq("wait").code == 0)
+    try write([], to: scene.path("fixed"))
+    #expect(try scene.serialq("retry", "2").code == 0)
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try scene.states().last == .succeeded)
+  }
+
+  // Fails if a run that skipped a job exits with 0, and reports nothing.
+  @Test("a run exits with 1 if a job was skipped")
+  func skippedInRun() throws {
+    let scene = try Scene()
+    try scene.add("kill -9 $$", "exit 3")
+    #expect(try scene.serialq("run").code == 1)
+    #expect(try scene.serialq("ack", "--all").code == 0)
+    #expect(try scene.serialq("add", "--no-start", "--if-ok", "true").code == 0)
+    let run = try scene.serialq("run")
+    #expect(run.code == 1)
+    #expect(
+      run.errorText == """
+        serialq: job 3 was skipped because job 2 did not succeed: true
+        serialq: 0 of 1 succeeded
+
+        """)
   }
 
   // Fails if `wait` only observes: with all helpers killed, 12 jobs never ran and it returned 0.
@@ -145,6 +200,34 @@ import Testing
     #expect(try scene.states() == [.succeeded, .succeeded, .succeeded])
   }
 
+  #if os(Linux)
+    // Fails if the job is recognized only by its process group: `log -f` would copy the log into
+    // itself, up to a size limit.
+    @Test(
+      "a process of a job that changed its group, session or variables is refused too",
+      .needs(.setsid),
+      arguments: [
+        "timeout 1000", "setsid -w", "setsid -w timeout 1000", "env -u SERIALQ_JOB",
+        "env -i SERIALQ_DIR=\"$SERIALQ_DIR\" PATH=\"$PATH\" timeout 1000",
+      ])
+    func ownQueueElsewhere(prefix: String) throws {
+      let scene = try Scene()
+      try scene.add(
+        "\(Scene.smallFiles) for call in 'run true' wait 'log -f 1'; do \(prefix) serialq $call; "
+          + "echo $?; done")
+      let run = try scene.serialq("run")
+      let refusals = ["run", "wait", "log -f"].map { call in
+        """
+        serialq: \(call): job 1 of queue default calls it and would wait for itself
+        Queue a job after it: serialq add; or use another queue: -q NAME
+        125
+
+        """
+      }
+      #expect(run.code == 0 && run.text == refusals.joined(), "\(run.text)")
+    }
+  #endif
+
   // Fails if only the variables are checked: all processes that a job left behind inherit them.
   @Test("a process that has a job's variables, but is not part of the job, can wait for it")
   func strangersVariables() throws {
@@ -159,12 +242,27 @@ import Testing
     withExtendedLifetime(gate) {}
   }
 
+  // Fails if the only message is that a job was skipped, without a next step.
+  @Test("wait says where to look if only a skipped job is open")
+  func onlySkipped() throws {
+    let scene = try Scene()
+    try scene.add("false")
+    #expect(try scene.serialq("add", "--no-start", "--if-ok", "true").code == 0)
+    #expect(try scene.serialq("run").code == 1)
+    #expect(try scene.serialq("ack", "1").code == 0)
+    let waited = try scene.serialq("wait")
+    #expect(waited.code == 1)
+    #expect(waited.errorText.hasSuffix("\nSee why: serialq show 2\n"), "\(waited.errorText)")
+  }
+
   // Fails if it blocks forever on a job that was removed by clean.
   @Test("wait reports a missing job")
   func missing() throws {
     let scene = try Scene()
-    expectRefusal(try scene.serialq("wait", "3"), "job 3: queue default has no such job")
+    expectRefusal(try scene.serialq("wait", "3"), "queue default: it has no jobs")
     try scene.add("true")
     expectRefusal(try scene.serialq("wait", "3-5"), "jobs 3-5: queue default has no such job")
+    let typo = try scene.serialq("wait", "1", "-q", "defualt")
+    expectRefusal(typo, "queue defualt: it has no jobs\nQueues with jobs: default\n")
   }
 }

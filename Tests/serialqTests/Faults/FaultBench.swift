@@ -157,11 +157,14 @@ extension Queue {
     let jobs = inOrder.map { job in
       """
       \(job.id) \(job.state) \(job.command) \(job.context.directory.text) \(job.context.environment.text) \
-      \(job.label?.text ?? "") \(job.limits) \(job.isAcknowledged) \(job.run?.attempt ?? 0)
+      \(job.label?.text ?? "") \(job.input.map { "\($0)" } ?? "") \(job.limits) \(job.isAcknowledged) \(job.run?.attempt ?? 0)
       """
     }
     let settings =
-      "\(settings.stopsOnFailure) \(settings.keep ?? -1) \(settings.onFinish?.line ?? [])"
+      """
+      \(settings.stopsOnFailure) \(settings.keep ?? -1) \(settings.onFinish?.line ?? []) \
+      \(settings.onIdle?.line ?? []) \(settings.shell ?? []) \(settings.logLimit ?? 0)
+      """
     return jobs + ["next \(nextID)", "paused \(isPaused)", settings]
   }
 }

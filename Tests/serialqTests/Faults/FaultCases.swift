@@ -38,6 +38,9 @@ struct FaultCase: CustomStringConvertible, Sendable {
     FaultCase("add to a paused queue", paused, "add", "-c", "true"),
     FaultCase(
       "add after a torn line", usual, damage: .tornEnd, "add", "--no-start", "-c", "true"),
+    FaultCase(
+      "add, with a copy of the input", usual, "add", "--no-start", "-i", "-", "-c", "cat",
+      input: "data\n"),
     FaultCase("cancel", usual, "cancel", "4", "6"),
     FaultCase("retry", paused, "retry", "--failed"),
     FaultCase("ack", usual, "ack", "2"),
@@ -47,12 +50,19 @@ struct FaultCase: CustomStringConvertible, Sendable {
     FaultCase("resume", [["pause"]], "resume"),
     FaultCase("set", usual, "set", "keep", "7"),
     FaultCase("set on-finish", usual, "set", "on-finish", "true", variables: ["HOOK=1"]),
+    FaultCase("set on-idle", usual, "set", "on-idle", "true", variables: ["HOOK=1"]),
     FaultCase("clean", usual, "clean", "--all"),
     FaultCase("clean a damaged journal", usual, damage: .brokenLine, "clean", "--keep", "1"),
+    FaultCase("add after another job", usual, "add", "--no-start", "--after", "4", "-c", "true"),
+    FaultCase(
+      "edit a finished job, with options", paused, "edit", "2", "-e", "NEW=1", "--after", "1"),
+    FaultCase("set keep, at once", usual, "set", "keep", "1"),
+    FaultCase("remove a queue", [["set", "keep", "7"]], "queues", "--remove", "default"),
+    FaultCase("pause --now", usual, "pause", "--now"),
   ]
 
   /// The cases of a short run: a few, one of each kind.
-  static let tried = isLong ? all : [0, 2, 6, 16].map { all[$0] }
+  static let tried = isLong ? all : [0, 2, 6, 7, 18].map { all[$0] }
 
   /// A case in which only job 4 waits.
   init(_ description: String, _ words: String...) {

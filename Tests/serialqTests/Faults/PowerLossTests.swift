@@ -91,7 +91,7 @@ struct PowerLossTests {
 
   private func command(_ random: inout SeededGenerator, _ queue: Queue?) -> [String] {
     let waiting = queue.map { Array($0.waiting) }?.randomElement(using: &random)?.id ?? 1
-    let failed = queue?.openFailures.randomElement(using: &random)?.id ?? 1
+    let failed = queue?.openJobs.randomElement(using: &random)?.id ?? 1
     let variable = "N=\(Int.random(in: 0...2, using: &random))"
     return [
       ["add", "--no-start", "-c", "true"], ["add", "--no-start", "-e", variable, "-c", "false"],

@@ -12,7 +12,7 @@ struct RunnerFaultTests {
     FaultCase("add and start", "add", "-c", "echo 5 >>ran"),
     FaultCase("background runner", "background-runner", "default"),
     FaultCase("resume and start", "resume", "--all"), FaultCase("retry and start", "retry", "2"),
-    FaultCase("wait", "wait", "4"),
+    FaultCase("wait", "wait", "4"), FaultCase("start", "start"),
   ]
 
   /// The cases of a short run; the others run with SERIALQ_LONG only.

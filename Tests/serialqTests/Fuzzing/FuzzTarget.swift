@@ -78,6 +78,11 @@ enum FuzzTarget: String, CaseIterable {
 
   private static func faultOfNextStep(_ queue: Queue) -> String? {
     let now = Timestamp(microseconds: 1_800_000_000_000_000)
+    var ordered = queue
+    for event in queue.ordered([], at: now) { ordered.apply(event) }
+    guard ordered.isConsistent, ordered.misplaced(by: []) == nil else {
+      return "a job stays before one that it requires"
+    }
     guard case .run(let job) = queue.next(now: now) else { return nil }
     var after = queue
     after.apply(

@@ -32,11 +32,27 @@ enum CommandTable {
     EditCommand.self,
     PauseCommand.self,
     ResumeCommand.self,
+    StartCommand.self,
     CleanCommand.self,
     SetCommand.self,
     QueuesCommand.self,
     CompletionCommand.self,
     HelpCommand.self,
+  ]
+
+  /// Words of other programs, and what does the same here: a command, or several with their uses.
+  static let otherWords: [(words: [String], meant: String, command: String)] = [
+    (["rm", "remove", "delete"], "cancel (waiting) or clean (done)", "cancel"),
+    (["kill"], "cancel", "cancel"),
+    (["stop"], "cancel (job) or pause (queue)", "pause"),
+    (["restart", "requeue"], "retry", "retry"),
+    (["tail", "follow"], "log -f", "log"),
+    (["cat", "output"], "log", "log"),
+    (["info"], "show", "show"),
+    (["top", "watch"], "status -w", "status"),
+    (["ps", "jobs"], "list", "list"),
+    (["history"], "list or report", "report"),
+    (["version"], "--version, or help", "help"),
   ]
 
   /// The specifications of all commands.
@@ -71,6 +87,7 @@ struct OptionName: Hashable {
 
   static var queue: Self { Self("queue") }
   static var env: Self { Self("env") }
+  static var name: Self { Self("name") }
   static var timeout: Self { Self("timeout") }
   static var first: Self { Self("first") }
   static var json: Self { Self("json") }
@@ -108,13 +125,24 @@ enum Operands {
   /// A job's command; options end at its first word.
   case jobCommand
   case jobID
-  /// Ids, and ranges of ids as `add -f` prints them.
+  /// A job and a command for it, at whose first word options end.
+  case jobIDAndCommand
+  /// Jobs, as ``JobSelection`` selects them.
   case jobIDs
   /// The name of a setting and its value.
   case setting
   case commandName
   /// An operand of `completion`.
   case completion
+
+  /// The number of the operand with which a job's command begins, and options end.
+  var commandStart: Int? {
+    switch self {
+    case .jobCommand: 1
+    case .jobIDAndCommand: 2
+    case .none, .jobID, .jobIDs, .setting, .commandName, .completion: nil
+    }
+  }
 }
 
 struct OptionSpec {
@@ -150,7 +178,15 @@ struct OptionSpec {
 struct OptionValue {
   /// Determines how a value is validated, and how a shell completes it.
   enum Kind: Equatable {
-    case file, directory, queue, text, assignment, commandLine, count, duration, signal, jobID
+    case file, directory, queue, text, assignment, commandLine, duration, signal, jobID
+    /// One or more jobs.
+    case jobIDs
+    /// At least 1.
+    case count
+    /// 0 means none.
+    case countOrNone
+    /// A count, or the word `all`.
+    case countOrAll
     case choice([String])
   }
 

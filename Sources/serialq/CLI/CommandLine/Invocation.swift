@@ -43,11 +43,18 @@ enum Invocation: Equatable {
       return (StatusCommand.self, words[...])
     }
     if let type = CommandTable.type(called: first) { return (type, words.dropFirst()) }
+    if let other = CommandTable.otherWords.first(where: { $0.words.contains(first.text) }) {
+      throw Failure(
+        first.text, "unknown command; did you mean \(other.meant)?",
+        next: "See: serialq help \(other.command)")
+    }
     let names = CommandTable.types.flatMap { [$0.name] + $0.aliases }
     let meant = Suggestion.closest(to: first, among: names)
     let suggestion = meant.map { "; did you mean \($0)?" } ?? ""
     throw Failure(
-      Visible.text(first), "unknown command\(suggestion)", next: "See: serialq help")
+      first.isEmpty ? "''" : Visible.text(first), "unknown command\(suggestion)",
+      next: meant == nil
+        ? "To queue it as a job: serialq add ...; see: serialq help" : "See: serialq help")
   }
 
   private static func queue(_ words: ParsedArguments, _ variable: Bytes?) throws(Failure) -> String

@@ -5,24 +5,37 @@ import SerialqSystem
 enum JobFile {
   /// The command lines in `text`, in order and byte for byte.
   ///
-  /// Skips blank lines and lines whose first visible character is `#`. Removes a carriage return
-  /// before a line's end. `name` is the file name for error messages.
+  /// Skips blank lines and lines whose first visible character is `#`. Removes a byte order mark,
+  /// a carriage return before a line's end, and a backslash at a line's end together with that end,
+  /// as a shell does. Refuses a line that ends in quotes: its rest would become further jobs.
+  /// `name` is the file name for error messages.
   static func commands(in text: Bytes, from name: Bytes) throws(Failure) -> [Command] {
     let file = name == Bytes("-") ? "standard input" : Visible.text(name)
     var commands: [Command] = []
-    let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    for (index, line) in lines.enumerated() {
-      let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
-      let visible = line.first { !$0.isBlank }
-      guard let visible, visible != UInt8(ascii: "#") else { continue }
-      guard !line.contains(0) else {
+    var line = Line()
+    func refuseQuote(_ number: Int) throws(Failure) {
+      guard let quote = line.openQuote else { return }
+      throw Failure(
+        "\(file), line \(number)", "a quote (\(quote)) is open at the end of the line",
+        next: "Nothing was queued. A command is one line; \\ at the end of a line continues it.")
+    }
+    let parts = lines(of: text)
+    for (index, part) in parts.enumerated() {
+      let part = part.last == UInt8(ascii: "\r") ? part.dropLast() : part
+      guard !part.contains(0) else {
         throw Failure(
           "\(file), line \(index + 1)", "a command cannot contain a NUL byte",
           next: "Nothing was queued. Is it a text file?"
         )
       }
-      commands.append(.shell(Bytes(line)))
+      if line.append(part) == .continues { continue }
+      try refuseQuote(index + 1)
+      if line.isCommand { commands.append(.shell(line.bytes)) }
+      line = Line()
     }
+    // A backslash at the end of the file continues nothing.
+    try refuseQuote(parts.count)
+    if line.isCommand { commands.append(.shell(line.bytes)) }
     guard !commands.isEmpty else {
       throw Failure(
         file, "no command in it",
@@ -30,5 +43,81 @@ enum JobFile {
       )
     }
     return commands
+  }
+
+  private static func lines(of text: Bytes) -> [ArraySlice<UInt8>] {
+    let mark: Bytes = [0xEF, 0xBB, 0xBF]
+    return text.dropFirst(text.starts(with: mark) ? mark.count : 0).split(
+      separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+  }
+}
+
+extension JobFile {
+  /// A command line under construction: the parts of lines joined by backslashes.
+  ///
+  /// Tracks quotes only as far as their reading is certain. After `$'` and after a command
+  /// substitution in double quotes, shells differ or nest: then nothing counts as open.
+  fileprivate struct Line {
+    /// What the end of a line means for the next one.
+    enum End { case complete, continues }
+
+    private(set) var bytes = Bytes()
+    private var quote: UInt8?
+    private var isInComment = false
+    private var isCertain = true
+    private var startsWord = true
+
+    /// The quote that is open, if that is certain.
+    var openQuote: Character? {
+      isCertain ? quote.map { Character(UnicodeScalar($0)) } : nil
+    }
+
+    var isCommand: Bool {
+      let visible = bytes.first { !$0.isBlank }
+      return visible != nil && visible != UInt8(ascii: "#")
+    }
+
+    mutating func append(_ part: ArraySlice<UInt8>) -> End {
+      var rest = part
+      while let byte = rest.popFirst() {
+        if byte == UInt8(ascii: "\\"), quote != UInt8(ascii: "'"), !isInComment {
+          guard let next = rest.popFirst() else { return .continues }
+          bytes += [byte, next]
+          startsWord = false
+        } else {
+          take(byte, next: rest.first)
+          bytes.append(byte)
+        }
+      }
+      return .complete
+    }
+
+    private mutating func take(_ byte: UInt8, next: UInt8?) {
+      if isInComment { return }
+      switch byte {
+      case _ where byte == quote:
+        quote = nil
+      case _ where quote == UInt8(ascii: "'"):
+        break
+      case UInt8(ascii: "`") where quote != nil:
+        giveUp()
+      case UInt8(ascii: "$") where quote != nil:
+        if next == UInt8(ascii: "(") || next == UInt8(ascii: "{") { giveUp() }
+      case UInt8(ascii: "$"):
+        if next == UInt8(ascii: "'") { giveUp() }
+      case UInt8(ascii: "'") where quote == nil, UInt8(ascii: "\"") where quote == nil:
+        if isCertain { quote = byte }
+      case UInt8(ascii: "#") where quote == nil && startsWord:
+        isInComment = true
+      default:
+        break
+      }
+      startsWord = quote == nil && (byte.isBlank || Bytes(";&|()<>").contains(byte))
+    }
+
+    private mutating func giveUp() {
+      isCertain = false
+      quote = nil
+    }
   }
 }

@@ -8,9 +8,13 @@ struct JobOptions: Equatable {
   var queue: String
   var label: Bytes?
   var directory: Bytes?
+  /// A path; `-` copies standard input.
+  var input: Bytes?
   /// `NAME=VALUE` in the given order; the last one for a name wins.
   var environment: [Bytes]
   var limits = Limits.none
+  /// The jobs that must succeed first; the queue says which ones they are.
+  var after = JobSelection()
   var isFirst = false
   /// Whether to skip jobs that are already waiting.
   var isUnique = false
@@ -18,25 +22,30 @@ struct JobOptions: Equatable {
 
 extension OptionName {
   fileprivate static var file: Self { Self("file") }
-  fileprivate static var name: Self { Self("name") }
-  fileprivate static var directory: Self { Self("directory") }
-  fileprivate static var shell: Self { Self("shell") }
-  fileprivate static var retries: Self { Self("retries") }
-  fileprivate static var retryDelay: Self { Self("retry-delay") }
-  fileprivate static var ifOK: Self { Self("if-ok") }
+  static var directory: Self { Self("directory") }
+  fileprivate static var input: Self { Self("input") }
+  static var shell: Self { Self("shell") }
+  static var retries: Self { Self("retries") }
+  static var retryDelay: Self { Self("retry-delay") }
+  static var ifOK: Self { Self("if-ok") }
+  static var after: Self { Self("after") }
   fileprivate static var unique: Self { Self("unique") }
 }
 
 extension JobOptions {
-  init(parsing words: ParsedArguments, queue: String) {
+  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
+    if words.seconds(.retryDelay) ?? 0 > 0, !words.has(.retries) {
+      throw words.misused("--retry-delay", "it has no effect without --retries")
+    }
     self.init(
       queue: queue, label: words.value(.name), directory: words.value(.directory),
-      environment: words.values[.env] ?? [], isFirst: words.has(.first),
+      input: words.value(.input), environment: words.values[.env] ?? [], isFirst: words.has(.first),
       isUnique: words.has(.unique))
     limits.timeout = words.seconds(.timeout) ?? 0
     limits.retries = words.number(.retries) ?? 0
     limits.retryDelay = words.seconds(.retryDelay) ?? 0
     limits.ifOK = words.has(.ifOK)
+    after = JobSelection(words.values[.after] ?? [])
   }
 
   static let options: [OptionSpec] = [
@@ -44,8 +53,9 @@ extension JobOptions {
       .file, short: "f", value: OptionValue(.file, "FILE"),
       help: "Queues each line of FILE, all or none; - is stdin.",
       details: """
-        Each line is a command line for /bin/sh. Blank lines and lines that start with # are \
-        ignored.
+        Each line is a command line for /bin/sh. Blank lines and those whose first word starts \
+        with # are ignored. A backslash at the end of a line joins it with the next one. A line \
+        that ends inside quotes is refused, and nothing is queued.
         """
     ),
     .queue,
@@ -55,14 +65,26 @@ extension JobOptions {
     ),
     OptionSpec(
       .directory, short: "C", value: OptionValue(.directory, "DIR"),
-      help: "Runs the job in DIR instead of the current one."
+      help: "Runs the job in DIR instead of the current one.",
+      details: "DIR need not exist yet: an earlier job may create it. A message says so."
+    ),
+    OptionSpec(
+      .input, short: "i", value: OptionValue(.file, "FILE"),
+      help: "Standard input from FILE; - keeps a copy of stdin.",
+      details: """
+        FILE must be a regular file. It is relative to the current directory, as with -f, and is \
+        opened when the job runs: it need not exist yet. Without it, the standard input is empty. \
+        With -, the job reads a copy, which is kept with the queue until the job is removed, and \
+        has at most \(Humanize.size(InputCopy.limit)). With -f, it is the input of every job of \
+        the file. - cannot be combined with --unique.
+        """
     ),
     OptionSpec(
       .env, short: "e", value: OptionValue(.assignment, "NAME=VALUE"), repeats: true,
       help: "Sets a variable of the job. May be repeated.",
       details: """
-        While add runs, every user can see the value with ps(1). Pass secrets in the environment of \
-        the call, which the job receives too.
+        While add runs, every user can see the value with ps(1). Pass secrets in the environment \
+        of the call, which the job receives too.
         """
     ),
     OptionSpec(
@@ -71,18 +93,19 @@ extension JobOptions {
     ),
     OptionSpec(
       .timeout, value: OptionValue(.duration, "TIME"),
-      help: "Ends the job after TIME: 90, 90s, 30m, 2h or 7d.",
+      help: "Ends the job after TIME: 90, 30m, 1h30m, 1.5h or 7d.",
       details: """
-        Its process group receives SIGTERM, and SIGKILL 10 seconds later. The job has then timed \
-        out, which is a failure. The limit applies to each attempt.
+        0 sets no limit. All its processes receive SIGTERM, and SIGKILL 10 seconds later. The job \
+        has then timed out, which is a failure. The limit applies to each attempt.
         """
     ),
     OptionSpec(
-      .retries, value: OptionValue(.count, "N"),
+      .retries, value: OptionValue(.countOrNone, "N"),
       help: "Runs the job again if it fails, up to N times.",
       details: """
-        At once, or after --retry-delay, and before any other job: the order of the queue does not \
-        change. N is at most \(ParsedArguments.mostCounted).
+        At once, or after --retry-delay, and before the waiting jobs. During a delay, --first and \
+        move can still put another job before it. 0 means none. N is at most \
+        \(ParsedArguments.mostCounted).
         """
     ),
     OptionSpec(
@@ -94,9 +117,20 @@ extension JobOptions {
       .ifOK,
       help: "Skips the job unless the job before it succeeded.",
       details: """
-        The job before it is the one whose turn was last, not the one that was added last. A \
-        skipped job did not succeed: one failure skips a whole chain. Canceling a waiting job \
-        skips the --if-ok jobs that follow it. See ORDER below for retries.
+        The short form of --after for the job before it, which is the one whose turn was last, not \
+        the one that was added last. If no job had a turn yet, the job runs. A skipped job did not \
+        succeed: one failure skips a whole chain. Canceling a waiting job skips the --if-ok jobs \
+        that directly follow it. See CONDITIONS below for retries.
+        """
+    ),
+    OptionSpec(
+      .after, value: OptionValue(.jobIDs, "ID"), repeats: true,
+      help: "Skips the job unless these succeeded: 1-3,build.",
+      details: """
+        May be repeated. The jobs must exist in the queue; a label means the latest job that has \
+        it now. A job that failed, was cancelled or was skipped did not succeed, also if it is \
+        removed later. The job waits behind those that still wait, and their automatic retries. \
+        See CONDITIONS below.
         """
     ),
     OptionSpec(.first, help: "Puts the job before all waiting jobs."),
@@ -104,8 +138,8 @@ extension JobOptions {
       .unique,
       help: "Adds nothing if the same command already waits.",
       details: """
-        Compares the command and the directory, not the environment, the label or other options. \
-        Prints the id of the waiting job. Running and finished jobs do not count.
+        Compares the command, the directory and the input, not the environment, the label or other \
+        options. Prints the id of the waiting job. Running and finished jobs do not count.
         """
     ),
   ]
@@ -121,6 +155,15 @@ enum JobSource: Equatable {
   static func parse(_ words: ParsedArguments) throws(Failure) -> Self? {
     let file = words.value(.file)
     let line = words.value(.shell)
+    if words.value(.input) == Bytes("-") {
+      // Each would read a part.
+      if file == Bytes("-") {
+        throw words.misused("--input -", "cannot be combined with --file -: both read the same")
+      }
+      if words.has(.unique) {
+        throw words.misused("--input -", "cannot be combined with --unique: nothing is compared")
+      }
+    }
     if file != nil, line != nil {
       throw words.misused("--shell", "cannot be combined with --file")
     }

@@ -3,53 +3,45 @@ import SerialqSystem
 
 /// Access to operands, as the commands share it.
 extension ParsedArguments {
-  /// Parses the ids, which may be missing; rejects them together with one of these options.
-  func ids(
-    or options: [OptionName] = []
-  ) throws(Failure) -> [ClosedRange<JobID>] {
+  /// The selected jobs, which may be none; rejects them together with one of these options.
+  func jobs(or options: [OptionName] = []) throws(Failure) -> JobSelection {
     let given = options.filter(has)
     if let option = given.first {
       if given.count > 1 {
         throw misused(
           "--\(given[1].text)", "cannot be combined with --\(option.text)")
       }
-      if let id = operands.first {
-        throw misused(Visible.text(id), "an id cannot be combined with --\(option.text)")
+      if let word = operands.first {
+        throw misused(Visible.text(word), "a job cannot be combined with --\(option.text)")
       }
-      return []
+      return JobSelection()
     }
     if operands.isEmpty, !options.isEmpty {
       let others = options.map { "--\($0.text)" }.joined(separator: " or ")
       throw Failure(
-        command.name, "no job id is given",
-        next: "Give ids, or \(others); serialq list shows the ids.")
+        command.name, "no job is given",
+        next: "Give ids or labels, or \(others); serialq list shows them.")
     }
-    var ids: [ClosedRange<JobID>] = []
-    for word in operands {
-      guard let range = ClosedRange<JobID>(word) else { throw Self.notAnID(word) }
-      ids.append(range)
-    }
-    return ids
+    return JobSelection(operands)
   }
 
-  func oneID() throws(Failure) -> JobID {
-    guard let id = try id() else {
-      throw Failure(command.name, "no job id is given", next: "serialq list shows the ids.")
+  /// The selected jobs; fails if none is given.
+  func someJobs() throws(Failure) -> JobSelection {
+    guard !operands.isEmpty else {
+      throw Failure(
+        command.name, "no job is given", next: "Give ids or labels; serialq list shows them.")
     }
-    return id
+    return JobSelection(operands)
   }
 
-  func id() throws(Failure) -> JobID? {
-    guard let word = operands.first else { return nil }
+  /// The selected job; fails unless exactly one is given.
+  func oneJob() throws(Failure) -> JobSelection {
+    let selection = try someJobs()
     try refuseOperands(after: 1)
-    guard let id = JobID.parse(word) else { throw Self.notAnID(word) }
-    return id
-  }
-
-  private static func notAnID(_ word: Bytes) -> Failure {
-    Failure(
-      Visible.text(word), "not a job id (a number above 0)",
-      next: "serialq list shows the ids.")
+    guard selection.namesOneJob else {
+      throw misused(Visible.text(operands[0]), "\(command.name) takes only one job")
+    }
+    return selection
   }
 
   /// Fails if there are more than `count` operands.

@@ -12,7 +12,7 @@ extension ParsedArguments {
     value(name).flatMap(Humanize.parseDuration).map { Int($0.components.seconds) }
   }
 
-  func number(_ name: OptionName) -> Int? { value(name).flatMap { Int(decimal: $0) } }
+  func number(_ name: OptionName) -> Int? { value(name).flatMap { Int(digits: $0) } }
 
   /// Fails unless every value is valid for its option.
   func check() throws(Failure) {
@@ -20,7 +20,7 @@ extension ParsedArguments {
       guard let kind = option.value?.kind else { continue }
       for value in values[option.name] ?? [] {
         guard let fault = Self.fault(in: value, kind) else { continue }
-        throw misused("\(option.long) \(Visible.text(value))", fault)
+        throw misused("\(option.long) \(value.isEmpty ? "''" : Visible.text(value))", fault)
       }
     }
     guard !operands.contains(where: { $0.contains(0) }) else {
@@ -39,10 +39,16 @@ extension ParsedArguments {
     case .count:
       guard let number = Int(decimal: value) else { return "not a number above 0" }
       return number > mostCounted ? "more than \(mostCounted)" : nil
-    case .jobID: return JobID.parse(value) == nil ? "not a number above 0" : nil
+    case .countOrNone:
+      guard let number = Int(digits: value) else { return "not a number" }
+      return number > mostCounted ? "more than \(mostCounted)" : nil
+    case .countOrAll: return value == Bytes("all") ? nil : fault(in: value, .count)
+    case .jobID:
+      return JobSelection(value).namesOneJob ? nil : "not one job: give an id or a label"
+    case .jobIDs: return value.isEmpty ? "give ids or a label" : nil
     case .duration:
       return Humanize.parseDuration(value) == nil
-        ? "not a duration, such as 90, 90s, 30m, 2h or 7d" : nil
+        ? "not a duration, such as 90, 30m, 1h30m, 1.5h or 7d" : nil
     case .signal:
       return SignalName.number(of: value) == nil ? "not a signal, such as INT or 2" : nil
     case .assignment:

@@ -5,8 +5,9 @@ struct ParsedArguments {
   var command: CommandSpec
   var values: [OptionName: [Bytes]] = [:]
   var operands: [Bytes] = []
-  /// Whether `--` came before the operands.
+  /// Whether `--` came before the last operands, and how many came before it.
   var afterDashes = false
+  var operandsBeforeDashes = 0
 
   /// Splits `words`, the arguments after the command.
   init(_ command: CommandSpec, _ words: ArraySlice<Bytes>) throws(Failure) {
@@ -15,6 +16,7 @@ struct ParsedArguments {
     while let word = rest.popFirst() {
       if word == Bytes("--") {
         afterDashes = true
+        operandsBeforeDashes = operands.count
         operands += rest
         return
       }
@@ -25,7 +27,7 @@ struct ParsedArguments {
       } else {
         operands.append(word)
         // All words after a job's program belong to the job, even if they look like options.
-        if case .jobCommand = command.operands {
+        if operands.count == command.operands.commandStart {
           operands += rest
           return
         }

@@ -1,11 +1,11 @@
 import SerialqQueue
 import SerialqSystem
 
-/// `serialq ack`: acknowledges failures.
+/// `serialq ack`: acknowledges failures and skipped jobs.
 struct AckCommand: Equatable {
   var queue: String
-  /// Empty for all failures.
-  var ids: [ClosedRange<JobID>]
+  /// Empty for all open jobs.
+  var jobs: JobSelection
 }
 
 extension AckCommand: Subcommand {
@@ -13,45 +13,46 @@ extension AckCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "acknowledge failures",
+    summary: "acknowledge failures and skipped jobs",
     synopsis: ["ack [options] ID...", "ack [options] --all"],
     description: [
       """
-      A failure is open until its job is acknowledged, retried or cleaned. serialq status shows \
-      open failures first, and serialq wait without ids fails while there is one.
+      A job that failed or was skipped is open until it is acknowledged, retried or cleaned. \
+      serialq status shows open jobs first, and serialq wait without ids fails while there is one.
       """
     ],
-    options: [.queue, OptionSpec(.all, help: "All open failures.")],
+    options: [.queue, OptionSpec(.all, help: "All open jobs.")],
     operands: .jobIDs,
     examples: [
-      Example("serialq ack 12", "the failure of job 12"),
-      Example("serialq ack --all", "all failures"),
+      Example("serialq ack 12", "job 12"),
+      Example("serialq ack --all", "all open jobs"),
     ]
   )
 
-  static func takes(_ job: Job) -> Bool { job.isOpenFailure }
+  static func takes(_ job: Job) -> Bool { job.isOpen }
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    self.init(queue: queue, ids: try words.ids(or: [.all]))
+    self.init(queue: queue, jobs: try words.jobs(or: [.all]))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     let jobs = try session.change(self.queue) {
       (queue, folder) throws(Failure) -> ([Event], [Job]) in
-      let jobs = ids.isEmpty ? queue.openFailures : try queue.jobs(ids, in: self.queue)
-      if let job = jobs.first(where: { !$0.state.isFailure }) {
+      let jobs = self.jobs.isEmpty ? queue.openJobs : try queue.jobs(self.jobs, in: self.queue)
+      if let job = jobs.first(where: { !$0.state.opens }) {
         throw Failure(
-          "job \(job.id)", "it did not fail: it \(job.outcomeText)",
+          "job \(job.id)", "it did not fail and was not skipped: it \(job.outcomeText)",
           next: """
-            Nothing was acknowledged. List the failures: serialq \
-            list\(QueueName.option(for: self.queue)) --failed
+            Nothing was acknowledged. List what can be: serialq \
+            list\(QueueName.option(for: self.queue)) --open
             """)
       }
-      let open = jobs.filter(\.isOpenFailure)
+      let open = jobs.filter(\.isOpen)
       return (open.map { .acknowledged(id: $0.id, at: Clock.now()) }, open)
     }
     session.confirm(
-      jobs.isEmpty ? "serialq: no failure is open" : "serialq: acknowledged \(jobs.text)")
+      jobs.isEmpty
+        ? "serialq: no job of queue \(self.queue) is open" : "serialq: acknowledged \(jobs.text)")
     return .success
   }
 }

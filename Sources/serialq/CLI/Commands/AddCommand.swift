@@ -29,12 +29,11 @@ extension AddCommand: Subcommand {
       """
       Returns when the job is durable on disk, and starts a background runner if none is active. \
       The job runs with the directory, the environment and the umask of this call; its standard \
-      input is empty.
+      input is empty unless --input is given.
       """,
       """
-      A single argument is a command line for /bin/sh. Several arguments, or all after --, are a \
-      program and its arguments and are passed unchanged. Options end at the first word of the \
-      command.
+      One argument is a command line for /bin/sh. Several, or all after --, are a program and its \
+      exact arguments. Options end at the command's first word.
       """,
     ],
     details: [
@@ -44,18 +43,17 @@ extension AddCommand: Subcommand {
       """
     ],
     options: JobOptions.options + [
-      OptionSpec(.noStart, help: "Starts no runner. serialq run or resume starts it."),
+      OptionSpec(.noStart, help: "Starts no runner. serialq run or start starts it."),
       OptionSpec(.json, help: "Prints the ids as a JSON object."),
     ],
     operands: .jobCommand,
     examples: [
       Example("serialq add 'make && make test'", "a command line"),
-      Example("serialq add ls -l", "a program and its argument"),
       Example("serialq add -q video -n intro ./render intro", "another queue, a label"),
       Example(
         "serialq add -e CC=clang -C build -c 'make -k'", "variable, directory"),
       Example("serialq add -f jobs.txt", "every line of a file"),
-      Example("serialq add --if-ok ./deploy", "after a success"),
+      Example("serialq add --after 3,test ./deploy", "after their success"),
     ]
   )
 
@@ -65,13 +63,14 @@ extension AddCommand: Subcommand {
         "add", "no command is given", next: "For example: serialq add 'make && make test'")
     }
     self.init(
-      job: JobOptions(parsing: words, queue: queue), source: source,
+      job: try JobOptions(parsing: words, queue: queue), source: source,
       startsRunner: !words.has(.noStart), json: words.has(.json))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     let adding = try Adding(source, job)
-    let folder = try session.spool().makeQueue(named: Bytes(job.queue.utf8))
+    adding.reportMissingFiles(to: session.output)
+    let folder = try session.folder(for: job)
     let added = try adding.append(to: folder, startsRunner: startsRunner)
     let ids = added.ids
     for id in added.found where session.messageTraits.isTerminal || !json {

@@ -8,6 +8,8 @@ struct Adding {
   var directory: Bytes
   var environment: [Bytes]
   var umask: UInt16
+  /// The path of the input; nil if there is none, or a copy.
+  var input: Bytes?
   var options: JobOptions
 
   struct Added {
@@ -26,21 +28,72 @@ struct Adding {
     directory = try Adding.directory(options.directory)
     environment = Adding.environment(overriding: options.environment)
     umask = Machine.umask()
+    input = try Adding.input(options.input)
     self.options = options
+    let limits = ExecutionLimits.current
+    for command in commands {
+      guard let fault = limits.fault(in: command, environment: environment) else { continue }
+      throw Failure(
+        ShellQuote.command(command).cut(to: 60), fault,
+        next: "Nothing was queued. Write the data to a file, and queue a command that reads it.")
+    }
+  }
+
+  /// Says that the directory or the input given as an option does not exist; an earlier job may
+  /// create it.
+  func reportMissingFiles(to output: Output) {
+    if options.directory != nil { Self.reportMissing(directory, to: output) }
+    if let input { Self.reportMissing(input, "file", to: output) }
+  }
+
+  static func reportMissing(_ path: Bytes, _ kind: String = "directory", to output: Output) {
+    guard !exists(path) else { return }
+    output.message(
+      """
+      serialq: \(Visible.text(path)): no such \(kind) yet
+      The job fails unless an earlier job creates it.
+      """)
+  }
+
+  private static func exists(_ path: Bytes) -> Bool {
+    // A path that cannot be examined may well exist for the job.
+    do throws(Failure) {
+      return try FileSystem.status(of: path, followingLinks: true) != nil
+    } catch {
+      return true
+    }
   }
 
   /// Appends all jobs or none; on return they are durable, and a runner is active unless the queue
   /// is paused.
   ///
-  /// Reads the whole journal only to find identical waiting jobs.
-  func append(to folder: QueueFolder, startsRunner: Bool) throws(Failure) -> Added {
+  /// Fails if the queue is paused and `refusesPause` is set. Reads the whole journal only to find
+  /// identical waiting jobs, or those that must succeed first.
+  func append(
+    to folder: QueueFolder, startsRunner: Bool, refusesPause: Bool = false
+  ) throws(Failure) -> Added {
     var reader = JournalReader(folder)
+    // Before the lock: it can be long.
+    let copy: InputCopy? =
+      if options.input == Adding.standardInput {
+        try InputCopy(of: .standardInput(), in: folder)
+      } else {
+        nil
+      }
     // Reads most of the journal before the lock, to hold it only briefly.
-    if options.isUnique { try reader.read() }
+    let readsJobs = options.isUnique || !options.after.isEmpty
+    if readsJobs { try reader.read() }
     return try Journal(folder).locked { (scope) throws(Failure) in
-      if options.isUnique { try reader.read() }
+      // Under the lock: a pause that follows a check before it would leave the jobs waiting.
+      if refusesPause, try scope.isPaused() {
+        let option = QueueName.option(for: folder.name.text)
+        throw Failure(
+          "queue \(folder.name.text)", "it is paused: it starts no job",
+          next: "Nothing was queued. Resume it: serialq resume\(option)")
+      }
+      if readsJobs { try reader.read() }
       let (commands, found) = options.isUnique ? unknown(to: reader.queue) : (commands, [])
-      let ids = try append(commands, to: &scope)
+      let ids = try append(commands, copy, to: &scope, of: reader.queue, named: folder.name.text)
       var added = Added(ids: ids, found: found)
       if !found.isEmpty { added.ids = Set(ids + found).sorted() }
       added.isPaused = try scope.isPaused()
@@ -56,8 +109,11 @@ struct Adding {
   }
 
   private func append(
-    _ commands: [Command], to scope: inout JournalScope
+    _ commands: [Command], _ copy: InputCopy?, to scope: inout JournalScope, of queue: Queue,
+    named name: String
   ) throws(Failure) -> [JobID] {
+    var limits = options.limits
+    limits.after = try required(in: queue, named: name)
     guard !commands.isEmpty else {
       try scope.append([])
       return []
@@ -67,16 +123,37 @@ struct Adding {
     let first = try scope.nextID()
     let at = Clock.now()
     let ids = Array(first..<first + commands.count)
-    try scope.append(
-      zip(ids, commands).map { id, command in
-        // Keeps the order of jobs that are added together.
-        let place: Place = !options.isFirst ? .last : id == first ? .first : .after(id - 1)
-        return .added(
-          NewJob(
-            id: id, Payload(command, in: context, label: options.label), limits: options.limits,
-            place: place, at: at))
-      })
+    try copy?.keep(for: first, in: scope)
+    let input = copy == nil ? input.map { Input.file($0) } : .copy(first)
+    let events = zip(ids, commands).map { id, command in
+      // Keeps the order of jobs that are added together.
+      let place: Place = !options.isFirst ? .last : id == first ? .first : .after(id - 1)
+      return Event.added(
+        NewJob(
+          id: id, Payload(command, in: context, label: options.label, input: input),
+          limits: limits, place: place, at: at))
+    }
+    // Only `--first` can put a job before one that it requires.
+    let isOrdered = limits.after.isEmpty || !options.isFirst
+    do throws(Failure) {
+      try scope.append(isOrdered ? events : queue.ordered(events, at: at))
+    } catch {
+      copy?.remove(keptFor: first)
+      throw error
+    }
     return ids
+  }
+
+  /// The jobs that must succeed first.
+  private func required(
+    in queue: Queue, named name: String
+  ) throws(Failure) -> [ClosedRange<JobID>] {
+    do throws(Failure) {
+      return try queue.ranges(of: options.after, in: name)
+    } catch {
+      throw error.adding(
+        "Nothing was queued. See the jobs: serialq list\(QueueName.option(for: name))")
+    }
   }
 
   /// The commands to add, without duplicates, and the jobs in this directory that already wait with
@@ -84,7 +161,10 @@ struct Adding {
   private func unknown(to queue: Queue) -> ([Command], found: [JobID]) {
     var new: [Command] = []
     var found: [JobID] = []
-    let waiting = queue.waiting.filter { $0.context.directory == directory }
+    let input = input.map { Input.file($0) }
+    let waiting = queue.waiting.filter {
+      $0.context.directory == directory && $0.input == input
+    }
     for command in commands where !new.contains(command) {
       if let job = waiting.first(where: { $0.command == command }) {
         found.append(job.id)
@@ -107,18 +187,37 @@ struct Adding {
     }
   }
 
-  private static func directory(_ option: Bytes?) throws(Failure) -> Bytes {
+  static func directory(_ option: Bytes?) throws(Failure) -> Bytes {
     if let option, option.first == UInt8(ascii: "/") { return option }
     let current = try Machine.directory()
     return option.map { current.appending(path: $0) } ?? current
   }
 
-  private static func environment(overriding settings: [Bytes]) -> [Bytes] {
+  /// As the value of an option for a file.
+  private static let standardInput = Bytes("-")
+
+  private static func input(_ option: Bytes?) throws(Failure) -> Bytes? {
+    guard let option, option != standardInput else { return nil }
+    let path = try directory(option)
+    // Not a file of the job. Such a path can also be one of this process, as `<(command)` is.
+    let kind = (try? FileSystem.status(of: path, followingLinks: true))?.kind
+    let isOwn = [Bytes("/dev/"), Bytes("/proc/")].contains { path.starts(with: $0) }
+    guard kind ?? .file == .file, !isOwn else {
+      throw Failure(
+        "the input \(Visible.text(option))", "it is not a regular file",
+        next: "Nothing was queued. To queue a copy of its content, use: --input - <FILE")
+    }
+    return path
+  }
+
+  static func environment(
+    _ variables: [Bytes] = Machine.environment(), overriding settings: [Bytes]
+  ) -> [Bytes] {
     func name(_ variable: Bytes) -> Bytes { Bytes(variable.prefix { $0 != UInt8(ascii: "=") }) }
-    guard !settings.isEmpty else { return Machine.environment() }
+    guard !settings.isEmpty else { return variables }
     var last: [Bytes: Bytes] = [:]
     for setting in settings { last[name(setting)] = setting }
-    let kept = Machine.environment().filter { last[name($0)] == nil }
+    let kept = variables.filter { last[name($0)] == nil }
     return kept + last.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
   }
 }

@@ -13,6 +13,7 @@ extension Session {
       throw Failure(
         "queue \(queue)", "no such queue", next: "See all with: serialq queues")
     }
+    try Machine.requireThreads(Runner.threads)
     // Closing the terminal or logging out must not stop the jobs.
     signal(SIGHUP, SIG_IGN)
     let lock = BackgroundRunner.inheritedLock(folder)
@@ -20,7 +21,9 @@ extension Session {
     let messages = output
     let runner = try Runner(
       folder, .background, lock: lock, say: { messages.message($0) }, wake: { wakeUp.wake() })
-    let signals = StopSignals { _, count in count == 1 ? runner.stop() : runner.kill() }
+    let signals = StopSignals { signal, count in
+      count == 1 ? runner.stop(by: signal) : runner.kill()
+    }
     // Discards the messages of an earlier runner.
     if lock != nil { emptyOwnLog() }
     runner.start()

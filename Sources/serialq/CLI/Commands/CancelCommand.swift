@@ -5,7 +5,7 @@ import SerialqSystem
 /// `serialq cancel`: cancels waiting jobs and terminates running ones.
 struct CancelCommand: Equatable {
   enum Jobs: Equatable {
-    case ids([ClosedRange<JobID>])
+    case selected(JobSelection)
     /// Waiting and running jobs.
     case all
     case running
@@ -30,9 +30,11 @@ extension CancelCommand: Subcommand {
     synopsis: ["cancel [options] ID...", "cancel [options] --all", "cancel [options] --running"],
     description: [
       """
-      A waiting job leaves the queue without running, and the --if-ok jobs after it are skipped. \
-      The process group of a running job receives SIGTERM, and SIGKILL 10 seconds later. Returns \
-      without waiting for the end of the job: serialq wait ID does that.
+      A waiting job leaves the queue without running, and the --if-ok jobs that directly follow it \
+      are skipped. Jobs that run --after it are skipped when their turn comes. All processes of a \
+      running job receive SIGTERM, and SIGKILL 10 seconds later. Returns without waiting for the \
+      end of the job: serialq wait ID does that. If the runner of the job died, starts another, \
+      which then runs the waiting jobs.
       """
     ],
     options: [
@@ -47,15 +49,15 @@ extension CancelCommand: Subcommand {
     operands: .jobIDs,
     examples: [
       Example("serialq cancel 12", "job 12"),
-      Example("serialq cancel --running --signal INT", "like Ctrl-C"),
+      Example("serialq cancel --running --signal INT", "the signal of Ctrl-C in a terminal"),
     ]
   )
 
   static func takes(_ job: Job) -> Bool { !job.state.isOver }
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    let ids = try words.ids(or: [.all, .running])
-    let jobs: Jobs = words.has(.all) ? .all : words.has(.running) ? .running : .ids(ids)
+    let selected = try words.jobs(or: [.all, .running])
+    let jobs: Jobs = words.has(.all) ? .all : words.has(.running) ? .running : .selected(selected)
     self.init(
       queue: queue, jobs: jobs, signal: words.value(.signal).flatMap(SignalName.number))
   }
@@ -65,11 +67,14 @@ extension CancelCommand: Subcommand {
     let (jobs, running) = try session.change(self.queue) {
       (queue, folder) throws(Failure) -> ([Event], ([Job], [Job])) in
       let jobs = try wanted(in: queue)
-      let now = Clock.now()
+      let clocks = Clock.reading()
+      let now = clocks.date
       let waiting = jobs.filter { $0.state == .waiting }
       let running = jobs.filter { $0.state == .running }
       let events =
         queue.cancelEvents(waiting.map(\.id), at: now)
+        // SIGCONT follows the signal.
+        + running.continueEvents(clocks)
         + running.map { .cancelling(id: $0.id, at: now, signal: signal) }
       return (events, (jobs, running))
     } then: { (folder, queue) throws(Failure) in
@@ -77,7 +82,7 @@ extension CancelCommand: Subcommand {
       if !queue.running.isEmpty { try BackgroundRunner.own.ensure(folder) }
     }
     if jobs.isEmpty {
-      session.confirm("serialq: nothing to cancel")
+      session.confirm("serialq: queue \(self.queue) has nothing to cancel")
       return .success
     }
     let waiting = jobs.filter { $0.state == .waiting }
@@ -86,7 +91,8 @@ extension CancelCommand: Subcommand {
     let option = QueueName.option(for: self.queue)
     session.confirm(
       """
-      serialq: job \(job.id) is being ended with \(SignalName.of(signal))
+      serialq: job \(job.id) is being ended with \(SignalName.of(signal))\
+      \(signal == SIGKILL ? "" : ", and with SIGKILL after 10 seconds")
       Wait for its end: serialq wait\(option) \(job.id)
       """)
     return .success
@@ -97,8 +103,8 @@ extension CancelCommand: Subcommand {
     switch self.jobs {
     case .running: return running
     case .all: return running + queue.waiting
-    case .ids(let ids):
-      let jobs = try queue.jobs(ids, in: self.queue)
+    case .selected(let selection):
+      let jobs = try queue.jobs(selection, in: self.queue)
       if let job = jobs.first(where: \.state.isOver) {
         throw Failure(
           "job \(job.id)", "it has finished: it \(job.outcomeText)",

@@ -14,15 +14,25 @@ extension Session {
     _ decide: (Queue, QueueFolder) throws(Failure) -> ([Event], Result),
     then: (QueueFolder, Queue) throws(Failure) -> Void = { _, _ in }
   ) throws(Failure) -> Result {
+    try change(
+      name,
+      storing: { (queue, folder, _) throws(Failure) in try decide(queue, folder) }, then: then)
+  }
+
+  /// As above, for events that refer to a file which `decide` stores.
+  func change<Result>(
+    _ name: String,
+    storing decide: (Queue, QueueFolder, JournalScope) throws(Failure) -> ([Event], Result),
+    then: (QueueFolder, Queue) throws(Failure) -> Void = { _, _ in }
+  ) throws(Failure) -> Result {
     guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else {
-      throw Failure(
-        "queue \(name)", "no such queue", next: "See all with: serialq queues")
+      throw noJobs(in: name)
     }
     var reader = JournalReader(folder)
     report(try reader.read().damaged, in: folder)
     return try Journal(folder).locked { (scope) throws(Failure) in
       try reader.read()
-      let (events, result) = try decide(reader.queue, folder)
+      let (events, result) = try decide(reader.queue, folder, scope)
       try scope.append(events)
       reader.take(events)
       do throws(Failure) {
@@ -37,10 +47,108 @@ extension Session {
     }
   }
 
+  /// The queue for new jobs, which is made if needed.
+  ///
+  /// Not if the jobs require others: their queue must exist.
+  ///
+  /// Reports on a terminal that a queue with a name is new: the name may be mistyped.
+  mutating func folder(for job: JobOptions) throws(Failure) -> QueueFolder {
+    let name = Bytes(job.queue.utf8)
+    let isNew = try spool().existingQueue(named: name) == nil
+    guard !job.after.isEmpty, isNew else {
+      let folder = try spool().makeQueue(named: name)
+      if isNew, job.queue != QueueName.standard {
+        confirm("serialq: queue \(job.queue) is new")
+      }
+      return folder
+    }
+    throw Failure(
+      "queue \(job.queue)", "it has no jobs, so none can be --after one",
+      next: "Nothing was queued. \(queuesWithJobs() ?? "Add the first one without --after.")")
+  }
+
+  /// Receives Ctrl-C for a command that only follows jobs: says which running ones continue, if
+  /// they are of interest, and ends the process.
+  ///
+  /// Says so on its own thread, not between writes of output: a write to a reader that has stopped
+  /// reading blocks forever.
+  func interrupt(
+    of queues: QueueSelection, _ restorer: TerminalRestorer = TerminalRestorer(),
+    if isOfInterest: @escaping @Sendable (JobID) -> Bool = { _ in true }
+  ) throws(Failure) -> SignalListener {
+    try Machine.requireThreads(2)
+    let messages = output
+    let spool = try self.spool()
+    let heard = [SIGINT, SIGTERM, SIGHUP].filter { !SignalListener.isIgnored($0) }
+    return SignalListener(heard) { signal in
+      restorer.restore {
+        // Only Ctrl-C is meant for the job as much as for this command.
+        if signal == SIGINT {
+          for (name, id) in Self.runningJobs(of: queues, in: spool) where isOfInterest(id) {
+            let place = queues == .all ? "queue \(name), " : ""
+            messages.message("serialq: \(place)job \(id) continues")
+          }
+        }
+        SignalListener.obey(signal)
+      }
+    }
+  }
+
+  /// The running job of each queue that can be read.
+  ///
+  /// Read from the journal: the output of a job can precede what the caller knows of it.
+  private static func runningJobs(
+    of queues: QueueSelection, in spool: Spool
+  ) -> [(queue: String, id: JobID)] {
+    let names =
+      switch queues {
+      case .one(let name): [Bytes(name.utf8)]
+      case .all: (try? spool.queueNames()) ?? []
+      }
+    return names.compactMap { name in
+      guard let folder = try? spool.folder(named: name.text) else { return nil }
+      var reader = JournalReader(folder)
+      _ = try? reader.read()
+      return reader.queue.running.first.map { (name.text, $0) }
+    }
+  }
+
   /// Starts a runner if the queue has work.
   func startRunner(_ folder: QueueFolder, _ queue: Queue) throws(Failure) {
     guard queue.hasWork else { return }
     try BackgroundRunner.own.ensure(folder)
+  }
+
+  /// The failure of a command that needs a job of a queue that does not exist.
+  func noJobs(in name: String) -> Failure {
+    Failure(
+      "queue \(name)", "it has no jobs",
+      next: queuesWithJobs() ?? "Add one with: serialq add\(QueueName.option(for: name))")
+  }
+
+  /// Reports that a queue has no jobs, and which queues have some: its name may be mistyped.
+  ///
+  /// Reports nothing if no other queue has jobs.
+  func reportNoJobs(in name: String) {
+    guard let others = queuesWithJobs() else { return }
+    output.message("serialq: queue \(name) has no jobs\n\(others)")
+  }
+
+  /// A line that names the queues that have jobs; nil if there are none.
+  ///
+  /// Leaves out queues that cannot be read: this line is about a different queue.
+  func queuesWithJobs() -> String? {
+    guard let spool = try? self.spool(), let all = try? spool.queueNames() else { return nil }
+    let names = all.filter { name in
+      guard let found = try? spool.existingQueue(named: name) else { return false }
+      var reader = JournalReader(found)
+      _ = try? reader.read()
+      return !reader.queue.jobs.isEmpty
+    }
+    guard !names.isEmpty else { return nil }
+    let shown = names.prefix(10).map(\.text).joined(separator: ", ")
+    let rest = names.count > 10 ? " and \(names.count - 10) more; see: serialq queues" : ""
+    return "Queues with jobs: \(shown)\(rest)"
   }
 
   /// Explains that the queue is paused, and how to resume it.

@@ -8,7 +8,7 @@ struct CleanCommand: Equatable {
   var olderThan: Int?
   var keep: Int?
   var onlyFailed: Bool
-  /// Includes unacknowledged failures.
+  /// Includes open jobs.
   var all: Bool
 }
 
@@ -26,8 +26,9 @@ extension CleanCommand: Subcommand {
     synopsis: ["clean [options]"],
     description: [
       """
-      Removes finished jobs, and open failures only with --failed or --all. Waiting and running \
-      jobs stay. With several options, removes the jobs to which all of them apply.
+      Removes finished jobs, and open ones, which failed or were skipped, only with --failed or \
+      --all. Waiting and running jobs stay. Of several options, all apply; --keep counts only the jobs \
+      that the others select.
       """
     ],
     options: [
@@ -37,13 +38,15 @@ extension CleanCommand: Subcommand {
         help: "Only jobs that finished more than TIME ago."
       ),
       OptionSpec(
-        .keep, value: OptionValue(.count, "N"), help: "All but the N jobs that finished last."),
-      OptionSpec(.failed, help: "Only failed jobs, including open failures."),
-      OptionSpec(.all, help: "Including open failures."),
+        .keep, value: OptionValue(.count, "N"),
+        help: "All but the N of these jobs that finished last.",
+        details: "Open jobs that stay anyway do not count."),
+      OptionSpec(.failed, help: "Only jobs that failed or were skipped, including open ones."),
+      OptionSpec(.all, help: "Including open jobs."),
     ],
     operands: .none,
     examples: [
-      Example("serialq clean", "all but open failures"),
+      Example("serialq clean", "all but open jobs"),
       Example("serialq clean --all --older-than 7d", "all that finished over a week ago"),
     ]
   )
@@ -60,6 +63,7 @@ extension CleanCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     guard let folder = try session.spool().existingQueue(named: Bytes(self.queue.utf8)) else {
+      session.reportNoJobs(in: self.queue)
       return .success
     }
     let (forgotten, kept, damaged) = try Journal(folder).locked { (scope) throws(Failure) in
@@ -69,7 +73,7 @@ extension CleanCommand: Subcommand {
       let ids = JobID.ranges(of: jobs)
       if !ids.isEmpty { try scope.append([.forgotten(ids: ids, at: Clock.now())]) }
       // After the jobs were forgotten: a remaining log is harmless.
-      folder.removeLogs(ids)
+      folder.removeFiles(of: ids, in: reader.queue)
       let damaged: [DamagedLine]
       do throws(Failure) {
         damaged = try scope.compact()
@@ -81,7 +85,7 @@ extension CleanCommand: Subcommand {
           clean\(QueueName.option(for: self.queue))
           """)
       }
-      let kept = all || onlyFailed ? 0 : reader.queue.openFailureCount
+      let kept = all || onlyFailed ? 0 : reader.queue.openCount
       return (jobs.count, kept, damaged)
     }
     session.report(damaged, in: folder)
@@ -90,8 +94,8 @@ extension CleanCommand: Subcommand {
     if kept > 0 {
       session.output.message(
         """
-        serialq: kept \(kept) open \(kept == 1 ? "failure" : "failures")
-        List them: serialq list\(option) --failed; remove them: serialq clean\(option) --all
+        serialq: kept \(kept) open \(kept == 1 ? "job" : "jobs")
+        List them: serialq list\(option) --open; remove them: serialq clean\(option) --all
         """)
     }
     return .success
@@ -101,8 +105,8 @@ extension CleanCommand: Subcommand {
     let limit = olderThan.map { Clock.now().microseconds - Int64($0) * 1_000_000 }
     var jobs = queue.jobs.filter { job in
       guard job.state.isOver else { return false }
-      if onlyFailed { return job.state.isFailure }
-      return all || !job.isOpenFailure
+      if onlyFailed { return job.state.opens }
+      return all || !job.isOpen
     }
     if let limit { jobs = jobs.filter { $0.overSince.microseconds < limit } }
     return jobs.ids(excludingLatest: keep ?? 0)

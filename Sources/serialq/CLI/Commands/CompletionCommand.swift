@@ -19,19 +19,20 @@ extension CompletionCommand: Subcommand {
     synopsis: ["completion bash|zsh|fish", "completion -- words [WORD...]"],
     description: [
       """
-      The script completes commands, options, queues, and job ids with their commands. \
+      The script completes commands, options, queues, and job ids with their commands, or labels. \
       Scripts/install installs it where the shells find it.
       """
     ],
     details: [
       """
-      The scripts call the second form. It prints the completions of the last WORD, which may be \
-      empty, after the words before it. The first line is words, files N, directories N or \
+      The scripts call the second form. It prints the words that can stand in place of the last \
+      WORD, which may be empty, after the words before it; the shell selects those that begin with \
+      it. The first line is words, files N, directories N or \
       command N. After words, each line is a word, a tab and a description in printable \
       characters. After files or directories, the shell completes a file name in place of the last \
       WORD without its first N bytes. After command N, the words from number N, counted from 1, \
-      are a command line to complete. The second form never fails: without an answer it prints no \
-      line.
+      are a command line to complete. Without an answer, the line words stands alone, or there is \
+      none.
       """
     ],
     options: [],
@@ -84,9 +85,14 @@ extension CompletionCommand: Subcommand {
       let given = completion.queue ?? Machine.variable("SERIALQ_QUEUE")
       let typed = (words.last ?? []).dropFirst(completion.kept.count)
       let jobs = jobs(of: QueueName.unnamed(variable: given), in: session).filter { job in
-        job.id >= first && command.type.takes(job) && "\(job.id)".utf8.starts(with: typed)
+        job.id >= first && command.type.takes(job)
       }
-      offer(Completion.candidates(jobs), after: completion.kept, in: &session)
+      // Not in a range, and not beside all ids, which show the labels.
+      let labels =
+        completion.kept.isEmpty && !typed.isEmpty
+        ? Completion.labels(jobs, startingWith: typed) : []
+      let candidates = Completion.candidates(jobs.filter { "\($0.id)".utf8.starts(with: typed) })
+      offer(candidates + labels, after: completion.kept, in: &session)
     }
   }
 
@@ -121,5 +127,29 @@ extension Completion {
       let title = StyledLine(job.title).fitted(to: 60).rendered(color: false)
       return Candidate(word: "\(job.id)", meaning: title)
     }
+  }
+  /// The labels of jobs that begin with these bytes, each with the latest job that has it.
+  ///
+  /// Only labels that need no quotes, and that are not taken for an id or an option. Limited as the
+  /// ids are.
+  static func labels(_ jobs: [Job], startingWith typed: Bytes.SubSequence) -> [Candidate] {
+    var seen: Set<Bytes> = []
+    var found: [Candidate] = []
+    for job in jobs.sorted(by: { $0.id > $1.id }) where found.count < 100 {
+      guard let label = job.label, label.starts(with: typed), seen.insert(label).inserted,
+        label.first.map(isLetter) ?? false, label.allSatisfy({ isLetter($0) || isInner($0) })
+      else { continue }
+      let command = StyledLine("job \(job.id): \(job.commandText)").fitted(to: 60)
+      found.append(Candidate(word: label.text, meaning: command.rendered(color: false)))
+    }
+    return found
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+  }
+
+  private static func isInner(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "._-+@%/".utf8.contains(byte)
   }
 }

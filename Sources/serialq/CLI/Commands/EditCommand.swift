@@ -2,10 +2,12 @@ import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
-/// `serialq edit`: changes the command of a waiting job.
+/// `serialq edit`: changes a job that is not running.
 struct EditCommand: Equatable {
   var queue: String
-  var id: JobID
+  var job: JobSelection
+  /// Without any, the user edits the command in an editor.
+  var changes: JobChanges
 }
 
 extension EditCommand: Subcommand {
@@ -13,28 +15,107 @@ extension EditCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "change the command of a waiting job",
-    synopsis: ["edit [options] ID"],
+    summary: "change a job, and queue it again if it is finished",
+    synopsis: [
+      "edit [options] ID", "edit [options] ID 'COMMAND LINE'",
+      "edit [options] ID [--] PROGRAM ARGUMENT...", "edit [options] ID -c LINE",
+    ],
     description: [
       """
-      Opens the command in $VISUAL, else $EDITOR, else vi. The saved text becomes the job's \
-      command line for /bin/sh. If the job has started in the meantime, nothing changes.
+      Changes the command of a waiting job, and what the options say; all else stays. A finished \
+      job is changed and waits again, as after serialq retry. A running job is refused.
+      """,
       """
+      Without a command and options, opens the command in $VISUAL, else $EDITOR, else vi. The \
+      saved text becomes the job's command line for /bin/sh. If the job has started in the \
+      meantime, nothing changes.
+      """,
     ],
-    options: [.queue],
-    operands: .jobID,
-    examples: [Example("serialq edit 12", "job 12")]
+    options: [.queue] + JobChanges.options,
+    operands: .jobIDAndCommand,
+    examples: [
+      Example("serialq edit 12", "job 12, in the editor"),
+      Example("serialq edit 12 'make -j4'", "a new command line"),
+      Example("serialq edit 12 -C build -e CC=clang", "directory, variable"),
+    ]
   )
 
-  static func takes(_ job: Job) -> Bool { job.state == .waiting }
+  static func takes(_ job: Job) -> Bool { job.state != .running }
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    self.init(queue: queue, id: try words.oneID())
+    var first = words
+    first.operands = Array(words.operands.prefix(1))
+    self.init(queue: queue, job: try first.oneJob(), changes: try JobChanges(parsing: words))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    let (folder, job) = try session.readJob(id, in: self.queue)
-    try refuseUnlessWaiting(job, in: self.queue)
+    let (folder, jobs) = try session.readJobs(self.job, in: self.queue)
+    // One, because the selection names one.
+    guard let job = jobs.first else { return .success }
+    try refuseRunning(job)
+    let isByHand = changes.isEmpty
+    var changes = changes
+    if isByHand { changes.command = try commandByHand(job, folder) }
+    let edited = try session.change(self.queue) {
+      (queue, folder, scope) throws(Failure) -> ([Event], (Job, isPaused: Bool)?) in
+      let now = try queue.job(JobSelection(job.id), in: self.queue)
+      if isByHand {
+        // Appends nothing, but makes earlier events durable: the job may have been changed just
+        // before.
+        guard changes.command != nil else { return ([], nil) }
+        try refuseChanged(job, now)
+      }
+      try refuseRunning(now)
+      let (command, options) = try changes.applied(to: now, in: queue, self.queue, folder, scope)
+      if now.state == .waiting, command == now.command, options == nil { return ([], nil) }
+      let events = queue.editEvents(
+        now, command, options, checks: changes.hasConditions, at: Clock.now())
+      return (events, (now, queue.isPaused))
+    } then: { (folder, queue) throws(Failure) in
+      if job.state.isOver { try session.startRunner(folder, queue) }
+    }
+    guard let (before, isPaused) = edited else {
+      session.output.message("serialq: job \(job.id) is unchanged")
+      return .success
+    }
+    if let directory = changes.directory {
+      Adding.reportMissing(try Adding.directory(directory), to: session.output)
+    }
+    let again = before.state.isOver ? " and queued again" : ""
+    let command = changes.command.map { ": \(ShellQuote.command($0).cut(to: 200))" } ?? ""
+    session.confirm("serialq: job \(job.id) is changed\(again)\(command)")
+    if isPaused, before.state.isOver { session.reportPaused(self.queue) }
+    return .success
+  }
+
+  /// Refuses a running job.
+  private func refuseRunning(_ job: Job) throws(Failure) {
+    guard job.state == .running else { return }
+    let option = QueueName.option(for: self.queue)
+    throw Failure(
+      "job \(job.id)", "it is running",
+      next: """
+        Nothing was changed. Edit it after its end, or end it: serialq cancel\(option) \(job.id)
+        """)
+  }
+
+  /// Refuses a job that is not as it was when the editor was opened.
+  private func refuseChanged(_ job: Job, _ now: Job) throws(Failure) {
+    let option = QueueName.option(for: self.queue)
+    if job.state == .waiting, now.state != .waiting {
+      throw Failure(
+        "job \(job.id)", "it is not waiting: it \(now.outcomeText)",
+        next:
+          "Nothing was changed. Edit it again to queue it again: serialq edit\(option) \(job.id)")
+    }
+    guard now.command != job.command || now.state != job.state else { return }
+    throw Failure(
+      "job \(job.id)", "another process has changed it in the meantime",
+      next: "Nothing was changed. Check it and try again: serialq show\(option) \(job.id)")
+  }
+
+  /// The command from the editor; nil if it is unchanged.
+  private func commandByHand(_ job: Job, _ folder: QueueFolder) throws(Failure) -> Command? {
     let text =
       switch job.command {
       case .shell(let line): line
@@ -43,42 +124,9 @@ extension EditCommand: Subcommand {
     let edited = try edited(text, beside: folder)
     guard !edited.allSatisfy(\.isSpace), !edited.contains(0) else {
       let why = edited.contains(0) ? "it contains a NUL byte" : "it is empty"
-      throw Failure(
-        "the command of job \(job.id)", why,
-        next: """
-          Nothing was changed. To cancel the job: serialq \
-          cancel\(QueueName.option(for: self.queue)) \(job.id)
-          """)
+      throw JobChanges.refusal(of: job.id, why, in: self.queue)
     }
-    let isNews = edited != text
-    let option = QueueName.option(for: self.queue)
-    try session.change(self.queue) { (queue, folder) throws(Failure) -> ([Event], Void) in
-      // Appends nothing, but makes earlier events durable: the job may have been changed just
-      // before.
-      guard isNews else { return ([], ()) }
-      let now = try queue.jobs([id...id], in: self.queue)[0]
-      try refuseUnlessWaiting(now, in: self.queue)
-      guard now.command == job.command else {
-        throw Failure(
-          "job \(job.id)", "another process has changed it in the meantime",
-          next: "Nothing was changed. Check it and try again: serialq show\(option) \(job.id)")
-      }
-      return ([.edited(id: job.id, at: Clock.now(), command: .shell(edited))], ())
-    }
-    guard isNews else {
-      session.output.message("serialq: job \(job.id) is unchanged")
-      return .success
-    }
-    session.confirm("serialq: job \(job.id) is now: \(ShellQuote.command(.shell(edited)))")
-    return .success
-  }
-
-  private func refuseUnlessWaiting(_ job: Job, in queue: String) throws(Failure) {
-    guard job.state != .waiting else { return }
-    let option = QueueName.option(for: queue)
-    throw Failure(
-      "job \(job.id)", "it is not waiting: it \(job.outcomeText)",
-      next: "Nothing was changed. Add a new job: serialq add\(option)")
+    return edited == text ? nil : .shell(edited)
   }
 
   /// Edits the text in a temporary file with the user's editor.
@@ -119,7 +167,7 @@ private enum Editor {
     defer { posix_spawnattr_destroy(&attributes) }
     var defaults = sigset_t()
     sigemptyset(&defaults)
-    for number in [SIGINT, SIGQUIT, SIGPIPE] { sigaddset(&defaults, number) }
+    for number in [SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ] { sigaddset(&defaults, number) }
     posix_spawnattr_setsigdefault(&attributes, &defaults)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
     var pid: pid_t = 0

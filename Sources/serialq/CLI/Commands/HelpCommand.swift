@@ -31,7 +31,7 @@ extension HelpCommand: Subcommand {
     options: [
       OptionSpec(.man, help: "Prints the manual page in mdoc(7) format."),
       OptionSpec(
-        .unit, help: "Prints a systemd user unit that resumes all queues after a reboot.",
+        .unit, help: "Prints a systemd user unit that starts the runners after a reboot.",
         details:
           "PROGRAM is the full path of serialq in the unit, by default that of this program."),
     ],

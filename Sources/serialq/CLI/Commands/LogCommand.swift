@@ -4,14 +4,17 @@ import SerialqSystem
 
 /// `serialq log`: prints the log of a job, or follows those of a queue.
 struct LogCommand: Equatable {
-  var queue: String
-  /// If `nil`, selects the whole queue when following, else the job that ran last.
-  var id: JobID?
+  var queues: QueueSelection
+  /// If empty, selects the whole queue when following, else the job that ran last.
+  var jobs: JobSelection
   var follows: Bool
+  /// How many of the last lines to print; all if `nil`.
+  var lines: Int?
 }
 
 extension OptionName {
   fileprivate static var follow: Self { Self("follow") }
+  fileprivate static var lines: Self { Self("lines") }
 }
 
 extension LogCommand: Subcommand {
@@ -20,61 +23,126 @@ extension LogCommand: Subcommand {
   static let spec = CommandSpec(
     name: name,
     summary: "print a job's output",
-    synopsis: ["log [-f] [options] [ID]"],
+    synopsis: ["log [options] [ID...]", "log -f [options] [ID...]", "log -f --all"],
     description: [
       """
       Prints the standard output and the standard error of the job in the order written. Without \
       an id, prints the output of the running job, or else of the job that ran last. For a running \
-      job, prints the output so far.
+      job, prints the output so far. With several ids, prints one output after another.
       """,
       """
       With -f, waits for a queued job to start, prints its output as it is written, and ends with \
-      the job. Without an id, -f follows the queue from job to job.
+      the job. Without an id, -f follows the queue from job to job. Output that is there already \
+      begins with its last \(followedLines) lines. If jobs wait in a paused queue and none runs, \
+      or the job is suspended, -f fails at once: nothing can come. Ctrl-C ends only log: the job \
+      continues.
+      """,
+      """
+      With -f --all, follows all queues, also those that are created meanwhile, until none has \
+      work. Prints whole lines only, and on a terminal a heading with queue and job where the \
+      output of another job continues.
       """,
     ],
-    options: [
-      .queue,
-      OptionSpec(.follow, short: "f", help: "Continues to print as the output grows."),
+    details: [
+      """
+      The output of a job that waits for another attempt is that of its attempts so far, until \
+      the next one starts.
+      """,
+      """
+      At the end, also after a signal, log restores what the output has changed on a terminal: \
+      colors, line drawing, the cursor, the alternate screen, the scroll region, and the modes of \
+      keys, mouse, pasting and wrapping.
+      """,
     ],
-    operands: .jobID,
+    options: QueueSelection.options + [
+      OptionSpec(.follow, short: "f", help: "Continues to print as the output grows."),
+      OptionSpec(
+        .lines, short: "n", value: OptionValue(.countOrAll, "N"),
+        help: "The last N lines, or all. The default is \(followedLines) with -f, else all."),
+    ],
+    operands: .jobIDs,
     examples: [
       Example("serialq log 12", "the output of job 12"),
+      Example("serialq log build", "of the latest job with this label"),
       Example("serialq log", "the output of the running or last job"),
+      Example("serialq log -n 20", "its last 20 lines"),
       Example("serialq log -f", "the output of the queue, live"),
+      Example("serialq log -f --all", "of all queues"),
     ]
   )
 
+  /// How many lines -f begins with by default, as `tail -f` does.
+  private static let followedLines = 10
+
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    self.init(queue: queue, id: try words.id(), follows: words.has(.follow))
+    let follows = words.has(.follow)
+    let standard = follows ? Self.followedLines : nil
+    let queues = try QueueSelection(parsing: words, queue: queue, takesJobs: true)
+    if queues == .all, !follows { throw words.misused("--all", "needs --follow") }
+    self.init(
+      queues: queues, jobs: try words.jobs(), follows: follows,
+      // `all` is not a number.
+      lines: words.has(.lines) ? words.number(.lines) : standard)
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    if follows, self.id == nil {
-      try followQueue(in: &session)
-      return .success
+    guard case .one(let queue) = queues, !(follows && jobs.isEmpty) else {
+      return try followQueues(in: &session)
     }
-    let id = if let id = self.id { id } else { try lastJob(in: &session) }
-    let (folder, job) = try session.readJob(id, in: self.queue)
-    if follows, !job.state.isOver {
-      try follow(.job(id), in: folder, &session)
-      return .success
+    let selection = jobs.isEmpty ? JobSelection(try lastJob(of: queue, in: &session)) : jobs
+    let (folder, jobs) = try session.readJobs(selection, in: queue)
+    for job in jobs where !session.output.readerIsGone {
+      if jobs.count > 1, session.messageTraits.isTerminal {
+        // On the same terminal, the output before may lack its last newline.
+        if session.traits.isTerminal { session.output.endLine() }
+        try session.output.flush()
+        session.output.message("serialq: job \(job.id): \(job.title)")
+      }
+      try printLog(of: job, in: folder, &session)
     }
-    if job.state == .waiting {
-      throw Failure(
-        "the log of job \(id)", "it has not run yet",
-        next: "Wait for it: serialq log\(QueueName.option(for: self.queue)) -f \(id)")
-    }
-    var log = LogReader(folder.log(id))
-    try log.printOnce(to: &session.output)
     return .success
   }
 
+  private func printLog(
+    of job: Job, in folder: QueueFolder, _ session: inout Session
+  ) throws(Failure) {
+    let id = job.id
+    if follows, !job.state.isOver {
+      _ = try session.follow(.job(id), in: queues, lines: lines)
+      return
+    }
+    if job.state == .waiting, !job.hasRun {
+      throw Failure(
+        "the log of job \(id)", "it has not run yet",
+        next: "Wait for it: serialq log\(QueueName.option(for: folder.name.text)) -f \(id)")
+    }
+    if let attempt = job.run?.attempt, attempt > 0, job.state == .skipped {
+      session.output.message(
+        "serialq: job \(id) \(job.outcomeText); this is the output of attempt \(attempt)")
+    } else if !job.hasRun {
+      session.output.message("serialq: job \(id) has no output: it \(job.outcomeText)")
+    }
+    let restorer = TerminalRestorer()
+    let isHeard = session.traits.isTerminal && !SignalListener.isIgnored(SIGINT)
+    let signals = SignalListener(isHeard ? [SIGINT] : []) { signal in
+      restorer.restore { SignalListener.obey(signal) }
+    }
+    defer {
+      restorer.restore(&session.output)
+      withExtendedLifetime(signals) {}
+    }
+    var log = LogReader(folder.log(id), restorer)
+    try log.printOnce(to: &session.output, lines: lines)
+  }
+
   /// The job that is running or ran last; reports its id on a terminal.
-  private func lastJob(in session: inout Session) throws(Failure) -> JobID {
-    guard let job = try session.readQueue(named: queue)?.1.lastStarted else {
+  private func lastJob(of queue: String, in session: inout Session) throws(Failure) -> JobID {
+    let found = try session.readQueue(named: queue)?.1
+    guard let job = found?.lastStarted else {
+      let others = found?.jobs.isEmpty ?? true ? session.queuesWithJobs() : nil
       throw Failure(
         "log", "no job of queue \(queue) has run yet",
-        next: "Follow them: serialq log\(QueueName.option(for: queue)) -f")
+        next: others ?? "Follow them: serialq log\(QueueName.option(for: queue)) -f")
     }
     if session.messageTraits.isTerminal {
       session.output.message("serialq: job \(job.id): \(job.title)")
@@ -82,45 +150,31 @@ extension LogCommand: Subcommand {
     return job.id
   }
 
-  private func followQueue(in session: inout Session) throws(Failure) {
+  private func followQueues(in session: inout Session) throws(Failure) -> ExitCode {
+    var hasWork = false
+    var hasJobs = false
     // An empty queue has nothing to follow, and its folders may not exist yet.
-    let found = try session.readQueue(named: self.queue)
-    guard let (folder, queue) = found, !queue.running.isEmpty || queue.count(.waiting) > 0 else {
-      if session.messageTraits.isTerminal {
+    let faults = try session.faults(in: queues) { (name) throws(Failure) in
+      let queue = try session.readQueue(named: name.text)?.1 ?? Queue()
+      hasJobs = hasJobs || !queue.jobs.isEmpty
+      hasWork = hasWork || !queue.running.isEmpty || queue.count(.waiting) > 0
+    }
+    if hasWork { return try session.follow(.queue, in: queues, lines: lines) }
+    switch queues {
+    case .all:
+      session.output.message("serialq: no queue has anything to follow; see: serialq queues")
+    case .one(let name):
+      if !hasJobs, let others = session.queuesWithJobs() {
+        session.output.message("serialq: queue \(name) has no jobs\n\(others)")
+      } else if faults.isEmpty {
         session.output.message(
           """
-          serialq: queue \(self.queue) has nothing to follow; list its jobs: \
-          serialq list\(QueueName.option(for: self.queue))
+          serialq: queue \(name) has nothing to follow; list its jobs: \
+          serialq list\(QueueName.option(for: name))
           """)
       }
-      return
     }
-    try follow(.queue, in: folder, &session)
-  }
-
-  private func follow(
-    _ subject: Follower.Subject, in folder: QueueFolder, _ session: inout Session
-  ) throws(Failure) {
-    let style = Follower.OutputStyle(
-      isTalkative: subject == .queue && session.messageTraits.isTerminal,
-      sharesTerminal: session.traits.isTerminal)
-    var follower = try Follower(folder, subject, style)
-    if !follower.isAtEnd {
-      try session.refuseOwnQueue("log -f", follower.queue, named: follower.queueName)
-    }
-    let hasRunner = try RunnerLock.isHeld(folder)
-    if !follower.isAtEnd && !hasRunner {
-      let name = folder.name.text
-      session.output.message(
-        """
-        serialq: queue \(name) has no active runner; start one with: serialq \
-        run\(QueueName.option(for: name))
-        """)
-    }
-    try follower.advance(&session.output)
-    while !follower.isAtEnd && !session.output.readerIsGone {
-      try follower.wait()
-      try follower.advance(&session.output)
-    }
+    try session.fail(by: faults)
+    return .success
   }
 }

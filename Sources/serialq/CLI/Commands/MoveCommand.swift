@@ -3,9 +3,15 @@ import SerialqSystem
 
 /// `serialq move`: reorders waiting jobs.
 struct MoveCommand: Equatable {
+  enum Destination: Equatable {
+    case first, last
+    case before(JobSelection)
+    case after(JobSelection)
+  }
+
   var queue: String
-  var id: JobID
-  var place: Place
+  var jobs: JobSelection
+  var destination: Destination
 }
 
 extension OptionName {
@@ -19,64 +25,102 @@ extension MoveCommand: Subcommand {
     name: name,
     summary: "reorder the waiting jobs",
     synopsis: [
-      "move [options] ID --first", "move [options] ID --last", "move [options] ID --before ID",
+      "move [options] ID... --first", "move [options] ID... --last",
+      "move [options] ID... --before ID", "move [options] ID... --after ID",
     ],
-    description: ["Moves a waiting job to another place among the waiting jobs."],
+    description: [
+      """
+      Moves waiting jobs to another place among the waiting jobs. Several jobs keep the order in \
+      which they are given. Refuses to put a job before one that it waits for (--after).
+      """
+    ],
     options: [
       .queue,
       OptionSpec(.first, help: "Before all other waiting jobs."),
       OptionSpec(.last, help: "After all other waiting jobs."),
       OptionSpec(
         .before, value: OptionValue(.jobID, "ID"), help: "Directly before another waiting job."),
+      OptionSpec(
+        .after, value: OptionValue(.jobID, "ID"), help: "Directly after another waiting job."),
     ],
-    operands: .jobID,
+    operands: .jobIDs,
     examples: [
       Example("serialq move 12 --first", "job 12 runs next"),
-      Example("serialq move 12 --before 9", "job 12 runs before job 9"),
+      Example("serialq move 5-7 --after 9", "jobs 5 to 7 run after job 9"),
     ]
   )
 
   static func takes(_ job: Job) -> Bool { job.state == .waiting }
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    self.init(queue: queue, id: try words.oneID(), place: try Self.place(words))
+    self.init(
+      queue: queue, jobs: try words.someJobs(), destination: try Self.destination(words))
   }
 
-  private static func place(_ words: ParsedArguments) throws(Failure) -> Place {
-    let given = [OptionName.first, .last, .before].filter(words.has)
+  private static func destination(_ words: ParsedArguments) throws(Failure) -> Destination {
+    let given = [OptionName.first, .last, .before, .after].filter(words.has)
     guard let name = given.first, given.count == 1 else {
-      throw words.misused("move", "give one of --first, --last and --before ID")
+      throw words.misused("move", "give one of --first, --last, --before ID and --after ID")
     }
+    let neighbor = JobSelection(words.value(name) ?? [])
     switch name {
     case .first: return .first
     case .last: return .last
-    default: return .before(words.number(.before) ?? 0)
+    case .before: return .before(neighbor)
+    default: return .after(neighbor)
     }
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    let option = QueueName.option(for: self.queue)
-    try session.change(self.queue) { (queue, folder) throws(Failure) -> ([Event], Void) in
-      for id in [self.id] + (place.neighbor.map { [$0] } ?? []) {
-        let job = try queue.jobs([id...id], in: self.queue)[0]
-        guard job.state == .waiting else {
-          throw Failure(
-            "job \(id)", "it is not waiting: it \(job.outcomeText)",
-            next: "Nothing was moved. List the waiting jobs: serialq list\(option) --state waiting")
-        }
+    let (jobs, place) = try session.change(self.queue) {
+      (queue, folder) throws(Failure) -> ([Event], ([Job], Place)) in
+      let jobs = try queue.jobs(self.jobs, in: self.queue)
+      let place = try self.place(in: queue)
+      let neighbor = place.neighbor.flatMap(queue.job)
+      for job in jobs + [neighbor].compactMap(\.self) where job.state != .waiting {
+        throw failure("job \(job.id)", "it is not waiting: it \(job.outcomeText)")
       }
-      guard place.neighbor != self.id else {
-        throw Failure(
-          "job \(self.id)", "it cannot be put before itself",
-          next: "Nothing was moved. List the waiting jobs: serialq list\(option) --state waiting")
+      if let neighbor, jobs.contains(where: { $0.id == neighbor.id }) {
+        let side = if case .before = place { "before" } else { "after" }
+        throw failure("job \(neighbor.id)", "it cannot be put \(side) itself")
       }
-      return ([.moved(id: self.id, at: Clock.now(), place: place)], ())
+      let events = Self.events(jobs.map(\.id), place, at: Clock.now())
+      if let (job, required) = queue.misplaced(by: events) {
+        throw failure("job \(job)", "it cannot be before job \(required), after which it runs")
+      }
+      return (events, (jobs, place))
     }
+    let runs = jobs.count == 1 ? "runs" : "run"
+    let what = "serialq: \(jobs.text) \(runs)"
     switch place {
-    case .first: session.confirm("serialq: job \(self.id) runs next")
-    case .before(let id): session.confirm("serialq: job \(self.id) runs before job \(id)")
-    case .last, .after: session.confirm("serialq: job \(self.id) runs last")
+    case .first: session.confirm("\(what) next")
+    case .before(let id): session.confirm("\(what) before job \(id)")
+    case .after(let id): session.confirm("\(what) after job \(id)")
+    case .last: session.confirm("\(what) last")
     }
     return .success
+  }
+
+  /// The events that put jobs next to each other, the first at this place.
+  static func events(_ ids: [JobID], _ place: Place, at now: Timestamp) -> [Event] {
+    ids.enumerated().map { index, id in
+      .moved(id: id, at: now, place: index == 0 ? place : .after(ids[index - 1]))
+    }
+  }
+
+  private func place(in queue: Queue) throws(Failure) -> Place {
+    switch destination {
+    case .first: .first
+    case .last: .last
+    case .before(let job): .before(try queue.job(job, in: self.queue).id)
+    case .after(let job): .after(try queue.job(job, in: self.queue).id)
+    }
+  }
+
+  private func failure(_ what: String, _ why: String) -> Failure {
+    let option = QueueName.option(for: self.queue)
+    return Failure(
+      what, why,
+      next: "Nothing was moved. List the waiting jobs: serialq list\(option) --state waiting")
   }
 }

@@ -1,4 +1,5 @@
 import SerialqQueue
+import SerialqRunner
 import SerialqSystem
 
 // Commands that a job must not run on its own queue.
@@ -6,23 +7,32 @@ extension Session {
   /// Fails if a running job of the queue calls `command`, which would wait for the queue: a
   /// deadlock.
   ///
-  /// Identifies the job by its process group in addition to its variables. Processes that a job
-  /// left behind inherit the variables too, and the ids are valid only within one spool.
   func refuseOwnQueue(
     _ command: String, _ queue: Queue, named name: String
   ) throws(Failure) {
-    guard Machine.variable("SERIALQ_QUEUE") == Bytes(name.utf8),
-      let id = Machine.variable("SERIALQ_JOB").flatMap(JobID.parse),
-      let job = queue.job(id), job.state == .running
-    else { return }
-    let group = Machine.processGroup()
-    // The runner may not have recorded the process ID yet.
-    guard job.run?.pid ?? group == group else { return }
+    let folder = try spool().folder(named: name)
+    guard let id = queue.running.first(where: { isPart(of: $0, queue, folder) }) else { return }
     throw Failure(
       command, "job \(id) of queue \(name) calls it and would wait for itself",
       next: """
         Queue a job after it: serialq add\(QueueName.option(for: name)); or use \
         another queue: -q NAME
         """)
+  }
+
+  /// Whether this process is one of the job's.
+  ///
+  /// By its lock: `timeout` and `setsid` change the process group, `env` the variables, and a `log
+  /// -f` would copy the log into itself until the disk is full. Where locks are not shown, by the
+  /// variables and the group: processes that a job left behind inherit the variables too, and the
+  /// ids are valid only within one spool.
+  private func isPart(of id: JobID, _ queue: Queue, _ folder: QueueFolder) -> Bool {
+    if JobLock.isHeldHere(id, folder) { return true }
+    guard Machine.variable("SERIALQ_QUEUE") == folder.name,
+      Machine.variable("SERIALQ_JOB").flatMap(JobID.parse) == id
+    else { return false }
+    // The runner may not have recorded the process ID yet.
+    let group = Machine.processGroup()
+    return queue.job(id)?.run?.pid ?? group == group
   }
 }

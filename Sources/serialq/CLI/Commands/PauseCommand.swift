@@ -1,9 +1,16 @@
 import SerialqQueue
+import SerialqRunner
 import SerialqSystem
 
-/// `serialq pause`: starts no further job; running jobs continue.
+/// `serialq pause`: starts no further job; running jobs continue, except with `--now`.
 struct PauseCommand: Equatable {
   var queues: QueueSelection
+  /// Whether the running job is suspended.
+  var isNow = false
+}
+
+extension OptionName {
+  fileprivate static var now: Self { Self("now") }
 }
 
 extension PauseCommand: Subcommand {
@@ -14,28 +21,72 @@ extension PauseCommand: Subcommand {
     summary: "let the running job finish, start no other",
     synopsis: ["pause [options]"],
     description: [
-      "Jobs can still be added; they wait until serialq resume. A pause survives a reboot."
+      "Jobs can still be added; they wait until serialq resume. A pause survives a reboot.",
+      """
+      With --now, also suspends the running job: all of its processes are stopped, whatever group \
+      or session they have moved to, until serialq resume. Returns without waiting for that. \
+      A suspended job can be cancelled, and a time limit does not count the time.
+      """,
     ],
-    options: QueueSelection.options,
+    options: QueueSelection.options + [
+      OptionSpec(.now, help: "Suspends the running job, with SIGSTOP.")
+    ],
     operands: .none,
-    examples: [Example("serialq pause", "the queue"), Example("serialq pause --all", "all queues")]
+    examples: [
+      Example("serialq pause", "the queue"),
+      Example("serialq pause --now", "and the running job"),
+      Example("serialq pause --all", "all queues"),
+    ]
   )
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    self.init(queues: try QueueSelection(parsing: words, queue: queue))
+    self.init(queues: try QueueSelection(parsing: words, queue: queue), isNow: words.has(.now))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     try session.forEach(in: queues) { (name) throws(Failure) in
       // A queue can be paused before its first job.
+      let isNew = try session.spool().existingQueue(named: name) == nil
       let folder = try session.spool().makeQueue(named: name)
+      if isNow, !isNew { return try suspend(name, in: &session) }
       let isNews = try Journal(folder).locked { (scope) throws(Failure) in
         let isNews = try !scope.isPaused()
         try scope.append(isNews ? [.paused(at: Clock.now(), because: nil)] : [])
         return isNews
       }
       session.confirm("serialq: queue \(name.text) is \(isNews ? "now" : "already") paused")
+      if isNew { session.reportNoJobs(in: name.text) }
     }
     return .success
   }
+
+  /// Pauses the queue, and requests that the runner suspend the running job.
+  private func suspend(_ name: Bytes, in session: inout Session) throws(Failure) {
+    let (isNews, running) = try session.change(name.text) {
+      (queue, folder) throws(Failure) -> ([Event], (Bool, [Job])) in
+      let clocks = Clock.reading()
+      let running = queue.running.compactMap(queue.job)
+      let events: [Event] = running.filter(\.canBeSuspended).map {
+        .suspended(id: $0.id, at: clocks.date, uptime: clocks.monotonic)
+      }
+      let pause = queue.isPaused ? [] : [Event.paused(at: clocks.date, because: nil)]
+      return (pause + events, (!queue.isPaused, running))
+    } then: { (folder, queue) throws(Failure) in
+      // Only a runner suspends an orphaned job.
+      if !queue.suspended.isEmpty { try BackgroundRunner.own.ensure(folder) }
+    }
+    let jobs = running.map { job in
+      if job.isCancelRequested { return "; job \(job.id) is being ended" }
+      return "; job \(job.id) is \(job.canBeSuspended ? "" : "already ")suspended"
+    }
+    session.confirm(
+      """
+      serialq: queue \(name.text) is \(isNews ? "now" : "already") paused\(jobs.joined())
+      """)
+  }
+}
+
+extension Job {
+  /// Not if it is suspended, or being ended: it must use its grace period.
+  fileprivate var canBeSuspended: Bool { suspendedSince == nil && !isCancelRequested }
 }

@@ -6,8 +6,14 @@ enum QueueSelection: Equatable {
   case one(String)
   case all
 
-  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    try words.refuseOperands()
+  /// With `takesJobs`, the operands are jobs of one queue.
+  init(
+    parsing words: ParsedArguments, queue: String, takesJobs: Bool = false
+  ) throws(Failure) {
+    if !takesJobs { try words.refuseOperands() }
+    if words.has(.all), let word = words.operands.first {
+      throw words.misused(Visible.text(word), "a job cannot be combined with --all")
+    }
     if words.has(.all), words.has(.queue) {
       throw words.misused("--all", "cannot be combined with --queue")
     }
@@ -23,6 +29,13 @@ extension Session {
   func forEach(
     in queues: QueueSelection, _ work: (Bytes) throws(Failure) -> Void
   ) throws(Failure) {
+    try fail(by: try faults(in: queues, work))
+  }
+
+  /// Processes every selected queue, and returns the failures.
+  func faults(
+    in queues: QueueSelection, _ work: (Bytes) throws(Failure) -> Void
+  ) throws(Failure) -> [Failure] {
     var failures: [Failure] = []
     for name in try names(of: queues) {
       do throws(Failure) {
@@ -31,12 +44,17 @@ extension Session {
         failures.append(error)
       }
     }
-    guard let last = failures.popLast() else { return }
-    for failure in failures { output.message(failure.description) }
+    return failures
+  }
+
+  /// Reports all failures, and fails with the last of them.
+  func fail(by failures: [Failure]) throws(Failure) {
+    guard let last = failures.last else { return }
+    for failure in failures.dropLast() { output.message(failure.description) }
     throw last
   }
 
-  private func names(of queues: QueueSelection) throws(Failure) -> [Bytes] {
+  func names(of queues: QueueSelection) throws(Failure) -> [Bytes] {
     switch queues {
     case .one(let name): [Bytes(name.utf8)]
     case .all: try spool().queueNames()

@@ -2,9 +2,15 @@ import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
-/// `serialq queues`: lists all queues with their counts.
+/// `serialq queues`: lists all queues with their counts, or removes one without jobs.
 struct QueuesCommand: Equatable {
   var json: Bool
+  /// The queue to remove; nil lists all.
+  var removed: String?
+}
+
+extension OptionName {
+  fileprivate static var remove: Self { Self("remove") }
 }
 
 extension QueuesCommand: Subcommand {
@@ -14,66 +20,144 @@ extension QueuesCommand: Subcommand {
     name: name,
     summary: "list all queues with their counts",
     synopsis: ["queues [options]"],
-    description: ["Prints the number of waiting, running and finished jobs and of open failures."],
-    options: [OptionSpec(.json, help: "Prints a JSON array.")],
+    description: [
+      """
+      Prints the number of waiting, running, finished and open jobs. A job that failed or was \
+      skipped is open until it is acknowledged. For a queue that cannot be read, prints what is \
+      wrong with it, and exits with 125.
+      """
+    ],
+    options: [
+      OptionSpec(.json, help: "Prints a JSON array."),
+      OptionSpec(
+        .remove, value: OptionValue(.queue, "NAME"),
+        help: "Removes a queue that has no jobs, with its settings."),
+    ],
     operands: .none,
-    examples: [Example("serialq queues", "all queues")]
+    examples: [
+      Example("serialq queues", "all queues"),
+      Example("serialq queues --remove vidoe", "one without jobs"),
+    ]
   )
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
     try words.refuseOperands()
-    self.init(json: words.has(.json))
+    if words.has(.json), words.has(.remove) {
+      throw words.misused("--remove", "cannot be combined with --json")
+    }
+    self.init(json: words.has(.json), removed: words.value(.remove)?.text)
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    var found: [(QueueFolder, Queue, hasRunner: Bool)] = []
+    if let removed {
+      try remove(removed, in: &session)
+      return .success
+    }
+    var entries: [Entry] = []
     for name in try session.spool().queueNames() {
-      guard let (folder, queue) = try session.readQueue(named: name.text) else { continue }
-      found.append((folder, queue, try RunnerLock.isHeld(folder)))
+      do throws(Failure) {
+        guard let (folder, queue) = try session.readQueue(named: name.text) else { continue }
+        entries.append(Entry(name: name, queue, hasRunner: try RunnerLock.isHeld(folder)))
+      } catch {
+        // The others are shown nevertheless.
+        entries.append(Entry(name: name, fault: error))
+      }
     }
     if json {
       var writer = JSONWriter()
-      writer.array { writer in
-        for (folder, queue, hasRunner) in found { queue.write(to: &writer, folder, hasRunner) }
-      }
+      writer.array { writer in for entry in entries { entry.write(to: &writer) } }
       writer.endLine()
       session.result(json: writer.bytes)
-      return .success
+    } else {
+      var columns = Columns(headings: [
+        .left("QUEUE"), .right("WAITING"), .right("RUNNING"), .right("DONE"), .right("OPEN"),
+        .left(""),
+      ])
+      columns.rows = entries.map(\.row)
+      session.output.result(
+        columns.rendered(color: session.traits.hasColor, width: session.traits.width))
     }
-    var columns = Columns(headings: [
-      .left("QUEUE"), .right("WAITING"), .right("RUNNING"), .right("DONE"), .right("FAILED"),
-      .left(""),
-    ])
-    columns.rows = found.map { folder, queue, hasRunner in
-      let failed = queue.openFailureCount
-      return [
-        .init(folder.name.text), .init("\(queue.count(.waiting))"),
-        .init("\(queue.running.count)"), .init("\(queue.overCount)"),
-        .init("\(failed)", failed > 0 ? .red : nil), .init(queue.condition(hasRunner: hasRunner)),
-      ]
-    }
-    session.output.result(columns.rendered(color: session.traits.hasColor))
+    try session.output.flush()
+    try session.fail(by: entries.compactMap(\.fault))
     return .success
+  }
+
+  /// Removes a queue under its lock, so that no job is added meanwhile.
+  private func remove(_ name: String, in session: inout Session) throws(Failure) {
+    guard let folder = try session.spool().existingQueue(named: Bytes(name.utf8)) else {
+      throw Failure("queue \(name)", "no such queue", next: "See all with: serialq queues")
+    }
+    try Journal(folder).locked { (scope) throws(Failure) in
+      var reader = JournalReader(folder)
+      try reader.read()
+      let option = QueueName.option(for: name)
+      let count = reader.queue.jobs.count
+      guard count == 0 else {
+        throw Failure(
+          "queue \(name)", "it has \(count) \(count == 1 ? "job" : "jobs")",
+          next: """
+            Remove the jobs first: serialq cancel\(option) --all; serialq clean\(option) --all
+            """)
+      }
+      guard try !RunnerLock.isHeld(folder) else {
+        throw Failure(
+          "queue \(name)", "its runner is active", next: "Remove it when the runner has ended.")
+      }
+      try folder.remove()
+    }
+    session.confirm("serialq: queue \(name) removed")
+  }
+}
+
+/// A queue in the list, or why it cannot be read.
+private struct Entry {
+  let name: Bytes
+  let queue: Queue
+  let hasRunner: Bool
+  let fault: Failure?
+
+  init(name: Bytes, _ queue: Queue = Queue(), hasRunner: Bool = false, fault: Failure? = nil) {
+    self.name = name
+    self.queue = queue
+    self.hasRunner = hasRunner
+    self.fault = fault
+  }
+
+  var row: [Columns.Cell] {
+    if let fault {
+      let unknown = (0..<4).map { _ in Columns.Cell("?") }
+      return [.init(name.text)] + unknown + [.init(fault.sentence, .red)]
+    }
+    let open = queue.openCount
+    return [
+      .init(name.text), .init("\(queue.count(.waiting))"), .init("\(queue.running.count)"),
+      .init("\(queue.overCount)"), .init("\(open)", open > 0 ? .red : nil),
+      .init(queue.condition(hasRunner: hasRunner)),
+    ]
+  }
+
+  /// Writes the members; only the first three of a queue that cannot be read.
+  func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.member("version", 1)
+      json.member("queue", name)
+      json.member("error", fault.map { Bytes($0.sentence.utf8) })
+      guard fault == nil else { return }
+      json.member("paused", queue.isPaused)
+      json.member("runner", hasRunner)
+      json.member("openFailures", queue.openCount)
+      json.key("counts")
+      queue.writeCounts(to: &json)
+    }
   }
 }
 
 extension Queue {
   /// Why jobs do not run; empty if they do.
   fileprivate func condition(hasRunner: Bool) -> String {
+    if let job = suspended.first { return "paused, job \(job.id) suspended" }
     if isPaused { return "paused" }
     return hasWork && !hasRunner ? "no runner" : ""
-  }
-
-  fileprivate func write(to json: inout JSONWriter, _ folder: QueueFolder, _ hasRunner: Bool) {
-    json.object { json in
-      json.member("version", 1)
-      json.member("queue", folder.name)
-      json.member("paused", isPaused)
-      json.member("runner", hasRunner)
-      json.member("openFailures", openFailureCount)
-      json.key("counts")
-      writeCounts(to: &json)
-    }
   }
 
   func writeCounts(to json: inout JSONWriter) {

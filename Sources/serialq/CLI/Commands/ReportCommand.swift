@@ -24,7 +24,8 @@ extension ReportCommand: Subcommand {
     description: [
       """
       Draws a line for each job along one time scale, with a different sign for each state. Cuts \
-      out and marks long times in which nothing ran. All times are UTC.
+      out long times in which nothing ran, says how long they were, and marks them with a colon \
+      where the line has room. Times are local.
       """,
       """
       With --html, writes a page that needs no network and no script: the timeline, the durations \
@@ -48,7 +49,7 @@ extension ReportCommand: Subcommand {
       OptionSpec(
         .last, value: OptionValue(.count, "N"),
         help: """
-          Draws the last N jobs that have run. The default is \(QueueReport.rowsOnTerminal), and \
+          Draws the last N jobs that are not waiting. The default is \(QueueReport.rowsOnTerminal), and \
           \(QueueReport.rowsOnPage) on a page.
           """),
     ],
@@ -68,6 +69,7 @@ extension ReportCommand: Subcommand {
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     var attempts = EarlierAttempts()
     let found = try session.readQueue(named: self.queue) { attempts.take($0) }
+    if found?.1.jobs.isEmpty ?? true { session.reportNoJobs(in: self.queue) }
     let now = Clock.reading()
     let standard = self.page == nil ? QueueReport.rowsOnTerminal : QueueReport.rowsOnPage
     var report = QueueReport(

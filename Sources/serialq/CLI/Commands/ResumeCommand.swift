@@ -1,7 +1,7 @@
 import SerialqQueue
 import SerialqSystem
 
-/// `serialq resume`: ends pauses and starts runners.
+/// `serialq resume`: ends pauses, continues suspended jobs and starts runners.
 struct ResumeCommand: Equatable {
   var queues: QueueSelection
 }
@@ -11,14 +11,19 @@ extension ResumeCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "continue after a pause, a stop or a reboot",
+    summary: "continue after a pause or a stop by a failure",
     synopsis: ["resume [options]"],
-    description: ["Ends the pause, and starts a background runner if jobs are waiting."],
+    description: [
+      """
+      Ends the pause, continues the job that pause --now suspended, and starts a background runner \
+      if jobs are waiting.
+      """
+    ],
     options: QueueSelection.options,
     operands: .none,
     examples: [
       Example("serialq resume", "the queue"),
-      Example("serialq resume --all", "all queues, as after a reboot"),
+      Example("serialq resume --all", "all queues, whatever paused them"),
     ]
   )
 
@@ -28,14 +33,31 @@ extension ResumeCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     try session.forEach(in: queues) { (name) throws(Failure) in
-      let waiting = try session.change(name.text) {
-        (queue, folder) throws(Failure) -> ([Event], Int) in
-        (queue.isPaused ? [.resumed(at: Clock.now())] : [], queue.count(.waiting))
+      let (waiting, suspended, wasPaused) = try session.change(name.text) {
+        (queue, folder) throws(Failure) -> ([Event], (Int, [Job], Bool)) in
+        let clocks = Clock.reading()
+        let events: [Event] = queue.isPaused ? [.resumed(at: clocks.date)] : []
+        let suspended = queue.suspended
+        return (
+          events + suspended.continueEvents(clocks),
+          (queue.count(.waiting), suspended, queue.isPaused)
+        )
       } then: { (folder, queue) throws(Failure) in
         try session.startRunner(folder, queue)
       }
-      session.confirm("serialq: queue \(name.text) resumed; \(waiting) waiting")
+      let jobs = suspended.map { "job \($0.id) continues; " }.joined()
+      let what = wasPaused || !suspended.isEmpty ? "resumed" : "was not paused"
+      session.confirm("serialq: queue \(name.text) \(what); \(jobs)\(waiting) waiting")
     }
     return .success
+  }
+}
+
+extension [Job] {
+  /// The events that continue the suspended jobs among these.
+  func continueEvents(_ clocks: ClockReading) -> [Event] {
+    filter { $0.suspendedSince != nil }.map {
+      .continued(id: $0.id, at: clocks.date, uptime: clocks.monotonic)
+    }
   }
 }

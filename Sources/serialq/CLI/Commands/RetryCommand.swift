@@ -4,8 +4,8 @@ import SerialqSystem
 /// `serialq retry`: adds finished jobs to the queue again.
 struct RetryCommand: Equatable {
   var queue: String
-  /// Empty for all failures.
-  var ids: [ClosedRange<JobID>]
+  /// Empty for all open jobs.
+  var jobs: JobSelection
   var isFirst: Bool
 }
 
@@ -18,17 +18,18 @@ extension RetryCommand: Subcommand {
     synopsis: ["retry [options] ID...", "retry [options] --failed"],
     description: [
       """
-      The job waits again with the same id, command, directory and environment. Its next run \
-      counts as its next attempt and replaces its log.
+      The job waits again with the same id, command, directory and environment, and with all its \
+      --retries. Its next run counts as its next attempt and replaces its log. Waiting jobs that \
+      run --after it move behind it, except those that were retried without their conditions.
       """,
       """
-      --failed selects all open failures and the jobs that were skipped because of them, in their \
-      order.
+      --failed selects all open jobs: those that failed or were skipped and are not acknowledged, \
+      in their order.
       """,
     ],
     options: [
       .queue,
-      OptionSpec(.failed, help: "All open failures and the jobs skipped because of them."),
+      OptionSpec(.failed, help: "All open jobs: failures and skipped jobs."),
       OptionSpec(.first, help: "Puts the jobs before all waiting jobs, not at the end."),
     ],
     operands: .jobIDs,
@@ -41,14 +42,15 @@ extension RetryCommand: Subcommand {
   static func takes(_ job: Job) -> Bool { job.state.isOver }
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    self.init(queue: queue, ids: try words.ids(or: [.failed]), isFirst: words.has(.first))
+    self.init(queue: queue, jobs: try words.jobs(or: [.failed]), isFirst: words.has(.first))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
+    var changed = Queue()
     let (jobs, isPaused) = try session.change(self.queue) {
       (queue, folder) throws(Failure) -> ([Event], ([Job], Bool)) in
       let jobs =
-        ids.isEmpty ? queue.openFailuresAndSkipped : try queue.jobs(ids, in: self.queue)
+        self.jobs.isEmpty ? queue.openJobs : try queue.jobs(self.jobs, in: self.queue)
       if let job = jobs.first(where: { !$0.state.isOver }) {
         let option = QueueName.option(for: self.queue)
         let (state, next) =
@@ -57,15 +59,28 @@ extension RetryCommand: Subcommand {
           : ("it is running", "Wait for its end: serialq wait\(option) \(job.id)")
         throw Failure("job \(job.id)", state, next: "Nothing was queued again. \(next)")
       }
-      return (Queue.retryEvents(jobs, first: isFirst, at: Clock.now()), (jobs, queue.isPaused))
+      return (queue.retryEvents(jobs, first: isFirst, at: Clock.now()), (jobs, queue.isPaused))
     } then: { (folder, queue) throws(Failure) in
+      changed = queue
       try session.startRunner(folder, queue)
     }
     if jobs.isEmpty {
-      session.confirm("serialq: no failure is open")
+      session.confirm("serialq: no job of queue \(self.queue) is open")
       return .success
     }
     session.confirm("serialq: \(jobs.text) queued again")
+    let free = jobs.compactMap { changed.job($0.id) }.filter(\.ignoresConditions)
+    if !free.isEmpty {
+      session.confirm("The results of other jobs do not matter this time to \(free.text).")
+    }
+    let left = changed.openJobs.filter { skipped in
+      skipped.state == .skipped && jobs.contains { $0.id == skipped.run?.because }
+    }
+    if !left.isEmpty {
+      let option = QueueName.option(for: self.queue)
+      session.confirm(
+        "Still skipped: \(left.text). Run them too: serialq retry\(option) --failed")
+    }
     if isPaused { session.reportPaused(self.queue) }
     return .success
   }

@@ -26,15 +26,27 @@ extension RunCommand: Subcommand {
     description: [
       """
       Queues the given command like add, and runs the queue in order in the foreground until no \
-      job waits. If a runner is already active, follows it instead.
+      job waits. If a runner is already active, follows it instead. If the queue is paused, a \
+      given command is refused and not queued.
       """,
-      "Exits with 1 if a job failed, else with 0.",
+      """
+      Ctrl-C cancels the running job and starts no other. If the terminal closes, or on SIGTERM, \
+      the job is ended too, but counts as interrupted, which is a failure. While run follows \
+      another runner, none of them affects the job.
+      """,
+      "Exits with 1 if a job failed, was skipped or was cancelled, else with 0.",
     ],
     details: [
       """
+      A signal that ends run has the effect that it always has: after Ctrl-C a shell reports 130.
+      """,
+      """
       The jobs run to their end even if the reader of the output exits or the output cannot be \
       written. In the second case run reports it at the end and exits with 125.
+      """,
       """
+      At the end of a job, run restores what its output has changed on the terminal, as log does.
+      """,
     ],
     options: JobOptions.options,
     operands: .jobCommand,
@@ -52,17 +64,26 @@ extension RunCommand: Subcommand {
         throw words.misused(option.long, "needs a command to add")
       }
     }
-    self.init(job: JobOptions(parsing: words, queue: queue), source: source)
+    self.init(job: try JobOptions(parsing: words, queue: queue), source: source)
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
+    try Machine.requireThreads(Runner.threads)
     let adding = try source.map { (source) throws(Failure) in
       try Adding(source, job)
     }
-    let folder = try session.spool().makeQueue(named: Bytes(job.queue.utf8))
+    adding?.reportMissingFiles(to: session.output)
+    let name = Bytes(job.queue.utf8)
+    // Makes a queue only for a job: the name may be mistyped.
+    if adding == nil, try session.spool().existingQueue(named: name) == nil {
+      session.reportNoJobs(in: job.queue)
+      return .success
+    }
+    let folder = try session.folder(for: job)
     let style = Follower.OutputStyle(
       isTalkative: session.messageTraits.isTerminal, sharesTerminal: session.traits.isTerminal,
       isAboveDisplay: session.traits.isLive)
+    let watch = try FileWatch(folders: folder.changing)
     var follower = try Follower(folder, .queue, style)
     try session.refuseOwnQueue("run", follower.queue, named: follower.queueName)
     let wakeUp = try WakeUpPipe()
@@ -80,7 +101,7 @@ extension RunCommand: Subcommand {
       }, wake: { wakeUp.wake() })
     // After everything else that can fail: a command that fails to start must not leave jobs in the
     // queue.
-    if let ids = try adding?.append(to: folder, startsRunner: false).ids,
+    if let ids = try adding?.append(to: folder, startsRunner: false, refusesPause: true).ids,
       session.messageTraits.isTerminal
     {
       let text = JobID.text(of: ids, separator: ", ")
@@ -88,19 +109,22 @@ extension RunCommand: Subcommand {
     }
     // Handled here, not between writes of output: if the reader has stopped reading, as a pager
     // does, the next write blocks forever.
+    let restorer = follower.restorer
     let signals = StopSignals { signal, count in
       if count == 1 {
-        runner.stop()
+        runner.stop(by: signal)
       } else if runner.hasWork {
         runner.kill()
       } else {
-        SignalListener.obey(signal)
+        restorer.restore { SignalListener.obey(signal) }
       }
       wakeUp.wake()
     }
+    // Of a job of another runner, which keeps writing; what its own job wrote is printed.
+    follower.isStopped = { signals.first != nil && !runner.isDone && !runner.hasWork }
     runner.start()
     do throws(Failure) {
-      try follow(runner, &follower, signals, wakeUp, said, in: &session)
+      try follow(runner, &follower, watch, signals, wakeUp, said, in: &session)
       if let failure = runner.failure { throw failure }
     } catch {
       guard adding != nil else { throw error }
@@ -114,14 +138,19 @@ extension RunCommand: Subcommand {
 
   /// Prints output until the runner is done, or was stopped and has no running job.
   private func follow(
-    _ runner: Runner, _ follower: inout Follower, _ signals: StopSignals, _ wakeUp: WakeUpPipe,
-    _ said: Locked<[String]>, in session: inout Session
+    _ runner: Runner, _ follower: inout Follower, _ watch: FileWatch, _ signals: StopSignals,
+    _ wakeUp: WakeUpPipe, _ said: Locked<[String]>, in session: inout Session
   ) throws(Failure) {
     var display =
       session.traits.isLive ? RunDisplay(follower.queue, session.traits) { wakeUp.wake() } : nil
-    defer { session.output.hide() }
+    defer {
+      session.output.hide()
+      follower.restorer.restore(&session.output)
+    }
+    var suspended: JobID?
     while true {
       wakeUp.drain()
+      watch.drain()
       // Read before the queue, so that everything that the runner did before it was done is
       // printed.
       let isOver = runner.isDone || (signals.first != nil && !runner.hasWork)
@@ -131,19 +160,31 @@ extension RunCommand: Subcommand {
       }) { session.output.message(message) }
       try follower.advance(&session.output)
       if isOver { return }
+      let isNews = follower.queue.suspended.first?.id != suspended
+      suspended = follower.queue.suspended.first?.id
+      if isNews, display == nil, let id = suspended {
+        let option = QueueName.option(for: follower.queueName)
+        session.output.message(
+          "serialq: job \(id) is suspended; continue it: serialq resume\(option)")
+      }
       try display?.draw(&follower, isStopping: signals.first != nil, on: &session.output)
-      try follower.wait(
-        orFor: [wakeUp.descriptor], timeoutMilliseconds: display?.timeoutMilliseconds)
+      _ = try waitForInput(
+        on: [watch.descriptor, wakeUp.descriptor], timeoutMilliseconds: display?.timeoutMilliseconds
+      )
     }
   }
 
   private func reportStop(
     by signal: Int32, _ follower: Follower, in session: Session
   ) -> ExitCode {
-    let left = follower.queue.count(.waiting)
+    let queue = follower.queue
+    let left = queue.count(.waiting)
     let option = QueueName.option(for: follower.queueName)
-    let rest =
-      left == 0 ? "nothing waits" : "\(left) still waiting; continue with: serialq run\(option)"
+    // The job of another runner, or of a dead one: the job of this runner has ended.
+    let running = queue.running.first.map { "job \($0) continues; " } ?? ""
+    let advice =
+      running.isEmpty ? "continue with: serialq run\(option)" : "follow: serialq log\(option) -f"
+    let rest = running + (left == 0 ? "nothing waits" : "\(left) still waiting; \(advice)")
     session.output.message("serialq: stopped by \(SignalName.of(signal)); \(rest)")
     return ExitCode(rawValue: 128 + signal)
   }
@@ -151,17 +192,21 @@ extension RunCommand: Subcommand {
   private func reportResult(_ follower: Follower, in session: inout Session) -> ExitCode {
     let failed = follower.failed
     let isLeft = follower.queue.isPaused && follower.queue.count(.waiting) > 0
-    if session.messageTraits.isTerminal || !failed.isEmpty {
-      let total = follower.succeeded + failed.count
-      session.output.message("serialq: \(follower.succeeded) of \(total) succeeded")
+    let unsuccessful = failed.count + follower.skipped.count + follower.cancelled
+    let isUnsuccessful = unsuccessful > 0
+    if session.messageTraits.isTerminal || isUnsuccessful {
+      let total = follower.succeeded + unsuccessful
+      session.output.message(
+        total == 0
+          ? "serialq: no job waits" : "serialq: \(follower.succeeded) of \(total) succeeded")
     }
     if let id = failed.first {
       session.suggestLog(id, in: follower.queueName)
     }
     guard !isLeft else {
       session.reportPaused(follower.queueName)
-      return failed.isEmpty ? .cannot : .jobFailed
+      return isUnsuccessful ? .jobFailed : .cannot
     }
-    return failed.isEmpty ? .success : .jobFailed
+    return isUnsuccessful ? .jobFailed : .success
   }
 }

@@ -1,4 +1,5 @@
 import SerialqQueue
+import SerialqRunner
 import SerialqSystem
 
 /// `serialq set`: shows or changes the settings of a queue.
@@ -6,7 +7,10 @@ struct SetCommand: Equatable {
   enum Change: Equatable {
     case stopsOnFailure(Bool)
     case onFinish(Bytes?)
+    case onIdle(Bytes?)
     case keep(Int?)
+    case shell(Bytes?)
+    case logLimit(Int?)
   }
 
   var queue: String
@@ -22,7 +26,8 @@ extension SetCommand: Subcommand {
     summary: "show or change the settings of a queue",
     synopsis: [
       "set [options]", "set [options] on-failure continue|stop",
-      "set [options] on-finish 'COMMAND LINE'", "set [options] keep N",
+      "set [options] on-finish 'COMMAND LINE'", "set [options] on-idle 'COMMAND LINE'",
+      "set [options] keep N", "set [options] shell PATH", "set [options] log-limit SIZE",
     ],
     description: [
       """
@@ -30,16 +35,32 @@ extension SetCommand: Subcommand {
       interrupted, and has no retry left.
       """,
       """
-      on-finish sets a command line that runs after each job, before the next one, for at most \
-      60 seconds. It runs with the directory and environment of this call, and with SERIALQ_JOB, \
-      SERIALQ_QUEUE, SERIALQ_STATE, SERIALQ_EXIT, SERIALQ_SIGNAL, SERIALQ_ATTEMPT, \
-      SERIALQ_SECONDS, SERIALQ_LABEL, SERIALQ_COMMAND and SERIALQ_LOG. '' removes it. A failure of \
-      the command has no effect on the job; show reports it, and status reports the latest one.
+      on-finish sets a command line that runs after each job that ran, before the next one, and \
+      on-idle one that runs when no job waits any more. They run for at most 60 seconds, with the \
+      directory and environment of this call, and variables such as SERIALQ_JOB and SERIALQ_STATE, \
+      or SERIALQ_SUCCEEDED and SERIALQ_FAILED. '' removes them. Their failure has no other effect \
+      than that status reports it.
       """,
       """
-      keep N removes finished jobs and their logs, except the last N and the open failures; keep \
-      all removes none. If a follower of the queue is so slow that an output is removed before it \
-      is printed, the follower names the job.
+      keep N removes finished jobs and their logs, at once and after each job, except the open \
+      jobs and the last N of the others; keep all removes none. log-limit drops the middle of a \
+      longer log when its job is over, and a line in the log says so: 512K, 10M, 1G or none.
+      """,
+      """
+      shell is the program that runs command lines from now on, as PATH -c LINE: /bin/bash, or \
+      default, which is /bin/sh.
+      """,
+    ],
+    details: [
+      """
+      See JOBS below for all variables of on-finish and on-idle, for examples that notify you, and \
+      for long logs. A size is a number of bytes, or of units of 1024: K, M, G or T. A log keeps \
+      at least 1K. shell applies to jobs that start from now on, whenever they were added, and to \
+      both commands.
+      """,
+      """
+      If a follower of the queue is so slow that an output is removed before it is printed, the \
+      follower names the job.
       """,
     ],
     options: [.queue],
@@ -48,12 +69,15 @@ extension SetCommand: Subcommand {
       Example("serialq set", "show the settings"),
       Example("serialq set on-failure stop", "start no job after a failure"),
       Example("serialq set on-finish './notify $SERIALQ_JOB'", "run after each job"),
+      Example("serialq set on-idle 'notify-send done'", "run when all are done"),
+      Example("serialq set log-limit 10M", "5M at each end"),
     ]
   )
 
   /// The names of the settings, and the fixed values of some.
   static let settings: [(name: String, choices: [String])] = [
-    ("on-failure", ["continue", "stop"]), ("on-finish", []), ("keep", ["all"]),
+    ("on-failure", ["continue", "stop"]), ("on-finish", []), ("on-idle", []), ("keep", ["all"]),
+    ("shell", ["default"]), ("log-limit", ["none"]),
   ]
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
@@ -79,6 +103,20 @@ extension SetCommand: Subcommand {
       }
       return .stopsOnFailure(value == Bytes("stop"))
     case "on-finish": return .onFinish(value.allSatisfy(\.isSpace) ? nil : value)
+    case "on-idle": return .onIdle(value.allSatisfy(\.isSpace) ? nil : value)
+    case "shell":
+      if value == Bytes("default") { return .shell(nil) }
+      guard value.first == UInt8(ascii: "/") else {
+        throw words.misused(Visible.text(value), "shell is an absolute path, or default")
+      }
+      return .shell(value)
+    case "log-limit":
+      if value == Bytes("none") { return .logLimit(nil) }
+      guard let size = Humanize.parseSize(value).map(Int.init), size >= LogLimit.least else {
+        throw words.misused(
+          Visible.text(value), "log-limit is a size of at least 1K, such as 10M, or none")
+      }
+      return .logLimit(size)
     default:
       if value == Bytes("all") { return .keep(nil) }
       guard let count = Int(decimal: value), count <= Int(UInt32.max) else {
@@ -90,15 +128,34 @@ extension SetCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     guard let change = self.change else {
-      let settings = try session.readQueue(named: queue)?.1.settings ?? Queue().settings
+      let found = try session.readQueue(named: queue)?.1
+      if found == nil { session.reportNoJobs(in: queue) }
+      let settings = found?.settings ?? Queue().settings
       session.output.result(settings.table)
       return .success
     }
-    // A queue can be configured before its first job.
-    let folder = try session.spool().makeQueue(named: Bytes(queue.utf8))
-    try Journal(folder).locked { (scope) throws(Failure) in
-      try scope.append([.set(try setting(change, scope), at: Clock.now())])
+    if case .shell(let path?) = change, try !FileSystem.isExecutable(path) {
+      throw Failure(
+        Visible.text(path), "not a program that you can execute",
+        next: "Nothing was changed. List shells with: cat /etc/shells")
     }
+    // A queue can be configured before its first job.
+    let name = Bytes(queue.utf8)
+    let isNew = try session.spool().existingQueue(named: name) == nil
+    let folder = try session.spool().makeQueue(named: name)
+    try Journal(folder).locked { (scope) throws(Failure) in
+      let now = Clock.now()
+      let set = Event.set(try setting(change, scope), at: now)
+      guard case .keep(_?) = change else { return try scope.append([set]) }
+      var reader = JournalReader(folder)
+      try reader.read()
+      reader.take([set])
+      let forgotten = reader.queue.keepEvents(at: now)
+      try scope.append([set] + forgotten)
+      // After the events are durable: a log must not be lost while its job can reappear.
+      folder.removeFiles(of: forgotten.flatMap(\.forgottenIDs), in: reader.queue)
+    }
+    if isNew { session.reportNoJobs(in: queue) }
     return .success
   }
 
@@ -108,8 +165,12 @@ extension SetCommand: Subcommand {
     switch change {
     case .stopsOnFailure(let stops): return .stopsOnFailure(stops)
     case .keep(let count): return .keep(count)
+    case .shell(let path): return .shell(path)
+    case .logLimit(let size): return .logLimit(size)
     case .onFinish(let line):
       return .onFinish(try line.map { (line) throws(Failure) in try scope.hook(line) })
+    case .onIdle(let line):
+      return .onIdle(try line.map { (line) throws(Failure) in try scope.hook(line) })
     }
   }
 }
@@ -117,11 +178,14 @@ extension SetCommand: Subcommand {
 extension Queue.Settings {
   /// The settings in the form that `serialq set` accepts.
   fileprivate var table: String {
-    let hook = onFinish.map { ShellQuote.word($0.line) } ?? "''"
+    func line(_ hook: Hook?) -> String { hook.map { ShellQuote.word($0.line) } ?? "''" }
     return """
       on-failure  \(stopsOnFailure ? "stop" : "continue")
-      on-finish   \(hook)
+      on-finish   \(line(onFinish))
+      on-idle     \(line(onIdle))
       keep        \(keep.map { "\($0)" } ?? "all")
+      shell       \(ShellQuote.word(shell ?? Command.standardShell))
+      log-limit   \(logLimit.map { Humanize.size(Int64($0)) } ?? "none")
 
       """
   }

@@ -4,7 +4,7 @@ import SerialqSystem
 /// `serialq show`: shows all properties of a job.
 struct ShowCommand: Equatable {
   var queue: String
-  var id: JobID
+  var jobs: JobSelection
   var showsEnvironment: Bool
   var json: Bool
 }
@@ -14,10 +14,13 @@ extension ShowCommand: Subcommand {
 
   static let spec = CommandSpec(
     name: name,
-    summary: "show the details of one job",
-    synopsis: ["show [options] ID"],
+    summary: "show the details of jobs",
+    synopsis: ["show [options] ID..."],
     description: [
-      "Shows the exact command, its directory, times, attempts, result, and the path of its log.",
+      """
+      Shows the exact command, its directory, its time limit, retries and conditions, times in the \
+      local time zone, attempts, result, and the path of its log.
+      """,
       """
       Also shows whether the queue's on-finish command failed after the job. In JSON, \
       onFinishFailure is an object of exitCode and signal, or null.
@@ -25,41 +28,74 @@ extension ShowCommand: Subcommand {
     ],
     options: [
       .queue,
-      OptionSpec(.env, help: "Also shows the job's environment, which may contain secrets."),
-      OptionSpec(.json, help: "Prints one JSON object, without the environment."),
+      OptionSpec(.env, help: "Shows only the environment, which may contain secrets."),
+      OptionSpec(.json, help: "Prints one JSON object per job, without the environment."),
     ],
-    operands: .jobID,
+    operands: .jobIDs,
     examples: [
       Example("serialq show 12", "job 12"),
-      Example("serialq show 12 --env", "and its environment"),
+      Example("serialq show 12 --env", "its environment"),
     ]
   )
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
+    if words.has(.env), words.has(.json) {
+      throw words.misused("--env", "cannot be combined with --json")
+    }
     self.init(
-      queue: queue, id: try words.oneID(), showsEnvironment: words.has(.env), json: words.has(.json)
-    )
+      queue: queue, jobs: try words.someJobs(), showsEnvironment: words.has(.env),
+      json: words.has(.json))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    let (folder, job) = try session.readJob(id, in: queue)
+    let (folder, jobs) = try session.readJobs(self.jobs, in: queue)
+    for (index, job) in jobs.enumerated() {
+      if index > 0, !json { session.output.result("\n") }
+      try show(job, folder, in: &session)
+    }
+    return .success
+  }
+
+  private func show(
+    _ job: Job, _ folder: QueueFolder, in session: inout Session
+  ) throws(Failure) {
     if showsEnvironment {
       for variable in try Environments(folder).load(job.context.environment) {
         session.output.result(
           session.traits.isTerminal ? Bytes(Visible.text(variable).utf8) : variable)
         session.output.result("\n")
       }
-      return .success
+      return
     }
     if json {
       var json = JSONWriter()
-      job.write(to: &json, log: folder.log(job.id))
+      job.write(to: &json, in: folder)
       json.endLine()
       session.result(json: json.bytes)
-      return .success
+      return
     }
     session.output.result(details(job, folder))
-    return .success
+  }
+
+  /// The timeout, retries and conditions, if the job has any.
+  private func limits(_ job: Job) -> [(String, String)] {
+    func time(_ seconds: Int) -> String { Humanize.seconds(.seconds(seconds)) }
+    let limits = job.limits
+    var lines: [(String, String)] = []
+    if limits.timeout > 0 { lines.append(("timeout", time(limits.timeout))) }
+    if limits.retries > 0 {
+      let used = job.run.map { $0.used > 0 ? ", \($0.used) used" : "" } ?? ""
+      let delay = limits.retryDelay > 0 ? ", each after \(time(limits.retryDelay))" : ""
+      lines.append(("retries", "\(limits.retries)\(delay)\(used)"))
+    }
+    if limits.ifOK { lines.append(("if-ok", "skipped unless the job before it succeeded")) }
+    if !limits.after.isEmpty {
+      lines.append(("after", "\(limits.after.text), skipped unless all succeeded"))
+    }
+    if job.state == .waiting, job.ignoresConditions {
+      lines.append(("conditions", "ignored in the next attempt"))
+    }
+    return lines
   }
 
   private func details(_ job: Job, _ folder: QueueFolder) -> String {
@@ -68,14 +104,23 @@ extension ShowCommand: Subcommand {
       ("command", ShellQuote.command(job.command)),
       ("directory", ShellQuote.word(job.context.directory)),
     ]
+    if let input = folder.input(of: job) { lines.append(("input", ShellQuote.word(input))) }
     if let label = job.label { lines.insert(("name", Visible.text(label)), at: 1) }
     // As a shell prints it.
     lines.append(("umask", String(job.context.umask, digits: 4, radix: 8)))
-    lines.append(("added", job.added.rfc3339.text))
-    if let started = job.run?.started { lines.append(("started", started.rfc3339.text)) }
-    if let ended = job.run?.ended { lines.append(("ended", ended.rfc3339.text)) }
+    lines += limits(job)
+    lines.append(("added", Humanize.moment(job.added)))
+    if let started = job.run?.started { lines.append(("started", Humanize.moment(started))) }
+    if let suspended = job.suspendedSince {
+      lines.append(("suspended", Humanize.moment(suspended)))
+    }
+    if let ended = job.run?.ended { lines.append(("ended", Humanize.moment(ended))) }
     if let attempt = job.run?.attempt, attempt > 0 { lines.append(("attempt", "\(attempt)")) }
     if !job.exitText.isEmpty { lines.append(("exit", job.exitText)) }
+    if let left = job.run?.left {
+      let name = job.suspendedSince == nil ? "not ended" : "not suspended"
+      lines.append((name, Visible.text(left)))
+    }
     if let hook = job.run?.hook { lines.append(("on-finish", hook.outcomeText)) }
     if let pid = job.run?.pid { lines.append(("process", "\(pid)")) }
     lines.append(("log", ShellQuote.word(folder.log(job.id))))

@@ -2,10 +2,10 @@ import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
-/// `serialq` and `serialq status`: shows the state of a queue, failures first, and suggests
-/// commands.
+/// `serialq` and `serialq status`: shows the state of a queue or of all, failures first, and
+/// suggests commands.
 struct StatusCommand: Equatable {
-  var queue: String
+  var queues: QueueSelection
   /// Refreshes the output until interrupted.
   var watches = false
   var json: Bool
@@ -24,83 +24,140 @@ extension StatusCommand: Subcommand {
     synopsis: ["[status] [options]"],
     description: [
       """
-      serialq without a command does the same. Shows open failures first, with the end of their \
-      output, then the running job, the number of waiting jobs, the progress with an estimate of \
-      the remaining time, and a useful next command.
+      serialq without a command does the same. Shows open jobs first: failures, with the end of \
+      their output, and skipped jobs. Shows then the running job, the number of waiting jobs, the \
+      progress with an estimate of the remaining time, and a useful next command.
       """,
       """
-      With -w, updates the display on a terminal until Ctrl-C; otherwise prints a line for each job \
-      that starts or ends. The exit code is 0 for any result of the jobs: wait returns theirs.
+      With --all, shows each queue that has jobs, below its name. A queue that cannot be read is \
+      reported, and the exit code is 125.
+      """,
+      """
+      With -w, updates the display on a terminal until Ctrl-C, which ends it with the signal, as it \
+      ends log -f; otherwise prints the status once, and then a line for each change of a job. The \
+      exit code is 0 for any result of the jobs: wait returns theirs.
       """,
     ],
-    options: [
-      .queue,
+    options: QueueSelection.options + [
       OptionSpec(.watch, short: "w", help: "Updates the display until interrupted."),
-      OptionSpec(.json, help: "Prints the counts and the running job as JSON."),
+      OptionSpec(
+        .json, help: "Prints the counts and the running job as JSON, with --all an array."),
     ],
     operands: .none,
     examples: [
       Example("serialq", "the status of the queue"),
       Example("serialq -w", "the live display"),
       Example("serialq status -q video", "of another queue"),
+      Example("serialq -w --all", "of all queues, live"),
     ]
   )
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    try words.refuseOperands()
     if words.has(.watch), words.has(.json) {
       throw words.misused("--watch", "cannot be combined with --json")
     }
-    self.init(queue: queue, watches: words.has(.watch), json: words.has(.json))
+    self.init(
+      queues: try QueueSelection(parsing: words, queue: queue), watches: words.has(.watch),
+      json: words.has(.json))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    let found = try session.readQueue(named: self.queue)
-    if json {
-      let queue = found?.1 ?? Queue()
-      session.result(json: try document(queue, try session.spool().folder(named: self.queue)))
-      return .success
-    }
     if watches {
-      try session.watchStatus(of: self.queue)
+      try session.watchStatus(of: queues)
       return .success
     }
-    let report = try report(found, in: session)
-    for line in report.lines(columns: session.traits.isLive ? session.traits.width : nil) {
-      // Truncates commands, which can be very long, but never a suggested command line.
-      let isAdvice = report.advice.contains(line)
-      let fitted = isAdvice ? line : session.traits.width.map(line.fitted(to:)) ?? line
-      session.output.result(fitted.rendered(color: session.traits.hasColor) + "\n")
+    var documents: [(inout JSONWriter) -> Void] = []
+    var page = StatusPage(namesQueues: queues == .all)
+    var faults: [Failure] = []
+    for name in try session.names(of: queues) {
+      do throws(Failure) {
+        let found = try session.readQueue(named: name.text)
+        if json {
+          let folder = try session.spool().folder(named: name.text)
+          documents.append(try members(of: found?.1 ?? Queue(), folder))
+        } else if let report = try report(found, of: name.text, in: session) {
+          page.reports.append(report)
+        }
+      } catch {
+        if queues != .all { throw error }
+        documents.append { json in
+          json.member("queue", name)
+          json.member("error", Bytes(error.sentence.utf8))
+        }
+        faults.append(error)
+      }
     }
+    if json {
+      session.result(json: document(documents))
+    } else {
+      show(page, in: &session)
+    }
+    try session.output.flush()
+    try session.fail(by: faults)
     return .success
   }
 
+  private func show(_ page: StatusPage, in session: inout Session) {
+    let advice = page.advice
+    let columns = session.traits.isLive ? session.traits.width : nil
+    // Without a command in it.
+    let idle = page.reports.filter { $0.waiting == nil && $0.running.isEmpty }
+    let summaries = idle.flatMap { $0.summary(columns) }
+    for line in page.lines(columns: columns) {
+      // Truncates commands, which can be very long, but never a suggested command line or a count.
+      let isWhole = advice.contains(line) || summaries.contains(line)
+      let fitted = isWhole ? line : session.traits.width.map(line.fitted(to:)) ?? line
+      session.output.result(fitted.rendered(color: session.traits.hasColor) + "\n")
+    }
+  }
+
+  /// The report of a queue; nil if it has no jobs and is one of several.
   private func report(
-    _ found: (QueueFolder, Queue)?, in session: Session
-  ) throws(Failure) -> StatusReport {
+    _ found: (QueueFolder, Queue)?, of name: String, in session: Session
+  ) throws(Failure) -> StatusReport? {
     guard let (folder, queue) = found, !queue.jobs.isEmpty else {
+      if queues == .all { return nil }
       let names = try session.spool().queueNames()
       return StatusReport(
-        empty: self.queue, hasOthers: names.contains { $0 != Bytes(self.queue.utf8) })
+        empty: name, hasOthers: names.contains { $0 != Bytes(name.utf8) },
+        others: session.queuesWithJobs(), isPaused: found?.1.isPaused ?? false)
     }
     return try StatusReport(folder, queue, QueueProgress(queue))
   }
 
-  private func document(_ queue: Queue, _ folder: QueueFolder) throws(Failure) -> Bytes {
+  private func document(_ documents: [(inout JSONWriter) -> Void]) -> Bytes {
+    var json = JSONWriter()
+    func write(_ json: inout JSONWriter) {
+      for members in documents {
+        json.object { json in
+          json.member("version", 1)
+          members(&json)
+        }
+      }
+    }
+    if queues == .all { json.array(write) } else { write(&json) }
+    json.endLine()
+    return json.bytes
+  }
+
+  private func members(
+    of queue: Queue, _ folder: QueueFolder
+  ) throws(Failure) -> (inout JSONWriter) -> Void {
     let hasRunner = try RunnerLock.isHeld(folder)
     let damaged = try folder.hasDamagedLines() ? folder.damaged : nil
-    return JSONWriter.line { json in
-      json.member("version", 1)
+    return { json in
       json.member("queue", folder.name)
+      if queues == .all { json.member("error", nil as Bytes?) }
       json.member("paused", queue.isPaused)
       json.member("runner", hasRunner)
       json.member("damaged", damaged)
-      json.member("openFailures", queue.openFailureCount)
+      json.member("openFailures", queue.openCount)
+      json.member("onIdleFailure", failure: queue.idleHookFailure)
       json.key("counts")
       queue.writeCounts(to: &json)
       json.key("running")
       if let job = queue.running.first.flatMap(queue.job) {
-        job.write(to: &json, log: folder.log(job.id))
+        job.write(to: &json, in: folder)
       } else {
         json.null()
       }

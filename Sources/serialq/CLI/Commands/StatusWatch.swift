@@ -4,53 +4,77 @@ import SerialqRunner
 import SerialqSystem
 
 extension Session {
-  /// `serialq status -w`: runs until SIGINT, which is not a failure.
-  mutating func watchStatus(of name: String) throws(Failure) {
-    // Creates the queue: a watch needs a folder, and a job may be added later.
-    let folder = try spool().makeQueue(named: Bytes(name.utf8))
+  /// `serialq status -w`: runs until SIGINT, which ends the process.
+  ///
+  /// Watching does not make a queue: until a job is added, watches for its folder.
+  mutating func watchStatus(of queues: QueueSelection) throws(Failure) {
     let wakeUp = try WakeUpPipe()
-    let watch = try FileWatch(folders: [folder.path, folder.logs])
     let isInterrupted = Locked(false)
-    let interrupt = SignalListener([SIGINT]) { _ in
+    let interrupt = SignalListener([SIGINT].filter { !SignalListener.isIgnored($0) }) { _ in
       isInterrupted.withLock { $0 = true }
       wakeUp.wake()
     }
     defer { withExtendedLifetime(interrupt) {} }
-    var view = StatusWatch(folder)
+    var views = try WatchedQueues(try spool(), queues, logs: true, members: initial(queues))
     var display = traits.isLive ? LiveDisplay(color: traits.hasColor) { wakeUp.wake() } : nil
     while !isInterrupted.withLock({ $0 }), !output.readerIsGone {
       wakeUp.drain()
-      watch.drain()
-      let news = try view.update()
-      report(view.damaged, in: folder)
+      var news: [String] = []
+      try views.update { folder in
+        StatusWatch(folder, isOneOfSeveral: true)
+      } reading: { (view) throws(Failure) in
+        news += try view.update()
+        report(view.damaged, in: view.folder)
+      } reporting: { fault in
+        if display == nil { output.message(fault.description) }
+      }
       if let window = display?.nextFrame(on: &output) {
-        let report = try view.report()
-        display?.show(report.lines(in: window), changesIn: report.changesIn, on: &output)
+        var page = StatusPage(namesQueues: queues == .all)
+        page.faults = views.faults.values.map(\.sentence).sorted()
+        for view in views.readable where queues != .all || view.hasJobs {
+          page.reports.append(try view.report())
+        }
+        display?.show(page.lines(in: window), changesIn: page.changesIn, on: &output)
       } else if display == nil {
         for line in news { output.result("\(line)\n") }
         try output.flush()
       }
       _ = try waitForInput(
-        on: [watch.descriptor, wakeUp.descriptor], timeoutMilliseconds: display?.timeoutMilliseconds
-      )
+        on: [views.descriptor, wakeUp.descriptor],
+        timeoutMilliseconds: display?.timeoutMilliseconds)
     }
+    if isInterrupted.withLock({ $0 }) { SignalListener.obey(SIGINT) }
+  }
+
+  /// One queue, which is shown as empty until it exists.
+  private func initial(_ queues: QueueSelection) throws(Failure) -> [StatusWatch] {
+    guard case .one(let name) = queues else { return [] }
+    return [StatusWatch(try spool().folder(named: name), isOneOfSeveral: false)]
   }
 }
 
 /// A queue that is read repeatedly.
-private struct StatusWatch {
+private struct StatusWatch: WatchedQueue {
   let folder: QueueFolder
   private var reader: JournalReader
-  private var queue: Queue { reader.queue }
+  var queue: Queue { reader.queue }
   private var progress = QueueProgress(Queue())
   private var changes = 0
-  /// The last reported state of each job that changed since the first read.
-  private var reported: [JobID: JobState] = [:]
+  /// What was last reported of each job that changed since the first read.
+  private var reported: [JobID: Reported] = [:]
+  private struct Reported: Equatable {
+    let state: JobState
+    let isSuspended: Bool
+  }
+
   /// Damaged lines found by the last read.
   private(set) var damaged: [DamagedLine] = []
+  /// Whether lines name the queue.
+  private let isOneOfSeveral: Bool
 
-  init(_ folder: QueueFolder) {
+  init(_ folder: QueueFolder, isOneOfSeveral: Bool) {
     self.folder = folder
+    self.isOneOfSeveral = isOneOfSeveral
     reader = JournalReader(folder)
   }
 
@@ -65,16 +89,29 @@ private struct StatusWatch {
     if news.applied > 0 || news.reset || isFirst { changes += 1 }
     if isFirst { progress = QueueProgress(queue) }
     progress.update(queue, changes: changes)
-    if isFirst { return try report().lines().map { $0.rendered(color: false) } }
+    if isFirst {
+      if isOneOfSeveral, !hasJobs { return [] }
+      let page = StatusPage(namesQueues: isOneOfSeveral, reports: [try report()])
+      return page.lines().map { $0.rendered(color: false) }
+    }
+    let place = isOneOfSeveral ? "queue \(folder.name.text), " : ""
     return changed.compactMap { id in
-      guard let job = queue.job(id), reported[id] != job.state else { return nil }
-      reported[id] = job.state
-      return "job \(id) \(job.state == .running ? "begins" : job.outcomeText): \(job.title)"
+      guard let job = queue.job(id) else { return nil }
+      let new = Reported(state: job.state, isSuspended: job.suspendedSince != nil)
+      let old = reported.updateValue(new, forKey: id)
+      guard old != new else { return nil }
+      let isBegin = new == Reported(state: .running, isSuspended: false)
+      let text = isBegin ? old?.isSuspended == true ? "continues" : "begins" : job.outcomeText
+      return "\(place)job \(id) \(text): \(job.title)"
     }
   }
 
+  var hasJobs: Bool { !queue.jobs.isEmpty }
+
   func report() throws(Failure) -> StatusReport {
-    if queue.jobs.isEmpty { return StatusReport(empty: folder.name.text, hasOthers: false) }
+    if queue.jobs.isEmpty {
+      return StatusReport(empty: folder.name.text, hasOthers: false, isPaused: queue.isPaused)
+    }
     return try StatusReport(folder, queue, progress)
   }
 }

@@ -2,11 +2,11 @@ import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
-/// `serialq wait`: waits until jobs, or the whole queue, are done.
+/// `serialq wait`: waits until jobs, a whole queue or all queues are done.
 struct WaitCommand: Equatable {
-  var queue: String
-  /// Empty for the whole queue.
-  var ids: [ClosedRange<JobID>]
+  var queues: QueueSelection
+  /// Empty for whole queues.
+  var jobs: JobSelection
   /// In seconds.
   var timeout: Int?
 }
@@ -20,83 +20,142 @@ extension WaitCommand: Subcommand {
     synopsis: ["wait [options] [ID...]"],
     description: [
       """
-      With one id, exits like that job: with its exit code, with 128+n if signal n killed it, or \
-      with 124 if it timed out. A job that was interrupted, skipped, or cancelled before it ran \
-      has no code: then wait exits with 1, as it does if a cancelled job exited with 0. With \
-      several ids, exits with 1 if one of the jobs did not succeed, else with 0.
+      With one id or label, exits like that job: with its exit code, with 128+n if signal n killed \
+      it, or with 124 if it timed out. A job that was interrupted, skipped, or cancelled before it \
+      ran has no code: then wait exits with 1, as it does if a cancelled job exited with 0. With \
+      several jobs, exits with 1 if one of the jobs did not succeed, else with 0; a list or a range \
+      of several ids means several, even if only one of the jobs is left.
       """,
       """
-      Without ids, waits for the whole queue, and exits with 1 if a failure is open or a job still \
-      waits, else with 0.
+      Without ids, waits for the whole queue, and exits with 1 if a job that failed or was skipped \
+      is open or a job still waits, else with 0. With --all, does so for all queues, also for those \
+      that are created during the wait.
       """,
       """
       Starts a runner if none is active. In a paused queue, waiting jobs do not run: wait fails at \
-      once, or at the end of the running job if the queue is paused later.
+      once, or at the end of the running job if the queue is paused later. It also fails while the \
+      running job is suspended. With --all, reports such a queue, or one that cannot be read, waits \
+      for the others, and then fails. Ctrl-C ends only wait: the jobs continue.
+      """,
+      """
+      On a terminal, shows the running job, the progress and an estimate of the remaining time.
       """,
     ],
-    options: [
-      .queue,
+    options: QueueSelection.options + [
       OptionSpec(
         .timeout, value: OptionValue(.duration, "TIME"),
         help: "Gives up after TIME and exits with 124."
-      ),
+      )
     ],
     operands: .jobIDs,
     examples: [
       Example("serialq wait && echo done", "the whole queue"),
       Example("serialq wait 12", "job 12, and its exit code"),
       Example("serialq wait --timeout 1h 3-7 9", "several jobs, at most an hour"),
+      Example("serialq wait --all", "all queues"),
     ]
   )
 
   static func takes(_ job: Job) -> Bool { !job.state.isOver }
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    self.init(queue: queue, ids: try words.ids(), timeout: words.seconds(.timeout))
+    self.init(
+      queues: try QueueSelection(parsing: words, queue: queue, takesJobs: true),
+      jobs: try words.jobs(), timeout: words.seconds(.timeout))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    guard let folder = try session.spool().existingQueue(named: Bytes(queue.utf8)) else {
-      guard let id = ids.first else { return .success }
-      throw Queue().missing(id, in: queue)
+    let spool = try session.spool()
+    if case .one(let name) = queues, try spool.existingQueue(named: Bytes(name.utf8)) == nil {
+      // A mistyped name must not let `wait && deploy` continue; the default queue cannot be mistyped.
+      guard jobs.isEmpty, name == QueueName.standard else { throw session.noJobs(in: name) }
+      session.reportNoJobs(in: name)
+      return .success
     }
-    var waiting = try Waiting(folder, ids: ids, startingIfNeeded: .own)
-    if !waiting.isDone {
-      try session.refuseOwnQueue("wait", waiting.queue, named: waiting.queueName)
-    }
+    if queues == .all, try !spool.exists() { return .success }
+    let wakeUp = try WakeUpPipe()
+    var display =
+      session.traits.isLive
+      ? WaitDisplay(of: subject, session.traits) { wakeUp.wake() } : nil
+    defer { session.output.hide() }
+    let signals = try session.interrupt(of: queues)
+    defer { withExtendedLifetime(signals) {} }
     let deadline = timeout.map { Clock.monotonic() + Int64($0) * 1_000_000_000 }
+    // Without the logs: the output of a job changes nothing for those that wait.
+    var waits = try WatchedQueues<Waiting>(spool, queues, logs: false)
     while true {
-      session.report(try waiting.look(), in: folder)
-      if waiting.isDone { break }
-      guard try waiting.sleep(until: deadline) else {
-        throw Failure(
-          "wait", "gave up after \(Humanize.duration(.seconds(timeout ?? 0)))",
-          next: """
-            The jobs continue. See the progress: serialq \
-            status\(QueueName.option(for: queue))
-            """, code: .timedOut)
-      }
+      wakeUp.drain()
+      try update(&waits, in: session)
+      if waits.readable.allSatisfy(\.isDone) { break }
+      if let deadline, deadline <= Clock.monotonic() { throw gaveUp() }
+      display?.draw(waits.members, namesQueues: queues == .all, on: &session.output)
+      let frame = display?.timeoutMilliseconds.map { Clock.monotonic() + Int64($0) * 1_000_000 }
+      _ = try waitForInput(
+        on: [waits.descriptor, wakeUp.descriptor] + waits.members.compactMap(\.runnerEnd),
+        until: [deadline, frame].compactMap(\.self).min())
     }
-    try waiting.flush()
-    return reportResult(waiting, in: session)
+    session.output.hide()
+    // Durable before it is reported.
+    for waiting in waits.readable { try waiting.flush() }
+    let codes = waits.members.compactMap { reportResult($0, in: session) }
+    return .worst(of: waits.faults.values.map(\.code)) ?? codes.first ?? .success
   }
 
-  /// Reports jobs that did not succeed, and returns the exit code.
-  private func reportResult(_ waiting: Waiting, in session: Session) -> ExitCode {
+  /// Reads the queues, and starts the runners that are missing.
+  private func update(
+    _ waits: inout WatchedQueues<Waiting>, in session: Session
+  ) throws(Failure) {
+    try waits.update { (folder) throws(Failure) in
+      try Waiting(folder, jobs, startingIfNeeded: .own)
+    } checking: { (waiting) throws(Failure) in
+      guard !waiting.isDone else { return }
+      try session.refuseOwnQueue("wait", waiting.queue, named: waiting.queueName)
+    } reading: { (waiting) throws(Failure) in
+      session.report(try waiting.look(), in: waiting.folder)
+    } reporting: { fault in
+      session.output.message(fault.description)
+    }
+  }
+
+  /// What is waited for, to follow "waiting for".
+  private var subject: String {
+    switch queues {
+    case .all: "all queues"
+    case .one(let name): jobs.isEmpty ? "queue \(name)" : "jobs of queue \(name)"
+    }
+  }
+
+  private func gaveUp() -> Failure {
+    let option = if case .one(let name) = queues { QueueName.option(for: name) } else { " --all" }
+    return Failure(
+      "wait", "gave up after \(Humanize.duration(.seconds(timeout ?? 0)))",
+      next: "The jobs continue. See the progress: serialq status\(option)", code: .timedOut)
+  }
+
+  /// Reports jobs that did not succeed, and returns the exit code; nil if there are none.
+  private func reportResult(_ waiting: Waiting, in session: Session) -> ExitCode? {
     let failed = waiting.unsuccessful
+    let place = queues == .all ? "queue \(waiting.queueName), " : ""
     for job in failed.suffix(5) {
-      session.output.message("serialq: job \(job.id) \(job.outcomeText): \(job.title)")
+      session.output.message("serialq: \(place)job \(job.id) \(job.outcomeText): \(job.title)")
     }
     if failed.count > 5 {
-      session.output.message("serialq: and \(failed.count - 5) more before them")
+      let option = QueueName.option(for: waiting.queueName)
+      session.output.message(
+        "serialq: \(place)and \(failed.count - 5) more before them: serialq list\(option) --failed")
     }
     if let job = failed.last(where: \.state.isFailure) {
       session.suggestLog(job.id, in: waiting.queueName)
+    } else if let job = failed.last(where: \.state.opens) {
+      let option = QueueName.option(for: waiting.queueName)
+      session.output.message("See why: serialq show\(option) \(job.id)")
     }
-    if let id = waiting.onlyID { return failed.first { $0.id == id }?.code ?? .success }
-    return failed.isEmpty ? .success : .jobFailed
+    if let id = waiting.onlyID { return failed.first { $0.id == id }?.code }
+    return failed.isEmpty ? nil : .jobFailed
   }
 }
+
+extension Waiting: WatchedQueue {}
 
 extension Job {
   /// The exit code for the outcome of the job.

@@ -37,6 +37,9 @@ struct LiveDisplay {
     }
     // Queried once per frame, so that the lines are formatted and counted for the same width.
     window = TerminalWindow(of: STDOUT_FILENO)
+    // COLUMNS may only narrow the display: the terminal would wrap longer lines.
+    let columns = Machine.variable("COLUMNS").flatMap { Int(decimal: $0) }
+    window.columns = min(window.columns, columns ?? .max)
     return window
   }
 

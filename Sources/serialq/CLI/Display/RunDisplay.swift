@@ -27,16 +27,24 @@ struct RunDisplay {
     progress.update(queue, changes: follower.changes)
     var view = RunView(bar: progress.bar, left: progress.left(queue))
     if let job = queue.running.first.flatMap(queue.job) {
-      view.running = RunView.Running(
-        id: job.id, title: title(of: job), elapsed: job.elapsed, output: try follower.openLine())
+      view.running = [
+        RunView.Running(
+          id: job.id, title: title(of: job), elapsed: job.elapsed, output: try follower.openLine())
+      ]
     }
     let now = delay.date(for: queue.firstWaiting, Clock.reading())
-    var second = view.running?.elapsed.map { Humanize.rest(of: 1, after: $0) }
+    let suspended = queue.suspended.first
+    var second =
+      suspended != nil ? nil : view.running.first?.elapsed.map { Humanize.rest(of: 1, after: $0) }
     if queue.running.isEmpty, case .later(let due) = queue.next(now: now), due > now {
       let delay = Duration.microseconds(due.microseconds - now.microseconds)
       let id = queue.firstWaiting.map { "Job \($0.id)" } ?? "The next job"
       view.note = "\(id) will be retried in \(Humanize.seconds(delay))."
       second = Humanize.untilLess(than: delay)
+    }
+    if let suspended {
+      let option = QueueName.option(for: follower.queueName)
+      view.note = "Job \(suspended.id) is suspended; continue it: serialq resume\(option)"
     }
     if isStopping { view.note = "Stopping the job; interrupt again to kill it." }
     display.show(view.lines(in: window), changesIn: second, on: &output)

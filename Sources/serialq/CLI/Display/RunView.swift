@@ -1,7 +1,8 @@
 import SerialqQueue
 import SerialqSystem
 
-/// The live display of `run` below the output: the running job and the progress of the queue.
+/// The live display of `run` below the output, and of `wait`: the running job and the progress of
+/// the queue.
 ///
 ///     | 42% of big.iso
 ///     [3] wget https://example.org/big.iso                              1m 05s
@@ -11,6 +12,8 @@ import SerialqSystem
 struct RunView: Equatable {
   struct Running: Equatable {
     var id: JobID
+    /// Only if several queues are shown.
+    var queue: String?
     /// Escaped already, as is `output`.
     var title: String
     var elapsed: Duration?
@@ -18,7 +21,7 @@ struct RunView: Equatable {
     var output: String?
   }
 
-  var running: Running?
+  var running: [Running] = []
   var bar: ProgressBar
   var left: Duration?
   /// Why the queue does not proceed, or what happens next.
@@ -29,7 +32,7 @@ struct RunView: Equatable {
     // ellipsis wide.
     let columns = max(1, window.columns - 1)
     var lines: [StyledLine] = []
-    if let running {
+    for running in running {
       if let output = running.output { lines.append(StyledLine("| ", .dim) + StyledLine(output)) }
       lines.append(title(of: running, in: columns))
     }
@@ -40,7 +43,9 @@ struct RunView: Equatable {
   }
 
   private func title(of job: Running, in columns: Int) -> StyledLine {
-    let title = StyledLine("[\(job.id)] ", .cyan) + StyledLine(job.title, .bold)
+    let title =
+      StyledLine("[\(job.queue.map { "\($0) " } ?? "")\(job.id)] ", .cyan)
+      + StyledLine(job.title, .bold)
     guard let elapsed = job.elapsed else { return title }
     // Fixed width, so that the title is not truncated differently as the time grows.
     let time = Humanize.seconds(elapsed).padded(to: 7, isRight: true)

@@ -12,18 +12,33 @@ extension StatusReport {
     }
     self.queue = folder.name.text
     hasRunner = try RunnerLock.isHeld(folder)
-    let open = queue.openFailures
-    let shown = Detail().troubles
-    moreTroubles = max(0, open.count - shown)
-    for job in open.suffix(shown) {
+    hasFinishHook = queue.settings.onFinish != nil
+    let open = queue.openJobs
+    // A failure is shown with the jobs that it caused to be skipped: a long chain would hide it.
+    var skips: [JobID: [JobID]] = [:]
+    var heads: [Job] = []
+    for job in open {
+      if let cause = job.run?.because, queue.job(cause)?.isOpen == true {
+        skips[cause, default: []].append(job.id)
+      } else {
+        heads.append(job)
+      }
+    }
+    let shown = heads.suffix(Detail().troubles)
+    for job in shown {
+      let isSkipped = job.state == .skipped
       troubles.append(
         Trouble(
           id: job.id, title: job.title, outcome: job.outcomeText, age: age(job.run?.ended),
-          tail: try Self.tail(of: job, folder)))
+          tail: isSkipped ? [] : try Self.tail(of: job, folder), isSkipped: isSkipped,
+          skips: skips[job.id] ?? []))
     }
+    moreTroubles = open.count - shown.count - troubles.reduce(0) { $0 + $1.skips.count }
     notes = try Self.notes(folder, queue)
     for job in queue.running.compactMap(queue.job) {
-      running.append(try Self.running(job, folder, progress, hasRunner: hasRunner))
+      var entry = try Self.running(job, folder, progress, hasRunner: hasRunner)
+      entry.suspended = age(job.suspendedSince)
+      running.append(entry)
     }
     pause = queue.pause.map { Pause(age: age($0.at), because: $0.because) }
     waiting = queue.firstWaiting.map { job in
@@ -35,15 +50,19 @@ extension StatusReport {
         delay: delay > 0 ? .microseconds(delay) : nil)
     }
     bar = progress.bar
-    left = progress.left(queue)
+    left = queue.isPaused ? nil : progress.left(queue)
     counts = JobState.allCases.compactMap { state in
       queue.count(state) > 0 ? "\(queue.count(state)) \(state.name)" : nil
     }
   }
 
   /// The report of a queue without jobs.
-  init(empty queue: String, hasOthers: Bool) {
+  init(
+    empty queue: String, hasOthers: Bool, others: String? = nil, isPaused: Bool = false
+  ) {
     self.queue = queue
+    pause = isPaused ? Pause() : nil
+    self.others = others
     self.hasOthers = hasOthers
   }
 
@@ -55,7 +74,22 @@ extension StatusReport {
       notes.append(
         Note(
           text: "The on-finish command of job \(id) \(how.outcomeText).",
-          adviceName: "Its output", advice: "cat \(ShellQuote.word(folder.hookLog))"))
+          adviceName: "Output of on-finish", advice: "cat \(ShellQuote.word(folder.hookLog))"))
+    }
+    if let how = queue.idleHookFailure {
+      notes.append(
+        Note(
+          text: "The on-idle command \(how.outcomeText).", adviceName: "Output of on-idle",
+          advice: "cat \(ShellQuote.word(folder.idleHookLog))"))
+    }
+    // Its lock shows that a process that could not be ended still runs.
+    for job in queue.jobs where job.state.isOver {
+      guard let left = job.run?.left, try JobLock.isHeld(job.id, folder) else { continue }
+      let option = QueueName.option(for: folder.name.text)
+      notes.append(
+        Note(
+          text: "Job \(job.id) is over, but a part of it still runs: \(Visible.text(left)).",
+          adviceName: "Its details", advice: "serialq show\(option) \(job.id)"))
     }
     // Compaction usually happens in a background runner, whose report goes only to its log.
     if try folder.hasDamagedLines() {
@@ -73,6 +107,7 @@ extension StatusReport {
     var running = Running(
       id: job.id, title: job.title, elapsed: job.elapsed, expected: progress.expected(job),
       signal: job.run?.requests.last.map(SignalName.of),
+      left: job.run?.left.map { Visible.text($0) },
       tail: try tail(of: job, folder))
     if hasRunner {
       let isWaitedFor = try RunnerLock.orphan(folder) == job.id
@@ -88,6 +123,6 @@ extension StatusReport {
   private static func tail(of job: Job, _ folder: QueueFolder) throws(Failure) -> [String] {
     try LogReader.tail(of: folder.log(job.id), lines: 10).filter { line in
       !line.allSatisfy(\.isWhitespace)
-    }.suffix(Detail().runningTail)
+    }.suffix(Detail().runningTail).map { $0.cut(to: 1_000) }
   }
 }

@@ -3,33 +3,49 @@ import SerialqSystem
 
 extension StatusReport {
   func troubleLines(_ detail: Detail) -> [StyledLine] {
-    let hidden = moreTroubles + max(0, troubles.count - detail.troubles)
+    let omitted = troubles.dropLast(detail.troubles)
+    let hidden = moreTroubles + omitted.reduce(0) { $0 + 1 + $1.skips.count }
     var lines: [StyledLine] = []
     if hidden > 0 {
-      lines.append(StyledLine("\(hidden) more failed: serialq list\(option) --failed", .red))
+      lines.append(StyledLine("\(hidden) more open: serialq list\(option) --open", .red))
     }
     for trouble in troubles.suffix(detail.troubles) {
       let age = trouble.age.map { ", \(Humanize.age($0))" } ?? ""
       lines.append(heading(trouble.id, trouble.title, .red))
       lines.append(StyledLine("  \(trouble.outcome)\(age)", .red))
       lines += tail(trouble.tail, detail.troubleTail)
+      if !trouble.skips.isEmpty {
+        let (jobs, were) = trouble.skips.count == 1 ? ("job", "was") : ("jobs", "were")
+        let ids = JobID.text(of: trouble.skips, separator: ", ")
+        lines.append(StyledLine("  \(jobs) \(ids) \(were) skipped because of it", .red))
+      }
     }
     return lines
   }
 
   func lines(of job: Running, _ detail: Detail) -> [StyledLine] {
     var words = "running"
-    if let elapsed = job.elapsed {
+    if let age = job.suspended {
+      words = "suspended \(Humanize.age(age))"
+      if let elapsed = job.elapsed {
+        words += ", after it was running for \(Humanize.seconds(elapsed))"
+      }
+    } else if let elapsed = job.elapsed {
       words += " for \(Humanize.seconds(elapsed))"
       if let expected = job.expected, expected > elapsed {
         words += " of about \(Humanize.about(expected))"
       }
     }
+    if job.guardian == .gone { words = "was " + words }
     if let signal = job.signal { words += ", \(signal) requested" }
     if let process = job.process {
       words += ", process \(process)"
     }
     var lines = [heading(job.id, job.title, .bold), StyledLine("  \(words)")]
+    if let left = job.left {
+      let what = job.suspended == nil ? "ended" : "suspended"
+      lines.append(StyledLine("  it cannot be \(what): \(left)", .yellow))
+    }
     switch job.guardian {
     case .runner: break
     case .noRunner, .waitingRunner:
@@ -63,6 +79,10 @@ extension StatusReport {
       if pause == nil, running.isEmpty, !hasRunner {
         lines.append(StyledLine("No runner is active.", .yellow))
       }
+      if pause == nil, running.isEmpty, hasRunner, waiting.delay == nil, hasFinishHook {
+        // Only the runner knows; between two jobs, it does little else for long.
+        lines.append(StyledLine("The on-finish command of the last job may be running."))
+      }
     }
     if waiting == nil && running.isEmpty {
       lines.append(StyledLine("No job is running or waiting: \(counts.joined(separator: ", "))."))
@@ -81,29 +101,31 @@ extension StatusReport {
       entries.append(("All commands", "serialq help"))
     }
     for job in running where job.guardian == .noRunner || job.guardian == .waitingRunner {
-      // Only a runner processes a cancellation.
-      let isHeard = job.guardian == .waitingRunner
-      if isHeard { entries.append(("End it", "serialq cancel\(option) \(job.id)")) }
-      if let process = job.process {
-        entries.append((isHeard ? "Or by hand" : "End it", "kill -- -\(process)"))
-      }
+      // Not kill: processes outside of the job's group would run on beside the next job.
+      entries.append(("End it", "serialq cancel\(option) \(job.id)"))
     }
     if let last = troubles.last {
-      let isOne = troubles.count + moreTroubles == 1
-      entries.append(("See why", "serialq log\(option) \(last.id)"))
+      let isOne = troubles.count + moreTroubles == 1 && last.skips.isEmpty
+      // A skipped job has no output; its details name the job that caused it.
+      let shows = last.isSkipped ? "show" : "log"
+      entries.append(("See why", "serialq \(shows)\(option) \(last.id)"))
       entries.append(("Run again", "serialq retry\(option) \(isOne ? "\(last.id)" : "--failed")"))
       entries.append(("Mark as seen", "serialq ack\(option) \(isOne ? "\(last.id)" : "--all")"))
     }
     for note in notes { entries.append((note.adviceName, note.advice)) }
-    if pause != nil {
+    if pause != nil, !counts.isEmpty {
       entries.append(("Resume", "serialq resume\(option)"))
     } else if !hasRunner, waiting != nil || !running.isEmpty {
       entries.append(("Run them here", "serialq run\(option)"))
-      entries.append(("In background", "serialq resume\(option)"))
+      entries.append(("In background", "serialq start\(option)"))
     }
     if let job = running.first, job.guardian == .runner {
-      entries.append(("Watch", "serialq log\(option) -f"))
-      if job.signal == nil { entries.append(("End it", "serialq cancel\(option) \(job.id)")) }
+      if job.suspended == nil { entries.append(("Watch", "serialq log\(option) -f")) }
+      if job.signal != "SIGKILL" {
+        let kill = job.signal == nil ? "" : " --signal KILL"
+        entries.append(
+          (job.signal == nil ? "End it" : "At once", "serialq cancel\(option)\(kill) \(job.id)"))
+      }
     }
     let width = entries.map(\.0.count).max() ?? 0
     return entries.map { name, command in

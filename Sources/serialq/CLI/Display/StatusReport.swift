@@ -7,7 +7,7 @@ import SerialqSystem
 /// Pure: formats its properties for a terminal of any size, or for a file. All text must be escaped
 /// already.
 struct StatusReport: Equatable {
-  /// An unacknowledged failure.
+  /// An open job: a failure, or a skipped job whose cause is not open itself.
   struct Trouble: Equatable {
     var id: JobID
     var title: String
@@ -16,6 +16,10 @@ struct StatusReport: Equatable {
     var age: Duration?
     /// The end of its output.
     var tail: [String] = []
+    /// Whether it was skipped, and so has no output.
+    var isSkipped = false
+    /// The open jobs that were skipped because of it, ascending.
+    var skips: [JobID] = []
   }
 
   struct Running: Equatable {
@@ -38,8 +42,12 @@ struct StatusReport: Equatable {
     /// The process group of an orphaned job.
     var process: Int32?
     var guardian = Guardian.runner
+    /// How long ago it was suspended; nil if it is not.
+    var suspended: Duration?
     /// The last termination signal requested.
     var signal: String?
+    /// The processes that cannot be ended, and why.
+    var left: String?
     var tail: [String] = []
   }
 
@@ -65,19 +73,23 @@ struct StatusReport: Equatable {
 
   var queue: String
   var troubles: [Trouble] = []
-  /// The number of failures that are not shown.
+  /// The number of open jobs that are not shown.
   var moreTroubles = 0
   var notes: [Note] = []
   var running: [Running] = []
   var pause: Pause?
   var waiting: Waiting?
   var hasRunner = false
+  /// Whether a command runs after each job.
+  var hasFinishHook = false
   var bar = ProgressBar(over: 0, failed: 0, running: 0, waiting: 0)
   var left: Duration?
   /// The count of each state as text; empty without jobs.
   var counts: [String] = []
   /// Whether there are other queues.
   var hasOthers = false
+  /// A line that names the queues with jobs; only in an empty queue.
+  var others: String?
 
   /// How much detail to show in limited space.
   struct Detail {
@@ -97,7 +109,15 @@ struct StatusReport: Equatable {
 
   /// The lines at full length; `columns` sets the width of the bar, which only terminals get.
   func lines(_ detail: Detail = Detail(), columns: Int? = nil) -> [StyledLine] {
-    guard !counts.isEmpty else { return [StyledLine("Queue \(queue) is empty.")] + advice }
+    guard !counts.isEmpty else {
+      var lines = [StyledLine("Queue \(queue) is empty.")]
+      if let others { lines.append(StyledLine(others)) }
+      if pause != nil {
+        lines.append(
+          StyledLine("It is paused; resume it: serialq resume\(QueueName.option(for: queue))"))
+      }
+      return lines + advice
+    }
     let noteLines = notes.map { StyledLine($0.text, .yellow) }
     var blocks = [troubleLines(detail), noteLines] + running.map { lines(of: $0, detail) }
     blocks.append(summary(columns))
@@ -105,24 +125,13 @@ struct StatusReport: Equatable {
     return Array(blocks.filter { !$0.isEmpty }.joined(separator: [StyledLine()]))
   }
 
-  /// The lines for a live display: narrower than the terminal, with as much detail as fits its
-  /// rows.
-  func lines(in window: TerminalWindow) -> [StyledLine] {
-    let columns = max(1, window.columns - 1)
-    let rows = max(1, window.rows - 1)
-    var lines: [StyledLine] = []
-    for detail in Detail.all {
-      lines = self.lines(detail, columns: columns)
-      if lines.count <= rows { break }
-    }
-    return lines.prefix(rows).map { $0.fitted(to: columns) }
-  }
-
   /// The time until a displayed duration changes; nil if there is none.
   var changesIn: Duration? {
-    let seconds = running.compactMap { $0.elapsed.map { Humanize.rest(of: 1, after: $0) } }
+    let seconds = running.filter { $0.suspended == nil }.compactMap {
+      $0.elapsed.map { Humanize.rest(of: 1, after: $0) }
+    }
     let delay = waiting?.delay.map(Humanize.untilLess)
-    let ages = (troubles.map(\.age) + [pause?.age]).compactMap { age in
+    let ages = (troubles.map(\.age) + running.map(\.suspended) + [pause?.age]).compactMap { age in
       age.map { Humanize.rest(of: 60, after: $0) }
     }
     return (seconds + [delay].compactMap(\.self) + ages).min()

@@ -58,7 +58,7 @@ struct EarlierAttempts {
       latest[id] = Attempt(start: at, nanoseconds: nil, ended: nil, state: .interrupted)
     case .ended(let id, let at, let duration, let how, let cause):
       end(id, at, nanoseconds: duration, how.state(because: cause))
-    case .interrupted(let id, let at): end(id, at, nanoseconds: nil, .interrupted)
+    case .interrupted(let id, let at, _): end(id, at, nanoseconds: nil, .interrupted)
     default: break
     }
   }

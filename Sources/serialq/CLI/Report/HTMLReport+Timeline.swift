@@ -53,7 +53,7 @@ extension HTMLReport {
     // The widths of a desktop and a phone screen, in characters.
     let (wide, narrow) = (scale.ticks(columns: 80), scale.ticks(columns: 44))
     return """
-      <svg width="100%" height="24" role="img" aria-label="times in UTC">
+      <svg width="100%" height="24" role="img" aria-label="local times">
       <g id="behind"><g class="wide">\(lines(wide))</g><g class="narrow">\(lines(narrow))</g>\
       <svg width="100%" height="100%" viewBox="0 0 10000 1" preserveAspectRatio="none" \
       aria-hidden="true"><path class="cut" d="\(outlines)"/></svg></g>\(cuts)

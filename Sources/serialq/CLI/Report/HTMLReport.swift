@@ -113,7 +113,7 @@ struct HTMLReport {
     let seen = job.isAcknowledged ? ", acknowledged" : ""
     return """
       <article id="job-\(job.id)">
-      <h3><span class="id">\(job.id)</span> <bdi>\(cut(job.title, to: 1_000))</bdi></h3>
+      <h3><span class="id">\(job.id)</span> <bdi>\(cut(job.title(columns: 1_001), to: 1_000))</bdi></h3>
       <p>\(swatch(job.state)) <strong>\(job.outcomeText)</strong>\(ended)\(attempt)\(seen)</p>
       \(output)
       </article>

@@ -11,7 +11,7 @@ extension QueueReport {
   /// The period in which jobs ran, and the total time; nil if none ran.
   var periodText: String? {
     guard let (start, end) = period else { return nil }
-    let until = start.day == end.day ? "\(end.time) UTC" : Humanize.moment(end)
+    let until = start.day == end.day ? "\(end.time) \(end.zone)" : Humanize.moment(end)
     return "\(start.day) \(start.time) to \(until), \(Humanize.duration(work)) of run time"
   }
 

@@ -36,7 +36,9 @@ extension TimeScale {
     // At most one start per column can fit.
     for stretch in drawn.prefix(columns) { add(stretch.start) }
     for stretch in drawn {
-      var moment = stretch.start.microseconds / 1_000_000 / step * step
+      // Round times of the local zone, which may be ahead by half an hour.
+      let ahead = stretch.start.secondsAheadOfUTC
+      var moment = (stretch.start.microseconds / 1_000_000 + ahead) / step * step - ahead
       while moment < stretch.end.microseconds / 1_000_000 {
         moment += step
         let tick = Timestamp(microseconds: moment * 1_000_000)

@@ -77,6 +77,8 @@ import Testing
     #expect(completion("add", "--", "").wanted == .command(3))
     #expect(completion("run", "ls", "").wanted == .command(2))
     #expect(completion("add", "-c", "x", "").wanted == .command(4))
+    #expect(completion("edit", "1", "-n", "x", "").wanted == .command(5))
+    #expect(completion("edit", "1", "make", "-j").wanted == .command(3))
   }
 
   // Fails if the ids of another queue are offered, or a range is not recognized.
@@ -98,13 +100,21 @@ import Testing
       completion("cancel", "3-1")
         == .init(wanted: .jobs(CommandType(CancelCommand.self), from: 4), kept: "3-"))
     #expect(completion("cancel", "x-1").wanted == .jobs(CommandType(CancelCommand.self), from: 1))
-    #expect(words("show", "1", "") == [])
+    #expect(
+      completion("show", "1", "").wanted == .jobs(CommandType(ShowCommand.self), from: 1))
+    #expect(
+      completion("edit", "").wanted == .jobs(CommandType(EditCommand.self), from: 1))
+    #expect(
+      completion("add", "--after", "1-").wanted == .jobs(CommandType(AddCommand.self), from: 2))
   }
 
   // Fails if the settings are not those that `set` accepts.
   @Test("settings and their choices are completed")
   func settings() {
-    #expect(words("set", "") == ["on-failure", "on-finish", "keep"])
+    let settings = ["on-failure", "on-finish", "on-idle", "keep", "shell", "log-limit"]
+    #expect(words("set", "") == settings)
+    #expect(words("set", "shell", "") == ["default"])
+    #expect(words("set", "log-limit", "") == ["none"])
     #expect(words("set", "on-failure", "") == ["continue", "stop"])
     #expect(words("set", "on-finish", "") == [])
     #expect(words("set", "on-failure", "stop", "") == [])
@@ -124,8 +134,9 @@ import Testing
       switch state {
       case .waiting: #expect(takers == ["wait", "cancel", "move", "edit"])
       case .running: #expect(takers == ["wait", "cancel"])
-      case .succeeded, .cancelled, .skipped: #expect(takers == ["retry"])
-      case .failed, .killed, .timedOut, .interrupted: #expect(takers == ["ack", "retry"])
+      case .succeeded, .cancelled: #expect(takers == ["retry", "edit"])
+      case .failed, .killed, .timedOut, .interrupted, .skipped:
+        #expect(takers == ["ack", "retry", "edit"])
       }
     }
   }

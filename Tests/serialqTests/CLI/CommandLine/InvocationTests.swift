@@ -75,23 +75,43 @@ import Testing
       ) == expected
     )
     #expect(
-      try parse("log", "-fq", "v") == .command(LogCommand(queue: "v", id: nil, follows: true))
-    )
-    #expect(try parse("log", "-fqv", "7") == .command(LogCommand(queue: "v", id: 7, follows: true)))
+      try parse("log", "-fq", "v")
+        == .command(LogCommand(queues: .one("v"), jobs: JobSelection(), follows: true, lines: 10)))
+    #expect(
+      try parse("log", "-fqv", "7")
+        == .command(LogCommand(queues: .one("v"), jobs: JobSelection(7), follows: true, lines: 10)))
+    #expect(
+      try parse("log", "-fn", "all", "7")
+        == .command(LogCommand(queues: .one("default"), jobs: JobSelection(7), follows: true)))
+    #expect(
+      try parse("log", "-n3", "-f")
+        == .command(
+          LogCommand(queues: .one("default"), jobs: JobSelection(), follows: true, lines: 3)))
+    #expect(
+      try parse("log", "-nall")
+        == .command(LogCommand(queues: .one("default"), jobs: JobSelection(), follows: false)))
+    let lastLines = Invocation.command(
+      LogCommand(queues: .one("default"), jobs: JobSelection(7), follows: false, lines: 3))
+    #expect(try parse("log", "-n", "3", "7") == lastLines)
+    #expect(try parse("log", "--lines=3", "7") == lastLines)
     #expect(
       try parse("show", "7", "--json")
-        == .command(ShowCommand(queue: "default", id: 7, showsEnvironment: false, json: true)))
+        == .command(
+          ShowCommand(
+            queue: "default", jobs: JobSelection(7), showsEnvironment: false, json: true)))
     #expect(
       try parse("add", "-f", "-", "--json")
         == .command(AddCommand(job: jobs(), source: .file(Bytes("-")), json: true))
     )
     #expect(
       try parse(
-        "ls", "--state", "failed", "--state=interrupted", "--last", "3", "--failed", "--json")
+        "ls", "--state", "failed", "--state=interrupted", "--last", "3", "--failed", "--json",
+        "-n", "a", "--name=b", "3-7", "c")
         == .command(
           ListCommand(
-            queue: "default", states: ["failed", "interrupted"], onlyFailed: true, last: 3,
-            json: true
+            queues: .one("default"), jobs: JobSelection([Bytes("3-7"), Bytes("c")]),
+            labels: [Bytes("a"), Bytes("b")], states: ["failed", "interrupted"], onlyFailed: true,
+            last: 3, json: true
           ))
     )
   }
@@ -102,13 +122,58 @@ import Testing
     #expect(try parse("pause") == .command(PauseCommand(queues: .one("default"))))
     #expect(try parse("pause", "-q", "v") == .command(PauseCommand(queues: .one("v"))))
     #expect(try parse("pause", "--all") == .command(PauseCommand(queues: .all)))
+    #expect(
+      try parse("pause", "--now", "--all") == .command(PauseCommand(queues: .all, isNow: true)))
     #expect(try parse("resume", queue: "v") == .command(ResumeCommand(queues: .one("v"))))
     #expect(try parse("resume", "--all", queue: "v") == .command(ResumeCommand(queues: .all)))
     #expect(try parse("pause") != parse("resume"))
+    #expect(
+      try parse("wait", "--all", queue: "v")
+        == .command(WaitCommand(queues: .all, jobs: JobSelection())))
+    #expect(
+      try parse("log", "-f", "--all")
+        == .command(LogCommand(queues: .all, jobs: JobSelection(), follows: true, lines: 10)))
+    #expect(
+      try parse("-w", "--all") == .command(StatusCommand(queues: .all, watches: true, json: false)))
     for name in ["pause", "resume"] {
       let failure = #expect(throws: Failure.self) { try parse(name, "--all", "-q", "v") }
       #expect(failure?.why == "cannot be combined with --queue")
     }
+  }
+
+  // Fails if 0 is refused for one of them: give `--retries` a count.
+  @Test("0 means none for --timeout, --retry-delay and --retries alike")
+  func none() throws {
+    for option in ["--timeout", "--retry-delay", "--retries"] {
+      #expect(try parse("add", option, "0", "c") == add(.shell(Bytes("c"))))
+    }
+  }
+
+  // Fails if options after the job are read as words of its command, or the other way around.
+  @Test("edit takes a job, then a command as add does, and options before the command")
+  func edit() throws {
+    func edit(_ words: String...) throws -> (JobSelection, JobChanges) {
+      let words = [Bytes("edit")] + words.map { Bytes($0.utf8) }
+      guard case .command(let command as EditCommand) = try Invocation.parse(words) else {
+        throw Failure("edit", "is another command", next: "")
+      }
+      return (command.job, command.changes)
+    }
+    var changes = JobChanges()
+    #expect(try edit("7") == (JobSelection(7), changes))
+    #expect(try edit("--", "-x") == (JobSelection([Bytes("-x")]), changes))
+    changes.command = .arguments([Bytes("ls"), Bytes("-n"), Bytes("x")])
+    #expect(try edit("7", "ls", "-n", "x") == (JobSelection(7), changes))
+    changes.label = Bytes("x")
+    #expect(try edit("-n", "x", "7", "ls", "-n", "x") == (JobSelection(7), changes))
+    changes.command = .arguments([Bytes("ls")])
+    #expect(try edit("7", "-n", "x", "--", "ls") == (JobSelection(7), changes))
+    changes.command = .shell(Bytes("ls"))
+    #expect(try edit("7", "-n", "x", "ls") == (JobSelection(7), changes))
+    #expect(try edit("7", "-c", "ls", "-n", "x") == (JobSelection(7), changes))
+    changes = JobChanges(timeout: 0, after: JobSelection([Bytes("1-2"), Bytes("b")]))
+    #expect(
+      try edit("--timeout", "0", "7", "--after", "1-2", "--after=b") == (JobSelection(7), changes))
   }
 
   // Fails if bytes are converted to text.
@@ -122,13 +187,16 @@ import Testing
   // Fails if the bare program no longer means `status`, or the queue has another source.
   @Test("nothing, or options alone, means status; the queue is the option's, then the variable's")
   func status() throws {
-    #expect(try parse() == .command(StatusCommand(queue: "default", json: false)))
-    #expect(try parse("--json") == .command(StatusCommand(queue: "default", json: true)))
-    #expect(try parse(queue: "v") == .command(StatusCommand(queue: "v", json: false)))
+    #expect(try parse() == .command(StatusCommand(queues: .one("default"), json: false)))
+    #expect(try parse("--json") == .command(StatusCommand(queues: .one("default"), json: true)))
+    #expect(try parse(queue: "v") == .command(StatusCommand(queues: .one("v"), json: false)))
     #expect(
-      try parse("status", queue: "") == .command(StatusCommand(queue: "default", json: false)))
-    #expect(try parse("-qa", queue: "v") == .command(StatusCommand(queue: "a", json: false)))
-    #expect(try parse("-qa", queue: "not good") == .command(StatusCommand(queue: "a", json: false)))
+      try parse("status", queue: "")
+        == .command(StatusCommand(queues: .one("default"), json: false)))
+    #expect(try parse("-qa", queue: "v") == .command(StatusCommand(queues: .one("a"), json: false)))
+    #expect(
+      try parse("-qa", queue: "not good") == .command(StatusCommand(queues: .one("a"), json: false))
+    )
   }
 
   // Fails if an error elsewhere on the line prevents the help.
@@ -183,23 +251,31 @@ import Testing
         ["add", "-q", "a/b", "c"], "--queue a/b: a queue's name has only letters, digits and . _ -"
       ),
       (["add", "-q.", "c"], "--queue .: a queue's name cannot start with . or -"),
-      (["add", "--queue=", "c"], "--queue : a queue's name cannot be empty"),
+      (["add", "--queue=", "c"], "--queue '': a queue's name cannot be empty"),
       (["add", "-e", "A", "c"], "--env A: it contains no =; the form is NAME=VALUE"),
       (["add", "-e", "=A", "c"], "--env =A: the variable has no name"),
       (["add", "a\0b"], "add: an argument cannot contain a NUL byte"),
       (["add", "-na\0b", "c"], "--name a^@b: a value cannot contain a NUL byte"),
       (["list", "--last", "-1"], "--last -1: not a number above 0"),
       (["add", "--retries", "1000000001", "c"], "--retries 1000000001: more than 1000000000"),
-      (["list", "a"], "a: list takes no argument"),
+      (["log", "-n", "0"], "--lines 0: not a number above 0"),
+      (["log", "-f", "-n", "some"], "--lines some: not a number above 0"),
+      (["add", "--retries", "-1", "c"], "--retries -1: not a number"),
+      (["add", "--retry-delay", "5", "c"], "--retry-delay: it has no effect without --retries"),
+      (["status", "a"], "a: status takes no argument"),
       (["-qa", "add", "b"], "add: the command must precede its options"),
-      (["show"], "show: no job id is given"),
-      (["show", "0"], "0: not a job id (a number above 0)"),
-      (["show", "+1"], "+1: not a job id (a number above 0)"),
-      (
-        ["show", "99999999999999999999"],
-        "99999999999999999999: not a job id (a number above 0)"
-      ),
-      (["show", "1", "2"], "2: show takes only one argument"),
+      (["show"], "show: no job is given"),
+      (["edit", "1", "-c", "a", "b"], "b: a command cannot be combined with --shell"),
+      (["edit", "1", "--"], "--: no program follows it"),
+      (["add", "--after", "", "c"], "--after '': give ids or a label"),
+      (["edit", "1-2"], "1-2: edit takes only one job"),
+      (["move", "1"], "move: give one of --first, --last, --before ID and --after ID"),
+      (["move", "1", "--after", "2-3"], "--after 2-3: not one job: give an id or a label"),
+      (["cancel", "--all", "1"], "1: a job cannot be combined with --all"),
+      (["wait", "--all", "1"], "1: a job cannot be combined with --all"),
+      (["list", "--all", "-q", "a"], "--all: cannot be combined with --queue"),
+      (["log", "--all"], "--all: needs --follow"),
+      (["status", "--all", "a"], "a: status takes no argument"),
       (["help", "--man", "add"], "add: help takes no argument"),
       (["help", "--man", "--unit"], "--unit: cannot be combined with --man"),
       (["help", "--unit", "serialq"], "serialq: not the full path of a program"),
@@ -230,7 +306,10 @@ import Testing
     let powers = (0...18).map { "1" + String(repeating: "0", count: $0) }
     for number in powers + ["36500d", "64", "4294967296", "9007199254740992", "\(Int.max)"] {
       for option in ["--retries", "--timeout", "--retry-delay"] {
-        guard let add = command("add", option, number, "c", as: AddCommand.self) else { continue }
+        // Without retries, a delay is refused.
+        let line = option == "--retry-delay" ? "--retries=1" : "--first"
+        let add = command("add", line, option, number, "c", as: AddCommand.self)
+        guard let add else { continue }
         var job = newJob(1)
         job.limits = add.job.limits
         expectRead(.added(job), number)
@@ -248,7 +327,10 @@ import Testing
         expectRead(.cancelling(id: 1, at: at, signal: cancel.signal ?? SIGTERM), number)
       }
       if let move = command("move", number, "--before", number, as: MoveCommand.self) {
-        expectRead(.moved(id: move.id, at: at, place: move.place), number)
+        // What is no id is a label, and selects no job.
+        guard let id = JobID.parse(Bytes(number.utf8)) else { continue }
+        #expect(move.jobs == JobSelection(id))
+        expectRead(.moved(id: id, at: at, place: .before(id == 1 ? 2 : 1)), number)
       }
     }
     #expect(taken > 80)
@@ -291,7 +373,7 @@ import Testing
         let meant = try Invocation.parse(
           words.map { Bytes($0.utf8) }, queueVariable: variable.map { Bytes($0.utf8) })
         #expect(
-          meant == .command(StatusCommand(queue: name, json: false)),
+          meant == .command(StatusCommand(queues: .one(name), json: false)),
           "\(words), \(variable ?? "nil")")
         let isLeftOut = name == "default" && [nil, "", "default"].contains(variable)
         #expect(option.isEmpty == isLeftOut)

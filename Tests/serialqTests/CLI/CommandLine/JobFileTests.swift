@@ -39,4 +39,69 @@ import Testing
     }
     #expect(standardInput?.what == "standard input")
   }
+
+  // Fails if the backslash or the line end stays, or a comment continues: return `.complete` for a
+  // trailing backslash.
+  @Test("a backslash at the end of a line joins it with the next, as in a shell")
+  func joinedLines() throws {
+    #expect(
+      try parse(Bytes("make \\\n  -j4 \\\r\n  all\necho b")) == [
+        .shell(Bytes("make   -j4   all")), .shell(Bytes("echo b")),
+      ])
+    #expect(
+      try parse(Bytes("echo \"a\\\nb\"\necho a\\\\\necho c")) == [
+        .shell(Bytes("echo \"ab\"")), .shell(Bytes("echo a\\\\")), .shell(Bytes("echo c")),
+      ])
+    #expect(
+      try parse(Bytes("# a \\\necho b # c \\\necho d\\")) == [
+        .shell(Bytes("echo b # c \\")), .shell(Bytes("echo d")),
+      ])
+  }
+
+  // Fails if a backslash at the end of the file hides that a quote is open.
+  @Test("a quote that is open at the end of the file is refused, also after a backslash")
+  func openAtEnd() throws {
+    let failure = #expect(throws: Failure.self) { try parse(Bytes("true\necho \"a\\")) }
+    #expect(failure?.what == "jobs.txt, line 2")
+    #expect(failure?.why == "a quote (\") is open at the end of the line")
+  }
+
+  // Fails if an open quote becomes several jobs: never throw in `refuseQuote`.
+  @Test(
+    "a quote that is open at the end of a line is refused with the number of the line",
+    arguments: [
+      "echo 'a", "echo \"a", "echo 'a\\", "echo \\'a'", "echo a 'b' \"c'", "echo a#'",
+      "echo \\\n'a",
+    ])
+  func openQuotes(_ line: String) throws {
+    let failure = #expect(throws: Failure.self) {
+      try parse(Bytes("# 'comment\ntrue\n\(line)\nb'\"\n".utf8))
+    }
+    #expect(failure?.what == "jobs.txt, line \(line.contains("\n") ? 4 : 3)")
+    #expect(failure?.why.contains("is open at the end of the line") == true)
+  }
+
+  // Fails if a quote in a comment, an escaped one, or one inside a substitution counts.
+  @Test(
+    "a line whose quotes are closed is accepted, and so is one that shells read differently",
+    arguments: [
+      "echo a # don't", "echo it\\'s", "echo \"it's\"", "echo '\"'", "echo \"\\\"\"",
+      "echo \"$(echo '\"')\"", "echo $'it\\'s'", "echo \"`echo '\"'`\"", "echo $# 'a'",
+      "echo \"${x:-\"'\"}\"", "case a in a)# don't",
+    ])
+  func closedQuotes(_ line: String) throws {
+    #expect(
+      try parse(Bytes("\(line)\ntrue".utf8)) == [
+        .shell(Bytes(line.utf8)), .shell(Bytes("true")),
+      ])
+  }
+
+  // Fails if the mark becomes part of the first command, or hides its comment sign.
+  @Test("a byte order mark is dropped")
+  func byteOrderMark() throws {
+    let mark: Bytes = [0xEF, 0xBB, 0xBF]
+    #expect(try parse(mark + Bytes("make\n")) == [.shell(Bytes("make"))])
+    #expect(try parse(mark + Bytes("# a\nmake\n")) == [.shell(Bytes("make"))])
+    #expect(throws: Failure.self) { try parse(mark) }
+  }
 }

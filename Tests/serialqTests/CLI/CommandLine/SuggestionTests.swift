@@ -30,4 +30,14 @@ import Testing
     #expect(Suggestion.closest(to: Bytes("make"), among: names) == nil)
     #expect(Suggestion.closest(to: [], among: names) == nil)
   }
+
+  // Fails if a word of another program is a command here, or its answer names none.
+  @Test("words of other programs lead to commands that exist")
+  func otherWords() {
+    for (words, meant, command) in CommandTable.otherWords {
+      for word in words { #expect(CommandTable.type(called: Bytes(word.utf8)) == nil, "\(word)") }
+      #expect(CommandTable.type(called: Bytes(command.utf8)) != nil, "\(command)")
+      #expect(meant.split(separator: " ").contains(Substring(command)), "\(meant)")
+    }
+  }
 }

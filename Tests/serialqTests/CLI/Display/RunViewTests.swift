@@ -6,7 +6,7 @@ import Testing
 @Suite struct RunViewTests {
   private func view(_ title: String, output: String? = nil) -> RunView {
     RunView(
-      running: .init(id: 12, title: title, elapsed: .milliseconds(65_400), output: output),
+      running: [.init(id: 12, title: title, elapsed: .milliseconds(65_400), output: output)],
       bar: ProgressBar(over: 5, failed: 1, running: 1, waiting: 14), left: .seconds(1_190))
   }
 
@@ -68,7 +68,7 @@ import Testing
     ]
     for (elapsed, shown) in times {
       var view = view(String(repeating: "x", count: 100))
-      view.running?.elapsed = elapsed
+      view.running[0].elapsed = elapsed
       let cut = String(repeating: "x", count: 25) + "… "
       #expect(text(view, 40)[0] == "[12] " + cut + shown)
     }

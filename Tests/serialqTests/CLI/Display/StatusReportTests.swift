@@ -65,6 +65,44 @@ import Testing
         """)
   }
 
+  // Fails if a skipped job is shown without its cause, or the advice names a log that it has not.
+  @Test("jobs that were skipped are shown with their cause, or alone")
+  func skipped() {
+    var report = StatusReport(empty: "video", hasOthers: false)
+    report.counts = ["1 failed", "3 skipped"]
+    report.troubles = [
+      .init(id: 1, title: "make", outcome: "failed with exit code 2", skips: [2, 3])
+    ]
+    #expect(
+      text(report.lines()) == """
+        Job 1: make
+          failed with exit code 2
+          jobs 2-3 were skipped because of it
+
+        No job is running or waiting: 1 failed, 3 skipped.
+
+        See why:       serialq log -q video 1
+        Run again:     serialq retry -q video --failed
+        Mark as seen:  serialq ack -q video --all
+        """)
+    report.troubles = [
+      .init(
+        id: 3, title: "make install", outcome: "was skipped because job 2 did not succeed",
+        isSkipped: true)
+    ]
+    #expect(
+      text(report.lines()) == """
+        Job 3: make install
+          was skipped because job 2 did not succeed
+
+        No job is running or waiting: 1 failed, 3 skipped.
+
+        See why:       serialq show -q video 3
+        Run again:     serialq retry -q video 3
+        Mark as seen:  serialq ack -q video 3
+        """)
+  }
+
   // Fails if another problem is not reported, or the command that shows it is missing.
   @Test("other problems follow the failures, with the command that shows them")
   func notes() {
@@ -92,13 +130,14 @@ import Testing
   @Test("on a small terminal the report is shorter, and every line fits")
   func small() {
     for (columns, rows) in [(80, 60), (80, 24), (40, 24), (40, 12), (20, 10), (20, 2), (1, 1)] {
-      let lines = busy.lines(in: TerminalWindow(columns: columns, rows: rows))
+      let lines = StatusPage(reports: [busy]).lines(
+        in: TerminalWindow(columns: columns, rows: rows))
       #expect(lines.count <= max(1, rows - 1) && !lines.isEmpty)
       #expect(lines.allSatisfy { $0.width < max(2, columns) })
     }
     #expect(
-      text(busy.lines(in: TerminalWindow(columns: 40, rows: 16))) == """
-        1 more failed: serialq list -q video -…
+      text(StatusPage(reports: [busy]).lines(in: TerminalWindow(columns: 40, rows: 16))) == """
+        1 more open: serialq list -q video --o…
         Job 4: build: make -C project all inst…
           failed with exit code 2 after 4m 05s…
 
@@ -127,10 +166,10 @@ import Testing
     let cases: [(StatusReport.Running.Guardian, Bool, [String], [String])] = [
       (
         .waitingRunner, true, ["process 4711", "its runner died; the next"],
-        ["serialq cancel", "kill -- -4711"]
+        ["serialq cancel"]
       ),
-      (.noRunner, false, ["process 4711"], ["kill -- -4711", "serialq run", "serialq resume"]),
-      (.gone, false, ["its runner and the job died"], ["serialq run", "serialq resume"]),
+      (.noRunner, false, ["process 4711"], ["serialq cancel", "serialq run", "serialq start"]),
+      (.gone, false, ["its runner and the job died"], ["serialq run", "serialq start"]),
       (.runner, true, ["running for"], ["serialq log", "serialq cancel"]),
     ]
     for (guardian, hasRunner, said, advised) in cases {
@@ -159,7 +198,7 @@ import Testing
         0 of 1 done
 
         Run them here:  serialq run -q video
-        In background:  serialq resume -q video
+        In background:  serialq start -q video
         """)
     report.pause = .init(age: .seconds(7_380), because: nil)
     #expect(

@@ -9,6 +9,15 @@ struct History {
   /// The present time, for jobs that still run.
   var now: Double = 0
 
+  /// Sets the time zone of the process once: reports show local times.
+  private static let zone: Int32 = {
+    let result = setenv("TZ", "UTC0", 1)
+    tzset()
+    return result
+  }()
+
+  init() { _ = Self.zone }
+
   static func moment(_ seconds: Double) -> Timestamp {
     Timestamp(microseconds: 1_800_000_000_000_000 + Int64(seconds * 1e6))
   }

@@ -69,9 +69,11 @@ struct Completion: Equatable {
     case .directory: (.directories, [])
     case .queue: (.queues, [])
     case .jobID: (.jobs(command, from: 1), [])
+    case .jobIDs: ids(command, word)
     case .signal: (.words(SignalName.all.map { Candidate(word: $0) }), [])
     case .choice(let choices): (.words(choices.map { Candidate(word: $0) }), [])
-    case .text, .assignment, .commandLine, .count, .duration, nil: (.words([]), [])
+    case .countOrAll: (.words([Candidate(word: "all")]), [])
+    case .text, .assignment, .commandLine, .count, .countOrNone, .duration, nil: (.words([]), [])
     }
   }
 
@@ -81,6 +83,8 @@ struct Completion: Equatable {
     case .none: return (.words([]), [])
     case .jobCommand: return (.command(scan.next), [])
     case .jobID: return (isFirst ? .jobs(scan.command, from: 1) : .words([]), [])
+    case .jobIDAndCommand:
+      return (isFirst ? .jobs(scan.command, from: 1) : .command(scan.next), [])
     case .jobIDs: return ids(scan.command, word)
     case .setting:
       guard let name = scan.operands.first else {
@@ -139,7 +143,7 @@ extension Completion {
         pending = nil
       } else if isAfterDashes || word.first != UInt8(ascii: "-") || word.count == 1 {
         operands.append(word)
-        if case .jobCommand = spec.operands { commandStart = number }
+        if operands.count == spec.operands.commandStart { commandStart = number }
       } else if word == Bytes("--") {
         isAfterDashes = true
       } else if let (option, start) = spec.lastOption(in: word) {

@@ -21,7 +21,7 @@ extension Manual {
     Example("serialq wait -q flaky 1", "Exit with that job's exit code:"),
     Example("serialq add false; serialq wait || serialq", "Show what failed:"),
     Example(
-      "serialq list --json | jq '.jobs[] | select(.exitCode == 1) | .id'",
+      "serialq list --failed --json | jq '.jobs[].id'",
       "List failed jobs in a script:"),
     Example("serialq retry --failed --first", "Retry all failed jobs, before all others:"),
     Example("serialq wait; serialq ack --all", "Acknowledge the failures:"),
@@ -31,6 +31,13 @@ extension Manual {
     Example(
       "serialq set on-finish 'echo $SERIALQ_JOB $SERIALQ_STATE >>ends.txt'",
       "Record how each job ends:"),
+    Example(
+      #"serialq set on-idle 'notify-send "$SERIALQ_FAILED failed" "queue $SERIALQ_QUEUE is done"'"#,
+      "Show on the desktop when all jobs are done:"),
+    Example(
+      "printf '3\\n1\\n2\\n' | serialq add -q sorted -i - sort && serialq wait -q sorted",
+      "Pass data to a job:"),
+    Example("serialq set -q sorted log-limit 10M", "Keep logs short:"),
     Example("serialq set on-failure stop", "Pause the queue after a failure:"),
     Example("serialq report", "Show when each job ran:"),
     Example(
@@ -39,7 +46,7 @@ extension Manual {
     Example("serialq clean --older-than 7d", "Remove jobs that ended more than a week ago:"),
     Example(
       "mkdir -p ~/.config/systemd/user && cd ~/.config/systemd/user",
-      "Install the unit that resumes after a reboot, without make install:"),
+      "Install the unit that starts the runners after a reboot, without make install:"),
     Example("serialq help --unit >~/.config/systemd/user/\(SystemdUnit.name)", ""),
   ]
 

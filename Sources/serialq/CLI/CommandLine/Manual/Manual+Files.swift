@@ -15,18 +15,21 @@ extension Manual {
       .Pq Li KillUserProcesses=yes ,
       enable lingering for the user, and start the runner outside the session:
       .Dl loginctl enable-linger
-      .Dl systemd-run --user --scope serialq resume
+      .Dl systemd-run --user --scope serialq start
       .Pp
       When the machine shuts down, the running job is interrupted, and waiting jobs
       remain queued.
-      To start a runner for every queue that has work, and end every pause:
-      .Dl serialq resume --all
+      To start a runner for every queue that has work:
+      .Dl serialq start --all
+      .Pp
+      A paused queue stays paused until
+      .Cm resume .
       .Pp
       To run this at every boot, add it to your crontab with
       .Ql crontab -e ,
       using the full path of
       .Nm :
-      .Dl @reboot /usr/bin/serialq resume --all
+      .Dl @reboot /usr/bin/serialq start --all
       .Pp
       or use a systemd user unit.
       The installation includes one;
@@ -48,7 +51,9 @@ extension Manual {
     .Bl -tag -width XDG_STATE_HOME
     .It Ev SERIALQ_DIR
     The folder that holds the queues.
-    It must be an absolute path, as must the next two.
+    It must be an absolute path, as must the next two, and no folder that users
+    share, such as
+    .Pa /tmp .
     .It Ev XDG_STATE_HOME
     If
     .Ev SERIALQ_DIR
@@ -74,7 +79,16 @@ extension Manual {
     .Li dumb ,
     there is no color and no live display.
     .It Ev COLUMNS
-    The width of the output, instead of the terminal's.
+    The width to which
+    .Cm list , queues , status
+    and
+    .Cm report
+    cut lines, instead of the terminal's.
+    Suggested commands, and the output of
+    .Cm show , log
+    and
+    .Cm help ,
+    are not cut.
     .El
     .Pp
     An empty variable counts as not set.
@@ -84,7 +98,9 @@ extension Manual {
   static let files = #"""
     .Sh FILES
     Each queue is a folder in the folder that holds the queues.
-    Folders have mode 0700 and files 0600.
+    The folders and files that
+    .Nm
+    makes have modes 0700 and 0600.
     A folder is refused if another user owns it or can write to it, or if it is a
     symbolic link.
     .Bl -tag -width runner.log
@@ -95,7 +111,7 @@ extension Manual {
     Locked while a process appends to the journal.
     .It Pa runner.lock
     Locked while a runner is active;
-    contains its process id.
+    its first line is the process id of the last one.
     .It Pa runner.log
     The messages of the last background runner.
     .It Pa log/ID
@@ -104,12 +120,19 @@ extension Manual {
     in order;
     .Cm retry
     starts a new log.
+    .It Pa input/ID
+    The copy of standard input that
+    .Cm add -i -
+    made, for job ID and those added with it;
+    deleted with the last of them.
     .It Pa locks/ID
     Locked by the processes of a running job.
     .It Pa env/KEY
     Environments of jobs, each stored once.
     .It Pa hook.log
     The output of the latest on-finish command.
+    .It Pa idle.log
+    The output of the latest on-idle command.
     .It Pa damaged
     Lines that were removed from the journal because they could not be read.
     .El
@@ -125,8 +148,8 @@ extension Manual {
     A job failed.
     .Cm wait
     with one id also exits with 1 if that job has no exit code because it was
-    interrupted, skipped, or cancelled before it ran, or if it exited with 0 when it
-    was cancelled.
+    interrupted, skipped, or cancelled while it waited, or if it exited with 0 when
+    it was cancelled.
     .It 124
     .Cm wait --timeout
     reached its limit, or the job that it waited for timed out.
@@ -137,10 +160,17 @@ extension Manual {
     Unless the message says otherwise, nothing was done.
     .It 126
     The job could not be executed.
+    A file without a known format is run by
+    .Pa /bin/sh .
     .It 127
     The program of the job was not found.
+    Like 126 and the code of a job, it comes only from
+    .Cm wait
+    with one id.
     .It 128+n
-    Signal n ended the job, or stopped
+    Signal n ended the job
+    .Pq from Cm wait No with one id ,
+    or stopped
     .Nm .
     .El
     .Pp

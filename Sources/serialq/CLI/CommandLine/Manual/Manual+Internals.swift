@@ -7,7 +7,7 @@ extension Manual {
     A line is a JSON object, for example, in one line:
     .Bd -literal -offset indent
     {"v":1,"e":"started","id":3,"at":"2026-01-31T12:00:00.123456Z",
-    "attempt":1,"boot":"...","next":18,"sum":"9ae0daaf"}
+    "attempt":1,"boot":"...","uptime":5123456789,"next":18,"sum":"9ae0daaf"}
     .Ed
     .Pp
     .Va v
@@ -21,8 +21,8 @@ extension Manual {
     .Va paused
     means that the queue is paused.
     .Va sum
-    is the CRC-32 of everything before it and its comma, in eight hexadecimal
-    digits.
+    is the CRC-32 of everything before the comma in front of it, in eight
+    hexadecimal digits.
     Replaying the lines produces the state of the queue.
     The format guarantees:
     .Bl -bullet
@@ -37,12 +37,19 @@ extension Manual {
     when the journal is next rewritten.
     .It
     A line of a newer version is refused with a message, and nothing is changed.
+    .Cm add , pause
+    and
+    .Cm set ,
+    which read only the last line, refuse only that one:
+    they append behind an older line, whatever precedes it.
     .It
     .Cm add ,
     like every command that changes a queue, returns when its line is on disk
     (fdatasync(2)).
     It reads only the last line of the journal, unless
     .Fl -unique
+    or
+    .Fl -after
     is given.
     .It
     The start of a job is on disk before its process exists.
@@ -52,8 +59,15 @@ extension Manual {
     .Cm wait
     reports it.
     .It
-    A journal that is mostly history is rewritten to a new file, which is flushed
-    and replaces the old one.
+    The start of the on-idle command is on disk before its process exists.
+    .It
+    A copy of standard input is on disk before the line of its job is written.
+    .It
+    When a runner starts a job, a journal of more than 1,000 lines, of which more
+    than half are outdated, is rewritten to a new file, which is flushed and
+    replaces the old one.
+    .Cm clean
+    does the same with any journal.
     .El
     .Ss Locks
     All locks are flock(2) locks, which the kernel releases when a process ends for
@@ -67,26 +81,68 @@ extension Manual {
     .Cm status
     shows which job that is and how to end it.
     A process that a job left behind and that survives the normal end of the job
-    does not block the queue; nor does a process that has left the process group of
-    a job whose runner died.
+    does not block the queue.
+    The same applies to a job whose runner died:
+    the next runner waits for the processes in the process group of the job that
+    hold its lock, not for those that have left it.
     .Pp
     An
     .Cm add
     that finds an active runner, and a runner that finds no work, decide under the
     lock of the journal, so that no job is left without a runner.
     Nothing polls:
-    a runner sleeps until its job ends, the journal grows or a deadline is reached.
+    a runner sleeps until its job ends, the journal grows or a deadline is reached,
+    and
+    .Cm wait
+    until a journal grows or the process of a runner ends.
+    There are two exceptions.
+    While processes of a job are being killed or suspended, the runner searches for
+    new ones, at intervals that grow to a second.
+    If the user has no inotify(7) instance left, changes are looked for ten times a
+    second.
     .Ss Stopping
     To cancel a job, or end it at its timeout,
     .Nm
-    sends a signal to its process group, and SIGKILL 10 seconds later.
+    sends a signal to its process group and to every other process that holds the
+    inherited lock of the job, whatever group or session it has moved to.
+    SIGCONT follows, so that a stopped process receives the signal.
+    SIGKILL follows 10 seconds later, and goes also to processes that were started
+    meanwhile, until none holds the lock.
+    A process that is started because of the first signal, for example by a trap,
+    has these 10 seconds to clean up.
+    The next job starts when all of them have ended, however long they take.
+    A process that cannot be signaled, for example one of another user, is left;
+    .Cm status ,
+    .Cm show
+    and the log of the job name the process and the reason.
+    A process that opened the lock file itself does not hold the lock, and receives
+    no signal.
+    The processes are found in
+    .Pa /proc ;
+    on macOS, which has none, only the process group is signaled, and the queue
+    continues at most 5 seconds after SIGKILL.
+    .Pp
+    To suspend a job, SIGSTOP goes to the same processes and to those that are
+    started meanwhile, until two searches find only processes that do not run.
+    .Pp
     The first SIGINT, SIGTERM or SIGHUP to
     .Cm run
     ends its job in this way and starts no other;
     the second kills the job.
-    A job that ends because a background runner is stopped, for example at shutdown,
-    is interrupted, not cancelled:
+    After SIGINT, which is Ctrl-C, the job is cancelled.
+    After the others, which a closed terminal and a shutdown send, it is
+    interrupted:
     the runner was stopped, not the job.
+    A job of a background runner that is stopped is always interrupted.
+    If
+    .Cm run
+    only follows another runner, its end does not affect the job, and
+    .Cm run
+    says so, as
+    .Cm log -f
+    and
+    .Cm wait
+    do after SIGINT.
 
     """#
 
@@ -101,8 +157,9 @@ extension Manual {
     is mounted.
     .Pp
     A process that leaves the job's process group or session, as a daemon does, is
-    no longer part of the job:
-    it is not ended with the job, and not waited for once the job has ended.
+    not waited for once the job has ended by itself.
+    It is ended with a job that is cancelled or exceeds its timeout, unless it has
+    closed the descriptor of the job's lock.
     A job that closes all unknown descriptors releases its lock;
     if its runner is then killed, the next job could start while it still runs.
 
@@ -112,9 +169,7 @@ extension Manual {
     .Sh CAVEATS
     .Nm
     runs one command at a time:
-    it has no parallel jobs, no dependencies except
-    .Fl -if-ok ,
-    no scheduling by date, and no remote machines.
+    it has no parallel jobs, no scheduling by date, and no remote machines.
     .Pp
     A job's command, directory and log are readable only by its user, but its
     arguments are visible to all users in ps(1) while it runs.
@@ -123,6 +178,18 @@ extension Manual {
     only
     .Cm show --env
     prints it.
+    A copy of standard input made by
+    .Fl -input
+    is kept as long.
+    .Pp
+    The commands that
+    .Cm list
+    prints do not include the directory, the environment and the input of a job.
+    They show a command line as
+    .Ql sh -c
+    where a shell needs it, also if
+    .Cm set shell
+    names another shell.
     .Pp
     The output of a job appears when the job writes it.
     Many programs buffer their output unless it goes to a terminal;
@@ -134,7 +201,9 @@ extension Manual {
     .Cm clean
     or
     .Cm set keep
-    deletes them.
+    deletes them;
+    .Cm set log-limit
+    bounds each one when its job is over.
     .Pp
     The times of day, the age for
     .Cm clean --older-than ,

@@ -6,10 +6,12 @@ extension Manual {
     .Sh JSON
     With
     .Fl -json ,
-    .Cm add , list , show , status
+    .Cm add , list , status
     and
     .Cm queues
-    print one value and a newline.
+    print one value and a newline,
+    .Cm show
+    one for each job.
     .Va version
     is 1;
     it increases when a member changes its meaning or is removed.
@@ -27,6 +29,16 @@ extension Manual {
     an array of jobs:
     those that are not waiting by id, then the waiting ones in the order in which
     they will run.
+    With
+    .Fl -all ,
+    an array with such an object for each queue, with a further member
+    .Va error
+    .Pq why the queue cannot be read, or null ;
+    if it cannot be read,
+    .Va paused
+    and
+    .Va jobs
+    are missing.
     .It Cm show
     A job, as described below, without
     .Va version .
@@ -38,18 +50,29 @@ extension Manual {
     .Va runner
     .Pq whether one is active ,
     .Va damaged
-    .Pq the file that contains damaged lines of the journal, or null ,
+    .Pq the file with the damaged lines that were removed from the journal, or null ,
     .Va openFailures
-    .Pq the number of open failures ,
+    .Pq the number of open jobs ,
+    .Va onIdleFailure
+    .Pq as Va onFinishFailure No of a job, for the on-idle command ,
     .Va counts
     .Pq an object with the number of jobs in each state ,
     and
     .Va running ,
     the running job, or null.
+    With
+    .Fl -all ,
+    an array with such an object for each queue, and
+    .Va error
+    as for
+    .Cm list .
     .It Cm queues
     An array with an object for each queue:
     .Va version ,
     .Va queue ,
+    .Va error
+    .Pq why the queue cannot be read, or null ,
+    and, if it can be read,
     .Va paused ,
     .Va runner
     .Pq whether one is active ,
@@ -82,6 +105,8 @@ extension Manual {
     Its label, or null.
     .It Va directory
     The directory in which it runs.
+    .It Va input
+    The path of the file that it reads from standard input, or null.
     .It Va exitCode
     Its exit code, or the reason why it could not be started
     .Pq 125, 126 or 127 ;
@@ -103,8 +128,32 @@ extension Manual {
     When it ended, was cancelled or skipped, or was found to be interrupted;
     else null.
     .It Va duration
-    The duration in seconds, by a monotonic clock;
+    The duration in seconds, by a monotonic clock and without suspensions;
     null if it has not ended, or if the duration is not known.
+    .It Va timeout
+    Its time limit in seconds, or null.
+    .It Va retries
+    The number of its automatic retries.
+    .It Va retryDelay
+    The seconds before each of them.
+    .It Va ifOk
+    Whether it was added with
+    .Fl -if-ok .
+    .It Va after
+    The jobs that
+    .Fl -after
+    names, an array of numbers, without those that succeeded and were removed.
+    .It Va skippedBecause
+    The job because of which it was skipped, or null.
+    .It Va suspended
+    When
+    .Cm pause --now
+    suspended it, if it is; else null.
+    Its state is
+    .Qq running .
+    .It Va unreachable
+    The processes of the job that could not be ended or suspended, and why, as text;
+    null if there was none.
     .It Va log
     The path of its log, which may not exist yet.
     .It Va onFinishFailure

@@ -1,6 +1,6 @@
 import SerialqSystem
 
-/// The systemd(1) unit that runs a user's queues after a reboot.
+/// The systemd(1) unit that starts the runners of a user's queues after a reboot.
 enum SystemdUnit {
   static let name = "serialq.service"
 
@@ -8,13 +8,13 @@ enum SystemdUnit {
   static func text(program: Bytes) -> String {
     """
     [Unit]
-    Description=Resume the serialq queues
+    Description=Start the runners of the serialq queues
     Documentation=man:serialq(1)
 
     [Service]
     Type=oneshot
     RemainAfterExit=yes
-    ExecStart=\(word(program)) resume --all
+    ExecStart=\(word(program)) start --all
 
     [Install]
     WantedBy=default.target

@@ -1,0 +1,70 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+extension Session {
+  /// `serialq log -f`: prints until no more output can follow, or Ctrl-C.
+  ///
+  /// Of each log that is there already, prints the last `lines`. With all queues, reports those that
+  /// cannot be followed, and follows the others.
+  mutating func follow(
+    _ subject: Follower.Subject, in queues: QueueSelection, lines: Int?
+  ) throws(Failure) -> ExitCode {
+    let spool = try self.spool()
+    let style = Follower.OutputStyle(
+      isTalkative: subject == .queue && messageTraits.isTerminal,
+      sharesTerminal: traits.isTerminal, isOneOfSeveral: queues == .all, lines: lines)
+    // One for all: they print on the same terminal.
+    let restorer = TerminalRestorer()
+    defer { restorer.restore(&output) }
+    let signals = try interrupt(of: queues, restorer) { subject == .queue || subject == .job($0) }
+    defer { withExtendedLifetime(signals) {} }
+    var followers = try WatchedQueues<Follower>(spool, queues, logs: true)
+    var last = Follower.Source()
+    while true {
+      try followers.update { (folder) throws(Failure) in
+        try Follower(folder, subject, style, restorer)
+      } checking: { (follower) throws(Failure) in
+        guard !follower.isAtEnd else { return }
+        if case .job(let id) = subject, follower.queue.job(id)?.state == .waiting {
+          confirm("serialq: waiting for job \(id) to start")
+        }
+        try refuseOwnQueue("log -f", follower.queue, named: follower.queueName)
+        try reportMissingRunner(of: follower)
+      } reading: { (follower) throws(Failure) in
+        // Before an error is reported.
+        defer { output.emit() }
+        try follower.advance(&output, after: &last)
+        if follower.isBlocked, !follower.isAtEnd {
+          throw follower.queue.blocked(named: follower.queueName)
+        }
+      } reporting: { fault in
+        output.message(fault.description)
+      }
+      try output.flush()
+      if followers.readable.allSatisfy(\.isAtEnd) || output.readerIsGone { break }
+      _ = try waitForInput(on: [followers.descriptor], until: nil)
+    }
+    return ExitCode.worst(of: followers.faults.values.map(\.code)) ?? .success
+  }
+
+  private func reportMissingRunner(of follower: Follower) throws(Failure) {
+    if follower.isBlocked { return }
+    if try RunnerLock.isHeld(follower.folder) { return }
+    let name = follower.queueName
+    output.message(
+      """
+      serialq: queue \(name) has no active runner; start one with: serialq \
+      start\(QueueName.option(for: name))
+      """)
+  }
+}
+
+extension Follower: WatchedQueue {}
+
+extension ExitCode {
+  /// The code of several failed queues: an error of serialq itself counts most.
+  static func worst(of codes: [ExitCode]) -> ExitCode? {
+    codes.contains(.cannot) ? .cannot : codes.first
+  }
+}

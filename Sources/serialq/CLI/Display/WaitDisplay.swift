@@ -1,0 +1,51 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+/// The live display of `wait`: the running jobs, and the progress of their queues.
+struct WaitDisplay {
+  private var display: LiveDisplay
+  /// Of the queues that have had work during the wait.
+  private var progress: [String: QueueProgress] = [:]
+  /// What is waited for.
+  private let subject: String
+
+  init(of subject: String, _ traits: TerminalTraits, wake: @escaping @Sendable () -> Void) {
+    self.subject = subject
+    display = LiveDisplay(color: traits.hasColor, wake: wake)
+  }
+
+  /// The timeout until the next frame is due without a change.
+  var timeoutMilliseconds: Int32? { display.timeoutMilliseconds }
+
+  /// Draws the current state if a frame is due.
+  mutating func draw(_ waits: [Waiting], namesQueues: Bool, on output: inout Output) {
+    guard let window = display.nextFrame(on: &output) else { return }
+    var view = RunView(bar: ProgressBar(over: 0, failed: 0, running: 0, waiting: 0))
+    var lefts: [Duration?] = []
+    for wait in waits {
+      let queue = wait.queue
+      let isBusy = !queue.running.isEmpty || queue.count(.waiting) > 0
+      guard isBusy || progress[wait.queueName] != nil else { continue }
+      var progress = progress[wait.queueName] ?? QueueProgress(queue)
+      progress.update(queue, changes: wait.changes)
+      self.progress[wait.queueName] = progress
+      view.bar = view.bar + progress.bar
+      guard isBusy else { continue }
+      lefts.append(progress.left(queue))
+      for job in queue.running.compactMap(queue.job) {
+        view.running.append(
+          RunView.Running(
+            id: job.id, queue: namesQueues ? wait.queueName : nil, title: job.title,
+            elapsed: job.elapsed))
+      }
+    }
+    let known = lefts.compactMap(\.self)
+    // The queues run at the same time.
+    view.left = known.count == lefts.count ? known.max() : nil
+    view.note = "Waiting for \(subject): \(view.bar.running) running, \(view.bar.waiting) waiting."
+    let second = view.running.compactMap { $0.elapsed.map { Humanize.rest(of: 1, after: $0) } }
+      .min()
+    display.show(view.lines(in: window), changesIn: second, on: &output)
+  }
+}

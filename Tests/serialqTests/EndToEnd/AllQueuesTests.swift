@@ -1,0 +1,263 @@
+import Foundation
+import SerialqSystem
+import TestSupport
+import Testing
+
+/// Commands with `--all`.
+@Suite struct AllQueuesTests {
+  /// A queue of this name whose folder is refused.
+  private func makeUnreadableQueue(_ name: String, _ scene: Scene) throws {
+    let path = scene.spool.appending(path: Bytes(name.utf8))
+    let made = try scene.script("mkdir -p '\(path.text)'; chmod 777 '\(path.text)'")
+    #expect(made.code == 0)
+  }
+
+  private func json(_ outcome: Outcome) throws -> [[String: Any]] {
+    let value = try JSONSerialization.jsonObject(with: Data(outcome.output))
+    return try #require(value as? [[String: Any]])
+  }
+
+  // Fails if a queue is left out, its jobs look like those of another, or one that cannot
+  // be read hides the others.
+  @Test("list --all shows the jobs of every queue, and reports one that cannot be read")
+  func list() throws {
+    let scene = try Scene()
+    for name in ["b", "a"] {
+      #expect(try scene.serialq("add", "--no-start", "-q", name, "echo \(name)").code == 0)
+    }
+    #expect(try scene.serialq("add", "--no-start", "-q", "b", "-n", "two", "true").code == 0)
+    let table = try scene.serialq("list", "--all")
+    #expect(
+      table.text == """
+        QUEUE  ID  STATE    NAME  COMMAND
+        a       1  waiting        echo a
+        b       1  waiting        echo b
+        b       2  waiting  two   true
+
+        """)
+    #expect(
+      try scene.serialq("list", "--all", "-n", "two").text.hasSuffix(
+        "COMMAND\nb       2  waiting  two   true\n"))
+    try makeUnreadableQueue("c", scene)
+    let second = try scene.serialq("list", "--all")
+    #expect(second.code == 125 && second.text == table.text)
+    #expect(second.errorText.hasPrefix("serialq: \(scene.spool.text)/c: others can write to it"))
+    let queues = try json(try scene.serialq("list", "--all", "--json"))
+    #expect(queues.map { $0["queue"] as? String } == ["a", "b", "c"])
+    #expect(queues.map { ($0["jobs"] as? [Any])?.count } == [1, 2, nil])
+    #expect(queues[0]["error"] is NSNull && queues[0]["paused"] as? Bool == false)
+    #expect((queues[2]["error"] as? String)?.contains("others can write to it") == true)
+    #expect(queues.allSatisfy { $0["version"] as? Int == 1 })
+  }
+
+  // Fails as that of `list`.
+  @Test("status --all shows every queue with jobs, and reports one that cannot be read")
+  func status() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("status", "--all").text == "No queue has jobs.\n")
+    #expect(try scene.serialq("status", "--all", "--json").text == "[]\n")
+    #expect(try scene.serialq("run", "-q", "a", "exit 3").code == 1)
+    #expect(try scene.serialq("add", "--no-start", "-q", "b", "true").code == 0)
+    #expect(try scene.serialq("pause", "-q", "empty").code == 0)
+    let page = try scene.serialq("status", "--all")
+    let starts = page.text.split(separator: "\n").filter { $0.hasPrefix("==> ") }
+    #expect(page.code == 0 && starts == ["==> queue a <==", "==> queue b <=="])
+    #expect(page.text.contains("See why:       serialq log -q a 1\n"))
+    #expect(page.text.contains("1 waiting, next is job 1: true\n"))
+    try makeUnreadableQueue("c", scene)
+    let second = try scene.serialq("status", "--all")
+    #expect(second.code == 125 && second.text.contains("==> queue b <=="))
+    #expect(second.errorText.hasPrefix("serialq: \(scene.spool.text)/c: others can write to it"))
+    let queues = try json(try scene.serialq("status", "--all", "--json"))
+    #expect(queues.map { $0["queue"] as? String } == ["a", "b", "c", "empty"])
+    #expect(queues[0]["openFailures"] as? Int == 1 && queues[0]["error"] is NSNull)
+    #expect(queues[2]["counts"] == nil)
+  }
+
+  // Fails if it ends when one queue is done; if a queue that was created meanwhile is not waited
+  // for; or if a failure in any queue is missed.
+  @Test("wait --all waits for every queue, also for new ones, and names the queue of a failure")
+  func wait() throws {
+    let scene = try Scene()
+    let (one, two) = (try Gate(scene, "one"), try Gate(scene, "two"))
+    #expect(try scene.serialq("wait", "--all").code == 0)
+    #expect(
+      try scene.serialq("add", "--no-start", "-q", "a", "read x <one; echo a >>rec").code == 0)
+    let waiter = try scene.launch([
+      Bytes("/bin/sh"), Bytes("-c"), Bytes("serialq wait --all; echo waited $? >>rec"),
+    ])
+    // Started by `wait`.
+    _ = try scene.waitForProcess(of: 1, in: "a")
+    #expect(try scene.serialq("add", "-q", "b", "read x <two; echo b >>rec; exit 3").code == 0)
+    _ = try scene.waitForProcess(of: 1, in: "b")
+    try one.open()
+    try scene.waitForJob(1, in: "a", .succeeded)
+    try two.open()
+    let outcome = try waiter.wait()
+    #expect(try content(scene.path("rec")).text == "a\nb\nwaited 1\n")
+    #expect(outcome.errorText.hasPrefix("serialq: queue b, job 1 failed with exit code 3 after "))
+    #expect(outcome.errorText.hasSuffix("\nSee its output: serialq log -q b 1\n"))
+  }
+
+  // Fails if a paused queue ends the wait for the others, is reported only at the end, or still
+  // counts after it was resumed.
+  @Test(
+    "wait --all reports a paused queue and one that cannot be read at once, and waits for others")
+  func paused() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("pause", "-q", "a").code == 0)
+    #expect(try scene.serialq("add", "-q", "a", "true").code == 0)
+    #expect(try scene.serialq("add", "-q", "b", "read x <gate").code == 0)
+    try makeUnreadableQueue("c", scene)
+    let waiter = try scene.start("wait", "--all")
+    try waiter.waitForErrors("serialq: queue a: it is paused; jobs waiting: 1\n")
+    try waiter.waitForErrors("c: others can write to it")
+    try gate.open()
+    let outcome = try waiter.wait()
+    #expect(outcome.code == 125)
+    #expect(outcome.errorText.components(separatedBy: "it is paused").count == 2)
+    #expect(try scene.states("b") == [.succeeded])
+
+    _ = try scene.script("rm -r '\(scene.spool.text)/c'")
+    #expect(try scene.serialq("add", "-q", "b", "read x <gate").code == 0)
+    let second = try scene.start("wait", "--all")
+    try second.waitForErrors("serialq: queue a: it is paused; jobs waiting: 1\n")
+    #expect(try scene.serialq("resume", "-q", "a").code == 0)
+    try scene.waitForJob(1, in: "a", .succeeded)
+    try gate.open()
+    #expect(try second.wait().code == 0)
+  }
+
+  #if os(Linux)
+    // Fails if a thread waits for each runner: with 100 queues, Dispatch has no thread left. Also
+    // fails if one waits for the only runner: Dispatch wakes every second while a thread blocks.
+    @Test("wait --all needs no thread for a queue, and ends after its time limit")
+    func threads() throws {
+      let scene = try Scene()
+      let gate = try Gate(scene)
+      let names = (1...12).map { "q\($0)" }
+      for name in names {
+        #expect(try scene.serialq("add", "--no-start", "-q", name, "read x <gate").code == 0)
+      }
+      let waiter = try scene.start("wait", "--all")
+      for name in names { _ = try scene.waitForProcess(of: 1, in: name) }
+      // Its own, and those of Dispatch for Ctrl-C, whose number varies; one for each queue is more.
+      let threads = try FileSystem.names(in: Bytes("/proc/\(waiter.pid)/task".utf8)).count
+      #expect(threads <= names.count)
+      let limited = try scene.serialq("wait", "--all", "--timeout", "1")
+      #expect(limited.code == 124 && limited.errorText.hasSuffix("serialq status --all\n"))
+      // Killed, so that only the end of its process shows that it is gone.
+      let runner = try scene.waitForRunner(in: "q1")
+      #expect(kill(runner, SIGKILL) == 0)
+      for _ in names { try gate.open() }
+      let outcome = try waiter.wait()
+      #expect(outcome.code == 1 && outcome.errorText.contains("queue q1, job 1 was interrupted"))
+    }
+  #endif
+
+  // Fails if the output of two jobs is mixed within a line, a queue that was created meanwhile is
+  // missed, or the end of one queue ends it.
+  @Test("log -f --all prints whole lines of the jobs of all queues")
+  func log() throws {
+    let scene = try Scene()
+    let (one, two) = (try Gate(scene, "one"), try Gate(scene, "two"))
+    let none = try scene.serialq("log", "-f", "--all")
+    #expect(none.code == 0)
+    #expect(none.errorText == "serialq: no queue has anything to follow; see: serialq queues\n")
+    let line = "echo a0; printf a1; read x <one; echo a2; printf a3"
+    #expect(try scene.serialq("add", "-q", "a", line).code == 0)
+    let log = try scene.start("log", "-f", "--all")
+    try log.waitForOutput("a0\n")
+    #expect(try scene.serialq("add", "-q", "b", "echo b1; read x <two; echo b2; exit 3").code == 0)
+    try log.waitForOutput("b1\n")
+    try one.open()
+    try log.waitForOutput("a1a2\n")
+    // Printed first: otherwise one look could find the end of this job and the output of the other.
+    try log.waitForOutput("a3\n")
+    try two.open()
+    let outcome = try log.wait()
+    #expect(outcome.code == 0 && outcome.text == "a0\nb1\na1a2\na3\nb2\n")
+    #expect(outcome.errorText.hasPrefix("serialq: queue b, job 1 failed with exit code 3 after "))
+  }
+
+  // Fails if the job of a line is unknown on a terminal.
+  @Test(
+    "on a terminal, log -f --all prints a heading where the output of another job continues",
+    .needs(.tmux, .bash))
+  func headings() throws {
+    let scene = try Scene()
+    let terminal = try Terminal(scene)
+    let (one, two) = (try Gate(scene, "one"), try Gate(scene, "two"))
+    #expect(try scene.serialq("add", "-q", "a", "echo a1; read x <one; echo a2").code == 0)
+    try scene.waitForLog(1, in: "a", "a1")
+    try terminal.type("clear; serialq log -f --all")
+    try terminal.waitForScreen("[a 1] echo a1; read x <one; echo a2\na1")
+    #expect(try scene.serialq("add", "-q", "b", "echo b1; read x <two; exit 3").code == 0)
+    try terminal.waitForLine("b1")
+    try one.open()
+    try terminal.waitForLine("[a 1] succeeded")
+    try two.open()
+    try terminal.waitForScreen(
+      """
+      [a 1] echo a1; read x <one; echo a2
+      a1
+      [b 1] echo b1; read x <two; exit 3
+      b1
+      ==> queue a, job 1 <==
+      a2
+      [a 1] succeeded after TIME
+      [b 1] failed with exit code 3 after TIME
+      $
+      """)
+  }
+
+  // Fails if a paused queue blocks it, or ends it for the others.
+  @Test("log -f --all reports a paused queue and follows the others")
+  func pausedLog() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("pause", "-q", "a").code == 0)
+    #expect(try scene.serialq("add", "-q", "a", "true").code == 0)
+    #expect(try scene.serialq("add", "-q", "b", "read x <gate; echo b1").code == 0)
+    let log = try scene.start("log", "-f", "--all")
+    try log.waitForErrors("serialq: queue a: it is paused; jobs waiting: 1\n")
+    try gate.open()
+    let outcome = try log.wait()
+    #expect(outcome.code == 125 && outcome.text == "b1\n")
+  }
+
+  // Fails if a queue that is created meanwhile is missed, or a line does not name its queue.
+  @Test("status -w --all prints a line with the queue for each job that begins or ends")
+  func watch() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("add", "--no-start", "-q", "a", "true").code == 0)
+    let watch = try scene.start("status", "-w", "--all")
+    try watch.waitForOutput("==> queue a <==\n1 waiting, next is job 1: true\n")
+    #expect(try scene.serialq("run", "-q", "b", "exit 3").code == 1)
+    try watch.waitForOutput("queue b, job 1 failed with exit code 3 after ")
+    watch.send(SIGINT)
+    #expect(try watch.wait().code == 128 + SIGINT)
+  }
+
+  // Fails if a queue is missing on the display, or appears only after a restart.
+  @Test("the live display of status -w --all shows every queue", .needs(.tmux, .bash))
+  func live() throws {
+    let scene = try Scene()
+    let terminal = try Terminal(scene)
+    try terminal.type("clear; serialq -w --all")
+    try terminal.waitForScreen("No queue has jobs.")
+    #expect(try scene.serialq("run", "-q", "b", "true").code == 0)
+    #expect(try scene.serialq("run", "-q", "a", "true").code == 0)
+    try terminal.waitForScreen(
+      """
+      ==> queue a <==
+      No job is running or waiting: 1 succeeded.
+
+      ==> queue b <==
+      No job is running or waiting: 1 succeeded.
+      """)
+    try terminal.press("C-c")
+    try terminal.waitFor("the prompt") { $0.suffix(2) == ["^C", "$"] }
+  }
+}

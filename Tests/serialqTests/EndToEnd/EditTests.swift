@@ -1,0 +1,152 @@
+import Foundation
+import SerialqQueue
+import SerialqSystem
+import Testing
+
+/// `edit` without an editor.
+@Suite struct EditTests {
+  private func scene() throws -> Scene {
+    let scene = try Scene()
+    #expect(try scene.serialq("pause").code == 0)
+    return scene
+  }
+
+  // Fails if an option changes more than it says, or the words are split differently than by add.
+  @Test("edit changes the command and the options that are given, and nothing else")
+  func waiting() throws {
+    let scene = try scene()
+    _ = try FileSystem.makeFolder(scene.path("sub"))
+    let made = try scene.serialq(
+      "add", "-n", "a", "-e", "A=1", "-e", "B=2", "--timeout", "60", "--retries", "2", "echo old")
+    #expect(made.text == "1\n")
+    func edit(_ words: String...) throws -> Job {
+      let outcome = try scene.serialq((["edit"] + words).map { Bytes($0.utf8) })
+      #expect(outcome.code == 0 && outcome.output.isEmpty && outcome.errors.isEmpty)
+      return try #require(try scene.queue().job(1))
+    }
+    let before = try #require(try scene.queue().job(1))
+    let line = try edit("1", "echo $A $B; pwd")
+    #expect(line.command == .shell(Bytes("echo $A $B; pwd")))
+    #expect(line.context == before.context && line.limits == before.limits)
+    #expect(try edit("a", "ls", "-l").command == .arguments([Bytes("ls"), Bytes("-l")]))
+    #expect(try edit("1", "--", "ls").command == .arguments([Bytes("ls")]))
+    #expect(try edit("-c", "echo $A $B; pwd", "1").command == line.command)
+    let limits = try edit("1", "--timeout", "0", "-n", "b").limits
+    #expect(limits.timeout == 0 && limits.retries == 2)
+    let options = try edit("--retries", "0", "1", "--retry-delay", "5", "-e", "B=3", "-C", "sub")
+    #expect(options.limits.retries == 0 && options.limits.retryDelay == 5)
+    #expect(options.label == Bytes("b") && options.command == line.command)
+    #expect(try edit("1", "-n", "").label == nil)
+    #expect(try scene.serialq("resume").code == 0)
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try scene.log(1).text.hasPrefix("1 3\n") && scene.log(1).text.hasSuffix("/sub\n"))
+    // Old and new lines replay to the same queue after a compaction.
+    let queue = try scene.queue()
+    #expect(try scene.serialq("clean", "--older-than", "1h").code == 0)
+    #expect(try scene.queue().jobs == queue.jobs)
+  }
+
+  // Fails if a finished job is changed without being queued, or a running one is changed.
+  @Test("edit queues a finished job again, and refuses a running one")
+  func finished() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(try scene.serialq("run", "exit 3").code == 1)
+    #expect(try scene.serialq("edit", "1", "-C", "/", "echo up; read x <$OLDPWD/gate").code == 0)
+    #expect(try scene.serialq("wait", "1").code != 0)
+    let job = try #require(try scene.queue().job(1))
+    #expect(job.run?.attempt == 2 && job.context.directory == Bytes("/"))
+    #expect(try scene.serialq("edit", "1", "-C", ".", "echo up; read x <gate").code == 0)
+    try scene.waitForLog(1, "up\n")
+    let refused = try scene.serialq("edit", "1", "true")
+    expectRefusal(refused, "job 1: it is running")
+    try gate.open()
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try scene.log(1) == Bytes("up\n"))
+    // Also in an editor; an unchanged command is not queued again.
+    func edit(_ editor: String) throws -> Outcome {
+      try scene.serialq("edit", "1") { $0.environment.append(Bytes("EDITOR=\(editor)".utf8)) }
+    }
+    #expect(try edit("true").errorText == "serialq: job 1 is unchanged\n")
+    #expect(try scene.states() == [.succeeded])
+    #expect(try edit("sed -i 's/; .*//'").code == 0)
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try scene.queue().job(1)?.run?.attempt == 4)
+  }
+
+  // Fails if the job counts as the one before itself.
+  @Test("a job that is over can be edited to require the one before")
+  func ownCondition() throws {
+    let scene = try Scene()
+    try scene.add("false")
+    #expect(try scene.serialq("run").code == 1)
+    #expect(try scene.serialq("edit", "1", "--if-ok", "true").code == 0)
+    #expect(try scene.serialq("wait").code == 0)
+    #expect(try scene.states() == [.succeeded])
+  }
+
+  // Fails if new conditions are not checked, or the job stays before the one that it requires.
+  @Test("edit changes the conditions, which then apply")
+  func conditions() throws {
+    let scene = try scene()
+    try scene.add("true", "exit 1", "true")
+    #expect(try scene.serialq("move", "3", "--first").code == 0)
+    #expect(try scene.serialq("edit", "3", "--after", "1-2").code == 0)
+    #expect(try scene.queue().waiting.map(\.id) == [1, 2, 3])
+    let before = try scene.journal()
+    expectRefusal(try scene.serialq("edit", "2", "--after", "2"), "job 2: it cannot run after")
+    expectRefusal(try scene.serialq("edit", "2", "--after", "3"), "job 2: job 3 was added later")
+    #expect(try scene.journal() == before)
+    #expect(try scene.serialq("resume").code == 0)
+    #expect(try scene.serialq("wait").code == 1)
+    #expect(try scene.states() == [.succeeded, .failed, .skipped])
+    // The job is queued again; the same conditions, given again, apply again.
+    #expect(try scene.serialq("edit", "3", "--after", "1-2").code == 0)
+    #expect(try scene.serialq("wait", "3").code == 1)
+    #expect(try scene.states()[2] == .skipped)
+    #expect(try scene.serialq("edit", "3", "--unconditional").code == 0)
+    #expect(try scene.serialq("wait", "3").code == 0)
+    #expect(try scene.queue().job(3)?.limits == Limits.none)
+  }
+
+  // Fails if something is written before a mistake is found.
+  @Test("mistakes are refused, and nothing is changed")
+  func mistakes() throws {
+    let scene = try scene()
+    try scene.add("true")
+    let before = try scene.journal()
+    let mistakes: [([String], String)] = [
+      (["9", "true"], "job 9: queue default has no such job"),
+      (["1-2", "true"], "1-2: edit takes only one job"), (["1", ""], "'': the command is empty"),
+      (["1", "--"], "--: no program follows it"),
+      (["-c", "a", "1", "b"], "b: a command cannot be combined with --shell"),
+      (["1", "--unconditional", "--if-ok"], "--unconditional: cannot be combined"),
+      (["1", "--first"], "--first: unknown option of edit"),
+      (["1", "--after", "none"], "none: not a job id"), (["1", "-e", "x"], "--env x: "),
+    ]
+    for (words, message) in mistakes {
+      expectRefusal(try scene.serialq((["edit"] + words).map { Bytes($0.utf8) }), message)
+    }
+    #expect(try scene.journal() == before)
+    #expect(try scene.serialq("edit", "1", "true").errorText == "serialq: job 1 is unchanged\n")
+    #expect(
+      try scene.serialq("edit", "1", "-C", "none").errorText.contains("no such directory yet"))
+  }
+
+  // Fails if keep acts only when a job ends, counts open jobs, or leaves a log.
+  @Test("set keep acts at once, and does not count open jobs")
+  func keep() throws {
+    let scene = try Scene()
+    try scene.add("exit 1", "true", "true", "true", "exit 2")
+    #expect(try scene.serialq("run").code == 1)
+    #expect(try scene.serialq("set", "keep", "2").code == 0)
+    #expect(try scene.queue().jobs.map(\.id) == [1, 3, 4, 5])
+    #expect(try FileSystem.names(in: scene.queueFolder().logs).count == 4)
+    #expect(try scene.serialq("ack", "1").code == 0)
+    #expect(try scene.serialq("set", "keep", "2").code == 0)
+    #expect(try scene.queue().jobs.map(\.id) == [3, 4, 5])
+    #expect(try scene.serialq("clean", "--keep", "1").code == 0)
+    #expect(try scene.queue().jobs.map(\.id) == [4, 5])
+    #expect(try scene.serialq("set", "keep", "all").code == 0)
+  }
+}

@@ -1,0 +1,130 @@
+import Foundation
+@testable import SerialqQueue
+import SerialqSystem
+import Testing
+
+/// Jobs files, durations and sizes as users write them.
+@Suite struct InputTests {
+  // Fails if a backslash makes two jobs, or the mark becomes a part of the first command.
+  @Test("a jobs file may have joined lines, a byte order mark and quotes in comments")
+  func jobsFile() throws {
+    let scene = try Scene()
+    let mark: Bytes = [0xEF, 0xBB, 0xBF]
+    let text = "echo one \\\r\n  two\r\n# don't\necho \"it's\" # don't\n"
+    try write(mark + Bytes(text.utf8), to: scene.path("jobs"))
+    #expect(try scene.serialq("run", "-f", "jobs").text == "one two\nit's\n")
+  }
+
+  // Fails if the warning is missing, or comes for a directory that exists.
+  @Test("a directory that does not exist is accepted with a warning: an earlier job may make it")
+  func missingDirectory() throws {
+    let scene = try Scene()
+    try scene.add("mkdir later")
+    for command in [["add", "--no-start"], ["run"]] {
+      let words = command + ["-C", "later", "basename $PWD"]
+      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      #expect(outcome.code == 0)
+      #expect(outcome.errorText.contains("/later: no such directory yet") == true)
+    }
+    let there = try scene.serialq("add", "--no-start", "-C", "later", "true")
+    #expect(there.code == 0 && there.errorText.isEmpty)
+    #expect(try scene.log(2) == Bytes("later\n"))
+  }
+
+  // Fails if the limit is refused, or is another one.
+  @Test("durations combine units and have fractions")
+  func durations() throws {
+    let scene = try Scene()
+    for text in ["1h30m", "1.5h", "5400"] {
+      #expect(try scene.serialq("add", "--no-start", "--timeout", text, "true").code == 0)
+    }
+    #expect(try scene.queue().jobs.map(\.limits.timeout) == [5_400, 5_400, 5_400])
+    expectRefusal(try scene.serialq("add", "--timeout", "1h30", "true"), "--timeout 1h30: not a")
+  }
+
+  #if os(Linux)
+    // Fails if a command is queued that the system cannot execute, or one that it can is refused.
+    @Test("a command that is too long to be executed is refused, and the message is short")
+    func tooLong() throws {
+      let scene = try Scene()
+      let longest = 32 * sysconf(Int32(_SC_PAGESIZE)) - 1
+      func add(_ count: Int) throws -> Outcome {
+        try scene.serialq("add", "--no-start", "-f", "-") {
+          $0.input = Bytes(": ") + Bytes(repeating: UInt8(ascii: "x"), count: count - 2)
+        }
+      }
+      let refused = try add(longest + 1)
+      #expect(refused.code == 125 && refused.errorText.contains(": it is too long: "))
+      #expect(refused.errors.count < 500)
+      #expect(try scene.serialq("list").text.isEmpty)
+      #expect(try add(longest).code == 0)
+      #expect(try scene.serialq("run").code == 0)
+    }
+  #endif
+
+  // Fails if one of the columns is not bounded, or the width is ignored.
+  @Test("long labels and commands are cut in list, and lines to COLUMNS")
+  func bounds() throws {
+    let scene = try Scene()
+    let long = String(repeating: "x", count: 3_000)
+    _ = try scene.serialq("add", "--no-start", "-n", long, "echo \(long)")
+    let list = try scene.serialq("list").text
+    #expect(list.contains(" \(String(repeating: "x", count: 39))…  echo \(long)\n"))
+    let narrow = try scene.serialq("list") { $0.environment.append(Bytes("COLUMNS=40")) }
+    #expect(narrow.text.split(separator: "\n").allSatisfy { $0.count <= 40 })
+    #expect(try scene.serialq("status").text.split(separator: "\n").allSatisfy { $0.count < 300 })
+    for words in [["queues"], ["status"], ["list", "--all"]] {
+      let outcome = try scene.serialq(words.map { Bytes($0.utf8) }) {
+        $0.environment.append(Bytes("COLUMNS=20"))
+      }
+      #expect(outcome.text.split(separator: "\n").contains { $0.count == 20 }, "\(words)")
+    }
+    #expect(try scene.serialq("show", "1").text.contains("echo \(long)"))
+    // The end of the output, and the name of a program that does not exist.
+    #expect(try scene.serialq("run", "head -c 9000 /dev/zero | tr '\\0' x; exit 3").code == 1)
+    #expect(try scene.serialq("run", "--", long).code == 1)
+    for words in [["status"], ["status", "--all"], ["wait"], ["wait", "--all"], ["queues"]] {
+      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      for line in (outcome.text + outcome.errorText).split(separator: "\n") {
+        #expect(line.count < 1_400, "\(words)")
+      }
+    }
+  }
+
+  // Fails if the time is printed in UTC, or JSON in another zone.
+  @Test("show prints local times, JSON prints UTC")
+  func localTime() throws {
+    let scene = try Scene()
+    try scene.add("true")
+    let zoned: (inout LaunchOptions) -> Void = { $0.environment.append(Bytes("TZ=AHEAD-5:30")) }
+    let shown = try scene.serialq("show", "1", change: zoned).text
+    #expect(shown.firstMatch(of: /added +[0-9-]{10} [0-9:]{8} AHEAD\n/) != nil, "\(shown)")
+    let json = try scene.serialq("show", "1", "--json", change: zoned).text
+    #expect(json.firstMatch(of: /"added":"[0-9-]{10}T[0-9:.]{15}Z"/) != nil, "\(json)")
+  }
+
+  // Fails if a color is shown as text in the status.
+  @Test("colors of a job's last lines are dropped from the status")
+  func colors() throws {
+    let scene = try Scene()
+    _ = try scene.serialq("run", "printf '\\033[1;31mbad\\033[0m\\007\\n'; exit 1")
+    let status = try scene.serialq("status").text
+    #expect(status.contains("| bad^G\n"), "\(status)")
+    #expect(try scene.log(1) == Bytes("\u{1B}[1;31mbad\u{1B}[0m\u{7}\n"))
+  }
+
+  // Fails if every damaged line has a message of its own.
+  @Test("of many damaged lines, three are reported and the others counted")
+  func damagedLines() throws {
+    let scene = try Scene()
+    try scene.add("echo 1", "echo 2", "echo 3", "echo 4", "echo 5", "echo 6", "echo 7")
+    var journal = try scene.journal()
+    for index in journal.indices where journal[index...].starts(with: Bytes("echo")) {
+      journal[index] = UInt8(ascii: "E")
+    }
+    try write(journal, to: scene.queueFolder().journal)
+    let errors = try scene.serialq("list").errorText
+    #expect(errors.components(separatedBy: "is damaged").count == 4, "\(errors)")
+    #expect(errors.contains("4 more lines are damaged and were ignored"), "\(errors)")
+  }
+}

@@ -1,0 +1,213 @@
+@testable import SerialqQueue
+import SerialqSystem
+import TestSupport
+import Testing
+
+/// Queues are made on purpose only, and a mistyped name is reported.
+@Suite struct QueueNamesTests {
+  private static let readers = [
+    ["status"], ["list"], ["log"], ["log", "-f"], ["log", "1"], ["show", "1"], ["wait"],
+    ["wait", "1"], ["report"], ["clean"], ["run"], ["set"], ["resume"], ["start"],
+    ["cancel", "--all"], ["retry", "--failed"], ["ack", "--all"], ["edit", "1"],
+    ["move", "1", "--first"],
+  ]
+
+  // Fails if a command makes the queue that it reads, or does not name those that have jobs.
+  @Test("a mistyped queue is not made, and the queues with jobs are named", arguments: readers)
+  func mistyped(words: [String]) throws {
+    let scene = try Scene()
+    for name in ["one", "two"] {
+      #expect(try scene.serialq("add", "-q", name, "--no-start", "true").code == 0)
+    }
+    #expect(try scene.serialq("set", "-q", "empty", "keep", "9").code == 0)
+    let outcome = try scene.serialq((words + ["-q", "tow"]).map { Bytes($0.utf8) })
+    let said = outcome.errorText + outcome.text
+    #expect(said.contains("tow"), "\(said)")
+    #expect(said.contains("Queues with jobs: one, two"), "\(said)")
+    let names = ["empty", "one", "two"].map { Bytes($0.utf8) }
+    #expect(try Spool(path: scene.spool).queueNames() == names)
+  }
+
+  // Fails if `wait -q tow && deploy` deploys.
+  @Test("wait for a mistyped queue fails")
+  func waitForMistyped() throws {
+    let scene = try Scene()
+    try scene.add("true")
+    expectRefusal(try scene.serialq("wait", "-q", "tow"), "queue tow: it has no jobs")
+    expectRefusal(try scene.serialq("wait", "-q", "tow", "1"), "queue tow: it has no jobs")
+  }
+
+  // Fails if an acknowledged failure is listed, or an open one is not.
+  @Test("list --open shows what status leads with")
+  func open() throws {
+    let scene = try Scene()
+    try scene.add("true", "false", "exit 2")
+    #expect(try scene.serialq("add", "--no-start", "--if-ok", "true").code == 0)
+    #expect(try scene.serialq("run").code == 1)
+    #expect(try scene.listed("--open").compactMap { $0["id"] as? Int } == [2, 3, 4])
+    #expect(try scene.serialq("ack", "2").code == 0)
+    #expect(try scene.listed("--open").compactMap { $0["id"] as? Int } == [3, 4])
+    #expect(try scene.listed("--failed").compactMap { $0["id"] as? Int } == [2, 3, 4])
+  }
+
+  // Fails if a mistyped name of a queue for a new job goes unnoticed.
+  @Test("add says on a terminal that a named queue is new", .needs(.tmux, .bash))
+  func new() throws {
+    let scene = try Scene()
+    let terminal = try Terminal(scene)
+    try terminal.type(
+      "clear; serialq add -q buidl true; serialq add -q buidl true; serialq add true")
+    try terminal.waitFor("the ids") { lines in
+      let shown = lines.filter { !$0.isEmpty }
+      return Array(shown.suffix(5)) == ["serialq: queue buidl is new", "1", "2", "1", "$"]
+    }
+  }
+
+  // Fails if the empty queue hides why it will start no job.
+  @Test("the status of a queue that is paused before its first job says so")
+  func pausedFirst() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("pause").code == 0)
+    let status = try scene.serialq("status")
+    #expect(status.text.contains("It is paused; resume it: serialq resume\n"), "\(status.text)")
+  }
+
+  // Fails if the first use of serialq gets a message about a mistyped queue.
+  @Test("without any job, no queue is called mistyped")
+  func firstUse() throws {
+    let scene = try Scene()
+    for words in [["list"], ["wait"], ["run"], ["clean"], ["report"]] {
+      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errorText)")
+    }
+    #expect(try FileSystem.status(of: scene.spool) == nil)
+  }
+
+  // Fails if a pause of a mistyped queue looks like one of the right queue.
+  @Test("pause and set make a queue, and report that it has no jobs")
+  func made() throws {
+    let scene = try Scene()
+    try scene.add("true")
+    for words in [["pause", "-q", "a"], ["set", "-q", "b", "keep", "3"]] {
+      let first = try scene.serialq(words.map { Bytes($0.utf8) })
+      #expect(first.code == 0)
+      #expect(
+        first.errorText == "serialq: queue \(words[2]) has no jobs\nQueues with jobs: default\n")
+      #expect(try scene.serialq(words.map { Bytes($0.utf8) }).errors.isEmpty)
+    }
+  }
+
+  // Fails if the watch makes the queue, or misses that another process makes it.
+  @Test("status -w does not make a queue, and shows its first job")
+  func watched() throws {
+    let scene = try Scene()
+    let watching = try scene.start("status", "-w", "-q", "new")
+    try watching.waitForOutput("Queue new is empty.")
+    #expect(try Spool(path: scene.spool).queueNames().isEmpty)
+    #expect(try scene.serialq("run", "-q", "new", "exit 3").code == 1)
+    try watching.waitForOutput("job 1 failed with exit code 3")
+    watching.send(SIGINT)
+    #expect(try watching.wait().status == .killed(SIGINT))
+  }
+
+  // Fails if one queue that cannot be read hides the others, or its row does not say why.
+  @Test("queues shows a queue that cannot be read, with what is wrong, beside the others")
+  func unreadable() throws {
+    let scene = try Scene()
+    for name in ["a", "b", "c"] {
+      #expect(try scene.serialq("add", "-q", name, "--no-start", "true").code == 0)
+    }
+    let path = try scene.queueFolder("b").path
+    #expect(try scene.script("chmod 0770 '\(path.text)'").code == 0)
+    let fault = "\(path.text): others can write to it (mode 770, owner \(geteuid()))"
+    let listed = try scene.serialq("queues")
+    #expect(listed.code == 125)
+    #expect(
+      listed.text == """
+        QUEUE  WAITING  RUNNING  DONE  OPEN
+        a            1        0     0     0  no runner
+        b            ?        ?     ?     ?  \(fault)
+        c            1        0     0     0  no runner
+
+        """)
+    #expect(
+      listed.errorText == """
+        serialq: \(fault)
+        If all commands in it are yours, run: chmod go-w \(path.text)
+
+        """)
+    let json = try scene.serialq("queues", "--json")
+    #expect(json.code == 125 && json.text.contains("\"queue\":\"c\",\"error\":null,"))
+    #expect(json.text.contains("\"queue\":\"b\",\"error\":\"\(fault)\"}"), "\(json.text)")
+  }
+
+  // Fails if the link is followed, or left out as if there were no such queue.
+  @Test("queues shows a link in place of a queue, with what is wrong")
+  func link() throws {
+    let scene = try Scene()
+    for name in ["a", "b"] {
+      #expect(try scene.serialq("add", "-q", name, "--no-start", "true").code == 0)
+    }
+    let path = try scene.queueFolder("b").path.text
+    #expect(try scene.script("mv '\(path)' away; ln -s \"$PWD/away\" '\(path)'").code == 0)
+    let fault = "\(path): is a symbolic link, which could be redirected"
+    let listed = try scene.serialq("queues")
+    #expect(listed.code == 125 && listed.text.contains("?  \(fault)\n"), "\(listed.text)")
+    #expect(
+      listed.errorText == """
+        serialq: \(fault)
+        Remove it, or move its target here if all commands in it are yours.
+
+        """)
+    expectRefusal(try scene.serialq("start", "--all"), fault)
+  }
+
+  // Fails if a queue with jobs is removed, or something of an empty one stays.
+  @Test("queues --remove removes a queue without jobs, and no other")
+  func remove() throws {
+    let scene = try Scene()
+    #expect(try scene.serialq("run", "-q", "old", "echo output").code == 0)
+    expectRefusal(try scene.serialq("queues", "--remove", "old"), "queue old: it has 1 job")
+    #expect(try scene.log(1, in: "old") == Bytes("output\n"))
+    #expect(try scene.serialq("clean", "-q", "old").code == 0)
+    let removed = try scene.serialq("queues", "--remove", "old")
+    #expect(removed.code == 0 && removed.errors.isEmpty, "\(removed.errorText)")
+    #expect(try FileSystem.names(in: scene.spool).isEmpty)
+    // It begins again.
+    #expect(try scene.serialq("add", "-q", "old", "--no-start", "true").text == "1\n")
+  }
+
+  #if os(Linux)
+    // Fails if the job is appended to a removed queue, or beside the lock of a new one: drop the
+    // comparison of the lock files in `Journal.locked`.
+    @Test("a command that waits for the lock of a queue that is removed changes nothing")
+    func removedMeanwhile() throws {
+      let scene = try Scene()
+      let folder = try Spool(path: scene.spool).makeQueue(named: Bytes("old"))
+      let lock = try FileDescriptor.open(folder.lock, .lock)
+      try lock.lock()
+      let adding = try scene.start("add", "-q", "old", "--no-start", "true")
+      try waitForLockWaiter(adding.pid)
+      try folder.remove()
+      _ = try Spool(path: scene.spool).makeQueue(named: Bytes("old"))
+      _ = try FileDescriptor.open(folder.lock, .lock)
+      lock.unlock()
+      expectRefusal(try adding.wait(), "queue old: it was removed at this moment")
+      #expect(try scene.journal("old").isEmpty)
+    }
+
+    /// Waits until a process waits for a lock: the kernel lists it, but reports no event.
+    private func waitForLockWaiter(_ process: Int32) throws {
+      let end = Clock.monotonic() + Int64(LaunchedProgram.patience) * 1_000_000_000
+      func isWaiting() throws -> Bool {
+        try content(Bytes("/proc/locks")).text.split(separator: "\n").contains { line in
+          line.contains("->") && line.contains(" \(process) ")
+        }
+      }
+      while try !isWaiting() {
+        try #require(Clock.monotonic() < end)
+        sched_yield()
+      }
+    }
+  #endif
+}

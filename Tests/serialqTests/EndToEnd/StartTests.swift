@@ -1,0 +1,121 @@
+@testable import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+import TestSupport
+import Testing
+
+/// `start` ensures that a runner is active where there is work, and ends no pause.
+@Suite struct StartTests {
+  // Fails if no runner is started, or a message reaches a script.
+  @Test("start runs the waiting jobs in the background")
+  func starts() throws {
+    let scene = try Scene()
+    try scene.add("echo 1 >>rec", "echo 2 >>rec")
+    #expect(try !RunnerLock.isHeld(scene.queueFolder()))
+    let started = try scene.serialq("start")
+    #expect(started.code == 0 && started.output.isEmpty && started.errors.isEmpty)
+    // Not `wait`, which starts a runner too.
+    try scene.waitForJob(2, .succeeded)
+    #expect(try content(scene.path("rec")).text == "1\n2\n")
+  }
+
+  // Fails if the runner lock is ignored.
+  @Test("start leaves an active runner alone")
+  func active() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    _ = try scene.serialq("add", "read x <gate")
+    let runner = try scene.waitForRunner()
+    _ = try scene.waitForProcess(of: 1)
+    #expect(try scene.serialq("start").code == 0)
+    #expect(try scene.waitForRunner() == runner)
+    try gate.open()
+    try scene.waitForJob(1, .succeeded)
+  }
+
+  // Fails if a pause ends, is not reported, or a runner starts for nothing.
+  @Test("start ends no pause, reports it, and starts no runner")
+  func paused() throws {
+    let scene = try Scene()
+    try scene.add("true")
+    #expect(try scene.serialq("pause").code == 0)
+    let before = try scene.journal()
+    let started = try scene.serialq("start")
+    #expect(started.code == 0 && started.errorText.contains("queue default is paused"))
+    #expect(started.errorText.contains("serialq resume"))
+    #expect(try scene.journal() == before && scene.states() == [.waiting])
+    #expect(try !RunnerLock.isHeld(scene.queueFolder()))
+  }
+
+  // Fails if only waiting jobs count as work: an orphan of a paused queue would have no runner.
+  @Test("start supervises a job that lost its runner, also in a paused queue")
+  func orphan() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("read x <gate", "true")
+    try scene.orphanJob()
+    #expect(try scene.serialq("pause").code == 0)
+    let started = try scene.serialq("start")
+    #expect(started.code == 0 && started.errorText.contains("is paused"))
+    _ = try scene.waitForRunner()
+    try gate.open()
+    try scene.waitForJob(1) { $0.state.isOver }
+    #expect(try scene.states()[1] == .waiting)
+  }
+
+  // Fails if a queue without work gets a runner, or a paused or missing one ends the loop.
+  @Test("start --all starts a runner for each queue that has work")
+  func all() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    for name in ["a", "b", "c", "d"] {
+      let added = try scene.serialq("add", "-q", name, "--no-start", "read x <gate")
+      #expect(added.code == 0)
+    }
+    #expect(try scene.serialq("pause", "-q", "a").code == 0)
+    #expect(try scene.serialq("cancel", "-q", "c", "1").code == 0)
+    let started = try scene.serialq("start", "--all")
+    #expect(started.code == 0 && started.errorText.contains("queue a is paused"))
+    for name in ["b", "d"] { _ = try scene.waitForProcess(of: 1, in: name) }
+    for name in ["a", "c"] { #expect(try !RunnerLock.isHeld(scene.queueFolder(name))) }
+    for _ in 1...2 { try gate.open() }
+    for name in ["b", "d"] { try scene.waitForJob(1, in: name, .succeeded) }
+  }
+
+  // Fails if one of the messages claims what another case did.
+  @Test("on a terminal, start says what it did", .needs(.script))
+  func messages() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("read x <gate", "true")
+    let line = "script -qec 'serialq start' /dev/null | tr -d '\\r'"
+    let first = try scene.script(line)
+    // The new runner may have started job 1, but the count is from before.
+    #expect(first.text == "serialq: queue default has a new runner; 2 waiting\n")
+    _ = try scene.waitForProcess(of: 1)
+    let second = try scene.script(line)
+    #expect(second.text == "serialq: queue default already has a runner; 1 waiting\n")
+    try gate.open()
+    try scene.waitForJob(2, .succeeded)
+    let third = try scene.script(line)
+    #expect(third.text == "serialq: queue default has no work: no runner is needed\n")
+  }
+
+  // Fails if an unknown queue is created, or a wrong call starts a runner.
+  @Test("start refuses an unknown queue and a wrong call")
+  func wrong() throws {
+    let scene = try Scene()
+    try scene.add("true")
+    for (words, message) in [
+      (["-q", "other"], "queue other: it has no jobs\nQueues with jobs: default"),
+      (["1"], "1: start takes no argument"),
+      (["--all", "-q", "default"], "--all: cannot be combined with --queue"),
+    ] {
+      let outcome = try scene.serialq((["start"] + words).map { Bytes($0.utf8) })
+      #expect(outcome.code == 125 && outcome.output.isEmpty)
+      #expect(outcome.errorText.hasPrefix("serialq: \(message)"), "\(outcome.errorText)")
+    }
+    #expect(try scene.states() == [.waiting])
+    #expect(try Spool(path: scene.spool).queueNames() == [Bytes("default")])
+  }
+}
