@@ -126,7 +126,10 @@ package enum JobLock {
   static func remove(_ job: Job, _ folder: QueueFolder) {
     try? FileSystem.remove(folder.jobLock(job.id))
     guard job.run?.hasTerminal == true else { return }
-    try? FileSystem.remove(folder.socket(job.id))
+    // Only what a killed keeper left: another file was not created by serialq.
+    if (try? FileSystem.status(of: folder.socket(job.id)))?.kind == .socket {
+      try? FileSystem.remove(folder.socket(job.id))
+    }
     try? FileSystem.remove(folder.keeperLock(job.id))
   }
 }

@@ -117,6 +117,19 @@ struct AttachTests {
     #expect(!screen.contains { $0.contains("waiting") })
   }
 
+  // Fails, on most runs, if the time limit of a wait for the keeper is not that of one attempt.
+  @Test("attach stays through attempts that take longer than it waits for one keeper")
+  func manyAttempts() throws {
+    let scene = try Scene()
+    let line = "echo attempt; exit 5"
+    let terminal = try Terminal(scene)
+    try terminal.type(
+      "clear; serialq add -t --retries 3 --retry-delay 2 '\(line)'; serialq attach 1; echo $?")
+    try terminal.waitFor("the end") { $0.last == "$" && $0.contains("5") }
+    let screen = try terminal.screen()
+    #expect(!screen.contains { $0.contains("no connection") || $0.contains("no active runner") })
+  }
+
   // Fails if Ctrl-C does not work before the job has started.
   @Test("Ctrl-C ends attach while it waits for the start")
   func interrupted() throws {

@@ -129,6 +129,25 @@ import Testing
         "the process that held the job's terminal was ended by SIGKILL"))
   }
 
+  // Fails if the loss is mentioned only when the job is over.
+  @Test("status and show say that a job that ignores the hangup has lost its terminal")
+  func lostTerminal() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    #expect(
+      try scene.serialq("add", "-t", "-c", "trap '' HUP; echo begun; read x <gate").code == 0)
+    try scene.waitForLog(1, "begun")
+    let process = try #require(KeeperLock.keeper(1, scene.queueFolder()))
+    let lock = try FileDescriptor.open(scene.queueFolder().keeperLock(1), .readWrite)
+    #expect(process.send(SIGKILL) == 0)
+    try lock.lock()
+    lock.unlock()
+    #expect(try scene.serialq().text.contains("its terminal is gone: its keeper was killed"))
+    #expect(try scene.serialq("show", "1").text.contains("killed: the terminal is gone"))
+    try gate.open()
+    #expect(try scene.serialq("wait", "1").code == 0)
+  }
+
   // Fails if the keeper is one of the processes that are ended with the job, or holds them up.
   @Test("a canceled job with a terminal ends with all its processes, and its output is logged")
   func cancel() throws {
@@ -212,7 +231,9 @@ import Testing
   }
 
   // Fails if output that cannot be written holds up the job, or is not mentioned.
-  @Test("a log that cannot be written does not hold up the job, and the journal says so")
+  @Test(
+    "a log that cannot be written does not hold up the job, and the journal says so",
+    .enabled(if: !isSanitized, "a sanitizer does not start within such a limit"))
   func fullLog() throws {
     let scene = try Scene()
     // A limit on the size of files stands for a full disk.

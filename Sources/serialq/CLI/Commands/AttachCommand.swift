@@ -29,8 +29,8 @@ extension AttachCommand: Subcommand {
       """#,
       #"""
       Waits for the job to start, stays until it is over, also through automatic retries, and \#
-      exits as wait does with this id; after Ctrl-\ with 0. Fails for a job without a terminal: \#
-      log -f follows that.
+      exits as wait does with this id; after Ctrl-\ with 0. Fails for a job that is over already, \#
+      and for one without a terminal, which log -f follows.
       """#,
       """
       Several terminals can show a job. The keys of the one that attached last reach it, and the \

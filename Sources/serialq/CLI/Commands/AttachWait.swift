@@ -112,11 +112,14 @@ struct AttachWait {
   private mutating func attach(
     by socket: FileDescriptor, _ attempt: Int, in session: inout Session
   ) throws(Failure) -> Next {
+    (keeperLimit, endLimit) = (nil, nil)
     session.output.hide()
     try Attachment.awaitForeground()
-    session.confirm(attached.greeting(columns: TerminalWindow(of: STDOUT_FILENO).columns))
+    let greeting = attached.greeting(columns: TerminalWindow(of: STDOUT_FILENO).columns)
     let (signals, wakeUp, watch) = (signals, wakeUp, watch)
-    let end = try attached.attach(by: socket, watching: descriptors, terminalSignals) {
+    let end = try attached.attach(
+      by: socket, watching: descriptors, terminalSignals, greeting: greeting
+    ) {
       wakeUp.drain()
       watch.drain()
       return ([], signals.first.map { .signal($0) })
@@ -136,6 +139,7 @@ struct AttachWait {
   // MARK: Waiting
 
   private mutating func awaitStart(of job: Job, in session: inout Session) throws(Failure) {
+    (keeperLimit, endLimit) = (nil, nil)
     let queue = attached.queue
     if queue.isPaused || !queue.suspended.isEmpty {
       throw queue.blocked(named: attached.queueName)
@@ -199,6 +203,9 @@ struct AttachWait {
 
   private mutating func reportMissingRunner(in session: Session) throws(Failure) {
     guard !hasReportedRunner, try !RunnerLock.isHeld(attached.folder) else { return }
+    // It records the end of the job before it releases its lock, and may just have done so.
+    _ = try attached.read()
+    guard attached.queue.job(id)?.state.isOver == false else { return wakeUp.wake() }
     hasReportedRunner = true
     session.output.message(
       """

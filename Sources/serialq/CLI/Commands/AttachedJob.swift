@@ -27,26 +27,29 @@ struct AttachedJob {
 
   /// Attaches the terminal by a connection to the keeper, until the job or the user ends that.
   ///
+  /// Shows `greeting` when keys reach the job: what is typed before that could be lost, or be a signal.
   /// Calls `check` when one of `descriptors` is readable, which it resets: returns messages for the
   /// user, and why to leave now.
   mutating func attach(
     by socket: FileDescriptor, watching descriptors: [Int32], _ signals: TerminalSignals,
-    check: () -> (messages: [String], end: Attachment.End?)
+    greeting: String, check: () -> (messages: [String], end: Attachment.End?)
   ) throws(Failure) -> Attachment.End {
     isSuspended = false
+    var greeting: String? = greeting
     var attachment = try Attachment(socket, leavingBy: detachKey)
     return try attachment.run(watching: descriptors) { () throws(Failure) in
       let (messages, end) = check()
       var news = Attachment.News()
       news.end = end
-      news.messages = try messages + suspensions()
+      news.messages = try (greeting.map { [$0] } ?? []) + messages + suspensions()
+      greeting = nil
       news.stops = signals.takeStop()
       news.isContinued = signals.takeContinuation()
       return news
     }
   }
 
-  /// What the user reads above the job's output.
+  /// What to show above the job's output.
   func greeting(columns: Int) -> String {
     let start = "serialq: attached to job \(id): "
     let end = "; \(detachKey.name) leaves it running"

@@ -66,10 +66,11 @@ extension AttachedJob {
     wake: @escaping @Sendable () -> Void
   ) throws(Failure) -> Attachment.End {
     try Attachment.awaitForeground()
-    session.confirm("serialq: attached; Ctrl-\\ detaches")
     // Released after the end: until then the live display receives the same signals.
     let signals = TerminalSignals(wake: wake)
-    let end = try attach(by: socket, watching: descriptors, signals, check: check)
+    let end = try attach(
+      by: socket, watching: descriptors, signals, greeting: "serialq: attached; Ctrl-\\ detaches",
+      check: check)
     let option = QueueName.option(for: queueName)
     switch end {
     case .detached:

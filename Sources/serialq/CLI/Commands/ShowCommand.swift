@@ -108,6 +108,9 @@ extension ShowCommand: Subcommand {
     if attached > 0 {
       lines.append(("attached", "\(attached) \(attached == 1 ? "terminal" : "terminals")"))
     }
+    if (try? KeeperLock.isLost(of: job, folder)) == true {
+      lines.append(("keeper", "killed: the terminal is gone"))
+    }
     return lines
   }
 

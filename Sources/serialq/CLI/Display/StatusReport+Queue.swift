@@ -126,6 +126,7 @@ extension StatusReport {
       }
     }
     running.attached = KeeperLock.attached(job.id, folder)
+    running.hasLostTerminal = try KeeperLock.isLost(of: job, folder)
     running.unlogged = job.run?.unlogged.map { Visible.text($0) }
     return running
   }

@@ -47,6 +47,9 @@ extension StatusReport {
       let terminals = job.attached == 1 ? "terminal" : "terminals"
       lines.append(StyledLine("  attached: \(job.attached) \(terminals)"))
     }
+    if job.hasLostTerminal {
+      lines.append(StyledLine("  its terminal is gone: its keeper was killed", .yellow))
+    }
     if let reason = job.unlogged {
       lines.append(StyledLine("  output is missing in its log: \(reason)", .yellow))
     }

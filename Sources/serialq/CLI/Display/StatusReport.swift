@@ -48,6 +48,8 @@ struct StatusReport: Equatable {
     var question: String?
     /// The number of terminals that are attached to it.
     var attached = 0
+    /// Whether its terminal is gone, because its keeper was killed.
+    var hasLostTerminal = false
     /// Why output is missing in its log.
     var unlogged: String?
     /// The last termination signal requested.

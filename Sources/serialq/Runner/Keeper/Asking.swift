@@ -12,6 +12,8 @@ struct Asking {
     var hidesInput = false
     /// Whether a process waits to read; nil where this is unknown.
     var reads: Bool?
+    /// Whether the job draws on the alternate screen.
+    var isFullScreen = false
   }
 
   /// The end of the output, from which the last line is taken.
@@ -22,6 +24,10 @@ struct Asking {
   private var looks = 0
   /// The question that is recorded.
   private(set) var question: Question?
+  /// The last question, while nothing was printed or typed since.
+  private var lastQuestion: Question?
+  /// Whether the recorded question was recorded before, until a terminal was attached.
+  private(set) var isRepeated = false
 
   /// A password prompt is recognized by the mode of the terminal, and so earlier.
   static let delays: [Int64] = [300_000_000, 2_000_000_000]
@@ -38,13 +44,19 @@ struct Asking {
 
   /// Notes output of the job; returns whether a recorded question is over.
   mutating func printed(_ bytes: Bytes, at now: Int64) -> Bool {
+    lastQuestion = nil
     tail += bytes
     if tail.count > 2 * Self.mostTail { tail.removeFirst(tail.count - Self.mostTail) }
     return restart(at: now)
   }
 
-  /// Notes keys that were typed, or that a terminal was attached or detached; returns whether a
-  /// recorded question is over.
+  /// Notes keys that were typed; returns whether a recorded question is over.
+  mutating func typed(at now: Int64) -> Bool {
+    lastQuestion = nil
+    return restart(at: now)
+  }
+
+  /// Notes that a terminal was attached or detached; returns whether a recorded question is over.
   mutating func restart(at now: Int64) -> Bool {
     last = now
     looks = 0
@@ -56,13 +68,13 @@ struct Asking {
   mutating func looked(_ look: Look) -> Question? {
     looks += 1
     let isLast = looks == Self.delays.count
-    let line = Self.lastLine(of: tail)
+    let line = Self.text(of: lastRawLine)
     if look.hidesInput, look.reads != false {
       return ask(Question(.password, line))
     }
     // A prompt has no line end; nor has a progress bar, but its process does not read. Where that
     // is unknown, a bar is recognized by its carriage returns.
-    if isLast, !line.isEmpty, look.reads ?? !isOverwritten {
+    if isLast, !line.isEmpty, !look.isFullScreen, !isDrawn, look.reads ?? !isOverwritten {
       return ask(Question(.input, line))
     }
     return nil
@@ -70,21 +82,43 @@ struct Asking {
 
   private mutating func ask(_ new: Question) -> Question? {
     guard question != new else { return nil }
+    isRepeated = lastQuestion == new
     question = new
+    lastQuestion = new
     return new
+  }
+
+  /// Whether the cursor was positioned on the screen after the last line, as by `top`: such a program
+  /// waits for keys all the time.
+  private var isDrawn: Bool {
+    var parser = SequenceParser()
+    var rest = lastRawLine[...]
+    var isText = false
+    while let element = parser.next(&rest) {
+      switch element {
+      case .text: isText = true
+      case .sequence(_, UInt8(ascii: "H")), .sequence(_, UInt8(ascii: "f")):
+        if isText { return true }
+      case .control, .escape, .sequence: break
+      }
+    }
+    return false
+  }
+
+  private var lastRawLine: Bytes {
+    let start = tail.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    return Bytes(tail[start...])
   }
 
   /// Whether the incomplete last line was printed over an earlier one.
   private var isOverwritten: Bool {
-    let start = tail.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-    return tail[start...].contains(UInt8(ascii: "\r"))
+    lastRawLine.contains(UInt8(ascii: "\r"))
   }
 
   /// The incomplete last line as text.
-  private static func lastLine(of output: Bytes) -> Bytes {
-    let start = output.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+  private static func text(of line: Bytes) -> Bytes {
     var text = TerminalText(keepsStyle: false, window: 1)
-    _ = text.convert(Bytes(output[start...]))
+    _ = text.convert(line)
     var line = text.openLine
     while line.last == UInt8(ascii: " ") { line.removeLast() }
     return Bytes(line.prefix(longest))

@@ -139,8 +139,10 @@ package struct Keeper {
   }
 
   private mutating func look() {
-    let look = Asking.Look(hidesInput: terminal.hidesInput, reads: terminal.readsInput)
-    if let question = asking.looked(look) { reports.asked(question) }
+    let look = Asking.Look(
+      hidesInput: terminal.hidesInput, reads: terminal.readsInput, isFullScreen: tail.isFullScreen)
+    guard let question = asking.looked(look) else { return }
+    reports.asked(question, runsHook: !asking.isRepeated)
   }
 
   private mutating func typeKeys() {
@@ -183,7 +185,7 @@ package struct Keeper {
       guard isTyping else { return }
       keys += new
       typeKeys()
-      if asking.restart(at: Clock.monotonic()) { reports.asked(nil) }
+      if asking.typed(at: Clock.monotonic()) { reports.asked(nil) }
     }
   }
 

@@ -16,6 +16,15 @@ package enum KeeperLock {
     try isLocked(folder.keeperLock(id))
   }
 
+  /// Whether a running job has lost its terminal: its keeper was killed.
+  package static func isLost(of job: Job, _ folder: QueueFolder) throws(Failure) -> Bool {
+    // The keeper starts before the job, and otherwise ends after it.
+    guard job.run?.hasTerminal == true, job.run?.pid != nil, try !isHeld(job.id, folder) else {
+      return false
+    }
+    return try JobLock.isHeld(job.id, folder)
+  }
+
   /// Writes the content; errors are ignored, because it is only a hint.
   static func sign(_ path: Bytes, attached: Int) {
     do throws(Failure) {

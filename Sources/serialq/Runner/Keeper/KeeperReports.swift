@@ -22,10 +22,10 @@ final class KeeperReports: Sendable {
   }
 
   /// Records a question, or nil that there is none, and runs the on-ask command for a question.
-  func asked(_ question: Question?) {
+  func asked(_ question: Question?, runsHook: Bool = true) {
     journal.async { [self] in
       append(.asked(id: id, at: Clock.now(), question: question))
-      guard let question else { return }
+      guard let question, runsHook else { return }
       hooks.async { [self] in run(question) }
     }
   }

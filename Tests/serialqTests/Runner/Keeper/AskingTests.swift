@@ -78,4 +78,31 @@ struct AskingTests {
     #expect(question("10%\r20%\r\u{1B}[KDone. Next? ", reads)?.text.text == "Done. Next?")
     #expect(question(String(repeating: "x", count: 100_000), reads)?.text.count == Question.maxText)
   }
+
+  // Fails if a program that draws the screen and reads keys all the time asks at each redraw.
+  @Test("a program that draws the screen asks nothing, a prompt on a cleared screen does")
+  func drawing() {
+    let reads = Look(reads: true)
+    #expect(question("\u{1B}[H\u{1B}[2Jtop\r\n18 root\u{1B}[K\u{1B}[6;1H", reads) == nil)
+    #expect(question("\u{1B}[H\u{1B}[2J$ ", reads) == Question(.input, Bytes("$")))
+    #expect(question("text", Look(reads: true, isFullScreen: true)) == nil)
+  }
+
+  // Fails if a terminal that is attached and left again repeats the on-ask command.
+  @Test("a question is repeated if only a terminal was attached meanwhile")
+  func repeated() {
+    var asking = Asking(now: 0)
+    var repetitions: [Bool] = []
+    func ask(_ asking: inout Asking) {
+      while asking.due != nil { _ = asking.looked(Look(reads: true)) }
+      repetitions.append(asking.isRepeated)
+    }
+    _ = asking.printed(Bytes("x: "), at: 0)
+    ask(&asking)
+    _ = asking.restart(at: 1)
+    ask(&asking)
+    _ = asking.typed(at: 2)
+    ask(&asking)
+    #expect(repetitions == [false, true, false])
+  }
 }

@@ -39,7 +39,14 @@ extension Manual {
     Only the detach key, Ctrl-\e or that of
     .Fl -detach-key ,
     leaves, and the job continues.
-    Its output goes to the log all the time, whether a terminal is attached or not.
+    Ctrl-S and Ctrl-Q are keys like all others: flow control is off, because a
+    stopped terminal would hold up the job.
+    While
+    .Cm attach
+    waits for the job to start, or for its next attempt, Ctrl-C ends
+    .Cm attach .
+    The output of the job goes to the log all the time, whether a terminal is
+    attached or not.
     .Pp
     Only the user of the queue can attach.
     Several terminals can show the same job.
@@ -70,11 +77,12 @@ extension Manual {
     and the member
     .Va asks
     in JSON say that a job asks for a password:
-    it has turned off the echo of its terminal.
+    it has turned off the echo of its terminal, and waits to read from it.
     They say that a job seems to wait for input if its last line has no end, nothing
     has been printed for two seconds, and it waits to read from its terminal.
     This is a guess.
-    A program that prints a whole line and then reads is not noticed.
+    A program that prints a whole line and then reads is not noticed, nor one that
+    draws the whole screen.
     .Cm set on-ask
     runs a command for each question.
     Nothing is reported while a terminal is attached.
