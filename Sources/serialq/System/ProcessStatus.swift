@@ -26,6 +26,9 @@ package struct ProcessStatus: Equatable, Sendable {
   /// Whether it waits for something, until that or a signal wakes it.
   var isAsleep: Bool
 
+  /// Whether a signal has stopped it; not if another process traces it.
+  package var isSuspended = false
+
   package var pid: Int32 { identity.pid }
 
   package init(

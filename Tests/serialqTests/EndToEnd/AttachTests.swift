@@ -371,7 +371,7 @@ struct AttachTests {
       try terminal.waitFor("the output") { $0.last == "up" }
       let id = try #require(scene.queue().running.first)
       let keeper = try #require(KeeperLock.keeper(id, scene.queueFolder()))
-      #expect(keeper.send(SIGKILL) == 0)
+      #expect(keeper.handle.send(SIGKILL) == 0)
       try terminal.waitFor("the prompt") { $0.suffix(2) == ["\(code)", "$"] }
       #expect(try terminal.screen().contains { $0.contains(text) })
       try expectSameMode(terminal)

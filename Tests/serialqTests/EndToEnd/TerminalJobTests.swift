@@ -121,7 +121,7 @@ import Testing
     #expect(
       try scene.serialq("add", "-t", "-c", "echo begun; while :; do sleep 100; done").code == 0)
     try scene.waitForLog(1, "begun")
-    let keeper = try #require(KeeperLock.keeper(1, scene.queueFolder()))
+    let keeper = try #require(KeeperLock.keeper(1, scene.queueFolder())?.handle)
     #expect(keeper.send(SIGKILL) == 0)
     #expect(try scene.serialq("wait", "1").code == 129)
     #expect(
@@ -137,7 +137,7 @@ import Testing
     #expect(
       try scene.serialq("add", "-t", "-c", "trap '' HUP; echo begun; read x <gate").code == 0)
     try scene.waitForLog(1, "begun")
-    let process = try #require(KeeperLock.keeper(1, scene.queueFolder()))
+    let process = try #require(KeeperLock.keeper(1, scene.queueFolder())?.handle)
     let lock = try FileDescriptor.open(scene.queueFolder().keeperLock(1), .readWrite)
     #expect(process.send(SIGKILL) == 0)
     try lock.lock()

@@ -65,7 +65,7 @@ import Testing
     case .runner: if let pid = try scene.runner() { Glibc.kill(pid, SIGKILL) }
     case .keeper:
       guard let id = try scene.queue().running.first else { return nil }
-      return KeeperLock.keeper(id, folder)?.send(SIGKILL) == 0 ? id : nil
+      return KeeperLock.keeper(id, folder)?.handle.send(SIGKILL) == 0 ? id : nil
     case .job:
       let queue = try scene.queue()
       guard let job = queue.running.compactMap(queue.job).first, let pid = job.run?.pid,

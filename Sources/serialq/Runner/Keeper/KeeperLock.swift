@@ -43,12 +43,14 @@ package enum KeeperLock {
   }
 
   /// The process of the keeper, unless it has ended: its ID could be reused.
-  static func keeper(_ id: JobID, _ folder: QueueFolder) -> ProcessHandle? {
+  static func keeper(
+    _ id: JobID, _ folder: QueueFolder
+  ) -> (pid: Int32, handle: ProcessHandle)? {
     guard let pid = content(id, folder)?.pid, pid > 1 else { return nil }
     // Opened before the check.
     let process = ProcessHandle(pid)
     let file = LockFile(folder.keeperLock(id), inheritedAs: JobProcess.lockDescriptor)
-    return file?.isHeld(by: pid) == true ? process : nil
+    return file?.isHeld(by: pid) == true ? (pid, process) : nil
   }
 
   private static func content(

@@ -58,11 +58,18 @@ package struct KeeperProcess {
     /// Reports the end of the job to the keeper, waits until it has copied the last output, and
     /// returns how it ended.
     func finish() throws(Failure) -> Ending {
-      // Not reaped, so the ID is its own. It may have been stopped.
-      _ = kill(process.pid, KeeperProcess.signal)
-      _ = kill(process.pid, SIGCONT)
+      // Not reaped, so the ID is its own.
+      KeeperProcess.end(process.pid) { _ = kill(process.pid, $0) }
       return try process.reap()
     }
+  }
+
+  /// Reports the end of the job to its keeper, and continues that if it is suspended.
+  ///
+  /// Only then: a debugger or sanitizer that is about to stop the process would miss the stop.
+  private static func end(_ pid: Int32, _ send: (Int32) -> Void) {
+    send(signal)
+    if ProcessStatus.of(pid)?.isSuspended == true { send(SIGCONT) }
   }
 
   /// Ends the keeper of a job whose runner died and which is gone, and waits for it.
@@ -70,9 +77,8 @@ package struct KeeperProcess {
     guard let lock = try FileDescriptor.openIfThere(runner.folder.keeperLock(id), .readWrite)
     else { return }
     if try lock.tryLock() { return lock.unlock() }
-    if let keeper = KeeperLock.keeper(id, runner.folder) {
-      _ = keeper.send(signal)
-      _ = keeper.send(SIGCONT)
+    if let (pid, keeper) = KeeperLock.keeper(id, runner.folder) {
+      end(pid) { _ = keeper.send($0) }
     }
     let free = try runner.supervision.end {
       try? lock.lock()
