@@ -46,6 +46,17 @@ import Testing
     #expect(try scene.queue().jobs == queue.jobs)
   }
 
+  // Fails if a change of options replaces all that was given to `add`.
+  @Test("edit with options keeps the input of the job")
+  func input() throws {
+    let scene = try scene()
+    try write(Bytes("data"), to: scene.path("data"))
+    #expect(try scene.serialq("add", "-i", "data", "cat").code == 0)
+    #expect(try scene.serialq("edit", "1", "-n", "x").code == 0)
+    #expect(try scene.queue().job(1)?.input == .file(scene.path("data")))
+    #expect(try scene.queue().job(1)?.label == Bytes("x"))
+  }
+
   // Fails if a finished job is changed without being queued, or a running one is changed.
   @Test("edit queues a finished job again, and refuses a running one")
   func finished() throws {

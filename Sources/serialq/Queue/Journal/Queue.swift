@@ -553,7 +553,8 @@ package struct Job: Equatable, Sendable {
   fileprivate mutating func edit(_ command: Command, _ options: EditedOptions?) {
     payload.command = command
     guard let options else { return }
-    payload = Payload(command, in: options.context, label: options.label)
+    payload.context = options.context
+    payload.label = options.label
     limits = options.limits
     run?.isFree = options.isFree
   }
