@@ -22,10 +22,12 @@ package enum Tool: String, CaseIterable, Sendable {
   case script
   case setpriv
   case setsid
+  case sshKeygen = "ssh-keygen"
   case taskset
   case tar
   case tmux
   case unshare
+  case vi
   case zsh
 
   /// The Debian and Ubuntu package that installs the tool.
@@ -37,6 +39,8 @@ package enum Tool: String, CaseIterable, Sendable {
     case .flock, .setpriv, .setsid, .taskset, .unshare: "util-linux"
     case .ps: "procps"
     case .script: "bsdutils"
+    case .sshKeygen: "openssh-client"
+    case .vi: "vim-tiny"
     case .bash, .bashCompletion, .chromium, .fish, .git, .jq, .mandoc, .mount, .tar, .tmux, .zsh:
       rawValue
     }

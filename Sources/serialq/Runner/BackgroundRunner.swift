@@ -37,7 +37,7 @@ package struct BackgroundRunner: Sendable {
     let process = JobProcess(
       command: .arguments([Machine.program(), word, folder.name]),
       environment: [Bytes("SERIALQ_DIR=") + spool], directory: Bytes("/"), umask: 0o077,
-      output: log.raw, lock: lock.raw, blocksHangup: true)
+      streams: .files(input: nil, output: log.raw), lock: lock.raw, blockedSignal: SIGHUP)
     switch withExtendedLifetime((log, lock), { process.start() }) {
     case .running(let pid): return pid
     case .cannotRun(_, let reason):

@@ -24,16 +24,20 @@ package struct Follower {
     var isOneOfSeveral = false
     /// How many of the last lines to print of a log that is there already; all if `nil`.
     var lines: Int?
+    /// Whether the output of a job with a terminal is printed unchanged also where the output is no
+    /// terminal.
+    var isRaw = false
 
     package init(
       isTalkative: Bool = false, sharesTerminal: Bool = false, isAboveDisplay: Bool = false,
-      isOneOfSeveral: Bool = false, lines: Int? = nil
+      isOneOfSeveral: Bool = false, lines: Int? = nil, isRaw: Bool = false
     ) {
       self.isTalkative = isTalkative
       self.sharesTerminal = sharesTerminal
       self.isAboveDisplay = isAboveDisplay
       self.isOneOfSeveral = isOneOfSeveral
       self.lines = lines
+      self.isRaw = isRaw
     }
   }
 
@@ -44,6 +48,10 @@ package struct Follower {
   private var log: LogReader?
   /// The queue and the job of the open log.
   private var source = ""
+  /// The job of the open log.
+  private var open: JobID?
+  /// The jobs whose output is printed only at their end, because their terminals are to be attached.
+  package var heldBack: Set<JobID> = []
   /// Whether everything that is printed was there before following began.
   private var isFirstLook = true
   /// Restores the terminal after each job.
@@ -118,14 +126,16 @@ package struct Follower {
     _ action: FollowerState.Action, _ output: inout Output, _ last: inout Source
   ) throws(Failure) {
     switch action {
+    case .printNew where open.map(heldBack.contains) == true: break
     case .open(let id):
-      log = LogReader(folder.log(id), restorer)
+      open = id
+      log = reader(of: id)
       source = "queue \(queueName), job \(id)"
       if isFirstLook, let lines = style.lines { try log?.skip(toLast: lines) }
     case .printNew:
-      try print(wholeLines: style.isAboveDisplay || style.isOneOfSeveral, &output, &last)
+      try print(isLast: false, &output, &last)
     case .printRest:
-      try print(wholeLines: false, &output, &last)
+      try print(isLast: true, &output, &last)
       restorer.restore(&output)
     case .endLine:
       output.endLine()
@@ -137,12 +147,27 @@ package struct Follower {
     }
   }
 
+  /// Leaves out the output so far of the job that is followed: its terminal has shown it.
+  package mutating func skipOutput() throws(Failure) { try log?.skipAll() }
+
+  private func reader(of id: JobID) -> LogReader {
+    let hasTerminal = queue.job(id)?.run?.hasTerminal == true
+    // On a terminal the output has the effect that it had on the job's own.
+    let isText = hasTerminal && !restorer.isTerminal && !style.isRaw
+    return LogReader(
+      folder.log(id), restorer, hasTerminal: hasTerminal,
+      text: isText ? LogText(keepsStyle: false, window: 1) : nil)
+  }
+
   /// Prints the new part of the open log, below a heading if another follower printed last.
   private mutating func print(
-    wholeLines: Bool, _ output: inout Output, _ last: inout Source
+    isLast: Bool, _ output: inout Output, _ last: inout Source
   ) throws(Failure) {
+    let wholeLines = !isLast && (style.isAboveDisplay || style.isOneOfSeveral)
     let source = style.isOneOfSeveral && style.isTalkative ? source : last.text
-    try log?.print(to: &output, wholeLines: wholeLines, isStopped: isStopped) { output in
+    try log?.print(
+      to: &output, wholeLines: wholeLines, isLast: isLast, isStopped: isStopped
+    ) { output in
       guard last.text != source else { return }
       output.message("==> \(source) <==")
       last.text = source

@@ -60,7 +60,8 @@ extension Runner {
       let process = JobProcess(
         command: .shell(hook.line), shell: view.withLock { $0.queue.settings.shell },
         environment: try Environments(folder).load(hook.context.environment, adding: variables),
-        directory: hook.context.directory, umask: hook.context.umask, output: log.raw, lock: nil)
+        directory: hook.context.directory, umask: hook.context.umask,
+        streams: .files(input: nil, output: log.raw), lock: nil)
       return withExtendedLifetime(log) { process.start() }
     } catch {
       return .cannotRun(error.code, reason: error.sentence)

@@ -53,14 +53,7 @@ package enum RunnerLock {
 package enum JobLock {
   /// Creates and acquires the lock of a job that is about to start.
   static func take(_ id: JobID, _ folder: QueueFolder) throws(Failure) -> FileDescriptor {
-    let file = try FileDescriptor.open(folder.jobLock(id), .lock)
-    // Held only by a process that an earlier attempt left behind. That process must not block the
-    // queue, so a new file replaces the old one.
-    if try file.tryLock() { return file }
-    try FileSystem.remove(folder.jobLock(id))
-    let own = try FileDescriptor.open(folder.jobLock(id), .new)
-    _ = try own.tryLock()
-    return own
+    try takeLock(folder.jobLock(id))
   }
 
   /// The lock file of a started job; nil if it was removed or never created.
@@ -128,17 +121,36 @@ package enum JobLock {
     }
   }
 
-  /// Removes the lock file of a finished job; ignores errors, because a remaining file is harmless.
-  static func remove(_ id: JobID, _ folder: QueueFolder) {
-    try? FileSystem.remove(folder.jobLock(id))
+  /// Removes the lock file of a finished job, and those of its terminal; ignores errors, because
+  /// a remaining file is harmless.
+  static func remove(_ job: Job, _ folder: QueueFolder) {
+    try? FileSystem.remove(folder.jobLock(job.id))
+    guard job.run?.hasTerminal == true else { return }
+    // Only what a killed keeper left: another file was not created by serialq.
+    if (try? FileSystem.status(of: folder.socket(job.id)))?.kind == .socket {
+      try? FileSystem.remove(folder.socket(job.id))
+    }
+    try? FileSystem.remove(folder.keeperLock(job.id))
   }
+}
+
+/// Creates and acquires a lock that a child inherits.
+func takeLock(_ path: Bytes) throws(Failure) -> FileDescriptor {
+  let file = try FileDescriptor.open(path, .lock)
+  // Held only by a process that an earlier attempt left behind. That process must not block the
+  // queue, so a new file replaces the old one.
+  if try file.tryLock() { return file }
+  try FileSystem.remove(path)
+  let own = try FileDescriptor.open(path, .new)
+  _ = try own.tryLock()
+  return own
 }
 
 /// Whether a process holds the lock of this file; creates nothing.
 ///
 /// Acquires a shared lock briefly: probes do not block each other, and a runner can distinguish
 /// them from another runner.
-private func isLocked(_ path: Bytes) throws(Failure) -> Bool {
+func isLocked(_ path: Bytes) throws(Failure) -> Bool {
   // Read-only, so that it works on a read-only file system.
   guard let file = try FileDescriptor.openIfThere(path, .check) else { return false }
   return try !file.tryLockShared()

@@ -6,25 +6,38 @@ package struct LogReader {
   private var file: FileDescriptor?
   private var cursor = LogCursor()
   private let restorer: TerminalRestorer
+  /// Whether the job had a terminal.
+  private let hasTerminal: Bool
+  /// What the output is converted to; nil if it is printed unchanged.
+  private var text: LogText?
 
-  /// `restorer` is informed of what is printed.
-  package init(_ path: Bytes, _ restorer: TerminalRestorer) {
+  /// `restorer` is informed of what is printed; `text` converts the output of a terminal.
+  package init(
+    _ path: Bytes, _ restorer: TerminalRestorer, hasTerminal: Bool = false, text: LogText? = nil
+  ) {
     self.path = path
     self.restorer = restorer
+    self.hasTerminal = hasTerminal
+    self.text = text
   }
 
   /// Prints new content; does nothing if the log does not exist yet.
   ///
-  /// With `wholeLines`, holds back an incomplete line, because something else is printed below.
-  /// Calls `begin` before it prints something. Prints what is there at the call, and stops when the
-  /// reader of the output closes it: a job that prints faster than this reads would keep the loop
-  /// running. What comes later wakes the caller's watch. Stops also when `isStopped` returns true.
+  /// With `wholeLines`, holds back an incomplete line, because something else is printed below. Text
+  /// is held back unless `isLast`, because the line can change. Calls `begin` before it prints
+  /// something. Prints what is there at the call, and stops when the reader of the output closes it:
+  /// a job that prints faster than this reads would keep the loop running. What comes later wakes the
+  /// caller's watch. Stops also when `isStopped` returns true.
   mutating func print(
-    to output: inout Output, wholeLines: Bool = false, isStopped: () -> Bool = { false },
-    begin: (inout Output) -> Void = { _ in }
+    to output: inout Output, wholeLines: Bool = false, isLast: Bool = false,
+    isStopped: () -> Bool = { false }, begin: (inout Output) -> Void = { _ in }
   ) throws(Failure) {
-    if !wholeLines { cursor.releaseLine() }
     let size = try opened()?.status().size ?? 0
+    if text != nil {
+      return try printText(
+        upTo: size, to: &output, isLast: isLast, isStopped: isStopped, begin: begin)
+    }
+    if !wholeLines { cursor.releaseLine() }
     while !output.readerIsGone, cursor.scanned < size, !isStopped() {
       let start = cursor.scanned
       let piece = try piece(from: start)
@@ -47,7 +60,8 @@ package struct LogReader {
   package mutating func printOnce(to output: inout Output, lines: Int? = nil) throws(Failure) {
     guard let file = try opened() else { return }
     let size = try file.status().size
-    if let lines { cursor.skip(to: try start(ofLast: lines, before: size)) }
+    if let lines { try skip(toLast: lines, before: size) }
+    if text != nil { return try printText(upTo: size, to: &output, isLast: true) }
     try restorer.printing { () throws(Failure) in
       try printPart(upTo: size, &output)
       output.emit()
@@ -58,7 +72,18 @@ package struct LogReader {
   /// as a line.
   mutating func skip(toLast lines: Int) throws(Failure) {
     guard let file = try opened() else { return }
-    cursor.skip(to: try start(ofLast: lines, before: file.status().size))
+    try skip(toLast: lines, before: file.status().size)
+  }
+
+  private mutating func skip(toLast lines: Int, before end: Int64) throws(Failure) {
+    if let text { return try skip(toLast: lines, of: text, before: end) }
+    cursor.skip(to: try start(ofLast: lines, before: end))
+  }
+
+  /// Leaves out the present content.
+  mutating func skipAll() throws(Failure) {
+    guard let file = try opened() else { return }
+    cursor.skip(to: try file.status().size)
   }
 
   /// Where the last lines before `end` start; reads backwards, because a log can be large.
@@ -80,7 +105,8 @@ package struct LogReader {
   /// The current state of the incomplete last line, such as a progress bar, escaped for a terminal.
   mutating func openLine() throws(Failure) -> String? {
     guard let line = cursor.openLine(atMost: LogReader.tailSize) else { return nil }
-    return Visible.lastLines(1, of: try piece(from: line.lowerBound, line.count)).last
+    let bytes = try piece(from: line.lowerBound, line.count)
+    return Visible.lastLines(1, of: hasTerminal ? TerminalText.plain(bytes) : bytes).last
   }
 
   /// Prints up to `end`; reads the part again, because a line has no length limit.
@@ -101,7 +127,76 @@ package struct LogReader {
     output.result(bytes)
   }
 
+  // MARK: Text
+
+  /// Prints the lines of text up to `size`; if that is the end, the incomplete one too.
+  private mutating func printText(
+    upTo size: Int64, to output: inout Output, isLast: Bool,
+    isStopped: () -> Bool = { false }, begin: (inout Output) -> Void = { _ in }
+  ) throws(Failure) {
+    // Another process may have truncated the log.
+    if size < cursor.scanned { cursor.skip(to: size) }
+    while !output.readerIsGone, cursor.scanned < size {
+      if isStopped() { return }
+      let piece = try piece(from: cursor.scanned, before: size)
+      if piece.isEmpty { break }
+      cursor.skip(to: cursor.scanned + Int64(piece.count))
+      printLines(text?.convert(piece) ?? [], to: &output, begin: begin)
+    }
+    if isLast { printLines(text?.finish() ?? [], to: &output, begin: begin) }
+  }
+
+  private func printLines(
+    _ lines: Bytes, to output: inout Output, begin: (inout Output) -> Void
+  ) {
+    if lines.isEmpty { return }
+    begin(&output)
+    restorer.printing {
+      print(lines, &output)
+      output.emit()
+    }
+  }
+
+  /// Leaves out all lines of text before `end` but the last.
+  ///
+  /// Only the end of a large log is read, unless it has too few lines. Its start does not matter: a
+  /// program that moves to lines above stays within a screen.
+  private mutating func skip(
+    toLast lines: Int, of text: LogText, before end: Int64
+  ) throws(Failure) {
+    let recent = max(0, end - LogReader.recentSize)
+    for start in recent > 0 ? [recent, 0] : [0] {
+      var counted = text.starting(isCut: start > 0)
+      let count = try lineCount(of: &counted, from: start, before: end)
+      guard count > lines || start == 0 else { continue }
+      cursor.skip(to: start)
+      self.text = text.starting(isCut: start > 0, after: max(0, count - lines))
+      return
+    }
+  }
+
+  private mutating func lineCount(
+    of text: inout LogText, from start: Int64, before end: Int64
+  ) throws(Failure) -> Int {
+    var count = 0
+    var offset = start
+    while offset < end {
+      let piece = try piece(from: offset, before: end)
+      if piece.isEmpty { break }
+      offset += Int64(piece.count)
+      count += text.convert(piece).count { $0 == UInt8(ascii: "\n") }
+    }
+    let rest = text.finish()
+    // Content after the last line end counts as a line.
+    let isOpen = rest.last.map { $0 != UInt8(ascii: "\n") } ?? false
+    return count + rest.count { $0 == UInt8(ascii: "\n") } + (isOpen ? 1 : 0)
+  }
+
+  // MARK: Reading
+
   private static let pieceSize: Int64 = 1 << 16
+  /// The end of a log in which its last lines of text are counted.
+  private static let recentSize: Int64 = 1 << 22
   private static let tailSize: Int64 = 8192
 
   private mutating func piece(
@@ -109,6 +204,10 @@ package struct LogReader {
   ) throws(Failure) -> Bytes {
     guard let file = try opened() else { return [] }
     return try file.bytes(from: offset, count)
+  }
+
+  private mutating func piece(from offset: Int64, before end: Int64) throws(Failure) -> Bytes {
+    try piece(from: offset, Int(min(LogReader.pieceSize, end - offset)))
   }
 
   /// Opens the log once it exists, and keeps it open.
@@ -119,12 +218,17 @@ package struct LogReader {
   }
 
   /// The last lines of a log, escaped for a terminal; reads only the end of the file.
+  ///
+  /// Of a job that had a terminal, reads more than `most` bytes, because few of them are text.
   package static func tail(
-    of path: Bytes, lines: Int, bytes most: Int64 = tailSize
+    of path: Bytes, lines: Int, bytes most: Int64 = tailSize, hasTerminal: Bool = false
   ) throws(Failure) -> [String] {
     guard let file = try FileDescriptor.openIfThere(path, .read) else { return [] }
     let size = try file.status().size
-    let count = min(size, most)
-    return Visible.lastLines(lines, of: try file.bytes(from: size - count, Int(count)))
+    let count = min(size, hasTerminal ? max(most, pieceSize) : most)
+    let end = try file.bytes(from: size - count, Int(count))
+    if !hasTerminal { return Visible.lastLines(lines, of: end) }
+    let text = TerminalText.plain(end, isCut: count < size)
+    return Visible.lastLines(lines, of: Bytes(text.suffix(Int(most))))
   }
 }

@@ -75,7 +75,8 @@ struct NextJob: Promisable {
           let log = try makeLog(of: job, attempt: attempt)
           try scope.append([
             .started(
-              id: job.id, attempt: attempt, at: now, boot: clocks.boot, uptime: clocks.monotonic)
+              id: job.id, attempt: attempt, at: now, boot: clocks.boot, uptime: clocks.monotonic,
+              hasTerminal: view.queue.givesTerminal(to: job))
           ])
           try view.reader.read()
           return .started(view.queue.job(job.id) ?? job, log)
@@ -139,7 +140,7 @@ struct NextJob: Promisable {
     case .cannotRun(let code, let reason):
       try log.writeAll(Bytes("serialq: \(reason)\n".utf8))
       return (.cannotRun(code.rawValue, reason: Bytes(reason.utf8)), termination)
-    case .running(let pid):
+    case .running(let pid, let keeper):
       reportProcess(pid, of: job)
       makeNextLog()
       let ending = try runner.supervise(
@@ -150,30 +151,65 @@ struct NextJob: Promisable {
       } report: { (left, isEnding) throws(Failure) in
         try runner.report(left, of: job, isEnding: isEnding)
       }
+      try finish(keeper, log)
       return (ending, termination)
     }
   }
 
+  private enum Spawned {
+    case running(pid: Int32, KeeperProcess.Running?)
+    case cannotRun(ExitCode, reason: String)
+  }
+
   /// Spawns the job and closes the runner's descriptor of its lock, so that only the job holds it.
-  private func spawn(_ job: Job, _ log: FileDescriptor) -> JobProcess.Started {
+  private func spawn(_ job: Job, _ log: FileDescriptor) -> Spawned {
     runner.jobLock.withLock { lock in
       defer { lock = nil }
-      let environment: [Bytes]
+      var process: JobProcess
       let input: FileDescriptor?
       do throws(Failure) {
-        environment = try Environments(runner.folder).load(
-          job.context.environment, adding: runner.folder.variables(of: job.id))
         input = try runner.folder.openInput(of: job)
+        process = JobProcess(
+          command: job.command, shell: runner.view.withLock { $0.queue.settings.shell },
+          environment: try Environments(runner.folder).load(
+            job.context.environment, adding: runner.folder.variables(of: job.id)),
+          directory: job.context.directory, umask: job.context.umask,
+          streams: .files(input: input?.raw, output: log.raw), lock: lock?.raw)
       } catch {
         // Fails only the job: a failing runner would leave one interrupted job after another.
         return .cannotRun(error.code, reason: error.sentence)
       }
-      let process = JobProcess(
-        command: job.command, shell: runner.view.withLock { $0.queue.settings.shell },
-        environment: environment, directory: job.context.directory,
-        umask: job.context.umask, input: input?.raw, output: log.raw, lock: lock?.raw)
-      return withExtendedLifetime((log, input)) { process.start() }
+      var keeper: KeeperProcess?
+      if job.run?.hasTerminal == true {
+        // Before the job: without it, there is no terminal to run in.
+        switch KeeperProcess.start(for: job, in: runner.folder, log: log) {
+        case .running(let started):
+          keeper = started
+          process.streams = .terminal(started.path)
+        case .cannotRun(let code, let reason):
+          return .cannotRun(code, reason: "its terminal: \(reason)")
+        }
+      }
+      let started = withExtendedLifetime((log, input, keeper)) { process.start() }
+      switch started {
+      case .running(let pid): return .running(pid: pid, keeper?.running)
+      case .cannotRun(let code, let reason):
+        // The keeper ends when the lock of the job is free, which it would be too late for `log`.
+        if let keeper { _ = try? keeper.running.finish() }
+        return .cannotRun(code, reason: reason)
+      }
     }
+  }
+
+  /// Waits until the last output is in the log, which then also says if the terminal was lost.
+  private func finish(_ keeper: KeeperProcess.Running?, _ log: FileDescriptor) throws(Failure) {
+    guard let keeper else { return }
+    let ending = try keeper.finish()
+    guard ending != .exited(0) else { return }
+    let how = if case .killed(let signal) = ending { "by \(SignalName.of(signal))" } else { "" }
+    // The disk may be full.
+    try? log.writeAll(
+      Bytes("\r\nserialq: the process that held the job's terminal was ended \(how)\r\n".utf8))
   }
 
   /// Opens the log of an attempt: a new file after a manual retry, the same file after an automatic

@@ -10,6 +10,8 @@ extension Runner {
   func recover() throws(Failure) {
     for job in try current({ queue in queue.running.compactMap(queue.job) }) {
       let termination = try waitForOrphan(job)
+      // It still copies the last output.
+      try KeeperProcess.finishOrphan(job.id, self)
       let ending = end(of: try current { $0.job(job.id) } ?? job, termination).1
       limitLog(of: job, ending: ending)
       try record(of: job, flush: true) { end(of: $0, termination) }

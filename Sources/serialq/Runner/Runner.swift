@@ -240,7 +240,7 @@ extension Runner {
   func record(
     of job: Job, flush: Bool, as end: (_ current: Job) -> (Event, JobState)
   ) throws(Failure) {
-    let isLeft = try decide { (view, scope) throws(Failure) -> Bool in
+    let (recorded, isLeft) = try decide { (view, scope) throws(Failure) -> (Job, Bool) in
       let current = view.queue.job(job.id) ?? job
       let (end, state) = end(current)
       let events = [end] + view.queue.consequences(of: current, ending: state, at: Clock.now())
@@ -248,9 +248,9 @@ extension Runner {
       // After the event is durable: a log must not be lost while its job can reappear.
       try scope.append(events, flush: flush || !forgotten.isEmpty)
       folder.removeFiles(of: forgotten, in: view.queue)
-      return current.run?.left != nil
+      return (current, current.run?.left != nil)
     }
     // Otherwise `status` could not find out whether a process that could not be ended still runs.
-    if !isLeft { JobLock.remove(job.id, folder) }
+    if !isLeft { JobLock.remove(recorded, folder) }
   }
 }

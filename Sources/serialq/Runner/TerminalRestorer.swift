@@ -7,7 +7,7 @@ import SerialqSystem
 package final class TerminalRestorer: Sendable {
   /// Shared with the thread that receives signals.
   private let trace = Locked(TerminalTrace())
-  private let isTerminal: Bool
+  let isTerminal: Bool
   /// Available while nothing is being printed.
   private let turn = DispatchSemaphore(value: 0)
 

@@ -96,6 +96,52 @@ extension FileDescriptor {
     }
   }
 
+  /// Reads what is there, at most `limit` bytes, from a non-blocking descriptor, by `read(2)`.
+  ///
+  /// Returns an empty array if there is nothing yet, and nil at the end.
+  package func readSome(_ limit: Int) throws(Failure) -> Bytes? {
+    var bytes = Bytes(repeating: 0, count: limit)
+    let count: Int
+    do throws(Failure) {
+      count = try retrying("read", "reading", name, unless: EAGAIN) {
+        bytes.withUnsafeMutableBytes { read(raw, $0.baseAddress, $0.count) }
+      }
+    } catch {
+      // The other end of a socket was closed before it had read everything.
+      guard error.number == ECONNRESET else { throw error }
+      return nil
+    }
+    if count == 0 { return nil }
+    bytes.removeSubrange(max(0, count)...)
+    return bytes
+  }
+
+  /// Writes as many bytes as a non-blocking descriptor accepts, by `write(2)`; returns how many.
+  package func writeSome(_ bytes: some Collection<UInt8>) throws(Failure) -> Int {
+    if bytes.isEmpty { return 0 }
+    let accepted =
+      bytes.withContiguousStorageIfAvailable(accept)
+      ?? Bytes(bytes).withUnsafeBufferPointer(accept)
+    return max(0, try accepted.get())
+  }
+
+  /// Writes once; returns -1 if the descriptor accepts nothing now.
+  private func accept(_ bytes: UnsafeBufferPointer<UInt8>) -> Result<Int, Failure> {
+    Result { () throws(Failure) in
+      try retrying("write", "writing", name, unless: EAGAIN) {
+        write(raw, bytes.baseAddress, bytes.count)
+      }
+    }
+  }
+
+  /// Makes reads and writes return instead of blocking, by `fcntl(2)` with O_NONBLOCK.
+  ///
+  /// Affects all descriptors that share the open file.
+  package func setNonBlocking() throws(Failure) {
+    let flags = try retrying("fcntl", "opening", name) { fcntl(raw, F_GETFL) }
+    _ = try retrying("fcntl", "opening", name) { fcntl(raw, F_SETFL, flags | O_NONBLOCK) }
+  }
+
   /// The status of the file, by `fstat(2)`.
   package func status() throws(Failure) -> FileStatus {
     var info = stat()
@@ -142,7 +188,7 @@ extension FileDescriptor {
 /// The result of `fstat(2)` or `lstat(2)`.
 package struct FileStatus: Equatable {
   /// The type of a file.
-  package enum Kind { case file, folder, link, other }
+  package enum Kind { case file, folder, link, socket, other }
 
   /// Identifies a file among all files that exist at the same time.
   package struct Identity: Equatable {
@@ -171,6 +217,7 @@ package struct FileStatus: Equatable {
       case S_IFREG: .file
       case S_IFDIR: .folder
       case S_IFLNK: .link
+      case S_IFSOCK: .socket
       default: .other
       }
   }

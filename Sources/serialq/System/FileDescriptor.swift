@@ -83,6 +83,14 @@ package final class FileDescriptor: Sendable {
     package static let check = Access(doing: "checking", flags: O_RDONLY)
     static let input = Access(
       doing: "opening the input", flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
+    /// A folder, to change to it.
+    #if os(Linux)
+      static let place = Access(doing: "opening", flags: O_PATH | O_DIRECTORY)
+    #else
+      static let place = Access(doing: "opening", flags: O_RDONLY | O_DIRECTORY)
+    #endif
+    /// The slave of a pseudo-terminal.
+    static let terminal = Access(doing: "opening", flags: O_RDWR | O_NOCTTY)
     package static let readWrite = Access(doing: "opening", flags: O_RDWR)
     /// Opening a fifo this way blocks until it has a reader.
     static let write = Access(doing: "writing", flags: O_WRONLY)

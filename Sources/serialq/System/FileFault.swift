@@ -7,6 +7,8 @@ package enum FileFault: Equatable, Sendable {
   case symbolicLink
   /// A folder, fifo, socket or device.
   case notFile
+  /// Anything but a socket, where one is expected.
+  case notSocket
   case owner(UInt32)
   /// The file is writable by group or others.
   case mode(UInt32)
@@ -19,7 +21,8 @@ package enum FileFault: Equatable, Sendable {
     switch self {
     case .symbolicLink: "it is a symbolic link, which could point anywhere"
     case .notFile: "it is not a regular file"
-    case .owner(let user): "it belongs to user \(user), and you are user \(geteuid())"
+    case .notSocket: "it is not a socket"
+    case .owner(let user): "it belongs to user \(user), and you are user \(Machine.userID())"
     case .mode(let mode): "others can write to it (mode \(String(mode, radix: 8)))"
     case .hardLinks(let count): "it has \(count) hard links, and the others are unknown"
     }
@@ -28,7 +31,7 @@ package enum FileFault: Equatable, Sendable {
   /// The next step for the user.
   var advice: String {
     switch self {
-    case .symbolicLink, .notFile, .owner:
+    case .symbolicLink, .notFile, .notSocket, .owner:
       "serialq did not create it. Check it with ls -ld, and move it away."
     case .mode: "If all of its content is yours, run chmod go-w on that path."
     case .hardLinks: "If all of its content is yours, replace it with a copy."
@@ -70,7 +73,7 @@ extension FileStatus {
   /// Why the file is not private to this user; nil if it is.
   fileprivate func fault(for access: FileDescriptor.Access) -> FileFault? {
     if kind != .file { return .notFile }
-    if owner != geteuid() { return .owner(owner) }
+    if owner != Machine.userID() { return .owner(owner) }
     if mode & 0o022 != 0 { return .mode(mode) }
     // Reading is harmless, and a job may hard-link its log to keep it.
     return access.isWriting && links > 1 ? .hardLinks(links) : nil

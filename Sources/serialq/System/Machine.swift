@@ -71,6 +71,9 @@ package enum Machine {
   /// The ID of this process, by `getpid(2)`.
   package static func processID() -> Int32 { getpid() }
 
+  /// The effective user of this process, by `geteuid(2)`.
+  package static func userID() -> UInt32 { geteuid() }
+
   /// The process group of this process, by `getpgrp(2)`; a job's processes are in the group of the
   /// job.
   package static func processGroup() -> Int32 { getpgrp() }

@@ -23,12 +23,17 @@ package struct ProcessStatus: Equatable, Sendable {
   /// Stopped by a signal or a debugger, or waiting without interruption. The latter cannot be
   /// stopped, for example while a child that it started by `vfork(2)` is, but stops when it ends.
   package var isStopped: Bool
+  /// Whether it waits for something, until that or a signal wakes it.
+  var isAsleep: Bool
+
+  /// Whether a signal has stopped it; not if another process traces it.
+  package var isSuspended = false
 
   package var pid: Int32 { identity.pid }
 
   package init(
     _ identity: Identity, name: Bytes, parent: Int32 = 1, group: Int32, session: Int32,
-    isStopped: Bool = false
+    isStopped: Bool = false, isAsleep: Bool = true
   ) {
     self.identity = identity
     self.name = name
@@ -36,6 +41,7 @@ package struct ProcessStatus: Equatable, Sendable {
     self.group = group
     self.session = session
     self.isStopped = isStopped
+    self.isAsleep = isAsleep
   }
 
   /// Parses the line; nil if it is not one, or if the process has ended and is not reaped yet.
@@ -56,7 +62,7 @@ package struct ProcessStatus: Equatable, Sendable {
     self.init(
       Identity(pid: pid, started: started), name: Bytes(line[(open + 1)..<close]),
       parent: parent, group: group, session: session,
-      isStopped: ["T", "t", "D"].contains(fields[0]))
+      isStopped: ["T", "t", "D"].contains(fields[0]), isAsleep: fields[0] == "S")
   }
 
   /// The present status of a process; nil if there is none, or no `proc(5)`.

@@ -19,6 +19,18 @@ package final class SignalListener: Sendable {
     }
   }
 
+  /// Waits on this thread for a signal that the process has blocked since its start, by
+  /// `sigwait(3)`.
+  ///
+  /// Unlike listening, receives one that was sent before.
+  package static func wait(for number: Int32) {
+    var awaited = sigset_t()
+    sigemptyset(&awaited)
+    sigaddset(&awaited, number)
+    var received: Int32 = 0
+    while sigwait(&awaited, &received) == EINTR {}
+  }
+
   /// Performs the default action of a signal on this process: terminate, or stop until SIGCONT.
   ///
   /// Listening resumes after SIGCONT.

@@ -59,6 +59,8 @@ extension Failure {
       "Raise the limit on the size of files with ulimit -f, then try again: the queue is unchanged."
     case EAGAIN where "\(call)" == "pthread_create":
       "Raise the limit on processes with ulimit -u, or end something, then try again."
+    case ENOSPC where "\(call)" == "posix_openpt":
+      "End something that uses a terminal, or raise the limit kernel.pty.max with sysctl."
     case ENOSPC, EDQUOT: "Free some space on that disk, then try again: the queue is unchanged."
     case EACCES, EPERM: "Check the owner and the mode of that path with ls -ld."
     case EROFS: "Make the file system writable, or set SERIALQ_DIR to a folder on one that is."

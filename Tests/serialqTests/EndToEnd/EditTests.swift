@@ -46,15 +46,23 @@ import Testing
     #expect(try scene.queue().jobs == queue.jobs)
   }
 
-  // Fails if a change of options replaces all that was given to `add`.
-  @Test("edit with options keeps the input of the job")
-  func input() throws {
+  // Fails if an edit drops the input or the terminal, or gives both to a job.
+  @Test("edit gives a job a terminal and takes it away, and keeps its input")
+  func terminal() throws {
     let scene = try scene()
     try write(Bytes("data"), to: scene.path("data"))
     #expect(try scene.serialq("add", "-i", "data", "cat").code == 0)
-    #expect(try scene.serialq("edit", "1", "-n", "x").code == 0)
+    #expect(try scene.serialq("add", "-t", "tty").code == 0)
+    let before = try scene.journal()
+    expectRefusal(try scene.serialq("edit", "1", "-t"), "job 1: its standard input is a file")
+    #expect(try scene.journal() == before)
+    for id in ["1", "2"] { #expect(try scene.serialq("edit", id, "-n", "x").code == 0) }
     #expect(try scene.queue().job(1)?.input == .file(scene.path("data")))
-    #expect(try scene.queue().job(1)?.label == Bytes("x"))
+    #expect(try scene.queue().job(2)?.terminal == .unknownSize)
+    #expect(try scene.serialq("edit", "2", "--no-tty").code == 0)
+    #expect(try scene.queue().job(2)?.terminal == nil)
+    #expect(try scene.serialq("edit", "2", "--tty", "true").code == 0)
+    #expect(try scene.queue().job(2)?.terminal == .unknownSize)
   }
 
   // Fails if a finished job is changed without being queued, or a running one is changed.

@@ -122,6 +122,26 @@ import Testing
   }
 
   // Fails if a variable is missing, or in the manual only.
+  @Test("the on-ask command receives the variables in the manual")
+  func ask() throws {
+    let scene = try Scene()
+    let asking = "printf 'Continue? '; read x"
+    #expect(try scene.script("serialq set on-ask 'env >>seen; echo >>seen.done'").code == 0)
+    #expect(try scene.serialq("add", "-t", "-c", asking).code == 0)
+    try scene.waitForFile("seen.done", "\n")
+    let names = try content(scene.path("seen")).text.split(separator: "\n")
+      .compactMap { $0.split(separator: "=").first }.filter {
+        $0.hasPrefix("SERIALQ_") && $0 != "SERIALQ_DIR"
+      }
+    let section = try #require(
+      Manual.text.components(separatedBy: "\n.Ss The on-ask command").last)
+    let list = section.split(separator: "\n").prefix { $0 != ".El" }
+    let reported = list.filter { $0.hasPrefix(".It Ev ") }.map { String($0.dropFirst(7)) }
+    #expect(Set(reported) == Set(names.map(String.init)))
+    #expect(try scene.serialq("cancel", "1").code == 0)
+  }
+
+  // Fails if a variable is missing, or in the manual only.
   @Test("the on-idle command receives the variables in the manual")
   func idleVariables() throws {
     let scene = try Scene()

@@ -16,14 +16,17 @@ import Testing
         on-failure  continue
         on-finish   ''
         on-idle     ''
+        on-ask      ''
         keep        all
         shell       /bin/sh
         log-limit   none
+        tty         off
 
         """)
     let values = [
-      ["on-failure", "stop"], ["on-finish", "echo 'a b'"], ["on-idle", "true"], ["keep", "5"],
-      ["shell", "/bin/bash"], ["log-limit", "10M"],
+      ["on-failure", "stop"], ["on-finish", "echo 'a b'"], ["on-idle", "true"],
+      ["on-ask", "./tell"], ["keep", "5"], ["shell", "/bin/bash"], ["log-limit", "10M"],
+      ["tty", "on"],
     ]
     for words in values {
       #expect(try scene.serialq((["set"] + words).map { Bytes($0.utf8) }).code == 0)

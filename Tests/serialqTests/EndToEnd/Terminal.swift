@@ -15,13 +15,16 @@ final class Terminal {
 
   /// Opens a window of this size with a shell that has `variables` in addition to the environment
   /// of every program in the scene.
+  ///
+  /// `name` distinguishes the terminals of a scene that are open at the same time.
   init(
-    _ scene: Scene, columns: Int = 80, rows: Int = 24, variables: [String] = []
+    _ scene: Scene, columns: Int = 80, rows: Int = 24, variables: [String] = [],
+    name: String = "tmux"
   ) throws {
     self.scene = scene
     self.columns = columns
-    socket = scene.folder.path("tmux")
-    let folder = scene.folder.path("screen")
+    socket = scene.folder.path(name)
+    let folder = scene.folder.path("\(name)-screen")
     _ = try FileSystem.makeFolder(folder)
     record = folder.appending(path: Bytes("record"))
     watch = try FileWatch(folders: [folder])

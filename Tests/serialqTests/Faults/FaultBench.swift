@@ -100,9 +100,13 @@ final class FaultBench {
     try scene.serialq(words.map { Bytes($0.utf8) }) {
       $0.input = Bytes(input.utf8)
       $0.environment += variables.map { Bytes($0.utf8) }
-      $0.environment += [Bytes("LD_PRELOAD=") + library, Bytes("FAULT_LOG=") + log]
-      $0.environment += fault?.variables ?? []
+      $0.environment += self.variables(for: fault)
     }
+  }
+
+  /// The environment of a program that logs its calls and has this fault.
+  func variables(for fault: Fault?) -> [Bytes] {
+    [Bytes("LD_PRELOAD=") + library, Bytes("FAULT_LOG=") + log] + (fault?.variables ?? [])
   }
 
   /// The calls logged since the last call of this method, with the fault if it was injected.
@@ -157,13 +161,15 @@ extension Queue {
     let jobs = inOrder.map { job in
       """
       \(job.id) \(job.state) \(job.command) \(job.context.directory.text) \(job.context.environment.text) \
-      \(job.label?.text ?? "") \(job.input.map { "\($0)" } ?? "") \(job.limits) \(job.isAcknowledged) \(job.run?.attempt ?? 0)
+      \(job.label?.text ?? "") \(job.input.map { "\($0)" } ?? "") \
+      \(job.terminal?.text ?? "") \(job.limits) \(job.isAcknowledged) \(job.run?.attempt ?? 0)
       """
     }
     let settings =
       """
       \(settings.stopsOnFailure) \(settings.keep ?? -1) \(settings.onFinish?.line ?? []) \
-      \(settings.onIdle?.line ?? []) \(settings.shell ?? []) \(settings.logLimit ?? 0)
+      \(settings.onIdle?.line ?? []) \(settings.shell ?? []) \(settings.logLimit ?? 0) \
+      \(settings.onAsk?.line ?? []) \(settings.terminal)
       """
     return jobs + ["next \(nextID)", "paused \(isPaused)", settings]
   }

@@ -51,6 +51,10 @@ struct FaultCase: CustomStringConvertible, Sendable {
     FaultCase("set", usual, "set", "keep", "7"),
     FaultCase("set on-finish", usual, "set", "on-finish", "true", variables: ["HOOK=1"]),
     FaultCase("set on-idle", usual, "set", "on-idle", "true", variables: ["HOOK=1"]),
+    FaultCase("set on-ask", usual, "set", "on-ask", "true", variables: ["HOOK=1"]),
+    FaultCase("set tty", usual, "set", "tty", "on"),
+    FaultCase("add, with a terminal", usual, "add", "--no-start", "-t", "-c", "true"),
+    FaultCase("edit, with a terminal", usual, "edit", "5", "--tty"),
     FaultCase("clean", usual, "clean", "--all"),
     FaultCase("clean a damaged journal", usual, damage: .brokenLine, "clean", "--keep", "1"),
     FaultCase("add after another job", usual, "add", "--no-start", "--after", "4", "-c", "true"),
@@ -62,7 +66,7 @@ struct FaultCase: CustomStringConvertible, Sendable {
   ]
 
   /// The cases of a short run: a few, one of each kind.
-  static let tried = isLong ? all : [0, 2, 6, 7, 18].map { all[$0] }
+  static let tried = isLong ? all : [0, 2, 6, 7, 22].map { all[$0] }
 
   /// A case in which only job 4 waits.
   init(_ description: String, _ words: String...) {

@@ -27,9 +27,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define KILL -1
@@ -191,6 +193,22 @@ PASSING(char *, NULL, getcwd, (char *buffer, size_t size), (buffer, size), ENOME
 PASSING(ssize_t, -1, readlink, (const char *path, char *buffer, size_t size), (path, buffer, size), EIO, ENOMEM)
 PASSING(DIR *, NULL, opendir, (const char *path), (path), EMFILE, ENOMEM, EACCES, EINTR)
 PASSING(struct dirent *, NULL, readdir, (DIR *stream), (stream), EIO)
+
+// Sockets and terminals.
+PASSING(int, -1, socket, (int domain, int type, int protocol), (domain, type, protocol), EMFILE, ENOMEM)
+PASSING(int, -1, bind, (int file, const struct sockaddr *address, socklen_t length), (file, address, length), EADDRINUSE, ENOSPC, EACCES)
+PASSING(int, -1, listen, (int file, int count), (file, count), EADDRINUSE)
+PASSING(int, -1, accept4, (int file, struct sockaddr *address, socklen_t *length, int flags), (file, address, length, flags), EMFILE, EINTR, ECONNABORTED)
+PASSING(int, -1, connect, (int file, const struct sockaddr *address, socklen_t length), (file, address, length), ECONNREFUSED, EAGAIN, EINTR)
+PASSING(int, -1, getsockopt, (int file, int level, int name, void *value, socklen_t *length), (file, level, name, value, length), ENOMEM)
+PASSING(int, -1, chdir, (const char *path), (path), EACCES, EIO)
+PASSING(int, -1, fchdir, (int file), (file), EACCES, EIO)
+PASSING(int, -1, tcgetattr, (int file, struct termios *mode), (file, mode), EIO)
+PASSING(int, -1, tcsetattr, (int file, int when, const struct termios *mode), (file, when, mode), EIO, EINTR)
+PASSING(pid_t, -1, tcgetpgrp, (int file), (file), ENOTTY)
+PASSING(int, -1, posix_openpt, (int flags), (flags), EMFILE, ENOSPC)
+PASSING(int, -1, grantpt, (int file), (file), EACCES)
+PASSING(int, -1, unlockpt, (int file), (file), EINVAL)
 
 CHANGING(mkdir, (const char *path, mode_t mode), (path, mode), {
   struct stat status;

@@ -16,6 +16,8 @@ enum FuzzTarget: String, CaseIterable {
   case jobs
   /// A duration, a time, ids, a number.
   case values
+  /// The output of a job on a terminal.
+  case terminal
 
   func fault(with input: Bytes) -> String? {
     switch self {
@@ -24,6 +26,7 @@ enum FuzzTarget: String, CaseIterable {
     case .words: Self.faultOfWords(input)
     case .jobs: Self.faultOfJobs(input)
     case .values: Self.faultOfValues(input)
+    case .terminal: Self.faultOfTerminal(input)
     }
   }
 
@@ -162,5 +165,65 @@ enum FuzzTarget: String, CaseIterable {
     let isPath = text.isEmpty || text.contains(UInt8(ascii: "/")) || text.contains(0)
     let isHidden = text.first == UInt8(ascii: ".") || text.first == UInt8(ascii: "-")
     return QueueName.fault(in: text) == nil && (isPath || isHidden) ? "the name" : nil
+  }
+
+  private static func faultOfTerminal(_ output: Bytes) -> String? {
+    for window in [1, 2, 64] {
+      let plain = text(output, keepsStyle: false, window)
+      let styled = text(output, keepsStyle: true, window)
+      for size in [1, 7] where text(output, keepsStyle: true, window, inPiecesOf: size) != styled {
+        return "in pieces the text is another"
+      }
+      let isControl = plain.contains { $0 < 0x20 && $0 != 0x0A && $0 != 0x09 || $0 == 0x7F }
+      let isLongControl = zip(plain, plain.dropFirst()).contains {
+        $0 == 0xC2 && 0x80...0x9F ~= $1
+      }
+      guard !isControl, !isLongControl else { return "a control character in the text" }
+      guard text(plain, keepsStyle: false, window) == plain else {
+        return "the text has another text"
+      }
+      let newline = UInt8(ascii: "\n")
+      let lines = styled.split(separator: newline, omittingEmptySubsequences: false)
+      for line in lines {
+        var trace = TerminalTrace()
+        trace.note(Bytes(line))
+        guard trace.undo.isEmpty else { return "a line leaves its style on" }
+      }
+      // Spaces at the end of a line are visible if they have a style.
+      guard
+        lines.map({ trimmed(Visible.withoutColors($0)[...]) })
+          == plain.split(separator: newline, omittingEmptySubsequences: false).map(trimmed)
+      else { return "with styles the text is another" }
+    }
+    return faultOfTrace(output)
+  }
+
+  private static func trimmed(_ line: ArraySlice<UInt8>) -> Bytes {
+    Bytes(line.reversed().drop { $0 == UInt8(ascii: " ") }.reversed())
+  }
+
+  private static func text(
+    _ output: Bytes, keepsStyle: Bool, _ window: Int, inPiecesOf size: Int = .max
+  ) -> Bytes {
+    var text = TerminalText(keepsStyle: keepsStyle, window: window)
+    var shown = Bytes()
+    var rest = output[...]
+    while !rest.isEmpty {
+      shown += text.convert(Bytes(rest.prefix(size)))
+      rest = rest.dropFirst(size)
+    }
+    return shown + text.finish()
+  }
+
+  private static func faultOfTrace(_ output: Bytes) -> String? {
+    var (whole, pieces, again) = (TerminalTrace(), TerminalTrace(), TerminalTrace())
+    whole.note(output)
+    for byte in output { pieces.note([byte]) }
+    again.note(whole.redo)
+    guard pieces == whole else { return "in pieces the terminal is another" }
+    guard again.undo == whole.undo, again.redo == whole.redo else {
+      return "the terminal differs after it is changed again"
+    }
+    return nil
   }
 }

@@ -42,10 +42,10 @@ import Testing
     var reader: LogReader
     var output: Output
 
-    init() throws {
+    init(hasTerminal: Bool = false, _ text: LogText? = nil) throws {
       folder = try TemporaryFolder()
       log = folder.path("log")
-      reader = LogReader(log, TerminalRestorer())
+      reader = LogReader(log, TerminalRestorer(), hasTerminal: hasTerminal, text: text)
       path = folder.path("printed")
       target = try FileDescriptor.open(path, .log)
       output = Output(results: target.raw)
@@ -55,8 +55,8 @@ import Testing
       try FileDescriptor.open(log, .log).writeAll(Bytes(text.utf8))
     }
 
-    mutating func print(wholeLines: Bool = false) throws {
-      try reader.print(to: &output, wholeLines: wholeLines)
+    mutating func print(wholeLines: Bool = false, isLast: Bool = false) throws {
+      try reader.print(to: &output, wholeLines: wholeLines, isLast: isLast)
     }
 
     /// What was printed since the last call.
@@ -178,5 +178,94 @@ import Testing
     try bench.append("a\nb\u{7}\nc\n")
     #expect(try LogReader.tail(of: bench.log, lines: 2) == ["b^G", "c"])
     #expect(try LogReader.tail(of: bench.log, lines: 3, bytes: 3) == ["", "c"])
+  }
+
+  // MARK: The text of a terminal
+
+  // Fails if a state of a line is printed that is not its last, or the last line is lost.
+  @Test("a follower prints the text of a terminal line by line, and the incomplete line at the end")
+  func textLines() throws {
+    var bench = try Bench(hasTerminal: true, LogText(keepsStyle: false, window: 1))
+    for (appended, printed) in [
+      ("a\r\n10%", "a\n"), ("\r20%\r", ""), ("\u{1B}[31m30%\u{1B}[m\r\nb\u{1B}", "30%\n"),
+      ("[1K", ""),
+    ] {
+      try bench.append(appended)
+      try bench.print()
+      #expect(try bench.printed() == printed)
+    }
+    try bench.append("c")
+    try bench.print(isLast: true)
+    #expect(try bench.printed() == " c")
+    // The next attempt continues the log.
+    try bench.append("d\r\n")
+    try bench.print(isLast: true)
+    #expect(try bench.printed() == "d\n")
+  }
+
+  // Fails if the bytes of a terminal are shown in the display.
+  @Test("the incomplete line of a terminal is its text")
+  func textOpenLine() throws {
+    var bench = try Bench(hasTerminal: true)
+    try bench.append("a\r\n10%\r\u{1B}[K\u{1B}[32m20%\u{8}!")
+    try bench.print(wholeLines: true)
+    #expect(try bench.printed() == "a\r\n" && bench.reader.openLine() == "20!")
+  }
+
+  // Fails if bytes or line ends are counted instead of lines of text, or the search for them differs
+  // from what is printed.
+  @Test("the last lines of a terminal's text are counted as text")
+  func textLastLines() throws {
+    // More than is searched first, and lines that are redrawn across pieces.
+    let many = String(repeating: "x", count: 1_000)
+    let redrawn = String(repeating: "\u{1B}[2A\r\u{1B}[J\(many)\r\ny\r\n", count: 5_000)
+    for start in ["", "first\r\n"] {
+      for (lines, expected) in [(1, "end"), (2, "y\nend"), (3, "\(many)\ny\nend")] {
+        var bench = try Bench(hasTerminal: true, LogText(keepsStyle: false))
+        try bench.append("\(start)a\r\nb\r\n\(redrawn)end")
+        try bench.reader.printOnce(to: &bench.output, lines: lines)
+        #expect(try bench.printed() == expected)
+      }
+      var bench = try Bench(hasTerminal: true, LogText(keepsStyle: false))
+      try bench.append("\(start)a\r\nb\r\n\(redrawn)end\r\n")
+      try bench.reader.printOnce(to: &bench.output, lines: 10)
+      let first = start.replacing("\r\n", with: "\n")
+      #expect(try bench.printed() == "\(first)\(many)\ny\nend\n")
+    }
+  }
+
+  // Fails if the lines that are left out before are printed when more is appended, or others are
+  // left out too.
+  @Test("a follower begins with the last lines of a terminal's text")
+  func textSkip() throws {
+    for (lines, expected) in [(1, "20%\n"), (2, "a\n20%\n"), (9, "a\n20%\n"), (0, "")] {
+      var bench = try Bench(hasTerminal: true, LogText(keepsStyle: false, window: 1))
+      try bench.append("a\r\n10%\r")
+      try bench.reader.skip(toLast: lines)
+      try bench.append("20%\r\n")
+      try bench.print()
+      #expect(try bench.printed() == expected)
+      try bench.append("c\r\n")
+      try bench.print()
+      #expect(try bench.printed() == "c\n")
+    }
+  }
+
+  // Fails if control sequences are shown, or only a few states of a progress bar are read.
+  @Test("the tail of a terminal's log is its text")
+  func textTail() throws {
+    let bench = try Bench()
+    let bar = (0..<1_000).map { "\r\u{1B}[K\u{1B}[32m\($0) of 1000\u{1B}[m" }.joined()
+    try bench.append("a\r\nb\tc\r\n\(bar)\r\n")
+    #expect(
+      try LogReader.tail(of: bench.log, lines: 3, hasTerminal: true) == [
+        "a", "b       c", "999 of 1000",
+      ])
+    try bench.append(String(repeating: "long ", count: 4_000))
+    let tail = try LogReader.tail(of: bench.log, lines: 1, bytes: 100, hasTerminal: true)
+    #expect(tail == [String(repeating: "long ", count: 20)])
+    // The start of the editor is not read.
+    try bench.append("\r\n\u{1B}[?1049h\(bar)~\(bar)~\(bar)\u{1B}[?1049lafter")
+    #expect(try LogReader.tail(of: bench.log, lines: 2, hasTerminal: true) == ["after"])
   }
 }

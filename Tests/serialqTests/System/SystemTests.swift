@@ -145,5 +145,5 @@ import Testing
   }
 }
 
-/// `pipe(2)`, which the method of the same name hides.
-private func makePipe(_ ends: inout [Int32]) -> Int32 { pipe(&ends) }
+/// `pipe(2)`, which methods of the same name hide.
+func makePipe(_ ends: inout [Int32]) -> Int32 { pipe(&ends) }

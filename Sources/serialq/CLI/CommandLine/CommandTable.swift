@@ -23,6 +23,7 @@ enum CommandTable {
     StatusCommand.self,
     ShowCommand.self,
     LogCommand.self,
+    AttachCommand.self,
     ReportCommand.self,
     WaitCommand.self,
     AckCommand.self,
@@ -48,6 +49,7 @@ enum CommandTable {
     (["restart", "requeue"], "retry", "retry"),
     (["tail", "follow"], "log -f", "log"),
     (["cat", "output"], "log", "log"),
+    (["fg", "answer", "send", "dtach", "tty"], "attach", "attach"),
     (["info"], "show", "show"),
     (["top", "watch"], "status -w", "status"),
     (["ps", "jobs"], "list", "list"),
@@ -178,7 +180,7 @@ struct OptionSpec {
 struct OptionValue {
   /// Determines how a value is validated, and how a shell completes it.
   enum Kind: Equatable {
-    case file, directory, queue, text, assignment, commandLine, duration, signal, jobID
+    case file, directory, queue, text, assignment, commandLine, duration, signal, key, jobID
     /// One or more jobs.
     case jobIDs
     /// At least 1.

@@ -8,6 +8,8 @@ enum Invocation: Equatable {
   case version
   /// Internal; see ``BackgroundRunner``.
   case backgroundRunner(queue: String)
+  /// Internal; see ``KeeperProcess``.
+  case terminalKeeper(queue: String, job: JobID)
 
   /// Parses `words`, the arguments after the program's name.
   ///
@@ -19,6 +21,11 @@ enum Invocation: Equatable {
     if words.count == 2, words[0] == BackgroundRunner.own.word, QueueName.fault(in: words[1]) == nil
     {
       return .backgroundRunner(queue: words[1].text)
+    }
+    if words.count == 3, words[0] == KeeperProcess.word, QueueName.fault(in: words[1]) == nil,
+      let id = JobID.parse(words[2])
+    {
+      return .terminalKeeper(queue: words[1].text, job: id)
     }
     let (type, rest) = try split(words)
     let words = try ParsedArguments(type.spec, rest)
@@ -76,7 +83,9 @@ extension Invocation {
     case (.command(let one), .command(let other)): one.isEqual(to: other)
     case (.version, .version): true
     case (.backgroundRunner(let one), .backgroundRunner(let other)): one == other
-    case (.command, _), (.version, _), (.backgroundRunner, _): false
+    case (.terminalKeeper(let one, let id), .terminalKeeper(let other, let otherID)):
+      one == other && id == otherID
+    case (.command, _), (.version, _), (.backgroundRunner, _), (.terminalKeeper, _): false
     }
   }
 }

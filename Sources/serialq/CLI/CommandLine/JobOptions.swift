@@ -18,6 +18,8 @@ struct JobOptions: Equatable {
   var isFirst = false
   /// Whether to skip jobs that are already waiting.
   var isUnique = false
+  /// Whether each job gets a terminal of its own.
+  var hasTerminal = false
 }
 
 extension OptionName {
@@ -30,6 +32,7 @@ extension OptionName {
   static var ifOK: Self { Self("if-ok") }
   static var after: Self { Self("after") }
   fileprivate static var unique: Self { Self("unique") }
+  static var tty: Self { Self("tty") }
 }
 
 extension JobOptions {
@@ -40,7 +43,10 @@ extension JobOptions {
     self.init(
       queue: queue, label: words.value(.name), directory: words.value(.directory),
       input: words.value(.input), environment: words.values[.env] ?? [], isFirst: words.has(.first),
-      isUnique: words.has(.unique))
+      isUnique: words.has(.unique), hasTerminal: words.has(.tty))
+    if hasTerminal, input != nil {
+      throw words.misused("--tty", "cannot be combined with --input: the terminal is the input")
+    }
     limits.timeout = words.seconds(.timeout) ?? 0
     limits.retries = words.number(.retries) ?? 0
     limits.retryDelay = words.seconds(.retryDelay) ?? 0
@@ -77,6 +83,16 @@ extension JobOptions {
         With -, the job reads a copy, which is kept with the queue until the job is removed, and \
         has at most \(Humanize.size(InputCopy.limit)). With -f, it is the input of every job of \
         the file. - cannot be combined with --unique.
+        """
+    ),
+    OptionSpec(
+      .tty, short: "t",
+      help: "Gives the job a terminal of its own; see attach.",
+      details: """
+        It is the standard input, the output and the controlling terminal of the job, with the TERM \
+        and the size of the terminal of this call. The job prints as on any terminal, with colors \
+        and progress bars, and its questions are answered with serialq attach. With -f, each job \
+        of the file gets one. See TERMINALS below.
         """
     ),
     OptionSpec(

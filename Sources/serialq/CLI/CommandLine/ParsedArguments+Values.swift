@@ -51,6 +51,7 @@ extension ParsedArguments {
         ? "not a duration, such as 90, 30m, 1h30m, 1.5h or 7d" : nil
     case .signal:
       return SignalName.number(of: value) == nil ? "not a signal, such as INT or 2" : nil
+    case .key: return KeyName.fault(in: value)
     case .assignment:
       guard let equals = value.firstIndex(of: UInt8(ascii: "=")) else {
         return "it contains no =; the form is NAME=VALUE"

@@ -27,9 +27,8 @@ extension AddCommand: Subcommand {
     ],
     description: [
       """
-      Returns when the job is durable on disk, and starts a background runner if none is active. \
-      The job runs with the directory, the environment and the umask of this call; its standard \
-      input is empty unless --input is given.
+      Returns when the job is durable on disk, and starts a runner if none is active. The job has \
+      the directory, environment and umask of this call, but no input.
       """,
       """
       One argument is a command line for /bin/sh. Several, or all after --, are a program and its \
@@ -38,9 +37,13 @@ extension AddCommand: Subcommand {
     ],
     details: [
       """
+      The runner runs in the background. The standard input of the job is empty unless --input or \
+      --tty is given.
+      """,
+      """
       Prints the id of the job, or the ids of several jobs as a range such as 3-7. In a paused \
       queue the job waits until serialq resume, and a message says so.
-      """
+      """,
     ],
     options: JobOptions.options + [
       OptionSpec(.noStart, help: "Starts no runner. serialq run or start starts it."),

@@ -10,6 +10,7 @@ struct Adding {
   var umask: UInt16
   /// The path of the input; nil if there is none, or a copy.
   var input: Bytes?
+  var terminal: JobTerminal?
   var options: JobOptions
 
   struct Added {
@@ -29,6 +30,7 @@ struct Adding {
     environment = Adding.environment(overriding: options.environment)
     umask = Machine.umask()
     input = try Adding.input(options.input)
+    terminal = options.hasTerminal ? .ofCaller : nil
     self.options = options
     let limits = ExecutionLimits.current
     for command in commands {
@@ -130,7 +132,8 @@ struct Adding {
       let place: Place = !options.isFirst ? .last : id == first ? .first : .after(id - 1)
       return Event.added(
         NewJob(
-          id: id, Payload(command, in: context, label: options.label, input: input),
+          id: id,
+          Payload(command, in: context, label: options.label, input: input, terminal: terminal),
           limits: limits, place: place, at: at))
     }
     // Only `--first` can put a job before one that it requires.
@@ -219,5 +222,15 @@ struct Adding {
     for setting in settings { last[name(setting)] = setting }
     let kept = variables.filter { last[name($0)] == nil }
     return kept + last.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
+  }
+}
+
+extension JobTerminal {
+  /// A terminal of the size of the one from which this process was started, if it was.
+  static var ofCaller: JobTerminal {
+    let own = [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO].first { isatty($0) == 1 }
+    guard let own else { return .unknownSize }
+    let window = TerminalWindow(of: own)
+    return JobTerminal(rows: window.rows, columns: window.columns)
   }
 }

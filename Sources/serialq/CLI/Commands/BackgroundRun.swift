@@ -1,3 +1,4 @@
+import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
@@ -38,6 +39,16 @@ extension Session {
       return withExtendedLifetime(runner) { failure.code }
     }
     return signals.first.map { ExitCode(rawValue: 128 + $0) } ?? .success
+  }
+
+  /// Serves the terminal of a running job until the job is over.
+  func keepTerminal(of id: JobID, in queue: String) throws(Failure) -> ExitCode {
+    guard let folder = try spool().existingQueue(named: Bytes(queue.utf8)) else {
+      throw Failure("queue \(queue)", "no such queue", next: "See all with: serialq queues")
+    }
+    var keeper = try Keeper(of: id, in: folder)
+    try keeper.run()
+    return .success
   }
 
   private func emptyOwnLog() { _ = ftruncate(STDERR_FILENO, 0) }

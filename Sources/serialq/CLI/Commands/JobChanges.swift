@@ -17,6 +17,8 @@ struct JobChanges: Equatable {
   var after = JobSelection()
   /// Removes both conditions.
   var isUnconditional = false
+  /// Whether the job gets a terminal of its own.
+  var hasTerminal: Bool?
 
   var isEmpty: Bool { self == JobChanges() }
 
@@ -26,12 +28,13 @@ struct JobChanges: Equatable {
 
 extension OptionName {
   fileprivate static var unconditional: Self { Self("unconditional") }
+  fileprivate static var noTTY: Self { Self("no-tty") }
 }
 
 extension JobChanges {
   static let options: [OptionSpec] = {
     let names: [OptionName] = [
-      .name, .directory, .env, .shell, .timeout, .retries, .retryDelay, .ifOK, .after,
+      .name, .directory, .tty, .env, .shell, .timeout, .retries, .retryDelay, .ifOK, .after,
     ]
     var options = JobOptions.options.filter { names.contains($0.name) }
     for (index, option) in options.enumerated() {
@@ -44,7 +47,10 @@ extension JobChanges {
       }
       if option.name != .after { options[index].details = "" }
     }
-    return options + [OptionSpec(.unconditional, help: "Removes --if-ok and --after.")]
+    return options + [
+      OptionSpec(.unconditional, help: "Removes --if-ok and --after."),
+      OptionSpec(.noTTY, help: "Removes --tty; set tty on still applies."),
+    ]
   }()
 
   init(parsing words: ParsedArguments) throws(Failure) {
@@ -65,6 +71,10 @@ extension JobChanges {
     if isUnconditional, hasConditions {
       throw words.misused("--unconditional", "cannot be combined with --if-ok or --after")
     }
+    if words.has(.tty) || words.has(.noTTY) { hasTerminal = words.has(.tty) }
+    if words.has(.tty), words.has(.noTTY) {
+      throw words.misused("--no-tty", "cannot be combined with --tty")
+    }
   }
 
   /// The new command of the job, and its other properties if they change.
@@ -73,7 +83,9 @@ extension JobChanges {
   ) throws(Failure) -> (Command, EditedOptions?) {
     let command = command ?? job.command
     var variables: [Bytes] = []
-    var options = EditedOptions(context: job.context, label: job.label, limits: job.limits)
+    var options = EditedOptions(
+      context: job.context, label: job.label, terminal: job.terminal, limits: job.limits)
+    if hasTerminal == true, job.input != nil { throw Self.hasInput(job.id, in: name) }
     if !environment.isEmpty {
       let old = try Environments(folder).load(job.context.environment)
       variables = Adding.environment(old, overriding: environment)
@@ -83,6 +95,7 @@ extension JobChanges {
     }
     if let directory { options.context.directory = try Adding.directory(directory) }
     if let label { options.label = label.isEmpty ? nil : label }
+    if let hasTerminal { options.terminal = hasTerminal ? .ofCaller : nil }
     if let timeout { options.limits.timeout = timeout }
     if let retries { options.limits.retries = retries }
     if let retryDelay { options.limits.retryDelay = retryDelay }
@@ -95,7 +108,8 @@ extension JobChanges {
     // Last, after all that can fail.
     if !environment.isEmpty { options.context.environment = try scope.storeEnvironment(variables) }
     let isSame =
-      options.context == job.context && options.label == job.label && options.limits == job.limits
+      options.context == job.context && options.label == job.label
+      && options.terminal == job.terminal && options.limits == job.limits
     return (command, isSame && !hasConditions ? nil : options)
   }
 
@@ -110,6 +124,14 @@ extension JobChanges {
     throw Failure(
       "job \(job.id)", why,
       next: "Nothing was changed. --after takes jobs that were added before: serialq list\(option)")
+  }
+
+  private static func hasInput(_ id: JobID, in queue: String) -> Failure {
+    Failure(
+      "job \(id)", "its standard input is a file, and so no terminal",
+      next: """
+        Nothing was changed. See the file: serialq show\(QueueName.option(for: queue)) \(id)
+        """)
   }
 
   static func refusal(of id: JobID, _ why: String, in queue: String) -> Failure {

@@ -35,9 +35,9 @@ extension ListCommand: Subcommand {
       Prints one job per line: id, state, exit code, duration, label, the jobs that it requires or \
       because of which it was skipped, and command. First the jobs that do not wait, by id, then \
       the waiting ones in the order in which they will run. Omits empty columns. A running job \
-      that is suspended is shown as suspended, and one that waits for a retry as retrying. With \
-      --all, the jobs of all queues, with a column for the queue; a queue that cannot be read is \
-      reported, and the exit code is 125.
+      that is suspended is shown as suspended, one that asks something on its terminal as asking, \
+      and one that waits for a retry as retrying. With --all, the jobs of all queues, with a column \
+      for the queue; a queue that cannot be read is reported, and the exit code is 125.
       """,
       """
       Quotes commands: pasted into a POSIX shell in the job's directory, they run the same \
@@ -173,7 +173,8 @@ extension ListCommand: Subcommand {
         [
           // Empty, and so without a column, in a list of one queue.
           .init(queues == .all ? queue.folder.name.text : ""), .init("\(job.id)"),
-          .init(job.stateText, job.state.color), .init(job.exitText),
+          .init(job.stateText, job.question == nil ? job.state.color : .yellow),
+          .init(job.exitText),
           .init(job.elapsed.map(Humanize.duration) ?? ""),
           .init(job.labelText?.cut(to: most) ?? ""), .init(job.afterText.cut(to: min(most, 20))),
           // Whole in a file or a pipe: a script can read it back.

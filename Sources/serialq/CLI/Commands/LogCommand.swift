@@ -10,11 +10,14 @@ struct LogCommand: Equatable {
   var follows: Bool
   /// How many of the last lines to print; all if `nil`.
   var lines: Int?
+  /// Whether the output of a job with a terminal is printed unchanged.
+  var isRaw = false
 }
 
 extension OptionName {
   fileprivate static var follow: Self { Self("follow") }
   fileprivate static var lines: Self { Self("lines") }
+  fileprivate static var raw: Self { Self("raw") }
 }
 
 extension LogCommand: Subcommand {
@@ -45,6 +48,12 @@ extension LogCommand: Subcommand {
     ],
     details: [
       """
+      Of a job with a terminal, log prints the text that its output leaves on a terminal: a progress \
+      bar is one line, its last state, and what an editor draws on the whole screen is left out. \
+      On a terminal the text has its styles and colors. On a terminal, -f prints the output itself; \
+      elsewhere it prints each line when it ends. With --raw, log prints all bytes as they came.
+      """,
+      """
       The output of a job that waits for another attempt is that of its attempts so far, until \
       the next one starts.
       """,
@@ -59,6 +68,7 @@ extension LogCommand: Subcommand {
       OptionSpec(
         .lines, short: "n", value: OptionValue(.countOrAll, "N"),
         help: "The last N lines, or all. The default is \(followedLines) with -f, else all."),
+      OptionSpec(.raw, help: "All bytes of a job with a terminal, not its text."),
     ],
     operands: .jobIDs,
     examples: [
@@ -82,7 +92,7 @@ extension LogCommand: Subcommand {
     self.init(
       queues: queues, jobs: try words.jobs(), follows: follows,
       // `all` is not a number.
-      lines: words.has(.lines) ? words.number(.lines) : standard)
+      lines: words.has(.lines) ? words.number(.lines) : standard, isRaw: words.has(.raw))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
@@ -108,7 +118,7 @@ extension LogCommand: Subcommand {
   ) throws(Failure) {
     let id = job.id
     if follows, !job.state.isOver {
-      _ = try session.follow(.job(id), in: queues, lines: lines)
+      _ = try session.follow(.job(id), in: queues, lines: lines, isRaw: isRaw)
       return
     }
     if job.state == .waiting, !job.hasRun {
@@ -131,7 +141,10 @@ extension LogCommand: Subcommand {
       restorer.restore(&session.output)
       withExtendedLifetime(signals) {}
     }
-    var log = LogReader(folder.log(id), restorer)
+    let isText = job.run?.hasTerminal == true && !isRaw
+    var log = LogReader(
+      folder.log(id), restorer,
+      text: isText ? LogText(keepsStyle: session.traits.hasColor) : nil)
     try log.printOnce(to: &session.output, lines: lines)
   }
 
@@ -159,7 +172,7 @@ extension LogCommand: Subcommand {
       hasJobs = hasJobs || !queue.jobs.isEmpty
       hasWork = hasWork || !queue.running.isEmpty || queue.count(.waiting) > 0
     }
-    if hasWork { return try session.follow(.queue, in: queues, lines: lines) }
+    if hasWork { return try session.follow(.queue, in: queues, lines: lines, isRaw: isRaw) }
     switch queues {
     case .all:
       session.output.message("serialq: no queue has anything to follow; see: serialq queues")

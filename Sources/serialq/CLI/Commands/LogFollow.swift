@@ -5,15 +5,17 @@ import SerialqSystem
 extension Session {
   /// `serialq log -f`: prints until no more output can follow, or Ctrl-C.
   ///
-  /// Of each log that is there already, prints the last `lines`. With all queues, reports those that
-  /// cannot be followed, and follows the others.
+  /// Of each log that is there already, prints the last `lines`; with `isRaw`, prints the output of
+  /// terminals unchanged. With all queues, reports those that cannot be followed, and follows the
+  /// others.
   mutating func follow(
-    _ subject: Follower.Subject, in queues: QueueSelection, lines: Int?
+    _ subject: Follower.Subject, in queues: QueueSelection, lines: Int?, isRaw: Bool
   ) throws(Failure) -> ExitCode {
     let spool = try self.spool()
     let style = Follower.OutputStyle(
       isTalkative: subject == .queue && messageTraits.isTerminal,
-      sharesTerminal: traits.isTerminal, isOneOfSeveral: queues == .all, lines: lines)
+      sharesTerminal: traits.isTerminal, isOneOfSeveral: queues == .all, lines: lines,
+      isRaw: isRaw)
     // One for all: they print on the same terminal.
     let restorer = TerminalRestorer()
     defer { restorer.restore(&output) }

@@ -153,11 +153,12 @@ private struct Entry {
 }
 
 extension Queue {
-  /// Why jobs do not run; empty if they do.
+  /// Why jobs do not run, or the running one does not proceed; empty if they do.
   fileprivate func condition(hasRunner: Bool) -> String {
     if let job = suspended.first { return "paused, job \(job.id) suspended" }
-    if isPaused { return "paused" }
-    return hasWork && !hasRunner ? "no runner" : ""
+    let asking = running.compactMap(job).first { $0.question != nil }.map { "job \($0.id) asks" }
+    let pause = isPaused ? "paused" : hasWork && !hasRunner ? "no runner" : nil
+    return [pause, asking].compactMap(\.self).joined(separator: ", ")
   }
 
   func writeCounts(to json: inout JSONWriter) {

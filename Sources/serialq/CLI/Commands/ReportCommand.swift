@@ -111,7 +111,7 @@ extension ReportCommand: Subcommand {
     for job in failed.prefix(QueueReport.mostTroubles) {
       let tail = try LogReader.tail(
         of: folder.log(job.id), lines: QueueReport.troubleLines,
-        bytes: Int64(QueueReport.troubleBytes))
+        bytes: Int64(QueueReport.troubleBytes), hasTerminal: job.run?.hasTerminal == true)
       troubles.append(QueueReport.Trouble(job: job, tail: tail))
     }
     return troubles

@@ -32,9 +32,9 @@ extension RunCommand: Subcommand {
       """
       Ctrl-C cancels the running job and starts no other. If the terminal closes, or on SIGTERM, \
       the job is ended too, but counts as interrupted, which is a failure. While run follows \
-      another runner, none of them affects the job.
+      another runner, none of them affects the job. Exits with 1 if a job failed, was skipped or \
+      was cancelled, else with 0.
       """,
-      "Exits with 1 if a job failed, was skipped or was cancelled, else with 0.",
     ],
     details: [
       """
@@ -47,12 +47,16 @@ extension RunCommand: Subcommand {
       """
       At the end of a job, run restores what its output has changed on the terminal, as log does.
       """,
+      #"""
+      With -t, run attaches its terminal to each of the added jobs while the job runs: keys, also \#
+      Ctrl-C, go to the job, until Ctrl-\ detaches the terminal. See TERMINALS below.
+      """#,
     ],
     options: JobOptions.options,
     operands: .jobCommand,
     examples: [
       Example("serialq run", "the waiting jobs"),
-      Example("serialq run make test", "and this one after them"),
+      Example("serialq run -t make menuconfig", "and an interactive one"),
       Example("printf '%s\\n' 'echo 1' 'echo 2' | serialq run -f -", "jobs from a pipe"),
     ]
   )
@@ -69,6 +73,7 @@ extension RunCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     try Machine.requireThreads(Runner.threads)
+    if job.hasTerminal { try RunTerminal.require(in: &session) }
     let adding = try source.map { (source) throws(Failure) in
       try Adding(source, job)
     }
@@ -83,7 +88,8 @@ extension RunCommand: Subcommand {
     let style = Follower.OutputStyle(
       isTalkative: session.messageTraits.isTerminal, sharesTerminal: session.traits.isTerminal,
       isAboveDisplay: session.traits.isLive)
-    let watch = try FileWatch(folders: folder.changing)
+    let watch = try FileWatch(
+      folders: job.hasTerminal ? RunTerminal.changing(folder) : folder.changing)
     var follower = try Follower(folder, .queue, style)
     try session.refuseOwnQueue("run", follower.queue, named: follower.queueName)
     let wakeUp = try WakeUpPipe()
@@ -101,12 +107,14 @@ extension RunCommand: Subcommand {
       }, wake: { wakeUp.wake() })
     // After everything else that can fail: a command that fails to start must not leave jobs in the
     // queue.
-    if let ids = try adding?.append(to: folder, startsRunner: false, refusesPause: true).ids,
-      session.messageTraits.isTerminal
-    {
+    let ids = try adding?.append(to: folder, startsRunner: false, refusesPause: true).ids ?? []
+    if adding != nil {
       let text = JobID.text(of: ids, separator: ", ")
-      session.output.message(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
+      session.confirm(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
     }
+    let terminal = job.hasTerminal ? RunTerminal(of: folder, for: ids) : nil
+    if terminal != nil { follower.heldBack = Set(ids) }
+    let mode = terminal == nil ? nil : TerminalMode(of: STDIN_FILENO)
     // Handled here, not between writes of output: if the reader has stopped reading, as a pager
     // does, the next write blocks forever.
     let restorer = follower.restorer
@@ -116,7 +124,10 @@ extension RunCommand: Subcommand {
       } else if runner.hasWork {
         runner.kill()
       } else {
-        restorer.restore { SignalListener.obey(signal) }
+        restorer.restore {
+          mode?.restore(on: STDIN_FILENO)
+          SignalListener.obey(signal)
+        }
       }
       wakeUp.wake()
     }
@@ -124,7 +135,7 @@ extension RunCommand: Subcommand {
     follower.isStopped = { signals.first != nil && !runner.isDone && !runner.hasWork }
     runner.start()
     do throws(Failure) {
-      try follow(runner, &follower, watch, signals, wakeUp, said, in: &session)
+      try follow(runner, &follower, terminal, watch, signals, wakeUp, said, in: &session)
       if let failure = runner.failure { throw failure }
     } catch {
       guard adding != nil else { throw error }
@@ -138,35 +149,53 @@ extension RunCommand: Subcommand {
 
   /// Prints output until the runner is done, or was stopped and has no running job.
   private func follow(
-    _ runner: Runner, _ follower: inout Follower, _ watch: FileWatch, _ signals: StopSignals,
-    _ wakeUp: WakeUpPipe, _ said: Locked<[String]>, in session: inout Session
+    _ runner: Runner, _ follower: inout Follower, _ terminal: RunTerminal?, _ watch: FileWatch,
+    _ signals: StopSignals, _ wakeUp: WakeUpPipe, _ said: Locked<[String]>,
+    in session: inout Session
   ) throws(Failure) {
-    var display =
-      session.traits.isLive ? RunDisplay(follower.queue, session.traits) { wakeUp.wake() } : nil
+    var terminal = terminal
+    var display = session.display(of: follower.queue, wakeUp)
     defer {
       session.output.hide()
       follower.restorer.restore(&session.output)
     }
-    var suspended: JobID?
+    var news = News()
+    let isOver = { runner.isDone || (signals.first != nil && !runner.hasWork) }
+    let messages = {
+      said.withLock { said in
+        defer { said = [] }
+        return said
+      }
+    }
     while true {
       wakeUp.drain()
       watch.drain()
       // Read before the queue, so that everything that the runner did before it was done is
       // printed.
-      let isOver = runner.isDone || (signals.first != nil && !runner.hasWork)
-      for message in said.withLock({ said in
-        defer { said = [] }
-        return said
-      }) { session.output.message(message) }
+      let isLast = isOver()
+      for message in messages() { session.output.message(message) }
       try follower.advance(&session.output)
-      if isOver { return }
-      let isNews = follower.queue.suspended.first?.id != suspended
-      suspended = follower.queue.suspended.first?.id
-      if isNews, display == nil, let id = suspended {
-        let option = QueueName.option(for: follower.queueName)
-        session.output.message(
-          "serialq: job \(id) is suspended; continue it: serialq resume\(option)")
+      if isLast { return }
+      if case (var job, let socket)? = try terminal?.connect(follower.queue) {
+        session.output.hide()
+        display = nil
+        let end = try job.pass(
+          socket, watching: [watch.descriptor, wakeUp.descriptor], in: &session
+        ) {
+          wakeUp.drain()
+          watch.drain()
+          return (messages(), isOver() ? .over : nil)
+        } isCancelable: {
+          runner.hasWork
+        } wake: {
+          wakeUp.wake()
+        }
+        try terminal?.note(end, of: job, &follower)
+        display = session.display(of: follower.queue, wakeUp)
+        // What changed meanwhile was drained.
+        continue
       }
+      if display == nil { news.report(follower, in: session) }
       try display?.draw(&follower, isStopping: signals.first != nil, on: &session.output)
       _ = try waitForInput(
         on: [watch.descriptor, wakeUp.descriptor], timeoutMilliseconds: display?.timeoutMilliseconds
@@ -208,5 +237,35 @@ extension RunCommand: Subcommand {
       return isUnsuccessful ? .jobFailed : .cannot
     }
     return isUnsuccessful ? .jobFailed : .success
+  }
+}
+
+extension Session {
+  /// The live display, if the terminal can show one.
+  fileprivate mutating func display(of queue: Queue, _ wakeUp: WakeUpPipe) -> RunDisplay? {
+    traits.isLive ? RunDisplay(queue, traits) { wakeUp.wake() } : nil
+  }
+}
+
+/// What needs the user, where no live display shows it.
+private struct News {
+  private var suspended: JobID?
+  private var question: Question?
+
+  /// Prints what is new since the last call.
+  mutating func report(_ follower: Follower, in session: Session) {
+    let option = QueueName.option(for: follower.queueName)
+    let new = follower.queue.suspended.first?.id
+    if let new, new != suspended {
+      session.output.message(
+        "serialq: job \(new) is suspended; continue it: serialq resume\(option)")
+    }
+    suspended = new
+    let job = follower.queue.running.first.flatMap(follower.queue.job)
+    if let job, let asked = job.question, asked != question {
+      session.output.message(
+        "serialq: job \(job.id) \(asked.phrase)\nAnswer it: serialq attach\(option) \(job.id)")
+    }
+    question = job?.question
   }
 }

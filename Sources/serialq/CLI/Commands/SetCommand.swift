@@ -8,9 +8,11 @@ struct SetCommand: Equatable {
     case stopsOnFailure(Bool)
     case onFinish(Bytes?)
     case onIdle(Bytes?)
+    case onAsk(Bytes?)
     case keep(Int?)
     case shell(Bytes?)
     case logLimit(Int?)
+    case terminal(Bool)
   }
 
   var queue: String
@@ -26,8 +28,8 @@ extension SetCommand: Subcommand {
     summary: "show or change the settings of a queue",
     synopsis: [
       "set [options]", "set [options] on-failure continue|stop",
-      "set [options] on-finish 'COMMAND LINE'", "set [options] on-idle 'COMMAND LINE'",
-      "set [options] keep N", "set [options] shell PATH", "set [options] log-limit SIZE",
+      "set [options] on-finish|on-idle|on-ask 'COMMAND LINE'", "set [options] keep N",
+      "set [options] shell PATH", "set [options] log-limit SIZE", "set [options] tty on|off",
     ],
     description: [
       """
@@ -35,11 +37,12 @@ extension SetCommand: Subcommand {
       interrupted, and has no retry left.
       """,
       """
-      on-finish sets a command line that runs after each job that ran, before the next one, and \
-      on-idle one that runs when no job waits any more. They run for at most 60 seconds, with the \
-      directory and environment of this call, and variables such as SERIALQ_JOB and SERIALQ_STATE, \
-      or SERIALQ_SUCCEEDED and SERIALQ_FAILED. '' removes them. Their failure has no other effect \
-      than that status reports it.
+      on-finish sets a command line that runs after each job that ran, before the next one, \
+      on-idle one that runs when no job waits any more, and on-ask one that runs when a job asks \
+      something on its terminal. They run for at most 60 seconds, with the directory and \
+      environment of this call, and variables such as SERIALQ_JOB and SERIALQ_STATE, or \
+      SERIALQ_SUCCEEDED and SERIALQ_FAILED. '' removes them. Status reports a failure of the first \
+      two; it has no other effect.
       """,
       """
       keep N removes finished jobs and their logs, at once and after each job, except the open \
@@ -48,15 +51,16 @@ extension SetCommand: Subcommand {
       """,
       """
       shell is the program that runs command lines from now on, as PATH -c LINE: /bin/bash, or \
-      default, which is /bin/sh.
+      default, which is /bin/sh. With tty on, jobs that start from now on have a terminal, as with \
+      add --tty, unless they have an input.
       """,
     ],
     details: [
       """
-      See JOBS below for all variables of on-finish and on-idle, for examples that notify you, and \
-      for long logs. A size is a number of bytes, or of units of 1024: K, M, G or T. A log keeps \
-      at least 1K. shell applies to jobs that start from now on, whenever they were added, and to \
-      both commands.
+      See JOBS below for all variables of these commands, for examples that notify you, and for \
+      long logs. A size is a number of bytes, or of units of 1024: K, M, G or T. A log keeps at \
+      least 1K. shell applies to jobs that start from now on, whenever they were added, and to \
+      these commands.
       """,
       """
       If a follower of the queue is so slow that an output is removed before it is printed, the \
@@ -76,8 +80,8 @@ extension SetCommand: Subcommand {
 
   /// The names of the settings, and the fixed values of some.
   static let settings: [(name: String, choices: [String])] = [
-    ("on-failure", ["continue", "stop"]), ("on-finish", []), ("on-idle", []), ("keep", ["all"]),
-    ("shell", ["default"]), ("log-limit", ["none"]),
+    ("on-failure", ["continue", "stop"]), ("on-finish", []), ("on-idle", []), ("on-ask", []),
+    ("keep", ["all"]), ("shell", ["default"]), ("log-limit", ["none"]), ("tty", ["on", "off"]),
   ]
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
@@ -104,6 +108,12 @@ extension SetCommand: Subcommand {
       return .stopsOnFailure(value == Bytes("stop"))
     case "on-finish": return .onFinish(value.allSatisfy(\.isSpace) ? nil : value)
     case "on-idle": return .onIdle(value.allSatisfy(\.isSpace) ? nil : value)
+    case "on-ask": return .onAsk(value.allSatisfy(\.isSpace) ? nil : value)
+    case "tty":
+      guard value == Bytes("on") || value == Bytes("off") else {
+        throw words.misused(Visible.text(value), "tty is on or off")
+      }
+      return .terminal(value == Bytes("on"))
     case "shell":
       if value == Bytes("default") { return .shell(nil) }
       guard value.first == UInt8(ascii: "/") else {
@@ -171,6 +181,9 @@ extension SetCommand: Subcommand {
       return .onFinish(try line.map { (line) throws(Failure) in try scope.hook(line) })
     case .onIdle(let line):
       return .onIdle(try line.map { (line) throws(Failure) in try scope.hook(line) })
+    case .onAsk(let line):
+      return .onAsk(try line.map { (line) throws(Failure) in try scope.hook(line) })
+    case .terminal(let isOn): return .terminal(isOn)
     }
   }
 }
@@ -183,9 +196,11 @@ extension Queue.Settings {
       on-failure  \(stopsOnFailure ? "stop" : "continue")
       on-finish   \(line(onFinish))
       on-idle     \(line(onIdle))
+      on-ask      \(line(onAsk))
       keep        \(keep.map { "\($0)" } ?? "all")
       shell       \(ShellQuote.word(shell ?? Command.standardShell))
       log-limit   \(logLimit.map { Humanize.size(Int64($0)) } ?? "none")
+      tty         \(terminal ? "on" : "off")
 
       """
   }

@@ -1,4 +1,5 @@
 import SerialqQueue
+import SerialqRunner
 import SerialqSystem
 
 /// `serialq show`: shows all properties of a job.
@@ -98,6 +99,21 @@ extension ShowCommand: Subcommand {
     return lines
   }
 
+  /// What the running job does on its terminal, if it has one.
+  private func terminalState(_ job: Job, _ folder: QueueFolder) -> [(String, String)] {
+    guard job.state == .running, job.run?.hasTerminal == true else { return [] }
+    var lines: [(String, String)] = []
+    if let question = job.question { lines.append(("question", question.phrase)) }
+    let attached = KeeperLock.attached(job.id, folder)
+    if attached > 0 {
+      lines.append(("attached", "\(attached) \(attached == 1 ? "terminal" : "terminals")"))
+    }
+    if (try? KeeperLock.isLost(of: job, folder)) == true {
+      lines.append(("keeper", "killed: the terminal is gone"))
+    }
+    return lines
+  }
+
   private func details(_ job: Job, _ folder: QueueFolder) -> String {
     var lines: [(String, String)] = [
       ("job", "\(job.id) of queue \(folder.name.text)"), ("state", job.outcomeText),
@@ -105,6 +121,7 @@ extension ShowCommand: Subcommand {
       ("directory", ShellQuote.word(job.context.directory)),
     ]
     if let input = folder.input(of: job) { lines.append(("input", ShellQuote.word(input))) }
+    if let terminal = job.terminalText { lines.append(("terminal", terminal)) }
     if let label = job.label { lines.insert(("name", Visible.text(label)), at: 1) }
     // As a shell prints it.
     lines.append(("umask", String(job.context.umask, digits: 4, radix: 8)))
@@ -114,6 +131,7 @@ extension ShowCommand: Subcommand {
     if let suspended = job.suspendedSince {
       lines.append(("suspended", Humanize.moment(suspended)))
     }
+    lines += terminalState(job, folder)
     if let ended = job.run?.ended { lines.append(("ended", Humanize.moment(ended))) }
     if let attempt = job.run?.attempt, attempt > 0 { lines.append(("attempt", "\(attempt)")) }
     if !job.exitText.isEmpty { lines.append(("exit", job.exitText)) }
@@ -121,10 +139,21 @@ extension ShowCommand: Subcommand {
       let name = job.suspendedSince == nil ? "not ended" : "not suspended"
       lines.append((name, Visible.text(left)))
     }
+    if let reason = job.run?.unlogged { lines.append(("not logged", Visible.text(reason))) }
     if let hook = job.run?.hook { lines.append(("on-finish", hook.outcomeText)) }
     if let pid = job.run?.pid { lines.append(("process", "\(pid)")) }
     lines.append(("log", ShellQuote.word(folder.log(job.id))))
     let width = lines.map(\.0.count).max() ?? 0
     return lines.map { name, value in "\(name.padded(to: width))  \(value)\n" }.joined()
+  }
+}
+
+extension Job {
+  /// The terminal of the job, or of its last attempt; nil if it has none.
+  fileprivate var terminalText: String? {
+    guard let terminal else {
+      return run?.hasTerminal == true ? "its own, by the settings of the queue" : nil
+    }
+    return terminal == .unknownSize ? "its own" : "its own, \(terminal.text) if none is attached"
   }
 }

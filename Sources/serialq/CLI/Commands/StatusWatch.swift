@@ -65,6 +65,7 @@ private struct StatusWatch: WatchedQueue {
   private struct Reported: Equatable {
     let state: JobState
     let isSuspended: Bool
+    var question: Question?
   }
 
   /// Damaged lines found by the last read.
@@ -95,15 +96,29 @@ private struct StatusWatch: WatchedQueue {
       return page.lines().map { $0.rendered(color: false) }
     }
     let place = isOneOfSeveral ? "queue \(folder.name.text), " : ""
-    return changed.compactMap { id in
-      guard let job = queue.job(id) else { return nil }
-      let new = Reported(state: job.state, isSuspended: job.suspendedSince != nil)
-      let old = reported.updateValue(new, forKey: id)
-      guard old != new else { return nil }
-      let isBegin = new == Reported(state: .running, isSuspended: false)
+    return changed.flatMap { id in
+      queue.job(id).map { lines(about: $0) } ?? []
+    }.map { place + $0 }
+  }
+
+  /// What changed in a job since it was last reported.
+  private mutating func lines(about job: Job) -> [String] {
+    var new = Reported(state: job.state, isSuspended: job.suspendedSince != nil)
+    let old = reported[job.id]
+    new.question = job.question
+    reported[job.id] = new
+    var lines: [String] = []
+    if old?.state != new.state || old?.isSuspended != new.isSuspended {
+      let isBegin = new.state == .running && !new.isSuspended
       let text = isBegin ? old?.isSuspended == true ? "continues" : "begins" : job.outcomeText
-      return "\(place)job \(id) \(text): \(job.title)"
+      lines.append("job \(job.id) \(text): \(job.title)")
     }
+    if let question = new.question, question != old?.question {
+      let option = QueueName.option(for: folder.name.text)
+      lines.append(
+        "job \(job.id) \(question.phrase) (answer it: serialq attach\(option) \(job.id))")
+    }
+    return lines
   }
 
   var hasJobs: Bool { !queue.jobs.isEmpty }

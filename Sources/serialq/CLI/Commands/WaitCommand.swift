@@ -159,7 +159,7 @@ extension Waiting: WatchedQueue {}
 
 extension Job {
   /// The exit code for the outcome of the job.
-  fileprivate var code: ExitCode {
+  var code: ExitCode {
     switch (state, run?.how?.shellCode) {
     case (.succeeded, _): .success
     case (.timedOut, _): .timedOut

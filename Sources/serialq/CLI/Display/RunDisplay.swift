@@ -29,7 +29,8 @@ struct RunDisplay {
     if let job = queue.running.first.flatMap(queue.job) {
       view.running = [
         RunView.Running(
-          id: job.id, title: title(of: job), elapsed: job.elapsed, output: try follower.openLine())
+          id: job.id, title: title(of: job), elapsed: job.elapsed, output: try follower.openLine(),
+          question: RunView.Question(of: job, in: follower.queueName))
       ]
     }
     let now = delay.date(for: queue.firstWaiting, Clock.reading())

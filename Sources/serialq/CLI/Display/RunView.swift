@@ -19,6 +19,15 @@ struct RunView: Equatable {
     var elapsed: Duration?
     /// The incomplete last line of its output: progress or a prompt.
     var output: String?
+    var question: Question?
+  }
+
+  /// What a job asks on its terminal.
+  struct Question: Equatable {
+    /// A phrase to follow "job 3", with the prompt; escaped already.
+    var phrase: String
+    /// The command that answers it.
+    var answer: String
   }
 
   var running: [Running] = []
@@ -33,8 +42,14 @@ struct RunView: Equatable {
     let columns = max(1, window.columns - 1)
     var lines: [StyledLine] = []
     for running in running {
-      if let output = running.output { lines.append(StyledLine("| ", .dim) + StyledLine(output)) }
+      // Shown with the question.
+      if let output = running.output, running.question == nil {
+        lines.append(StyledLine("| ", .dim) + StyledLine(output))
+      }
       lines.append(title(of: running, in: columns))
+      guard let question = running.question else { continue }
+      lines.append(StyledLine("  \(question.phrase)", .yellow))
+      lines.append(StyledLine("  Answer it: \(question.answer)", .yellow))
     }
     if let note { lines.append(StyledLine(note, .yellow)) }
     lines.append(bar.summary(left: left, in: columns))
@@ -50,6 +65,15 @@ struct RunView: Equatable {
     // Fixed width, so that the title is not truncated differently as the time grows.
     let time = Humanize.seconds(elapsed).padded(to: 7, isRight: true)
     return title.beside(StyledLine(time, .cyan), in: columns)
+  }
+}
+
+extension RunView.Question {
+  /// What the job of the queue asks; nil if it asks nothing.
+  init?(of job: Job, in queue: String) {
+    guard let question = job.question else { return nil }
+    phrase = question.phrase
+    answer = "serialq attach\(QueueName.option(for: queue)) \(job.id)"
   }
 }
 

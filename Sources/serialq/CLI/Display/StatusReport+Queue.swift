@@ -116,12 +116,26 @@ extension StatusReport {
       running.guardian = try JobLock.isHeld(job.id, folder) ? .noRunner : .gone
     }
     if running.guardian != .runner { running.process = JobLock.groups(of: job, folder).first }
+    guard job.run?.hasTerminal == true, running.guardian != .gone else { return running }
+    if let question = job.question {
+      running.question = question.phrase
+      // Shown with the question.
+      let text = Visible.text(question.text)
+      if let last = running.tail.last, !text.isEmpty, last.hasPrefix(text) {
+        running.tail.removeLast()
+      }
+    }
+    running.attached = KeeperLock.attached(job.id, folder)
+    running.hasLostTerminal = try KeeperLock.isLost(of: job, folder)
+    running.unlogged = job.run?.unlogged.map { Visible.text($0) }
     return running
   }
 
   /// The last lines of the output that are not blank.
   private static func tail(of job: Job, _ folder: QueueFolder) throws(Failure) -> [String] {
-    try LogReader.tail(of: folder.log(job.id), lines: 10).filter { line in
+    try LogReader.tail(
+      of: folder.log(job.id), lines: 10, hasTerminal: job.run?.hasTerminal == true
+    ).filter { line in
       !line.allSatisfy(\.isWhitespace)
     }.suffix(Detail().runningTail).map { $0.cut(to: 1_000) }
   }

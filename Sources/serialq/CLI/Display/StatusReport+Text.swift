@@ -42,6 +42,17 @@ extension StatusReport {
       words += ", process \(process)"
     }
     var lines = [heading(job.id, job.title, .bold), StyledLine("  \(words)")]
+    if let question = job.question { lines.append(StyledLine("  \(question)", .yellow)) }
+    if job.attached > 0 {
+      let terminals = job.attached == 1 ? "terminal" : "terminals"
+      lines.append(StyledLine("  attached: \(job.attached) \(terminals)"))
+    }
+    if job.hasLostTerminal {
+      lines.append(StyledLine("  its terminal is gone: its keeper was killed", .yellow))
+    }
+    if let reason = job.unlogged {
+      lines.append(StyledLine("  output is missing in its log: \(reason)", .yellow))
+    }
     if let left = job.left {
       let what = job.suspended == nil ? "ended" : "suspended"
       lines.append(StyledLine("  it cannot be \(what): \(left)", .yellow))
@@ -99,6 +110,9 @@ extension StatusReport {
       entries.append(("Add a job", "serialq add\(option) 'make test'"))
       if hasOthers { entries.append(("Other queues", "serialq queues")) }
       entries.append(("All commands", "serialq help"))
+    }
+    for job in running where job.question != nil {
+      entries.append(("Answer it", "serialq attach\(option) \(job.id)"))
     }
     for job in running where job.guardian == .noRunner || job.guardian == .waitingRunner {
       // Not kill: processes outside of the job's group would run on beside the next job.

@@ -44,6 +44,14 @@ struct StatusReport: Equatable {
     var guardian = Guardian.runner
     /// How long ago it was suspended; nil if it is not.
     var suspended: Duration?
+    /// What it asks on its terminal, as a phrase to follow "job 3".
+    var question: String?
+    /// The number of terminals that are attached to it.
+    var attached = 0
+    /// Whether its terminal is gone, because its keeper was killed.
+    var hasLostTerminal = false
+    /// Why output is missing in its log.
+    var unlogged: String?
     /// The last termination signal requested.
     var signal: String?
     /// The processes that cannot be ended, and why.

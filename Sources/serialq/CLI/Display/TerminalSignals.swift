@@ -1,28 +1,44 @@
 import SerialPromises
 import SerialqSystem
 
-/// Receives the signals that affect a live display: resize, Ctrl-Z and `fg`.
+/// Receives the signals that affect a live display or an attached terminal: resize, Ctrl-Z and `fg`.
 final class TerminalSignals: Sendable {
-  private let isToStop: Locked<Bool>
-  private let heard: SignalListener
+  private struct Pending {
+    var isToStop = false
+    var isContinued = false
+  }
+
+  private let pending: Locked<Pending>
+  private let listener: SignalListener
 
   /// Calls `wake` on a Dispatch thread after each signal.
   init(wake: @escaping @Sendable () -> Void) {
-    let isToStop = Locked(false)
-    self.isToStop = isToStop
+    let pending = Locked(Pending())
+    self.pending = pending
     // A parent that ignores SIGTSTP cannot continue a stopped process.
     let stop = SignalListener.isIgnored(SIGTSTP) ? [] : [SIGTSTP]
-    heard = SignalListener([SIGWINCH, SIGCONT] + stop) { number in
-      if number == SIGTSTP { isToStop.withLock { $0 = true } }
+    listener = SignalListener([SIGWINCH, SIGCONT] + stop) { number in
+      pending.withLock { pending in
+        if number == SIGTSTP { pending.isToStop = true }
+        if number == SIGCONT { pending.isContinued = true }
+      }
       wake()
     }
   }
 
   /// Returns whether Ctrl-Z is pending, and clears it.
   func takeStop() -> Bool {
-    isToStop.withLock { isToStop in
-      defer { isToStop = false }
-      return isToStop
+    pending.withLock { pending in
+      defer { pending.isToStop = false }
+      return pending.isToStop
+    }
+  }
+
+  /// Returns whether the process was continued since the last call.
+  func takeContinuation() -> Bool {
+    pending.withLock { pending in
+      defer { pending.isContinued = false }
+      return pending.isContinued
     }
   }
 

@@ -50,7 +50,7 @@ struct EarlierAttempts {
   /// Records an event; call it in the order of the journal.
   mutating func take(_ event: Event) {
     switch event {
-    case .started(let id, _, let at, _, _):
+    case .started(let id, _, let at, _, _, _):
       if let before = latest[id] {
         byJob[id] = (byJob[id] ?? []).suffix(Self.most - 1) + [before]
       }

@@ -63,7 +63,8 @@ package struct Environments: Sendable {
   /// Deletes every file that neither a job nor a command of the settings uses.
   func removeUnused(by queue: Queue) throws(Failure) {
     var used = Set(queue.jobs.map(\.context.environment))
-    for hook in [queue.settings.onFinish, queue.settings.onIdle] {
+    let settings = queue.settings
+    for hook in [settings.onFinish, settings.onIdle, settings.onAsk] {
       if let hook { used.insert(hook.context.environment) }
     }
     for name in try FileSystem.names(in: folder.environments) where !used.contains(name) {

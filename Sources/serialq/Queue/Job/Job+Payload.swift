@@ -5,4 +5,5 @@ extension Job {
   package var context: ExecutionContext { payload.context }
   package var label: Bytes? { payload.label }
   package var input: Input? { payload.input }
+  package var terminal: JobTerminal? { payload.terminal }
 }

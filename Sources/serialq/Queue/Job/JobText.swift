@@ -16,10 +16,17 @@ extension Job {
 
   package var signalName: Bytes? { run?.how?.signalName }
 
-  /// The state as a column shows it: a suspended job is running, but does not look like it, and a
+  /// What the running job asks on its terminal; a suspended one would not take the answer.
+  package var question: Question? { suspendedSince == nil ? run?.question : nil }
+
+  /// Whether the last attempt had a terminal; before the first, whether the job was added with one.
+  package var hasTerminal: Bool { hasRun ? run?.hasTerminal == true : terminal != nil }
+
+  /// The state as a column shows it: a suspended job and one that asks are running, but wait, and a
   /// job that waits for a retry has failed before.
   package var stateText: String {
     if suspendedSince != nil { return "suspended" }
+    if question != nil { return "asking" }
     return state == .waiting && run?.used ?? 0 > 0 ? "retrying" : "\(state.name)"
   }
 
@@ -105,6 +112,10 @@ extension Job {
       json.array { json in for id in limits.after.joined() { json.int(Int64(id)) } }
       json.member("skippedBecause", run?.because)
       json.member("suspended", suspendedSince?.rfc3339)
+      json.member("tty", hasTerminal)
+      json.key("asks")
+      if let question { question.write(to: &json) } else { json.null() }
+      json.member("unlogged", run?.unlogged)
       json.member("unreachable", run?.left)
       json.member("log", folder.log(id))
       json.member("onFinishFailure", failure: run?.hook)
@@ -121,6 +132,24 @@ extension JSONWriter {
       json.member("exitCode", failure.exitCode)
       json.member("signal", failure.signalName)
     }
+  }
+}
+
+extension Question {
+  /// What the job does, as a phrase to follow "job 3".
+  ///
+  /// Only the terminal of a password says so; that a job waits for input is a guess.
+  package var phrase: String {
+    let verb =
+      switch kind {
+      case .password: "asks for a password"
+      case .input: "seems to wait for input"
+      }
+    return text.isEmpty ? verb : "\(verb): \(Visible.text(text))"
+  }
+
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in encode(to: &json) }
   }
 }
 

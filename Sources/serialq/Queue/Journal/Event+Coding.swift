@@ -7,11 +7,12 @@ extension Event {
     switch self {
     case .added(let job): job.encode(to: &json)
     case .retried(let retry): retry.encode(to: &json)
-    case .started(let id, let attempt, let at, let boot, let uptime):
+    case .started(let id, let attempt, let at, let boot, let uptime, let hasTerminal):
       json.head("started", id, at)
       json.member("attempt", attempt)
       json.member("boot", boot)
       if let uptime { json.member("uptime", Int(uptime)) }
+      if hasTerminal { json.member("terminal", true) }
     case .spawned(let id, let pid):
       json.head("spawned", id, nil)
       json.member("pid", Int(pid))
@@ -39,6 +40,12 @@ extension Event {
     case .left(let id, let processes):
       json.head("left", id, nil)
       json.member("processes", processes)
+    case .asked(let id, let at, let question):
+      json.head("asked", id, at)
+      question?.encode(to: &json)
+    case .unlogged(let id, let reason):
+      json.head("unlogged", id, nil)
+      json.member("reason", reason)
     case .cancelled(let id, let at): json.head("cancelled", id, at)
     case .skipped(let id, let at, let because):
       json.head("skipped", id, at)
@@ -87,7 +94,8 @@ extension Event {
       self = .started(
         id: id, attempt: try object.number("attempt", 1...Int(Int32.max)), at: at,
         boot: try object.bytes("boot", sharedIn: &shared),
-        uptime: object.has("uptime") ? try object.uptime() : nil)
+        uptime: object.has("uptime") ? try object.uptime() : nil,
+        hasTerminal: try object.flag("terminal"))
     case "spawned":
       let id = try object.id()
       self = .spawned(id: id, pid: Int32(try object.number("pid", 1...Int(Int32.max))))
@@ -108,6 +116,10 @@ extension Event {
       self = .continued(
         id: try object.id(), at: try object.time(), uptime: try object.uptime())
     case "left": self = .left(id: try object.id(), processes: try object.bytes("processes"))
+    case "asked":
+      self = .asked(
+        id: try object.id(), at: try object.time(), question: try Question(from: &object))
+    case "unlogged": self = .unlogged(id: try object.id(), reason: try object.bytes("reason"))
     case "cancelled": self = .cancelled(id: try object.id(), at: try object.time())
     case "skipped":
       let (id, at) = (try object.id(), try object.time())

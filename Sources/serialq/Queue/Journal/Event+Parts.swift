@@ -29,6 +29,7 @@ extension Retry {
     if used > 0 { json.member("used", used) }
     if let due { json.member("due", due.rfc3339) }
     if isFree { json.member("free", true) }
+    if hasTerminal { json.member("terminal", true) }
     place.encode(to: &json)
   }
 
@@ -39,6 +40,7 @@ extension Retry {
     used = try object.count("used")
     due = object.has("due") ? try object.time("due") : nil
     isFree = try object.flag("free")
+    hasTerminal = try object.flag("terminal")
     place = try Place(from: &object)
   }
 }
@@ -68,6 +70,7 @@ extension EditedOptions {
   func encode(to json: inout JSONWriter) {
     context.encode(to: &json)
     if let label { json.member("label", label) }
+    terminal?.encode(to: &json)
     limits.encode(to: &json)
     if isFree { json.member("free", true) }
   }
@@ -77,6 +80,7 @@ extension EditedOptions {
   ) throws(FlatObjectError) {
     context = try ExecutionContext(from: &object, sharing: &shared)
     label = try object.optionalBytes("label")
+    terminal = try JobTerminal(from: &object)
     limits = try Limits(from: &object)
     isFree = try object.flag("free")
   }
@@ -137,6 +141,8 @@ extension Setting {
     case .shell(let path): json.member("shell", path ?? [])
     case .onFinish(let hook): Hook.encode(hook, as: "onFinish", to: &json)
     case .onIdle(let hook): Hook.encode(hook, as: "onIdle", to: &json)
+    case .onAsk(let hook): Hook.encode(hook, as: "onAsk", to: &json)
+    case .terminal(let isOn): json.member("tty", Bytes(isOn ? "on" : "off"))
     }
   }
 
@@ -153,10 +159,16 @@ extension Setting {
     } else if object.has("logLimit") {
       let size = try object.number("logLimit", 0...1 << 50)
       self = .logLimit(size == 0 ? nil : size)
+    } else if object.has("tty") {
+      let word = try object.word("tty")
+      guard word.spells("on") || word.spells("off") else { throw .malformed }
+      self = .terminal(word.spells("on"))
     } else if let path = try object.optionalBytes("shell") {
       self = .shell(path.isEmpty ? nil : path)
     } else if object.has("onIdle") {
       self = .onIdle(try Hook(from: &object, named: "onIdle", sharing: &shared))
+    } else if object.has("onAsk") {
+      self = .onAsk(try Hook(from: &object, named: "onAsk", sharing: &shared))
     } else {
       self = .onFinish(try Hook(from: &object, named: "onFinish", sharing: &shared))
     }

@@ -69,19 +69,26 @@ package struct Retry: Equatable, Sendable {
   var due: Timestamp?
   /// Whether the job runs regardless of the results of other jobs.
   var isFree = false
+  /// Whether the last attempt so far had a terminal, in a compacted journal.
+  var hasTerminal = false
 }
 
 /// The properties of a waiting job after a change of more than its command.
 package struct EditedOptions: Equatable, Sendable {
   package var context: ExecutionContext
+  // Here, it takes no further space.
+  package var terminal: JobTerminal?
   package var label: Bytes?
   package var limits: Limits
   /// Whether the job runs regardless of the results of other jobs, as after a retry.
   var isFree = false
 
-  package init(context: ExecutionContext, label: Bytes?, limits: Limits) {
+  package init(
+    context: ExecutionContext, label: Bytes?, terminal: JobTerminal? = nil, limits: Limits
+  ) {
     self.context = context
     self.label = label
+    self.terminal = terminal
     self.limits = limits
   }
 }
@@ -117,12 +124,15 @@ package enum Setting: Equatable, Sendable {
   case stopsOnFailure(Bool)
   case onFinish(Hook?)
   case onIdle(Hook?)
+  case onAsk(Hook?)
   /// The number of finished jobs to keep; nil for all.
   case keep(Int?)
   /// The shell for command lines; nil for the default.
   case shell(Bytes?)
   /// The most bytes to keep of the log of a finished job; nil for all.
   case logLimit(Int?)
+  /// Whether jobs get a terminal.
+  case terminal(Bool)
 }
 
 /// A change of a queue; the state of the queue is the result of all events in order.
@@ -133,7 +143,10 @@ package enum Event: Equatable, Sendable {
   case added(NewJob)
   /// Flushed before the process is started. `boot` distinguishes processes of this boot from
   /// earlier ones. `uptime` is the monotonic clock: the date may change while the job runs.
-  case started(id: JobID, attempt: Int, at: Timestamp, boot: Bytes, uptime: Int64? = nil)
+  /// `hasTerminal` is whether the attempt has a terminal of its own.
+  case started(
+    id: JobID, attempt: Int, at: Timestamp, boot: Bytes, uptime: Int64? = nil,
+    hasTerminal: Bool = false)
   case spawned(id: JobID, pid: Int32)
   /// `duration` is in nanoseconds of the monotonic clock.
   case ended(id: JobID, at: Timestamp, duration: Int64, how: Ending, cause: EndCause)
@@ -151,6 +164,10 @@ package enum Event: Equatable, Sendable {
   case continued(id: JobID, at: Timestamp, uptime: Int64)
   /// Processes of the running job that cannot be signaled, and why; as text.
   case left(id: JobID, processes: Bytes)
+  /// The running job seems to ask this on its terminal; nil if it no longer does.
+  case asked(id: JobID, at: Timestamp, question: Question?)
+  /// Output of the running job could not be written to its log, and why; as text.
+  case unlogged(id: JobID, reason: Bytes)
   /// A waiting job was cancelled, or a running one was, and its end was not observed.
   case cancelled(id: JobID, at: Timestamp)
   /// The job required the success of a job that did not succeed.
@@ -185,9 +202,10 @@ extension Event {
     switch self {
     case .added(let job): job.id
     case .retried(let retry): retry.id
-    case .started(let id, _, _, _, _), .spawned(let id, _), .ended(let id, _, _, _, _),
+    case .started(let id, _, _, _, _, _), .spawned(let id, _), .ended(let id, _, _, _, _),
       .interrupted(let id, _, _), .cancelling(let id, _, _), .suspended(let id, _, _),
-      .continued(let id, _, _), .left(let id, _), .cancelled(let id, _),
+      .continued(let id, _, _), .left(let id, _), .asked(let id, _, _), .unlogged(let id, _),
+      .cancelled(let id, _),
       .skipped(let id, _, _), .moved(let id, _, _), .edited(let id, _, _, _),
       .acknowledged(let id, _):
       id

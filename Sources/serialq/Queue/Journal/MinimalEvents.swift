@@ -48,9 +48,11 @@ extension Queue.Settings {
     if stopsOnFailure { changes.append(.stopsOnFailure(true)) }
     if let onFinish { changes.append(.onFinish(onFinish)) }
     if let onIdle { changes.append(.onIdle(onIdle)) }
+    if let onAsk { changes.append(.onAsk(onAsk)) }
     if let keep { changes.append(.keep(keep)) }
     if let shell { changes.append(.shell(shell)) }
     if let logLimit { changes.append(.logLimit(logLimit)) }
+    if terminal { changes.append(.terminal(true)) }
     return changes
   }
 }
@@ -65,6 +67,7 @@ extension Job {
     guard let run else { return [] }
     var events = retryEvents(run) + startEvents(run) + endEvents(run)
     if isAcknowledged { events.append(.acknowledged(id: id, at: run.ended ?? added)) }
+    if let reason = run.unlogged { events.append(.unlogged(id: id, reason: reason)) }
     if let hook = run.hook { events.append(.hookFailed(id: id, at: run.ended ?? added, how: hook)) }
     return events
   }
@@ -78,11 +81,14 @@ extension Job {
       default: true
       }
     let attempts = hasRun ? run.attempt - 1 : run.attempt
-    guard attempts > 0 || run.used > 0 || state == .waiting else { return [] }
+    // That of the start takes precedence.
+    let hasTerminal = run.hasTerminal && run.started == nil
+    guard attempts > 0 || run.used > 0 || state == .waiting || hasTerminal else { return [] }
     return [
       .retried(
         Retry(
-          id: id, at: added, attempts: attempts, used: run.used, due: run.due, isFree: run.isFree))
+          id: id, at: added, attempts: attempts, used: run.used, due: run.due, isFree: run.isFree,
+          hasTerminal: hasTerminal))
     ]
   }
 
@@ -90,12 +96,18 @@ extension Job {
     var events: [Event] = []
     if let started = run.started, let boot = run.boot {
       events.append(
-        .started(id: id, attempt: run.attempt, at: started, boot: boot, uptime: run.uptime))
+        .started(
+          id: id, attempt: run.attempt, at: started, boot: boot, uptime: run.uptime,
+          hasTerminal: run.hasTerminal))
     }
     if let pid = run.pid { events.append(.spawned(id: id, pid: pid)) }
     let asked = run.started ?? added
     let earlier = run.suspension.earlier
-    if earlier > 0 {
+    // Of a job whose start was lost, nothing else may be left to show that it runs.
+    let isProven =
+      run.started != nil || run.pid != nil || run.suspension.since != nil || run.left != nil
+      || !run.requests.isEmpty
+    if earlier > 0 || (state == .running && !isProven) {
       events.append(.suspended(id: id, at: asked, uptime: 0))
       events.append(.continued(id: id, at: asked, uptime: earlier))
     }
@@ -104,6 +116,9 @@ extension Job {
     }
     events += run.requests.map { .cancelling(id: id, at: asked, signal: $0) }
     if let left = run.left { events.append(.left(id: id, processes: left)) }
+    if let question = run.question {
+      events.append(.asked(id: id, at: asked, question: question))
+    }
     return events
   }
 

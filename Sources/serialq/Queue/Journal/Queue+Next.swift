@@ -47,6 +47,13 @@ extension Queue {
     settings.onIdle != nil && results.hasRun && running.isEmpty && count(.waiting) == 0
   }
 
+  /// Whether an attempt at the job that starts now gets a terminal.
+  ///
+  /// Not a job with an input, which it could not read as well.
+  package func givesTerminal(to job: Job) -> Bool {
+    job.input == nil && (job.terminal != nil || settings.terminal)
+  }
+
   /// The events that follow from a job ending in this state, without the end itself.
   ///
   /// `job` is its state while running. O(1), unless the number of jobs to keep is limited.

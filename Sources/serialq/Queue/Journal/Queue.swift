@@ -42,12 +42,16 @@ package struct Queue: Equatable, Sendable {
     package fileprivate(set) var stopsOnFailure = false
     package fileprivate(set) var onFinish: Hook?
     package fileprivate(set) var onIdle: Hook?
+    /// Run when a job seems to ask something on its terminal.
+    package fileprivate(set) var onAsk: Hook?
     /// The number of finished jobs to keep; nil for all.
     package fileprivate(set) var keep: Int?
     /// The shell for command lines; nil for the default.
     package fileprivate(set) var shell: Bytes?
     /// The most bytes to keep of the log of a finished job; nil for all.
     package fileprivate(set) var logLimit: Int?
+    /// Whether jobs get a terminal.
+    package fileprivate(set) var terminal = false
   }
 
   /// The job that had the last turn, and whether it succeeded.
@@ -143,8 +147,11 @@ package struct Queue: Equatable, Sendable {
   package mutating func apply(_ event: Event) -> Bool {
     switch event {
     case .added(let new): add(new)
-    case .started(let id, let attempt, let at, let boot, let uptime):
-      start(id, Job.Run(attempt: attempt, started: at, boot: boot, uptime: uptime))
+    case .started(let id, let attempt, let at, let boot, let uptime, let hasTerminal):
+      start(
+        id,
+        Job.Run(
+          attempt: attempt, started: at, boot: boot, uptime: uptime, hasTerminal: hasTerminal))
     case .spawned(let id, let pid):
       proceed(id, to: .running) { $0.pid = pid }
     case .cancelling(let id, _, let signal):
@@ -153,6 +160,8 @@ package struct Queue: Equatable, Sendable {
     case .continued(let id, _, let uptime): `continue`(id, uptime)
     case .left(let id, let processes):
       proceed(id, to: .running) { $0.left = processes }
+    case .asked(let id, _, let question): ask(id, question)
+    case .unlogged(let id, let reason): recordLoss(id, reason)
     case .ended(let id, let at, let duration, let how, let cause):
       proceed(id, to: how.state(because: cause)) { run in
         run.ended = at
@@ -256,6 +265,7 @@ extension Queue {
       run.uptime = nil
       run.requests = []
       run.suspension = Suspension()
+      if run.question != nil { run.question = nil }
       previous = Previous(id: id, succeeded: state == .succeeded)
       count(state, hasRun: true)
     }
@@ -284,6 +294,22 @@ extension Queue {
     }
   }
 
+  /// Ignored unless the job is running: a late line must not seem to start it again.
+  private mutating func ask(_ id: JobID, _ question: Question?) -> Bool {
+    guard let job = job(id), job.state == .running, job.run?.question != question else {
+      return false
+    }
+    return proceed(id, to: .running) { $0.question = question }
+  }
+
+  /// Accepted also after the end of the job, which does not depend on its log.
+  private mutating func recordLoss(_ id: JobID, _ reason: Bytes) -> Bool {
+    guard let index = index(of: id), jobs[index].state != .waiting, jobs[index].hasRun
+    else { return false }
+    jobs[index].run?.unlogged = reason
+    return true
+  }
+
   private mutating func cancel(_ id: JobID, _ at: Timestamp) -> Bool {
     guard let index = index(of: id), !jobs[index].state.isOver else { return false }
     if jobs[index].state == .running {
@@ -310,7 +336,8 @@ extension Queue {
     let run = jobs[index].run
     enter(index, state)
     count(state, hasRun: false)
-    var left = Job.Run(attempt: run?.attempt ?? 0, used: run?.used ?? 0)
+    var left = Job.Run(
+      attempt: run?.attempt ?? 0, used: run?.used ?? 0, hasTerminal: run?.hasTerminal ?? false)
     change(&left)
     jobs[index].run = left
   }
@@ -330,7 +357,8 @@ extension Queue {
     if !link(index, retry.place) { _ = link(index, .last) }
     jobs[index].isPlaced = true
     jobs[index].run = Job.Run(
-      attempt: retry.attempts, used: retry.used, due: retry.due, isFree: retry.isFree)
+      attempt: retry.attempts, used: retry.used, due: retry.due, isFree: retry.isFree,
+      hasTerminal: retry.hasTerminal || job.run?.hasTerminal == true)
     return true
   }
 
@@ -412,6 +440,8 @@ extension Queue {
     case .keep(let count): settings.keep = count
     case .shell(let path): settings.shell = path
     case .logLimit(let size): settings.logLimit = size
+    case .onAsk(let hook): settings.onAsk = hook
+    case .terminal(let isOn): settings.terminal = isOn
     }
     return true
   }
@@ -555,6 +585,7 @@ package struct Job: Equatable, Sendable {
     guard let options else { return }
     payload.context = options.context
     payload.label = options.label
+    payload.terminal = options.terminal
     limits = options.limits
     run?.isFree = options.isFree
   }
@@ -648,10 +679,10 @@ package struct Job: Equatable, Sendable {
     package fileprivate(set) var isRunnerStopped = false
     /// The job because of which this one was skipped.
     package fileprivate(set) var because: JobID?
-    /// The processes that could not be ended or suspended with the job, and why; as text.
-    package fileprivate(set) var left: Bytes?
-    /// How the on-finish command ended, if it failed.
-    package fileprivate(set) var hook: Ending?
+    /// Whether the attempt has a terminal, or while the job waits for another, the last one had.
+    package fileprivate(set) var hasTerminal = false
+    /// Nil for most attempts, which keeps them small.
+    private var rare: Rare?
   }
 
   /// Holds rarely used properties outside of the job, which keeps ``Job`` small.
@@ -665,5 +696,64 @@ package struct Job: Equatable, Sendable {
     static func == (left: Box, right: Box) -> Bool {
       left.run == right.run && left.limits == right.limits
     }
+  }
+}
+
+extension Job.Run {
+  fileprivate init(
+    attempt: Int, used: Int = 0, started: Timestamp? = nil, boot: Bytes? = nil,
+    uptime: Int64? = nil, due: Timestamp? = nil, isFree: Bool = false, hasTerminal: Bool = false
+  ) {
+    self.attempt = attempt
+    self.used = used
+    self.started = started
+    self.boot = boot
+    self.uptime = uptime
+    self.due = due
+    self.isFree = isFree
+    self.hasTerminal = hasTerminal
+  }
+
+  /// The processes that could not be ended or suspended with the job, and why; as text.
+  package fileprivate(set) var left: Bytes? {
+    get { rare?.values.left }
+    set { change { $0.left = newValue } }
+  }
+
+  /// How the on-finish command ended, if it failed.
+  package fileprivate(set) var hook: Ending? {
+    get { rare?.values.hook }
+    set { change { $0.hook = newValue } }
+  }
+
+  /// What the job seems to ask on its terminal; set only while the job runs.
+  package fileprivate(set) var question: Question? {
+    get { rare?.values.question }
+    set { change { $0.question = newValue } }
+  }
+
+  /// Why output is missing in the log, if it is; as text.
+  package fileprivate(set) var unlogged: Bytes? {
+    get { rare?.values.unlogged }
+    set { change { $0.unlogged = newValue } }
+  }
+
+  private mutating func change(_ change: (inout RareValues) -> Void) {
+    var values = rare?.values ?? RareValues()
+    change(&values)
+    rare = values == RareValues() ? nil : Rare(values)
+  }
+
+  private struct RareValues: Equatable, Sendable {
+    var left: Bytes?
+    var hook: Ending?
+    var question: Question?
+    var unlogged: Bytes?
+  }
+
+  private final class Rare: Equatable, Sendable {
+    let values: RareValues
+    init(_ values: RareValues) { self.values = values }
+    static func == (left: Rare, right: Rare) -> Bool { left.values == right.values }
   }
 }

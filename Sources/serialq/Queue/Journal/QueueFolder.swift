@@ -22,10 +22,12 @@ package struct QueueFolder: Equatable, Sendable {
   package var hookLog: Bytes { path.appending(path: Bytes("hook.log")) }
   /// The output of the last on-idle command.
   package var idleHookLog: Bytes { path.appending(path: Bytes("idle.log")) }
+  /// The output of the last on-ask command.
+  package var askHookLog: Bytes { path.appending(path: Bytes("ask.log")) }
   /// Damaged lines that compaction removed from the journal.
   package var damaged: Bytes { path.appending(path: Bytes("damaged")) }
   package var logs: Bytes { path.appending(path: Bytes("log")) }
-  var locks: Bytes { path.appending(path: Bytes("locks")) }
+  package var locks: Bytes { path.appending(path: Bytes("locks")) }
   var environments: Bytes { path.appending(path: Bytes("env")) }
   /// Copies of the standard input of jobs.
   var inputs: Bytes { path.appending(path: Bytes("input")) }
@@ -37,6 +39,13 @@ package struct QueueFolder: Equatable, Sendable {
 
   /// Locked by the job itself, while any of its processes holds the descriptor.
   package func jobLock(_ id: JobID) -> Bytes { locks.appending(path: Bytes(String(id).utf8)) }
+
+  /// Locked by the keeper of the job's terminal, which writes its process ID and the number of
+  /// attached terminals to it.
+  package func keeperLock(_ id: JobID) -> Bytes { jobLock(id) + Bytes(".keeper") }
+
+  /// The socket at which the keeper of the job's terminal serves attached ones.
+  package func socket(_ id: JobID) -> Bytes { jobLock(id) + Bytes(".socket") }
 
   func inputCopy(_ id: JobID) -> Bytes { inputs.appending(path: Bytes(String(id).utf8)) }
 

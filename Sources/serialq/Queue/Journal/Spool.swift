@@ -153,20 +153,20 @@ package struct Spool: Equatable, Sendable {
         next: isSpool
           ? "Remove it, or set SERIALQ_DIR to its target."
           : "Remove it, or move its target here if all commands in it are yours.")
-    case .file, .other:
+    case .file, .socket, .other:
       throw Failure(
         path.text, "is not a folder", next: "Move it away, or set SERIALQ_DIR to a folder.")
     }
     // Such as /tmp: a change of its mode would break other programs.
     guard status.mode & 0o1000 == 0 else {
-      let own = ShellQuote.word(path.appending(path: Bytes("serialq-\(geteuid())".utf8)))
+      let own = ShellQuote.word(path.appending(path: Bytes("serialq-\(Machine.userID())".utf8)))
       throw Failure(
         path.text, "it is a folder that users share (mode \(String(status.mode, radix: 8)))",
         next: "Choose a folder of your own, for example: export SERIALQ_DIR=\(own)")
     }
-    guard status.owner == geteuid() else {
+    guard status.owner == Machine.userID() else {
       throw Failure(
-        path.text, "belongs to user \(status.owner), and you are user \(geteuid())",
+        path.text, "belongs to user \(status.owner), and you are user \(Machine.userID())",
         next: "Set SERIALQ_DIR to a folder of your own.")
     }
     guard status.mode & 0o022 == 0 else {

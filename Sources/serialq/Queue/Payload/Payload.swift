@@ -8,32 +8,41 @@ package struct Payload: Equatable, Sendable {
   private var rare: Rare?
 
   package init(
-    _ command: Command, in context: ExecutionContext, label: Bytes? = nil, input: Input? = nil
+    _ command: Command, in context: ExecutionContext, label: Bytes? = nil, input: Input? = nil,
+    terminal: JobTerminal? = nil
   ) {
     self.command = command
     self.context = context
-    rare = Rare(label, input)
+    rare = Rare(label, input, terminal)
   }
 
   package var label: Bytes? {
     get { rare?.label }
-    set { rare = Rare(newValue, input) }
+    set { rare = Rare(newValue, input, terminal) }
   }
 
   package var input: Input? { rare?.input }
 
+  /// The terminal that the job has in any case; nil to do as the queue's settings say.
+  package var terminal: JobTerminal? {
+    get { rare?.terminal }
+    set { rare = Rare(label, input, newValue) }
+  }
+
   private final class Rare: Equatable, Sendable {
     let label: Bytes?
     let input: Input?
+    let terminal: JobTerminal?
 
-    init?(_ label: Bytes?, _ input: Input?) {
-      if label == nil, input == nil { return nil }
+    init?(_ label: Bytes?, _ input: Input?, _ terminal: JobTerminal?) {
+      if label == nil, input == nil, terminal == nil { return nil }
       self.label = label
       self.input = input
+      self.terminal = terminal
     }
 
     static func == (left: Rare, right: Rare) -> Bool {
-      left.label == right.label && left.input == right.input
+      left.label == right.label && left.input == right.input && left.terminal == right.terminal
     }
   }
 }
@@ -52,7 +61,7 @@ package struct ExecutionContext: Equatable, Sendable {
   }
 }
 
-/// The on-finish command, run when a job has ended, or the on-idle command.
+/// The on-finish command, run when a job has ended, or the on-idle or the on-ask command.
 package struct Hook: Equatable, Sendable {
   package var line: Bytes
   package var context: ExecutionContext
@@ -69,6 +78,7 @@ extension Payload {
     context.encode(to: &json)
     if let label { json.member("label", label) }
     input?.encode(to: &json)
+    terminal?.encode(to: &json)
   }
 
   init(
@@ -76,7 +86,9 @@ extension Payload {
   ) throws(FlatObjectError) {
     command = try Command(from: &object)
     context = try ExecutionContext(from: &object, sharing: &shared)
-    rare = Rare(try object.optionalBytes("label"), try Input(from: &object))
+    rare = Rare(
+      try object.optionalBytes("label"), try Input(from: &object),
+      try JobTerminal(from: &object))
   }
 }
 

@@ -10,16 +10,21 @@ struct JobProcess {
   var environment: [Bytes]
   var directory: Bytes
   var umask: UInt16
-  /// The descriptor for standard input of the child; nil for `/dev/null`.
-  var input: Int32?
-  /// The descriptor for standard output and standard error of the child.
-  var output: Int32
+  var streams: Streams
   /// The lock that the child and its children keep open as `lockDescriptor`.
   ///
   /// Must be 3 or above; nil for none.
   var lock: Int32?
-  /// Whether SIGHUP is blocked in the child, so that it cannot end the child before that ignores it.
-  var blocksHangup = false
+  /// A signal that is blocked in the child, so that it has no effect before the child expects it.
+  var blockedSignal: Int32?
+
+  /// What the child gets as standard input, output and error.
+  enum Streams {
+    /// Descriptors: for standard input, or nil for `/dev/null`, and for both others.
+    case files(input: Int32?, output: Int32)
+    /// The path of a terminal, which becomes the controlling terminal of the child.
+    case terminal(Bytes)
+  }
 
   /// The descriptor of the lock in the child; high, to avoid collisions with descriptors in
   /// scripts.

@@ -67,7 +67,7 @@ struct SpawnSettings: ~Copyable {
     sigdelset(&all, SIGSTOP)
     var blocked = sigset_t()
     sigemptyset(&blocked)
-    if job.blocksHangup { sigaddset(&blocked, SIGHUP) }
+    if let signal = job.blockedSignal { sigaddset(&blocked, signal) }
     #if canImport(Glibc)
       // POSIX_SPAWN_SETSID, a macro that Swift does not import.
       let session: Int32 = 0x80
@@ -94,13 +94,8 @@ struct SpawnSettings: ~Copyable {
   /// is overwritten. Descriptor 0 may be the output, which is copied first.
   private mutating func prepareDescriptors(_ job: JobProcess) -> [Int32] {
     let lock = JobProcess.lockDescriptor
-    var errors = [
-      posix_spawn_file_actions_adddup2(&actions, job.output, STDOUT_FILENO),
-      posix_spawn_file_actions_adddup2(&actions, job.output, STDERR_FILENO),
-      job.input.map { posix_spawn_file_actions_adddup2(&actions, $0, STDIN_FILENO) }
-        ?? posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
-      job.lock.map { posix_spawn_file_actions_adddup2(&actions, $0, lock) } ?? 0,
-    ]
+    var errors = prepareStreams(job.streams)
+    errors.append(job.lock.map { posix_spawn_file_actions_adddup2(&actions, $0, lock) } ?? 0)
     #if canImport(Glibc)
       // serialq opens its own files close-on-exec, but descriptors that it inherited would leak
       // into the job. Closing a number that is not open is no error here.
@@ -111,5 +106,27 @@ struct SpawnSettings: ~Copyable {
         posix_spawn_file_actions_addclosefrom_np(&actions, lock + (job.lock == nil ? 0 : 1)))
     #endif
     return errors
+  }
+
+  private mutating func prepareStreams(_ streams: JobProcess.Streams) -> [Int32] {
+    switch streams {
+    case .files(let input, let output):
+      return [
+        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO),
+        posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO),
+        input.map { posix_spawn_file_actions_adddup2(&actions, $0, STDIN_FILENO) }
+          ?? posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
+      ]
+    case .terminal(let path):
+      // The first terminal that a session leader opens becomes its controlling terminal. The
+      // session is created before the file actions.
+      return path.withCString { path in
+        [
+          posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, path, O_RDWR, 0),
+          posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO),
+          posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO),
+        ]
+      }
+    }
   }
 }

@@ -14,11 +14,20 @@ package enum DisplayWidth {
     if scalar.value < 0x300 { return 1 }
     switch scalar.properties.generalCategory {
     case .nonspacingMark, .enclosingMark, .format: return 0
-    default: return wide.contains { $0.contains(scalar.value) } ? 2 : 1
+    default: return isWide(scalar.value) ? 2 : 1
     }
   }
 
-  /// East Asian wide and full-width blocks, and emoji that terminals draw wide.
+  private static func isWide(_ scalar: UInt32) -> Bool {
+    var (low, high) = (0, wide.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if wide[middle].upperBound < scalar { low = middle + 1 } else { high = middle }
+    }
+    return low < wide.count && wide[low].contains(scalar)
+  }
+
+  /// East Asian wide and full-width blocks, and emoji that terminals draw wide; in order.
   private static let wide: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x231A...0x231B, 0x2329...0x232A, 0x23E9...0x23EC, 0x23F0...0x23F0,
     0x23F3...0x23F3, 0x25FD...0x25FE, 0x2614...0x2615, 0x2648...0x2653, 0x267F...0x267F,

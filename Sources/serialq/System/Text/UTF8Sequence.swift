@@ -27,6 +27,16 @@ package enum UTF8Sequence {
     return length
   }
 
+  /// The length of a sequence that starts with this byte, if valid bytes follow.
+  static func length(startingWith byte: UInt8) -> Int {
+    switch byte {
+    case 0xC2...0xDF: 2
+    case 0xE0...0xEF: 3
+    case 0xF0...0xF4: 4
+    default: 1
+    }
+  }
+
   /// The character of a valid sequence; nil if it is empty.
   static func scalar(_ sequence: Slice<UnsafeBufferPointer<UInt8>>) -> UnicodeScalar? {
     guard let first = sequence.first else { return nil }

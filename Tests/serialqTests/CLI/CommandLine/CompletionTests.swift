@@ -111,11 +111,14 @@ import Testing
   // Fails if the settings are not those that `set` accepts.
   @Test("settings and their choices are completed")
   func settings() {
-    let settings = ["on-failure", "on-finish", "on-idle", "keep", "shell", "log-limit"]
+    let settings = [
+      "on-failure", "on-finish", "on-idle", "on-ask", "keep", "shell", "log-limit", "tty",
+    ]
     #expect(words("set", "") == settings)
     #expect(words("set", "shell", "") == ["default"])
     #expect(words("set", "log-limit", "") == ["none"])
     #expect(words("set", "on-failure", "") == ["continue", "stop"])
+    #expect(words("set", "tty", "") == ["on", "off"])
     #expect(words("set", "on-finish", "") == [])
     #expect(words("set", "on-failure", "stop", "") == [])
     #expect(words("completion", "") == ["bash", "zsh", "fish"])

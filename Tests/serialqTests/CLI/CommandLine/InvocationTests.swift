@@ -90,6 +90,9 @@ import Testing
     #expect(
       try parse("log", "-nall")
         == .command(LogCommand(queues: .one("default"), jobs: JobSelection(), follows: false)))
+    let raw = LogCommand(
+      queues: .one("default"), jobs: JobSelection(7), follows: false, isRaw: true)
+    #expect(try parse("log", "--raw", "7") == .command(raw))
     let lastLines = Invocation.command(
       LogCommand(queues: .one("default"), jobs: JobSelection(7), follows: false, lines: 3))
     #expect(try parse("log", "-n", "3", "7") == lastLines)

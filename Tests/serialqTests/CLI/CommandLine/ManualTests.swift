@@ -59,8 +59,9 @@ import Testing
     }
     #expect(
       sections == [
-        "NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "JOBS", "LOGOUT AND REBOOT", "JSON",
-        "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "INTERNALS", "ASSUMPTIONS", "CAVEATS",
+        "NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "JOBS", "TERMINALS", "LOGOUT AND REBOOT",
+        "JSON", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "INTERNALS", "ASSUMPTIONS",
+        "CAVEATS",
       ])
   }
 

@@ -65,6 +65,49 @@ import Testing
         """)
   }
 
+  // Fails if the question is not shown first, or the command that answers it is not.
+  @Test("a question of the running job is shown before its output, and the answer is the advice")
+  func question() {
+    var report = StatusReport(empty: "video", hasOthers: false)
+    report.counts = ["1 running"]
+    report.hasRunner = true
+    report.bar.running = 1
+    report.running = [
+      .init(
+        id: 7, title: "ssh-add", elapsed: .seconds(5),
+        question: "asks for a password: Enter passphrase:", tail: ["one"])
+    ]
+    #expect(
+      text(report.lines()) == """
+        Job 7: ssh-add
+          running for 5s
+          asks for a password: Enter passphrase:
+          | one
+
+        0 of 1 done
+
+        Answer it:  serialq attach -q video 7
+        Watch:      serialq log -q video -f
+        End it:     serialq cancel -q video 7
+        """)
+    report.running[0].question = nil
+    report.running[0].attached = 2
+    report.running[0].unlogged = "No space left on device"
+    report.running[0].tail = []
+    #expect(
+      text(report.lines()) == """
+        Job 7: ssh-add
+          running for 5s
+          attached: 2 terminals
+          output is missing in its log: No space left on device
+
+        0 of 1 done
+
+        Watch:   serialq log -q video -f
+        End it:  serialq cancel -q video 7
+        """)
+  }
+
   // Fails if a skipped job is shown without its cause, or the advice names a log that it has not.
   @Test("jobs that were skipped are shown with their cause, or alone")
   func skipped() {

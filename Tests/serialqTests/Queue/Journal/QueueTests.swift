@@ -52,6 +52,8 @@ import Testing
       started(1), started(9), ended(1, .killed(9)), ended(9, .exited(0)),
       .spawned(id: 1, pid: 2), .interrupted(id: 1, at: now), .cancelled(id: 1, at: now), added(1),
       .suspended(id: 1, at: now, uptime: 1), .continued(id: 1, at: now, uptime: 2),
+      .asked(id: 1, at: now, question: Question(.input, [])), .asked(id: 1, at: now, question: nil),
+      .unlogged(id: 9, reason: []),
     ]
     for event in events {
       var after = before
@@ -124,6 +126,9 @@ import Testing
         .continued(id: id, at: now, uptime: Int64(other)), .paused(at: now, because: id),
         .resumed(at: now), .hookFailed(id: id, at: now, how: .exited(1)),
         .hookFailed(id: nil, at: now, how: .exited(1)), .counted(Results(), at: now),
+        .asked(id: id, at: now, question: Question(.input, [])),
+        .asked(id: id, at: now, question: nil), .unlogged(id: id, reason: Bytes("full")),
+        .set(.terminal(other % 2 == 0), at: now),
       ]
       if let event = events.randomElement(using: &generator) {
         let before = queue

@@ -46,7 +46,9 @@ private struct RandomHistory {
         command(&generator),
         in: ExecutionContext(
           directory: Bytes("/tmp"), environment: Bytes("0123456789abcdef"), umask: 0o22),
-        label: Bool.random(using: &generator) ? words[2] : nil), at: now)
+        label: Bool.random(using: &generator) ? words[2] : nil,
+        input: Int.random(in: 0..<6, using: &generator) == 0 ? .file(words[1]) : nil,
+        terminal: terminal(&generator)), at: now)
     if Int.random(in: 0..<3, using: &generator) == 0 {
       job.limits = Limits(
         timeout: .random(in: 0...9, using: &generator),
@@ -58,6 +60,11 @@ private struct RandomHistory {
     }
     if Int.random(in: 0..<4, using: &generator) == 0 { job.place = place(&generator) }
     return job
+  }
+
+  private func terminal(_ generator: inout SeededGenerator) -> JobTerminal? {
+    [nil, nil, .unknownSize, JobTerminal(rows: 24, columns: 80)].randomElement(using: &generator)
+      ?? nil
   }
 
   /// Lower ids, also of jobs that do not exist.
@@ -72,7 +79,8 @@ private struct RandomHistory {
     if Bool.random(using: &generator) {
       let new = self.job(job.id, &generator)
       options = EditedOptions(
-        context: new.payload.context, label: new.payload.label, limits: new.limits)
+        context: new.payload.context, label: new.payload.label, terminal: new.payload.terminal,
+        limits: new.limits)
     }
     return queue.editEvents(
       job, command(&generator), options, checks: .random(using: &generator), at: now)
@@ -96,18 +104,27 @@ private struct RandomHistory {
   private func run(_ generator: inout SeededGenerator) -> [Event] {
     if let id = queue.running.first {
       let uptime = Int64.random(in: 0...9_999, using: &generator)
-      switch Int.random(in: 0..<9, using: &generator) {
+      let text = generator.bytes(upTo: 6, in: 1...255)
+      switch Int.random(in: 0..<13, using: &generator) {
+      case 9: return [.asked(id: id, at: now, question: Question(.password, text))]
+      case 10: return [.asked(id: id, at: now, question: Question(.input, text))]
+      case 11: return [.asked(id: id, at: now, question: nil)]
+      case 12: return [.unlogged(id: id, reason: text)]
       case 5, 6: return [.suspended(id: id, at: now, uptime: uptime)]
       case 7, 8: return [.continued(id: id, at: now, uptime: uptime)]
       case 0, 1: return [.spawned(id: id, pid: .random(in: 2...99_999, using: &generator))]
       case 2, 3: return [.cancelling(id: id, at: now, signal: 15)]
-      default: return [.left(id: id, processes: generator.bytes(upTo: 6, in: 1...255))]
+      default: return [.left(id: id, processes: text)]
       }
     }
     switch queue.next(now: Timestamp(microseconds: .max)) {
     case .run(let job):
       let attempt = (job.run?.attempt ?? 0) + 1
-      return [.started(id: job.id, attempt: attempt, at: now, boot: Bytes("b-1"))]
+      return [
+        .started(
+          id: job.id, attempt: attempt, at: now, boot: Bytes("b-1"),
+          hasTerminal: queue.givesTerminal(to: job))
+      ]
     case .skip(let job, let because): return [.skipped(id: job.id, at: now, because: because)]
     case .later, .nothing: return []
     }
@@ -169,7 +186,8 @@ private struct RandomHistory {
     let settings: [Setting] = [
       .stopsOnFailure(true), .stopsOnFailure(false), .keep(3), .keep(nil), .onFinish(hook),
       .onFinish(nil), .onIdle(hook), .onIdle(hook), .onIdle(nil), .shell(Bytes("/bin/bash")),
-      .shell(nil), .logLimit(4096), .logLimit(nil),
+      .shell(nil), .logLimit(4096), .logLimit(nil), .onAsk(hook), .onAsk(nil), .terminal(true),
+      .terminal(false),
     ]
     switch Int.random(in: 0..<6, using: &generator) {
     case 4: return [.hookFailed(id: nil, at: now, how: .exited(2))]

@@ -220,7 +220,7 @@ import Testing
     let places = [Place.first, .last, .before(id), .after(1)]
     let retry = Retry(
       id: id, at: at, attempts: 2 * (most + 1), used: most, place: .before(id), due: at,
-      isFree: true)
+      isFree: true, hasTerminal: true)
     return (1...64).map { .cancelling(id: id, at: at, signal: $0) } + ended
       + places.map { .moved(id: id, at: at, place: $0) } + [
         .suspended(id: id, at: at, uptime: .max), .continued(id: id, at: at, uptime: 0),
@@ -231,7 +231,9 @@ import Testing
         .forgotten(ids: [1...1, 3...id], at: at), .previous(id: id, succeeded: true),
         .spawned(id: id, pid: .max), .set(.keep(Int(UInt32.max)), at: at), .set(.keep(nil), at: at),
         .set(.logLimit(1 << 50), at: at), .set(.logLimit(nil), at: at), .set(.shell(nil), at: at),
-        .set(.onIdle(nil), at: at), .counted(Results(), at: at), .counted(fullResults(id), at: at),
+        .set(.onAsk(nil), at: at), .set(.terminal(true), at: at), .set(.terminal(false), at: at),
+        .asked(id: id, at: at, question: nil), .set(.onIdle(nil), at: at),
+        .counted(Results(), at: at), .counted(fullResults(id), at: at),
       ]
   }
 
@@ -252,11 +254,15 @@ import Testing
     let century = 100 * 365 * 86_400
     let context = ExecutionContext(directory: text, environment: text, umask: 0o777)
     let job = NewJob(
-      id: id, Payload(.arguments([text, text]), in: context, label: text),
+      id: id,
+      Payload(
+        .arguments([text, text]), in: context, label: text,
+        terminal: JobTerminal(rows: Int(UInt16.max), columns: Int(UInt16.max))),
       limits: Limits(
         timeout: century, retries: most, retryDelay: century, ifOK: true, after: [1...1, 3...id]),
       at: at)
-    var options = EditedOptions(context: context, label: text, limits: job.limits)
+    var options = EditedOptions(
+      context: context, label: text, terminal: .unknownSize, limits: job.limits)
     options.isFree = true
     let hook = Hook(line: text, in: context)
     let inputs = [Input.file(text), .copy(id)].map { input in
@@ -264,6 +270,9 @@ import Testing
     }
     return inputs + [
       .set(.onIdle(text.isEmpty ? nil : hook), at: at),
+      .set(.onAsk(text.isEmpty ? nil : hook), at: at), .unlogged(id: id, reason: text),
+      .asked(id: id, at: at, question: Question(.password, text)),
+      .asked(id: id, at: at, question: Question(.input, text)),
       .set(.shell(text.isEmpty ? nil : text), at: at),
       .added(job), .edited(id: id, at: at, command: .shell(text)),
       .edited(id: id, at: at, command: .shell(text), options: options),
@@ -272,6 +281,7 @@ import Testing
         options: EditedOptions(context: context, label: nil, limits: .none)),
       .set(.onFinish(text.isEmpty ? nil : hook), at: at),
       .started(id: id, attempt: 2 * (most + 1), at: at, boot: text, uptime: .max),
+      .started(id: id, attempt: 1, at: at, boot: text, uptime: nil, hasTerminal: true),
       .hookFailed(id: id, at: at, how: .cannotRun(127, reason: text)),
     ]
   }

@@ -58,8 +58,8 @@ import Testing
     func descriptors() throws {
       var job = try TestJob()
       // Simulates an inheritable descriptor of the parent; 200 is beyond the lock's number.
-      let stray = dup(job.process.output)
-      let strayAbove = fcntl(job.process.output, F_DUPFD, 200)
+      let stray = dup(job.log)
+      let strayAbove = fcntl(job.log, F_DUPFD, 200)
       defer {
         close(stray)
         close(strayAbove)
@@ -77,8 +77,8 @@ import Testing
       // In a separate process: here the number may be a descriptor of a concurrent test.
       await #expect(processExitsWith: .success) {
         var job = try TestJob("echo a")
-        try #require(dup2(job.process.output, 63) == 63)
-        job.process.output = 63
+        try #require(dup2(job.log, 63) == 63)
+        job.process.streams = .files(input: nil, output: 63)
         #expect(try job.run() == .exited(0))
         #expect(try job.output() == Bytes("a\n"))
       }

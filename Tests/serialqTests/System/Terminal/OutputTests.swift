@@ -84,7 +84,8 @@ import Testing
   }
 }
 
-private func socketPair() throws -> [Int32] {
+/// Two connected sockets.
+func socketPair() throws -> [Int32] {
   #if canImport(Glibc)
     let kind = Int32(SOCK_STREAM.rawValue)
   #else

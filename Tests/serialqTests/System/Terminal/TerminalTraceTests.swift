@@ -29,7 +29,7 @@ import Testing
       ("^[0;1m", "^[m"), ("^[1;0m", ""), ("^[38;5;0m", "^[m"), ("^[38;5;9m^[39m", ""),
       ("^[48;2;0;0;0m^[39m", "^[m"), ("^[48;2;0;0;0;1m^[49m", "^[m"), ("^[38:2::1:2:3m", "^[m"),
       ("^[4:3m", "^[m"), ("^[4:3m^[4:0m", ""), ("^[97;101m^[39;49m", ""), ("^[31;;m", ""),
-      ("^[>4;1m", ""), ("^[31mred^c", ""), ("^[7m^[!p", ""), ("^[K^[2J^[10;5H", ""),
+      ("^[31mred^c", ""), ("^[7m^[!p", ""), ("^[K^[2J^[10;5H", ""),
     ])
   func styles(output: String, expected: String) {
     #expect(undo(output) == expected, "\(output)")
@@ -54,6 +54,22 @@ import Testing
     #expect(undo(output) == expected, "\(output)")
   }
 
+  // Fails if a shell gets sequences in place of keys such as Ctrl-C, or a bar as its cursor.
+  @Test(
+    "how keys are sent, and the shape of the cursor, are restored",
+    arguments: [
+      ("^[>4;2m", "^[>4m"), ("^[>4;2m^[>4;0m", ""), ("^[>4;2m^[>4m", ""), ("^[>4;1m^[>m", ""),
+      ("^[>4;2m^[>4n", ""), ("^[>1;2m", ""), ("^[>1u", "^[<1u"), ("^[>1u^[>3u", "^[<2u"),
+      ("^[>1u^[<u", ""), ("^[>1u^[>3u^[<2u", ""), ("^[>1u^[<9u", ""), ("^[=5u", "^[=0u"),
+      ("^[=5u^[=4;3u^[=1;3u", ""), ("^[=1;2u", "^[=0u"), ("^[?u", ""), ("^[u", ""), ("^[s^[u", ""),
+      ("^[>1u^c", ""), ("^[?1049h^[>1u^[>4;2m", "^[>4m^[<1u^[?1049l"), ("^[6n^[n", ""),
+      ("^[5 q", "^[0 q"), ("^[5 q^[0 q", ""), ("^[5 q^[ q", ""), ("^[1q", ""),
+      ("^[?2031;2048h", "^[?2031l^[?2048l"),
+    ])
+  func keyboard(output: String, expected: String) {
+    #expect(undo(output) == expected, "\(output)")
+  }
+
   // Fails if the next message is swallowed by a sequence that the job did not complete, or text in
   // a title counts as a sequence.
   @Test(
@@ -66,5 +82,41 @@ import Testing
     ])
   func incomplete(output: String, expected: String) {
     #expect(undo(output) == expected, "\(output)")
+  }
+
+  // Fails if a terminal that attaches in the middle has other colors, keys or no cursor, or shows
+  // the rest of a sequence as text.
+  @Test(
+    "what the output has changed can be changed on another terminal",
+    arguments: [
+      ("plain", ""), ("^[1;31mred", "^[1;31m"), ("^[31mred^[m", ""), ("^[?25l", "^[?25l"),
+      ("^[?1049h^[?25l", "^[?1049h^[?25l"), ("^[?2004h^[?1;1000h", "^[?1h^[?1000h^[?2004h"),
+      ("^[?7l^[?7h^[?7l", "^[?7l"), ("^(0", "^(0"), ("^=", "^="), ("^[4h", "^[4h"),
+      ("^[3;5r", "^7^[3;5r^8"), ("^[3;5r^[r", ""), ("^[>4;2m", "^[>4;2m"), ("^[5 q", "^[5 q"),
+      ("^[=1u^[>3u^[>5u", "^[=1u^[>3u^[>5u"), ("^[?1049h^[>1u", "^[?1049h^[>1u"),
+      // Leaving the alternate screen restores the style from before.
+      ("^[31m^[?1049h^[1m", "^[31m^[?1049h^[0;1;31m"), ("^[31m^[?1049h^[m", "^[31m^[?1049h^[m"),
+      ("^[31m^[?1049h^[1m^[?1049l", "^[31m"), ("^[38;5", "^[38;5"), ("^[31m^", "^[31m^"),
+    ])
+  func redo(output: String, expected: String) {
+    var trace = TerminalTrace()
+    trace.note(Bytes(output.replacing("^", with: Self.escape).utf8))
+    #expect(trace.redo.text.replacing(Self.escape, with: "^") == expected, "\(output)")
+    var again = TerminalTrace()
+    again.note(trace.redo)
+    #expect(again.undo == trace.undo && again.redo == trace.redo, "\(output)")
+  }
+
+  // Fails if an editor that was left still counts.
+  @Test("a program that uses the alternate screen draws the whole screen")
+  func fullScreen() {
+    var trace = TerminalTrace()
+    #expect(!trace.isFullScreen)
+    for (output, isFullScreen) in [
+      ("[?1049h", true), ("[31m", true), ("[?1049l", false), ("[?47h", true), ("c", false),
+    ] {
+      trace.note(Bytes((Self.escape + output).utf8))
+      #expect(trace.isFullScreen == isFullScreen, "\(output)")
+    }
   }
 }

@@ -70,6 +70,7 @@ struct Completion: Equatable {
     case .queue: (.queues, [])
     case .jobID: (.jobs(command, from: 1), [])
     case .jobIDs: ids(command, word)
+    case .key: (.words([Candidate(word: "^]"), Candidate(word: "^A")]), [])
     case .signal: (.words(SignalName.all.map { Candidate(word: $0) }), [])
     case .choice(let choices): (.words(choices.map { Candidate(word: $0) }), [])
     case .countOrAll: (.words([Candidate(word: "all")]), [])

@@ -127,12 +127,22 @@ extension Manual {
     deleted with the last of them.
     .It Pa locks/ID
     Locked by the processes of a running job.
+    .It Pa locks/ID.keeper
+    Locked by the keeper of the job's terminal, see
+    .Sx INTERNALS ;
+    contains its process id and the number of attached terminals.
+    .It Pa locks/ID.socket
+    The socket at which
+    .Cm attach
+    connects to the keeper.
     .It Pa env/KEY
     Environments of jobs, each stored once.
     .It Pa hook.log
     The output of the latest on-finish command.
     .It Pa idle.log
     The output of the latest on-idle command.
+    .It Pa ask.log
+    The output of the latest on-ask command.
     .It Pa damaged
     Lines that were removed from the journal because they could not be read.
     .El

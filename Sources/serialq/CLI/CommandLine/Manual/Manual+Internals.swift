@@ -100,6 +100,46 @@ extension Manual {
     new ones, at intervals that grow to a second.
     If the user has no inotify(7) instance left, changes are looked for ten times a
     second.
+    .Ss Keepers
+    A running job with a terminal has a keeper:
+    a process of
+    .Nm
+    that holds the other end of the pseudo-terminal, copies what the job prints to
+    its log and to the attached terminals, and what is typed there to the job.
+    There is none for a job that waits, or has no terminal.
+    The runner starts it before the job, and remains the parent of the job.
+    The keeper holds
+    .Pa locks/ID.keeper
+    and not the lock of the job, so that ending or suspending the job does not end
+    or suspend the copy of its output.
+    If the runner dies, the job, its terminal and its log continue.
+    If the keeper dies, the terminal is closed:
+    the job receives SIGHUP, as on any terminal that is closed, and its log says so.
+    .Pp
+    When the job ends, the runner signals the keeper, which reads what is left in
+    the terminal and ends;
+    only then is the end of the job recorded.
+    A keeper whose runner died ends when the lock of the job is free.
+    .Pp
+    The keeper listens at
+    .Pa locks/ID.socket ,
+    which has mode 0600;
+    both sides check that the other process is one of the same user.
+    An attached terminal that does not read its output misses a part of it, and
+    holds up neither the job nor the log.
+    If the log cannot be written, for example on a full disk, the keeper reads on:
+    the job continues, and
+    .Cm status
+    and
+    .Cm show
+    report what is missing.
+    .Pp
+    A question is an observation of the terminal and of the processes in its
+    foreground, and recorded in the journal.
+    A password is asked for if the terminal echoes nothing, a line at a time.
+    The job seems to wait for input if the last line has no end, nothing was printed
+    or typed for two seconds, and no process in the foreground is known to do
+    something else than read.
     .Ss Stopping
     To cancel a job, or end it at its timeout,
     .Nm
@@ -195,7 +235,9 @@ extension Manual {
     Many programs buffer their output unless it goes to a terminal;
     then
     .Cm log -f
-    shows it late.
+    shows it late, unless
+    .Fl -tty
+    gives the job a terminal.
     .Pp
     Logs are kept until
     .Cm clean

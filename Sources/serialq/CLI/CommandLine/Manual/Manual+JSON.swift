@@ -151,6 +151,25 @@ extension Manual {
     suspended it, if it is; else null.
     Its state is
     .Qq running .
+    .It Va tty
+    Whether the last attempt had a terminal of its own;
+    before the first, whether the job has
+    .Fl -tty .
+    .It Va asks
+    If the running job seems to ask something on its terminal, an object:
+    .Va kind ,
+    which is
+    .Qq password
+    if the terminal hides what is typed, or
+    .Qq input
+    if the job seems to wait for input, and
+    .Va text ,
+    the last line on its terminal without its escape sequences.
+    Else null.
+    .It Va unlogged
+    Why output of the last attempt is missing in its log, as text;
+    null if it is not.
+    Only a job with a terminal continues without its log.
     .It Va unreachable
     The processes of the job that could not be ended or suspended, and why, as text;
     null if there was none.

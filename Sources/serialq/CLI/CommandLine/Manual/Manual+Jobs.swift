@@ -108,8 +108,14 @@ extension Manual {
     which they are written.
     The output does not pass through the runner:
     the log keeps growing if the runner dies.
-    A job leads its own process group and session, which has no terminal:
-    programs that prompt for a password on the terminal, such as sudo and ssh, fail.
+    A job leads its own process group and session, which has no terminal unless
+    .Fl -tty
+    or
+    .Cm set tty
+    gives it one, see
+    .Sx TERMINALS :
+    without it, programs that prompt for a password on the terminal, such as sudo
+    and ssh, fail.
     All signals have their default action, and no other descriptor is open except
     the one that holds the job's lock.
     The environment contains
@@ -414,8 +420,38 @@ extension Manual {
     .Cm start
     starts one;
     if the runner is killed while the command runs, it is not run again.
+    .Ss The on-ask command
+    .Cm set on-ask
+    sets a command line that runs each time a job asks something on its terminal
+    while no other terminal is attached, see
+    .Sx TERMINALS .
+    It has the context of the on-finish command, and these variables:
+    .Bl -tag -width SERIALQ_QUESTION
+    .It Ev SERIALQ_JOB
+    The id of the job.
+    .It Ev SERIALQ_QUEUE
+    The name of its queue.
+    .It Ev SERIALQ_LABEL
+    Its label;
+    empty if it has none.
+    .It Ev SERIALQ_COMMAND
+    Its command, quoted as in the output of
+    .Cm list .
+    .It Ev SERIALQ_ASKS
+    .Li password
+    if the terminal hides what is typed;
+    .Li input
+    if the job seems to wait for input.
+    .It Ev SERIALQ_QUESTION
+    The last line on the terminal, as text of at most 200 bytes.
+    .El
+    .Pp
+    The job runs on meanwhile.
+    The command receives SIGKILL after 60 seconds, and its output is in
+    .Pa ask.log
+    until it runs again.
     .Ss Notifications
-    Both commands can send a message, for example by mail:
+    These commands can send a message, for example by mail:
     .Bd -literal -offset indent
     serialq set on-idle 'echo "$SERIALQ_FAILED of the jobs failed" |
       mail -s "queue $SERIALQ_QUEUE is done" "$USER"'
@@ -443,8 +479,7 @@ extension Manual {
     While the job runs, and between the attempts of
     .Fl Fl retries ,
     its log grows without a limit:
-    the job itself writes the file, and the limit does not bound the disk space that
-    a running job takes.
+    the limit does not bound the disk space that a running job takes.
     A command that follows the job from its start prints all of its output.
     The log is not cut at all if a process that the job left behind can still write
     to it at that time.

@@ -2,8 +2,8 @@
 enum Manual {
   static var text: String {
     [
-      head, description, commands, jobs, afterReboot, json, environment, files, exitStatus,
-      examplesSection, internals, assumptions, caveats,
+      head, description, commands, jobs, terminals, afterReboot, json, environment, files,
+      exitStatus, examplesSection, internals, assumptions, caveats,
     ].joined()
   }
 

@@ -1,0 +1,240 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+/// The work of `attach`: waits for each attempt of a job, attaches the terminal to it, and reports
+/// the end of the job.
+struct AttachWait {
+  private var attached: AttachedJob
+  private let mode: TerminalMode?
+  private let watch: FileWatch
+  private let wakeUp: WakeUpPipe
+  private let signals: StopSignals
+  private let terminalSignals: TerminalSignals
+  /// The attempt whose terminal is over, or lost.
+  private var ended: Int?
+  private var isLost = false
+  /// When to look again if nothing changes, by the monotonic clock.
+  private var deadline: Int64?
+  /// When to give up the wait for a keeper, and for the end of a job without one.
+  private var keeperLimit: Int64?
+  private var endLimit: Int64?
+  private var announced = ""
+  private var hasReportedRunner = false
+
+  /// How long a keeper takes at most to serve a terminal, or a runner to record an end.
+  private static let patience: Int64 = 5_000_000_000
+
+  init(
+    for id: JobID, in folder: QueueFolder, leavingBy key: ControlKey
+  ) throws(Failure) {
+    try Machine.requireThreads(2)
+    let wakeUp = try WakeUpPipe()
+    self.wakeUp = wakeUp
+    let mode = TerminalMode(of: STDIN_FILENO)
+    self.mode = mode
+    watch = try FileWatch(folders: [folder.path, folder.locks])
+    attached = try AttachedJob(id, in: folder, leavingBy: key)
+    terminalSignals = TerminalSignals { wakeUp.wake() }
+    signals = StopSignals { signal, count in
+      guard count > 1 else { return wakeUp.wake() }
+      // The main thread should have ended at the first one.
+      mode?.restore(on: STDIN_FILENO)
+      SignalListener.obey(signal)
+    }
+  }
+
+  private var id: JobID { attached.id }
+  private var option: String { QueueName.option(for: attached.queueName) }
+
+  mutating func run(in session: inout Session) throws(Failure) -> ExitCode {
+    while true {
+      drain()
+      session.report(try attached.read(), in: attached.folder)
+      if let signal = signals.first {
+        guard signal == SIGQUIT else { return end(by: signal, in: &session) }
+        // The key that leaves, in a terminal that is not raw.
+        session.confirm("serialq: job \(id) stays in the queue")
+        return .success
+      }
+      if terminalSignals.takeStop() {
+        session.output.hide()
+        terminalSignals.stop()
+      }
+      guard let job = attached.queue.job(id) else {
+        throw Failure("job \(id)", "it was removed", next: "It had ended.")
+      }
+      if job.state.isOver { return try report(job, in: &session) }
+      switch try proceed(job, in: &session) {
+      case .left(let code): return code
+      case .lookAgain: break
+      case .wait: _ = try waitForInput(on: descriptors, until: deadline)
+      }
+    }
+  }
+
+  /// What to do about the present state of the job.
+  private enum Next {
+    /// The job may have changed meanwhile.
+    case lookAgain
+    case wait
+    /// The user has left the job.
+    case left(ExitCode)
+  }
+
+  private var descriptors: [Int32] { [watch.descriptor, wakeUp.descriptor] }
+
+  private func drain() {
+    wakeUp.drain()
+    watch.drain()
+  }
+
+  /// Attaches the terminal if the job runs.
+  private mutating func proceed(_ job: Job, in session: inout Session) throws(Failure) -> Next {
+    let attempt = job.run?.attempt ?? 0
+    deadline = nil
+    if job.state == .running, ended == attempt {
+      try awaitEnd(in: session)
+      return .wait
+    }
+    isLost = false
+    try attached.queue.requireTerminal(of: job, named: attached.queueName)
+    guard job.state == .running else {
+      try awaitStart(of: job, in: &session)
+      return .wait
+    }
+    guard let socket = try Attachment.connect(to: id, in: attached.folder) else {
+      return try awaitKeeper(of: job)
+    }
+    return try attach(by: socket, attempt, in: &session)
+  }
+
+  private mutating func attach(
+    by socket: FileDescriptor, _ attempt: Int, in session: inout Session
+  ) throws(Failure) -> Next {
+    (keeperLimit, endLimit) = (nil, nil)
+    session.output.hide()
+    try Attachment.awaitForeground()
+    let greeting = attached.greeting(columns: TerminalWindow(of: STDOUT_FILENO).columns)
+    let (signals, wakeUp, watch) = (signals, wakeUp, watch)
+    let end = try attached.attach(
+      by: socket, watching: descriptors, terminalSignals, greeting: greeting
+    ) {
+      wakeUp.drain()
+      watch.drain()
+      return ([], signals.first.map { .signal($0) })
+    }
+    switch end {
+    case .detached, .inputClosed:
+      session.confirm("serialq: job \(id) continues")
+      return .left(end == .detached ? .success : .cannot)
+    case .signal(let signal): return .left(self.end(by: signal, in: &session))
+    case .over, .missed, .lost:
+      ended = attempt
+      isLost = end == .lost
+      return .lookAgain
+    }
+  }
+
+  // MARK: Waiting
+
+  private mutating func awaitStart(of job: Job, in session: inout Session) throws(Failure) {
+    (keeperLimit, endLimit) = (nil, nil)
+    let queue = attached.queue
+    if queue.isPaused || !queue.suspended.isEmpty {
+      throw queue.blocked(named: attached.queueName)
+    }
+    try reportMissingRunner(in: session)
+    let attempt = job.run?.attempt ?? 0
+    if attempt > 0, job.run?.used ?? 0 > 0 {
+      announce("serialq: job \(id) failed, attempt \(attempt); waiting for the next", &session)
+    } else {
+      announce("serialq: waiting for job \(id) to start", &session)
+    }
+  }
+
+  /// Shows a line until the job starts; where lines cannot be redrawn, prints it once.
+  private mutating func announce(_ text: String, _ session: inout Session) {
+    if session.traits.isLive {
+      let columns = TerminalWindow(of: STDOUT_FILENO).columns
+      let line = StyledLine(text).fitted(to: max(1, columns - 1))
+      session.output.show([line], columns: columns, color: session.traits.hasColor)
+    } else if text != announced {
+      session.confirm(text)
+    }
+    announced = text
+  }
+
+  /// The keeper starts before the job, and takes a moment to serve the terminal.
+  private mutating func awaitKeeper(of job: Job) throws(Failure) -> Next {
+    guard job.run?.pid != nil else { return .wait }
+    guard try KeeperLock.isHeld(id, attached.folder) else {
+      // The job has just ended, or its terminal is gone.
+      ended = job.run?.attempt
+      isLost = true
+      return .lookAgain
+    }
+    let now = Clock.monotonic()
+    if let limit = keeperLimit, limit <= now {
+      throw Failure(
+        "the terminal of job \(id)", "its keeper accepts no connection",
+        next: "The output says why: serialq log\(option) \(id)")
+    }
+    keeperLimit = keeperLimit ?? now + Self.patience
+    deadline = keeperLimit
+    return .wait
+  }
+
+  /// Waits until the end of the attempt is recorded.
+  private mutating func awaitEnd(in session: Session) throws(Failure) {
+    guard try JobLock.isHeld(id, attached.folder) else {
+      return try reportMissingRunner(in: session)
+    }
+    guard isLost else { return }
+    let now = Clock.monotonic()
+    if let limit = endLimit, limit <= now {
+      throw Failure(
+        "the terminal of job \(id)", "it is gone: its keeper was killed, and the job was hung up",
+        next: "Follow the output: serialq log\(option) -f \(id)")
+    }
+    endLimit = endLimit ?? now + Self.patience
+    deadline = endLimit
+  }
+
+  private mutating func reportMissingRunner(in session: Session) throws(Failure) {
+    guard !hasReportedRunner, try !RunnerLock.isHeld(attached.folder) else { return }
+    // It records the end of the job before it releases its lock, and may just have done so.
+    _ = try attached.read()
+    guard attached.queue.job(id)?.state.isOver == false else { return wakeUp.wake() }
+    hasReportedRunner = true
+    session.output.message(
+      """
+      serialq: queue \(attached.queueName) has no active runner; start one with: serialq \
+      start\(option)
+      """)
+  }
+
+  // MARK: The end
+
+  private func report(_ job: Job, in session: inout Session) throws(Failure) -> ExitCode {
+    session.output.hide()
+    // Durable before it is reported: the runner leaves some events to its next flush.
+    try Journal(attached.folder).locked { (scope) throws(Failure) in try scope.flush() }
+    if job.state == .succeeded {
+      session.confirm("serialq: job \(id) \(job.outcomeText)")
+    } else {
+      session.output.message("serialq: job \(id) \(job.outcomeText): \(job.title)")
+      if job.state.isFailure { session.suggestLog(id, in: attached.queueName) }
+    }
+    return job.code
+  }
+
+  private func end(by signal: Int32, in session: inout Session) -> ExitCode {
+    session.output.hide()
+    if signal != SIGHUP, attached.queue.job(id)?.state == .running {
+      session.output.message("serialq: job \(id) continues")
+    }
+    SignalListener.obey(signal)
+    return ExitCode(rawValue: 128 + signal)
+  }
+}

@@ -1,0 +1,88 @@
+import SerialqQueue
+import SerialqRunner
+import SerialqSystem
+
+/// The terminal of `run -t`, which is attached to each of the jobs that the call adds while the job
+/// runs.
+struct RunTerminal {
+  private let folder: QueueFolder
+  /// The jobs that the user has not left.
+  private var jobs: Set<JobID>
+  /// The attempt to which it was attached last.
+  private var attempt: Attempt?
+
+  private struct Attempt: Equatable {
+    var id: JobID
+    var number: Int
+  }
+
+  init(of folder: QueueFolder, for jobs: [JobID]) {
+    self.folder = folder
+    self.jobs = Set(jobs)
+  }
+
+  /// The folders that change when a job's terminal can be attached.
+  static func changing(_ folder: QueueFolder) -> [Bytes] { folder.changing + [folder.locks] }
+
+  /// Fails unless the call has a terminal to pass on.
+  static func require(in session: inout Session) throws(Failure) {
+    let input = TerminalTraits(of: STDIN_FILENO, variable: Machine.variable)
+    guard !input.isTerminal || !session.traits.isTerminal else { return }
+    throw Failure(
+      "run -t", "standard input and standard output must be a terminal",
+      next: "Nothing was queued. Use serialq add -t, and serialq attach from a terminal.")
+  }
+
+  /// Connects to the running job if it is one of these; nil if its terminal is not to be attached, or
+  /// not yet.
+  mutating func connect(_ queue: Queue) throws(Failure) -> (AttachedJob, FileDescriptor)? {
+    guard let job = queue.running.first.flatMap(queue.job), let run = job.run, run.hasTerminal,
+      jobs.contains(job.id), Attempt(id: job.id, number: run.attempt) != attempt,
+      let socket = try Attachment.connect(to: job.id, in: folder)
+    else { return nil }
+    attempt = Attempt(id: job.id, number: run.attempt)
+    return (try AttachedJob(job.id, in: folder, leavingBy: .backslash), socket)
+  }
+
+  /// Notes why the terminal is no longer attached to a job.
+  ///
+  /// The job's output is printed from its log if its terminal will not be attached again, or has
+  /// shown nothing.
+  mutating func note(
+    _ end: Attachment.End, of job: AttachedJob, _ follower: inout Follower
+  ) throws(Failure) {
+    if end != .missed { try follower.skipOutput() }
+    guard end != .over, end != .missed else { return }
+    jobs.remove(job.id)
+    follower.heldBack.remove(job.id)
+  }
+}
+
+extension AttachedJob {
+  /// Attaches the terminal of `run -t`, and says how to detach it, and after that, what it means.
+  mutating func pass(
+    _ socket: FileDescriptor, watching descriptors: [Int32], in session: inout Session,
+    check: () -> (messages: [String], end: Attachment.End?), isCancelable: () -> Bool,
+    wake: @escaping @Sendable () -> Void
+  ) throws(Failure) -> Attachment.End {
+    try Attachment.awaitForeground()
+    // Released after the end: until then the live display receives the same signals.
+    let signals = TerminalSignals(wake: wake)
+    let end = try attach(
+      by: socket, watching: descriptors, signals, greeting: "serialq: attached; Ctrl-\\ detaches",
+      check: check)
+    let option = QueueName.option(for: queueName)
+    switch end {
+    case .detached:
+      let meaning = isCancelable() ? "Ctrl-C now cancels job \(id)" : "job \(id) continues"
+      session.output.message(
+        "serialq: detached; \(meaning); attach again: serialq attach\(option) \(id)")
+    case .lost:
+      // The end of the job was not reported to a terminal that had stopped reading.
+      guard try JobLock.isHeld(id, folder) else { return .over }
+      session.output.message("serialq: the terminal of job \(id) is gone: its keeper was killed")
+    case .over, .missed, .signal, .inputClosed: break
+    }
+    return end
+  }
+}

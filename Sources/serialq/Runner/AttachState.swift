@@ -1,0 +1,170 @@
+import SerialqSystem
+
+/// Decides what a terminal that is attached to a job sends and shows; reads and writes nothing.
+///
+/// - *attached* → leaving (the detach key), ending (the keeper closes the connection)
+/// - *ending* → ended (everything is shown), leaving (the detach key)
+struct AttachState {
+  private let detachKey: ControlKey
+  private var reader = AttachMessage.Reader()
+  /// Encoded messages to send to the keeper.
+  private(set) var outgoing = Bytes()
+  /// What to write to the terminal.
+  private(set) var output = Bytes()
+  /// What has been written to the terminal.
+  private var screen = Screen()
+  private var window = TerminalWindow(columns: 0, rows: 0)
+  /// Whether the keys reach the job.
+  private var isTyping = true
+  /// Whether the keeper has answered; it does so before it shows anything.
+  private var isServed = false
+  /// Why no more output comes.
+  private(set) var ending: Attachment.End?
+
+  /// More output stays in the socket until the terminal accepts some.
+  private static let mostOutput = 1 << 18
+  /// More keys stay in the terminal until the keeper accepts some.
+  private static let mostKeys = 1 << 20
+
+  init(leavingBy key: ControlKey) {
+    detachKey = key
+  }
+
+  var readsOutput: Bool { ending == nil && output.count < Self.mostOutput }
+
+  var readsKeys: Bool { outgoing.count < Self.mostKeys }
+
+  /// Whether all output of a job that is over has been shown.
+  var isEnded: Bool { ending != nil && output.isEmpty }
+
+  /// Asks the keeper to paint this terminal, whose keys reach the job from now on.
+  mutating func begin(_ window: TerminalWindow) {
+    self.window = window
+    outgoing += AttachMessage.hello(window).encoded
+  }
+
+  mutating func resize(_ window: TerminalWindow) {
+    guard window != self.window else { return }
+    self.window = window
+    outgoing += AttachMessage.size(window).encoded
+  }
+
+  /// Takes keys that were typed; returns whether the detach key is among them.
+  mutating func type(_ keys: Bytes) -> Bool {
+    let end = detachKey.range(in: keys)
+    // The keeper ignores keys of a terminal that only shows.
+    if isTyping, ending == nil {
+      var rest = keys[..<(end?.lowerBound ?? keys.count)]
+      while !rest.isEmpty {
+        outgoing += AttachMessage.keys(Bytes(rest.prefix(AttachMessage.longest))).encoded
+        rest = rest.dropFirst(AttachMessage.longest)
+      }
+    }
+    return end != nil
+  }
+
+  /// Takes bytes from the keeper; nil is the end of the connection.
+  mutating func receive(_ bytes: Bytes?) throws(Failure) {
+    guard let bytes else {
+      ending = ending ?? (isServed ? .lost : .missed)
+      return
+    }
+    reader.add(bytes)
+    while ending == nil, let message = try reader.next() {
+      switch message {
+      case .output(let bytes): output += bytes
+      case .typing(let isTyping):
+        isServed = true
+        change(isTyping)
+      case .over: ending = isServed ? .over : .missed
+      case .hello, .keys, .size: break
+      }
+    }
+  }
+
+  private mutating func change(_ isTyping: Bool) {
+    guard isTyping != self.isTyping else { return }
+    self.isTyping = isTyping
+    say(
+      isTyping
+        ? "serialq: this terminal types again"
+        : "serialq: another terminal types now, this one only shows; \(detachKey.name) leaves")
+  }
+
+  /// Shows a line, which must be escaped already, between the output of the job.
+  mutating func say(_ text: String) {
+    var screen = screen
+    screen.note(output)
+    // Ends an incomplete sequence, which the redo begins again.
+    let cancel = "\u{18}"
+    guard screen.trace.isFullScreen else {
+      let start = screen.isInLine ? "\r\n" : "\r"
+      output += Bytes("\(cancel)\(start)\u{1B}[m\(text)\r\n".utf8) + screen.trace.redo
+      return
+    }
+    // In the last row, which the job may draw again. The cursor and its style are restored.
+    let line = text.cut(to: max(1, window.columns - 1))
+    output += Bytes(
+      "\(cancel)\u{1B}7\u{1B}[\(window.rows);1H\u{1B}[m\(line)\u{1B}[K\u{1B}8".utf8)
+  }
+
+  /// Notes that the first bytes of ``outgoing`` were sent.
+  mutating func note(sent count: Int) { outgoing.removeFirst(count) }
+
+  /// Notes that the first bytes of ``output`` were written.
+  mutating func note(written count: Int) {
+    screen.note(Bytes(output.prefix(count)))
+    output.removeFirst(count)
+  }
+
+  /// Returns what restores the terminal, with the cursor at the start of a line, and drops what was
+  /// not written.
+  mutating func leave() -> Bytes {
+    let undo = screen.trace.undo + Bytes((screen.isInLine ? "\r\n" : "\r").utf8)
+    output = []
+    screen = Screen()
+    return undo
+  }
+}
+
+/// What the output so far has changed on a terminal.
+private struct Screen {
+  private(set) var trace = TerminalTrace()
+  /// Whether text precedes the cursor in its line, or is left behind it.
+  private(set) var isInLine = false
+  private var parser = SequenceParser()
+  /// Whether the cursor is at the start of the line.
+  private var isAtStart = true
+  private var isAlternate = false
+
+  mutating func note(_ bytes: Bytes) {
+    trace.note(bytes)
+    var rest = bytes[...]
+    while let element = parser.next(&rest) {
+      switch element {
+      case .sequence(let parameters, let final): obey(parameters, final)
+      // The cursor returns from the alternate screen to where it was.
+      case _ where isAlternate: break
+      case .text: (isInLine, isAtStart) = (true, false)
+      case .control(UInt8(ascii: "\r")): isAtStart = true
+      case .control(UInt8(ascii: "\n")): isInLine = false
+      case .control, .escape: break
+      }
+    }
+  }
+
+  private mutating func obey(_ parameters: Bytes, _ final: UInt8) {
+    switch final {
+    case UInt8(ascii: "h"), UInt8(ascii: "l"):
+      guard parameters.first == UInt8(ascii: "?") else { return }
+      let modes = parameters.dropFirst().split(separator: UInt8(ascii: ";")).map { Bytes($0).text }
+      if ["47", "1047", "1049"].contains(where: modes.contains) {
+        isAlternate = final == UInt8(ascii: "h")
+      }
+    // Erases the line, or the screen.
+    case UInt8(ascii: "K"), UInt8(ascii: "J"):
+      if !isAlternate, isAtStart || parameters == [UInt8(ascii: "2")] { isInLine = false }
+    default: break
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import SerialqQueue
+import SerialqSystem
+
+/// The user's terminal while it is attached to a running job.
+///
+/// Its keys go to the job, and the job's output to it, both by way of the ``Keeper``. Waits in one
+/// place and blocks nowhere else: neither a terminal that accepts nothing nor a keeper that reads
+/// nothing keeps the user from leaving.
+package struct Attachment {
+  /// Why the terminal is no longer attached.
+  package enum End: Equatable, Sendable {
+    /// The user pressed the detach key.
+    case detached
+    /// The keeper reported that the job's terminal is over.
+    case over
+    /// The job's terminal was over before anything was shown.
+    case missed
+    /// The keeper has gone without a report.
+    case lost
+    case signal(Int32)
+    /// The user's terminal is closed.
+    case inputClosed
+  }
+
+  /// What the caller has found out since the last call.
+  package struct News {
+    /// Lines to show, escaped already.
+    package var messages: [String] = []
+    /// Why to leave now.
+    package var end: End?
+    /// Whether to stop as by SIGTSTP until SIGCONT.
+    package var stops = false
+    /// Whether SIGCONT was received: another program may have used the terminal.
+    package var isContinued = false
+
+    package init() {}
+  }
+
+  private let socket: FileDescriptor
+  private let input: FileDescriptor
+  private let output: FileDescriptor
+  private let mode: TerminalMode
+  private var state: AttachState
+
+  /// The most bytes that one call reads or writes.
+  private static let piece = 1 << 16
+  /// How long a terminal that accepts nothing can delay the end, in nanoseconds.
+  private static let patience: Int64 = 1_000_000_000
+
+  /// Attaches standard input and output to the job whose keeper is connected by `socket`.
+  package init(_ socket: FileDescriptor, leavingBy key: ControlKey) throws(Failure) {
+    guard let mode = TerminalMode(of: STDIN_FILENO) else {
+      throw Failure(
+        "standard input", "it is not a terminal", next: "Follow the output with: serialq log -f")
+    }
+    self.socket = socket
+    self.mode = mode
+    input = try .terminal(of: STDIN_FILENO)
+    output = try .terminal(of: STDOUT_FILENO)
+    state = AttachState(leavingBy: key)
+  }
+
+  /// Connects to the keeper of a job's terminal; nil if none listens.
+  package static func connect(
+    to id: JobID, in folder: QueueFolder
+  ) throws(Failure) -> FileDescriptor? {
+    try LocalSocket.connect(to: folder.socket(id))
+  }
+
+  /// Stops in the background until `fg`, as reading the terminal would; otherwise the shell would lose
+  /// it.
+  package static func awaitForeground() throws(Failure) {
+    if !TerminalWindow.isOurs(STDIN_FILENO) { SignalListener.obey(SIGTTIN) }
+    guard !TerminalWindow.isOurs(STDIN_FILENO) else { return }
+    throw Failure(
+      "the terminal", "this process is in its background", next: "Attach in the foreground.")
+  }
+
+  /// Passes on keys and output until the end, and restores the terminal.
+  ///
+  /// Calls `news` first, and when one of `descriptors` is readable or at its end.
+  package mutating func run(
+    watching descriptors: [Int32], news: () throws(Failure) -> News
+  ) throws(Failure) -> End {
+    try enter()
+    defer { leave() }
+    var isNews = true
+    while true {
+      if isNews, let end = try take(news()) { return end }
+      if let end = state.ending, state.isEnded { return end }
+      let ready = try wait(descriptors)
+      isNews = ready[3...].contains { $0.canRead || $0.isClosed }
+      if ready[0].isReadable, let end = readKeys() { return end }
+      if ready[1].isReadable { try receive() }
+      if ready[1].canWrite { send() }
+      if ready[2].canWrite || ready[2].isClosed, let end = show() { return end }
+    }
+  }
+
+  // MARK: The loop
+
+  /// Waits for the user's terminal, the keeper and the caller's descriptors, in this order; the
+  /// terminal is listed twice.
+  private func wait(_ descriptors: [Int32]) throws(Failure) -> [Readiness] {
+    let sends = state.ending == nil && !state.outgoing.isEmpty
+    let keeper: Interest =
+      switch (state.readsOutput, sends) {
+      case (true, true): .both
+      case (true, false): .read
+      case (false, true): .write
+      case (false, false): .none
+      }
+    let own: [(Int32, Interest)] = [
+      (input.raw, state.readsKeys ? .read : .none), (socket.raw, keeper),
+      (output.raw, state.output.isEmpty ? .none : .write),
+    ]
+    return try waitForReadiness(own + descriptors.map { ($0, .read) }, until: nil)
+  }
+
+  private mutating func take(_ news: News) throws(Failure) -> End? {
+    for message in news.messages { state.say(message) }
+    if let end = news.end { return end }
+    if news.stops {
+      leave()
+      SignalListener.obey(SIGTSTP)
+    }
+    if news.stops || news.isContinued { try enter() }
+    state.resize(TerminalWindow(of: STDOUT_FILENO))
+    return nil
+  }
+
+  private mutating func readKeys() -> End? {
+    do throws(Failure) {
+      guard let keys = try input.readSome(Self.piece) else { return .inputClosed }
+      return state.type(keys) ? .detached : nil
+    } catch {
+      return .inputClosed
+    }
+  }
+
+  private mutating func receive() throws(Failure) {
+    let bytes: Bytes?
+    do throws(Failure) {
+      bytes = try socket.readSome(Self.piece)
+    } catch {
+      bytes = nil
+    }
+    try state.receive(bytes)
+  }
+
+  private mutating func send() {
+    do throws(Failure) {
+      state.note(sent: try socket.writeSome(state.outgoing.prefix(Self.piece)))
+    } catch {
+      // What the keeper sent before its end is still to be read.
+      state.note(sent: state.outgoing.count)
+    }
+  }
+
+  private mutating func show() -> End? {
+    do throws(Failure) {
+      // A short piece: where the terminal cannot be opened again, a write may block.
+      state.note(written: try output.writeSome(state.output.prefix(4096)))
+      return nil
+    } catch {
+      return .inputClosed
+    }
+  }
+
+  // MARK: The mode of the terminal
+
+  private mutating func enter() throws(Failure) {
+    try Self.awaitForeground()
+    mode.setRaw(on: input.raw)
+    state.begin(TerminalWindow(of: STDOUT_FILENO))
+  }
+
+  private mutating func leave() {
+    var undo = state.leave()[...]
+    let end = Clock.monotonic() + Self.patience
+    // The terminal may be closed, which needs no undo.
+    while !undo.isEmpty, let count = try? output.writeSome(undo) {
+      undo = undo.dropFirst(count)
+      if undo.isEmpty || Clock.monotonic() >= end { break }
+      _ = try? waitForReadiness([(output.raw, .write)], until: end)
+    }
+    mode.restore(on: input.raw)
+  }
+}
+
+extension Readiness {
+  fileprivate var isReadable: Bool { canRead || isClosed }
+}

@@ -1,0 +1,103 @@
+import Dispatch
+import SerialqQueue
+import SerialqSystem
+
+/// Records in the journal what a keeper notices, and runs the on-ask command.
+///
+/// On threads of their own: another process may hold the lock of the journal, and the job's output
+/// must not wait for it.
+final class KeeperReports: Sendable {
+  private let folder: QueueFolder
+  private let id: JobID
+  /// Serial, so that events keep their order.
+  private let journal = DispatchQueue(label: "serialq.keeper.journal")
+  private let hooks = DispatchQueue(label: "serialq.keeper.hooks")
+
+  /// The timeout of the on-ask command, in nanoseconds.
+  private static let limit: Int64 = 60_000_000_000
+
+  init(_ folder: QueueFolder, _ id: JobID) {
+    self.folder = folder
+    self.id = id
+  }
+
+  /// Records a question, or nil that there is none, and runs the on-ask command for a question.
+  func asked(_ question: Question?, runsHook: Bool = true) {
+    journal.async { [self] in
+      append(.asked(id: id, at: Clock.now(), question: question))
+      guard let question, runsHook else { return }
+      hooks.async { [self] in run(question) }
+    }
+  }
+
+  /// Records that output of the job could not be written to its log.
+  func unlogged(_ reason: String) {
+    journal.async { [self] in append(.unlogged(id: id, reason: Bytes(reason.utf8))) }
+  }
+
+  /// Waits until everything reported so far is recorded.
+  func finish() { journal.sync {} }
+
+  /// Ignores errors: the disk may be full, and the job continues without the report.
+  private func append(_ event: Event) {
+    let isRunning: Bool
+    do throws(Failure) {
+      var reader = JournalReader(folder)
+      try reader.read()
+      isRunning = reader.queue.job(id)?.state == .running
+    } catch {
+      return
+    }
+    if isRunning { try? Journal(folder).append([event]) }
+  }
+
+  private func run(_ question: Question) {
+    do throws(Failure) {
+      var reader = JournalReader(folder)
+      try reader.read()
+      guard let hook = reader.queue.settings.onAsk, let job = reader.queue.job(id) else { return }
+      let log = try FileDescriptor.open(folder.askHookLog, .emptyLog)
+      let process = JobProcess(
+        command: .shell(hook.line), shell: reader.queue.settings.shell,
+        environment: try Environments(folder).load(
+          hook.context.environment, adding: variables(job, question)),
+        directory: hook.context.directory, umask: hook.context.umask,
+        streams: .files(input: nil, output: log.raw), lock: nil)
+      guard let text = try end(of: process, log) else { return }
+      try log.writeAll(Bytes("serialq: the on-ask command \(text)\n".utf8))
+    } catch {
+      // The command is a convenience; the question itself is in the journal.
+      return
+    }
+  }
+
+  /// Runs the command; returns what went wrong, nil if nothing did.
+  private func end(
+    of process: JobProcess, _ log: FileDescriptor
+  ) throws(Failure) -> String? {
+    switch withExtendedLifetime(log, { process.start() }) {
+    case .cannotRun(_, let reason): return "cannot run: \(reason)"
+    case .running(let pid):
+      let handle = ProcessHandle(pid)
+      let child = ChildProcess(pid: pid)
+      if let descriptor = handle.descriptor,
+        try !waitForInput(on: [descriptor], until: Clock.monotonic() + Self.limit)[0]
+      {
+        _ = try child.signalGroup(SIGKILL)
+        _ = try child.reap()
+        return "was killed after 60 seconds"
+      }
+      let ending = try child.reap()
+      return ending == .exited(0) ? nil : "ended with \(ending.shellCode.rawValue)"
+    }
+  }
+
+  private func variables(_ job: Job, _ question: Question) -> [Bytes] {
+    folder.variables(of: id) + [
+      Bytes("SERIALQ_ASKS=") + Bytes(question.kind == .password ? "password" : "input"),
+      Bytes("SERIALQ_QUESTION=") + question.text,
+      Bytes("SERIALQ_LABEL=") + (job.label ?? []),
+      Bytes("SERIALQ_COMMAND=") + Bytes(ShellQuote.command(job.command).utf8),
+    ]
+  }
+}

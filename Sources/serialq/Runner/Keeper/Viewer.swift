@@ -1,0 +1,106 @@
+import SerialqSystem
+
+/// What the keeper sends to one attached terminal.
+///
+/// Pure. A terminal that stops reading holds up nothing: when too much waits for it, what waits is
+/// dropped, and it is painted anew when it reads again.
+struct Viewer {
+  private(set) var window: TerminalWindow?
+  private var reader = AttachMessage.Reader()
+  /// Encoded messages, of which the first `sent` bytes are sent.
+  private var pending = Bytes()
+  private var sent = 0
+  /// Where the message that is partly sent ends; nothing before it may be dropped.
+  private var boundaries: [Int] = []
+  private var isBehind = false
+
+  /// The most bytes that wait for one terminal.
+  static let most = 1 << 20
+
+  /// Whether something waits to be sent.
+  var hasOutput: Bool { sent < pending.count || isBehind }
+
+  /// What a terminal asks for.
+  enum Request: Equatable {
+    /// Its first message: it is to be painted, and its keys reach the job from now on.
+    case attached
+    case keys(Bytes)
+    case resized
+  }
+
+  /// Takes what was read from the socket; fails if it is not of the protocol.
+  mutating func receive(_ bytes: Bytes) throws(Failure) -> [Request] {
+    reader.add(bytes)
+    var requests: [Request] = []
+    while let message = try reader.next() {
+      switch message {
+      case .hello(let size):
+        window = size
+        requests.append(.attached)
+      case .size(let size):
+        window = size
+        requests.append(.resized)
+      case .keys(let keys): requests.append(.keys(keys))
+      case .output, .typing, .over: break
+      }
+    }
+    return requests
+  }
+
+  /// Queues output of the job.
+  mutating func show(_ output: Bytes) {
+    // Before the first message, the terminal's size is unknown, and it will be painted.
+    guard window != nil, !isBehind else { return }
+    guard pending.count - sent + output.count <= Self.most else { return drop() }
+    queue(output)
+  }
+
+  /// Queues what paints the terminal, in place of what it has not read.
+  mutating func paint(_ repaint: Bytes) {
+    // In the middle of a line, of which the rest was dropped.
+    if isBehind { queue(Bytes("\u{18}\r\n".utf8)) }
+    isBehind = false
+    queue(repaint)
+  }
+
+  /// Queues a message that is not output.
+  mutating func tell(_ message: AttachMessage) { append(message) }
+
+  /// The bytes to write next; if the terminal is behind, calls `repaint` first.
+  mutating func next(_ repaint: () -> Bytes) -> ArraySlice<UInt8> {
+    if isBehind, sent == pending.count { paint(repaint()) }
+    return pending[sent...]
+  }
+
+  /// Notes that the first bytes of ``next(_:)`` are sent.
+  mutating func note(sent count: Int) {
+    sent += count
+    boundaries.removeAll { $0 <= sent }
+    if sent == pending.count {
+      pending.removeAll(keepingCapacity: pending.count <= 1 << 16)
+      sent = 0
+      boundaries = []
+    }
+  }
+
+  private mutating func queue(_ output: Bytes) {
+    var rest = output[...]
+    while !rest.isEmpty {
+      append(.output(Bytes(rest.prefix(AttachMessage.longest))))
+      rest = rest.dropFirst(AttachMessage.longest)
+    }
+  }
+
+  private mutating func append(_ message: AttachMessage) {
+    pending += message.encoded
+    boundaries.append(pending.count)
+  }
+
+  /// Drops all that waits, except the rest of a message of which a part is sent.
+  private mutating func drop() {
+    let end = sent == 0 ? 0 : boundaries.first ?? pending.count
+    pending.removeSubrange(end...)
+    boundaries.removeAll { $0 > end }
+    isBehind = true
+  }
+}

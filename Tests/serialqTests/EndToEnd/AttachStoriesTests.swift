@@ -1,0 +1,176 @@
+@testable import SerialqCLI
+import SerialqQueue
+import SerialqSystem
+import TestSupport
+import Testing
+
+/// The five examples of the manual's chapter on terminals, as a user types them.
+@Suite(.needs(.tmux, .bash))
+struct AttachStoriesTests {
+  /// The lines of an example, by its place in the manual.
+  private func lines(ofExample index: Int) throws -> [String] {
+    let section = try #require(Manual.text.components(separatedBy: "\n.Ss Five examples").last)
+    let examples = section.components(separatedBy: "\n.Ss ")[0]
+      .components(separatedBy: ".Bd -literal -offset indent\n").dropFirst()
+      .compactMap { $0.components(separatedBy: "\n.Ed").first }
+    try #require(examples.count == 5)
+    return examples[index].split(separator: "\n").map(String.init)
+  }
+
+  /// Makes a program that the jobs of a scene find.
+  private func make(_ name: String, _ script: String, in scene: Scene) throws {
+    try writeProgram(
+      Bytes("#!/bin/sh\n\(script)\n".utf8),
+      to: scene.programs.appending(path: Bytes(name.utf8)))
+  }
+
+  private func type(_ line: String, _ terminal: Terminal) throws {
+    try terminal.type("clear; \(line)")
+  }
+
+  /// Types a line that adds job 1, and waits until it has.
+  private func add(_ line: String, _ terminal: Terminal) throws {
+    try type(line, terminal)
+    try terminal.waitFor("the id") { $0.suffix(2) == ["1", "$"] }
+  }
+
+  // Fails if the passphrase cannot be typed, the queue does not say that it is asked for, or it is
+  // in the log.
+  @Test(
+    "a passphrase is asked for, reported and typed", .needs(.sshKeygen), arguments: [80, 40])
+  func passphrase(columns: Int) throws {
+    let lines = try lines(ofExample: 0)
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try make("ssh-add", "exec ssh-keygen -y -f key >public", in: scene)
+    try make("rsync", #"printf '\r 42%%'; read x <gate; printf '\r100%%\n'"#, in: scene)
+    let key = try scene.script("ssh-keygen -q -t ed25519 -N secret -f key")
+    #expect(key.code == 0, "\(key.errorText)")
+    let terminal = try Terminal(scene, columns: columns)
+    try add(lines[0], terminal)
+    try scene.waitForJob(1) { $0.run?.question?.kind == .password }
+    try type(lines[1], terminal)
+    try terminal.waitForLine("  asks for a password: Enter ")
+    try type(lines[2], terminal)
+    try terminal.waitFor("the question") { $0.last?.hasPrefix("Enter passphrase") == true }
+    try terminal.type("secret")
+    try terminal.waitFor("the progress") { $0.last == " 42%" }
+    try terminal.press(#"C-\"#)
+    try terminal.waitFor("the prompt") { $0.suffix(2) == ["serialq: job 1 continues", "$"] }
+    #expect(try scene.queue().job(1)?.run?.question == nil)
+    try gate.open()
+    #expect(try scene.serialq("wait", "1").code == 0)
+    #expect(try !scene.log(1).text.contains("secret"))
+    #expect(try content(scene.path("public")).text.hasPrefix("ssh-ed25519 "))
+  }
+
+  // Fails if the question is not noticed, or the answer does not arrive.
+  @Test("a confirmation is reported by the on-ask command, and answered", arguments: [80, 40])
+  func confirmation(columns: Int) throws {
+    let lines = try lines(ofExample: 1)
+    let scene = try Scene()
+    try make("notify-send", #"printf '%s|' "$@" >>told; echo >>told"#, in: scene)
+    let question = "Do you want to continue? [Y/n]"
+    try make(
+      "apt",
+      #"[ "$*" = upgrade ] && printf '\#(question) ' && read x && [ "$x" = Y ] && echo done"#,
+      in: scene)
+    let terminal = try Terminal(scene, columns: columns)
+    try type(lines[0], terminal)
+    try add(lines[1], terminal)
+    try scene.waitForFile("told", "Job 1 asks|\(question)|")
+    try type(lines[2], terminal)
+    try terminal.waitFor("the question") { $0.last == question }
+    try terminal.type("Y")
+    try terminal.waitForLine("serialq: job 1 succeeded")
+    #expect(try scene.log(1).text == "\(question) Y\r\ndone\r\n")
+  }
+
+  // Fails if the bar is not drawn in place, the job ends with its terminal, or every state of the
+  // bar is a line of the log.
+  @Test("a progress bar is watched and left, and its last state remains", arguments: [80, 40])
+  func progress(columns: Int) throws {
+    let lines = try lines(ofExample: 2)
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let bar = #"for i in 10 20 30; do printf '\r%3d%% [\033[32m==>\033[m  ]' $i; done"#
+    try make("wget", #"\#(bar); read x <gate; printf '\r100%% [=====]\n'"#, in: scene)
+    let terminal = try Terminal(scene, columns: columns)
+    try add(lines[0], terminal)
+    try scene.waitForLog(1, "30%")
+    try type(lines[1], terminal)
+    try terminal.waitFor("the bar") { $0.last == " 30% [==>  ]" }
+    #expect(try terminal.screen().count { $0.contains("%") } == 1)
+    try terminal.press(#"C-\"#)
+    try terminal.waitFor("the prompt") { $0.suffix(2) == ["serialq: job 1 continues", "$"] }
+    try gate.open()
+    #expect(try scene.serialq("wait", "1").code == 0)
+    try type(lines[2], terminal)
+    try terminal.waitFor("the log") { $0 == ["100% [=====]", "$"] }
+  }
+
+  // Fails if the shell has no job control, another job runs meanwhile, or its exit code is lost.
+  @Test("a shell runs in the order of the queue, and no other job with it", arguments: [80, 40])
+  func shell(columns: Int) throws {
+    let lines = try lines(ofExample: 3)
+    let scene = try Scene()
+    // The system's own file for interactive shells may set another prompt.
+    try write(Bytes("PS1='$ '\n".utf8), to: scene.path(".bashrc"))
+    let terminal = try Terminal(scene, columns: columns)
+    try type(lines[0], terminal)
+    try terminal.waitFor("the shell") { $0.contains { $0.contains("attached") } && $0.last == "$" }
+    _ = try scene.serialq("add", "echo next")
+    try terminal.type("sleep 1000")
+    try terminal.waitFor("the command") { $0.last == "$ sleep 1000" }
+    try terminal.press("C-z")
+    try terminal.waitFor("a stopped command") { $0.contains { $0.contains("Stopped") } }
+    try terminal.type("kill -9 %1; echo this is job $SERIALQ_JOB")
+    try terminal.waitForLine("this is job 1")
+    #expect(try scene.states() == [.running, .waiting])
+    try terminal.type("exit 4")
+    try terminal.waitForLine("[1] failed with exit code 4")
+    try terminal.waitForLine("next")
+    try terminal.waitForLine("serialq: 1 of 2 succeeded")
+  }
+
+  // Fails if an editor cannot draw, is not drawn again, or leaves its screen behind.
+  @Test(
+    "git rebase -i with vi is left and attached again", .needs(.git), .needs(.vi),
+    arguments: [80, 40])
+  func editor(columns: Int) throws {
+    let lines = try lines(ofExample: 4)
+    let scene = try Scene()
+    let setup = """
+      git config --global user.name me; git config --global user.email me@example.org
+      git config --global core.editor vi; git init -q; echo 'set nocompatible' >.vimrc
+      for i in one two three; do echo $i >$i; git add $i; git commit -qm $i; done
+      """
+    #expect(try scene.script(setup).code == 0)
+    let terminal = try Terminal(scene, columns: columns)
+    try add(lines[0], terminal)
+    try scene.waitForLog(1, "three")
+    for _ in 1...2 {
+      try type("echo before; \(lines[1])", terminal)
+      try terminal.waitFor("the editor") { screen in
+        screen.contains { $0.hasPrefix("pick") && $0.hasSuffix("two") }
+          && screen.contains { $0.hasPrefix("pick") && $0.hasSuffix("three") }
+      }
+      try terminal.press(#"C-\"#)
+      try terminal.waitFor("the main screen") {
+        $0.first == "before" && $0.suffix(2) == ["serialq: job 1 continues", "$"]
+      }
+    }
+    try type(lines[1], terminal)
+    try terminal.waitFor("the editor") { $0.contains { $0.hasPrefix("pick") } }
+    try terminal.resize(columns: 120 - columns, rows: 12)
+    for key in ["g", "g", "d", "d", "p"] { try terminal.press(key) }
+    try terminal.waitFor("the new order") { screen in
+      let picks = screen.filter { $0.hasPrefix("pick") }
+      return picks.count == 2 && picks[0].hasSuffix("three") && picks[1].hasSuffix("two")
+    }
+    try terminal.type(":wq")
+    try terminal.waitForLine("serialq: job 1 succeeded")
+    #expect(try scene.script("git log --format=%s").text == "two\nthree\none\n")
+    #expect(try terminal.isCursorShown())
+  }
+}

@@ -1,0 +1,443 @@
+import SerialqQueue
+@testable import SerialqRunner
+import SerialqSystem
+import TestSupport
+import Testing
+
+/// `attach`: the terminal of the user at that of a job.
+@Suite(.needs(.tmux, .bash))
+struct AttachTests {
+  /// Prints, asks, and ends with an exit code.
+  private static let asking = #"echo begun; printf "Name: "; read x; echo "hello $x"; exit 3"#
+
+  /// Adds a job with a terminal, and waits until it has printed `text`.
+  private func add(_ line: String, to scene: Scene, printing text: String) throws {
+    let outcome = try scene.serialq("add", "-t", "-c", line)
+    #expect(outcome.code == 0, "\(outcome.errorText)")
+    try scene.waitForLog(try #require(JobID(outcome.text.dropLast())), text)
+  }
+
+  /// Notes the mode of the terminal, to compare it with that at the end.
+  private func noteMode(_ terminal: Terminal) throws {
+    try terminal.type("stty -g >before; clear")
+    try terminal.waitFor("the prompt") { $0 == ["$"] }
+  }
+
+  private func expectSameMode(_ terminal: Terminal) throws {
+    try terminal.type("stty -g | cmp - before && echo same")
+    try terminal.waitForLine("same")
+    #expect(try terminal.isCursorShown())
+  }
+
+  // Fails if output, keys, the exit code or the mode of the terminal do not pass.
+  @Test(
+    "attach shows the output so far, passes on the answer, and exits as the job",
+    arguments: [80, 40])
+  func answer(columns: Int) throws {
+    let scene = try Scene()
+    try add(Self.asking, to: scene, printing: "Name: ")
+    let terminal = try Terminal(scene, columns: columns)
+    try noteMode(terminal)
+    try terminal.type("serialq attach; echo $?")
+    try terminal.waitFor("the question") { $0.last == "Name:" }
+    #expect(try terminal.screen().joined().contains(#"; Ctrl-\ leaves it running"#))
+    try terminal.type("world")
+    try terminal.waitFor("the end") { $0.last == "$" && $0.contains("3") }
+    let screen = try terminal.screen()
+    #expect(screen.contains("Name: world") && screen.contains("hello world"), "\(screen)")
+    #expect(screen.joined().contains("serialq: job 1 failed with exit code 3 after"))
+    #expect(screen.contains("See its output: serialq log 1"))
+    try expectSameMode(terminal)
+    #expect(try scene.log(1).text == "begun\r\nName: world\r\nhello world\r\n")
+  }
+
+  // Fails if the key reaches the job, ends it, or another key leaves.
+  @Test(
+    "the detach key leaves the job running, and it can be attached again",
+    arguments: [("", #"C-\"#), ("--detach-key ^B ", "C-b")])
+  func detach(option: String, key: String) throws {
+    let scene = try Scene()
+    try add(Self.asking, to: scene, printing: "Name: ")
+    let terminal = try Terminal(scene)
+    try noteMode(terminal)
+    for _ in 1...2 {
+      try terminal.type("clear; serialq attach \(option)1; echo left $?")
+      try terminal.waitFor("the question") { $0.last?.hasPrefix("Name:") == true }
+      if key != #"C-\"# { try terminal.press("C-a") }
+      try terminal.press(key)
+      try terminal.waitFor("the prompt") {
+        $0.suffix(3) == ["serialq: job 1 continues", "left 0", "$"]
+      }
+    }
+    try expectSameMode(terminal)
+    try terminal.type("clear; serialq attach")
+    try terminal.waitFor("the question") { $0.last?.hasPrefix("Name:") == true }
+    try terminal.type("again")
+    try terminal.waitForLine("hello ")
+    #expect(try scene.serialq("wait", "1").code == 3)
+  }
+
+  // Fails if a key is interpreted by this terminal, or by attach.
+  @Test("Ctrl-C, Ctrl-Z, Ctrl-D and Ctrl-S reach the job")
+  func keys() throws {
+    let scene = try Scene()
+    let line = "stty raw -echo; echo up; head -c 4 | od -An -tx1; stty sane; echo over"
+    try add(line, to: scene, printing: "up")
+    let terminal = try Terminal(scene)
+    try terminal.type("clear; serialq attach")
+    try terminal.waitForLine("up")
+    for key in ["C-c", "C-z", "C-d", "C-s"] { try terminal.press(key) }
+    try terminal.waitForLine("serialq: job 1 succeeded")
+    #expect(try scene.log(1).text.contains("03 1a 04 13"))
+  }
+
+  // Fails if the line of the wait stays, or the command must be repeated.
+  @Test("attach waits for a queued job to start, and for its next attempt")
+  func waits() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("read x <gate")
+    #expect(
+      try scene.serialq("add", "--no-start", "-t", "--retries", "1", "-c", "read x; exit $x").code
+        == 0)
+    #expect(try scene.serialq("start").code == 0)
+    let terminal = try Terminal(scene)
+    try terminal.type("clear; serialq attach 2; echo $?")
+    try terminal.waitForScreen("serialq: waiting for job 2 to start")
+    try gate.open()
+    try terminal.waitFor("the first attempt") { $0.count { $0.contains("attached to job 2") } == 1 }
+    try terminal.type("7")
+    try terminal.waitFor("the second attempt") {
+      $0.count { $0.contains("attached to job 2") } == 2
+    }
+    try terminal.type("0")
+    try terminal.waitFor("the end") { $0.last == "$" }
+    let screen = try terminal.screen()
+    #expect(screen.suffix(3) == ["serialq: job 2 succeeded after TIME", "0", "$"], "\(screen)")
+    #expect(!screen.contains { $0.contains("waiting") })
+  }
+
+  // Fails, on most runs, if the time limit of a wait for the keeper is not that of one attempt.
+  @Test("attach stays through attempts that take longer than it waits for one keeper")
+  func manyAttempts() throws {
+    let scene = try Scene()
+    let line = "echo attempt; exit 5"
+    let terminal = try Terminal(scene)
+    try terminal.type(
+      "clear; serialq add -t --retries 3 --retry-delay 2 '\(line)'; serialq attach 1; echo $?")
+    try terminal.waitFor("the end") { $0.last == "$" && $0.contains("5") }
+    let screen = try terminal.screen()
+    #expect(!screen.contains { $0.contains("no connection") || $0.contains("no active runner") })
+  }
+
+  // Fails if Ctrl-C does not work before the job has started.
+  @Test("Ctrl-C ends attach while it waits for the start")
+  func interrupted() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("read x <gate")
+    #expect(try scene.serialq("add", "-t", "-c", "true").code == 0)
+    let terminal = try Terminal(scene)
+    try noteMode(terminal)
+    try terminal.type("serialq attach 2")
+    try terminal.waitForLine("serialq: waiting for job 2")
+    try terminal.press("C-c")
+    try terminal.waitFor("the prompt") { $0.last == "$" }
+    try terminal.type("echo $?")
+    try terminal.waitForLine("130")
+    try expectSameMode(terminal)
+    try gate.open()
+    #expect(try scene.serialq("wait").code == 0)
+  }
+
+  // Fails if the job's terminal keeps its first size.
+  @Test("the job has the size of the attached terminal, also after a change")
+  func size() throws {
+    let scene = try Scene()
+    try add("echo up; while read x; do stty size; done", to: scene, printing: "up")
+    let terminal = try Terminal(scene, columns: 70, rows: 20)
+    try terminal.type("clear; serialq attach")
+    try terminal.waitFor("the output") { $0.contains("up") }
+    func expectSize(_ size: String) throws {
+      // The new size arrives some time after the screen has it.
+      try terminal.waitFor(size) { screen in
+        if screen.contains(size) { return true }
+        try? terminal.press("Enter")
+        return false
+      }
+    }
+    try expectSize("20 70")
+    try terminal.resize(columns: 40, rows: 10)
+    try expectSize("10 40")
+    try terminal.resize(columns: 100, rows: 30)
+    try expectSize("30 100")
+    try terminal.press("C-d")
+    try terminal.waitForLine("serialq: job 1 succeeded")
+  }
+
+  // Fails if the keys of both reach the job, or the first does not learn of it.
+  @Test("of two attached terminals the newer one types, until it leaves")
+  func two() throws {
+    let scene = try Scene()
+    try add(#"echo up; while read x; do echo "got $x"; done"#, to: scene, printing: "up")
+    let first = try Terminal(scene)
+    try first.type("clear; serialq attach")
+    try first.waitFor("the output") { $0.last == "up" }
+    let second = try Terminal(scene, columns: 60, name: "second")
+    try second.type("clear; serialq attach")
+    try second.waitFor("the output") { $0.last == "up" }
+    let notice = #"serialq: another terminal types now, this one only shows; Ctrl-\ leaves"#
+    try first.waitForLine(notice)
+    try first.type("lost")
+    try second.type("two")
+    for terminal in [first, second] { try terminal.waitForLine("got two") }
+    #expect(try scene.serialq("show", "1").text.contains("2 terminals"))
+    try second.press(#"C-\"#)
+    try second.waitForLine("serialq: job 1 continues")
+    try first.waitForLine("serialq: this terminal types again")
+    try first.type("one")
+    try first.waitForLine("got one")
+    try first.press("C-d")
+    try first.waitForLine("serialq: job 1 succeeded")
+    #expect(try !scene.log(1).text.contains("lost"))
+  }
+
+  // Fails if a signal leaves the terminal raw, on the alternate screen, or without a cursor.
+  @Test(
+    "a signal ends attach, restores the terminal, and leaves the job running",
+    arguments: ["INT", "TERM", "HUP", "QUIT"])
+  func signals(name: String) throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try add(#"printf '\033[31m\033[?25l\033[?1049hup'; read x <gate"#, to: scene, printing: "up")
+    let terminal = try Terminal(scene)
+    try noteMode(terminal)
+    try terminal.type("sh -c 'echo $$ >pid; exec serialq attach'; echo $?")
+    try terminal.waitFor("the output") { $0.contains { $0.contains("up") } }
+    #expect(try scene.script("kill -\(name) $(cat pid)").code == 0)
+    try terminal.waitFor("the prompt") { $0.last == "$" && $0.count > 1 }
+    try expectSameMode(terminal)
+    #expect(try scene.states() == [.running])
+    try gate.open()
+    #expect(try scene.serialq("wait").code == 0)
+  }
+
+  // Fails if the shell cannot be used while attach is stopped, or attach does not come back.
+  @Test("attach that is stopped restores the terminal, and fg attaches it again")
+  func stopped() throws {
+    let scene = try Scene()
+    try add(Self.asking, to: scene, printing: "Name: ")
+    let terminal = try Terminal(scene)
+    try noteMode(terminal)
+    try terminal.type("serialq attach")
+    try terminal.waitFor("the question") { $0.last == "Name:" }
+    for signal in ["TSTP", "STOP"] {
+      #expect(try scene.script("kill -\(signal) \(attachedProcess(scene))").code == 0)
+      try terminal.waitFor("the prompt") { $0.last == "$" }
+      try terminal.type("clear; echo $((40+2))")
+      try terminal.waitFor("the shell") { $0 == ["42", "$"] }
+      try terminal.type("clear; fg")
+      try terminal.waitFor("the question") { $0.last == "Name:" }
+    }
+    try terminal.type("me")
+    try terminal.waitForLine("hello me")
+    try terminal.waitFor("the prompt") { $0.last == "$" }
+    try expectSameMode(terminal)
+  }
+
+  private func attachedProcess(_ scene: Scene) throws -> Int32 {
+    let found = try scene.processes().filter {
+      let words = try? content(Bytes("/proc/\($0)/cmdline".utf8)).split(separator: 0)
+      return words?.contains { Bytes($0) == Bytes("attach") } == true
+    }
+    return try #require(found.first)
+  }
+
+  // Fails if attach changes the terminal of the shell from the background.
+  @Test("attach in the background stops until it is in the foreground")
+  func background() throws {
+    let scene = try Scene()
+    try add(Self.asking, to: scene, printing: "Name: ")
+    let terminal = try Terminal(scene)
+    try noteMode(terminal)
+    try terminal.type("serialq attach &")
+    try terminal.waitFor("a stopped job") { screen in
+      if screen.contains(where: { $0.contains("Stopped") }) { return true }
+      // The shell reports it with the next prompt.
+      try? terminal.press("Enter")
+      return false
+    }
+    try terminal.type("stty -g | cmp - before && echo same")
+    try terminal.waitForLine("same")
+    try terminal.type("clear; fg")
+    try terminal.waitFor("the question") { $0.last == "Name:" }
+    try terminal.type("me")
+    try terminal.waitForLine("hello me")
+  }
+
+  // Fails if a terminal that reads nothing holds up the job, or never sees its end.
+  @Test("an attached terminal that is stopped holds up neither the job nor the log")
+  func stuck() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try add("echo up; read x <gate; seq 200000; echo over", to: scene, printing: "up")
+    let terminal = try Terminal(scene)
+    try noteMode(terminal)
+    try terminal.type("serialq attach; echo $?")
+    try terminal.waitFor("the output") { $0.last == "up" }
+    let process = try attachedProcess(scene)
+    #expect(kill(process, SIGSTOP) == 0)
+    try gate.open()
+    #expect(try scene.serialq("wait", "1").code == 0)
+    #expect(try scene.log(1).text.hasSuffix("200000\r\nover\r\n"))
+    try terminal.waitFor("the prompt") { $0.last == "$" }
+    try terminal.type("clear; fg")
+    try terminal.waitFor("the end") {
+      $0.contains { $0.hasPrefix("serialq: job 1 succeeded") } && $0.last == "$"
+    }
+    try expectSameMode(terminal)
+  }
+
+  // Fails if Ctrl-S stops the job's terminal: its user may leave without Ctrl-Q.
+  @Test("Ctrl-S in an attached terminal does not hold up the job")
+  func stopKey() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try add("echo up; read x <gate; echo over", to: scene, printing: "up")
+    let terminal = try Terminal(scene)
+    try terminal.type("clear; serialq attach")
+    try terminal.waitForLine("up")
+    try terminal.press("C-s")
+    try terminal.waitForLine("^S")
+    try terminal.press(#"C-\"#)
+    try terminal.waitForLine("serialq: job 1 continues")
+    try gate.open()
+    #expect(try scene.serialq("wait", "1").code == 0)
+    #expect(try scene.log(1).text.hasSuffix("over\r\n"))
+  }
+
+  // Fails if the key that leaves a running job ends in a core dump before it runs.
+  @Test("the detach key also leaves a job that has not started")
+  func leavesWaiting() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("read x <gate")
+    #expect(try scene.serialq("add", "-t", "-c", "true").code == 0)
+    let terminal = try Terminal(scene)
+    try terminal.type("clear; serialq attach 2; echo $?")
+    try terminal.waitForLine("serialq: waiting for job 2")
+    try terminal.press(#"C-\"#)
+    try terminal.waitFor("the prompt") {
+      $0.suffix(3) == ["serialq: job 2 stays in the queue", "0", "$"]
+    }
+    try gate.open()
+    #expect(try scene.serialq("wait").code == 0)
+  }
+
+  // Fails if a suspended job looks like one that does not answer.
+  @Test("a job that is suspended or continued says so to the attached terminal")
+  func suspended() throws {
+    let scene = try Scene()
+    try add(Self.asking, to: scene, printing: "Name: ")
+    let terminal = try Terminal(scene)
+    try terminal.type("clear; serialq attach")
+    try terminal.waitFor("the question") { $0.last == "Name:" }
+    #expect(try scene.serialq("pause", "--now").code == 0)
+    let notice = "serialq: job 1 is suspended; continue it: serialq resume"
+    try terminal.waitForLine(notice)
+    try terminal.press(#"C-\"#)
+    try terminal.waitFor("the prompt") { $0.last == "$" }
+    try terminal.type("clear; serialq attach")
+    try terminal.waitForLine(notice)
+    #expect(try scene.serialq("resume").code == 0)
+    try terminal.waitForLine("serialq: job 1 continues")
+    try terminal.type("me")
+    try terminal.waitForLine("hello me")
+  }
+
+  // Fails if the end of the keeper leaves the terminal raw, or counts as a success.
+  @Test("if the keeper is killed, attach restores the terminal and says what happened")
+  func lost() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    for (line, code, text) in [
+      ("echo up; while :; do sleep 100; done", 129, "job 1 was killed by SIGHUP"),
+      ("trap '' HUP; echo up; read x <gate", 125, "the terminal of job 2: it is gone"),
+    ] {
+      try add(line, to: scene, printing: "up")
+      let terminal = try Terminal(scene)
+      try noteMode(terminal)
+      try terminal.type("serialq attach; echo $?")
+      try terminal.waitFor("the output") { $0.last == "up" }
+      let id = try #require(scene.queue().running.first)
+      let keeper = try #require(KeeperLock.keeper(id, scene.queueFolder()))
+      #expect(keeper.handle.send(SIGKILL) == 0)
+      try terminal.waitFor("the prompt") { $0.suffix(2) == ["\(code)", "$"] }
+      #expect(try terminal.screen().contains { $0.contains(text) })
+      try expectSameMode(terminal)
+    }
+    try gate.open()
+  }
+
+  // Fails if attach waits for what cannot come, or attaches to a job from within it.
+  @Test("attach refuses jobs without a terminal, jobs that are over, and what cannot be attached")
+  func refused() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let terminal = try Terminal(scene)
+    /// Expects exit code 125 and this text.
+    func expect(_ words: String, _ text: String...) throws {
+      try terminal.type("clear; serialq attach \(words); echo $?")
+      let screen = try terminal.waitFor("the prompt") { $0.suffix(2) == ["125", "$"] }
+      #expect(
+        screen.dropLast(2).joined(separator: "\n") == text.joined(separator: "\n"), "\(words)")
+    }
+    try expect("", "serialq: queue default: it has no jobs", "Add one with: serialq add")
+    _ = try scene.serialq("add", "read x <gate")
+    try scene.waitForJob(1, .running)
+    let advice = "A job has one if it is added with: serialq add -t"
+    try expect(
+      "", "serialq: job 1: it has no terminal", "Follow its output: serialq log -f 1", advice)
+    _ = try scene.serialq("add", "true")
+    try expect(
+      "2", "serialq: job 2: it will have no terminal", "Follow its output: serialq log -f 2", advice
+    )
+    _ = try scene.serialq("add", "-t", "-c", "serialq attach")
+    #expect(try scene.serialq("pause").code == 0)
+    try expect(
+      "3", "serialq: queue default: it is paused; jobs waiting: 2",
+      "Resume it with: serialq resume")
+    try gate.open()
+    #expect(try scene.serialq("resume").code == 0)
+    #expect(try scene.serialq("wait", "3").code == 125)
+    #expect(
+      try scene.log(3).text.contains("job 3 of queue default calls it and would wait for itself"))
+    try terminal.type("clear; serialq attach 1; echo $?")
+    try terminal.waitFor("the prompt") { screen in
+      screen.first?.hasPrefix("serialq: job 1: it succeeded") == true
+        && screen.dropFirst() == ["See its output: serialq log 1", "125", "$"]
+    }
+    try expect(
+      "", "serialq: attach: no job of queue default runs, and none with a terminal waits",
+      "Add one with: serialq add -t")
+    try expect(
+      "9", "serialq: job 9: queue default has no such job; its last job is 3",
+      "See all with: serialq list")
+  }
+
+  // Fails if keys are read from something that is not a terminal.
+  @Test("attach needs a terminal as standard input and standard output")
+  func notATerminal() throws {
+    let scene = try Scene()
+    try add(Self.asking, to: scene, printing: "Name: ")
+    let outcome = try scene.serialq("attach")
+    expectRefusal(outcome, "attach: standard input and standard output must be a terminal")
+    #expect(outcome.errorText.contains("Follow the output: serialq log -f 1"))
+    let terminal = try Terminal(scene)
+    for redirection in ["</dev/null", ">out"] {
+      try terminal.type("clear; serialq attach \(redirection); echo $?")
+      try terminal.waitFor("the prompt") { $0.suffix(2) == ["125", "$"] }
+    }
+    #expect(try scene.states() == [.running])
+  }
+}

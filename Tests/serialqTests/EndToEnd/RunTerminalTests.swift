@@ -1,0 +1,117 @@
+import SerialqQueue
+import SerialqSystem
+import TestSupport
+import Testing
+
+/// `run -t`: the terminal of the user is that of the jobs that the call adds.
+@Suite(.needs(.tmux, .bash))
+struct RunTerminalTests {
+  // Fails if the job has another terminal, its output is printed twice, or the reports are lost.
+  @Test("run -t passes the terminal on to its job", arguments: [80, 40])
+  func passes(columns: Int) throws {
+    let scene = try Scene()
+    let terminal = try Terminal(scene, columns: columns)
+    try terminal.type("stty -g >before; clear; serialq run -t 'stty size; read x; echo got $x'")
+    try terminal.waitForLine("24 \(columns)")
+    try terminal.type("me")
+    try terminal.waitFor("the end") { $0.last == "$" && $0.count > 1 }
+    let screen = try terminal.screen()
+    #expect(
+      screen == [
+        "queued job 1", "[1] stty size; read x; echo got $x",
+        #"serialq: attached; Ctrl-\ detaches"#, "24 \(columns)", "me", "got me",
+        "[1] succeeded after TIME", "serialq: 1 of 1 succeeded", "$",
+      ], "\(screen)")
+    try terminal.type("stty -g | cmp - before && echo same")
+    try terminal.waitForLine("same")
+  }
+
+  // Fails if the output of a job that ends before it can be attached is not shown.
+  @Test("run -t shows the output of jobs of any length, one after another")
+  func quick() throws {
+    let scene = try Scene()
+    let terminal = try Terminal(scene, rows: 50)
+    let lines = (1...8).map { _ in "echo job $SERIALQ_JOB\n" }.joined()
+    try write(Bytes((lines + "no-such-program; true\n").utf8), to: scene.path("jobs"))
+    try terminal.type("clear; serialq run -t -f jobs; echo $?")
+    try terminal.waitFor("the end") { $0.suffix(2) == ["0", "$"] }
+    let screen = try terminal.screen()
+    for id in 1...8 { #expect(screen.count { $0 == "job \(id)" } == 1, "\(screen)") }
+    #expect(screen.count { $0.contains("no-such-program: not found") } == 1, "\(screen)")
+    #expect(screen.contains("serialq: 9 of 9 succeeded"))
+  }
+
+  // Fails if a detached terminal cancels the job, shows its output twice, or is attached again.
+  @Test("after Ctrl-\\ run shows its display again, and Ctrl-C cancels the job")
+  func detached() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let terminal = try Terminal(scene)
+    let line = "echo up; read x <gate; echo more; read x <gate"
+    try terminal.type("clear; serialq run -t '\(line)'")
+    try terminal.waitFor("the output") { $0.last == "up" }
+    try terminal.press(#"C-\"#)
+    let bar = "[>..................] 0 of 1 done"
+    try terminal.waitFor("the display") { $0.last == bar }
+    let notice = "serialq: detached; Ctrl-C now cancels job 1; attach again: serialq attach 1"
+    #expect(
+      try terminal.screen() == [
+        "queued job 1", "[1] \(line)", #"serialq: attached; Ctrl-\ detaches"#, "up",
+        notice,
+        "[1] \(line) TIME", bar,
+      ])
+    try gate.open()
+    try terminal.waitForLine("more")
+    try terminal.press("C-c")
+    try terminal.waitFor("the prompt") { $0.last == "$" }
+    let screen = try terminal.screen()
+    #expect(screen.count { $0 == "up" } == 1 && screen.count { $0 == "more" } == 1, "\(screen)")
+    #expect(try scene.states() == [.cancelled])
+  }
+
+  // Fails if a signal leaves the terminal raw, or does not end the job.
+  @Test("SIGTERM ends the job of run -t, and restores the terminal")
+  func terminated() throws {
+    let scene = try Scene()
+    let terminal = try Terminal(scene)
+    try terminal.type("stty -g >before; clear")
+    let line = "printf \"\\033[?25lup\"; while :; do sleep 0.05; done"
+    try terminal.type("sh -c 'echo $$ >pid; exec serialq run -t \"$1\"' - '\(line)'; echo $?")
+    try terminal.waitFor("the output") { $0.last == "up" }
+    #expect(try scene.script("kill $(cat pid)").code == 0)
+    try terminal.waitFor("the prompt") { $0.suffix(2) == ["143", "$"] }
+    #expect(try terminal.isCursorShown())
+    try terminal.type("stty -g | cmp - before && echo same")
+    try terminal.waitForLine("same")
+    #expect(try scene.states() == [.interrupted])
+  }
+
+  // Fails if jobs are queued for which there is no terminal.
+  @Test("without a terminal run -t is refused, and nothing is queued")
+  func refused() throws {
+    let scene = try Scene()
+    expectRefusal(
+      try scene.serialq("run", "-t", "true"),
+      "run -t: standard input and standard output must be a terminal")
+    #expect(try scene.journal().isEmpty)
+    expectRefusal(try scene.serialq("run", "-t"), "--tty: needs a command to add")
+  }
+
+  // Fails if run attaches its terminal to a job that it did not add, or hides its question.
+  @Test("run shows the question of a job that it did not add, and how to answer it")
+  func others() throws {
+    let scene = try Scene()
+    let line = #"printf "Name: "; read x; echo "hello $x""#
+    #expect(try scene.serialq("add", "--no-start", "-t", "-c", line).code == 0)
+    let terminal = try Terminal(scene)
+    try terminal.type("clear; serialq run")
+    try terminal.waitForLine("  seems to wait for input: Name:")
+    try terminal.waitForLine("  Answer it: serialq attach 1")
+    let second = try Terminal(scene, name: "second")
+    try second.type("clear; serialq attach")
+    try second.waitFor("the question") { $0.last == "Name:" }
+    try second.type("me")
+    try terminal.waitForLine("hello me")
+    try terminal.waitForLine("serialq: 1 of 1 succeeded")
+  }
+}

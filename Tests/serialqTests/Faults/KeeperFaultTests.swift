@@ -1,0 +1,180 @@
+import SerialqQueue
+@testable import SerialqRunner
+import SerialqSystem
+import TestSupport
+import Testing
+
+/// Injects every error into, and a crash at, every system call of the keeper of a job's terminal,
+/// and of an attached terminal.
+@Suite(.needs(.cc), .ifFaultsCanBeMade)
+struct KeeperFaultTests {
+  private static let output = "one\r\ntwo\r\n"
+
+  /// Starts a program on the terminal at a path, or with these descriptors.
+  private func start(
+    _ words: [Bytes], _ streams: JobProcess.Streams, lock: Int32? = nil, signal: Int32? = nil,
+    _ bench: FaultBench, _ fault: Fault?
+  ) throws -> ChildProcess {
+    let process = JobProcess(
+      command: .arguments(words),
+      environment: bench.scene.launchOptions.environment + [Bytes("TERM=xterm")]
+        + bench.variables(for: fault),
+      directory: bench.scene.work, umask: 0o022, streams: streams, lock: lock,
+      blockedSignal: signal)
+    guard case .running(let pid) = process.start() else {
+      throw Failure("the program", "it cannot be started", next: "See whether it is there.")
+    }
+    return ChildProcess(pid: pid)
+  }
+
+  /// Waits for the end of a process; a process that hangs fails the test.
+  private func end(of child: ChildProcess, _ place: String) throws -> Ending {
+    let handle = ProcessHandle(child.pid)
+    let ended = try waitForInput(
+      on: [try #require(handle.descriptor)],
+      timeoutMilliseconds: Int32(LaunchedProgram.patience * 1_000))
+    if ended == [false] {
+      Issue.record("\(place): it does not end")
+      _ = kill(child.pid, SIGKILL)
+    }
+    return try child.reap()
+  }
+
+  // MARK: The keeper
+
+  /// Runs a job whose keeper has the fault, as a runner does; returns how both ended.
+  private func keep(
+    _ bench: FaultBench, _ fault: Fault?, _ place: String
+  ) throws -> (keeper: Ending, job: Ending) {
+    let scene = bench.scene
+    try bench.restore()
+    let folder = try scene.queueFolder()
+    let log = try FileDescriptor.open(folder.log(1), .emptyLog)
+    let lock = try JobLock.take(1, folder)
+    let keeperLock = try KeeperLock.take(1, folder)
+    var terminal: PseudoTerminal? = try PseudoTerminal(TerminalWindow(columns: 80, rows: 24))
+    let path = try #require(terminal?.path)
+    let master = try #require(terminal?.master.raw)
+    let keeper = try start(
+      [scene.programs + Bytes("/serialq"), KeeperProcess.word, Bytes("default"), Bytes("1")],
+      .files(input: master, output: log.raw), lock: keeperLock.raw, signal: KeeperProcess.signal,
+      bench, fault)
+    let job = JobProcess(
+      command: .shell(Bytes("echo one; echo two")), environment: scene.launchOptions.environment,
+      directory: scene.work, umask: 0o022, streams: .terminal(path), lock: lock.raw)
+    guard case .running(let pid) = withExtendedLifetime((terminal, lock), { job.start() }) else {
+      throw Failure("the job", "it cannot be started", next: "See whether sh is there.")
+    }
+    terminal = nil
+    let ended = try end(of: ChildProcess(pid: pid), place)
+    _ = kill(keeper.pid, KeeperProcess.signal)
+    return (try end(of: keeper, place), ended)
+  }
+
+  // Fails if the keeper ends with an error of the log or the socket, hangs, or leaves its socket.
+  @Test("whichever call of the keeper fails, the job ends, and what is said of its output is true")
+  func keeper() throws {
+    let bench = try FaultBench()
+    try prepare(bench)
+    _ = try bench.takeLog()
+    let clean = try keep(bench, nil, "clean")
+    #expect(clean.keeper == .exited(0) && clean.job == .exited(0))
+    #expect(try bench.scene.log(1).text == Self.output)
+    let calls = try bench.calls()
+    #expect(!calls.isEmpty)
+    var count = 0
+    for (index, fault) in calls.faults.enumerated() {
+      guard isLong || index % (13 * ease) == 5 else { continue }
+      count += 1
+      let place = "\(fault) (\(calls[fault.at - 1].name))"
+      let (keeper, job) = try keep(bench, fault, place)
+      let log = try bench.scene.log(1).text
+      #expect(try bench.scene.queue().isConsistent, "\(place)")
+      if fault.kind.isHarmless {
+        #expect(keeper == .exited(0) && job == .exited(0) && log == Self.output, "\(place): \(log)")
+      } else if keeper == .exited(0), try bench.scene.queue().job(1)?.run?.unlogged == nil {
+        #expect(job == .exited(0), "\(place)")
+        #expect(log.contains(Self.output) || log.contains("dropped here"), "\(place): \(log)")
+      } else if case .killed(let signal) = job {
+        // The hangup of a terminal whose other end is closed.
+        #expect(signal == SIGHUP && keeper != .exited(0), "\(place)")
+      }
+    }
+    tally(count)
+  }
+
+  /// A queue whose job 1 runs on a terminal, according to its journal.
+  private func prepare(_ bench: FaultBench) throws {
+    #expect(try bench.scene.serialq("add", "--no-start", "-t", "true").code == 0)
+    let clocks = Clock.reading()
+    try Journal(bench.scene.queueFolder()).append([
+      .started(
+        id: 1, attempt: 1, at: clocks.date, boot: clocks.boot, uptime: clocks.monotonic,
+        hasTerminal: true)
+    ])
+    try bench.keep()
+  }
+
+  // MARK: The attached terminal
+
+  // Fails if attach leaves the terminal raw, hangs, or ends the job.
+  @Test("whichever call of attach fails, the job continues, and the terminal is as before")
+  func attach() throws {
+    let bench = try FaultBench()
+    let scene = bench.scene
+    let gate = try Gate(scene)
+    let line = "while :; do echo begun; read x <gate; echo $x; done"
+    #expect(try scene.serialq("add", "-t", "-c", line).code == 0)
+    try scene.waitForLog(1, "begun")
+    _ = try bench.takeLog()
+    _ = try attachAndLeave(bench, nil, "clean")
+    let calls = try bench.calls()
+    #expect(!calls.isEmpty)
+    var count = 0
+    for (index, fault) in calls.faults.enumerated() {
+      guard isLong || index % (29 * ease) == 7 else { continue }
+      count += 1
+      let place = "\(fault) (\(calls[fault.at - 1].name))"
+      let ending = try attachAndLeave(bench, fault, place)
+      if fault.kind.isHarmless { #expect(ending == .exited(0), "\(place)") }
+      #expect(try scene.states() == [.running], "\(place)")
+    }
+    #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
+    _ = try scene.serialq("wait", "1")
+    tally(count)
+    withExtendedLifetime(gate) {}
+  }
+
+  /// Attaches, leaves by the key, and checks the terminal.
+  private func attachAndLeave(
+    _ bench: FaultBench, _ fault: Fault?, _ place: String
+  ) throws -> Ending {
+    let terminal = try PseudoTerminal(TerminalWindow(columns: 80, rows: 24))
+    let slave = try FileDescriptor.open(terminal.path, .readWrite, followingLinks: true)
+    let child = try start(
+      [bench.scene.programs + Bytes("/serialq"), Bytes("attach"), Bytes("1")],
+      .terminal(terminal.path), bench, fault)
+    // Not the title of the job, which is shown before: until the terminal is raw, the key is a signal.
+    let handle = ProcessHandle(child.pid)
+    let end = Clock.monotonic() + Int64(LaunchedProgram.patience) * 1_000_000_000
+    var shown = Bytes()
+    while !shown.text.contains("begun\r\n"), Clock.monotonic() < end {
+      let ready = try waitForInput(
+        on: [terminal.master.raw, try #require(handle.descriptor)], until: end)
+      guard ready[0] else { break }
+      var piece = Bytes(repeating: 0, count: 4096)
+      let count = read(terminal.master.raw, &piece, piece.count)
+      guard count > 0 else { break }
+      shown += piece.prefix(count)
+    }
+    try? terminal.master.writeAll([0x1C])
+    let ending = try self.end(of: child, "\(place): \(shown.text)")
+    if case .killed(SIGKILL) = ending { return ending }
+    var mode = termios()
+    #expect(tcgetattr(slave.raw, &mode) == 0)
+    let isUsual = mode.c_lflag & tcflag_t(ICANON) != 0 && mode.c_lflag & tcflag_t(ECHO) != 0
+    let canRestore = !place.contains("tcsetattr")
+    #expect(isUsual || !canRestore, "\(place): the terminal is left raw")
+    return ending
+  }
+}

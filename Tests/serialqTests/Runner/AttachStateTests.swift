@@ -1,0 +1,217 @@
+import SerialqSystem
+import Testing
+
+@testable import SerialqRunner
+
+/// What an attached terminal sends and shows.
+@Suite struct AttachStateTests {
+  private static let window = TerminalWindow(columns: 40, rows: 10)
+
+  private func begun() -> AttachState {
+    var state = AttachState(leavingBy: .backslash)
+    state.begin(Self.window)
+    return state
+  }
+
+  /// The state after the first answer of the keeper.
+  private func served() throws -> AttachState {
+    var state = begun()
+    try state.receive(AttachMessage.typing(true).encoded)
+    return state
+  }
+
+  /// Whether these keys leave.
+  private func types(_ keys: String, _ state: inout AttachState) -> Bool {
+    state.type(Bytes(keys.utf8))
+  }
+
+  /// The messages to the keeper, without those before.
+  private func sent(_ state: inout AttachState) throws -> [AttachMessage] {
+    var reader = AttachMessage.Reader()
+    reader.add(state.outgoing)
+    state.note(sent: state.outgoing.count)
+    var messages: [AttachMessage] = []
+    while let message = try reader.next() { messages.append(message) }
+    return messages
+  }
+
+  /// What is to be shown, which is then written; `^` is an escape.
+  private func shown(_ state: inout AttachState) -> String {
+    defer { state.note(written: state.output.count) }
+    return text(state.output)
+  }
+
+  private func text(_ bytes: Bytes) -> String {
+    bytes.text.replacing("\u{1B}", with: "^").replacing("\u{18}", with: "!")
+  }
+
+  private func output(_ text: String) -> Bytes {
+    AttachMessage.output(Bytes(text.replacing("^", with: "\u{1B}").utf8)).encoded
+  }
+
+  // Fails if the keeper does not learn the size first, or learns one twice.
+  @Test("the size is sent first, and again when it changes")
+  func size() throws {
+    var state = begun()
+    let first = try sent(&state)
+    #expect(first == [.hello(Self.window)])
+    state.resize(Self.window)
+    #expect(state.outgoing.isEmpty)
+    let other = TerminalWindow(columns: 80, rows: 24)
+    state.resize(other)
+    let second = try sent(&state)
+    #expect(second == [.size(other)])
+  }
+
+  // Fails if keys after the detach key reach the job, or those before it do not.
+  @Test("keys are sent up to the detach key")
+  func keys() throws {
+    var state = begun()
+    _ = try sent(&state)
+    let many = String(repeating: "a", count: AttachMessage.longest + 1)
+    let cases: [(keys: String, leaves: Bool, sent: [String])] = [
+      ("ab\u{3}", false, ["ab\u{3}"]), ("c\u{1C}d", true, ["c"]), ("\u{1C}", true, []),
+      (many, false, [String(many.dropLast()), "a"]),
+    ]
+    for (keys, expected, messages) in cases {
+      let leaves = types(keys, &state)
+      #expect(leaves == expected)
+      let sent = try sent(&state)
+      #expect(sent == messages.map { .keys(Bytes($0.utf8)) })
+    }
+  }
+
+  // Fails if a keeper or a terminal that reads nothing makes this process grow.
+  @Test("no more is read than what the other side accepts")
+  func bounded() throws {
+    var state = begun()
+    while state.readsKeys { _ = state.type(Bytes(repeating: 0x61, count: 1 << 16)) }
+    #expect(state.outgoing.count < 2 << 20)
+    while state.readsOutput { try state.receive(output(String(repeating: "x", count: 1 << 14))) }
+    #expect(state.output.count < 1 << 19)
+    state.note(written: state.output.count)
+    #expect(state.readsOutput)
+  }
+
+  // Fails if the end hides the last output, or leaving must wait for the terminal.
+  @Test("the end comes after the last output, and the detach key still works")
+  func ending() throws {
+    var state = try served()
+    try state.receive(output("last") + AttachMessage.over.encoded)
+    #expect(state.ending == .over && !state.isEnded && !state.readsOutput)
+    let leaves = types("\u{1C}", &state)
+    #expect(leaves)
+    let last = shown(&state)
+    #expect(last == "last" && state.isEnded)
+    // After its report, the keeper closes the connection.
+    try state.receive(nil)
+    #expect(state.ending == .over)
+  }
+
+  // Fails if a keeper that was killed seems to have reported the end.
+  @Test("the end of the connection without a report is a loss")
+  func lost() throws {
+    var state = try served()
+    try state.receive(Bytes(output("half").dropLast(2)))
+    try state.receive(nil)
+    #expect(state.ending == .lost && state.isEnded)
+  }
+
+  // Fails if the output of a job that ended meanwhile counts as shown.
+  @Test("an end before the first answer of the keeper is one at which nothing was shown")
+  func missed() throws {
+    for last in [AttachMessage.over.encoded, nil] {
+      var state = begun()
+      try state.receive(last)
+      #expect(state.ending == .missed && state.isEnded)
+    }
+  }
+
+  // Fails if bytes of another protocol are printed.
+  @Test("bytes that are not of the protocol fail")
+  func malformed() {
+    var state = begun()
+    #expect(throws: Failure.self) { try state.receive([9, 0, 0]) }
+  }
+
+  // Fails if the keys of a terminal that only shows are sent, or if nothing says so.
+  @Test("a terminal that only shows sends no keys, and says what it is")
+  func typing() throws {
+    var state = begun()
+    _ = try sent(&state)
+    try state.receive(AttachMessage.typing(true).encoded)
+    #expect(state.output.isEmpty)
+    try state.receive(AttachMessage.typing(false).encoded)
+    let message = "serialq: another terminal types now, this one only shows; Ctrl-\\ leaves"
+    var printed = shown(&state)
+    #expect(printed == "!\r^[m\(message)\r\n")
+    for (keys, expected) in [("x", false), ("x\u{1C}", true)] {
+      let leaves = types(keys, &state)
+      #expect(leaves == expected && state.outgoing.isEmpty)
+    }
+    try state.receive(AttachMessage.typing(true).encoded)
+    printed = shown(&state)
+    #expect(printed == "!\r^[mserialq: this terminal types again\r\n")
+    _ = types("x", &state)
+    let keys = try sent(&state)
+    #expect(keys == [.keys(Bytes("x"))])
+  }
+
+  // Fails if a message continues a line of the job, or changes its style.
+  @Test("a message is on a line of its own, and the job's style continues after it")
+  func messages() throws {
+    var state = begun()
+    try state.receive(output("^[31mred"))
+    state.say("first")
+    state.say("second")
+    let both = shown(&state)
+    #expect(both == "^[31mred!\r\n^[mfirst\r\n^[31m!\r^[msecond\r\n^[31m")
+    try state.receive(output("more\r\n"))
+    state.say("third")
+    let third = shown(&state)
+    #expect(third == "more\r\n!\r^[mthird\r\n^[31m")
+  }
+
+  // Fails if a message scrolls the screen of an editor, or moves its cursor.
+  @Test("over a full screen a message is in the last row, and cut to it")
+  func fullScreen() throws {
+    var state = begun()
+    try state.receive(output("^[?1049h^[5;5Htext"))
+    _ = shown(&state)
+    state.say(String(repeating: "m", count: 50))
+    let line = String(repeating: "m", count: 38) + "…"
+    let printed = shown(&state)
+    #expect(printed == "!^7^[10;1H^[m\(line)^[K^8")
+  }
+
+  // Fails if anything stays changed, or the prompt continues a line of the job.
+  @Test(
+    "leaving restores the terminal, with the cursor at the start of a line",
+    arguments: [
+      ("", "\r"), ("text", "\r\n"), ("text\r\n", "\r"), ("^[31mtext\r\n", "^[m\r"),
+      ("text\r\n^[31m", "^[m\r"), ("50%\r", "\r\n"), ("50%\r^[K", "\r"), ("50%^[2K\r", "\r"),
+      ("50%^[K", "\r\n"), ("a^[H^[2J", "\r"), ("a\r\n^[?25l$ ", "^[?25h\r\n"),
+      ("^[?1049hscreen", "^[?1049l\r"), ("^[?1049hscreen^[?1049l", "\r"),
+      ("^[?1049hscreen^[?1049ltext", "\r\n"), ("text^[3", "!\r\n"), ("\r\n^[?2004h", "^[?2004l\r"),
+    ])
+  func leaving(printed: String, undo: String) throws {
+    for size in 1...max(1, printed.utf8.count) {
+      var state = begun()
+      for byte in printed { try state.receive(output(String(byte))) }
+      while !state.output.isEmpty { state.note(written: min(size, state.output.count)) }
+      let left = text(state.leave())
+      #expect(left == undo, "\(printed) in pieces of \(size)")
+    }
+  }
+
+  // Fails if what was not written counts, or is printed after the end.
+  @Test("leaving drops what was not written")
+  func unwritten() throws {
+    var state = begun()
+    try state.receive(output("ab\r\n^[31mred"))
+    state.note(written: 4)
+    let undo = text(state.leave())
+    #expect(undo == "\r")
+    #expect(state.output.isEmpty)
+  }
+}

@@ -1,0 +1,108 @@
+import SerialqQueue
+@testable import SerialqRunner
+import SerialqSystem
+import Testing
+
+/// Whether a job seems to wait for an answer.
+struct AskingTests {
+  private static let second: Int64 = 1_000_000_000
+  private typealias Look = Asking.Look
+
+  /// The question after this output, if the terminal looks like this at every look.
+  private func question(_ output: String, _ look: Asking.Look) -> Question? {
+    var asking = Asking(now: 0)
+    _ = asking.printed(Bytes(output.utf8), at: Self.second)
+    while asking.due != nil { _ = asking.looked(look) }
+    return asking.question
+  }
+
+  // Fails if silence alone, or a reader alone, counts as a question.
+  @Test("a line without an end, silence and a process that reads are a question")
+  func input() {
+    let reads = Look(reads: true)
+    #expect(question("Continue? [Y/n] ", reads) == Question(.input, Bytes("Continue? [Y/n]")))
+    #expect(question("done\n", reads) == nil)
+    #expect(question("", reads) == nil)
+    #expect(question("40% [###  ]", Look(reads: false)) == nil)
+    // Where it is unknown whether a process reads.
+    #expect(question("a\nname: ", Look()) == Question(.input, Bytes("name:")))
+    #expect(question("a\n40%\r41%", Look()) == nil)
+    #expect(question("old> \rnew> ", reads) == Question(.input, Bytes("new>")))
+  }
+
+  // Fails if hidden input without a reader counts: a program may hide it and do something else.
+  @Test("a terminal that hides what is typed, and a process that reads, are a password prompt")
+  func password() {
+    let hides = Look(hidesInput: true, reads: true)
+    #expect(question("Password: ", hides) == Question(.password, Bytes("Password:")))
+    #expect(question("Password:\n", hides) == Question(.password, []))
+    #expect(question("Password: ", Look(hidesInput: true, reads: false)) == nil)
+  }
+
+  // Fails if a password prompt waits for the second look.
+  @Test("a password prompt is recognized at the first look, a question at the last")
+  func order() {
+    var asking = Asking(now: 0)
+    _ = asking.printed(Bytes("x: "), at: Self.second)
+    #expect(asking.due == Self.second + Asking.delays[0])
+    let first = asking.looked(Look(reads: true))
+    #expect(first == nil)
+    #expect(asking.due == Self.second + Asking.delays[1])
+    let last = asking.looked(Look(reads: true))
+    #expect(last == Question(.input, Bytes("x:")))
+    // No look is due while nothing happens.
+    #expect(asking.due == nil)
+  }
+
+  // Fails if an answered question stays, or is reported again and again.
+  @Test("output and input end a question, once")
+  func ends() {
+    var asking = Asking(now: 0)
+    _ = asking.printed(Bytes("x: "), at: 0)
+    while asking.due != nil { _ = asking.looked(Look(reads: true)) }
+    let ends = [
+      asking.restart(at: Self.second), asking.restart(at: Self.second),
+      asking.printed(Bytes("y\n"), at: Self.second),
+    ]
+    #expect(ends == [true, false, false])
+    while asking.due != nil { _ = asking.looked(Look(reads: true)) }
+    #expect(asking.question == nil)
+  }
+
+  // Fails if the question contains control sequences, or what a carriage return has overwritten.
+  @Test("the question is the text of the last line")
+  func text() {
+    let reads = Look(reads: true)
+    let colored = "a\r\n\u{1B}[1;31mSure\u{1B}[0m? [y/N] "
+    #expect(question(colored, reads)?.text.text == "Sure? [y/N]")
+    #expect(question("10%\r20%\r\u{1B}[KDone. Next? ", reads)?.text.text == "Done. Next?")
+    #expect(question(String(repeating: "x", count: 100_000), reads)?.text.count == Question.maxText)
+  }
+
+  // Fails if a program that draws the screen and reads keys all the time asks at each redraw.
+  @Test("a program that draws the screen asks nothing, a prompt on a cleared screen does")
+  func drawing() {
+    let reads = Look(reads: true)
+    #expect(question("\u{1B}[H\u{1B}[2Jtop\r\n18 root\u{1B}[K\u{1B}[6;1H", reads) == nil)
+    #expect(question("\u{1B}[H\u{1B}[2J$ ", reads) == Question(.input, Bytes("$")))
+    #expect(question("text", Look(reads: true, isFullScreen: true)) == nil)
+  }
+
+  // Fails if a terminal that is attached and left again repeats the on-ask command.
+  @Test("a question is repeated if only a terminal was attached meanwhile")
+  func repeated() {
+    var asking = Asking(now: 0)
+    var repetitions: [Bool] = []
+    func ask(_ asking: inout Asking) {
+      while asking.due != nil { _ = asking.looked(Look(reads: true)) }
+      repetitions.append(asking.isRepeated)
+    }
+    _ = asking.printed(Bytes("x: "), at: 0)
+    ask(&asking)
+    _ = asking.restart(at: 1)
+    ask(&asking)
+    _ = asking.typed(at: 2)
+    ask(&asking)
+    #expect(repetitions == [false, true, false])
+  }
+}

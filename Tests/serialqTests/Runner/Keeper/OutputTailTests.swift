@@ -1,0 +1,69 @@
+@testable import SerialqRunner
+import SerialqSystem
+import Testing
+
+/// The end of a job's output, with which a terminal is painted.
+struct OutputTailTests {
+  private let window = TerminalWindow(columns: 80, rows: 5)
+
+  private func tail(_ text: String) -> OutputTail {
+    var tail = OutputTail()
+    tail.note(Bytes(text.utf8))
+    return tail
+  }
+
+  // Fails if more than a screen is printed, or the incomplete last line is lost.
+  @Test("the last lines are painted, at most a screen full")
+  func lines() {
+    let lines = (1...100).map { "\($0)\r\n" }.joined()
+    #expect(tail(lines).repaint(window).text == "97\r\n98\r\n99\r\n100\r\n")
+    #expect(tail(lines + "prompt> ").repaint(window).text == "98\r\n99\r\n100\r\nprompt> ")
+    #expect(tail("a\r\nb").repaint(window).text == "a\r\nb")
+    #expect(tail("").repaint(window).isEmpty)
+  }
+
+  // Fails if the part that is not painted is not traced.
+  @Test("what earlier output has changed is changed again")
+  func modes() {
+    let before = "\u{1B}[31m\u{1B}[?2004h"
+    let lines = (1...10).map { "\($0)\r\n" }.joined()
+    let painted = tail(before + lines).repaint(window).text
+    #expect(painted.contains("\u{1B}[?2004h") && painted.contains("31"))
+    #expect(painted.hasSuffix("7\r\n8\r\n9\r\n10\r\n"))
+  }
+
+  // Fails if the memory of a keeper grows with the output.
+  @Test("a long output is kept to its end, from the start of a line")
+  func bounded() {
+    var tail = OutputTail()
+    for index in 0..<20_000 { tail.note(Bytes("line \(index)\r\n".utf8)) }
+    let all = tail.repaint(TerminalWindow(columns: 80, rows: 1_000_000)).text
+    #expect(all.utf8.count <= 2 * OutputTail.most)
+    #expect(all.hasPrefix("line ") && all.hasSuffix("line 19999\r\n"))
+  }
+
+  // Fails if a full-screen program is painted by its last lines.
+  @Test("a program on the alternate screen is painted from its start, or on an empty screen")
+  func fullScreen() {
+    let tail = tail("shell\r\n\u{1B}[?1049h\u{1B}[Hvi")
+    #expect(tail.isFullScreen)
+    // What precedes would be printed on the main screen of the terminal.
+    #expect(tail.repaint(window).text == "\u{1B}[?1049h\u{1B}[Hvi")
+    #expect(!self.tail("\u{1B}[?1049hvi\u{1B}[?1049l").isFullScreen)
+  }
+
+  // Fails if a full screen of which the start is not kept is painted on the main screen.
+  @Test("a program that has drawn very much is painted on an empty alternate screen")
+  func longFullScreen() {
+    var tail = tail("shell\r\n\u{1B}[?1049h")
+    for index in 0..<20_000 { tail.note(Bytes("\u{1B}[Hline \(index)\r\n".utf8)) }
+    let painted = tail.repaint(window).text
+    #expect(painted.hasPrefix("\u{1B}[?1049h\u{1B}[H\u{1B}[2J\u{1B}[Hline "))
+  }
+
+  // Fails if a terminal that attaches types answers to old questions into the job.
+  @Test("queries of the terminal are not repeated")
+  func queries() {
+    #expect(tail("a\u{1B}[cb\u{1B}]11;?\u{7}c").repaint(window).text == "abc")
+  }
+}

@@ -1,0 +1,42 @@
+import Testing
+
+@testable import SerialqSystem
+
+@Suite struct PollTests {
+  private func pipe() throws -> (input: FileDescriptor, output: FileDescriptor) {
+    var ends: [Int32] = [0, 0]
+    try #require(makePipe(&ends) == 0)
+    return (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
+  }
+
+  // Fails if a wait ends for what was not asked for, or the results are in another order.
+  @Test("a wait reports what each descriptor is ready for")
+  func readiness() throws {
+    let (one, two) = (try pipe(), try pipe())
+    let ready = { (list: [(FileDescriptor, Interest)]) in
+      try waitForReadiness(list.map { ($0.0.raw, $0.1) }, until: 0)
+    }
+    #expect(
+      try ready([(one.input, .read), (one.output, .write)])
+        == [Readiness(), Readiness(canWrite: true)])
+    try one.output.writeAll(Bytes("x"))
+    #expect(
+      try ready([(two.input, .both), (one.input, .both), (one.output, .read), (one.input, .none)])
+        == [Readiness(), Readiness(canRead: true), Readiness(), Readiness()])
+  }
+
+  // Fails if a closed descriptor without interest ends every wait at once: the process would spin.
+  @Test("the end of a descriptor ends the wait only for those that wait for something")
+  func closed() throws {
+    // Shut down instead of closed: a process that a concurrent test spawns may have it open a moment
+    // longer.
+    let ends = try socketPair()
+    defer { for end in ends { close(end) } }
+    #expect(send(ends[1], "x", 1, 0) == 1)
+    #expect(shutdown(ends[1], Int32(SHUT_RDWR)) == 0)
+    #expect(try waitForReadiness([(ends[0], .none)], until: 0) == [Readiness()])
+    #expect(
+      try waitForReadiness([(ends[0], .read)], until: nil)
+        == [Readiness(canRead: true, isClosed: true)])
+  }
+}

@@ -1,0 +1,36 @@
+import SerialqSystem
+import Testing
+
+@Suite struct TerminalQueriesTests {
+  /// The output without queries; `^` is an escape.
+  private func removed(_ text: String) -> String {
+    let bytes = Bytes(text.replacing("^", with: "\u{1B}").utf8)
+    return TerminalQueries.removed(from: bytes[...]).text.replacing("\u{1B}", with: "^")
+  }
+
+  // Fails if an answer of the terminal reaches the job a second time.
+  @Test(
+    "what a terminal answers is removed",
+    arguments: [
+      "^[c", "^[0c", "^[>c", "^[>0c", "^[=c", "^[5n", "^[6n", "^[?6n", "^[?996n", "^[?12$p",
+      "^[4$p", "^[>q", "^[>0q", "^[?u", "^[14t", "^[18t", "^[21t", "^[x", "^Z", "\u{5}",
+      "^]10;?\u{7}", "^]11;?^\\", "^]4;1;?\u{7}", "^]52;c;?\u{7}", "^P$qm^\\", "^P+q544e^\\",
+    ])
+  func queries(text: String) {
+    #expect(removed(text) == "", "\(text)")
+    #expect(removed("a\(text)^[31mb\(text)c") == "a^[31mbc", "\(text)")
+  }
+
+  // Fails if anything else is lost: colors, modes, titles, the cursor.
+  @Test(
+    "everything else is kept",
+    arguments: [
+      "", "text\r\n", "^[31m", "^[?25l", "^[?1049h", "^[H^[2J", "^]0;a title?!\u{7}", "^]0;t^\\",
+      "^]8;;http://x/?a=b\u{7}", "^[>4;2m", "^[>4n", "^[>1u", "^[<u", "^[u", "^[5 q", "^[!p", "^7",
+      "^8", "^(0", "^=", "^[22;0;0t", "^[23t", "^[1;5r", "ü", "^", "^[", "^[3", "^]0;half", "^P",
+      "^[3\n1m", "^^[31m",
+    ])
+  func others(text: String) {
+    #expect(removed(text) == text, "\(text)")
+  }
+}
