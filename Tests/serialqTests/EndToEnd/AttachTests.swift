@@ -183,7 +183,7 @@ struct AttachTests {
     let first = try Terminal(scene)
     try first.type("clear; serialq attach")
     try first.waitFor("the output") { $0.last == "up" }
-    let second = try Terminal(scene, columns: 60, name: "second")
+    let second = try Terminal(scene, columns: 60)
     try second.type("clear; serialq attach")
     try second.waitFor("the output") { $0.last == "up" }
     let notice = #"serialq: another terminal types now, this one only shows; Ctrl-\ leaves"#

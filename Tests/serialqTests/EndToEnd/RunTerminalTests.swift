@@ -107,7 +107,7 @@ struct RunTerminalTests {
     try terminal.type("clear; serialq run")
     try terminal.waitForLine("  seems to wait for input: Name:")
     try terminal.waitForLine("  Answer it: serialq attach 1")
-    let second = try Terminal(scene, name: "second")
+    let second = try Terminal(scene)
     try second.type("clear; serialq attach")
     try second.waitFor("the question") { $0.last == "Name:" }
     try second.type("me")

@@ -15,7 +15,7 @@ final class Scene {
   /// Jobs and scripts find `serialq` here.
   let programs: Bytes
   private let files: Bytes
-  private var count = 0
+  private var numbers = 0
 
   init() throws {
     folder = try TemporaryFolder()
@@ -128,13 +128,19 @@ final class Scene {
     #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errorText)")
   }
 
+  /// A number that nothing else in the scene has.
+  func nextNumber() -> Int {
+    numbers += 1
+    return numbers
+  }
+
   func launch(
     _ words: [Bytes], _ change: (inout LaunchOptions) -> Void = { _ in }
   ) throws -> LaunchedProgram {
-    count += 1
+    let number = nextNumber()
     var launchOptions = launchOptions
     change(&launchOptions)
-    return try LaunchedProgram(words, launchOptions, files: files, number: count)
+    return try LaunchedProgram(words, launchOptions, files: files, number: number)
   }
 
   // MARK: Inspecting

@@ -15,16 +15,16 @@ final class Terminal {
 
   /// Opens a window of this size with a shell that has `variables` in addition to the environment
   /// of every program in the scene.
-  ///
-  /// `name` distinguishes the terminals of a scene that are open at the same time.
   init(
-    _ scene: Scene, columns: Int = 80, rows: Int = 24, variables: [String] = [],
-    name: String = "tmux"
+    _ scene: Scene, columns: Int = 80, rows: Int = 24, variables: [String] = []
   ) throws {
     self.scene = scene
     self.columns = columns
-    socket = scene.folder.path(name)
-    let folder = scene.folder.path("\(name)-screen")
+    // A server that is ending still accepts connections for a moment: another terminal of the scene
+    // must not find it.
+    let number = scene.nextNumber()
+    socket = scene.folder.path("tmux\(number)")
+    let folder = scene.folder.path("screen\(number)")
     _ = try FileSystem.makeFolder(folder)
     record = folder.appending(path: Bytes("record"))
     watch = try FileWatch(folders: [folder])
