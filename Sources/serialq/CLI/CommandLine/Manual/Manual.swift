@@ -2,7 +2,7 @@
 enum Manual {
   static var text: String {
     [
-      head, description, commands, jobs, terminals, afterReboot, json, environment, files,
+      head, description, commands, jobs, terminals, beyond, afterReboot, json, environment, files,
       exitStatus, examplesSection, internals, assumptions, caveats,
     ].joined()
   }
