@@ -8,6 +8,7 @@ import Foundation
 package enum Tool: String, CaseIterable, Sendable {
   case bash
   case bashCompletion = "bash-completion"
+  case bwrap
   case cc
   case chromium
   case col
@@ -18,10 +19,20 @@ package enum Tool: String, CaseIterable, Sendable {
   case kqueue = "libkqueue"
   case mandoc
   case mount
+  case munged
+  case perl
   case ps
+  case scancel
+  case scontrol
   case script
   case setpriv
   case setsid
+  case slurmctld
+  case slurmd
+  case squeue
+  case srun
+  case ssh
+  case sshd
   case sshKeygen = "ssh-keygen"
   case taskset
   case tar
@@ -33,15 +44,22 @@ package enum Tool: String, CaseIterable, Sendable {
   /// The Debian and Ubuntu package that installs the tool.
   package var package: String {
     switch self {
+    case .bwrap: "bubblewrap"
     case .cc: "gcc"
     case .col: "bsdextrautils"
     case .kqueue: "libkqueue-dev"
     case .flock, .setpriv, .setsid, .taskset, .unshare: "util-linux"
     case .ps: "procps"
+    case .munged: "munge"
+    case .scancel, .scontrol, .squeue, .srun: "slurm-client"
+    case .slurmctld: "slurmctld"
+    case .slurmd: "slurmd"
     case .script: "bsdutils"
-    case .sshKeygen: "openssh-client"
+    case .ssh, .sshKeygen: "openssh-client"
+    case .sshd: "openssh-server"
     case .vi: "vim-tiny"
-    case .bash, .bashCompletion, .chromium, .fish, .git, .jq, .mandoc, .mount, .tar, .tmux, .zsh:
+    case .bash, .bashCompletion, .chromium, .fish, .git, .jq, .mandoc, .mount, .perl, .tar, .tmux,
+      .zsh:
       rawValue
     }
   }
@@ -65,7 +83,10 @@ package enum Tool: String, CaseIterable, Sendable {
       let path = "/usr/share/bash-completion/bash_completion"
       return isRegularFile(path, allowing: R_OK) ? path : nil
     }
-    return folders.map { "\($0)/\(rawValue)" }.first { isRegularFile($0, allowing: X_OK) }
+    // A server is in `/usr/sbin`, beside `/usr/bin`.
+    let servers = folders.filter { $0.hasSuffix("/bin") }.map { "\($0.dropLast(3))sbin" }
+    return (folders + servers).map { "\($0)/\(rawValue)" }
+      .first { isRegularFile($0, allowing: X_OK) }
   }
 }
 

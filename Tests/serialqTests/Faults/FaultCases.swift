@@ -53,6 +53,7 @@ struct FaultCase: CustomStringConvertible, Sendable {
     FaultCase("set on-idle", usual, "set", "on-idle", "true", variables: ["HOOK=1"]),
     FaultCase("set on-ask", usual, "set", "on-ask", "true", variables: ["HOOK=1"]),
     FaultCase("set tty", usual, "set", "tty", "on"),
+    FaultCase("set launcher", usual, "set", "launcher", "env"),
     FaultCase("add, with a terminal", usual, "add", "--no-start", "-t", "-c", "true"),
     FaultCase("edit, with a terminal", usual, "edit", "5", "--tty"),
     FaultCase("clean", usual, "clean", "--all"),
