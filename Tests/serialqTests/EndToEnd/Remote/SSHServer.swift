@@ -5,7 +5,7 @@ import Testing
 
 /// Another machine, which `ssh box` reaches: a real `sshd(8)` on a loopback port.
 ///
-/// Its home directory and its PATH are folders of the scene, its user is the one who runs the
+/// Its home directory and its PATH are folders of the scene, its user is that of the
 /// tests. `serialq` is installed there. Ended with all its sessions and their processes with the
 /// last reference to it.
 ///
