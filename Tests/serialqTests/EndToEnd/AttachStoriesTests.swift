@@ -5,7 +5,6 @@ import TestSupport
 import Testing
 
 /// The five examples of the manual's chapter on terminals, as a user types them.
-@Suite(.needs(.tmux, .bash))
 struct AttachStoriesTests {
   /// The lines of an example, by its place in the manual.
   private func lines(ofExample index: Int) throws -> [String] {
@@ -37,7 +36,8 @@ struct AttachStoriesTests {
   // Fails if the passphrase cannot be typed, the queue does not say that it is asked for, or it is
   // in the log.
   @Test(
-    "a passphrase is asked for, reported and typed", .needs(.sshKeygen), arguments: [80, 40])
+    "a passphrase is asked for, reported and typed", .needs(.tmux, .bash, .sshKeygen),
+    arguments: [80, 40])
   func passphrase(columns: Int) throws {
     let lines = try lines(ofExample: 0)
     let scene = try Scene()
@@ -65,7 +65,9 @@ struct AttachStoriesTests {
   }
 
   // Fails if the question is not noticed, or the answer does not arrive.
-  @Test("a confirmation is reported by the on-ask command, and answered", arguments: [80, 40])
+  @Test(
+    "a confirmation is reported by the on-ask command, and answered", .needs(.tmux, .bash),
+    arguments: [80, 40])
   func confirmation(columns: Int) throws {
     let lines = try lines(ofExample: 1)
     let scene = try Scene()
@@ -88,7 +90,9 @@ struct AttachStoriesTests {
 
   // Fails if the bar is not drawn in place, the job ends with its terminal, or every state of the
   // bar is a line of the log.
-  @Test("a progress bar is watched and left, and its last state remains", arguments: [80, 40])
+  @Test(
+    "a progress bar is watched and left, and its last state remains", .needs(.tmux, .bash),
+    arguments: [80, 40])
   func progress(columns: Int) throws {
     let lines = try lines(ofExample: 2)
     let scene = try Scene()
@@ -110,7 +114,9 @@ struct AttachStoriesTests {
   }
 
   // Fails if the shell has no job control, another job runs meanwhile, or its exit code is lost.
-  @Test("a shell runs in the order of the queue, and no other job with it", arguments: [80, 40])
+  @Test(
+    "a shell runs in the order of the queue, and no other job with it", .needs(.tmux, .bash),
+    arguments: [80, 40])
   func shell(columns: Int) throws {
     let lines = try lines(ofExample: 3)
     let scene = try Scene()
@@ -135,7 +141,8 @@ struct AttachStoriesTests {
 
   // Fails if an editor cannot draw, is not drawn again, or leaves its screen behind.
   @Test(
-    "git rebase -i with vi is left and attached again", .needs(.git), .needs(.vi),
+    "git rebase -i with vi is left and attached again",
+    .needs(.tmux, .bash, .git, .vi),
     arguments: [80, 40])
   func editor(columns: Int) throws {
     let lines = try lines(ofExample: 4)
