@@ -23,6 +23,7 @@ extension Session {
     defer { withExtendedLifetime(signals) {} }
     var followers = try WatchedQueues<Follower>(spool, queues, logs: true)
     var last = Follower.Source()
+    var isFirstLook = true
     while true {
       try followers.update { (folder) throws(Failure) in
         try Follower(folder, subject, style, restorer)
@@ -32,7 +33,8 @@ extension Session {
           confirm("serialq: waiting for job \(id) to start")
         }
         try refuseOwnQueue("log -f", follower.queue, named: follower.queueName)
-        try reportMissingRunner(of: follower)
+        // The `add` that makes a queue meanwhile starts a runner next.
+        if isFirstLook { try reportMissingRunner(of: follower) }
       } reading: { (follower) throws(Failure) in
         // Before an error is reported.
         defer { output.emit() }
@@ -43,6 +45,7 @@ extension Session {
       } reporting: { fault in
         output.message(fault.description)
       }
+      isFirstLook = false
       try output.flush()
       if followers.readable.allSatisfy(\.isAtEnd) || output.readerIsGone { break }
       _ = try waitForInput(on: [followers.descriptor], until: nil)
