@@ -26,7 +26,7 @@ final class SSHServer {
   let configuration: Bytes
   private let scene: Scene
   private let folder: Bytes
-  private let port: Int
+  private var port = 0
   private var listener: Int32 = 0
   /// The sessions of listeners that have ended.
   private var olderSessions: [Int32] = []
@@ -37,8 +37,6 @@ final class SSHServer {
     home = folder.appending(path: Bytes("home"))
     programs = home.appending(path: Bytes("bin"))
     configuration = folder.appending(path: Bytes("ssh_config"))
-    // Below the ports that the system assigns, so that no connection takes it while it is unused.
-    port = Int.random(in: 20_000..<32_000)
     for path in [folder, home, programs] { _ = try FileSystem.makeFolder(path) }
     let prepared = try scene.script(
       """
@@ -49,13 +47,11 @@ final class SSHServer {
       """)
     try #require(prepared.code == 0, "\(prepared.errorText)")
     try setLogin()
-    try writeServerConfiguration()
-    try configure()
     let ssh = try #require(Tool.ssh.path())
     try writeProgram(
       Bytes("#!/bin/sh\nexec \(ssh) -F '\(configuration.text)' \"$@\"\n".utf8),
       to: scene.programs.appending(path: Bytes("ssh")))
-    try accept()
+    try chooseFreePort()
   }
 
   deinit {
@@ -134,6 +130,7 @@ final class SSHServer {
   func accept() throws {
     let sshd = try #require(Tool.sshd.path())
     let log = folder.appending(path: Bytes("log"))
+    try write([], to: log)
     let words = [sshd, "-f", serverConfiguration.text, "-E", log.text].map { Bytes($0.utf8) }
     // A daemon: other programs of the scene are ended after some time.
     let start = try scene.launch(words).wait()
@@ -142,12 +139,26 @@ final class SSHServer {
       let text = try FileDescriptor.openIfThere(listenerFile, .read)?.readAll().text
       listener = text?.hasSuffix("\n") == true ? Int32(text?.dropLast() ?? "") ?? 0 : 0
       let said = try FileDescriptor.openIfThere(log, .read)?.readAll().text ?? ""
-      try #require(!said.contains("Cannot bind"), "\(said)")
+      if said.contains("Cannot bind") { throw Failure("sshd", said, next: "Use another port.") }
       return listener != 0
     }
   }
 
   // MARK: Parts
+
+  private func chooseFreePort() throws {
+    for attempt in 1... {
+      // Below the ports that the system assigns, so that no connection takes it while it is unused.
+      port = Int.random(in: 20_000..<32_000)
+      try writeServerConfiguration()
+      try configure()
+      do {
+        return try accept()
+      } catch {
+        if attempt == 10 { throw error }
+      }
+    }
+  }
 
   private var mark: String { "SERIALQ_TEST_SSHD=\(folder.text)" }
   private var login: Bytes { folder.appending(path: Bytes("login")) }

@@ -1,123 +1,174 @@
 import Foundation
+import SerialqRunner
 import SerialqSystem
 import TestSupport
 import Testing
 
-/// A Slurm cluster of one controller and three nodes on this machine, n1 to n3.
+/// Three nodes of Slurm on this machine: real daemons on loopback ports, with a folder of their own.
 ///
-/// All its files are in a folder of the scene, and its ports are on the loopback interface. Ended
-/// with its jobs with the last reference to it.
+/// Needs root. Programs in the scene find `serialq-slurm` and the commands of Slurm, which reach
+/// this cluster. Ended with all its daemons and tasks with the last reference to it.
+///
+///     @Suite(.needsSlurm, .needsRoot) struct SlurmTests {
+///       let scene = try Scene()
+///       let cluster = try SlurmCluster(scene)
+///       #expect(try scene.script("srun -w n2 pwd").text == "\(scene.work.text)\n")
+///       try cluster.killNode("n2")
 final class SlurmCluster {
-  /// The command that executes jobs there, for `set launcher`.
-  let launcher: String
+  private static let nodes = ["n1", "n2", "n3"]
   private let scene: Scene
   private let folder: Bytes
 
   init(_ scene: Scene) throws {
     self.scene = scene
     folder = scene.folder.path("slurm\(scene.nextNumber())")
-    launcher = "env SLURM_CONF=\(folder.text)/slurm.conf serialq-slurm"
-    // SlurmctldHost and the file of the configuration name this folder.
-    for name in ["", "munge", "state", "run", "log"] {
-      _ = try FileSystem.makeFolder(name.isEmpty ? folder : folder.appending(path: Bytes(name.utf8)))
+    let folders = ["", "/munge", "/state", "/run", "/log"] + Self.nodes.map { "/spool.\($0)" }
+    for path in folders { _ = try FileSystem.makeFolder(folder + Bytes(path.utf8)) }
+    let host = try scene.script("hostname -s").text.dropLast()
+    try write(Bytes(configuration(host: String(host)).utf8), to: configurationFile)
+    try addPrograms()
+    try run(
+      "head -c 1024 /dev/urandom >munge/key", "chmod 600 munge/key",
+      """
+      munged --force --key-file="$PWD/munge/key" --socket="$PWD/munge/socket" \
+        --pid-file="$PWD/munge/pid" --log-file="$PWD/munge/log" --seed-file="$PWD/munge/seed"
+      """, "slurmctld -i")
+    for node in Self.nodes { try run("slurmd -N \(node)") }
+    // Starts when all nodes have registered.
+    let outcome = try scene.script("srun --quiet --nodes=3 true")
+    try #require(outcome.code == 0, "\(outcome.errorText)")
+  }
+
+  deinit {
+    // A daemon can start a process before it receives its signal.
+    while let found = try? processes(), !found.isEmpty { for pid in found { kill(pid, SIGKILL) } }
+  }
+
+  // MARK: Daemons
+
+  /// Kills the daemon of a node, and those of its tasks; the tasks themselves continue.
+  func killNode(_ name: String) throws {
+    try end(daemon("slurmd.\(name)"))
+    try endAll("slurmstepd")
+  }
+
+  func killController() throws { try end(daemon("slurmctld")) }
+
+  /// Starts the controller again, with the state that it has saved.
+  func startController() throws { try run("slurmctld") }
+
+  /// Returns when the controller has saved a job of a queue.
+  func waitForSavedJob() throws {
+    let state = folder.appending(path: Bytes("state"))
+    try waitUntil("a saved job", watching: [state]) {
+      let file = try FileDescriptor.openIfThere(state.appending(path: Bytes("job_state")), .read)
+      return try Data(file?.readAll() ?? []).range(of: Data(Bytes("serialq-"))) != nil
+    }
+  }
+
+  // MARK: Jobs
+
+  /// The ids and states of the Slurm jobs that are not over.
+  func jobs() throws -> [String] {
+    try scene.script("squeue -h -o '%A %T'").text.split(separator: "\n").map(String.init)
+  }
+
+  /// Returns when Slurm has no job that is not over.
+  func waitForNoJob() throws {
+    let ids = try jobs().compactMap { $0.split(separator: " ").first.map(String.init) }
+    guard !ids.isEmpty else { return }
+    let end = "srun --quiet --dependency=afterany:\(ids.joined(separator: ":")) true"
+    #expect(try scene.script(end).code == 0)
+  }
+
+  /// Kills the processes that wait for a task here.
+  func killClient() throws { try endAll("srun") }
+
+  // MARK: Parts
+
+  private var configurationFile: Bytes { folder.appending(path: Bytes("slurm.conf")) }
+
+  /// The processes of the cluster: daemons, clients and tasks have its configuration in their
+  /// environment.
+  private func processes() throws -> [Int32] {
+    let mark = Data([0] + Bytes("SLURM_CONF=") + configurationFile + [0])
+    return try FileSystem.names(in: Bytes("/proc")).compactMap { Int32($0.text) }.filter { pid in
+      // A process that has just exited does not count, and neither does a zombie.
+      let found = try? content(Bytes("/proc/\(pid)/environ".utf8))
+      return Data([0] + (found ?? [])).range(of: mark) != nil
+    }
+  }
+
+  private func daemon(_ name: String) throws -> Int32 {
+    let text = try content(folder.appending(path: Bytes("run/\(name).pid".utf8))).text
+    return try #require(Int32(text.prefix { $0.isNumber }))
+  }
+
+  /// Kills a process, which is no child of this one; when this returns, it is dead.
+  private func end(_ pid: Int32) throws {
+    guard let descriptor = ProcessHandle(pid).descriptor else { return }
+    _ = kill(pid, SIGKILL)
+    try #require(try waitForInput(on: [descriptor], timeoutMilliseconds: 10_000) == [true])
+  }
+
+  /// Kills the processes of the cluster with this name.
+  private func endAll(_ name: String) throws {
+    for pid in try processes() where ProcessStatus.of(pid)?.name.text == name { try end(pid) }
+  }
+
+  /// Runs lines of a script with the configuration; daemons leave their parent by themselves.
+  private func run(_ lines: String...) throws {
+    let head = "export SLURM_CONF='\(configurationFile.text)'; cd '\(folder.text)'"
+    let path = "PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+    let outcome = try scene.script(([path, head] + lines).joined(separator: " && "))
+    try #require(outcome.code == 0, "\(outcome.errorText)")
+  }
+
+  private func addPrograms() throws {
+    for tool in [Tool.srun, .squeue, .scancel, .scontrol] {
+      let path = try #require(tool.path())
+      try writeProgram(
+        Bytes("#!/bin/sh\nSLURM_CONF='\(configurationFile.text)' exec \(path) \"$@\"\n".utf8),
+        to: scene.programs.appending(path: Bytes(tool.rawValue.utf8)))
     }
     let repository = (0..<5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
       url.deletingLastPathComponent()
     }
     let source = repository.path + "/Sources/serialq/Launchers/serialq-slurm"
     try #require(symlink(source, scene.programs.text + "/serialq-slurm") == 0)
-    let names = try script("hostname -s; id -un").text.split(separator: "\n").map(String.init)
-    try write(
-      Bytes(configuration(host: names[0], user: names[1]).utf8),
-      to: folder.appending(path: Bytes("slurm.conf")))
-    let start = try script(
-      """
-      cd '\(folder.text)' && chmod 755 . munge && umask 022 &&
-        (umask 077; head -c 1024 /dev/urandom >key) && munged --force --key-file="$PWD/key" \
-          --socket="$PWD/munge/socket" --pid-file="$PWD/munge/pid" --log-file="$PWD/munge/log" \
-          --seed-file="$PWD/munge/seed" && slurmctld -i &&
-        for node in n1 n2 n3; do slurmd -N "$node" || exit; done
-      """)
-    try #require(start.code == 0, "\(start.errorText)")
-    try waitUntilIdle()
   }
 
-  deinit {
-    // A process can start another one before it receives its signal.
-    while let found = try? processes(), !found.isEmpty {
-      for pid in found { kill(pid, SIGKILL) }
+  /// The name of a process; empty if it has just ended.
+  private func name(of pid: Int32) throws -> String {
+    (try? content(Bytes("/proc/\(pid)/comm".utf8)))?.text.filter { $0 != "\n" } ?? ""
+  }
+
+  /// Each client finds the configuration without a variable in the environment of its caller.
+  private func writeClients() throws {
+    for tool in [Tool.srun, .scancel, .scontrol, .squeue] {
+      let path = try #require(tool.path())
+      let text = "#!/bin/sh\nexport SLURM_CONF='\(folder.text)/slurm.conf'\nexec \(path) \"$@\"\n"
+      try writeProgram(
+        Bytes(text.utf8), to: scene.programs.appending(path: Bytes(tool.rawValue.utf8)))
     }
   }
 
-  /// Runs a script of the shell, with the programs of Slurm for this cluster.
-  func script(_ text: String) throws -> Outcome {
-    try scene.script(
-      "PATH=$PATH:/usr/sbin:/sbin; export SLURM_CONF='\(folder.text)/slurm.conf'\n\(text)")
-  }
-
-  /// Waits until all nodes are idle: no job has an allocation.
-  func waitUntilIdle() throws {
-    let idle = try script(
-      "until [ \"$(sinfo -h -o '%D %t' 2>/dev/null)\" = '3 idle' ]; do sleep 0.1; done")
-    try #require(idle.code == 0)
-  }
-
-  /// Kills the controller.
-  func killController() throws {
-    try #require(try script("kill -9 $(cat '\(folder.text)/run/slurmctld.pid')").code == 0)
-  }
-
-  /// Starts the controller again, with the state that it has saved.
-  func startController() throws {
-    let start = try script("slurmctld")
-    try #require(start.code == 0, "\(start.errorText)")
-  }
-
-  /// Waits until the controller has saved a job that is named so.
-  func waitUntilSaved(_ text: String) throws {
-    let state = folder.appending(path: Bytes("state"))
-    try waitUntil("\(text) in the state of the controller", watching: [state]) {
-      let file = try FileDescriptor.openIfThere(
-        state.appending(path: Bytes("job_state")), .read)
-      return Data(try file?.readAll() ?? []).range(of: Data(text.utf8)) != nil
-    }
-  }
-
-  /// Kills a node's daemon and those that supervise its tasks.
-  func killNode(_ name: String) throws {
-    let supervisors = try processes().filter {
-      let words = try? content(Bytes("/proc/\($0)/cmdline".utf8))
-      return words?.text.hasPrefix("slurmstepd") == true
-    }
-    let pid = try content(folder.appending(path: Bytes("run/slurmd.\(name).pid".utf8))).text
-    for pid in [try #require(Int32(pid.filter(\.isNumber)))] + supervisors { kill(pid, SIGKILL) }
-  }
-
-  /// The live processes of the cluster, with those of its jobs.
-  private func processes() throws -> [Int32] {
-    let mark = Data([0] + Bytes("SLURM_CONF=\(folder.text)/slurm.conf".utf8) + [0])
-    let supervisor = folder.text + "/"
-    return try FileSystem.names(in: Bytes("/proc")).compactMap { Int32($0.text) }.filter { pid in
-      let variables = try? content(Bytes("/proc/\(pid)/environ".utf8))
-      if Data([0] + (variables ?? [])).range(of: mark) != nil { return true }
-      let words = try? content(Bytes("/proc/\(pid)/cmdline".utf8)).text
-      return words?.contains(supervisor) == true && words?.contains("munged") == true
-    }
-  }
-
-  private func configuration(host: String, user: String) -> String {
+  private func configuration(host: String) -> String {
     let folder = folder.text
-    // Below the ports that the system assigns.
-    let port = Int.random(in: 20_000..<31_000)
-    let nodes = (1...3).map {
-      "NodeName=n\($0) NodeHostname=\(host) NodeAddr=127.0.0.1 Port=\(port + $0) CPUs=2 State=UNKNOWN"
+    // Below the ports that the system assigns, so that no connection takes one while it is unused.
+    let port = Int.random(in: 20_000..<32_000)
+    let nodes = Self.nodes.enumerated().map { number, name in
+      """
+      NodeName=\(name) NodeHostname=\(host) NodeAddr=127.0.0.1 Port=\(port + 1 + number) \
+      CPUs=2 State=UNKNOWN
+      """
     }
     return """
       ClusterName=serialq
       SlurmctldHost=\(host)(127.0.0.1)
       SlurmctldPort=\(port)
-      SlurmUser=\(user)
-      SlurmdUser=\(user)
+      SlurmUser=root
+      SlurmdUser=root
       AuthType=auth/munge
       AuthInfo=socket=\(folder)/munge/socket
       CredType=cred/munge
@@ -137,8 +188,8 @@ final class SlurmCluster {
       MpiDefault=none
       SwitchType=switch/none
       ReturnToService=2
-      SlurmdTimeout=10
-      SlurmctldTimeout=10
+      SlurmdTimeout=5
+      SlurmctldTimeout=5
       InactiveLimit=10
       KillWait=5
       MinJobAge=300
@@ -149,4 +200,13 @@ final class SlurmCluster {
 
       """
   }
+}
+
+extension Trait where Self == ConditionTrait {
+  static var needsSlurm: Self {
+    .needs(.srun, .squeue, .scancel, .scontrol, .slurmctld, .slurmd, .munged)
+  }
+
+  /// The daemons change to the user of each task.
+  static var needsRoot: Self { .enabled(if: geteuid() == 0, "needs root") }
 }

@@ -30,8 +30,8 @@ struct SlurmQueue {
     #expect(try content(scene.path("rec")).text == text)
   }
 
-  /// Expects that Slurm has no job any more.
-  func expectNothingLeft() throws { #expect(try cluster.jobs().isEmpty) }
+  /// Expects that Slurm has no job that does not end.
+  func expectNothingLeft() throws { try cluster.waitForNoJob() }
 }
 
 /// Jobs that Slurm executes, on three nodes.
