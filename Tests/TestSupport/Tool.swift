@@ -15,11 +15,13 @@ package enum Tool: String, CaseIterable, Sendable {
   case fish
   case flock
   case git
+  case ip
   case jq
   case kqueue = "libkqueue"
   case mandoc
   case mount
   case munged
+  case nsenter
   case perl
   case ps
   case scancel
@@ -47,8 +49,9 @@ package enum Tool: String, CaseIterable, Sendable {
     case .bwrap: "bubblewrap"
     case .cc: "gcc"
     case .col: "bsdextrautils"
+    case .ip: "iproute2"
     case .kqueue: "libkqueue-dev"
-    case .flock, .setpriv, .setsid, .taskset, .unshare: "util-linux"
+    case .flock, .nsenter, .setpriv, .setsid, .taskset, .unshare: "util-linux"
     case .ps: "procps"
     case .munged: "munge"
     case .scancel, .scontrol, .squeue, .srun: "slurm-client"

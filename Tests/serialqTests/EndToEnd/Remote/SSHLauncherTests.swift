@@ -12,8 +12,13 @@ struct SSHQueue {
   let box: SSHServer
 
   init(options: String = "") throws {
-    scene = try Scene()
-    box = try SSHServer(scene)
+    let scene = try Scene()
+    try self.init(scene, SSHServer(scene), options: options)
+  }
+
+  init(_ scene: Scene, _ box: SSHServer, options: String = "") throws {
+    self.scene = scene
+    self.box = box
     // As installed with a link to it: the launcher finds its other part beside the file.
     let repository = (0..<5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
       url.deletingLastPathComponent()

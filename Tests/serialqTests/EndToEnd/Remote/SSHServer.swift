@@ -25,14 +25,18 @@ final class SSHServer {
   /// For `ssh -F`: defines the host `box`.
   let configuration: Bytes
   private let scene: Scene
+  /// The words before those that start `sshd`.
+  private let prefix: [Bytes]
   private let folder: Bytes
   private var port = 0
   private var listener: Int32 = 0
   /// The sessions of listeners that have ended.
   private var olderSessions: [Int32] = []
 
-  init(_ scene: Scene) throws {
+  /// Starts it, through another program such as `nsenter(1)` if `prefix` has its words.
+  init(_ scene: Scene, prefix: [Bytes] = []) throws {
     self.scene = scene
+    self.prefix = prefix
     folder = scene.folder.path("sshd\(scene.nextNumber())")
     home = folder.appending(path: Bytes("home"))
     programs = home.appending(path: Bytes("bin"))
@@ -133,7 +137,7 @@ final class SSHServer {
     try write([], to: log)
     let words = [sshd, "-f", serverConfiguration.text, "-E", log.text].map { Bytes($0.utf8) }
     // A daemon: other programs of the scene are ended after some time.
-    let start = try scene.launch(words).wait()
+    let start = try scene.launch(prefix + words).wait()
     try #require(start.code == 0, "\(start.errorText)")
     try waitUntil("sshd", watching: [folder]) {
       let text = try FileDescriptor.openIfThere(listenerFile, .read)?.readAll().text

@@ -138,21 +138,6 @@ final class SlurmCluster {
     try #require(symlink(source, scene.programs.text + "/serialq-slurm") == 0)
   }
 
-  /// The name of a process; empty if it has just ended.
-  private func name(of pid: Int32) throws -> String {
-    (try? content(Bytes("/proc/\(pid)/comm".utf8)))?.text.filter { $0 != "\n" } ?? ""
-  }
-
-  /// Each client finds the configuration without a variable in the environment of its caller.
-  private func writeClients() throws {
-    for tool in [Tool.srun, .scancel, .scontrol, .squeue] {
-      let path = try #require(tool.path())
-      let text = "#!/bin/sh\nexport SLURM_CONF='\(folder.text)/slurm.conf'\nexec \(path) \"$@\"\n"
-      try writeProgram(
-        Bytes(text.utf8), to: scene.programs.appending(path: Bytes(tool.rawValue.utf8)))
-    }
-  }
-
   private func configuration(host: String) -> String {
     let folder = folder.text
     // Below the ports that the system assigns, so that no connection takes one while it is unused.
