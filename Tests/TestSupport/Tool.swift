@@ -8,6 +8,7 @@ import Foundation
 package enum Tool: String, CaseIterable, Sendable {
   case bash
   case bashCompletion = "bash-completion"
+  case busybox
   case bwrap
   case cc
   case chromium
@@ -38,6 +39,7 @@ package enum Tool: String, CaseIterable, Sendable {
   case sshKeygen = "ssh-keygen"
   case taskset
   case tar
+  case tcsh
   case tmux
   case unshare
   case vi
@@ -61,8 +63,8 @@ package enum Tool: String, CaseIterable, Sendable {
     case .ssh, .sshKeygen: "openssh-client"
     case .sshd: "openssh-server"
     case .vi: "vim-tiny"
-    case .bash, .bashCompletion, .chromium, .fish, .git, .jq, .mandoc, .mount, .perl, .tar, .tmux,
-      .zsh:
+    case .bash, .bashCompletion, .busybox, .chromium, .fish, .git, .jq, .mandoc, .mount, .perl,
+      .tar, .tcsh, .tmux, .zsh:
       rawValue
     }
   }

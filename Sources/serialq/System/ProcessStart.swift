@@ -53,7 +53,7 @@ package struct ProcessStart {
     sigemptyset(&signals)
     for signal in defaultSignals { sigaddset(&signals, signal) }
     posix_spawnattr_setsigdefault(&attributes, &signals)
-    posix_spawnattr_setflags(&attributes, Int16(flags))
+    posix_spawnattr_setflags(&attributes, Self.flags(leadsSession: leadsSession))
     if let terminal {
       // The first terminal that a session leader opens becomes its controlling terminal.
       _ = terminal.withCString { path in
@@ -80,7 +80,8 @@ package struct ProcessStart {
     return pid
   }
 
-  private var flags: Int32 {
+  /// The flags for `posix_spawnattr_setflags(3)` that set the mask and the actions of signals.
+  package static func flags(leadsSession: Bool) -> Int16 {
     #if canImport(Glibc)
       // POSIX_SPAWN_SETSID, a macro that Swift does not import.
       let session: Int32 = 0x80
@@ -90,6 +91,6 @@ package struct ProcessStart {
       let flags = Int32(
         POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_CLOEXEC_DEFAULT)
     #endif
-    return leadsSession ? flags | session : flags
+    return Int16(leadsSession ? flags | session : flags)
   }
 }

@@ -17,8 +17,7 @@ struct CallStream {
   private var first = 0
   /// The message to send next; nil while there is no connection.
   private var next: Int?
-  /// The count that was acknowledged last on this connection.
-  private var acknowledged = 0
+  /// Since the last acknowledgement.
   private var bytesReceived = 0
   /// How many bytes the kept messages have.
   private(set) var size = 0
@@ -63,8 +62,7 @@ struct CallStream {
   mutating func connect(received count: Int) {
     settle(count)
     next = max(first, min(count, first + kept.count))
-    // Said in the first message of the connection.
-    acknowledged = received
+    // The first message of the connection acknowledges them.
     bytesReceived = 0
   }
 
@@ -92,7 +90,6 @@ struct CallStream {
 
   /// The message that acknowledges what has been received.
   mutating func acknowledgement() -> Bytes {
-    acknowledged = received
     bytesReceived = 0
     return HostMessage.acknowledged(received).encoded
   }

@@ -50,7 +50,7 @@ struct HostAddress: Equatable {
     }
     // A port belongs in ssh://BOX:PORT. The signs are those that not every shell quotes alike.
     let special = Bytes("'\\!\n\r\0")
-    if let program, program.contains(where: special.contains) || program.last == special[4] {
+    if let program, program.contains(where: special.contains) {
       return "a path of serialq cannot contain quotes, \\, ! or line ends"
     }
     return nil

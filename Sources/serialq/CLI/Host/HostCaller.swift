@@ -21,6 +21,8 @@ struct HostCaller {
   private let signals: CallerSignals
   private let mode: TerminalMode?
   private var trace = TerminalTrace()
+  /// Whether the terminal is as the command there has changed it.
+  private var isTerminalChanged = false
   /// Standard input; nil if nothing is read, or at its end.
   private var input: FileDescriptor?
   private var hasReportedClosedOutput = false
@@ -123,7 +125,7 @@ struct HostCaller {
       while case let next = connection.next(), next != .incomplete {
         guard case .message(let message) = next else { throw failure.garbled }
         if case .greeting(let greeting) = message, !isAnswered {
-          try answer(greeting)
+          try answer(greeting, in: &session)
           isAnswered = true
         } else if let how = take(message, in: &session) {
           connection.send(stream.acknowledgement())
@@ -135,7 +137,9 @@ struct HostCaller {
     }
   }
 
-  private mutating func answer(_ greeting: HostGreeting) throws(Failure) {
+  private mutating func answer(
+    _ greeting: HostGreeting, in session: inout Session
+  ) throws(Failure) {
     version = greeting.program
     switch greeting.answer {
     case .refused: throw failure.refused(greeting)
@@ -148,6 +152,9 @@ struct HostCaller {
     reconnection.succeed()
     wasAnswered = true
     signals.noteAnswer()
+    if greeting.answer == .begun { trace = TerminalTrace() }
+    session.output.restore(trace.redo)
+    isTerminalChanged = true
     if call.input == .keys { mode?.setRaw(on: STDIN_FILENO) }
   }
 
@@ -198,9 +205,10 @@ struct HostCaller {
   }
 
   private mutating func leaveTerminal(_ session: inout Session) {
+    guard isTerminalChanged else { return }
+    isTerminalChanged = false
     if call.input == .keys { mode?.restore(on: STDIN_FILENO) }
     session.output.restore(trace.undo)
-    trace = TerminalTrace()
   }
 
   // MARK: The end of a connection

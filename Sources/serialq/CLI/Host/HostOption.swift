@@ -8,7 +8,8 @@ enum HostOption {
   /// As the help, the manual and completion describe it.
   static let spec = OptionSpec(
     name, value: OptionValue(.text, "HOST"),
-    help: "Uses the queues of another machine, over ssh.")
+    help: "Uses the queues of another machine, over ssh.",
+    details: "See BEYOND ONE MACHINE.")
 
   /// Splits off the option; without it, the variable names the host.
   ///

@@ -8,7 +8,8 @@ extension Session {
     signal(SIGHUP, SIG_IGN)
     let output = FileDescriptor(
       owning: try retrying("fcntl", "writing") { fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) })
-    var connection = try HostConnection(input: .standardInput(), output: output)
+    var connection = try HostConnection(
+      input: .standardInput(), output: output, of: SessionProcess())
     guard let call = try receiveCall(by: &connection) else { return .cannot }
     do throws(Failure) {
       let folder = try spool().makeFolder(.calls)
@@ -86,6 +87,9 @@ private struct HostRelay {
     let target: FileDescriptor
     var pending: Bytes
     var isAtEnd = false
+    /// Whether the target is closed.
+    var isBroken = false
+    var isDrained: Bool { isAtEnd && pending.isEmpty }
   }
 
   init(_ socket: FileDescriptor, _ call: HostCall, _ connection: HostConnection) {
@@ -108,8 +112,9 @@ private struct HostRelay {
       }
       _ = try waitForReadiness(list, until: nil)
       for index in directions.indices { try copy(&directions[index]) }
-      if directions[1].isAtEnd, directions[1].pending.isEmpty { return }
-      if directions[0].isAtEnd, directions[0].pending.isEmpty { return try sayLeft() }
+      // The process has ended, or serves another connection.
+      if directions[0].isBroken || directions[1].isDrained { return }
+      if directions[1].isBroken || directions[0].isDrained { return try sayLeft() }
     }
   }
 
@@ -123,8 +128,7 @@ private struct HostRelay {
     }
     guard !direction.pending.isEmpty else { return }
     guard let count = try? direction.target.writeSome(direction.pending) else {
-      direction.isAtEnd = true
-      direction.pending = []
+      direction.isBroken = true
       return
     }
     direction.pending.removeFirst(count)
@@ -133,7 +137,11 @@ private struct HostRelay {
   /// Reports that the caller is gone, unless its connection is lost.
   private func sayLeft() throws(Failure) {
     _ = try waitForReadiness([], until: Clock.monotonic() + HostConnection.tolerance)
-    guard connection.isHalfClosed else { return }
-    try directions[0].target.writeAll(HostMessage.left.encoded)
+    let patience = connection.patience
+    guard patience < Reconnection.patience else { return }
+    // Meanwhile the caller can return on another connection, which replaces this one.
+    _ = try waitForReadiness([], until: Clock.monotonic() + patience)
+    // It may have ended meanwhile.
+    try? directions[0].target.writeAll(HostMessage.left.encoded)
   }
 }

@@ -19,6 +19,7 @@ struct HostServer {
   private var input: FileDescriptor?
   /// When the connection was lost, by the monotonic clock.
   private var lost: Int64?
+  private var patience = Reconnection.patience
   /// When the caller closed what it sends.
   private var halfClosed: Int64?
   private var isAbandoned = false
@@ -68,9 +69,9 @@ struct HostServer {
     try receive(now)
     if let halfClosed, halfClosed + HostConnection.tolerance <= now {
       self.halfClosed = nil
-      if connection?.isHalfClosed == true { abandon() } else { lose(now) }
+      lose(now, patience: connection?.patience)
     }
-    if let lost, lost + Reconnection.patience <= now { abandon() }
+    if let lost, lost + patience <= now { abandon() }
     try serveCommand()
   }
 
@@ -88,7 +89,7 @@ struct HostServer {
     }
     let deadlines = [
       halfClosed.map { $0 + HostConnection.tolerance },
-      isAbandoned ? nil : lost.map { $0 + Reconnection.patience },
+      isAbandoned ? nil : lost.map { $0 + patience },
     ]
     _ = try waitForReadiness(list, until: deadlines.compactMap(\.self).min())
   }
@@ -118,6 +119,8 @@ struct HostServer {
     stream.disconnect()
     welcome(.continued, received: new.received)
     command?.setSize(new.window)
+    // It draws again: what is shown there has changed.
+    command?.signal(SIGWINCH)
     try receiveAll()
   }
 
@@ -155,7 +158,8 @@ struct HostServer {
     }
   }
 
-  private mutating func lose(_ now: Int64) {
+  private mutating func lose(_ now: Int64, patience: Int64? = nil) {
+    self.patience = patience ?? Reconnection.patience
     connection = nil
     halfClosed = nil
     lost = now

@@ -30,8 +30,6 @@ final class HostedCommand {
   /// Starts the command; `input` is its standard input if it reads all of that.
   init(_ call: HostCall, input: FileDescriptor?) throws(Failure) {
     try Machine.requireThreads(2)
-    let hasEnded = try WakeUpPipe()
-    self.hasEnded = hasEnded
     let pty = call.terminals.contains(true) ? try PseudoTerminal(call.window) : nil
     let empty = try FileDescriptor.open(Bytes("/dev/null"), .check, followingLinks: true)
     let input = input ?? (call.terminals[0] && call.input != .all ? nil : empty)
@@ -58,13 +56,8 @@ final class HostedCommand {
     streams = [output.map { Stream(pipe: $0.input, isErrors: false) }].compactMap(\.self)
     if let errors { streams.append(Stream(pipe: errors.input, isErrors: true)) }
     if terminal != nil { streams.append(Stream(pipe: nil, isErrors: !call.terminals[1])) }
+    hasEnded = try process.endNotice()
     for stream in streams { try stream.pipe?.setNonBlocking() }
-    let process = process
-    DispatchQueue(label: "serialq.hosted").async {
-      // Not reaped here: until then the process ID is its own.
-      try? process.waitUntilEnded()
-      hasEnded.wake()
-    }
   }
 
   /// The environment of a login there, with the variables of the caller's terminal.
@@ -143,5 +136,18 @@ final class HostedCommand {
   /// Sends a signal to the command and what it has started in its group, as a terminal does.
   func signal(_ number: Int32) {
     if !isEnded { kill(-pid, number) }
+  }
+}
+
+extension ChildProcess {
+  /// A pipe that wakes when the process has ended, which it does not reap: until then, the process ID
+  /// is its own.
+  func endNotice() throws(Failure) -> WakeUpPipe {
+    let notice = try WakeUpPipe()
+    DispatchQueue(label: "serialq.child").async {
+      try? waitUntilEnded()
+      notice.wake()
+    }
+    return notice
   }
 }

@@ -61,15 +61,19 @@ final class SSH {
 
   /// Closes the connection, and waits for the end of the process.
   func finish() throws(Failure) -> Ending {
+    let child = ChildProcess(pid: pid)
+    let hasEnded = try child.endNotice()
     let deadline = Clock.monotonic() + Self.patience
     while let descriptor = errorDescriptor {
-      guard try waitForInput(on: [descriptor], until: deadline) == [true] else { break }
+      // Also until the end of the process: the one that keeps its connection can hold the descriptor.
+      let ready = try waitForInput(on: [descriptor, hasEnded.descriptor], until: deadline)
+      guard ready[0] else { break }
       readErrors()
     }
-    // Still ours: it is not reaped. A program that it started may hold its standard error open.
-    if !hasClosedErrors { kill(pid, SIGKILL) }
+    // Still ours: it is not reaped.
+    if !hasClosedErrors, !hasEnded.drain() { kill(pid, SIGKILL) }
     isReaped = true
-    return try ChildProcess(pid: pid).reap()
+    return try child.reap()
   }
 
   /// Leaves the process, which ends with its connection.

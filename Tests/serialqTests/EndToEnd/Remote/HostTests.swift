@@ -17,10 +17,8 @@ import Testing
       Bytes($0.utf8)
     }
     words += [[0xFF, 0x80, 0x01], Bytes(repeating: 0x78, count: 100_000), [0xC3]]
-    let add: [Bytes] = ["--host", "box", "add", "--no-start", "--", "printf", "%s|"].map {
-      Bytes($0.utf8)
-    }
-    let added = try scene.serialq(add + words)
+    let add = ["add", "--no-start", "--", "printf", "%s|"].map { Bytes($0.utf8) }
+    let added = try scene.startHost(add + words).wait()
     #expect(added.code == 0 && added.text == "1\n", "\(added.errorText)")
     #expect(try scene.serialq("run").code == 0)
     #expect(try scene.log(1) == words.flatMap { $0 + Bytes("|") })
@@ -33,7 +31,7 @@ import Testing
   func codes() throws {
     let (scene, box) = try Scene.withBox()
     let codes: [Int32] = [0, 1, 2, 124, 125, 126, 127, 128, 130, 254, 255]
-    try scene.add(Array(codes.map { "exit \($0)" }))
+    for code in codes { try scene.add("exit \(code)") }
     _ = try scene.serialq("run")
     for (index, code) in codes.enumerated() {
       #expect(try scene.call("wait", "\(index + 1)").code == code)
@@ -68,13 +66,9 @@ import Testing
   func input() throws {
     let (scene, box) = try Scene.withBox()
     let lines = (1...2_000).map { "echo \($0)\n" }.joined()
-    let added = try scene.start("--host", "box", "add", "--no-start", "-f", "-") {
-      $0.input = Bytes(lines.utf8)
-    }.wait()
+    let added = try scene.call("add", "--no-start", "-f", "-", input: Bytes(lines.utf8))
     #expect(added.text == "1-2000\n", "\(added.errorText)")
-    let copied = try scene.start("--host", "box", "add", "-q", "copy", "-i", "-", "cat") {
-      $0.input = [0xFF, 0x00, 0x0A]
-    }.wait()
+    let copied = try scene.call("add", "-q", "copy", "-i", "-", "cat", input: [0xFF, 0x00, 0x0A])
     #expect(copied.text == "1\n", "\(copied.errorText)")
     #expect(try scene.call("wait", "-q", "copy").code == 0)
     #expect(try scene.log(1, in: "copy") == [0xFF, 0x00, 0x0A])
@@ -109,7 +103,7 @@ import Testing
     #expect(again.text == "1\n", "\(again.errorText)")
   }
 
-  // Fails if a failure to connect is not told from one of the command, or does not say what to do.
+  // Fails if a failure to connect counts as one of the command, or does not say what to do.
   @Test("a machine or program that does not answer is reported, with what to do")
   func unanswered() throws {
     let (scene, box) = try Scene.withBox()

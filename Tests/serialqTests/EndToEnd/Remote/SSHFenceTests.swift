@@ -8,8 +8,8 @@ import Testing
   let queue: SSHQueue
   let scene: Scene
   let gate: Gate
-  /// A job that ends when the gate opens, without output after that: its connection may be gone.
-  private let first = "echo begun; read x <gate; echo first >>rec"
+  /// A job that ends when the gate opens; it prints then, also if its connection is gone.
+  private let first = "echo begun; read x <gate; echo over; echo first >>rec"
   private let second = "echo second >>rec"
 
   init() throws {
@@ -27,15 +27,24 @@ import Testing
     #expect(try scene.states() == [state, .succeeded])
   }
 
-  // Fails if a lost connection is a failure of the job, or job 2 runs while job 1 still does.
+  /// The ways to lose a connection.
+  enum Loss: CaseIterable { case session, client, answers }
+
+  // Fails if a lost connection is a failure of the job, ends it with SIGPIPE, or job 2 runs while
+  // job 1 still does.
   @Test(
     "a job whose connection breaks is interrupted, and delays the next one until it has ended",
-    .shows(Elsewhere.fence), arguments: [false, true])
-  func cut(isSilent: Bool) throws {
-    if isSilent { try queue.box.configure("ServerAliveInterval 2", "ServerAliveCountMax 2") }
+    .shows(Elsewhere.fence), arguments: Loss.allCases)
+  func cut(loss: Loss) throws {
+    let alive = ["ServerAliveInterval 2", "ServerAliveCountMax 2"]
+    if loss == .answers { try queue.box.configure(alive[0], alive[1]) }
     try queue.add(first)
     try scene.waitForLog(1, "begun\n")
-    if isSilent { try queue.box.freeze() } else { try queue.box.cut() }
+    switch loss {
+    case .session: try queue.box.cut()
+    case .client: #expect(try scene.launcherChild(named: "ssh")?.send(SIGKILL) == 0)
+    case .answers: try queue.box.freeze()
+    }
     try scene.waitForJob(1, .interrupted)
     #expect(try scene.log(1).text.contains("the connection ended"))
     try queue.add(second)
@@ -119,6 +128,19 @@ import Testing
     try queue.expectRecord("first\n")
   }
 
+  // Fails if the next job waits for a process that a job has left behind, or that is ended.
+  @Test("what a job leaves behind on another machine continues, and delays no other job")
+  func leftover() throws {
+    let process = "while [ ! -e stop ]; do echo noise; sleep 0.01; done && echo left >>rec"
+    try queue.add("{ \(process); } & exit 3")
+    try queue.add("echo second >>rec")
+    #expect(try scene.serialq("wait", "2").code == 0)
+    try queue.expectRecord("second\n")
+    #expect(try scene.states() == [.failed, .succeeded])
+    try write([], to: scene.path("stop"))
+    try scene.waitForFile("rec", "left\n")
+  }
+
   // Fails if a job that waits at the fence cannot be canceled, or runs later nevertheless.
   @Test("a job that waits for another machine is canceled at once, and never runs")
   func cancelAtFence() throws {
@@ -156,7 +178,10 @@ import Testing
         $0.input = Bytes(lines.map { "\($0)\n" }.joined().utf8)
       }.code == 0)
     #expect(try scene.serialq("move", "50", "--first").code == 0)
-    #expect(try scene.serialq("run").code == 0)
+    #expect(try scene.serialq("start").code == 0)
+    // Each has its own time: together they can take longer than a program of the scene may.
+    for id in 1...50 { try scene.waitForJob(id) { $0.state.isOver } }
+    #expect(try scene.serialq("wait").code == 0)
     try queue.expectRecord(([50] + Array(1...49)).map { "\($0)\n" }.joined())
   }
 }

@@ -42,17 +42,25 @@ struct SSHQueue {
 
 /// Jobs on another machine, executed by `serialq-ssh`.
 @Suite(.needs(.ssh, .sshd, .sshKeygen, .flock, .perl)) struct SSHLauncherTests {
-  /// The login shells there; they quote differently.
-  private static let shells = [nil, Tool.bash, .fish, .zsh]
-
   // Fails if a word is evaluated by a shell, here or there, or its bytes are changed on the way.
   @Test(
     "the arguments, directory, umask and input of a job are exact on another machine",
-    .shows(Elsewhere.words), arguments: shells)
-  func exact(shell: Tool?) throws {
-    guard let path = shell == nil ? "/bin/sh" : shell?.path() else { return }
+    .shows(Elsewhere.words))
+  func exact() throws { try expectExact(shell: nil) }
+
+  // Fails if the command of ssh is read differently by a shell that quotes differently.
+  @Test(
+    "they are exact whatever the login shell there is", .needs(.bash, .busybox, .fish, .tcsh, .zsh),
+    .shows(Elsewhere.words), arguments: [Tool.bash, .busybox, .fish, .tcsh, .zsh])
+  func exact(shell: Tool) throws { try expectExact(shell: shell) }
+
+  private func expectExact(shell: Tool?) throws {
+    let path = try #require(shell == nil ? "/bin/sh" : shell?.path())
     let queue = try SSHQueue()
-    try queue.box.setLogin(shell: path)
+    // The name selects the shell among the programs in `busybox`.
+    let link = "\(queue.box.programs.text)/\(shell == .busybox ? "sh" : "login-shell")"
+    try #require(symlink(path, link) == 0)
+    try queue.box.setLogin(shell: link)
     let scene = queue.scene
     var words = ["it's", "a\n\nb\n", "", "$HOME", "`x`", "\\", "!", "'\n'\n", "-n", "*", "~"]
       .map { Bytes($0.utf8) }
@@ -172,6 +180,18 @@ struct SSHQueue {
     #expect(try scene.queue().job(1)?.exitCode == 127)
     let log = try scene.log(1).text
     #expect(log.contains("there is no flock on ") && log.contains(": install util-linux"))
+  }
+
+  // Fails if a lock that cannot be taken counts as one that another job has.
+  @Test("a machine whose file system has no locks is refused")
+  func noLocks() throws {
+    let queue = try SSHQueue()
+    let flock = queue.box.programs.appending(path: Bytes("flock"))
+    try writeProgram(Bytes("#!/bin/sh\necho no locks >&2\nexit 1\n".utf8), to: flock)
+    #expect(try queue.scene.serialq("run", "echo started >rec").code == 1)
+    #expect(try queue.scene.queue().job(1)?.exitCode == 126)
+    #expect(try queue.scene.log(1).text.contains("no locks\nserialq: flock cannot lock "))
+    #expect(try FileSystem.status(of: queue.scene.path("rec")) == nil)
   }
 
   // Fails if a job waits for answers that it cannot get.

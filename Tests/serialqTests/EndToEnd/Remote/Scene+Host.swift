@@ -2,8 +2,9 @@ import Foundation
 import SerialqSystem
 import TestSupport
 
+// Queues on another machine: the spool of the scene is there, and this machine has another one.
 extension Scene {
-  /// A scene with another machine, whose queues are in the spool of the scene.
+  /// A scene with another machine, which has these variables after a login.
   static func withBox(variables: [String] = []) throws -> (Scene, SSHServer) {
     let scene = try Scene()
     let box = try SSHServer(scene)
@@ -11,21 +12,38 @@ extension Scene {
     return (scene, box)
   }
 
+  /// The variable for the spool of this machine.
+  var localSpool: Bytes { Bytes("SERIALQ_DIR=") + folder.path("local") }
+
+  /// Starts `serialq --host box` with these arguments.
+  func startHost(
+    _ words: [Bytes], _ change: (inout LaunchOptions) -> Void = { _ in }
+  ) throws -> LaunchedProgram {
+    try start([Bytes("--host"), Bytes("box")] + words) { options in
+      options.environment.removeAll { $0.starts(with: Bytes("SERIALQ_DIR=")) }
+      options.environment.append(localSpool)
+      change(&options)
+    }
+  }
+
+  func startHost(
+    _ words: String..., change: (inout LaunchOptions) -> Void = { _ in }
+  ) throws -> LaunchedProgram {
+    try startHost(words.map { Bytes($0.utf8) }, change)
+  }
+
+  /// Starts `serialq --host box` with these arguments; returns when a process there carries it out.
+  func startCall(_ words: String...) throws -> LaunchedProgram {
+    // Also those of calls that are ending.
+    let before = try calls()
+    let program = try startHost(words.map { Bytes($0.utf8) })
+    try waitForCalls { $0.contains { !before.contains($0) } }
+    return program
+  }
+
   /// Runs `serialq --host box` with these arguments to its end.
-  func call(_ words: String...) throws -> Outcome {
-    try serialq((["--host", "box"] + words).map { Bytes($0.utf8) })
-  }
-
-  /// Queues jobs without a runner.
-  func add(_ lines: [String]) throws {
-    for line in lines { try add(line) }
-  }
-
-  private var calls: Bytes { spool.appending(path: Bytes(".calls")) }
-
-  /// Waits until a process there carries out a call and could be returned to.
-  func waitForCall() throws {
-    try waitForCalls { !$0.isEmpty }
+  func call(_ words: String..., input: Bytes = []) throws -> Outcome {
+    try startHost(words.map { Bytes($0.utf8) }) { $0.input = input }.wait()
   }
 
   /// Waits until no process there carries out a call.
@@ -33,9 +51,25 @@ extension Scene {
     try waitForCalls { $0.isEmpty }
   }
 
+  private var callFolder: Bytes { spool.appending(path: Bytes(".calls")) }
+
+  /// The sockets at which callers can return.
+  private func calls() throws -> [Bytes] {
+    for path in [spool, callFolder] { _ = try FileSystem.makeFolder(path) }
+    return try FileSystem.names(in: callFolder)
+  }
+
   private func waitForCalls(_ condition: ([Bytes]) -> Bool) throws {
-    for path in [spool, calls] { _ = try FileSystem.makeFolder(path) }
-    try waitUntil("a call", watching: [calls]) { condition(try FileSystem.names(in: calls)) }
+    _ = try calls()
+    try waitUntil("the calls there", watching: [callFolder]) { condition(try calls()) }
+  }
+}
+
+extension LaunchedProgram {
+  /// Kills the process of ssh that it has started, if there is one.
+  func killSSH() throws {
+    for other in try FileSystem.names(in: Bytes("/proc")).compactMap({ Int32($0.text) })
+    where ProcessStatus.of(other)?.parent == pid { kill(other, SIGKILL) }
   }
 }
 

@@ -68,21 +68,23 @@ final class SlurmCluster {
 
   // MARK: Jobs
 
-  /// The ids and states of the Slurm jobs that are not over.
-  func jobs() throws -> [String] {
-    try scene.script("squeue -h -o '%A %T'").text.split(separator: "\n").map(String.init)
-  }
-
-  /// Returns when Slurm has no job that is not over.
+  /// Returns when Slurm has no job of a queue that is not over.
   func waitForNoJob() throws {
-    let ids = try jobs().compactMap { $0.split(separator: " ").first.map(String.init) }
-    guard !ids.isEmpty else { return }
-    let end = "srun --quiet --dependency=afterany:\(ids.joined(separator: ":")) true"
-    #expect(try scene.script(end).code == 0)
+    // The one that waited for the nodes can be recovered with the state of a killed controller.
+    let found = try scene.script("squeue -h -o '%A %j' | sed -n 's/ serialq-.*//p'").text
+    guard !found.isEmpty else { return }
+    let ids = found.split(separator: "\n").joined(separator: ":")
+    let outcome = try scene.script("srun --quiet --dependency=afterany:\(ids) true")
+    #expect(outcome.code == 0, "\(ids): \(outcome.errorText)")
   }
 
-  /// Kills the processes that wait for a task here.
-  func killClient() throws { try endAll("srun") }
+  /// Kills the processes that wait for a task here, as a crash of this machine does: none of them
+  /// observes the end of another one, and cancels the task.
+  func killClient() throws {
+    let clients = try processes().filter { ProcessStatus.of($0)?.name.text == "srun" }
+    for pid in clients { kill(pid, SIGSTOP) }
+    for pid in clients { try end(pid) }
+  }
 
   // MARK: Parts
 
@@ -134,8 +136,10 @@ final class SlurmCluster {
     let repository = (0..<5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
       url.deletingLastPathComponent()
     }
-    let source = repository.path + "/Sources/serialq/Launchers/serialq-slurm"
-    try #require(symlink(source, scene.programs.text + "/serialq-slurm") == 0)
+    for name in ["serialq-slurm", "serialq-slurm-remote"] {
+      let source = repository.path + "/Sources/serialq/Launchers/\(name)"
+      try #require(symlink(source, scene.programs.text + "/\(name)") == 0)
+    }
   }
 
   private func configuration(host: String) -> String {
@@ -175,7 +179,6 @@ final class SlurmCluster {
       ReturnToService=2
       SlurmdTimeout=5
       SlurmctldTimeout=5
-      InactiveLimit=10
       KillWait=5
       MinJobAge=300
       MailProg=/bin/true

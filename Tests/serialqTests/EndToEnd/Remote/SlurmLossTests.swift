@@ -41,6 +41,27 @@ import Testing
     try expectSecondWaits()
   }
 
+  // Fails if job 3 runs while job 2 does, because a crash of the machine restored an old file.
+  @Test("a note of before the machine started does not replace the wait for an earlier job")
+  func oldNote() throws {
+    try queue.add("true", first)
+    try scene.waitForLog(2, "begun\n")
+    #expect(kill(try scene.waitForProcess(of: 2), SIGKILL) == 0)
+    try scene.waitForJob(2, .interrupted)
+    let note = try scene.queueFolder().locks.appending(path: Bytes("slurm"))
+    #expect(try content(note).text == "started\n")
+    let programs = scene.programs.text
+    let old = "00000000-0000-0000-0000-000000000000 \(programs)/srun  \n"
+    try write(Bytes(old.utf8), to: note)
+    try queue.add(second)
+    try scene.waitForLog(3, "serialq-slurm: waiting for ")
+    try gate.open()
+    #expect(try scene.serialq("wait", "3").code == 0)
+    try queue.expectRecord("first\nsecond\n")
+    // Without the fence the next job would be as fast as this note allows.
+    #expect(try content(note).text.hasSuffix(old.drop { $0 != " " }))
+  }
+
   // Fails if the launcher ends with the runner, or its result is not used.
   @Test(
     "the result of a job on a node is recorded by the next runner", .shows(Elsewhere.outlives))
@@ -120,7 +141,7 @@ import Testing
   func controllerDown() throws {
     try queue.cluster.killController()
     try queue.add(second)
-    try scene.waitForLog(1, "serialq-slurm: waiting for the Slurm controller")
+    try scene.waitForLog(1, "serialq-slurm: waiting for Slurm: slurm_load_jobs error")
     try queue.cluster.startController()
     #expect(try scene.serialq("wait", "1").code == 0)
     try queue.expectRecord("second\n")

@@ -36,7 +36,7 @@ struct SlurmQueue {
 
 /// Jobs that Slurm executes, on three nodes.
 @Suite(.needsSlurm, .needsRoot, .serialized) struct SlurmTests {
-  // Fails if the order is Slurm's, or a job starts while Slurm still ends the previous one.
+  // Fails if the order is Slurm's, or two jobs run at once.
   @Test("a hundred jobs on three nodes run in the order of the queue, also after move")
   func order() throws {
     let queue = try SlurmQueue(options: "--nodelist n$((SERIALQ_JOB % 3 + 1))")
@@ -72,11 +72,11 @@ struct SlurmQueue {
     _ = try FileSystem.makeFolder(folder)
     let script = #"""
       printf '%s\0' "$@" >../words; umask >../facts; cat >>../facts
-      env -0 | grep -zav -e ^SLURM_ -e ^SRUN_ -e ^TMPDIR= -e ^PWD= -e ^OLDPWD= -e ^_= | sort -z >../env
+      env -0 | grep -zaEv '^(SLURM|SRUN_|(TMPDIR|PWD|OLDPWD|_)=)' | sort -z >../env
       """#
     try write(Bytes("input\n"), to: folder.appending(path: Bytes("data")))
     func run(_ words: [Bytes]) throws {
-      let given = ["name=x", "sq_key=here", "PERL_BADLANG=1", "LANG=xx_YY.UTF-8", "folder=\n"]
+      let given = ["name=x", "key=here", "PERL_BADLANG=1", "LANG=xx_YY.UTF-8", "folder=\n"]
       let options = given.flatMap { ["-e", $0] } + ["-e", "SLURM_JOB_ID=1", "-i", "data"]
       let start = (["run"] + options + ["--", "/bin/sh", "-c", script, "sh"]).map { Bytes($0.utf8) }
       let run = try scene.serialq(start + words) {
@@ -192,6 +192,7 @@ struct SlurmQueue {
     for (id, (command, code, text)) in [
       ("serialq-slurm --partition none", 126, "invalid partition specified: none"),
       ("serialq-slurm --no-such-option", 126, "unrecognized option '--no-such-option'"),
+      ("serialq-slurm --clusters other", 126, "--clusters: set SLURM_CLUSTERS instead"),
       (
         "/usr/bin/env PATH=/no/such '\(scene.programs.text)/serialq-slurm'", 127,
         "srun is not installed"
@@ -207,13 +208,28 @@ struct SlurmQueue {
     try queue.expectNothingLeft()
   }
 
+  // Fails if a queue waits for jobs of another one, or cancels them: squeue ignores case.
+  @Test("queues whose names differ only in case do not wait for each other in Slurm")
+  func names() throws {
+    let queue = try SlurmQueue()
+    let scene = queue.scene
+    let gate = try Gate(scene)
+    try queue.add("echo begun; read x <gate; echo first >>rec")
+    try scene.waitForLog(1, "begun\n")
+    #expect(try scene.serialq("set", "-q", "Default", "launcher", "serialq-slurm").code == 0)
+    #expect(try scene.serialq("run", "-q", "Default", "echo second >>rec").code == 0)
+    try gate.open()
+    #expect(try scene.serialq("wait", "1").code == 0)
+    try queue.expectRecord("second\nfirst\n")
+  }
+
   // Fails if a job waits for answers that it cannot get.
   @Test("serialq-slurm gives no terminal, explains itself, and refuses to run without a queue")
   func misuse() throws {
     let queue = try SlurmQueue()
     let scene = queue.scene
     #expect(try scene.serialq("add", "-t", "true").code == 0)
-    #expect(try scene.serialq("wait").code == 126)
+    #expect(try scene.serialq("wait", "1").code == 126)
     #expect(try scene.log(1).text.contains("serialq-slurm gives a job no terminal"))
     let help = try scene.script("serialq-slurm --help")
     #expect(help.code == 0 && help.text.hasPrefix("usage: serialq set launcher 'serialq-slurm "))

@@ -191,7 +191,7 @@ extension Manual {
     there, a job that a signal ended counts as one that exited with 128 and the
     number of the signal.
     .Pp
-    The next job starts when Slurm has cleaned up after the one before.
+    The next job starts when Slurm has ended the one before.
     If the launcher of a job was killed, the next job waits for the end of that job,
     and its log says so.
     If a node fails, its job is interrupted.
@@ -227,6 +227,10 @@ extension Manual {
     .Li perl
     or
     .Li setsid .
+    Output of processes that a job leaves behind is dropped.
+    Without
+    .Li perl ,
+    such a process can delay the next job while it holds the output open.
     .Pp
     If the connection is lost, the job is interrupted, and can continue there.
     The next job of the queue waits for it there, and its log says so.
@@ -272,16 +276,16 @@ extension Manual {
     and
     .Fl i Pa -
     read standard input here.
-    Colors, widths, keys, signals, output and exit codes are those of the same command
-    here.
+    Colors, widths, keys, signals, output and exit codes are those of the same
+    command here.
     .Cm help ,
     .Cm completion
     and
     .Fl -version
     are answered here.
     .Pp
-    ssh keeps the connection for ten minutes, so that later calls are fast: at a socket
-    in
+    ssh keeps the connection for ten minutes, so that later calls are fast:
+    at a socket in
     .Pa $XDG_RUNTIME_DIR/serialq ,
     or in
     .Pa .ssh
@@ -289,8 +293,8 @@ extension Manual {
     To end it earlier, end that process of ssh.
     .Pp
     If the connection is lost, the program connects again, for up to ten minutes.
-    Meanwhile the command there continues, and what it prints is kept; nothing is lost
-    or repeated.
+    Meanwhile the command there continues, and what it prints is kept; nothing is
+    lost or repeated.
     A process there that was killed with the connection cannot continue.
     Then
     .Cm add , wait
@@ -302,13 +306,16 @@ extension Manual {
     Commands that only print begin again if nothing was printed yet.
     Any other command may have been carried out, and the message says how to look.
     .Pp
-    A command whose caller is gone ends as if its terminal had closed: at once if the
-    program here was killed, after ten minutes if the connection was lost.
+    A command whose caller is gone ends as if its terminal had closed: within
+    seconds if the program here was killed, after ten minutes if the connection was
+    lost.
     The jobs there are unaffected, except those that
     .Cm run
     itself executes.
     .Pp
-    If no connection is possible, or the program there is missing or another version,
-    the exit code is 125, the reason is printed, and nothing was changed.
+    If a first connection is not possible, or the program there is missing or of
+    another version, the exit code is 125, the reason is printed, and nothing was
+    changed.
+
     """#
 }

@@ -64,6 +64,10 @@ extension Manual {
     .Pa $HOME/.local/state/serialq .
     .It Ev SERIALQ_QUEUE
     The queue to use when no option names one.
+    .It Ev SERIALQ_HOST
+    The machine whose queues to use when no option names one;
+    see
+    .Sx BEYOND ONE MACHINE .
     .It Ev SERIALQ_JOB
     The calling job, in that queue;
     set for jobs, see
