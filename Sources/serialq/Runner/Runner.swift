@@ -246,7 +246,8 @@ extension Runner {
       let (end, state) = end(current)
       let reported = launch.flatMap { $0 == job.run?.launch ? nil : Event.launched(id: job.id, $0) }
       let events =
-        [reported, end].compactMap(\.self) + view.queue.consequences(of: current, ending: state, at: Clock.now())
+        [reported, end].compactMap(\.self)
+        + view.queue.consequences(of: current, ending: state, at: Clock.now())
       let forgotten = events.flatMap(\.forgottenIDs)
       // After the event is durable: a log must not be lost while its job can reappear.
       try scope.append(events, flush: flush || !forgotten.isEmpty)

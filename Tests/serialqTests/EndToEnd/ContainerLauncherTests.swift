@@ -50,6 +50,20 @@ struct ContainerLauncherTests {
     #expect(try scene.states() == [.cancelled, .succeeded])
     #expect(try scene.queue().job(1)?.exitCode == 5)
   }
+
+  // Fails if SIGTERM reaches only the first process, or the container ends before the others.
+  @Test("nothing of a canceled job in a container is left when the next job starts", .needs(.flock))
+  func leftovers() throws {
+    let scene = try scene()
+    let job = "exec 9>held; flock 9; setsid sleep 600 & sleep 600 & echo up; wait"
+    #expect(try scene.serialq("add", job).code == 0)
+    #expect(try scene.serialq("add", "flock -n held echo free >>rec").code == 0)
+    try scene.waitForLog(1, "up\n")
+    #expect(try scene.serialq("cancel", "1").code == 0)
+    #expect(try scene.serialq("wait", "2").code == 0)
+    #expect(try content(scene.path("rec")).text == "free\n")
+    #expect(try scene.states() == [.cancelled, .succeeded])
+  }
 }
 
 /// Whether `bwrap` may create namespaces here.

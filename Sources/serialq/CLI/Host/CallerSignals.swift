@@ -10,6 +10,8 @@ final class CallerSignals: Sendable {
     var isConnected = false
     /// The process of ssh; 0 for none.
     var ssh: Int32 = 0
+    /// What to print if a signal ends this process while the command there may continue.
+    var farewell: Failure?
     var received: [Int32] = []
     var count = 0
     var isResized = false
@@ -28,22 +30,26 @@ final class CallerSignals: Sendable {
     self.state = state
     let ending = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].filter { !SignalListener.isIgnored($0) }
     listener = SignalListener(ending + [SIGWINCH, SIGCONT]) { signal in
-      let endsNow = state.withLock { state in
+      let (endsNow, farewell) = state.withLock { state -> (Bool, Failure?) in
         guard ending.contains(signal) else {
           state.isResized = true
           if signal == SIGCONT { state.received.append(signal) }
-          return false
+          return (false, nil)
         }
         state.count += 1
         state.received.append(signal)
-        guard !state.isConnected || state.count > Self.most else { return false }
+        guard !state.isConnected || state.count > Self.most else { return (false, nil) }
         // At a prompt of ssh, it would stay at the terminal.
         if state.ssh > 0, !state.isConnected { kill(state.ssh, SIGKILL) }
-        return true
+        return (true, state.farewell)
       }
       guard endsNow else { return wake() }
       // In the background another program may have set it.
       if TerminalWindow.isOurs(STDIN_FILENO) { mode?.restore(on: STDIN_FILENO) }
+      if let farewell {
+        let text = Bytes("\(farewell)\n".utf8)
+        _ = text.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+      }
       SignalListener.obey(signal)
     }
   }
@@ -57,6 +63,12 @@ final class CallerSignals: Sendable {
       state.ssh = ssh
       state.isConnected = false
     }
+  }
+
+  /// Notes that the connection is lost, and what to print if a signal ends this process meanwhile.
+  func noteLoss(_ farewell: Failure?) {
+    note(ssh: 0)
+    state.withLock { $0.farewell = farewell }
   }
 
   /// Notes that the machine has answered.

@@ -67,23 +67,26 @@ struct HostCaller {
       prepareCall()
       let ssh = try SSH(address, HostAddress.serverWord, options: options)
       signals.note(ssh: ssh.pid)
-      let result: Connected
       do throws(Failure) {
-        result = try converse(by: ssh, in: &session)
+        switch try converse(by: ssh, in: &session) {
+        case .ended(let how):
+          leaveTerminal(&session)
+          ssh.leave()
+          return try end(how, in: &session)
+        case .lost(let isAnswered):
+          stream.disconnect()
+          signals.noteLoss(wasAnswered ? failure.lost(hasPrinted: hasPrinted) : nil)
+          leaveTerminal(&session, isLost: true)
+          try connectAgain(after: ssh, isAnswered: isAnswered, in: session)
+          call.attempt += 1
+        }
       } catch {
+        // What was typed for the command there must not become a command here.
+        if call.input == .keys, TerminalWindow.isOurs(STDIN_FILENO) {
+          tcflush(STDIN_FILENO, TCIFLUSH)
+        }
         leaveTerminal(&session)
         throw error
-      }
-      leaveTerminal(&session)
-      switch result {
-      case .ended(let how):
-        ssh.leave()
-        return try end(how, in: &session)
-      case .lost(let isAnswered):
-        stream.disconnect()
-        signals.note(ssh: 0)
-        try connectAgain(after: ssh, isAnswered: isAnswered, in: session)
-        call.attempt += 1
       }
     }
   }
@@ -204,11 +207,13 @@ struct HostCaller {
     for signal in new { stream.send(.signal(signal)) }
   }
 
-  private mutating func leaveTerminal(_ session: inout Session) {
-    guard isTerminalChanged else { return }
+  /// Restores the terminal; while the connection is lost, except for the echo: the command there may
+  /// be asking for a password.
+  private mutating func leaveTerminal(_ session: inout Session, isLost: Bool = false) {
+    if isTerminalChanged { session.output.restore(trace.undo) }
     isTerminalChanged = false
-    if call.input == .keys { mode?.restore(on: STDIN_FILENO) }
-    session.output.restore(trace.undo)
+    guard call.input == .keys, wasAnswered else { return }
+    if isLost { mode?.setSilent(on: STDIN_FILENO) } else { mode?.restore(on: STDIN_FILENO) }
   }
 
   // MARK: The end of a connection

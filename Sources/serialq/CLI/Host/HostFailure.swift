@@ -9,7 +9,9 @@ struct HostFailure {
   private var host: String { "host \(address.text)" }
 
   /// A command that shows the state there.
-  private var look: String { "serialq --host \(ShellQuote.word(Bytes(address.text.utf8))) status" }
+  private var look: String {
+    "serialq --host \(ShellQuote.word(Bytes(address.text.utf8))) status --all"
+  }
 
   /// How a connection failed before the program there answered.
   enum Cause: Equatable {

@@ -112,7 +112,8 @@ import Testing
   @Test("settings and their choices are completed")
   func settings() {
     let settings = [
-      "on-failure", "on-finish", "on-idle", "on-ask", "keep", "shell", "log-limit", "tty", "launcher",
+      "on-failure", "on-finish", "on-idle", "on-ask", "keep", "shell", "log-limit", "tty",
+      "launcher",
     ]
     #expect(words("set", "") == settings)
     #expect(words("set", "shell", "") == ["default"])

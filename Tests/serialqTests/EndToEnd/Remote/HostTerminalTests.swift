@@ -77,6 +77,30 @@ import Testing
     try terminal.waitForLine("serialq: job 1 succeeded")
   }
 
+  // Fails if the terminal shows a password that is asked for there, or a command ends silently while
+  // its job continues.
+  @Test("while the connection is lost, keys are not shown, and Ctrl-C reports what continues")
+  func lost() throws {
+    let (scene, box) = try Scene.withBox()
+    let terminal = try Terminal(scene, columns: 120, variables: ["SERIALQ_HOST=box"])
+    try terminal.type("serialq add -t 'stty -echo; echo up; read a; exit 3'; serialq attach")
+    try terminal.waitForLine("up")
+    try box.refuse()
+    try box.cut()
+    try terminal.waitForLine("serialq: host box: the connection was lost")
+    try terminal.type("secret")
+    try terminal.press("C-c")
+    try terminal.waitForLine("The jobs there continue. See: serialq --host box status --all")
+    try terminal.type("stty -a | grep -o ' echo '; echo end")
+    let screen = try terminal.waitFor("the end") { $0.contains("end") }
+    #expect(screen.contains(" echo") && !screen.contains { $0.contains("secret") }, "\(screen)")
+    try box.accept()
+    try terminal.type("clear; serialq attach")
+    try terminal.waitForLine("up")
+    try terminal.press("Enter")
+    try terminal.waitForLine("serialq: job 1 failed with exit code 3")
+  }
+
   // Fails if the screen of an editor is left, or not drawn again: it would continue on the wrong one.
   @Test("an editor there has its screen again after the connection was cut")
   func editor() throws {

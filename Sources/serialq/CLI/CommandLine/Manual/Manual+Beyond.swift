@@ -23,7 +23,7 @@ extension Manual {
     With
     .Cm set launcher ,
     each job that starts from now on is executed by that command, a program with
-    options, quoted as in the shell.
+    options, which the shell reads.
     It is called with the words of the job as its last arguments, and with the
     directory, the umask, the environment, the standard input and the log of the
     job.
@@ -76,10 +76,11 @@ extension Manual {
     .It Ev SERIALQ_WORDS
     The number of words of the job, at the end of the arguments.
     .It Ev SERIALQ_KEY
-    A name for the attempt that no other has, on any machine:
+    A name for the attempt that no other has, on any machine, as long as the queue
+    is not removed:
     .Ar USER/QUEUE/JOB/ATTEMPT .
     .Ar USER
-    is 16 random digits, made once for all queues of the user.
+    is 16 random hexadecimal digits, made once for all queues of the user.
     .It Ev SERIALQ_RESULT
     An empty file, to which the launcher appends lines.
     .El
@@ -110,7 +111,9 @@ extension Manual {
     .Pp
     This one runs each job in a container, made by
     .Li bwrap ,
-    in which only the directory of the job can be changed, and there is no network.
+    in which only the directory of the job can be changed, there is no network, and
+    .Pa /tmp
+    is the container's own.
     Save it as
     .Pa serialq-bwrap
     in a folder of
@@ -124,17 +127,22 @@ extension Manual {
       result cannot 127 bwrap is not installed
       exit
     fi
+    # bwrap writes the process of the container to a file, which needs no name.
     info=$SERIALQ_RESULT.bwrap
+    exec 3>"$info" 5<"$info"
+    rm "$info"
     # In the background, the standard input would be /dev/null.
     exec 4<&0
     bwrap --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp \e
       --bind "$PWD" "$PWD" --chdir "$PWD" --unshare-net --unshare-ipc \e
-      --die-with-parent --info-fd 3 "$@" 3>"$info" <&4 4<&- &
+      --unshare-pid --new-session --die-with-parent \e
+      --info-fd 3 "$@" <&4 4<&- 5<&- &
     container=$!
+    exec 3>&- 4<&-
     stop() {
-      # bwrap does not pass signals on; the job is its child.
-      job=$(sed -n 's/.*"child-pid": *\e([0-9]*\e).*/\e1/p' "$info")
-      kill "$job" || kill "$container"
+      # To all in the container, as a group: bwrap does not pass signals on.
+      job=$(sed -n 's/.*"child-pid": *\e([0-9]*\e).*/\e1/p' <&5)
+      kill -- "-$job" || kill "$container"
     }
     trap stop TERM
     wait "$container"
@@ -144,10 +152,10 @@ extension Manual {
       wait "$container"
       code=$?
     done
-    rm -f "$info"
     result exit "$code"
     .Ed
     .Pp
+    When the job ends, so does everything else in its container.
     A job that ignores SIGTERM is ended after 30 seconds with its launcher, because
     it is a process of this machine.
     A shell does not tell a job that was killed by SIGKILL from one that exited with
