@@ -114,6 +114,21 @@ import Testing
     try queue.expectNothingLeft()
   }
 
+  // Fails if a job that was ended counts as a success because it could clean up.
+  @Test("a job that was canceled in Slurm is interrupted, also if it then exits with 0")
+  func canceledInSlurm() throws {
+    try queue.add("trap 'exit 0' TERM; echo begun; while :; do sleep 0.1; done")
+    try scene.waitForLog(1, "begun\n")
+    let job = try #require(try scene.listed()[0]["launcher"] as? [String: Any])["job"] as? String
+    #expect(try scene.script("scancel \(try #require(job))").code == 0)
+    try queue.add(second)
+    #expect(try scene.serialq("wait", "2").code == 0)
+    #expect(try scene.states() == [.interrupted, .succeeded])
+    let show = try scene.serialq("show", "1").text
+    #expect(show.contains("Slurm ended the job: CANCELLED"), "\(show)")
+    try queue.expectNothingLeft()
+  }
+
   // Fails if a job counts as succeeded without its node's word, or the next one starts before its end.
   @Test("a job whose controller is killed ends once or is interrupted", arguments: [false, true])
   func controllerKilled(isSaved: Bool) throws {
