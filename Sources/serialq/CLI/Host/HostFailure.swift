@@ -75,7 +75,8 @@ struct HostFailure {
     case .other:
       return Failure(
         host, line ?? "ssh ended without an answer of serialq",
-        next: "\(nothing) Does the login shell there execute commands?")
+        next: "\(nothing) Is that program serialq, and does the login shell there execute commands?"
+      )
     }
   }
 

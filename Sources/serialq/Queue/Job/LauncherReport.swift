@@ -49,14 +49,16 @@ package struct LauncherReport: Equatable {
       let number = Bytes(value.prefix { $0 != space })
       if let code = LauncherReport.code(number), [126, 127].contains(code) {
         let reason = Bytes(value.dropFirst(number.count + 1))
-        result = .ended(.cannotRun(code, reason: reason))
+        result = .ended(.cannotRun(code, reason: reason.isEmpty ? noReason : reason))
       }
-    case "lost": result = .lost(value)
+    case "lost": result = .lost(value.isEmpty ? noReason : value)
     case "job": job = value.isEmpty ? nil : value
     case "node": node = value.isEmpty ? nil : value
     default: break
     }
   }
+
+  private var noReason: Bytes { Bytes("its launcher gave no reason") }
 
   private static func code(_ digits: Bytes) -> Int32? {
     UInt8(digits: digits).map { Int32($0) }

@@ -17,9 +17,12 @@ import Testing
       ("signal SIGKILL\n", .ended(.killed(SIGKILL))),
       ("signal 9\n", .ended(.killed(9))),
       ("cannot 127 a: not found\n", .ended(.cannotRun(127, reason: Bytes("a: not found".utf8)))),
-      ("cannot 126\n", .ended(.cannotRun(126, reason: []))),
+      (
+        "cannot 126\n",
+        .ended(.cannotRun(126, reason: Bytes("its launcher gave no reason".utf8)))
+      ),
       ("lost the node n1 failed\n", .lost(Bytes("the node n1 failed".utf8))),
-      ("lost\n", .lost([])),
+      ("lost\n", .lost(Bytes("its launcher gave no reason".utf8))),
       ("exit 256\n", nil), ("exit -1\n", nil), ("exit\n", nil), ("exit 1 \n", nil),
       ("exit x\n", nil),
       ("signal 0\n", nil), ("signal NONE\n", nil), ("cannot 1 no\n", nil), ("EXIT 0\n", nil),

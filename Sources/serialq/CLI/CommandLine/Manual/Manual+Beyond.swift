@@ -216,7 +216,8 @@ extension Manual {
     .Li ssh ,
     and two of its own before them:
     .Fl -directory Ar DIR
-    runs the jobs there instead of in their own directory, and
+    runs the jobs there instead of in their own directory, which must exist here,
+    and
     .Fl -env Ar NAME
     passes a variable of the job on; it can be given several times.
     Nothing can be asked for: use a key.
@@ -240,6 +241,7 @@ extension Manual {
     .Li perl ,
     such a process can delay the next job while it holds the output open.
     .Pp
+    If no connection is possible, the job fails with exit code 126.
     If the connection is lost, the job is interrupted, and can continue there.
     The next job of the queue waits for it there, and its log says so.
 
