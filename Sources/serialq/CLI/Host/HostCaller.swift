@@ -16,6 +16,9 @@ struct HostCaller {
   /// Whether the machine has answered on any connection.
   private var wasAnswered = false
   private var hasPrinted = false
+  /// How many bytes of standard output were printed, and how many of those come again.
+  private var printed = 0
+  private var repeated = 0
   private var version = CommandTable.version
   private let wakeUp: WakeUpPipe
   private let signals: CallerSignals
@@ -149,6 +152,7 @@ struct HostCaller {
     case .unknown: throw failure.lost(hasPrinted: hasPrinted)
     case .begun where call.attempt > 1:
       if call.input == .all { stream.beginAgain() } else { stream = CallStream() }
+      if plan.again == .alike { repeated = printed }
     case .begun, .continued: break
     }
     stream.connect(received: greeting.received)
@@ -167,7 +171,10 @@ struct HostCaller {
   ) -> Ending? {
     stream.note(message)
     switch message {
-    case .output(let bytes):
+    case .output(let all):
+      let bytes = Bytes(all.dropFirst(repeated))
+      repeated -= all.count - bytes.count
+      printed += bytes.count
       hasPrinted = true
       if call.terminals[1] { trace.note(bytes) }
       session.output.result(bytes)

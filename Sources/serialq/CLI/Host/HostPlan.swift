@@ -10,8 +10,10 @@ struct HostPlan: Equatable {
   /// When a call begins again on a machine that does not know it any more, because the process that
   /// carried it out was killed.
   enum Again: Equatable {
-    /// It changes nothing, or nothing a second time.
+    /// It changes nothing.
     case always
+    /// It changes nothing a second time, and prints the same.
+    case alike
     /// As long as nothing was printed.
     case ifSilent
     /// It may have been carried out.
@@ -27,7 +29,7 @@ struct HostPlan: Equatable {
     case let add as AddCommand:
       input = add.source.readsInput || add.job.readsInput ? .all : .none
       // The journal knows the key of the call.
-      again = .always
+      again = .alike
     case let run as RunCommand:
       if run.source?.readsInput == true || run.job.readsInput { input = .all }
       if run.job.hasTerminal { input = .keys }
@@ -49,7 +51,7 @@ struct HostPlan: Equatable {
   /// If no answer came on any connection, it is taken not to have arrived.
   func beginsAgain(wasAnswered: Bool, hasPrinted: Bool) -> Bool {
     switch again {
-    case .always: true
+    case .always, .alike: true
     case .ifSilent: !hasPrinted
     case .never: !wasAnswered
     }

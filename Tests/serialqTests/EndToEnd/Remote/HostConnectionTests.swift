@@ -1,4 +1,5 @@
 import Foundation
+@testable import SerialqCLI
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
@@ -33,6 +34,33 @@ import Testing
     }
     let labels = try scene.queue().jobs.compactMap { $0.label?.text }
     #expect(labels == (1...count).map { "j\($0)" })
+  }
+
+  // Fails if a call that begins again prints what it has printed: `id=$(serialq add …)` has two lines.
+  @Test("an add whose process there is killed prints each id once", .shows(Elsewhere.addedOnce))
+  func idsOnce() throws {
+    let (scene, box) = try Scene.withBox()
+    let greeting = HostMessage.greeting(HostGreeting(answer: .begun)).encoded
+    let output = HostMessage.output(Bytes("1-2\n".utf8)).encoded
+    let passed = HostMessage.opening.count + greeting.count + output.count
+    // Passes on the ids, and kills the process that then still has to report its end.
+    let program = box.home.appending(path: Bytes("once"))
+    try writeProgram(
+      Bytes(
+        """
+        #!/bin/sh
+        [ ! -e '\(box.home.text)/pid' ] || exec serialq "$@"
+        exec 3<&0
+        (echo "$(exec sh -c 'echo $PPID')" >'\(box.home.text)/pid'; exec serialq "$@" <&3) |
+          { dd bs=1 count=\(passed) 2>/dev/null; kill -9 "$(cat '\(box.home.text)/pid')"; }
+
+        """.utf8), to: program)
+    let add = try scene.start(
+      "--host", "box:\(program.text)", "add", "--no-start", "-f", "-"
+    ) { $0.input = Bytes("true\ntrue\n".utf8) }
+    let outcome = try add.wait()
+    #expect(outcome.code == 0 && outcome.text == "1-2\n", "\(outcome.errorText)")
+    #expect(try scene.queue().jobs.count == 2)
   }
 
   // Fails if a lost connection ends the command, or it begins with a new time limit or exit code, or
