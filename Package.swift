@@ -31,7 +31,7 @@ let package = Package(
       name: "serialq",
       dependencies: ["SerialqCLI"],
       path: "Sources/serialq",
-      exclude: ["System", "Queue", "Runner", "CLI"],
+      exclude: ["System", "Queue", "Runner", "CLI", "Launchers"],
       sources: ["main.swift"],
       swiftSettings: strict
     ),

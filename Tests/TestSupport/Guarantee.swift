@@ -8,5 +8,5 @@ package protocol Guarantee: CaseIterable, RawRepresentable<String>, Sendable {
 
 /// All guarantees, in the order of the table.
 let allGuarantees: [any Guarantee.Type] = [
-  OnDisk.self, Running.self, Managing.self, Promising.self, Progressing.self,
+  OnDisk.self, Running.self, Elsewhere.self, Managing.self, Promising.self, Progressing.self,
 ]

@@ -8,23 +8,38 @@ import Foundation
 package enum Tool: String, CaseIterable, Sendable {
   case bash
   case bashCompletion = "bash-completion"
+  case busybox
+  case bwrap
   case cc
   case chromium
   case col
   case fish
   case flock
   case git
+  case ip
   case jq
   case kqueue = "libkqueue"
   case mandoc
   case mount
+  case munged
+  case nsenter
+  case perl
   case ps
+  case scancel
+  case scontrol
   case script
   case setpriv
   case setsid
+  case slurmctld
+  case slurmd
+  case squeue
+  case srun
+  case ssh
+  case sshd
   case sshKeygen = "ssh-keygen"
   case taskset
   case tar
+  case tcsh
   case tmux
   case unshare
   case vi
@@ -33,15 +48,23 @@ package enum Tool: String, CaseIterable, Sendable {
   /// The Debian and Ubuntu package that installs the tool.
   package var package: String {
     switch self {
+    case .bwrap: "bubblewrap"
     case .cc: "gcc"
     case .col: "bsdextrautils"
+    case .ip: "iproute2"
     case .kqueue: "libkqueue-dev"
-    case .flock, .setpriv, .setsid, .taskset, .unshare: "util-linux"
+    case .flock, .nsenter, .setpriv, .setsid, .taskset, .unshare: "util-linux"
     case .ps: "procps"
+    case .munged: "munge"
+    case .scancel, .scontrol, .squeue, .srun: "slurm-client"
+    case .slurmctld: "slurmctld"
+    case .slurmd: "slurmd"
     case .script: "bsdutils"
-    case .sshKeygen: "openssh-client"
+    case .ssh, .sshKeygen: "openssh-client"
+    case .sshd: "openssh-server"
     case .vi: "vim-tiny"
-    case .bash, .bashCompletion, .chromium, .fish, .git, .jq, .mandoc, .mount, .tar, .tmux, .zsh:
+    case .bash, .bashCompletion, .busybox, .chromium, .fish, .git, .jq, .mandoc, .mount, .perl,
+      .tar, .tcsh, .tmux, .zsh:
       rawValue
     }
   }
@@ -65,7 +88,10 @@ package enum Tool: String, CaseIterable, Sendable {
       let path = "/usr/share/bash-completion/bash_completion"
       return isRegularFile(path, allowing: R_OK) ? path : nil
     }
-    return folders.map { "\($0)/\(rawValue)" }.first { isRegularFile($0, allowing: X_OK) }
+    // A server is in `/usr/sbin`, beside `/usr/bin`.
+    let servers = folders.filter { $0.hasSuffix("/bin") }.map { "\($0.dropLast(3))sbin" }
+    return (folders + servers).map { "\($0)/\(rawValue)" }
+      .first { isRegularFile($0, allowing: X_OK) }
   }
 }
 

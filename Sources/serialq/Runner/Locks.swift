@@ -121,10 +121,11 @@ package enum JobLock {
     }
   }
 
-  /// Removes the lock file of a finished job, and those of its terminal; ignores errors, because
+  /// Removes the lock file of a finished job, and those of its terminal and launcher; ignores errors, because
   /// a remaining file is harmless.
   static func remove(_ job: Job, _ folder: QueueFolder) {
     try? FileSystem.remove(folder.jobLock(job.id))
+    if job.run?.launch != nil { try? FileSystem.remove(folder.launcherResult(job.id)) }
     guard job.run?.hasTerminal == true else { return }
     // Only what a killed keeper left: another file was not created by serialq.
     if (try? FileSystem.status(of: folder.socket(job.id)))?.kind == .socket {

@@ -73,11 +73,14 @@ struct NextJob: Promisable {
           // Before the start is recorded: if logs cannot be created, each runner would otherwise
           // record one more start, until all jobs of the queue are interrupted.
           let log = try makeLog(of: job, attempt: attempt)
-          try scope.append([
-            .started(
-              id: job.id, attempt: attempt, at: now, boot: clocks.boot, uptime: clocks.monotonic,
-              hasTerminal: view.queue.givesTerminal(to: job))
-          ])
+          let launch = view.queue.settings.launcher.map { Launch(command: $0) }
+          let launched = launch.map { [Event.launched(id: job.id, $0)] } ?? []
+          try scope.append(
+            [
+              .started(
+                id: job.id, attempt: attempt, at: now, boot: clocks.boot, uptime: clocks.monotonic,
+                hasTerminal: view.queue.givesTerminal(to: job))
+            ] + launched)
           try view.reader.read()
           return .started(view.queue.job(job.id) ?? job, log)
         case .skip(let job, let because):
@@ -107,20 +110,26 @@ struct NextJob: Promisable {
 
   private func run(_ job: Job, _ log: FileDescriptor) throws(Failure) {
     let begun = Clock.monotonic()
-    let (ending, termination) = try perform(job, log)
+    let (process, termination) = try perform(job, log)
     let ended = Clock.monotonic()
+    let (ending, launch) = runner.end(of: job, process: process)
+    if ending != process, let reason = launch?.failure(ending) {
+      // The disk may be full.
+      try? log.writeAll(Bytes("serialq: \(reason)\n".utf8))
+    }
     let hook = runner.view.withLock { $0.queue.settings.onFinish }
     let now = Clock.now()
     let isInterrupted = termination.isStopped && runner.interruptsJob
-    runner.limitLog(
-      of: job, ending: isInterrupted ? .interrupted : ending.state(because: termination.cause))
-    try runner.record(of: job, flush: hook != nil) { current in
+    let state = ending?.state(because: termination.cause) ?? .interrupted
+    runner.limitLog(of: job, ending: isInterrupted ? .interrupted : state)
+    try runner.record(of: job, launch, flush: hook != nil) { current in
       // A cancellation was reported as accepted, so the job must not be retried, even if it had
       // ended or timed out before.
       let cause = current.isCancelRequested ? .cancelled : termination.cause
       if isInterrupted, !current.isCancelRequested {
         return (.interrupted(id: job.id, at: now, stopped: true), .interrupted)
       }
+      guard let ending else { return current.unobservedEnd(at: now) }
       let suspended = current.run?.suspension.total(at: ended) ?? 0
       let duration = max(0, ended - begun - suspended)
       let end = Event.ended(id: job.id, at: now, duration: duration, how: ending, cause: cause)
@@ -135,7 +144,8 @@ struct NextJob: Promisable {
   ) throws(Failure) -> (Ending, Termination) {
     let limit = Int64(job.limits.timeout)
     var termination = Termination(
-      timeLimit: limit > 0 ? Clock.monotonic() + limit * 1_000_000_000 : nil)
+      timeLimit: limit > 0 ? Clock.monotonic() + limit * 1_000_000_000 : nil,
+      isLauncher: job.run?.launch != nil)
     switch spawn(job, log) {
     case .cannotRun(let code, let reason):
       try log.writeAll(Bytes("serialq: \(reason)\n".utf8))
@@ -144,7 +154,8 @@ struct NextJob: Promisable {
       reportProcess(pid, of: job)
       makeNextLog()
       let ending = try runner.supervise(
-        ChildProcess(pid: pid), &termination, lock: runner.folder.jobLock(job.id)
+        ChildProcess(pid: pid), &termination, lock: runner.folder.jobLock(job.id),
+        isLauncher: job.run?.launch != nil
       ) {
         (isEnding) throws(Failure) in
         try runner.requests(for: job.id, isEnding: isEnding)
@@ -169,12 +180,9 @@ struct NextJob: Promisable {
       let input: FileDescriptor?
       do throws(Failure) {
         input = try runner.folder.openInput(of: job)
-        process = JobProcess(
-          command: job.command, shell: runner.view.withLock { $0.queue.settings.shell },
-          environment: try Environments(runner.folder).load(
-            job.context.environment, adding: runner.folder.variables(of: job.id)),
-          directory: job.context.directory, umask: job.context.umask,
-          streams: .files(input: input?.raw, output: log.raw), lock: lock?.raw)
+        process = try self.process(of: job)
+        process.streams = .files(input: input?.raw, output: log.raw)
+        process.lock = lock?.raw
       } catch {
         // Fails only the job: a failing runner would leave one interrupted job after another.
         return .cannotRun(error.code, reason: error.sentence)
@@ -199,6 +207,22 @@ struct NextJob: Promisable {
         return .cannotRun(code, reason: reason)
       }
     }
+  }
+
+  /// The process that executes a job, without its streams: its own, or that of the launcher.
+  private func process(of job: Job) throws(Failure) -> JobProcess {
+    var process = JobProcess(
+      command: job.command, shell: runner.view.withLock { $0.queue.settings.shell },
+      environment: [], directory: job.context.directory, umask: job.context.umask)
+    var variables = runner.folder.variables(of: job.id)
+    if let launcher = Launcher(of: job, in: runner.folder) {
+      let words = process.arguments
+      variables = try launcher.prepare(words: words.count)
+      process.command = .arguments(launcher.arguments(for: words))
+    }
+    process.environment = try Environments(runner.folder).load(
+      job.context.environment, adding: variables)
+    return process
   }
 
   /// Waits until the last output is in the log, which then also says if the terminal was lost.
@@ -262,13 +286,14 @@ extension Runner {
   /// `lock` is the path of the lock that the processes of a job inherit.
   func supervise(
     _ child: ChildProcess, _ termination: inout Termination, lock path: Bytes? = nil,
+    isLauncher: Bool = false,
     requests: (_ isEnding: Bool) throws(Failure) -> Termination.Requests,
     report: (_ left: [SignalRounds.Unreachable], _ isEnding: Bool) throws(Failure) -> Void = {
       _, _ in
     }
   ) throws(Failure) -> Ending {
     // The group is that of the child until it is reaped.
-    var delivery = SignalDelivery(lock: path) { child.pid }
+    var delivery = SignalDelivery(lock: path, isLauncher: isLauncher) { child.pid }
     // `reap` reports the error.
     let ended = try supervision.end { try? child.waitUntilEnded() }
     try supervision.wait(

@@ -12,16 +12,35 @@ extension Runner {
       let termination = try waitForOrphan(job)
       // It still copies the last output.
       try KeeperProcess.finishOrphan(job.id, self)
-      let ending = end(of: try current { $0.job(job.id) } ?? job, termination).1
+      let (known, launch) = self.end(of: job, process: nil)
+      let ending = end(of: try current { $0.job(job.id) } ?? job, termination, known).1
       limitLog(of: job, ending: ending)
-      try record(of: job, flush: true) { end(of: $0, termination) }
+      try record(of: job, launch, flush: true) { end(of: $0, termination, known) }
     }
   }
 
-  /// The end of a job that no runner observed.
-  private func end(of job: Job, _ termination: Termination) -> (Event, JobState) {
+  /// The end of an attempt whose process ended like this, nil if that was not observed, and what its
+  /// launcher reported, if it has one.
+  func end(of job: Job, process: Ending?) -> (ending: Ending?, launch: Launch?) {
+    guard let launch = job.run?.launch else { return (process, nil) }
+    return launch.end(LauncherReport(of: job.id, in: folder), launcher: process)
+  }
+
+  /// The end of a job that no runner observed; `known` is what its launcher reported.
+  private func end(of job: Job, _ termination: Termination, _ known: Ending?) -> (Event, JobState) {
     let now = Clock.now()
-    guard !job.isCancelRequested else { return (.cancelled(id: job.id, at: now), .cancelled) }
+    if let known {
+      let cause = job.isCancelRequested ? .cancelled : termination.cause
+      // The launcher may have ended long ago.
+      let file = try? FileSystem.status(of: folder.launcherResult(job.id))
+      let at = min(now, file?.modified ?? now)
+      let duration = job.run?.started.map { max(0, at.microseconds - $0.microseconds) * 1_000 }
+      return (
+        .ended(id: job.id, at: at, duration: duration ?? 0, how: known, cause: cause),
+        known.state(because: cause)
+      )
+    }
+    guard !job.isCancelRequested else { return job.unobservedEnd(at: now) }
     guard termination.cause == .timedOut, let duration = job.running(Clock.reading()) else {
       return (.interrupted(id: job.id, at: now, stopped: termination.isStopped), .interrupted)
     }
@@ -38,7 +57,8 @@ extension Runner {
   private func waitForOrphan(_ job: Job) throws(Failure) -> Termination {
     let folder = folder
     let supervision = supervision
-    var termination = Termination(timeLimit: timeLimit(of: job))
+    let isLauncher = job.run?.launch != nil
+    var termination = Termination(timeLimit: timeLimit(of: job), isLauncher: isLauncher)
     guard let lock = try JobLock.existing(job.id, folder), try !lock.tryLock() else {
       return termination
     }
@@ -54,7 +74,7 @@ extension Runner {
       JobLock.waitUntilGone(job, folder)
       supervision.wake()
     }
-    var delivery = SignalDelivery(lock: folder.jobLock(job.id)) {
+    var delivery = SignalDelivery(lock: folder.jobLock(job.id), isLauncher: isLauncher) {
       JobLock.groups(of: job, folder).first
     }
     let heedsStop = kind == .background
@@ -117,5 +137,14 @@ extension Runner {
     let now = Clock.reading()
     guard job.limits.timeout > 0, let passed = job.sinceStart(now) else { return nil }
     return now.monotonic + Int64(job.limits.timeout) * 1_000_000_000 - passed
+  }
+}
+
+extension Job {
+  /// The end of a running job that was not observed.
+  func unobservedEnd(at now: Timestamp) -> (Event, JobState) {
+    isCancelRequested
+      ? (.cancelled(id: id, at: now), .cancelled)
+      : (.interrupted(id: id, at: now, stopped: false), .interrupted)
   }
 }

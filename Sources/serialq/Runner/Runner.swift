@@ -235,15 +235,19 @@ extension Runner {
 
   /// Records the end of a job and its consequences.
   ///
-  /// Calls `end` with the job, under the journal's lock: otherwise a
+  /// `launch` is what its launcher reported. Calls `end` with the job, under the journal's lock: otherwise a
   /// request that arrives in between would be lost, and the job could be retried.
   func record(
-    of job: Job, flush: Bool, as end: (_ current: Job) -> (Event, JobState)
+    of job: Job, _ launch: Launch? = nil, flush: Bool,
+    as end: (_ current: Job) -> (Event, JobState)
   ) throws(Failure) {
     let (recorded, isLeft) = try decide { (view, scope) throws(Failure) -> (Job, Bool) in
       let current = view.queue.job(job.id) ?? job
       let (end, state) = end(current)
-      let events = [end] + view.queue.consequences(of: current, ending: state, at: Clock.now())
+      let reported = launch.flatMap { $0 == job.run?.launch ? nil : Event.launched(id: job.id, $0) }
+      let events =
+        [reported, end].compactMap(\.self)
+        + view.queue.consequences(of: current, ending: state, at: Clock.now())
       let forgotten = events.flatMap(\.forgottenIDs)
       // After the event is durable: a log must not be lost while its job can reappear.
       try scope.append(events, flush: flush || !forgotten.isEmpty)

@@ -20,17 +20,23 @@ struct SignalDelivery {
   /// The process group, as long as its number is known to belong to the job.
   private let group: () -> Int32?
   private var rounds = SignalRounds()
+  /// Whether the process is a launcher, which alone receives all signals but SIGKILL.
+  ///
+  /// It passes them on. What it started here, such as `srun`, would end its job at once.
+  private let isLauncher: Bool
 
   /// The number of rounds before waiting: processes could fork as fast as they are found.
   private static let limit = 8
 
-  init(lock path: Bytes?, group: @escaping () -> Int32?) {
+  init(lock path: Bytes?, isLauncher: Bool = false, group: @escaping () -> Int32?) {
     self.path = path
+    self.isLauncher = isLauncher
     self.group = group
   }
 
   mutating func begin(_ signal: Int32) {
     file = file ?? path.flatMap(JobLock.file)
+    if isLauncher, signal != SIGKILL, sendToLauncher(signal) { return }
     rounds.begin(signal, ticks: Machine.bootTicks())
   }
 
@@ -57,6 +63,14 @@ struct SignalDelivery {
     let leader = ChildProcess(pid: group)
     _ = try? leader.signalGroup(signal)
     if SignalRounds.needsContinue(signal) { _ = try? leader.signalGroup(SIGCONT) }
+  }
+
+  /// Returns false if the launcher has ended: then what it left behind receives the signal.
+  private func sendToLauncher(_ signal: Int32) -> Bool {
+    guard let pid = group(), let process = ProcessStatus.of(pid), process.group == pid else {
+      return false
+    }
+    return send(signal, to: process) == 0
   }
 
   /// Returns 0 or the error number.

@@ -12,6 +12,8 @@ import SerialqSystem
 struct Termination {
   /// The time between the first signal and SIGKILL.
   static let grace: Int64 = 10_000_000_000
+  /// That of a launcher, which gives its job as much, and must learn that the job has ended.
+  static let launcherGrace: Int64 = 30_000_000_000
   /// How long to wait after SIGKILL for processes that are not visible.
   static let patience: Int64 = 5_000_000_000
 
@@ -44,10 +46,13 @@ struct Termination {
   private var giveUpAt: Int64?
   private var seenRequests = 0
   private var seenStop = Stop.no
+  /// Whether the process is a launcher, which must end its job: it is not killed at first.
+  private let isLauncher: Bool
 
   /// Creates the state for a job with a deadline; ignores a stop that came before the job started.
-  init(timeLimit: Int64? = nil, after stop: Stop = .no) {
+  init(timeLimit: Int64? = nil, after stop: Stop = .no, isLauncher: Bool = false) {
     self.timeLimit = timeLimit
+    self.isLauncher = isLauncher
     seenStop = stop
   }
 
@@ -55,14 +60,16 @@ struct Termination {
   mutating func signals(_ requests: Requests, stop: Stop, now: Int64) -> [Int32] {
     var signals: [Int32] = []
     for request in requests.signals.dropFirst(seenRequests) {
-      signals.append(request)
-      begin(.cancelled, request, now)
+      let signal = first(request)
+      signals.append(signal)
+      begin(.cancelled, signal, now)
     }
     seenRequests = max(seenRequests, requests.signals.count)
     if stop > seenStop {
       if cause == .itself { isStopped = true }
-      signals.append(stop == .atOnce ? SIGKILL : SIGTERM)
-      begin(.cancelled, stop == .atOnce ? SIGKILL : SIGTERM, now)
+      let signal = first(stop == .atOnce ? SIGKILL : SIGTERM)
+      signals.append(signal)
+      begin(.cancelled, signal, now)
       seenStop = stop
     }
     // A job that ends is not suspended, so that it can use the grace period; it receives SIGCONT
@@ -115,6 +122,13 @@ struct Termination {
       return
     }
     // A second request does not extend the grace period.
-    if giveUpAt == nil { killAt = min(killAt ?? .max, now + Termination.grace) }
+    if giveUpAt == nil {
+      killAt = min(killAt ?? .max, now + (isLauncher ? Self.launcherGrace : Self.grace))
+    }
+  }
+
+  /// The signal to send first if this one was requested.
+  private func first(_ signal: Int32) -> Int32 {
+    isLauncher && signal == SIGKILL ? SIGTERM : signal
   }
 }

@@ -204,6 +204,8 @@ package struct FileStatus: Equatable {
   package var kind: Kind
   /// The number of hard links.
   var links: UInt64
+  /// When the content was last changed.
+  package var modified: Timestamp
 
   init(_ info: stat) {
     identity = Identity(
@@ -211,6 +213,12 @@ package struct FileStatus: Equatable {
     size = Int64(info.st_size)
     owner = info.st_uid
     links = UInt64(info.st_nlink)
+    #if canImport(Glibc)
+      let time = info.st_mtim
+    #else
+      let time = info.st_mtimespec
+    #endif
+    modified = Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
     mode = UInt32(info.st_mode) & 0o7777
     kind =
       switch info.st_mode & S_IFMT {

@@ -8,7 +8,8 @@ import Testing
   private static let fields: Set<String> = [
     "id", "state", "command", "shell", "label", "directory", "input", "exitCode", "signal",
     "attempt", "added", "started", "ended", "duration", "timeout", "retries", "retryDelay", "ifOk",
-    "after", "skippedBecause", "suspended", "tty", "asks", "unlogged", "unreachable", "log",
+    "after", "skippedBecause", "suspended", "tty", "asks", "unlogged", "unreachable", "launcher",
+    "log",
     "onFinishFailure",
   ]
 

@@ -21,12 +21,13 @@ import Testing
         shell       /bin/sh
         log-limit   none
         tty         off
+        launcher    ''
 
         """)
     let values = [
       ["on-failure", "stop"], ["on-finish", "echo 'a b'"], ["on-idle", "true"],
       ["on-ask", "./tell"], ["keep", "5"], ["shell", "/bin/bash"], ["log-limit", "10M"],
-      ["tty", "on"],
+      ["tty", "on"], ["launcher", "nice -n 5"],
     ]
     for words in values {
       #expect(try scene.serialq((["set"] + words).map { Bytes($0.utf8) }).code == 0)

@@ -20,6 +20,11 @@ import Testing
     ("serialq add --file=job", ["--file=jobs.txt"]),
     ("serialq add basena", ["add basename"]),
     ("serialq add -- cat job", ["-- cat jobs.txt"]),
+    ("serialq --ho", ["> serialq --host"]),
+    ("serialq --host box canc", ["--host box cancel"]),
+    ("serialq --host=box pau", ["--host=box pause"]),
+    ("serialq --host box add basena", ["--host box add basename"]),
+    ("serialq --host=box add -- cat job", ["--host=box add -- cat jobs.txt"]),
   ]
 
   // Fails if a script does not work in its shell, or a job's command is executed or printed

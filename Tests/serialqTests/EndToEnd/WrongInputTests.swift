@@ -117,6 +117,7 @@ import Testing
     Mistake("run", "-i", "empty", message: "--input: needs a command to add"),
     Mistake("set", "tty", "yes", message: "yes: tty is on or off"),
     Mistake("set", "tty", message: "tty: no value is given"),
+    Mistake("set", "launcher", "a\nb", message: "launcher: takes one line"),
     Mistake("add", "-t", "-i", "empty", "cat", message: "--tty: cannot be combined with --input"),
     Mistake("run", "-t", message: "--tty: needs a command to add"),
     Mistake("edit", "--tty", "--no-tty", "1", message: "--no-tty: cannot be combined with --tty"),

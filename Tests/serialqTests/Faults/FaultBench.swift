@@ -169,7 +169,8 @@ extension Queue {
       """
       \(settings.stopsOnFailure) \(settings.keep ?? -1) \(settings.onFinish?.line ?? []) \
       \(settings.onIdle?.line ?? []) \(settings.shell ?? []) \(settings.logLimit ?? 0) \
-      \(settings.onAsk?.line ?? []) \(settings.terminal)
+      \(settings.onAsk?.line ?? []) \(settings.terminal) \
+      \(settings.launcher ?? [])
       """
     return jobs + ["next \(nextID)", "paused \(isPaused)", settings]
   }

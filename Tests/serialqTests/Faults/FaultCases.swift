@@ -53,6 +53,7 @@ struct FaultCase: CustomStringConvertible, Sendable {
     FaultCase("set on-idle", usual, "set", "on-idle", "true", variables: ["HOOK=1"]),
     FaultCase("set on-ask", usual, "set", "on-ask", "true", variables: ["HOOK=1"]),
     FaultCase("set tty", usual, "set", "tty", "on"),
+    FaultCase("set launcher", usual, "set", "launcher", "env"),
     FaultCase("add, with a terminal", usual, "add", "--no-start", "-t", "-c", "true"),
     FaultCase("edit, with a terminal", usual, "edit", "5", "--tty"),
     FaultCase("clean", usual, "clean", "--all"),
@@ -68,10 +69,10 @@ struct FaultCase: CustomStringConvertible, Sendable {
   /// The cases of a short run: a few, one of each kind.
   static let tried = isLong ? all : [0, 2, 6, 7, 22].map { all[$0] }
 
-  /// A case in which only job 4 waits.
-  init(_ description: String, _ words: String...) {
+  /// A case in which only job 4 waits, in a queue with this launcher if one is named.
+  init(_ description: String, launcher: String? = nil, _ words: String...) {
     self.description = description
-    before = Array(Self.usual.prefix(4))
+    before = Self.usual.prefix(4) + (launcher.map { [["set", "launcher", $0]] } ?? [])
     self.words = words
   }
 

@@ -13,12 +13,14 @@ struct RunnerFaultTests {
     FaultCase("background runner", "background-runner", "default"),
     FaultCase("resume and start", "resume", "--all"), FaultCase("retry and start", "retry", "2"),
     FaultCase("wait", "wait", "4"), FaultCase("start", "start"),
+    FaultCase("run with a launcher", launcher: launcher, "run"),
   ]
+  private static let launcher = #"sh -c '"$@"; echo "exit $?" >>"$SERIALQ_RESULT"' launcher"#
 
   /// The cases of a short run; the others run with SERIALQ_LONG only.
   ///
-  /// One of a runner whose command adds a job, one of a runner in the background.
-  private static let tried = isLong ? all : [1, 2].map { all[$0] }
+  /// One of a runner whose command adds a job, one of a runner in the background, one of a launcher.
+  private static let tried = isLong ? all : [1, 2, 8].map { all[$0] }
 
   // Fails when a job starts before its start is durable, a runner that cannot continue reports
   // nothing, or its jobs are not recovered by the next runner: write `started` after the spawn.

@@ -51,6 +51,20 @@ import Testing
     #expect(cancelled.cause == .cancelled && cancelled.nextDue(canGiveUp: true) == 50 + grace)
   }
 
+  // Fails if a launcher is killed before it could end its job.
+  @Test(
+    "a launcher receives SIGTERM first, whatever is requested, and SIGKILL after its grace period")
+  func launcher() {
+    let grace = Termination.launcherGrace
+    var termination = Termination(isLauncher: true)
+    #expect(termination.signals(requests: [SIGKILL], stop: .no, now: 0) == [SIGTERM])
+    #expect(termination.signals(requests: [SIGKILL, SIGINT], stop: .no, now: 1) == [SIGINT])
+    #expect(termination.nextDue(canGiveUp: true) == grace)
+    #expect(termination.signals(requests: [SIGKILL, SIGINT], stop: .atOnce, now: 2) == [SIGTERM])
+    #expect(
+      termination.signals(requests: [SIGKILL, SIGINT], stop: .atOnce, now: grace) == [SIGKILL])
+  }
+
   // Fails if a stop of the runner is recorded as a cancel request, or the second stop acts as the
   // first.
   @Test("a first stop ends the job gracefully, a second one at once")

@@ -12,10 +12,11 @@ enum Help {
     return """
       serialq - \(CommandTable.tagline)
 
-      Usage: serialq [COMMAND] [options]
+      Usage: serialq [--host HOST] [COMMAND] [options]
 
       \(entries(commands))
 
+      Before the command, --host HOST uses the queues of another machine, over ssh.
       See also: serialq help COMMAND, man serialq, serialq --version.
       \(wrapped("Exit codes: " + CommandTable.exitCodes, indent: 0))
 

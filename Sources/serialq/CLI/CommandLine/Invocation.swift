@@ -10,6 +10,15 @@ enum Invocation: Equatable {
   case backgroundRunner(queue: String)
   /// Internal; see ``KeeperProcess``.
   case terminalKeeper(queue: String, job: JobID)
+  /// Internal; see ``HostServer``.
+  case hostServer
+  /// Internal; see ``HostedCommand``.
+  indirect case hosted(HostedCall, Invocation)
+
+  /// The words with which serialq starts itself.
+  static let internalWords = [
+    BackgroundRunner.own.word, KeeperProcess.word, HostAddress.serverWord, HostedCommand.word,
+  ]
 
   /// Parses `words`, the arguments after the program's name.
   ///
@@ -26,6 +35,10 @@ enum Invocation: Equatable {
       let id = JobID.parse(words[2])
     {
       return .terminalKeeper(queue: words[1].text, job: id)
+    }
+    if words == [HostAddress.serverWord] { return .hostServer }
+    if words.first == HostedCommand.word, let (call, rest) = HostedCall.split(words) {
+      return .hosted(call, try parse(rest, queueVariable: queueVariable))
     }
     let (type, rest) = try split(words)
     let words = try ParsedArguments(type.spec, rest)
@@ -85,7 +98,12 @@ extension Invocation {
     case (.backgroundRunner(let one), .backgroundRunner(let other)): one == other
     case (.terminalKeeper(let one, let id), .terminalKeeper(let other, let otherID)):
       one == other && id == otherID
-    case (.command, _), (.version, _), (.backgroundRunner, _), (.terminalKeeper, _): false
+    case (.hostServer, .hostServer): true
+    case (.hosted(let one, let words), .hosted(let other, let otherWords)):
+      one == other && words == otherWords
+    case (.command, _), (.version, _), (.backgroundRunner, _), (.terminalKeeper, _),
+      (.hostServer, _), (.hosted, _):
+      false
     }
   }
 }

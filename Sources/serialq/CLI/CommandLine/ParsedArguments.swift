@@ -42,6 +42,7 @@ struct ParsedArguments {
     let name = parts.first.map { Bytes($0) } ?? []
     let known = command.allOptions
     guard let option = known.first(where: { $0.name.text.utf8.elementsEqual(name) }) else {
+      if name == Bytes(HostOption.name.text.utf8) { throw HostOption.misplaced }
       let meant = Suggestion.closest(to: name, among: known.map(\.name.text))
       throw unknown(Bytes("--") + name, meant: meant.map { "--\($0)" })
     }

@@ -74,7 +74,8 @@ extension AddCommand: Subcommand {
     let adding = try Adding(source, job)
     adding.reportMissingFiles(to: session.output)
     let folder = try session.folder(for: job)
-    let added = try adding.append(to: folder, startsRunner: startsRunner)
+    let added = try adding.append(
+      to: folder, startsRunner: startsRunner, key: session.hosted?.key)
     let ids = added.ids
     for id in added.found where session.messageTraits.isTerminal || !json {
       session.output.message(

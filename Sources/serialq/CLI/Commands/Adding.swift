@@ -69,10 +69,11 @@ struct Adding {
   /// Appends all jobs or none; on return they are durable, and a runner is active unless the queue
   /// is paused.
   ///
-  /// Fails if the queue is paused and `refusesPause` is set. Reads the whole journal only to find
-  /// identical waiting jobs, or those that must succeed first.
+  /// Fails if the queue is paused and `refusesPause` is set. Adds nothing if an earlier call with
+  /// this `key` did. Reads the whole journal only to find that, identical waiting jobs, or those that
+  /// must succeed first.
   func append(
-    to folder: QueueFolder, startsRunner: Bool, refusesPause: Bool = false
+    to folder: QueueFolder, startsRunner: Bool, refusesPause: Bool = false, key: Bytes? = nil
   ) throws(Failure) -> Added {
     var reader = JournalReader(folder)
     // Before the lock: it can be long.
@@ -83,9 +84,14 @@ struct Adding {
         nil
       }
     // Reads most of the journal before the lock, to hold it only briefly.
-    let readsJobs = options.isUnique || !options.after.isEmpty
+    let readsJobs = options.isUnique || !options.after.isEmpty || key != nil
     if readsJobs { try reader.read() }
     return try Journal(folder).locked { (scope) throws(Failure) in
+      if readsJobs { try reader.read() }
+      if let known = key.flatMap(reader.queue.addKeys.ids) {
+        try scope.flush()
+        return try started(Added(ids: Array(known.joined())), folder, &scope, startsRunner)
+      }
       // Under the lock: a pause that follows a check before it would leave the jobs waiting.
       if refusesPause, try scope.isPaused() {
         let option = QueueName.option(for: folder.name.text)
@@ -93,33 +99,40 @@ struct Adding {
           "queue \(folder.name.text)", "it is paused: it starts no job",
           next: "Nothing was queued. Resume it: serialq resume\(option)")
       }
-      if readsJobs { try reader.read() }
       let (commands, found) = options.isUnique ? unknown(to: reader.queue) : (commands, [])
-      let ids = try append(commands, copy, to: &scope, of: reader.queue, named: folder.name.text)
-      var added = Added(ids: ids, found: found)
-      if !found.isEmpty { added.ids = Set(ids + found).sorted() }
-      added.isPaused = try scope.isPaused()
-      guard startsRunner, !added.isPaused else { return added }
-      do throws(Failure) {
-        // Under the lock, under which a runner also decides that the queue is empty.
-        try BackgroundRunner.own.ensure(folder)
-      } catch {
-        added.failure = error
+      var added = Added(ids: [], found: found)
+      try append(commands, copy, to: &scope, of: reader.queue, named: folder.name.text) { new in
+        added.ids = found.isEmpty ? new : Set(new + found).sorted()
+        return key.map { [.added(added.ids, byCall: $0)] } ?? []
       }
-      return added
+      return try started(added, folder, &scope, startsRunner)
     }
   }
 
+  /// Starts a runner if one is wanted and the queue is not paused.
+  private func started(
+    _ added: Added, _ folder: QueueFolder, _ scope: inout JournalScope, _ startsRunner: Bool
+  ) throws(Failure) -> Added {
+    var added = added
+    added.isPaused = try scope.isPaused()
+    guard startsRunner, !added.isPaused else { return added }
+    do throws(Failure) {
+      // Under the lock, under which a runner also decides that the queue is empty.
+      try BackgroundRunner.own.ensure(folder)
+    } catch {
+      added.failure = error
+    }
+    return added
+  }
+
+  /// Appends the jobs, together with the events that `also` returns for their ids.
   private func append(
     _ commands: [Command], _ copy: InputCopy?, to scope: inout JournalScope, of queue: Queue,
-    named name: String
-  ) throws(Failure) -> [JobID] {
+    named name: String, also: ([JobID]) -> [Event]
+  ) throws(Failure) {
     var limits = options.limits
     limits.after = try required(in: queue, named: name)
-    guard !commands.isEmpty else {
-      try scope.append([])
-      return []
-    }
+    guard !commands.isEmpty else { return try scope.append(also([])) }
     let context = ExecutionContext(
       directory: directory, environment: try scope.storeEnvironment(environment), umask: umask)
     let first = try scope.nextID()
@@ -139,12 +152,11 @@ struct Adding {
     // Only `--first` can put a job before one that it requires.
     let isOrdered = limits.after.isEmpty || !options.isFirst
     do throws(Failure) {
-      try scope.append(isOrdered ? events : queue.ordered(events, at: at))
+      try scope.append((isOrdered ? events : queue.ordered(events, at: at)) + also(ids))
     } catch {
       copy?.remove(keptFor: first)
       throw error
     }
-    return ids
   }
 
   /// The jobs that must succeed first.

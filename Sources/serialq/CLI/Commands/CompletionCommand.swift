@@ -72,7 +72,8 @@ extension CompletionCommand: Subcommand {
   /// Never fails and never prints a message, which would appear within the command line being
   /// edited.
   private func complete(_ words: [Bytes], in session: inout Session) {
-    let completion = Completion(words)
+    let isElsewhere = Machine.variable("SERIALQ_HOST")?.isEmpty == false
+    let completion = Completion(words, isElsewhere: isElsewhere)
     switch completion.wanted {
     case .files: session.output.result("files \(completion.kept.count)\n")
     case .directories: session.output.result("directories \(completion.kept.count)\n")

@@ -102,11 +102,13 @@ extension LogCommand: Subcommand {
     let selection = jobs.isEmpty ? JobSelection(try lastJob(of: queue, in: &session)) : jobs
     let (folder, jobs) = try session.readJobs(selection, in: queue)
     for job in jobs where !session.output.readerIsGone {
-      if jobs.count > 1, session.messageTraits.isTerminal {
+      let launch = job.launch(in: folder)
+      if jobs.count > 1 || self.jobs.isEmpty || launch != nil, session.messageTraits.isTerminal {
         // On the same terminal, the output before may lack its last newline.
         if session.traits.isTerminal { session.output.endLine() }
         try session.output.flush()
-        session.output.message("serialq: job \(job.id): \(job.title)")
+        let launcher = launch.map { " (\($0.text))" } ?? ""
+        session.output.message("serialq: job \(job.id): \(job.title)\(launcher)")
       }
       try printLog(of: job, in: folder, &session)
     }
@@ -148,7 +150,7 @@ extension LogCommand: Subcommand {
     try log.printOnce(to: &session.output, lines: lines)
   }
 
-  /// The job that is running or ran last; reports its id on a terminal.
+  /// The job that is running or ran last.
   private func lastJob(of queue: String, in session: inout Session) throws(Failure) -> JobID {
     let found = try session.readQueue(named: queue)?.1
     guard let job = found?.lastStarted else {
@@ -156,9 +158,6 @@ extension LogCommand: Subcommand {
       throw Failure(
         "log", "no job of queue \(queue) has run yet",
         next: others ?? "Follow them: serialq log\(QueueName.option(for: queue)) -f")
-    }
-    if session.messageTraits.isTerminal {
-      session.output.message("serialq: job \(job.id): \(job.title)")
     }
     return job.id
   }

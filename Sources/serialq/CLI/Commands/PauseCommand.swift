@@ -62,10 +62,16 @@ extension PauseCommand: Subcommand {
 
   /// Pauses the queue, and requests that the runner suspend the running job.
   private func suspend(_ name: Bytes, in session: inout Session) throws(Failure) {
+    let option = QueueName.option(for: name.text)
     let (isNews, running) = try session.change(name.text) {
       (queue, folder) throws(Failure) -> ([Event], (Bool, [Job])) in
       let clocks = Clock.reading()
       let running = queue.running.compactMap(queue.job)
+      if let job = running.first(where: { $0.run?.launch != nil }) {
+        throw Failure(
+          "job \(job.id)", "its launcher executes it elsewhere, where it cannot be suspended",
+          next: "Nothing was changed. To start no other job: serialq pause\(option)")
+      }
       let events: [Event] = running.filter(\.canBeSuspended).map {
         .suspended(id: $0.id, at: clocks.date, uptime: clocks.monotonic)
       }

@@ -107,7 +107,9 @@ extension RunCommand: Subcommand {
       }, wake: { wakeUp.wake() })
     // After everything else that can fail: a command that fails to start must not leave jobs in the
     // queue.
-    let ids = try adding?.append(to: folder, startsRunner: false, refusesPause: true).ids ?? []
+    let key = session.hosted?.key
+    let ids =
+      try adding?.append(to: folder, startsRunner: false, refusesPause: true, key: key).ids ?? []
     if adding != nil {
       let text = JobID.text(of: ids, separator: ", ")
       session.confirm(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")

@@ -13,6 +13,7 @@ struct SetCommand: Equatable {
     case shell(Bytes?)
     case logLimit(Int?)
     case terminal(Bool)
+    case launcher(Bytes?)
   }
 
   var queue: String
@@ -28,7 +29,7 @@ extension SetCommand: Subcommand {
     summary: "show or change the settings of a queue",
     synopsis: [
       "set [options]", "set [options] on-failure continue|stop",
-      "set [options] on-finish|on-idle|on-ask 'COMMAND LINE'", "set [options] keep N",
+      "set [options] on-finish|on-idle|on-ask|launcher 'COMMAND'", "set [options] keep N",
       "set [options] shell PATH", "set [options] log-limit SIZE", "set [options] tty on|off",
     ],
     description: [
@@ -50,17 +51,17 @@ extension SetCommand: Subcommand {
       longer log when its job is over, and a line in the log says so: 512K, 10M, 1G or none.
       """,
       """
-      shell is the program that runs command lines from now on, as PATH -c LINE: /bin/bash, or \
-      default, which is /bin/sh. With tty on, jobs that start from now on have a terminal, as with \
-      add --tty, unless they have an input.
+      shell is the program that runs command lines, as PATH -c LINE: /bin/bash, or default, which \
+      is /bin/sh. tty on gives jobs without an input a terminal, as add --tty does. launcher is a \
+      program with options that executes jobs elsewhere.
       """,
     ],
     details: [
       """
       See JOBS below for all variables of these commands, for examples that notify you, and for \
-      long logs. A size is a number of bytes, or of units of 1024: K, M, G or T. A log keeps at \
-      least 1K. shell applies to jobs that start from now on, whenever they were added, and to \
-      these commands.
+      long logs, and BEYOND ONE MACHINE for launchers. A size is a number of bytes, or of units of \
+      1024: K, M, G or T. A log keeps at least 1K. shell, tty and launcher apply to jobs that start \
+      from now on, whenever they were added; shell applies to these commands too.
       """,
       """
       If a follower of the queue is so slow that an output is removed before it is printed, the \
@@ -71,10 +72,10 @@ extension SetCommand: Subcommand {
     operands: .setting,
     examples: [
       Example("serialq set", "show the settings"),
-      Example("serialq set on-failure stop", "start no job after a failure"),
       Example("serialq set on-finish './notify $SERIALQ_JOB'", "run after each job"),
       Example("serialq set on-idle 'notify-send done'", "run when all are done"),
       Example("serialq set log-limit 10M", "5M at each end"),
+      Example("serialq set launcher 'serialq-ssh box'", "run the jobs there"),
     ]
   )
 
@@ -82,6 +83,7 @@ extension SetCommand: Subcommand {
   static let settings: [(name: String, choices: [String])] = [
     ("on-failure", ["continue", "stop"]), ("on-finish", []), ("on-idle", []), ("on-ask", []),
     ("keep", ["all"]), ("shell", ["default"]), ("log-limit", ["none"]), ("tty", ["on", "off"]),
+    ("launcher", []),
   ]
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
@@ -109,6 +111,7 @@ extension SetCommand: Subcommand {
     case "on-finish": return .onFinish(value.allSatisfy(\.isSpace) ? nil : value)
     case "on-idle": return .onIdle(value.allSatisfy(\.isSpace) ? nil : value)
     case "on-ask": return .onAsk(value.allSatisfy(\.isSpace) ? nil : value)
+    case "launcher": return .launcher(try launcher(value, words))
     case "tty":
       guard value == Bytes("on") || value == Bytes("off") else {
         throw words.misused(Visible.text(value), "tty is on or off")
@@ -134,6 +137,18 @@ extension SetCommand: Subcommand {
       }
       return .keep(count)
     }
+  }
+
+  /// One line: the words of a job are appended to it.
+  private static func launcher(
+    _ value: Bytes, _ words: ParsedArguments
+  ) throws(Failure) -> Bytes? {
+    guard !value.contains(UInt8(ascii: "\n")) else {
+      throw words.misused("launcher", "takes one line, to which the words of each job are added")
+    }
+    let start = value.drop { $0.isSpace }
+    guard let end = start.lastIndex(where: { !$0.isSpace }) else { return nil }
+    return Bytes(start[...end])
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
@@ -184,6 +199,7 @@ extension SetCommand: Subcommand {
     case .onAsk(let line):
       return .onAsk(try line.map { (line) throws(Failure) in try scope.hook(line) })
     case .terminal(let isOn): return .terminal(isOn)
+    case .launcher(let command): return .launcher(command)
     }
   }
 }
@@ -201,6 +217,7 @@ extension Queue.Settings {
       shell       \(ShellQuote.word(shell ?? Command.standardShell))
       log-limit   \(logLimit.map { Humanize.size(Int64($0)) } ?? "none")
       tty         \(terminal ? "on" : "off")
+      launcher    \(launcher.map { ShellQuote.word($0) } ?? "''")
 
       """
   }

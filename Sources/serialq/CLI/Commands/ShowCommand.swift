@@ -114,6 +114,16 @@ extension ShowCommand: Subcommand {
     return lines
   }
 
+  /// The launcher of the attempt, and what it reported.
+  private func launcherLines(_ job: Job, _ folder: QueueFolder) -> [(String, String)] {
+    guard let launch = job.launch(in: folder) else { return [] }
+    let values = [
+      ("launcher", launch.command), ("launched as", launch.job), ("node", launch.node),
+      ("lost", launch.lost),
+    ]
+    return values.compactMap { name, value in value.map { (name, Visible.text($0)) } }
+  }
+
   private func details(_ job: Job, _ folder: QueueFolder) -> String {
     var lines: [(String, String)] = [
       ("job", "\(job.id) of queue \(folder.name.text)"), ("state", job.outcomeText),
@@ -134,6 +144,7 @@ extension ShowCommand: Subcommand {
     lines += terminalState(job, folder)
     if let ended = job.run?.ended { lines.append(("ended", Humanize.moment(ended))) }
     if let attempt = job.run?.attempt, attempt > 0 { lines.append(("attempt", "\(attempt)")) }
+    lines += launcherLines(job, folder)
     if !job.exitText.isEmpty { lines.append(("exit", job.exitText)) }
     if let left = job.run?.left {
       let name = job.suspendedSince == nil ? "not ended" : "not suspended"

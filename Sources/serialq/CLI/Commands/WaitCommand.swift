@@ -80,7 +80,8 @@ extension WaitCommand: Subcommand {
     defer { session.output.hide() }
     let signals = try session.interrupt(of: queues)
     defer { withExtendedLifetime(signals) {} }
-    let deadline = timeout.map { Clock.monotonic() + Int64($0) * 1_000_000_000 }
+    let elapsed = session.hosted?.elapsed ?? 0
+    let deadline = timeout.map { Clock.monotonic() + Int64($0 - elapsed) * 1_000_000_000 }
     // Without the logs: the output of a job changes nothing for those that wait.
     var waits = try WatchedQueues<Waiting>(spool, queues, logs: false)
     while true {

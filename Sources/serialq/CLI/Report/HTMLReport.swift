@@ -110,11 +110,12 @@ struct HTMLReport {
       """
     let ended: HTML = job.run?.ended.map { ", \(moment($0))" } ?? ""
     let attempt = job.run.map { $0.attempt > 1 ? ", attempt \($0.attempt)" : "" } ?? ""
+    let launch = job.run?.launch.map { ", by \($0.text)" } ?? ""
     let seen = job.isAcknowledged ? ", acknowledged" : ""
     return """
       <article id="job-\(job.id)">
       <h3><span class="id">\(job.id)</span> <bdi>\(cut(job.title(columns: 1_001), to: 1_000))</bdi></h3>
-      <p>\(swatch(job.state)) <strong>\(job.outcomeText)</strong>\(ended)\(attempt)\(seen)</p>
+      <p>\(swatch(job.state)) <strong>\(job.outcomeText)</strong>\(ended)\(attempt)\(seen)\(launch)</p>
       \(output)
       </article>
       """

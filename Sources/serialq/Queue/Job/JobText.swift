@@ -65,8 +65,9 @@ extension Job {
       let job = run?.because.map { "job \($0)" } ?? "the job before it"
       return "was skipped because \(job) did not succeed"
     case (.interrupted, _):
-      let cause = run?.isRunnerStopped == true ? "was stopped" : "died"
-      return "was interrupted: its runner \(cause), outcome unknown"
+      let runner = "its runner \(run?.isRunnerStopped == true ? "was stopped" : "died")"
+      let reason = run?.launch?.lost.map { Visible.text($0).cut(to: 1_000) }
+      return "was interrupted: \(reason ?? runner), outcome unknown"
     case (.waiting, _): return "waits"
     case (.running, _) where suspendedSince != nil: return "is suspended\(time)"
     case (.running, _): return "has been running\(time.replacingAfter)"
@@ -117,6 +118,8 @@ extension Job {
       if let question { question.write(to: &json) } else { json.null() }
       json.member("unlogged", run?.unlogged)
       json.member("unreachable", run?.left)
+      json.key("launcher")
+      if let launch = launch(in: folder) { launch.write(to: &json) } else { json.null() }
       json.member("log", folder.log(id))
       json.member("onFinishFailure", failure: run?.hook)
     }
@@ -131,6 +134,17 @@ extension JSONWriter {
     object { json in
       json.member("exitCode", failure.exitCode)
       json.member("signal", failure.signalName)
+    }
+  }
+}
+
+extension Launch {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.member("command", command)
+      json.member("job", job)
+      json.member("node", node)
+      json.member("lost", lost)
     }
   }
 }

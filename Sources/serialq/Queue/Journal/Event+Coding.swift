@@ -46,6 +46,9 @@ extension Event {
     case .unlogged(let id, let reason):
       json.head("unlogged", id, nil)
       json.member("reason", reason)
+    case .launched(let id, let launch):
+      json.head("launched", id, nil)
+      launch.encode(to: &json)
     case .cancelled(let id, let at): json.head("cancelled", id, at)
     case .skipped(let id, let at, let because):
       json.head("skipped", id, at)
@@ -61,6 +64,10 @@ extension Event {
     case .hookFailed(let id, let at, let how):
       json.head("hookFailed", id, at)
       how.encode(to: &json)
+    case .keyed(let key, let ids, let at):
+      json.head("keyed", nil, at)
+      json.member("key", key)
+      json.member("ids", ids)
     case .counted(let results, let at):
       json.head("counted", nil, at)
       results.encode(to: &json)
@@ -120,6 +127,7 @@ extension Event {
       self = .asked(
         id: try object.id(), at: try object.time(), question: try Question(from: &object))
     case "unlogged": self = .unlogged(id: try object.id(), reason: try object.bytes("reason"))
+    case "launched": self = .launched(id: try object.id(), try Launch(from: &object))
     case "cancelled": self = .cancelled(id: try object.id(), at: try object.time())
     case "skipped":
       let (id, at) = (try object.id(), try object.time())
@@ -137,6 +145,9 @@ extension Event {
       self = .hookFailed(
         id: object.has("id") ? try object.id() : nil, at: try object.time(),
         how: try Ending(from: &object))
+    case "keyed":
+      let (at, key) = (try object.time(), try object.bytes("key"))
+      self = .keyed(key, ids: try object.ranges("ids"), at: at)
     case "counted":
       let at = try object.time()
       self = .counted(try Results(from: &object), at: at)

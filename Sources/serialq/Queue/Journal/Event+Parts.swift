@@ -143,6 +143,7 @@ extension Setting {
     case .onIdle(let hook): Hook.encode(hook, as: "onIdle", to: &json)
     case .onAsk(let hook): Hook.encode(hook, as: "onAsk", to: &json)
     case .terminal(let isOn): json.member("tty", Bytes(isOn ? "on" : "off"))
+    case .launcher(let command): json.member("launcher", command ?? [])
     }
   }
 
@@ -165,6 +166,8 @@ extension Setting {
       self = .terminal(word.spells("on"))
     } else if let path = try object.optionalBytes("shell") {
       self = .shell(path.isEmpty ? nil : path)
+    } else if let command = try object.optionalBytes("launcher") {
+      self = .launcher(command.isEmpty ? nil : command)
     } else if object.has("onIdle") {
       self = .onIdle(try Hook(from: &object, named: "onIdle", sharing: &shared))
     } else if object.has("onAsk") {

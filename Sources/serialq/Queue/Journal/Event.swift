@@ -133,6 +133,8 @@ package enum Setting: Equatable, Sendable {
   case logLimit(Int?)
   /// Whether jobs get a terminal.
   case terminal(Bool)
+  /// The command that executes jobs, as a line for the shell; nil for none.
+  case launcher(Bytes?)
 }
 
 /// A change of a queue; the state of the queue is the result of all events in order.
@@ -168,6 +170,8 @@ package enum Event: Equatable, Sendable {
   case asked(id: JobID, at: Timestamp, question: Question?)
   /// Output of the running job could not be written to its log, and why; as text.
   case unlogged(id: JobID, reason: Bytes)
+  /// A launcher executes the attempt; again with what it reported, before the attempt ends.
+  case launched(id: JobID, Launch)
   /// A waiting job was cancelled, or a running one was, and its end was not observed.
   case cancelled(id: JobID, at: Timestamp)
   /// The job required the success of a job that did not succeed.
@@ -187,6 +191,8 @@ package enum Event: Equatable, Sendable {
   case set(Setting, at: Timestamp)
   /// The on-finish command of the job failed, or, without a job, the on-idle command.
   case hookFailed(id: JobID?, at: Timestamp, how: Ending)
+  /// A call from another machine added these jobs; see ``AddKeys``.
+  case keyed(Bytes, ids: [ClosedRange<JobID>], at: Timestamp)
   /// The results counted for the on-idle command so far: none, when it starts.
   case counted(Results, at: Timestamp)
   /// The first line of a compacted journal; preserves the next free id if no other line does.
@@ -205,12 +211,12 @@ extension Event {
     case .started(let id, _, _, _, _, _), .spawned(let id, _), .ended(let id, _, _, _, _),
       .interrupted(let id, _, _), .cancelling(let id, _, _), .suspended(let id, _, _),
       .continued(let id, _, _), .left(let id, _), .asked(let id, _, _), .unlogged(let id, _),
-      .cancelled(let id, _),
+      .launched(let id, _), .cancelled(let id, _),
       .skipped(let id, _, _), .moved(let id, _, _), .edited(let id, _, _, _),
       .acknowledged(let id, _):
       id
     case .hookFailed(let id, _, _): id
-    case .forgotten, .paused, .resumed, .set, .counted, .compacted, .previous: nil
+    case .forgotten, .paused, .resumed, .set, .keyed, .counted, .compacted, .previous: nil
     }
   }
 }

@@ -20,6 +20,7 @@ extension Queue {
     // Last, because their order must be that of the starts.
     for event in running.compactMap(job).flatMap(\.events) { try body(event) }
     try forEachMove(body)
+    for entry in addKeys.entries { try body(.keyed(entry.key, ids: entry.ids, at: now)) }
     // After the jobs, whose ends are counted again.
     if settings.onIdle != nil { try body(.counted(results, at: now)) }
     if let idleHookFailure { try body(.hookFailed(id: nil, at: now, how: idleHookFailure)) }
@@ -53,6 +54,7 @@ extension Queue.Settings {
     if let shell { changes.append(.shell(shell)) }
     if let logLimit { changes.append(.logLimit(logLimit)) }
     if terminal { changes.append(.terminal(true)) }
+    if let launcher { changes.append(.launcher(launcher)) }
     return changes
   }
 }
@@ -100,13 +102,14 @@ extension Job {
           id: id, attempt: run.attempt, at: started, boot: boot, uptime: run.uptime,
           hasTerminal: run.hasTerminal))
     }
+    if let launch = run.launch { events.append(.launched(id: id, launch)) }
     if let pid = run.pid { events.append(.spawned(id: id, pid: pid)) }
     let asked = run.started ?? added
     let earlier = run.suspension.earlier
     // Of a job whose start was lost, nothing else may be left to show that it runs.
     let isProven =
       run.started != nil || run.pid != nil || run.suspension.since != nil || run.left != nil
-      || !run.requests.isEmpty
+      || !run.requests.isEmpty || run.launch != nil
     if earlier > 0 || (state == .running && !isProven) {
       events.append(.suspended(id: id, at: asked, uptime: 0))
       events.append(.continued(id: id, at: asked, uptime: earlier))

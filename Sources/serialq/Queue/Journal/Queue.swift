@@ -23,6 +23,8 @@ package struct Queue: Equatable, Sendable {
   package private(set) var idleHookFailure: Ending?
   /// The job that had the last turn; it may have been forgotten.
   private(set) var previous: Previous?
+  /// Of calls from other machines.
+  package private(set) var addKeys = AddKeys()
   private var order = WaitingOrder()
   private var counts = [Int](repeating: 0, count: JobState.allCases.count)
   private var acknowledged = 0
@@ -52,6 +54,8 @@ package struct Queue: Equatable, Sendable {
     package fileprivate(set) var logLimit: Int?
     /// Whether jobs get a terminal.
     package fileprivate(set) var terminal = false
+    /// The command that executes jobs; nil for none.
+    package fileprivate(set) var launcher: Bytes?
   }
 
   /// The job that had the last turn, and whether it succeeded.
@@ -162,6 +166,8 @@ package struct Queue: Equatable, Sendable {
       proceed(id, to: .running) { $0.left = processes }
     case .asked(let id, _, let question): ask(id, question)
     case .unlogged(let id, let reason): recordLoss(id, reason)
+    case .launched(let id, let launch):
+      proceed(id, to: .running) { $0.launch = launch }
     case .ended(let id, let at, let duration, let how, let cause):
       proceed(id, to: how.state(because: cause)) { run in
         run.ended = at
@@ -182,6 +188,7 @@ package struct Queue: Equatable, Sendable {
     case .acknowledged(let id, _): acknowledge(id)
     case .hookFailed(let id?, _, let how): failHook(id, how)
     case .hookFailed(nil, _, let how): failIdleHook(how)
+    case .keyed(let key, let ids, _): addKeys.note(key, ids)
     case .counted(let results, _): count(results)
     case .forgotten(let ids, _): forget(ids)
     case .paused(let at, let because): pause(Pause(at: at, because: because))
@@ -442,6 +449,7 @@ extension Queue {
     case .logLimit(let size): settings.logLimit = size
     case .onAsk(let hook): settings.onAsk = hook
     case .terminal(let isOn): settings.terminal = isOn
+    case .launcher(let command): settings.launcher = command
     }
     return true
   }
@@ -738,6 +746,12 @@ extension Job.Run {
     set { change { $0.unlogged = newValue } }
   }
 
+  /// The launcher of the attempt, and what it reported; nil without a launcher.
+  package fileprivate(set) var launch: Launch? {
+    get { rare?.values.launch }
+    set { change { $0.launch = newValue } }
+  }
+
   private mutating func change(_ change: (inout RareValues) -> Void) {
     var values = rare?.values ?? RareValues()
     change(&values)
@@ -749,6 +763,7 @@ extension Job.Run {
     var hook: Ending?
     var question: Question?
     var unlogged: Bytes?
+    var launch: Launch?
   }
 
   private final class Rare: Equatable, Sendable {

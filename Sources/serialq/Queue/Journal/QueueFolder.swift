@@ -47,6 +47,9 @@ package struct QueueFolder: Equatable, Sendable {
   /// The socket at which the keeper of the job's terminal serves attached ones.
   package func socket(_ id: JobID) -> Bytes { jobLock(id) + Bytes(".socket") }
 
+  /// The file in which the launcher of the job reports.
+  package func launcherResult(_ id: JobID) -> Bytes { jobLock(id) + Bytes(".result") }
+
   func inputCopy(_ id: JobID) -> Bytes { inputs.appending(path: Bytes(String(id).utf8)) }
 
   package func log(_ id: JobID) -> Bytes { logs.appending(path: Bytes(String(id).utf8)) }

@@ -69,6 +69,32 @@ package struct Spool: Equatable, Sendable {
     return folder
   }
 
+  /// A folder in the spool that is not a queue, created if necessary.
+  package func makeFolder(_ folder: PrivateFolder) throws(Failure) -> Bytes {
+    try Spool.make(path)
+    let folder = path.appending(path: folder.name)
+    try Spool.make(folder, isSpool: false)
+    return folder
+  }
+
+  /// Folders in the spool that are not queues: no name of a queue starts with a dot.
+  package enum PrivateFolder {
+    /// The sockets of calls from other machines.
+    case calls
+    /// The sockets of connections to other machines.
+    case connections
+
+    fileprivate var name: Bytes {
+      switch self {
+      case .calls: Bytes(".calls")
+      case .connections: Bytes(".ssh")
+      }
+    }
+  }
+
+  /// Creates a folder outside of the spool if necessary; fails if others can write to it.
+  package static func makePrivate(_ path: Bytes) throws(Failure) { try make(path, isSpool: false) }
+
   /// The names of all queues, in byte order; creates nothing.
   ///
   /// Also those of symbolic links, which no command uses: one may stand where a queue was.

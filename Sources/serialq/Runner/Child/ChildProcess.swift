@@ -13,7 +13,7 @@ package struct ChildProcess: Equatable {
   ///
   /// The process ID is not reused until it is reaped. So records of its end and signals sent to it
   /// cannot concern another process.
-  func waitUntilEnded() throws(Failure) {
+  package func waitUntilEnded() throws(Failure) {
     var information = siginfo_t()
     _ = try retrying("waitid", "waiting for", name) {
       waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT)

@@ -10,7 +10,7 @@ struct JobProcess {
   var environment: [Bytes]
   var directory: Bytes
   var umask: UInt16
-  var streams: Streams
+  var streams = Streams.terminal([])
   /// The lock that the child and its children keep open as `lockDescriptor`.
   ///
   /// Must be 3 or above; nil for none.

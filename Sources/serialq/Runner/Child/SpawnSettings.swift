@@ -68,23 +68,14 @@ struct SpawnSettings: ~Copyable {
     var blocked = sigset_t()
     sigemptyset(&blocked)
     if let signal = job.blockedSignal { sigaddset(&blocked, signal) }
-    #if canImport(Glibc)
-      // POSIX_SPAWN_SETSID, a macro that Swift does not import.
-      let session: Int32 = 0x80
-      var flags = Int32(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
-    #else
-      let session = Int32(POSIX_SPAWN_SETSID)
-      var flags = Int32(
-        POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_CLOEXEC_DEFAULT)
-    #endif
     // A session leader also leads a process group. In the terminal's session, a program that
     // prompts, such as sudo or ssh, would be stopped by SIGTTIN as a background group, and block
     // the queue forever without a message.
-    flags |= session
+    let flags = ProcessStart.flags(leadsSession: true)
     return [
       posix_spawnattr_setsigdefault(&attributes, &all),
       posix_spawnattr_setsigmask(&attributes, &blocked),
-      posix_spawnattr_setflags(&attributes, Int16(flags)),
+      posix_spawnattr_setflags(&attributes, flags),
     ]
   }
 

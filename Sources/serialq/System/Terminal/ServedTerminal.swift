@@ -27,6 +27,11 @@ package final class ServedTerminal: Sendable {
     size.apply(to: master.raw)
   }
 
+  /// Passes every byte on unchanged in both directions, by `cfmakeraw(3)`; ignores errors.
+  ///
+  /// For output that another terminal shows, which changes it once.
+  package func setTransparent() { TerminalMode(of: slave.raw)?.setRaw(on: slave.raw) }
+
   /// Whether typed characters are not shown although the terminal is in line mode: as at a prompt
   /// for a password.
   ///

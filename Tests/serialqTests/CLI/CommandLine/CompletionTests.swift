@@ -113,6 +113,7 @@ import Testing
   func settings() {
     let settings = [
       "on-failure", "on-finish", "on-idle", "on-ask", "keep", "shell", "log-limit", "tty",
+      "launcher",
     ]
     #expect(words("set", "") == settings)
     #expect(words("set", "shell", "") == ["default"])

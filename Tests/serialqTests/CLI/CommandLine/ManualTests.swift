@@ -59,7 +59,8 @@ import Testing
     }
     #expect(
       sections == [
-        "NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "JOBS", "TERMINALS", "LOGOUT AND REBOOT",
+        "NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "JOBS", "TERMINALS", "BEYOND ONE MACHINE",
+        "LOGOUT AND REBOOT",
         "JSON", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "INTERNALS", "ASSUMPTIONS",
         "CAVEATS",
       ])

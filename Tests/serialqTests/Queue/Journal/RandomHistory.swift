@@ -105,11 +105,12 @@ private struct RandomHistory {
     if let id = queue.running.first {
       let uptime = Int64.random(in: 0...9_999, using: &generator)
       let text = generator.bytes(upTo: 6, in: 1...255)
-      switch Int.random(in: 0..<13, using: &generator) {
+      switch Int.random(in: 0..<14, using: &generator) {
       case 9: return [.asked(id: id, at: now, question: Question(.password, text))]
       case 10: return [.asked(id: id, at: now, question: Question(.input, text))]
       case 11: return [.asked(id: id, at: now, question: nil)]
       case 12: return [.unlogged(id: id, reason: text)]
+      case 13: return [.launched(id: id, Launch(command: text, job: text, node: nil, lost: text))]
       case 5, 6: return [.suspended(id: id, at: now, uptime: uptime)]
       case 7, 8: return [.continued(id: id, at: now, uptime: uptime)]
       case 0, 1: return [.spawned(id: id, pid: .random(in: 2...99_999, using: &generator))]
@@ -189,7 +190,10 @@ private struct RandomHistory {
       .shell(nil), .logLimit(4096), .logLimit(nil), .onAsk(hook), .onAsk(nil), .terminal(true),
       .terminal(false),
     ]
-    switch Int.random(in: 0..<6, using: &generator) {
+    switch Int.random(in: 0..<7, using: &generator) {
+    case 6:
+      let key = UInt64.random(in: 0...UInt64.max, using: &generator)
+      return [.keyed(Bytes("\(key)".utf8), ids: [1...2], at: now)]
     case 4: return [.hookFailed(id: nil, at: now, how: .exited(2))]
     case 5: return queue.isIdleHookDue ? [.counted(Results(), at: now)] : []
     case 0: return [.paused(at: now, because: anyJob(&generator))]

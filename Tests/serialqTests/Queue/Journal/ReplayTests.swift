@@ -233,6 +233,7 @@ import Testing
         .set(.logLimit(1 << 50), at: at), .set(.logLimit(nil), at: at), .set(.shell(nil), at: at),
         .set(.onAsk(nil), at: at), .set(.terminal(true), at: at), .set(.terminal(false), at: at),
         .asked(id: id, at: at, question: nil), .set(.onIdle(nil), at: at),
+        .set(.launcher(nil), at: at), .launched(id: id, Launch(command: [])),
         .counted(Results(), at: at), .counted(fullResults(id), at: at),
       ]
   }
@@ -274,6 +275,9 @@ import Testing
       .asked(id: id, at: at, question: Question(.password, text)),
       .asked(id: id, at: at, question: Question(.input, text)),
       .set(.shell(text.isEmpty ? nil : text), at: at),
+      .set(.launcher(text.isEmpty ? nil : text), at: at),
+      .launched(id: id, Launch(command: text, job: text, node: text, lost: text)),
+      .keyed(text, ids: [id...id], at: at),
       .added(job), .edited(id: id, at: at, command: .shell(text)),
       .edited(id: id, at: at, command: .shell(text), options: options),
       .edited(

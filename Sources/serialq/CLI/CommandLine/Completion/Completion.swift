@@ -28,7 +28,32 @@ struct Completion: Equatable {
   var queue: Bytes?
 
   /// For the arguments after the program's name; the last is incomplete and may be empty.
-  init(_ words: [Bytes]) {
+  ///
+  /// Completes no queues, jobs or files of another machine: asking it could take long, or need a
+  /// password. `isElsewhere` is whether a variable names one.
+  init(_ words: [Bytes], isElsewhere: Bool = false) {
+    let count = HostOption.count(in: words)
+    if count >= words.count, count > 0 {
+      self.init(wanted: .words([]))
+      return
+    }
+    self.init(local: Array(words.dropFirst(count)))
+    if count == 0, words.count == 1, words[0].first == UInt8(ascii: "-"),
+      case .words(let options) = wanted, kept.isEmpty
+    {
+      let host = HostOption.spec
+      wanted = .words(options + [Candidate(word: host.long, meaning: host.help)])
+    }
+    guard count > 0 || isElsewhere else { return }
+    switch wanted {
+    case .command(let number): wanted = .command(number + count)
+    case .queues, .jobs, .files, .directories: wanted = .words([])
+    case .words: break
+    }
+  }
+
+  /// For the arguments after the host, if one is named.
+  private init(local words: [Bytes]) {
     let last = words.last ?? []
     let before = words.dropLast()
     let isOption = (before.first ?? last).first == UInt8(ascii: "-")

@@ -64,6 +64,10 @@ extension Manual {
     .Pa $HOME/.local/state/serialq .
     .It Ev SERIALQ_QUEUE
     The queue to use when no option names one.
+    .It Ev SERIALQ_HOST
+    The machine whose queues to use when no option names one;
+    see
+    .Sx BEYOND ONE MACHINE .
     .It Ev SERIALQ_JOB
     The calling job, in that queue;
     set for jobs, see
@@ -135,6 +139,9 @@ extension Manual {
     The socket at which
     .Cm attach
     connects to the keeper.
+    .It Pa locks/ID.result
+    The report of the launcher of a running job, see
+    .Sx BEYOND ONE MACHINE .
     .It Pa env/KEY
     Environments of jobs, each stored once.
     .It Pa hook.log
@@ -146,6 +153,12 @@ extension Manual {
     .It Pa damaged
     Lines that were removed from the journal because they could not be read.
     .El
+    .Pp
+    Beside the queues,
+    .Pa .id
+    contains the digits that begin each
+    .Ev SERIALQ_KEY ;
+    the first launcher makes it.
 
     """#
 

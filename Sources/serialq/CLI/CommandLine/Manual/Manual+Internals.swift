@@ -209,7 +209,7 @@ extension Manual {
     .Sh CAVEATS
     .Nm
     runs one command at a time:
-    it has no parallel jobs, no scheduling by date, and no remote machines.
+    it has no parallel jobs and no scheduling by date.
     .Pp
     A job's command, directory and log are readable only by its user, but its
     arguments are visible to all users in ps(1) while it runs.

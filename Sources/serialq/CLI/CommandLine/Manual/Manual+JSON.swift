@@ -173,6 +173,16 @@ extension Manual {
     .It Va unreachable
     The processes of the job that could not be ended or suspended, and why, as text;
     null if there was none.
+    .It Va launcher
+    If a launcher executes or executed the last attempt, an object with its
+    .Va command ,
+    the engine's name for the job
+    .Pq Va job ,
+    the machine that executed it
+    .Pq Va node ,
+    and why its end is unknown
+    .Pq Va lost ,
+    each null if unknown; else null.
     .It Va log
     The path of its log, which may not exist yet.
     .It Va onFinishFailure

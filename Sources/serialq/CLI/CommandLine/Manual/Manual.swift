@@ -2,7 +2,7 @@
 enum Manual {
   static var text: String {
     [
-      head, description, commands, jobs, terminals, afterReboot, json, environment, files,
+      head, description, commands, jobs, terminals, beyond, afterReboot, json, environment, files,
       exitStatus, examplesSection, internals, assumptions, caveats,
     ].joined()
   }
@@ -20,6 +20,7 @@ enum Manual {
     .Op Cm status
     .Op Ar options
     .Nm
+    .Op Fl -host Ar HOST
     .Ar command
     .Op Ar options
     .Op Ar argument ...
@@ -34,6 +35,10 @@ enum Manual {
       Every command understands:
       .Bl -tag -width Ds
       \(everywhere).El
+      .Pp
+      Before any of them can come:
+      .Bl -tag -width Ds
+      \(item(HostOption.spec)).El
       \(CommandTable.commands.map(section).joined())
       """
   }

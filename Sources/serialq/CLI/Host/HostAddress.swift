@@ -1,0 +1,73 @@
+import SerialqSystem
+
+/// Another machine, as `--host` names it: `[USER@]BOX[:/path/of/serialq]`.
+struct HostAddress: Equatable {
+  /// As ssh takes it: a name, or an alias in its configuration.
+  var destination: Bytes
+  /// The path of the program there; nil to search for it.
+  var program: Bytes?
+
+  /// The word of the program that answers a call from another machine; only serialq itself uses it.
+  static let serverWord = Bytes("serve-host")
+
+  /// Parses a value, which follows `source` in messages; nil if it is empty, which means this machine.
+  static func parse(_ word: Bytes, from source: String) throws(Failure) -> HostAddress? {
+    if word.isEmpty { return nil }
+    let address = HostAddress(word)
+    guard let fault = address.fault else { return address }
+    throw Failure(
+      source + Visible.text(word), fault,
+      next: "Give a host as ssh takes it, and a path if needed: user@box:/opt/bin/serialq")
+  }
+
+  private init(_ word: Bytes) {
+    let isURI = word.starts(with: Bytes("ssh://"))
+    let colon = word.indices.first {
+      word[$0] == UInt8(ascii: ":") && word[($0 + 1)...].first == UInt8(ascii: "/")
+    }
+    guard !isURI, let colon else {
+      destination = word
+      return
+    }
+    destination = Bytes(word[..<colon])
+    program = Bytes(word[(colon + 1)...])
+  }
+
+  private var fault: String? {
+    let isURI = destination.starts(with: Bytes("ssh://"))
+    let box = destination.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+    guard let name = box.last, !name.isEmpty else { return "it names no host" }
+    // ssh would take it for an option, which can name a command to execute here.
+    if destination.first == UInt8(ascii: "-") || name.first == UInt8(ascii: "-") {
+      return "a host cannot start with -"
+    }
+    guard destination.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+      return "a host contains no blanks"
+    }
+    // `::1` is an address of IPv6.
+    if !isURI, name.count(where: { $0 == UInt8(ascii: ":") }) == 1 {
+      return "after : comes the path of serialq there, which starts with /"
+    }
+    // A port belongs in ssh://BOX:PORT. The signs are those that not every shell quotes alike.
+    let special = Bytes("'\\!\n\r\0")
+    if let program, program.contains(where: special.contains) {
+      return "a path of serialq cannot contain quotes, \\, ! or line ends"
+    }
+    return nil
+  }
+
+  /// What the user typed, for messages.
+  var text: String { Visible.text(destination + (program.map { Bytes(":") + $0 } ?? [])) }
+
+  /// The command line that starts the program there with this word.
+  ///
+  /// Means the same to sh, csh and fish. PATH is often that of a shell that read no profile, so a
+  /// program that is not in it is also expected where `make install` puts it by default.
+  func commandLine(_ word: Bytes) -> Bytes {
+    guard let program else {
+      return Bytes("exec sh -c 'command -v serialq >/dev/null 2>&1 && exec serialq ") + word
+        + Bytes("; exec \"$HOME/.local/bin/serialq\" ") + word + Bytes("'")
+    }
+    return Bytes("exec '") + program + Bytes("' ") + word
+  }
+}

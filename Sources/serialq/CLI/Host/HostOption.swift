@@ -1,0 +1,51 @@
+import SerialqSystem
+
+/// The option `--host`, which precedes the command, and its variable.
+enum HostOption {
+  static let name = OptionName("host")
+  static let variable = "SERIALQ_HOST"
+
+  /// As the help, the manual and completion describe it.
+  static let spec = OptionSpec(
+    name, value: OptionValue(.text, "HOST"),
+    help: "Uses the queues of another machine, over ssh.",
+    details: "See BEYOND ONE MACHINE.")
+
+  /// Splits off the option; without it, the variable names the host.
+  ///
+  /// Nil for this machine. Words with which serialq starts itself are always for this machine.
+  static func split(
+    _ words: [Bytes], variable value: Bytes?
+  ) throws(Failure) -> (HostAddress?, [Bytes]) {
+    let count = count(in: words)
+    guard count > 0 else {
+      if let first = words.first, Invocation.internalWords.contains(first) { return (nil, words) }
+      return (try HostAddress.parse(value ?? [], from: "\(variable)="), words)
+    }
+    guard words.count >= count else { throw needsValue }
+    let rest = Array(words.dropFirst(count))
+    if self.count(in: rest) > 0 {
+      throw Failure("--host", "is given more than once", next: "See: serialq help")
+    }
+    let value = count == 1 ? Bytes(words[0].dropFirst("--host=".utf8.count)) : words[1]
+    return (try HostAddress.parse(value, from: "--host "), rest)
+  }
+
+  /// How many of these words are the option and its value.
+  static func count(in words: [Bytes]) -> Int {
+    guard let first = words.first else { return 0 }
+    if first == Bytes("--host") { return 2 }
+    return first.starts(with: Bytes("--host=")) ? 1 : 0
+  }
+
+  private static var needsValue: Failure {
+    Failure(
+      "--host", "needs a value: --host HOST", next: "For example: serialq --host user@box list")
+  }
+
+  /// The failure of the option after a command.
+  static var misplaced: Failure {
+    Failure(
+      "--host", "it must precede the command", next: "For example: serialq --host user@box list")
+  }
+}

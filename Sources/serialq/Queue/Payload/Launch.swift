@@ -1,0 +1,45 @@
+import SerialqSystem
+
+/// An attempt that a launcher executes, and what the launcher reported about it.
+package struct Launch: Equatable, Sendable {
+  /// The command of the queue's settings, as a line for the shell.
+  package var command: Bytes
+  /// What the engine behind the launcher calls the job.
+  package var job: Bytes?
+  /// Where the engine executes it.
+  package var node: Bytes?
+  /// Why the end of the job is unknown, once the launcher has ended; as text.
+  package var lost: Bytes?
+
+  package init(command: Bytes, job: Bytes? = nil, node: Bytes? = nil, lost: Bytes? = nil) {
+    self.command = command
+    self.job = job
+    self.node = node
+    self.lost = lost
+  }
+
+  /// `serialq-slurm, job 4711, node n2`.
+  package var text: String {
+    let name = command.split(separator: UInt8(ascii: " ")).first.map { Bytes($0) } ?? command
+    let parts = [Visible.text(name), job.map { "job \(Visible.text($0))" }, nodeText]
+    return parts.compactMap(\.self).joined(separator: ", ")
+  }
+
+  private var nodeText: String? { node.map { "node \(Visible.text($0))" } }
+}
+
+extension Launch {
+  func encode(to json: inout JSONWriter) {
+    json.member("launcher", command)
+    if let job { json.member("job", job) }
+    if let node { json.member("node", node) }
+    if let lost { json.member("lost", lost) }
+  }
+
+  init(from object: inout FlatObject) throws(FlatObjectError) {
+    command = try object.bytes("launcher")
+    job = try object.optionalBytes("job")
+    node = try object.optionalBytes("node")
+    lost = try object.optionalBytes("lost")
+  }
+}

@@ -1,0 +1,239 @@
+import Foundation
+@testable import SerialqQueue
+import SerialqSystem
+import TestSupport
+import Testing
+
+/// Jobs that another program executes: `set launcher`.
+@Suite struct LauncherTests {
+  /// Sets a launcher that is this script of the shell.
+  private func setLauncher(_ script: String, options: String = "", in scene: Scene) throws {
+    try writeProgram(Bytes("#!/bin/sh\n\(script)\n".utf8), to: scene.path("launcher"))
+    let command = "\(ShellQuote.word(scene.path("launcher"))) \(options)"
+    #expect(try scene.serialq("set", "launcher", command).code == 0)
+  }
+
+  // Fails if a word is split or joined, the shell of a command line is missing, or a variable.
+  @Test(
+    "a launcher gets its own words and those of the job, and describes the job by variables",
+    .shows(Elsewhere.words))
+  func words() throws {
+    let scene = try Scene()
+    try setLauncher(
+      #"""
+      printf '%s\0' "$@" >"words$SERIALQ_JOB"
+      printf '%s\n' "$SERIALQ_QUEUE" "$SERIALQ_JOB" "$SERIALQ_ATTEMPT" "$SERIALQ_WORDS" "$GIVEN" \
+        "$(umask)" "$(pwd)" "$(cat)" "$SERIALQ_KEY" >"facts$SERIALQ_JOB"
+      ls -l /proc/self/fd/63 >/dev/null && echo locked
+      echo exit 0 >>"$SERIALQ_RESULT"
+      """#, options: "-a 'b c'", in: scene)
+    try write(Bytes("input"), to: scene.path("data"))
+    _ = try FileSystem.makeFolder(scene.path("folder"))
+    let words = [Bytes("a b"), Bytes("c\nd"), [0xFF, 0xFE], Bytes("-n"), []]
+    let add = try scene.serialq(
+      [Bytes("run"), Bytes("-e"), Bytes("GIVEN=here"), Bytes("-i"), Bytes("data"), Bytes("--")]
+        + [Bytes("program")] + words)
+    #expect(add.code == 0 && add.text == "locked\n", "\(add.errorText)")
+    let options = [Bytes("-a"), Bytes("b c")]
+    func joined(_ words: [Bytes]) -> Bytes { Bytes(words.map { $0 + [0] }.joined()) }
+    #expect(try content(scene.path("words1")) == joined(options + [Bytes("program")] + words))
+    let key = try scene.queueFolder().spoolIdentity()
+    let facts = try content(scene.path("facts1")).text.split(
+      separator: "\n", omittingEmptySubsequences: false)
+    #expect(facts[..<5] == ["default", "1", "1", "6", "here"])
+    #expect(facts[6...].dropLast() == [scene.work.text[...], "input", "\(key.text)/default/1/1"])
+    #expect(try scene.serialq("run", "echo $HOME").code == 0)
+    let line = [Bytes("/bin/sh"), Bytes("-c"), Bytes("echo $HOME")]
+    #expect(try content(scene.path("words2")) == joined(options + line))
+  }
+
+  // Fails if the identity changes between two runs, is that of a queue, or of all users.
+  @Test("the key of a job names the user's queues, the queue, the job and the attempt")
+  func key() throws {
+    let scenes = [try Scene(), try Scene()]
+    for scene in scenes {
+      for queue in ["one", "two"] {
+        #expect(
+          try scene.serialq(
+            "set", "-q", queue, "launcher",
+            "sh -c 'echo $SERIALQ_KEY; echo exit 1 >>$SERIALQ_RESULT'"
+          ).code == 0)
+        #expect(try scene.serialq("add", "-q", queue, "--retries", "1", "true").code == 0)
+        #expect(try scene.serialq("wait", "-q", queue).code == 1)
+        let identity = try scene.queueFolder().spoolIdentity().text
+        #expect(identity.count == 16)
+        #expect(
+          try scene.log(1, in: queue).text == "\(identity)/\(queue)/1/1\n\(identity)/\(queue)/1/2\n"
+        )
+      }
+    }
+    #expect(try scenes[0].queueFolder().spoolIdentity() != scenes[1].queueFolder().spoolIdentity())
+  }
+
+  // Fails if the exit code of the launcher counts, or a missing result is a success or a failure.
+  @Test(
+    "the launcher's report is the result, and without one the job is interrupted",
+    .shows(Elsewhere.report),
+    arguments: [
+      ("echo exit 0 >>$SERIALQ_RESULT; exit 7", JobState.succeeded, "succeeded after"),
+      ("echo exit 3 >>$SERIALQ_RESULT", .failed, "failed with exit code 3"),
+      ("echo signal KILL >>$SERIALQ_RESULT", .killed, "was killed by SIGKILL"),
+      (
+        "echo cannot 127 no such program >>$SERIALQ_RESULT", .failed,
+        "could not be run (127): no such program"
+      ),
+      (
+        "echo lost node n1 failed >>$SERIALQ_RESULT", .interrupted,
+        "was interrupted: node n1 failed, outcome unknown"
+      ),
+      (
+        "exit 0", .interrupted,
+        "was interrupted: its launcher exited with code 0 and no result, outcome unknown"
+      ),
+      ("printf 'exit 0' >>$SERIALQ_RESULT", .interrupted, "exited with code 0 and no result"),
+      ("rm $SERIALQ_RESULT", .interrupted, "and no result"),
+      ("kill -9 $$", .interrupted, "was interrupted: its launcher was killed by SIGKILL"),
+    ])
+  func result(script: String, state: JobState, text: String) throws {
+    let scene = try Scene()
+    try setLauncher("[ $SERIALQ_JOB = 2 ] && exec \"$@\"\n\(script)", in: scene)
+    try scene.add("true")
+    let run = try scene.serialq("run")
+    #expect(run.code == (state == .succeeded ? 0 : 1))
+    #expect(try scene.states() == [state])
+    let shown = try scene.serialq("show", "1").text
+    #expect(shown.contains(text), "\(shown)")
+    let isSaid = state == .interrupted || text.contains("not be run")
+    #expect(try scene.log(1).text.hasPrefix("serialq: ") == isSaid)
+    // The queue continues, and the record of the attempt is complete without its file.
+    #expect(try scene.serialq("set", "launcher", "").code == 0)
+    #expect(try scene.serialq("run", "true").code == 0)
+    #expect(try FileSystem.names(in: scene.queueFolder().locks).isEmpty)
+    let job = try #require(try scene.listed().first)
+    let launcher = try #require(job["launcher"] as? [String: Any])
+    #expect((launcher["command"] as? String)?.hasSuffix("launcher") == true)
+    #expect(try scene.listed().last?["launcher"] is NSNull)
+  }
+
+  // Fails if the launcher is found only after the end, or is forgotten with a compaction.
+  @Test("show, JSON, the log's heading and the report name the launcher, its job and the node")
+  func names() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try setLauncher(
+      "printf 'job 4711\\nnode n2\\n' >>$SERIALQ_RESULT; echo up; read x <gate; echo exit 4 >>$SERIALQ_RESULT",
+      in: scene)
+    #expect(try scene.serialq("add", "true").code == 0)
+    try scene.waitForLog(1, "up\n")
+    func expectNames() throws {
+      let shown = try scene.serialq("show", "1").text
+      #expect(
+        shown.contains("launched as  4711\n") && shown.contains("node         n2\n"), "\(shown)")
+      #expect(shown.contains("launcher     \(scene.path("launcher").text)\n"))
+      let launcher = try #require(try scene.listed()[0]["launcher"] as? [String: Any])
+      #expect(launcher["job"] as? String == "4711" && launcher["node"] as? String == "n2")
+    }
+    try expectNames()
+    try gate.open()
+    #expect(try scene.serialq("wait", "1").code == 4)
+    try expectNames()
+    #expect(try scene.serialq("clean", "--keep", "5").code == 0)
+    try expectNames()
+    #expect(try scene.serialq("report", "--html", "page").code == 0)
+    #expect(try content(scene.path("page")).text.contains("launcher, job 4711, node n2"))
+  }
+
+  // Fails if the children of the launcher are signaled, SIGKILL comes first, or the next job starts
+  // before the launcher has ended.
+  @Test(
+    "a launcher alone receives SIGTERM, also for --signal KILL and a time limit",
+    .shows(Elsewhere.alone),
+    arguments: [["cancel", "1"], ["cancel", "1", "--signal", "KILL"], []])
+  func cancel(words: [String]) throws {
+    let scene = try Scene()
+    // The child would end at once, and report it.
+    try setLauncher(
+      """
+      [ $SERIALQ_JOB = 2 ] && { echo second >>rec; echo exit 0 >>$SERIALQ_RESULT; exit; }
+      sh -c 'trap "echo child >>rec; exit" TERM; echo up; read x <gate; echo over >>rec' &
+      trap 'echo term >>rec; echo go >gate; wait; echo signal TERM >>$SERIALQ_RESULT; exit' TERM
+      wait
+      """, in: scene)
+    let gate = try Gate(scene)
+    let limit = words.isEmpty ? ["--timeout", "1"] : []
+    #expect(try scene.serialq((["add"] + limit + ["true"]).map { Bytes($0.utf8) }).code == 0)
+    try scene.waitForLog(1, "up\n")
+    #expect(try scene.serialq("add", "true").code == 0)
+    if !words.isEmpty { #expect(try scene.serialq(words.map { Bytes($0.utf8) }).code == 0) }
+    #expect(try scene.serialq("wait", "2").code == 0)
+    #expect(try content(scene.path("rec")).text == "term\nover\nsecond\n")
+    #expect(try scene.states() == [words.isEmpty ? .timedOut : .cancelled, .succeeded])
+    withExtendedLifetime(gate) {}
+  }
+
+  // Fails if the result of a launcher that outlived its runner is lost.
+  @Test(
+    "a launcher whose runner was killed delays the next job, and its result is recorded",
+    .shows(Elsewhere.outlives))
+  func orphan() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try setLauncher(
+      "echo begun; read x <gate; echo first >>rec; echo node n1 >>$SERIALQ_RESULT; echo exit 3 >>$SERIALQ_RESULT",
+      in: scene)
+    try scene.add("true")
+    try scene.orphanJob(printing: "begun")
+    try setLauncher("echo second >>rec; echo exit 0 >>$SERIALQ_RESULT", in: scene)
+    #expect(try scene.serialq("add", "--no-start", "true").code == 0)
+    let second = try scene.start("run")
+    try second.waitForErrors("waiting for it to end")
+    try gate.open()
+    #expect(try second.wait().code == 1)
+    #expect(try scene.states() == [.failed, .succeeded])
+    #expect(try content(scene.path("rec")).text == "first\nsecond\n")
+    let shown = try scene.serialq("show", "1").text
+    #expect(shown.contains("failed with exit code 3") && shown.contains(/node +n1\n/))
+  }
+
+  // Fails if a launcher that was killed with its runner counts as a success, or its job runs again.
+  @Test("without the runner and its launcher the job is interrupted, and runs only once")
+  func bothKilled() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try setLauncher("echo run >>rec; echo begun; read x <gate", in: scene)
+    try scene.add("true")
+    let launcher = try scene.orphanJob(printing: "begun")
+    kill(launcher, SIGKILL)
+    #expect(try scene.serialq("run").code == 1)
+    #expect(try scene.states() == [.interrupted])
+    #expect(try content(scene.path("rec")).text == "run\n")
+    withExtendedLifetime(gate) {}
+  }
+
+  // Fails if the journal says that a job is suspended which its engine continues to execute.
+  @Test("pause --now is refused while a launcher executes a job")
+  func suspended() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try setLauncher("echo begun; read x <gate; echo exit 0 >>$SERIALQ_RESULT", in: scene)
+    #expect(try scene.serialq("add", "true").code == 0)
+    try scene.waitForLog(1, "begun\n")
+    let before = try scene.journal()
+    expectRefusal(try scene.serialq("pause", "--now"), "job 1: its launcher executes it elsewhere")
+    #expect(try scene.journal() == before)
+    #expect(try scene.serialq("pause").code == 0)
+    try gate.open()
+    #expect(try scene.serialq("wait", "1").code == 0)
+  }
+
+  // Fails if a queue without a launcher pays for the possibility.
+  @Test("without a launcher no variable, file or event is added")
+  func none() throws {
+    let scene = try Scene()
+    let run = try scene.serialq(
+      "run", "env | grep -c '^SERIALQ_[AWKR]'; ls -A \"$SERIALQ_DIR\"/*/locks")
+    #expect(run.text == "0\n1\n")
+    #expect(try FileSystem.names(in: scene.spool) == [Bytes("default")])
+    #expect(try !scene.journal().text.contains("launch"))
+  }
+}

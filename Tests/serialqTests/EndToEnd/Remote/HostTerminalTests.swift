@@ -1,0 +1,156 @@
+import Foundation
+import SerialqRunner
+import SerialqSystem
+import TestSupport
+import Testing
+
+/// `serialq --host` on a terminal.
+@Suite(.needs(.ssh, .sshd, .sshKeygen, .tmux, .bash)) struct HostTerminalTests {
+  // Fails if anything that a user sees depends on where the queue is.
+  @Test("the first commands of the README show the same with --host")
+  func readme() throws {
+    var screens: [[[String]]] = []
+    for isHere in [true, false] {
+      let (scene, box) = try Scene.withBox()
+      let spool = isHere ? [] : [scene.localSpool.text]
+      let terminal = try Terminal(scene, columns: 120, rows: 60, variables: spool + ["NO_COLOR=1"])
+      var shown: [[String]] = []
+      for command in try Self.readmeLines() {
+        let line = isHere ? command : command.replacing("serialq", with: Self.elsewhere)
+        try terminal.type("clear; \(line); echo \"=$?\"")
+        // Until then the next prompt may be missing.
+        shown.append(
+          try terminal.waitFor(line) { lines in
+            lines.last == "$" && lines.contains { $0.wholeMatch(of: /=\d+/) != nil }
+          })
+      }
+      screens.append(
+        shown.map { $0.map { Self.withoutAge($0.replacing(Self.elsewhere, with: "serialq")) } })
+      _ = box
+    }
+    #expect(screens[0] == screens[1])
+    #expect(screens[0].count > 6)
+  }
+
+  private static let elsewhere = "serialq --host box"
+
+  /// How long ago something was depends on how busy the machine is.
+  private static func withoutAge(_ line: String) -> String {
+    line.replacing(/just now| TIME ago/, with: "AGE")
+  }
+
+  /// The commands of the README's console blocks that call the program.
+  private static func readmeLines() throws -> [String] {
+    var root = URL(filePath: #filePath)
+    for _ in 1...5 { root.deleteLastPathComponent() }
+    let text = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+    var isIn = false
+    var lines: [String] = []
+    for line in text.split(separator: "\n") {
+      if line.hasPrefix("```") { isIn = line == "```console" }
+      guard isIn, line.hasPrefix("$ "), line.contains("serialq") else { continue }
+      let command = String(line).dropFirst(2).split(separator: "   #")[0]
+      lines.append(String(command).replacing("swift run -c release serialq", with: "serialq"))
+    }
+    return lines
+  }
+
+  // Fails if keys do not reach the job, Ctrl-C reaches ssh, or the terminal stays raw.
+  @Test("attach uses the terminal of a job there, also after the connection was cut")
+  func attach() throws {
+    let (scene, box) = try Scene.withBox()
+    let terminal = try Terminal(scene, variables: ["SERIALQ_HOST=box"])
+    try terminal.type(
+      #"serialq add -t 'stty -echo; echo up; read a; echo "<$a>"; trap "echo int" INT; \"#)
+    try terminal.type(
+      #"  read b; read b; echo "<$b>"'; serialq attach; stty -a | grep -o ' echo '"#)
+    try terminal.waitForLine("up")
+    try terminal.type("one")
+    try terminal.waitForLine("<one>")
+    try terminal.press("C-c")
+    try terminal.waitForLine("int")
+    try box.cut()
+    try terminal.waitForLine("serialq: host box: the connection was lost")
+    try terminal.type("two")
+    try terminal.waitForLine("<two>")
+    try terminal.waitForLine(" echo")
+    try terminal.waitForLine("serialq: job 1 succeeded")
+  }
+
+  // Fails if the terminal shows a password that is asked for there, or a command ends silently while
+  // its job continues.
+  @Test("while the connection is lost, keys are not shown, and Ctrl-C reports what continues")
+  func lost() throws {
+    let (scene, box) = try Scene.withBox()
+    let terminal = try Terminal(scene, columns: 120, variables: ["SERIALQ_HOST=box"])
+    try terminal.type("serialq add -t 'stty -echo; echo up; read a; exit 3'; serialq attach")
+    try terminal.waitForLine("up")
+    try box.refuse()
+    try box.cut()
+    try terminal.waitForLine("serialq: host box: the connection was lost")
+    try terminal.type("secret")
+    try terminal.press("C-c")
+    try terminal.waitForLine("The jobs there continue. See: serialq --host box status --all")
+    try terminal.type("stty -a | grep -o ' echo '; echo end")
+    let screen = try terminal.waitFor("the end") { $0.contains("end") }
+    #expect(screen.contains(" echo") && !screen.contains { $0.contains("secret") }, "\(screen)")
+    try box.accept()
+    try terminal.type("clear; serialq attach")
+    try terminal.waitForLine("up")
+    try terminal.press("Enter")
+    try terminal.waitForLine("serialq: job 1 failed with exit code 3")
+  }
+
+  // Fails if the screen of an editor is left, or not drawn again: it would continue on the wrong one.
+  @Test("an editor there has its screen again after the connection was cut")
+  func editor() throws {
+    let (scene, box) = try Scene.withBox(variables: ["VISUAL=./editor"])
+    let editor = """
+      #!/bin/sh
+      trap 'echo drawn again' WINCH
+      printf '\\033[?1049hdrawn\\n'
+      until read -r line; do :; done
+      printf '\\033[?1049l'
+
+      """
+    try writeProgram(Bytes(editor.utf8), to: box.home.appending(path: Bytes("editor")))
+    try scene.add("true")
+    let terminal = try Terminal(scene, variables: ["SERIALQ_HOST=box", scene.localSpool.text])
+    try terminal.type("clear; serialq edit 1; echo end")
+    try terminal.waitFor("the editor") { $0.first == "drawn" }
+    try box.cut()
+    try terminal.waitFor("the editor") { lines in
+      lines.contains("drawn again") && !lines.contains { $0.contains("lost") }
+    }
+    try terminal.press("Enter")
+    try terminal.waitForScreen(
+      """
+      serialq: host box: the connection was lost; connecting again
+      serialq: job 1 is unchanged
+      end
+      $
+      """)
+  }
+
+  // Fails if the display does not have the size of this terminal, or Ctrl-C ends only ssh.
+  @Test("a live display has the size of this terminal, and Ctrl-C ends it")
+  func live() throws {
+    let (scene, box) = try Scene.withBox()
+    try scene.add("echo \(String(repeating: "x", count: 100))")
+    let terminal = try Terminal(scene, columns: 60, variables: ["SERIALQ_HOST=box"])
+    try terminal.type("clear; serialq -w")
+    try terminal.waitFor("a line of 60") { lines in
+      lines.contains { $0.hasPrefix("1 waiting, next is job 1: echo x") && $0.count <= 60 }
+    }
+    try terminal.resize(columns: 40, rows: 20)
+    try terminal.waitFor("a line of 40") { lines in
+      lines.contains { $0.hasPrefix("1 waiting") && $0.hasSuffix("…") && $0.count <= 40 }
+    }
+    try terminal.press("C-c")
+    try terminal.waitFor("the prompt") { $0.last == "$" }
+    try terminal.type("echo \"=$?\"")
+    let screen = try terminal.waitFor("the end") { $0.contains("=130") }
+    #expect(!screen.contains { $0.contains("connection was lost") })
+    _ = box
+  }
+}
