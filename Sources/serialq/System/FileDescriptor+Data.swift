@@ -4,15 +4,16 @@ extension FileDescriptor {
     var all: Bytes = []
     while true {
       let start = all.count
-      // One byte more than the reported size, so that a short read shows the end without another
-      // call.
-      let room = max(4096, Int(try status().size) - start + 1)
+      let status = try status()
+      let room = max(4096, Int(status.size) - start + 1)
       all.append(contentsOf: repeatElement(0, count: room))
       let count = try retrying("read", "reading", name) {
         all.withUnsafeMutableBytes { read(raw, $0.baseAddress?.advanced(by: start), room) }
       }
       all.removeSubrange((start + count)...)
       if count == 0 { return all }
+      // There was room for more, so this is the end. Files in /proc report 0.
+      if status.kind == .file, all.count == Int(status.size) { return all }
     }
   }
 

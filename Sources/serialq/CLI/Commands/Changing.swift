@@ -54,17 +54,16 @@ extension Session {
   /// Reports on a terminal that a queue with a name is new: the name may be mistyped.
   mutating func folder(for job: JobOptions) throws(Failure) -> QueueFolder {
     let name = Bytes(job.queue.utf8)
-    let isNew = try spool().existingQueue(named: name) == nil
-    guard !job.after.isEmpty, isNew else {
-      let folder = try spool().makeQueue(named: name)
-      if isNew, job.queue != QueueName.standard {
-        confirm("serialq: queue \(job.queue) is new")
-      }
-      return folder
+    if !job.after.isEmpty, try spool().existingQueue(named: name) == nil {
+      throw Failure(
+        "queue \(job.queue)", "it has no jobs, so none can be --after one",
+        next: "Nothing was queued. \(queuesWithJobs() ?? "Add the first one without --after.")")
     }
-    throw Failure(
-      "queue \(job.queue)", "it has no jobs, so none can be --after one",
-      next: "Nothing was queued. \(queuesWithJobs() ?? "Add the first one without --after.")")
+    let (folder, isNew) = try spool().makeQueue(named: name)
+    if isNew, job.queue != QueueName.standard {
+      confirm("serialq: queue \(job.queue) is new")
+    }
+    return folder
   }
 
   /// Receives Ctrl-C for a command that only follows jobs: says which running ones continue, if

@@ -23,13 +23,14 @@ package struct Journal: Sendable {
     // Also keeps the descriptor alive until here: closing it would release the lock.
     defer { lock.unlock() }
     // Removed while this waited: the lock of a queue that was created in its place is another file.
-    guard try FileSystem.status(of: folder.lock)?.identity == lock.status().identity else {
+    let status = try lock.status()
+    guard try FileSystem.status(of: folder.lock)?.identity == status.identity else {
       throw Failure(
         "queue \(folder.name.text)", "it was removed at this moment",
         next: "Nothing was changed. Run the command again.")
     }
     var scope = JournalScope(self, lock: lock)
-    try scope.finishWork()
+    try scope.finishWork(recordedBy: status.size)
     return try work(&scope)
   }
 
