@@ -25,6 +25,9 @@ package final class Runner: Sendable {
   /// Supervises the process of the running job.
   let supervision: Supervision
 
+  /// Of the last job; used by one step at a time.
+  let environment = Locked(LastEnvironment())
+
   /// Prints messages about findings and waits.
   let say: @Sendable (String) -> Void
 
