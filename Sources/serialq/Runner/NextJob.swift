@@ -220,8 +220,10 @@ struct NextJob: Promisable {
       variables = try launcher.prepare(words: words.count)
       process.command = .arguments(launcher.arguments(for: words))
     }
-    process.environment = try Environments(runner.folder).load(
-      job.context.environment, adding: variables)
+    process.environment = try runner.environment.withLock { (last) throws(Failure) in
+      try last.load(
+        job.context.environment, of: Environments(runner.folder), adding: variables)
+    }
     return process
   }
 
@@ -294,15 +296,14 @@ extension Runner {
   ) throws(Failure) -> Ending {
     // The group is that of the child until it is reaped.
     var delivery = SignalDelivery(lock: path, isLauncher: isLauncher) { child.pid }
-    // `reap` reports the error.
-    let ended = try supervision.end { try? child.waitUntilEnded() }
+    let ended = try Notice(ofEndOf: child)
     try supervision.wait(
       for: ended, &termination, &delivery, requests: requests, report: report)
     // Reaped only after its group is gone: otherwise a signal could reach a reused process group.
     if termination.cause != .itself, let path,
       let lock = try FileDescriptor.openIfThere(path, .readWrite)
     {
-      let free = try supervision.end {
+      let free = try Notice {
         try? lock.lock()
         lock.unlock()
       }

@@ -40,10 +40,10 @@ package struct JournalReader {
   @discardableResult
   package mutating func read(each: (Event) -> Void = { _ in }) throws(Failure) -> News {
     var news = News()
-    guard let file = try openedFile(&news) else { return news }
+    guard let (file, size) = try openedFile(&news) else { return news }
     if try file.bytes(from: offset - Int64(mark.count), mark.count) != mark { startAgain(&news) }
     var replay = Replay(of: path, from: offset, lines: lines)
-    try replay.takeAll(of: file) { item in
+    try replay.takeAll(of: file, upTo: size) { item in
       switch item {
       case .record(let record):
         if queue.apply(record) { news.applied += 1 } else { news.ignored += 1 }
@@ -69,20 +69,25 @@ package struct JournalReader {
     for event in events { queue.apply(event) }
   }
 
-  /// Opens the current file at the path; nil if there is none.
-  private mutating func openedFile(_ news: inout News) throws(Failure) -> FileDescriptor? {
-    let found = try FileSystem.status(of: path)?.identity
-    if let file, found == identity { return file }
+  /// The current file at the path, and its size; nil if there is none.
+  private mutating func openedFile(
+    _ news: inout News
+  ) throws(Failure) -> (FileDescriptor, size: Int64)? {
+    let found = try FileSystem.status(of: path)
+    if let file, let found, found.identity == identity { return (file, found.size) }
     if file != nil, found == nil {
       throw Failure(
         "queue \(folder.name.text)", "its journal \(path.text) was removed",
         next: "Its jobs are lost; one that runs continues. See the other queues: serialq queues")
     }
     if file != nil { startAgain(&news) }
-    file = found == nil ? nil : try FileDescriptor.open(path, .read)
+    guard found != nil else { return nil }
+    let file = try FileDescriptor.open(path, .read)
+    self.file = file
     // The status of the open file: the path may name a different file by now.
-    identity = try file?.status().identity
-    return file
+    let status = try file.status()
+    identity = status.identity
+    return (file, status.size)
   }
 
   private mutating func startAgain(_ news: inout News) {

@@ -155,7 +155,7 @@ package struct JournalScope {
     var next: JobID = 1
     var isPaused = false
     var replay = Replay(of: folder.journal)
-    try replay.takeAll(of: file) { item in
+    try replay.takeAll(of: file, upTo: size) { item in
       switch item {
       case .record(let record): (next, isPaused) = (record.next, record.isPaused)
       case .damaged: next += 1
