@@ -38,12 +38,12 @@ final class QueueContests {
 
   private var display: Contest {
     let serialq = serialq
-    let names = ["list", "status"]
+    let names = [("list", 400e6), ("status", 300e6)]
     return Contest(
       title: "displaying \(waiting) jobs", unit: "call",
       subjects: [Subject(name: "--version") { [self] in look(serialq, ["--version"]) }]
-        + names.map { name in Subject(name: name) { [self] in look(serialq, [name]) } },
-      against: "list", targets: names.map { .of($0, atMost: 500e6) })
+        + names.map { name, _ in Subject(name: name) { [self] in look(serialq, [name]) } },
+      against: "list", targets: names.map { .of($0, atMost: $1) })
   }
 
   private func look(_ serialq: Queuer, _ words: [String]) -> Double {
@@ -84,7 +84,7 @@ final class QueueContests {
           return Self.notice(gate, serialq.call(serialq.wait, in: scratch))
         },
       ], against: "its own parent",
-      targets: [.of("serialq wait", atMost: 2e6, over: "its own parent")])
+      targets: [.of("serialq wait", atMost: 1e6, over: "its own parent")])
   }
 
   /// The time from opening the gate to the end of `waiter`.
