@@ -100,8 +100,8 @@ struct WhereChainsRunTests {
     }
   }
 
-  // Times out if a handler waits for an earlier one on another, busy queue.
-  @Test("a busy queue delays its own handlers only", .timeLimit(.minutes(1)))
+  // Hangs if a handler waits for an earlier one on another, busy queue.
+  @Test("a busy queue delays its own handlers only")
   func busyQueue() async {
     let (log, gate, done) = (Log<String>(), Gate(), Gate())
     queue.async { gate.block() }
