@@ -72,9 +72,7 @@ package enum Machine {
   package static func processID() -> Int32 { getpid() }
 
   /// The effective user of this process, by `geteuid(2)`.
-  package static func userID() -> UInt32 { thisUser }
-
-  private static let thisUser: UInt32 = geteuid()
+  package static func userID() -> UInt32 { geteuid() }
 
   /// The process group of this process, by `getpgrp(2)`; a job's processes are in the group of the
   /// job.
