@@ -59,7 +59,7 @@ struct PromiseLeakTests {
     }()
     await captured.waitForRelease()
     #expect(captured.isGone, "captured by a handler")
-    for core in cores { await core.waitForRelease() }
+    await waitUntil { cores.allSatisfy(\.isGone) }
     let kept = cores.indices.filter { !cores[$0].isGone }
     #expect(kept.isEmpty, "retained promises, counted from the end of the chain")
     await waitUntil { clock.sleepers == 0 }
