@@ -9,14 +9,14 @@ import Testing
   .needs(.bwrap), .enabled(if: canContain, "bwrap has no permission to create namespaces"))
 struct ContainerLauncherTests {
   /// A scene with a queue whose launcher is the script in the manual.
-  private func scene() throws -> Scene {
+  private func scene(_ change: (String) -> String = { $0 }) throws -> Scene {
     let scene = try Scene()
     let start = try #require(Manual.text.range(of: "#!/bin/sh\n"))
     let rest = Manual.text[start.lowerBound...]
     let end = try #require(rest.range(of: ".Ed\n"))
-    let script = rest[..<end.lowerBound].replacing("\\e", with: "\\")
+    let script = String(rest[..<end.lowerBound]).replacing("\\e", with: "\\")
     let name = Bytes("serialq-bwrap")
-    try writeProgram(Bytes(script.utf8), to: scene.programs.appending(path: name))
+    try writeProgram(Bytes(change(script).utf8), to: scene.programs.appending(path: name))
     #expect(try scene.serialq("set", "launcher", name.text).code == 0)
     return scene
   }
@@ -48,6 +48,25 @@ struct ContainerLauncherTests {
     #expect(try scene.serialq("wait", "2").code == 0)
     #expect(try content(scene.path("rec")).text == "ended\nnext\n")
     #expect(try scene.states() == [.cancelled, .succeeded])
+    #expect(try scene.queue().job(1)?.exitCode == 5)
+  }
+
+  // A shell forgets the process of an ended container in any of its next commands. Fails if the code
+  // is then that of a wait that SIGTERM interrupted.
+  @Test(
+    "the exit code of a job in a container is reported even if it ends before SIGTERM is handled")
+  func endWhileStopping() throws {
+    let scene = try scene { script in
+      let stop = "|| kill \"$container\"\n"
+      #expect(script.contains(stop))
+      let gone = "while kill -0 \"$container\" 2>&-; do sleep 0.01; done\n"
+      return script.replacing(stop, with: stop + gone)
+    }
+    let job = "trap 'exit 5' TERM; echo up; while :; do sleep 0.1; done"
+    #expect(try scene.serialq("add", job).code == 0)
+    try scene.waitForLog(1, "up\n")
+    #expect(try scene.serialq("cancel", "1").code == 0)
+    #expect(try scene.serialq("wait", "1").code == 5)
     #expect(try scene.queue().job(1)?.exitCode == 5)
   }
 

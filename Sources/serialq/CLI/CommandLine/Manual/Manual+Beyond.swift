@@ -144,11 +144,11 @@ extension Manual {
       job=$(sed -n 's/.*"child-pid": *\e([0-9]*\e).*/\e1/p' <&5)
       kill -- "-$job" || kill "$container"
     }
-    trap stop TERM
-    wait "$container"
-    code=$?
-    # A signal interrupts a wait.
-    while kill -0 "$container" 2>/dev/null; do
+    trap 'stop; again=1' TERM
+    again=1 code=143
+    # Repeats a wait that the signal interrupted.
+    while [ "$again" ] && [ "$code" = 143 ]; do
+      again=
       wait "$container"
       code=$?
     done
