@@ -44,6 +44,8 @@ public final class Deferred<Value: Sendable>: Sendable {
   }
 
   deinit {
+    // Most promises are settled by then, and the error needs memory for its text.
+    guard core.withLock({ $0.hasProducer || !$0.isSettled }) else { return }
     core.settle(
       .failure(PromiseError.abandonedPromise(core.origin.identity)), by: .owner)
   }

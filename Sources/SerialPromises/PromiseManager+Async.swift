@@ -27,14 +27,17 @@ extension PromiseManager {
   ) async throws -> Value {
     if let step = RunningStep.deadlockedStep(order) { throw PromiseError.deadlock(step) }
     try Task.checkCancellation()
-    let call = AsyncCall { try await operation() }
-    return try await withTaskCancellationHandler {
-      try await withUnsafeThrowingContinuation { continuation in
-        call.begin(named: name, on: self, at: place) { $0.resume(continuation) }
+    let call = AsyncCall {
+      do { return .value(try await operation()) } catch { return .failure(error) }
+    }
+    let outcome = await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        call.begin(named: name, on: self, at: place, for: .caller(continuation))
       }
     } onCancel: {
       call.cancel()
     }
+    return try outcome.get()
   }
 
   /// Waits until no step runs or waits.

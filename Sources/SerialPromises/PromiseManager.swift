@@ -167,7 +167,10 @@ public final class PromiseManager: StepRunner {
   @discardableResult
   public func add(_ step: some Promisable) -> StepHandle {
     if let step = step as? Step { return add(step) }
-    if let promise = step.promise { return add(promise, step.handler, name: step.stepName) }
+    // One cast, not three: each takes a third of the time of a step.
+    if let promise = (step as? any PromiseOfAnyType)?.erased {
+      return add(promise, step.handler, name: promise.core.origin.name)
+    }
     return accept(enter(step.handler, nil), name: nil)
   }
 
@@ -225,7 +228,9 @@ public final class PromiseManager: StepRunner {
     guard runsOnThisThread else { return continueElsewhere() }
     // Always in a task.
     if case .called(let id) = cause { return drain(only: id) }
-    guard withUnsafeCurrentTask(body: { $0 != nil }) else { return drain() }
+    // Not `!= nil`, which copies the task by several calls of the runtime.
+    let isInTask = withUnsafeCurrentTask { if case .some = $0 { true } else { false } }
+    guard isInTask else { return drain() }
     // A handler would inherit the task-local values, priority and cancellation of the task, and
     // occupy a thread of the cooperative pool. The task may belong to the previous step, or to a
     // step of another manager.

@@ -67,13 +67,15 @@ extension PromiseManager {
     hasReservations.store(true, ordering: .relaxed)
     // Listed first: a cancellation of the promise from now on finds the step, if it has been added.
     promise.core.attach(place)
-    record.whenCancelled = { promise.core.leaveQueue(place) }
-    // A step may end before it starts its promise, for instance during a delay.
+    // The first observer: others may depend on its effect.
     record.observers = [
-      { _ in
-        if promise.core.withLock({ !$0.isDemanded && $0.phase == .pending }) {
-          promise.core.leaveQueue(place)
-        }
+      { outcome in
+        // A step may also end before it starts its promise, for instance during a delay.
+        let leaves =
+          if case .cancelled = outcome { true } else {
+            promise.core.withLock { !$0.isDemanded && $0.phase == .pending }
+          }
+        if leaves { promise.core.leaveQueue(place) }
       }
     ]
     let admission = order.transition { order, consequences in
@@ -123,9 +125,18 @@ extension PromiseManager {
     file: StaticString = #fileID, line: UInt = #line,
     _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
   ) -> Promise<Value> {
-    let promise = Promise(name, diagnostics: diagnostics, file: file, line: line, operation)
-    let result = Core(origin: promise.core.origin)
-    add(promise, name: name, at: place, into: result)
+    let traits = Core.Traits(
+      origin: Origin(name, file, line, diagnostics),
+      runsOnMainQueue: MainQueue.is(operation.isolation))
+    let result = Core(traits, isDemanded: true)
+    hasReservations.store(true, ordering: .relaxed)
+    // A step of this manager that awaits the promise would wait for its own end.
+    result.withLock { $0.wait(for: order) }
+    let call = AsyncCall {
+      do { return .value(try await operation()) } catch { return .failure(error) }
+    }
+    call.begin(named: name, on: self, at: place, for: .promise(result))
+    result.onCancel { call.cancel() }
     return Promise(hot: result)
   }
 
@@ -135,12 +146,9 @@ extension PromiseManager {
   /// - Parameters:
   ///   - promise: The promise.
   ///   - name: The name of the step.
-  ///   - place: The place in the queue.
   ///   - result: Receives the outcome of the promise, or the error of a step that did not run or
   ///     was ended.
-  func add<Value>(
-    _ promise: Promise<Value>, name: String?, at place: StepPlace = .last, into result: Core
-  ) {
+  func add<Value>(_ promise: Promise<Value>, name: String?, into result: Core) {
     // Observes without demanding, because the manager demands. The dependency allows the detection
     // of cycles.
     let value = StepValue(result)
@@ -151,8 +159,7 @@ extension PromiseManager {
       settlement.depend(on: Upstream(promise.core, value))
     }
     promise.core.attach(value)
-    let handle = add(
-      promise.erased, promise.handler, name: name, at: place, reportsRefusal: false)
+    let handle = add(promise.erased, promise.handler, name: name, reportsRefusal: false)
     result.onCancel { handle.cancel() }
     handle.observe { outcome in
       do { try outcome.get() } catch { result.settle(.failure(error), by: .adopted) }
@@ -212,10 +219,13 @@ extension Core {
     withExtendedLifetime(work) {
       then.onCancel { self.cancel() }
       // Also for a hot promise, so that its canceled work does not overlap with the next step.
-      withLock { $0.join([work]) }
+      withLock { $0.beginStepHandler(work) }
       attach(StepEnd(work))
       watch()
       demand(in: [work])
+      var agenda = Agenda()
+      agenda.append(withLock { $0.endStepHandler() }, of: self)
+      agenda.run()
     }
   }
 
@@ -275,6 +285,8 @@ private final class Reservation: Reaction, @unchecked Sendable {
   func enter(_ record: StepRecord, _ id: Int) {
     place = (record, id)
   }
+
+  override var passesProgress: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     guard source.withLock({ $0.isCancellation }) else { return }
@@ -365,6 +377,7 @@ private final class StepEnd: Reaction, @unchecked Sendable {
 
   // Runs after the handlers that were attached before.
   override var isImmediate: Bool { false }
+  override var endsStep: Bool { true }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     // Released here, where no user code is on the stack.

@@ -3,6 +3,8 @@
 /// Allocated only if there is one, which is rare.
 final class Consequences {
   private var actions: [() -> Void] = []
+  /// Most have one object to release: it needs no array.
+  private var released: Any?
   private var releases: [Any] = []
 
   /// Notifies observers of the outcome of a step.
@@ -27,7 +29,7 @@ final class Consequences {
 
   /// Retains a value until the lock is released, because its release may run user code.
   func release(_ value: Any) {
-    releases.append(value)
+    if released == nil { released = value } else { releases.append(value) }
   }
 
   func perform() {

@@ -566,7 +566,6 @@ extension SerialOrder {
       if case .failed(let error) = outcome { consequences.needed.release(error) }
       return
     }
-    if let unused = record.whenCancelled.take() { consequences.needed.release(unused) }
     if !record.resumptions.isEmpty {
       drop(record.resumptions, &consequences)
       record.resumptions = []
@@ -896,8 +895,6 @@ extension SerialOrder {
       wasParked = true
       consequences.needed.call { admitted(false) }
     }
-    // Precedes the observers of the outcome, which may depend on its effect.
-    if let cancel = slot.pointee.record?.whenCancelled.take() { consequences.needed.call(cancel) }
     if let feed, feed.isWatched { feed.append(.cancelled(segment.identity(of: id))) }
     close(id, in: segment, .cancelled, &consequences)
     if let released = queue.leave(segment) { consequences.needed.release(released) }

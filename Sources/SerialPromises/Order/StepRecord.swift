@@ -28,9 +28,6 @@ final class StepRecord: @unchecked Sendable {
   /// The pending handlers of the running step, in order.
   var resumptions: [Resumption] = []
 
-  /// Called when the step is canceled while it waits.
-  var whenCancelled: (@Sendable () -> Void)?
-
   /// The adder, if it had to wait for room.
   var adder: ParkedAdder?
 

@@ -289,7 +289,7 @@ class Core: Reaction, @unchecked Sendable {
   }
 
   /// Propagates progress to the dependents of this promise, transitively.
-  private final func notify(_ watchers: [Reaction]) {
+  private final func notify(_ watchers: WatcherList) {
     var front = ProgressFront()
     front.notify(watchers, withLock { $0.progress })
     front.passOn()

@@ -30,8 +30,8 @@ struct ProgressFront {
     while let (core, fraction) = rises.popFirst() { core.rise(to: fraction, &self) }
   }
 
-  mutating func notify(_ watchers: [Reaction], _ fraction: Double) {
-    for watcher in watchers { watcher.progressed(fraction, &self) }
+  mutating func notify(_ watchers: WatcherList, _ fraction: Double) {
+    watchers.forEach { $0.progressed(fraction, &self) }
   }
 
   mutating func rise(_ core: Core, to fraction: Double) {
@@ -83,7 +83,11 @@ struct WatcherList {
   // Created when one of many is removed: most promises have one or two.
   private var places: [ObjectIdentifier: Int]?
 
-  var all: [Reaction] { watchers.compactMap { $0 } }
+  var isEmpty: Bool { watchers.count == removed }
+
+  func forEach(_ body: (Reaction) -> Void) {
+    for watcher in watchers { if let watcher { body(watcher) } }
+  }
 
   mutating func append(_ reaction: Reaction) {
     places?[ObjectIdentifier(reaction)] = watchers.count
@@ -95,7 +99,7 @@ struct WatcherList {
     watchers[place] = nil
     removed += 1
     guard removed > 8, removed > watchers.count / 2 else { return }
-    watchers = all
+    watchers.removeAll { $0 == nil }
     removed = 0
     places = nil
   }

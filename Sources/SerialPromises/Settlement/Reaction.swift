@@ -24,6 +24,9 @@ class Reaction: @unchecked Sendable {
   /// Whether this is a user's handler that creates no promise.
   var isCallback: Bool { false }
 
+  /// Whether this only ends a step.
+  var endsStep: Bool { false }
+
   /// Whether this handles a failure or passes it on.
   var handlesFailures: Bool { true }
 

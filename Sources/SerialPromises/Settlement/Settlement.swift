@@ -65,6 +65,9 @@ struct Settlement {
   /// Whether a reaction was withdrawn.
   private(set) var wasWithdrawn = false
 
+  /// Whether the handler of a step runs that starts the promise.
+  private var isInStepHandler = false
+
   init(isDemanded: Bool = true, hasProducer: Bool = false) {
     self.isDemanded = isDemanded
     self.hasProducer = hasProducer
@@ -107,7 +110,7 @@ struct Settlement {
     }
     if isWatched, !isSettled, reaction.passesProgress { neededExtras.watchers.append(reaction) }
     reactions.append(reaction)
-    return isSettled && claimDrain() ? .schedules : .listed
+    return isSettled && !isLeftToStepHandler && claimDrain() ? .schedules : .listed
   }
 
   /// Removes a reaction.
@@ -170,10 +173,8 @@ struct Settlement {
     guard !isDemanded else { return nil }
     guard isTurn(of: scopes) else { return nil }
     isDemanded = true
-    let (recipe, released, parkedAt) = (extras?.recipe, turns, extras?.parkedAt)
-    extras?.recipe = nil
+    let (recipe, released, parkedAt) = (extras?.recipe.take(), turns, extras?.parkedAt.take())
     extras?.turns = []
-    extras?.parkedAt = nil
     // Together with the recipe: if the promise is canceled from now on, its work is still about to
     // start.
     if recipe?.settles == true { hasProducer = true }
@@ -204,6 +205,9 @@ struct Settlement {
     return true
   }
 
+  /// Names the manager whose turn the work of the promise waits for.
+  mutating func wait(for turn: Locked<SerialOrder>) { neededExtras.turns.append(turn) }
+
   /// Defers the handler until the turn, after the source has been settled.
   ///
   /// - Returns: Whether the promise waits for a turn; otherwise the handler runs.
@@ -224,10 +228,35 @@ struct Settlement {
   /// The scopes of this promise's work.
   var scopes: [WorkScope] { extras?.scopes ?? [] }
 
+  /// Begins the handler of a step that starts this promise.
+  mutating func beginStepHandler(_ scope: WorkScope) {
+    isInStepHandler = true
+    join([scope])
+  }
+
+  /// Ends the handler of a step.
+  ///
+  /// - Returns: The ends of steps that were left to it.
+  mutating func endStepHandler() -> DueList {
+    defer { isInStepHandler = false }
+    return isSettled && isLeftToStepHandler ? reactions.takeAll { _ in true } : DueList()
+  }
+
+  /// Whether the running handler of a step performs all reactions when it returns.
+  ///
+  /// They only end steps, which cannot end earlier. Another thread would cost more than everything
+  /// else in a short step. A user's handler needs one: the running handler may wait for it.
+  private var isLeftToStepHandler: Bool {
+    isInStepHandler && !isScheduled && !hasDeliveries && !reactions.contains { !$0.endsStep }
+  }
+
   /// Adds scopes to the work of this promise until its end.
   mutating func join(_ scopes: [WorkScope]) {
     guard !scopes.isEmpty, !isSettled || hasProducer else { return }
-    neededExtras.scopes += scopes
+    let extras = neededExtras
+    for scope in scopes where !extras.scopes.contains(where: { $0 === scope }) {
+      extras.scopes.append(scope)
+    }
   }
 
   /// Ends the work of this promise.
@@ -258,7 +287,7 @@ struct Settlement {
     /// To run on the settling thread.
     var due = DueList()
     /// To notify of progress.
-    var watchers: [Reaction] = []
+    var watchers = WatcherList()
     /// Whether the caller must schedule a drain.
     var schedules = false
     /// To release.
@@ -323,7 +352,9 @@ struct Settlement {
     if hasImmediateReactions { effects.due = reactions.takeAll(where: \.isImmediate) }
     effects.released.upstream = upstream.take()
     retireExtras(failure, &effects)
-    if !reactions.isEmpty || hasDeliveries { effects.schedules = claimDrain() }
+    if !reactions.isEmpty || hasDeliveries, !isLeftToStepHandler {
+      effects.schedules = claimDrain()
+    }
   }
 
   /// Keeps the extras that a settled promise still needs.
@@ -385,7 +416,7 @@ struct Settlement {
   /// Notifies the listeners, in the order of events, and collects the dependents.
   private mutating func deliver(_ fraction: Double, _ effects: inout Effects) {
     extras?.listeners.forEach { extras?.deliver(fraction, to: $0) }
-    effects.watchers = extras?.watchers.all ?? []
+    if let extras { effects.watchers = extras.watchers }
   }
 
   /// Starts to propagate progress to this promise.

@@ -8,9 +8,9 @@ extension Core {
   ///
   /// - Parameter scopes: The scopes of the work, from its start to its end.
   func demand(in scopes: [WorkScope] = []) {
-    var recipes: [(any Recipe, Core)] = []
+    var recipes = Few<(any Recipe, Core)>()
     var parked: [(Core, Core)] = []
-    var frontier = [self]
+    var frontier = Few(self)
     // Retains the promises, so that no other one reuses the address of a released one.
     var passed: [ObjectIdentifier: Core] = [:]
     while let core = frontier.popLast() {
@@ -24,16 +24,21 @@ extension Core {
       }
       if let recipe = found.recipe { recipes.append((recipe, core)) }
       if let source = found.parkedAt { parked.append((source, core)) }
-      var sources: [Core] = []
-      found.upstream?.sources(of: core).forEach { source, _ in sources.append(source) }
-      // Visits the sources in order.
-      frontier.append(contentsOf: sources.reversed())
+      switch found.upstream?.sources(of: core) {
+      case nil: break
+      case .one(let source, _): frontier.append(source)
+      case .many(let junction):
+        var sources: [Core] = []
+        junction.forEachSource { source, _ in sources.append(source) }
+        // Visits the sources in order.
+        for source in sources.reversed() { frontier.append(source) }
+      }
     }
     if let step = RunningStep.of(scopes) {
       // Marked, because work that waits for its own manager would deadlock.
-      RunningStep.$current.withValue(step) { for (recipe, core) in recipes { recipe.start(core) } }
+      RunningStep.$current.withValue(step) { recipes.forEach { $0.start($1) } }
     } else {
-      for (recipe, core) in recipes { recipe.start(core) }
+      recipes.forEach { $0.start($1) }
     }
     for (source, core) in parked { source.attach(core) }
   }
@@ -64,7 +69,7 @@ extension Core {
   func watch() -> Int {
     // Each promise follows its dependencies.
     var watched: [(core: Core, sources: Upstream.Sources)] = []
-    var frontier: [(core: Core, sources: Upstream.Sources?)] = [(self, nil)]
+    var frontier = Few<(core: Core, sources: Upstream.Sources?)>((self, nil))
     while let (core, sources) = frontier.popLast() {
       if let sources {
         watched.append((core, sources))

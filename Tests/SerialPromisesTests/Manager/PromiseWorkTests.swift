@@ -229,6 +229,49 @@ struct PromiseWorkTests {
     #expect(text(await handle.outcome) == "succeeded")
   }
 
+  // Fails if the thread that starts a promise in its turn also runs the promise's handlers: the
+  // next step then waits for one that waits for it.
+  @Test("a handler may wait for the step after that of its promise, which is settled at once")
+  func handlerWaitsForNextStep() async {
+    let (manager, log, next) = (PromiseManager(), Log<String>(), Gate())
+    manager.add(
+      Promise<Int> { deferred in
+        deferred.promise.fulfilled { _ in
+          next.block()
+          log.append("handler")
+        }
+        deferred.fulfill(1)
+      })
+    let handle = manager.add { then in
+      log.append("next")
+      next.open()
+      then()
+    }
+    #expect(text(await handle.outcome) == "succeeded")
+    #expect(log.all.first == "next")
+  }
+
+  // Fails if a handler that is attached after the settlement waits until the work has returned.
+  @Test("work that has settled its promise may wait for the promise's handlers")
+  func workWaitsForHandler() async {
+    let (manager, log) = (PromiseManager(), Log<String>())
+    let handle = manager.add(
+      Promise<Int> { deferred in
+        deferred.fulfill(1)
+        let handled = Gate()
+        DispatchQueue(label: "other").async {
+          deferred.promise.fulfilled { _ in
+            log.append("handler")
+            handled.open()
+          }
+        }
+        handled.block()
+        log.append("work")
+      })
+    #expect(text(await handle.outcome) == "succeeded")
+    #expect(log.all == ["handler", "work"])
+  }
+
   // Fails if the step of a canceled promise has failed.
   @Test("canceling a promise cancels its step, and notifies it once")
   func once() async {

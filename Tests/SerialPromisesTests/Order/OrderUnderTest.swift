@@ -73,13 +73,6 @@ struct OrderUnderTest {
     case .add:
       var work: Work? = Work { _ in }
       return entered(order.add(&work, nil, lock: lock, owner: nil))
-    case .addPromise:
-      let (record, id) = (StepRecord(lock), records.count + 1)
-      record.whenCancelled = { [notified] in
-        notified.withLock { $0.append("promise \(id) cancelled") }
-      }
-      var work: Work? = Work { _ in }
-      return entered(order.add(&work, record, lock: lock, owner: nil))
     case .addAt(let place):
       var work: Work? = Work { _ in }
       return entered(

@@ -8,7 +8,7 @@ enum OrderEvent: Hashable {
 
   enum Place: Hashable { case first, last, before(Int) }
 
-  case add, addWhenRoom, addPromise
+  case add, addWhenRoom
   case addAt(Place), move(Int, Place)
   case next(allowance: Int)
   case then(Int, Ending), workCancelled(Int)
@@ -49,8 +49,6 @@ struct ReferenceModel {
   struct Step: Equatable {
     var stage = Slot.Stage.waiting
     var isParked = false
-    /// Whether the step is a promise, which is canceled with the step while it waits.
-    var isPromise = false
   }
 
   let policy: FailurePolicy
@@ -154,7 +152,7 @@ struct ReferenceModel {
     let states = steps[visited...].map { step -> UInt8 in
       // Both have run, and no longer affect the state.
       let stage = step.stage == .failed ? .succeeded : step.stage
-      return stage.rawValue + (step.isParked ? 8 : 0) + (step.isPromise ? 16 : 0)
+      return stage.rawValue + (step.isParked ? 8 : 0)
     }
     return Key(
       steps: states, line: waiting.map { $0 - visited }, phase: phase,
@@ -203,10 +201,6 @@ extension ReferenceModel {
     switch event {
     case .add: return add(parks: false)
     case .addWhenRoom: return add(parks: true)
-    case .addPromise:
-      let result = add(parks: false)
-      if result.hasPrefix("entered") { steps[steps.count - 1].isPromise = true }
-      return result
     case .addAt(let place):
       let result = add(parks: false)
       if result.hasPrefix("entered") { put(steps.count, place) }
@@ -437,7 +431,6 @@ extension ReferenceModel {
       steps[id - 1].isParked = false
       notified.append("admitted false")
     }
-    if steps[id - 1].isPromise { notified.append("promise \(id) cancelled") }
     if isWatched { notified.append("\(id) cancelled") }
     publish("cancelled \(id)")
   }
@@ -517,10 +510,6 @@ extension ReferenceModel {
     if !isClosed { events.append(.close) }
     if capacity != nil { events.append(.addWhenRoom) }
     // Bounded, to limit the number of states.
-    if capacity == nil, !steps.contains(where: { $0.isPromise && !$0.stage.isOver }) {
-      events.append(.addPromise)
-    }
-    // Also bounded.
     events += waits.filter { waiters[$0] == nil }.map(OrderEvent.wait)
     switch phase {
     case .claimed, .resuming, .heldResuming:

@@ -11,6 +11,7 @@ enum SettlementEvent: Hashable, Sendable {
   /// Events of managers, identified by numbers: their turns, and the steps that the work belongs
   /// to.
   case reserve(Int), demandIn(Int), join(Int), beginCancelFor(Int), endProducing
+  case attachStepEnd, beginStepHandler(Int), endStepHandler
 }
 
 /// A naive implementation of `Settlement`: without lists of nodes, shared state, or storage that is
@@ -19,6 +20,7 @@ struct SettlementModel: Hashable {
   struct Waiting: Hashable {
     let id: Int
     let isImmediate: Bool
+    var endsStep = false
   }
 
   struct Delivery: Hashable {
@@ -46,6 +48,8 @@ struct SettlementModel: Hashable {
   var scopes: [Int] = []
   /// Whether the settling call has still to be made.
   var hasProducer: Bool
+  /// Whether the handler of a step runs that performs ends of steps when it returns.
+  var isInStepHandler = false
 
   init(hasUpstream: Bool, hasProducer: Bool) {
     self.hasUpstream = hasUpstream
@@ -84,6 +88,9 @@ struct SettlementModel: Hashable {
     case .join(let manager): join(manager)
     case .beginCancelFor(let manager): beginCancel(for: manager)
     case .endProducing: endProducing()
+    case .attachStepEnd: attach(false, true, endsStep: true)
+    case .beginStepHandler(let manager): beginStepHandler(manager)
+    case .endStepHandler: endStepHandler()
     }
   }
 
@@ -93,8 +100,28 @@ struct SettlementModel: Hashable {
   }
 
   private mutating func join(_ manager: Int) -> String {
-    if !isSettled || hasProducer { scopes.append(manager) }
+    if !isSettled || hasProducer { addScope(manager) }
     return ""
+  }
+
+  private mutating func addScope(_ manager: Int) {
+    if !scopes.contains(manager) { scopes.append(manager) }
+  }
+
+  private mutating func beginStepHandler(_ manager: Int) -> String {
+    isInStepHandler = true
+    return join(manager)
+  }
+
+  private mutating func endStepHandler() -> String {
+    defer { isInStepHandler = false }
+    guard isSettled, leavesToStepHandler else { return "ends []" }
+    defer { waiting = [] }
+    return "ends \(waiting.map(\.id))"
+  }
+
+  private var leavesToStepHandler: Bool {
+    isInStepHandler && !isScheduled && deliveries.isEmpty && waiting.allSatisfy(\.endsStep)
   }
 
   private mutating func endProducing() -> String {
@@ -108,13 +135,15 @@ struct SettlementModel: Hashable {
     return !isScheduled
   }
 
-  private mutating func attach(_ isImmediate: Bool, _ looks: Bool) -> String {
-    let reaction = Waiting(id: made, isImmediate: isImmediate)
+  private mutating func attach(
+    _ isImmediate: Bool, _ looks: Bool, endsStep: Bool = false
+  ) -> String {
+    let reaction = Waiting(id: made, isImmediate: isImmediate, endsStep: endsStep)
     made += 1
     isFailureHandled = isFailureHandled || looks
     if isSettled, isImmediate { return "due" }
     waiting.append(reaction)
-    return isSettled && claim() ? "schedules" : "listed"
+    return isSettled && !leavesToStepHandler && claim() ? "schedules" : "listed"
   }
 
   private mutating func withdraw(_ id: Int) -> String {
@@ -140,7 +169,8 @@ struct SettlementModel: Hashable {
     cancelHandlers = 0
     turns = []
     if !hasProducer { scopes = [] }
-    let schedules = (!waiting.isEmpty || !deliveries.isEmpty) && claim()
+    let schedules =
+      (!waiting.isEmpty || !deliveries.isEmpty) && !leavesToStepHandler && claim()
     return "due \(due), watchers \(watchers), schedules \(schedules)"
   }
 
@@ -156,7 +186,7 @@ struct SettlementModel: Hashable {
     guard phase == .pending, hasUpstream || cancelHandlers > 0 else { return "cannot" }
     phase = .cancelling
     wasCancelled = true
-    if let manager { scopes.append(manager) }
+    if let manager { addScope(manager) }
     return "handlers \(cancelHandlers), upstream \(hasUpstream), scopes \(scopes)"
   }
 

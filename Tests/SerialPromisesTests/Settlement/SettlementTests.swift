@@ -15,11 +15,11 @@ struct SettlementTests {
     for _ in 0..<1000 { promise.fulfilled { _ in } }
     let link = promise.map { $0 }.progressed { _ in }
     for _ in 0..<1000 { promise.fulfilled { _ in } }
-    #expect(promise.core.withLock { $0.rise(to: 0.25) }.watchers.count == 1)
+    #expect(promise.core.withLock { $0.rise(to: 0.25) }.watchers.all.count == 1)
     let all = when([promise, promise])
-    #expect(promise.core.withLock { $0.rise(to: 0.5) }.watchers.count == 3)
+    #expect(promise.core.withLock { $0.rise(to: 0.5) }.watchers.all.count == 3)
     all.cancel()
-    #expect(promise.core.withLock { $0.rise(to: 0.75) }.watchers.count == 1)
+    #expect(promise.core.withLock { $0.rise(to: 0.75) }.watchers.all.count == 1)
     deferred.fulfill(1)
     withExtendedLifetime(link) {}
   }
@@ -53,7 +53,7 @@ struct SettlementTests {
     .shows(Promising.settledOnce),
     arguments: [true, false].eased())
   func everyEventInEveryState(hasUpstream: Bool) {
-    var search = Search(hasUpstream: hasUpstream, hasProducer: false, concernsManagers: false)
+    var search = Search(hasUpstream: hasUpstream, hasProducer: false, .reactions)
     search.run()
     tally(search.pairs)
     #expect(search.pairs >= 20_000)
@@ -66,7 +66,20 @@ struct SettlementTests {
     "every event between a promise and managers gives the result of the model",
     .shows(Managing.turns, .workEnds), arguments: [true, false], [true, false])
   func everyEventOfManagers(hasUpstream: Bool, hasProducer: Bool) {
-    var search = Search(hasUpstream: hasUpstream, hasProducer: hasProducer, concernsManagers: true)
+    var search = Search(hasUpstream: hasUpstream, hasProducer: hasProducer, .managers)
+    search.run()
+    tally(search.pairs)
+    #expect(search.pairs >= 1_000)
+    #expect(search.reached == [.pending, .cancelling, .fulfilled, .failed])
+  }
+
+  // Fails if the end of a step is lost, or performed twice, or early; or if a user's handler waits
+  // for the handler of a step, which may wait for it.
+  @Test(
+    "every event during the handler of a step gives the result of the model",
+    .shows(Managing.workEnds), arguments: [true, false])
+  func everyEventOfStepHandlers(hasUpstream: Bool) {
+    var search = Search(hasUpstream: hasUpstream, hasProducer: true, .stepHandlers)
     search.run()
     tally(search.pairs)
     #expect(search.pairs >= 1_000)
@@ -74,14 +87,24 @@ struct SettlementTests {
   }
 }
 
+extension WatcherList {
+  var all: [Reaction] {
+    var all: [Reaction] = []
+    forEach { all.append($0) }
+    return all
+  }
+}
+
 /// Visits the reachable states of the model in breadth-first order.
 private struct Search {
+  /// The events that are tried: with all at once, there would be too many states.
+  enum Concern { case reactions, managers, stepHandlers }
+
   private typealias Place = (model: SettlementModel, history: [SettlementEvent])
 
   private let hasUpstream: Bool
   private let hasProducer: Bool
-  /// Whether the events are those between promises and managers, and not those of reactions.
-  private let concernsManagers: Bool
+  private let concern: Concern
   private var seen: Set<SettlementModel> = []
   private(set) var pairs = 0
   private(set) var reached: Set<Settlement.Phase> = []
@@ -89,10 +112,10 @@ private struct Search {
   private let reactions = isLong ? 3 : 2
   private let listeners = isLong ? 2 : 1
 
-  init(hasUpstream: Bool, hasProducer: Bool, concernsManagers: Bool) {
+  init(hasUpstream: Bool, hasProducer: Bool, _ concern: Concern) {
     self.hasUpstream = hasUpstream
     self.hasProducer = hasProducer
-    self.concernsManagers = concernsManagers
+    self.concern = concern
   }
 
   mutating func run() {
@@ -117,7 +140,14 @@ private struct Search {
 
   /// The possible events, with a bound on the number of each kind.
   private func events(in model: SettlementModel) -> [SettlementEvent] {
-    if concernsManagers { return eventsOfManagers(in: model) }
+    switch concern {
+    case .reactions: eventsOfReactions(in: model)
+    case .managers: eventsOfManagers(in: model)
+    case .stepHandlers: eventsOfStepHandlers(in: model)
+    }
+  }
+
+  private func eventsOfReactions(in model: SettlementModel) -> [SettlementEvent] {
     var events: [SettlementEvent] = [.bind, .beginCancel, .demand, .watch]
     if model.made < reactions {
       events += [
@@ -150,6 +180,25 @@ private struct Search {
     if model.scopes.count < 2 { events += [.join(0), .join(1), .beginCancelFor(0)] }
     if model.cancelHandlers < 1 { events.append(.onCancel) }
     if model.phase == .cancelling { events.append(.endCancel) }
+    return events
+  }
+
+  private func eventsOfStepHandlers(in model: SettlementModel) -> [SettlementEvent] {
+    var events: [SettlementEvent] = [
+      .beginStepHandler(0), .endStepHandler, .watch, .report(0.5), .beginCancel,
+      .settle(fulfills: true, adopted: false), .settle(fulfills: false, adopted: false),
+    ]
+    if model.made < reactions {
+      events += [
+        .attachStepEnd, .attach(isImmediate: false, handlesFailures: true),
+        .attach(isImmediate: true, handlesFailures: true),
+      ]
+    }
+    events += (0..<model.made).map { .withdraw($0) }
+    if model.cancelHandlers < 1 { events.append(.onCancel) }
+    if model.listeners < listeners { events.append(.listen) }
+    if model.phase == .cancelling { events.append(.endCancel) }
+    if model.isScheduled { events.append(.next) }
     return events
   }
 

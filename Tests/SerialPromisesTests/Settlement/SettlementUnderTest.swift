@@ -12,15 +12,18 @@ struct SettlementUnderTest {
     let id: Int
     private let immediate: Bool
     private let looks: Bool
+    private let ends: Bool
 
-    init(_ id: Int, isImmediate: Bool, handlesFailures: Bool) {
+    init(_ id: Int, isImmediate: Bool, handlesFailures: Bool, endsStep: Bool = false) {
       self.id = id
       immediate = isImmediate
       looks = handlesFailures
+      ends = endsStep
     }
 
     override var isImmediate: Bool { immediate }
     override var handlesFailures: Bool { looks }
+    override var endsStep: Bool { ends }
   }
 
   private let other = Core(origin: Origin("other", #fileID, #line))
@@ -118,6 +121,11 @@ struct SettlementUnderTest {
       return ""
     case .beginCancelFor(let manager): return beginCancel(for: [scopes[manager]])
     case .endProducing: return "released \(numbers(settlement.endProducing()))"
+    case .attachStepEnd: return attach(false, true, endsStep: true)
+    case .beginStepHandler(let manager):
+      settlement.beginStepHandler(scopes[manager])
+      return ""
+    case .endStepHandler: return "ends \(handOut(settlement.endStepHandler()))"
     case .watch:
       guard let upstream = settlement.watch() else { return "known" }
       return "upstream \(upstream != nil)"
@@ -132,8 +140,11 @@ struct SettlementUnderTest {
       """
   }
 
-  private mutating func attach(_ isImmediate: Bool, _ looks: Bool) -> String {
-    let probe = Probe(probes.count, isImmediate: isImmediate, handlesFailures: looks)
+  private mutating func attach(
+    _ isImmediate: Bool, _ looks: Bool, endsStep: Bool = false
+  ) -> String {
+    let probe = Probe(
+      probes.count, isImmediate: isImmediate, handlesFailures: looks, endsStep: endsStep)
     probes.append(probe)
     switch settlement.attach(probe) {
     case .listed: return "listed"
@@ -147,13 +158,16 @@ struct SettlementUnderTest {
   private mutating func published(_ effects: Settlement.Effects) -> String {
     settledTimes += 1
     if settledTimes > 1 { faults.append("settled twice") }
-    var due: [Int] = []
-    var list = effects.due
-    while let reaction = list.popFirst() {
+    return "due \(handOut(effects.due)), " + text(effects)
+  }
+
+  private mutating func handOut(_ reactions: DueList) -> [Int] {
+    var (reactions, ids) = (reactions, [Int]())
+    while let reaction = reactions.popFirst() {
       handOut(reaction)
-      due.append(id(reaction))
+      ids.append(id(reaction))
     }
-    return "due \(due), " + text(effects)
+    return ids
   }
 
   private mutating func next() -> String {
@@ -194,7 +208,7 @@ struct SettlementUnderTest {
   private func id(_ reaction: Reaction) -> Int { (reaction as? Probe)?.id ?? -2 }
 
   private func text(_ effects: Settlement.Effects) -> String {
-    "watchers \(effects.watchers.map(id)), schedules \(effects.schedules)"
+    "watchers \(effects.watchers.all.map(id)), schedules \(effects.schedules)"
   }
 
   private func text(_ change: Progress.Change, _ effects: Settlement.Effects) -> String {
