@@ -51,9 +51,30 @@ package enum RunnerLock {
 /// The lock that a job's processes inherit, which shows that they are alive after the runner has
 /// died.
 package enum JobLock {
-  /// Creates and acquires the lock of a job that is about to start.
-  static func take(_ id: JobID, _ folder: QueueFolder) throws(Failure) -> FileDescriptor {
-    try takeLock(folder.jobLock(id))
+  /// Acquires the lock of a job that is about to start.
+  ///
+  /// Its file is that of `spare`, an ended job, if no process holds the lock; else a new one. A file
+  /// for each job would cost a third of a short job on ext4 without a journal, which searches the
+  /// files removed in the last minutes when it creates one.
+  static func take(
+    _ id: JobID, spare: JobID? = nil, _ folder: QueueFolder
+  ) throws(Failure) -> FileDescriptor {
+    if let spare {
+      if let lock = try? rename(spare, to: id, folder) { return lock }
+      removeFile(of: spare, folder)
+    }
+    return try takeLock(folder.jobLock(id))
+  }
+
+  /// Acquires the lock of an ended job for another one; nil if it has no file, or a process that the
+  /// job left behind holds the lock.
+  private static func rename(
+    _ ended: JobID, to id: JobID, _ folder: QueueFolder
+  ) throws(Failure) -> FileDescriptor? {
+    guard let lock = try existing(ended, folder), try lock.tryLock() else { return nil }
+    // While it is held, so that no process of the ended job is ever taken for one of this job.
+    try FileSystem.rename(folder.jobLock(ended), to: folder.jobLock(id))
+    return lock
   }
 
   /// The lock file of a started job; nil if it was removed or never created.
@@ -121,10 +142,23 @@ package enum JobLock {
     }
   }
 
-  /// Removes the lock file of a finished job, and those of its terminal and launcher; ignores errors, because
-  /// a remaining file is harmless.
-  static func remove(_ job: Job, _ folder: QueueFolder) {
-    try? FileSystem.remove(folder.jobLock(job.id))
+  /// Removes the files of a finished job's terminal and launcher, and its lock file unless it is
+  /// returned as a spare one for ``take(_:spare:_:)``.
+  ///
+  /// Ignores errors, because a remaining file is harmless.
+  static func remove(_ job: Job, _ folder: QueueFolder) -> JobID? {
+    // Its removal ends `attach` elsewhere.
+    let isSpare = job.run?.hasTerminal != true
+    if !isSpare { removeFile(of: job.id, folder) }
+    removeOtherFiles(of: job, folder)
+    return isSpare ? job.id : nil
+  }
+
+  static func removeFile(of id: JobID, _ folder: QueueFolder) {
+    try? FileSystem.remove(folder.jobLock(id))
+  }
+
+  private static func removeOtherFiles(of job: Job, _ folder: QueueFolder) {
     if job.run?.launch != nil { try? FileSystem.remove(folder.launcherResult(job.id)) }
     guard job.run?.hasTerminal == true else { return }
     // Only what a killed keeper left: another file was not created by serialq.

@@ -37,6 +37,7 @@ struct NextJob: Promisable {
       case .nothing: return nil
       case .later(let time): due = time
       }
+      runner.removeSpareLock()
       try runner.supervision.waitForChange(until: due)
     }
   }
@@ -67,7 +68,7 @@ struct NextJob: Promisable {
         switch runner.supervision.isStopped ? .nothing : view.queue.next(now: date) {
         case .run(let job):
           try runner.jobLock.withLock { (lock) throws(Failure) in
-            lock = try JobLock.take(job.id, runner.folder)
+            lock = try JobLock.take(job.id, spare: runner.takeSpareLock(), runner.folder)
           }
           let attempt = (job.run?.attempt ?? 0) + 1
           // Before the start is recorded: if logs cannot be created, each runner would otherwise
@@ -220,8 +221,10 @@ struct NextJob: Promisable {
       variables = try launcher.prepare(words: words.count)
       process.command = .arguments(launcher.arguments(for: words))
     }
-    process.environment = try Environments(runner.folder).load(
-      job.context.environment, adding: variables)
+    process.environment = try runner.environment.withLock { (last) throws(Failure) in
+      try last.load(
+        job.context.environment, of: Environments(runner.folder), adding: variables)
+    }
     return process
   }
 
@@ -294,15 +297,14 @@ extension Runner {
   ) throws(Failure) -> Ending {
     // The group is that of the child until it is reaped.
     var delivery = SignalDelivery(lock: path, isLauncher: isLauncher) { child.pid }
-    // `reap` reports the error.
-    let ended = try supervision.end { try? child.waitUntilEnded() }
+    let ended = try Notice(ofEndOf: child)
     try supervision.wait(
       for: ended, &termination, &delivery, requests: requests, report: report)
     // Reaped only after its group is gone: otherwise a signal could reach a reused process group.
     if termination.cause != .itself, let path,
       let lock = try FileDescriptor.openIfThere(path, .readWrite)
     {
-      let free = try supervision.end {
+      let free = try Notice {
         try? lock.lock()
         lock.unlock()
       }

@@ -68,9 +68,9 @@ extension Runner {
     if try JobLock.isHeld(job.id, folder) { reportOrphan(job) }
     RunnerLock.sign(self.lock, orphan: job.id)
     defer { RunnerLock.sign(self.lock) }
-    let free = try supervision.end { try? lock.lock() }
+    let free = try Notice { try? lock.lock() }
     // The end of the group leaves no event if a process that left the group holds the lock.
-    _ = try supervision.end {
+    _ = try Notice {
       JobLock.waitUntilGone(job, folder)
       supervision.wake()
     }

@@ -25,6 +25,9 @@ package final class Runner: Sendable {
   /// Supervises the process of the running job.
   let supervision: Supervision
 
+  /// Of the last job; used by one step at a time.
+  let environment = Locked(LastEnvironment())
+
   /// Prints messages about findings and waits.
   let say: @Sendable (String) -> Void
 
@@ -32,6 +35,9 @@ package final class Runner: Sendable {
   ///
   /// Closed after the spawn: otherwise the runner would count as one of the job's processes.
   let jobLock = Locked<FileDescriptor?>(nil)
+
+  /// The ended job whose lock file the next one can use; used by one step at a time.
+  private let spareLock = Locked<JobID?>(nil)
 
   /// The queue's runner lock.
   let lock: FileDescriptor
@@ -141,6 +147,8 @@ package final class Runner: Sendable {
   /// Requires the journal's lock, except after a failure: otherwise a command could add a job while
   /// it still sees an active runner.
   func release() {
+    // Before another runner can use the file for a retry of the same job.
+    removeSpareLock()
     RunnerLock.clear(lock)
     lock.unlock()
   }
@@ -218,19 +226,23 @@ extension Runner {
   func requests(
     for id: JobID, heedsStop: Bool = true, isEnding: Bool
   ) throws(Failure) -> Termination.Requests {
-    let isSuspended = try current { $0.job(id)?.suspendedSince != nil }
-    if isSuspended, isEnding || heedsStop && supervision.isStopped {
-      // It is continued to receive the signal, and the queue must not say otherwise. Ignores errors:
-      // the disk may be full, and the job must be ended nevertheless.
-      let clocks = Clock.reading()
-      let journal = view.withLock { $0.journal }
-      try? journal.append([.continued(id: id, at: clocks.date, uptime: clocks.monotonic)])
+    func found() throws(Failure) -> Termination.Requests {
+      try current { queue in
+        let run = queue.job(id)?.run
+        return Termination.Requests(
+          signals: run?.requests ?? [], suspension: run?.suspension ?? Suspension())
+      }
     }
-    return try current { queue in
-      let run = queue.job(id)?.run
-      return Termination.Requests(
-        signals: run?.requests ?? [], suspension: run?.suspension ?? Suspension())
+    let requests = try found()
+    guard requests.suspension.since != nil, isEnding || heedsStop && supervision.isStopped else {
+      return requests
     }
+    // It is continued to receive the signal, and the queue must not say otherwise. Ignores errors:
+    // the disk may be full, and the job must be ended nevertheless.
+    let clocks = Clock.reading()
+    let journal = view.withLock { $0.journal }
+    try? journal.append([.continued(id: id, at: clocks.date, uptime: clocks.monotonic)])
+    return try found()
   }
 
   /// Records the end of a job and its consequences.
@@ -255,6 +267,20 @@ extension Runner {
       return (current, current.run?.left != nil)
     }
     // Otherwise `status` could not find out whether a process that could not be ended still runs.
-    if !isLeft { JobLock.remove(recorded, folder) }
+    guard !isLeft else { return }
+    removeSpareLock()
+    spareLock.withLock { $0 = JobLock.remove(recorded, folder) }
+  }
+
+  /// Removes the lock file of the last job, if no other follows at once.
+  func removeSpareLock() {
+    if let id = takeSpareLock() { JobLock.removeFile(of: id, folder) }
+  }
+
+  func takeSpareLock() -> JobID? {
+    spareLock.withLock { id in
+      defer { id = nil }
+      return id
+    }
   }
 }

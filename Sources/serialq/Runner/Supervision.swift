@@ -1,4 +1,3 @@
-import Dispatch
 import SerialPromises
 import SerialqQueue
 import SerialqSystem
@@ -27,20 +26,7 @@ final class Supervision: Sendable {
 
   var isStopped: Bool { level != .no }
 
-  /// Runs a blocking `wait` on another thread; returns a pipe that becomes readable when it
-  /// returns.
-  func end(of wait: @escaping @Sendable () -> Void) throws(Failure) -> WakeUpPipe {
-    let ended = try WakeUpPipe()
-    // A separate queue gets a thread at once. The global queue could be full of threads that block
-    // on processes left behind by cancelled jobs.
-    DispatchQueue(label: "serialq.end").async {
-      wait()
-      ended.wake()
-    }
-    return ended
-  }
-
-  /// Waits until `ended` is signalled, `isGone` returns true, or, with `canGiveUp`, no remaining
+  /// Waits until `ended` comes, `isGone` returns true, or, with `canGiveUp`, no remaining
   /// process can be signaled.
   ///
   /// With `heedsStop` a stop of the runner terminates the job. `requests` reads what was requested
@@ -48,7 +34,7 @@ final class Supervision: Sendable {
   ///
   /// Continues what a suspended job leaves behind: nothing else would.
   func wait(
-    for ended: WakeUpPipe, _ termination: inout Termination, _ delivery: inout SignalDelivery,
+    for ended: Notice, _ termination: inout Termination, _ delivery: inout SignalDelivery,
     heedsStop: Bool = true, canGiveUp: Bool = false, isGone: (EndCause) -> Bool = { _ in false },
     requests: (_ isEnding: Bool) throws(Failure) -> Termination.Requests,
     report: (_ left: [SignalRounds.Unreachable], _ isEnding: Bool) throws(Failure) -> Void
@@ -62,7 +48,7 @@ final class Supervision: Sendable {
   }
 
   private func waitForEnd(
-    _ ended: WakeUpPipe, _ termination: inout Termination, _ delivery: inout SignalDelivery,
+    _ ended: Notice, _ termination: inout Termination, _ delivery: inout SignalDelivery,
     _ heedsStop: Bool, _ canGiveUp: Bool, _ isGone: (EndCause) -> Bool,
     _ requests: (_ isEnding: Bool) throws(Failure) -> Termination.Requests,
     _ report: (_ left: [SignalRounds.Unreachable], _ isEnding: Bool) throws(Failure) -> Void

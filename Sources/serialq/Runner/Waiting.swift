@@ -60,7 +60,7 @@ package struct Waiting {
         next: "The job had ended. Wait before running serialq clean, or set keep to more jobs.")
     }
     if !isDone, !queue.suspended.isEmpty { throw queue.blocked(named: queueName) }
-    if isOver {
+    if isOver || isDone {
       end = nil
     } else if try end?.isOutdated(in: folder) ?? false {
       end = try RunnerEnd(folder)
@@ -89,7 +89,7 @@ package struct Waiting {
 
   /// Makes events durable before they are reported: the runner leaves some to its next flush.
   package func flush() throws(Failure) {
-    try journal.locked { (scope) throws(Failure) in try scope.flush() }
+    try journal.flush(readBy: reader)
   }
 
   /// Ensures, under the journal's lock, that a runner is active, and watches it.

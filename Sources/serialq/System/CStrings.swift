@@ -8,10 +8,24 @@ extension Array where Element == UInt8 {
   /// Calls `body` with the bytes as a C string, which is valid only during the call.
   package func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: count + 1) { buffer in
-      for (index, byte) in enumerated() { buffer[index] = CChar(bitPattern: byte) }
-      buffer[count] = 0
       guard let base = buffer.baseAddress else { preconditionFailure("never empty") }
+      copy(to: base)
       return body(base)
+    }
+  }
+
+  /// Copies the bytes and a final NUL.
+  fileprivate func copy(to target: UnsafeMutablePointer<CChar>) {
+    withUnsafeBytes { bytes in
+      if let base = bytes.baseAddress { memcpy(target, base, bytes.count) }
+    }
+    target[count] = 0
+  }
+
+  /// Whether a C string would be shorter.
+  package var containsNUL: Bool {
+    withUnsafeBytes { bytes in
+      bytes.baseAddress.map { memchr($0, 0, bytes.count) != nil } ?? false
     }
   }
 }
@@ -23,13 +37,22 @@ extension Array where Element == Bytes {
   package func withCStrings<Result>(
     _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
   ) -> Result {
-    let pointers = map { string in
-      string.withCString { string in
-        guard let copy = strdup(string) else { preconditionFailure("out of memory") }
-        return copy
+    let size = reduce(1) { $0 + $1.count + 1 }
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: size) { characters in
+      withUnsafeTemporaryAllocation(
+        of: UnsafeMutablePointer<CChar>?.self, capacity: count + 1
+      ) { pointers in
+        guard var next = characters.baseAddress, let strings = pointers.baseAddress else {
+          preconditionFailure("never empty")
+        }
+        for (index, string) in enumerated() {
+          (strings + index).initialize(to: next)
+          string.copy(to: next)
+          next += string.count + 1
+        }
+        (strings + count).initialize(to: nil)
+        return body(strings)
       }
     }
-    defer { for pointer in pointers { free(pointer) } }
-    return body(pointers + [nil])
   }
 }

@@ -4,15 +4,16 @@ extension FileDescriptor {
     var all: Bytes = []
     while true {
       let start = all.count
-      // One byte more than the reported size, so that a short read shows the end without another
-      // call.
-      let room = max(4096, Int(try status().size) - start + 1)
+      let status = try status()
+      let room = max(4096, Int(status.size) - start + 1)
       all.append(contentsOf: repeatElement(0, count: room))
       let count = try retrying("read", "reading", name) {
         all.withUnsafeMutableBytes { read(raw, $0.baseAddress?.advanced(by: start), room) }
       }
       all.removeSubrange((start + count)...)
       if count == 0 { return all }
+      // There was room for more, so this is the end. Files in /proc report 0.
+      if status.kind == .file, all.count == Int(status.size) { return all }
     }
   }
 
@@ -165,6 +166,16 @@ extension FileDescriptor {
       try flushAll()
     #else
       _ = try retrying("fdatasync", "flushing", name) { fdatasync(raw) }
+    #endif
+  }
+
+  /// Whether a flush of one descriptor of a file fails if that of another has failed since the first
+  /// was opened: on Linux since 4.13.
+  package static var flushReportsEarlierFailures: Bool {
+    #if os(Linux)
+      true
+    #else
+      false
     #endif
   }
 

@@ -77,6 +77,8 @@ package final class FileDescriptor: Sendable {
   package struct Access: Sendable {
     let doing: StaticString
     let flags: Int32
+    /// Whether a job inherits the descriptor as its output.
+    var isInherited = false
 
     package static let read = Access(doing: "reading", flags: O_RDONLY)
     /// Only whether it exists, or its lock.
@@ -105,10 +107,11 @@ package final class FileDescriptor: Sendable {
     /// Every write goes to the end, even when another process has moved it.
     package static let growing = Access(doing: "opening", flags: O_RDWR | O_APPEND)
     /// Growing, and created if it does not exist.
-    package static let log = Access(doing: "opening", flags: O_RDWR | O_APPEND | O_CREAT)
+    package static let log = Access(
+      doing: "opening", flags: O_RDWR | O_APPEND | O_CREAT, isInherited: true)
     /// Growing, and empty at first.
     package static let emptyLog = Access(
-      doing: "creating", flags: O_RDWR | O_APPEND | O_CREAT | O_TRUNC)
+      doing: "creating", flags: O_RDWR | O_APPEND | O_CREAT | O_TRUNC, isInherited: true)
 
     /// Whether this access can change the content.
     var isWriting: Bool { flags & O_ACCMODE != O_RDONLY }

@@ -62,9 +62,13 @@ extension FileDescriptor {
     if let fault = status.fault(for: access) {
       throw Failure(refusing: name, fault, EPERM, access.doing)
     }
-    // O_NONBLOCK kept a fifo from blocking `open`. A job would inherit it with its log.
-    let flags = try retrying("fcntl", access.doing, name) { fcntl(raw, F_GETFL) }
-    _ = try retrying("fcntl", access.doing, name) { fcntl(raw, F_SETFL, flags & ~O_NONBLOCK) }
+    if access.isInherited {
+      // O_NONBLOCK kept a fifo from blocking `open`. For a regular file it means nothing, but a job
+      // could pass it on with its output.
+      _ = try retrying("fcntl", access.doing, name) {
+        fcntl(raw, F_SETFL, access.flags & ~O_NONBLOCK)
+      }
+    }
     if access.has(O_CREAT), status.mode != 0o600 { try setMode(0o600) }
   }
 }

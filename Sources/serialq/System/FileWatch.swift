@@ -52,7 +52,12 @@
       switch source {
       case .events(let events, _):
         withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
-          while read(events.raw, buffer.baseAddress, buffer.count) > 0 || errno == EINTR {}
+          // Further events did not fit if there was no room for one with the longest name.
+          let room = buffer.count - MemoryLayout<inotify_event>.size - Int(NAME_MAX) - 1
+          var count: Int
+          repeat {
+            count = read(events.raw, buffer.baseAddress, buffer.count)
+          } while count > room || count < 0 && errno == EINTR
         }
       case .alarm(let pipe, _): pipe.drain()
       }

@@ -19,6 +19,15 @@ package final class SignalListener: Sendable {
     }
   }
 
+  /// As `init`, until the process ends.
+  ///
+  /// The end of a listener starts a thread, for which the end of the process would wait.
+  package static func listenUntilExit(
+    _ numbers: [Int32], _ hear: @escaping @Sendable (_ signal: Int32) -> Void
+  ) {
+    _ = Unmanaged.passRetained(SignalListener(numbers, hear))
+  }
+
   /// Waits on this thread for a signal that the process has blocked since its start, by
   /// `sigwait(3)`.
   ///

@@ -183,7 +183,7 @@ import Testing
     @Test("a command that waits for the lock of a queue that is removed changes nothing")
     func removedMeanwhile() throws {
       let scene = try Scene()
-      let folder = try Spool(path: scene.spool).makeQueue(named: Bytes("old"))
+      let folder = try Spool(path: scene.spool).makeQueue(named: Bytes("old")).folder
       let lock = try FileDescriptor.open(folder.lock, .lock)
       try lock.lock()
       let adding = try scene.start("add", "-q", "old", "--no-start", "true")

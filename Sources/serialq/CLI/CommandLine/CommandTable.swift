@@ -16,30 +16,44 @@ enum CommandTable {
     """
 
   /// All commands, in the order of the help.
-  static let types: [any Subcommand.Type] = [
-    AddCommand.self,
-    RunCommand.self,
-    ListCommand.self,
-    StatusCommand.self,
-    ShowCommand.self,
-    LogCommand.self,
-    AttachCommand.self,
-    ReportCommand.self,
-    WaitCommand.self,
-    AckCommand.self,
-    CancelCommand.self,
-    RetryCommand.self,
-    MoveCommand.self,
-    EditCommand.self,
-    PauseCommand.self,
-    ResumeCommand.self,
-    StartCommand.self,
-    CleanCommand.self,
-    SetCommand.self,
-    QueuesCommand.self,
-    CompletionCommand.self,
-    HelpCommand.self,
-  ]
+  static var types: [any Subcommand.Type] {
+    Array(
+      sequence(state: 0) { place in
+        defer { place += 1 }
+        return type(at: place)
+      })
+  }
+
+  /// The command at this place in the order of the help; nil after the last one.
+  ///
+  /// Not an array: the conformances of all commands would be built to find one of them.
+  private static func type(at place: Int) -> (any Subcommand.Type)? {
+    switch place {
+    case 0: AddCommand.self
+    case 1: RunCommand.self
+    case 2: ListCommand.self
+    case 3: StatusCommand.self
+    case 4: ShowCommand.self
+    case 5: LogCommand.self
+    case 6: AttachCommand.self
+    case 7: ReportCommand.self
+    case 8: WaitCommand.self
+    case 9: AckCommand.self
+    case 10: CancelCommand.self
+    case 11: RetryCommand.self
+    case 12: MoveCommand.self
+    case 13: EditCommand.self
+    case 14: PauseCommand.self
+    case 15: ResumeCommand.self
+    case 16: StartCommand.self
+    case 17: CleanCommand.self
+    case 18: SetCommand.self
+    case 19: QueuesCommand.self
+    case 20: CompletionCommand.self
+    case 21: HelpCommand.self
+    default: nil
+    }
+  }
 
   /// Words of other programs, and what does the same here: a command, or several with their uses.
   static let otherWords: [(words: [String], meant: String, command: String)] = [
@@ -64,7 +78,12 @@ enum CommandTable {
 
   /// The command with this name or alias.
   static func type(called word: Bytes) -> (any Subcommand.Type)? {
-    types.first { $0.isCalled(word) }
+    var place = 0
+    while let type = type(at: place) {
+      if type.isCalled(word) { return type }
+      place += 1
+    }
+    return nil
   }
 
   /// Options that every command accepts.

@@ -42,7 +42,7 @@ extension JobOptions {
     }
     self.init(
       queue: queue, label: words.value(.name), directory: words.value(.directory),
-      input: words.value(.input), environment: words.values[.env] ?? [], isFirst: words.has(.first),
+      input: words.value(.input), environment: words.values(.env), isFirst: words.has(.first),
       isUnique: words.has(.unique), hasTerminal: words.has(.tty))
     if hasTerminal, input != nil {
       throw words.misused("--tty", "cannot be combined with --input: the terminal is the input")
@@ -51,7 +51,7 @@ extension JobOptions {
     limits.retries = words.number(.retries) ?? 0
     limits.retryDelay = words.seconds(.retryDelay) ?? 0
     limits.ifOK = words.has(.ifOK)
-    after = JobSelection(words.values[.after] ?? [])
+    after = JobSelection(words.values(.after))
   }
 
   static let options: [OptionSpec] = [

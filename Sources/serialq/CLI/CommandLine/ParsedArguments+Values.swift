@@ -3,10 +3,6 @@ import SerialqSystem
 
 /// Access to the values of options, validated by kind.
 extension ParsedArguments {
-  func has(_ name: OptionName) -> Bool { values[name] != nil }
-
-  func value(_ name: OptionName) -> Bytes? { values[name]?.first }
-
   /// The value of a duration option, in seconds.
   func seconds(_ name: OptionName) -> Int? {
     value(name).flatMap(Humanize.parseDuration).map { Int($0.components.seconds) }
@@ -18,7 +14,7 @@ extension ParsedArguments {
   func check() throws(Failure) {
     for option in command.options {
       guard let kind = option.value?.kind else { continue }
-      for value in values[option.name] ?? [] {
+      for value in values(option.name) {
         guard let fault = Self.fault(in: value, kind) else { continue }
         throw misused("\(option.long) \(value.isEmpty ? "''" : Visible.text(value))", fault)
       }

@@ -3,8 +3,7 @@ import SerialqSystem
 
 /// A command of the program: its options as data, its parsing and its work.
 ///
-/// A new command is a type that conforms, in a file of its own, and a line in
-/// ``CommandTable/types``.
+/// A new command is a type that conforms, in a file of its own, and a line in ``CommandTable``.
 protocol Subcommand: Equatable, Sendable {
   static var name: String { get }
 

@@ -54,17 +54,16 @@ extension Session {
   /// Reports on a terminal that a queue with a name is new: the name may be mistyped.
   mutating func folder(for job: JobOptions) throws(Failure) -> QueueFolder {
     let name = Bytes(job.queue.utf8)
-    let isNew = try spool().existingQueue(named: name) == nil
-    guard !job.after.isEmpty, isNew else {
-      let folder = try spool().makeQueue(named: name)
-      if isNew, job.queue != QueueName.standard {
-        confirm("serialq: queue \(job.queue) is new")
-      }
-      return folder
+    if !job.after.isEmpty, try spool().existingQueue(named: name) == nil {
+      throw Failure(
+        "queue \(job.queue)", "it has no jobs, so none can be --after one",
+        next: "Nothing was queued. \(queuesWithJobs() ?? "Add the first one without --after.")")
     }
-    throw Failure(
-      "queue \(job.queue)", "it has no jobs, so none can be --after one",
-      next: "Nothing was queued. \(queuesWithJobs() ?? "Add the first one without --after.")")
+    let (folder, isNew) = try spool().makeQueue(named: name)
+    if isNew, job.queue != QueueName.standard {
+      confirm("serialq: queue \(job.queue) is new")
+    }
+    return folder
   }
 
   /// Receives Ctrl-C for a command that only follows jobs: says which running ones continue, if
@@ -75,12 +74,12 @@ extension Session {
   func interrupt(
     of queues: QueueSelection, _ restorer: TerminalRestorer = TerminalRestorer(),
     if isOfInterest: @escaping @Sendable (JobID) -> Bool = { _ in true }
-  ) throws(Failure) -> SignalListener {
+  ) throws(Failure) {
     try Machine.requireThreads(2)
     let messages = output
     let spool = try self.spool()
     let heard = [SIGINT, SIGTERM, SIGHUP].filter { !SignalListener.isIgnored($0) }
-    return SignalListener(heard) { signal in
+    SignalListener.listenUntilExit(heard) { signal in
       restorer.restore {
         // Only Ctrl-C is meant for the job as much as for this command.
         if signal == SIGINT {

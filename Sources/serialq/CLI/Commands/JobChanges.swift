@@ -61,12 +61,12 @@ extension JobChanges {
     if case .command(let command)? = try JobSource.parse(rest) { self.command = command }
     label = words.value(.name)
     directory = words.value(.directory)
-    environment = words.values[.env] ?? []
+    environment = words.values(.env)
     timeout = words.seconds(.timeout)
     retries = words.number(.retries)
     retryDelay = words.seconds(.retryDelay)
     ifOK = words.has(.ifOK)
-    after = JobSelection(words.values[.after] ?? [])
+    after = JobSelection(words.values(.after))
     isUnconditional = words.has(.unconditional)
     if isUnconditional, hasConditions {
       throw words.misused("--unconditional", "cannot be combined with --if-ok or --after")

@@ -19,8 +19,7 @@ extension Session {
     // One for all: they print on the same terminal.
     let restorer = TerminalRestorer()
     defer { restorer.restore(&output) }
-    let signals = try interrupt(of: queues, restorer) { subject == .queue || subject == .job($0) }
-    defer { withExtendedLifetime(signals) {} }
+    try interrupt(of: queues, restorer) { subject == .queue || subject == .job($0) }
     var followers = try WatchedQueues<Follower>(spool, queues, logs: true)
     var last = Follower.Source()
     var isFirstLook = true

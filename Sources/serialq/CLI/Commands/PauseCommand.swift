@@ -46,8 +46,7 @@ extension PauseCommand: Subcommand {
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     try session.forEach(in: queues) { (name) throws(Failure) in
       // A queue can be paused before its first job.
-      let isNew = try session.spool().existingQueue(named: name) == nil
-      let folder = try session.spool().makeQueue(named: name)
+      let (folder, isNew) = try session.spool().makeQueue(named: name)
       if isNow, !isNew { return try suspend(name, in: &session) }
       let isNews = try Journal(folder).locked { (scope) throws(Failure) in
         let isNews = try !scope.isPaused()

@@ -58,7 +58,7 @@ struct QueuesWatch {
           continue
         }
         // Its subfolders may not exist yet.
-        found.append(try spool.makeQueue(named: name))
+        found.append(try spool.makeQueue(named: name).folder)
       } catch {
         if case .one = queues { throw error }
         fault(name, error)

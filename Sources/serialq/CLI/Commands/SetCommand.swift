@@ -166,8 +166,7 @@ extension SetCommand: Subcommand {
     }
     // A queue can be configured before its first job.
     let name = Bytes(queue.utf8)
-    let isNew = try session.spool().existingQueue(named: name) == nil
-    let folder = try session.spool().makeQueue(named: name)
+    let (folder, isNew) = try session.spool().makeQueue(named: name)
     try Journal(folder).locked { (scope) throws(Failure) in
       let now = Clock.now()
       let set = Event.set(try setting(change, scope), at: now)

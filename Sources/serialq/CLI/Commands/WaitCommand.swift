@@ -78,8 +78,7 @@ extension WaitCommand: Subcommand {
       session.traits.isLive
       ? WaitDisplay(of: subject, session.traits) { wakeUp.wake() } : nil
     defer { session.output.hide() }
-    let signals = try session.interrupt(of: queues)
-    defer { withExtendedLifetime(signals) {} }
+    try session.interrupt(of: queues)
     let elapsed = session.hosted?.elapsed ?? 0
     let deadline = timeout.map { Clock.monotonic() + Int64($0 - elapsed) * 1_000_000_000 }
     // Without the logs: the output of a job changes nothing for those that wait.
@@ -96,10 +95,13 @@ extension WaitCommand: Subcommand {
         until: [deadline, frame].compactMap(\.self).min())
     }
     session.output.hide()
+    let (members, readable, faults) = (waits.members, waits.readable, waits.faults)
+    // Linux takes milliseconds to end a watch while another one ends, and the runner is about to end.
+    _ = consume waits
     // Durable before it is reported.
-    for waiting in waits.readable { try waiting.flush() }
-    let codes = waits.members.compactMap { reportResult($0, in: session) }
-    return .worst(of: waits.faults.values.map(\.code)) ?? codes.first ?? .success
+    for waiting in readable { try waiting.flush() }
+    let codes = members.compactMap { reportResult($0, in: session) }
+    return .worst(of: faults.values.map(\.code)) ?? codes.first ?? .success
   }
 
   /// Reads the queues, and starts the runners that are missing.

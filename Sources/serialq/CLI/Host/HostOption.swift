@@ -19,8 +19,10 @@ enum HostOption {
   ) throws(Failure) -> (HostAddress?, [Bytes]) {
     let count = count(in: words)
     guard count > 0 else {
-      if let first = words.first, Invocation.internalWords.contains(first) { return (nil, words) }
-      return (try HostAddress.parse(value ?? [], from: "\(variable)="), words)
+      guard let value, !(words.first.map(Invocation.internalWords.contains) ?? false) else {
+        return (nil, words)
+      }
+      return (try HostAddress.parse(value, from: "\(variable)="), words)
     }
     guard words.count >= count else { throw needsValue }
     let rest = Array(words.dropFirst(count))

@@ -1,4 +1,3 @@
-import Dispatch
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
@@ -14,7 +13,7 @@ final class HostedCommand {
   /// A terminal in place of each of the caller's.
   private let terminal: ServedTerminal?
   private var streams: [Stream]
-  private let hasEnded: WakeUpPipe
+  private let hasEnded: Notice
   private var isEnded = false
   private var buffer: Bytes = []
   private var keys: Bytes = []
@@ -56,7 +55,7 @@ final class HostedCommand {
     streams = [output.map { Stream(pipe: $0.input, isErrors: false) }].compactMap(\.self)
     if let errors { streams.append(Stream(pipe: errors.input, isErrors: true)) }
     if terminal != nil { streams.append(Stream(pipe: nil, isErrors: !call.terminals[1])) }
-    hasEnded = try process.endNotice()
+    hasEnded = try Notice(ofEndOf: process)
     for stream in streams { try stream.pipe?.setNonBlocking() }
   }
 
@@ -112,7 +111,7 @@ final class HostedCommand {
 
   /// How the command ended, after everything that it had printed; nil while it runs.
   func end(_ send: (HostMessage) -> Void) throws(Failure) -> Ending? {
-    guard !isEnded, hasEnded.drain() else { return nil }
+    guard !isEnded, try hasEnded.hasCome() else { return nil }
     while try read(send) {}
     isEnded = true
     return try process.reap()
@@ -136,18 +135,5 @@ final class HostedCommand {
   /// Sends a signal to the command and what it has started in its group, as a terminal does.
   func signal(_ number: Int32) {
     if !isEnded { kill(-pid, number) }
-  }
-}
-
-extension ChildProcess {
-  /// A pipe that wakes when the process has ended, which it does not reap: until then, the process ID
-  /// is its own.
-  func endNotice() throws(Failure) -> WakeUpPipe {
-    let notice = try WakeUpPipe()
-    DispatchQueue(label: "serialq.child").async {
-      try? waitUntilEnded()
-      notice.wake()
-    }
-    return notice
   }
 }

@@ -62,7 +62,7 @@ final class SSH {
   /// Closes the connection, and waits for the end of the process.
   func finish() throws(Failure) -> Ending {
     let child = ChildProcess(pid: pid)
-    let hasEnded = try child.endNotice()
+    let hasEnded = try Notice(ofEndOf: child)
     let deadline = Clock.monotonic() + Self.patience
     while let descriptor = errorDescriptor {
       // Also until the end of the process: the one that keeps its connection can hold the descriptor.
@@ -71,7 +71,7 @@ final class SSH {
       readErrors()
     }
     // Still ours: it is not reaped.
-    if !hasClosedErrors, !hasEnded.drain() { kill(pid, SIGKILL) }
+    if !hasClosedErrors, try !hasEnded.hasCome() { kill(pid, SIGKILL) }
     isReaped = true
     return try child.reap()
   }

@@ -3,19 +3,24 @@ import SerialqSystem
 /// The checksum of a journal line: the CRC-32 of zip, gzip and `crc32(1)`.
 enum CRC32 {
   /// Eight tables of 256 entries, for eight bytes a step: the checksum must not dominate a replay.
-  private static let tables: [UInt32] = {
-    var tables = [UInt32](repeating: 0, count: 8 * 256)
-    for byte in 0..<256 {
-      var value = UInt32(byte)
-      for _ in 0..<8 { value = value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
-      tables[byte] = value
+  private static let tables = [UInt32](unsafeUninitializedCapacity: 8 * 256) { tables, count in
+    count = 8 * 256
+    tables[0] = 0
+    var value: UInt32 = 1
+    var bit = 128
+    while bit > 0 {
+      value = value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1
+      // The checksum is linear: that of a sum is the sum of both.
+      for byte in stride(from: 0, to: 256, by: 2 * bit) {
+        tables[byte + bit] = tables[byte] ^ value
+      }
+      bit /= 2
     }
-    for index in 256..<tables.count {
+    for index in 256..<count {
       let previous = tables[index - 256]
       tables[index] = previous >> 8 ^ tables[Int(previous & 0xFF)]
     }
-    return tables
-  }()
+  }
 
   /// The checksum of these bytes; O(count).
   static func sum(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt32 {

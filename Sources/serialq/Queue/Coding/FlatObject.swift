@@ -5,67 +5,40 @@ enum FlatObjectError: Error {
   case malformed
 }
 
-/// Parses the subset of JSON that journal lines use: one object without spaces, whose values are
+/// Reads the subset of JSON that journal lines use: one object without spaces, whose values are
 /// strings, integers, booleans and arrays of strings.
 ///
 /// Strict: anything else is an error. Members are read in the order of writing, so no lookup is
-/// needed. Copies a value only when it is read. Reuses its storage, so that further lines allocate
-/// nothing.
+/// needed, and each byte is read once. Only values that are returned are copied.
 struct FlatObject {
-  private enum Value {
-    case string(Text)
-    case int(Int)
-    case bool(Bool)
-    case strings(Range<Int>)
-  }
-
   /// The range of a string, and whether its bytes contain no escapes.
   private struct Text {
     var range: Range<Int>
     var isPlain: Bool
   }
 
-  private struct Member {
-    var name: Range<Int>
-    var value: Value
-  }
-
-  /// Valid only from `parse` until the caller frees the line; the caller reads all values before
+  /// Valid only from `begin` until the caller frees the line; the caller reads all values before
   /// that.
   private var line = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+  /// The end of the last member read.
   private var position = 0
-  private var members: [Member] = []
-  private var elements: [Text] = []
-  /// The number of members read so far.
-  private var taken = 0
 
-  /// Parses a line; values can be read until the line is freed.
-  mutating func parse(_ text: UnsafeBufferPointer<UInt8>) throws(FlatObjectError) {
+  /// Begins a line; its values can be read until it is freed.
+  mutating func begin(_ text: UnsafeBufferPointer<UInt8>) throws(FlatObjectError) {
     line = text
     position = 0
-    taken = 0
-    members.removeAll(keepingCapacity: true)
-    elements.removeAll(keepingCapacity: true)
     try expect("{")
-    if !skip("}") {
-      repeat {
-        try expect("\"")
-        let name = try string()
-        guard name.isPlain else { throw .malformed }
-        try expect(":")
-        members.append(Member(name: name.range, value: try value()))
-      } while skip(",")
-      try expect("}")
-    }
+  }
+
+  /// Fails unless every member was read; any other is unknown to this version.
+  mutating func end() throws(FlatObjectError) {
+    try expect("}")
     guard position == line.count else { throw .malformed }
   }
 
-  /// Whether every member was read; any other is unknown to this version.
-  var isUsedUp: Bool { taken == members.count }
-
   mutating func int(_ name: StaticString) throws(FlatObjectError) -> Int {
-    guard case .int(let value)? = take(name) else { throw .malformed }
-    return value
+    try enter(name)
+    return try number()
   }
 
   /// Reads a number within limits, so that later arithmetic cannot overflow.
@@ -79,14 +52,21 @@ struct FlatObject {
 
   /// Reads a member that is written only if true.
   mutating func flag(_ name: StaticString) throws(FlatObjectError) -> Bool {
-    guard has(name) else { return false }
-    guard case .bool(let value)? = take(name) else { throw .malformed }
-    return value
+    guard let start = start(of: name) else { return false }
+    position = start
+    let isTrue = skip("t")
+    let rest: StaticString = isTrue ? "rue" : "false"
+    let end = position + rest.utf8CodeUnitCount
+    guard end <= line.count,
+      UnsafeBufferPointer(rebasing: line[position..<end]).spells(rest)
+    else { throw .malformed }
+    position = end
+    return isTrue
   }
 
   mutating func bytes(_ name: StaticString) throws(FlatObjectError) -> Bytes {
-    guard case .string(let text)? = take(name) else { throw .malformed }
-    return decoded(text)
+    try enter(name)
+    return decoded(try string())
   }
 
   mutating func optionalBytes(_ name: StaticString) throws(FlatObjectError) -> Bytes? {
@@ -94,8 +74,13 @@ struct FlatObject {
   }
 
   mutating func list(_ name: StaticString) throws(FlatObjectError) -> [Bytes] {
-    guard case .strings(let range)? = take(name) else { throw .malformed }
-    return elements[range].map { decoded($0) }
+    try enter(name)
+    try expect("[")
+    var list: [Bytes] = []
+    if skip("]") { return list }
+    repeat { list.append(decoded(try string())) } while skip(",")
+    try expect("]")
+    return list
   }
 
   /// Reads a string that repeats on most lines; `shared` provides a common copy.
@@ -103,27 +88,40 @@ struct FlatObject {
     _ name: StaticString,
     sharedIn shared: inout SharedBytes
   ) throws(FlatObjectError) -> Bytes {
-    guard case .string(let text)? = take(name) else { throw .malformed }
+    try enter(name)
+    let text = try string()
     if !text.isPlain { return shared.copy(of: decoded(text)) }
     return shared.copy(of: UnsafeBufferPointer(rebasing: line[text.range]))
   }
 
   /// Reads a string without escapes, for words that serialq itself wrote.
   mutating func word(_ name: StaticString) throws(FlatObjectError) -> UnsafeBufferPointer<UInt8> {
-    guard case .string(let text)? = take(name), text.isPlain else { throw .malformed }
+    try enter(name)
+    let text = try string()
+    guard text.isPlain else { throw .malformed }
     return UnsafeBufferPointer(rebasing: line[text.range])
   }
 
   /// Whether the next member has this name.
-  func has(_ name: StaticString) -> Bool {
-    guard taken < members.count else { return false }
-    return UnsafeBufferPointer(rebasing: line[members[taken].name]).spells(name)
+  func has(_ name: StaticString) -> Bool { start(of: name) != nil }
+
+  /// The start of the value of the next member, if that has this name.
+  private func start(of name: StaticString) -> Int? {
+    // Behind the brace or a comma.
+    let quote = position == 1 ? 1 : position + 1
+    let colon = quote + name.utf8CodeUnitCount + 2
+    guard colon < line.count, line[quote - 1] == UInt8(ascii: position == 1 ? "{" : ","),
+      line[quote] == UInt8(ascii: "\""), line[colon - 1] == UInt8(ascii: "\""),
+      line[colon] == UInt8(ascii: ":"),
+      UnsafeBufferPointer(rebasing: line[(quote + 1)..<(colon - 1)]).spells(name)
+    else { return nil }
+    return colon + 1
   }
 
-  private mutating func take(_ name: StaticString) -> Value? {
-    guard has(name) else { return nil }
-    taken += 1
-    return members[taken - 1].value
+  /// Moves to the value of the next member, which must have this name.
+  private mutating func enter(_ name: StaticString) throws(FlatObjectError) {
+    guard let start = start(of: name) else { throw .malformed }
+    position = start
   }
 
   private func decoded(_ text: Text) -> Bytes {
@@ -141,25 +139,6 @@ extension FlatObject {
 
   private mutating func expect(_ character: Unicode.Scalar) throws(FlatObjectError) {
     guard skip(character) else { throw .malformed }
-  }
-
-  private mutating func value() throws(FlatObjectError) -> Value {
-    if skip("\"") { return .string(try string()) }
-    if skip("[") { return .strings(try strings()) }
-    if skip("t") { return .bool(try literal("rue", true)) }
-    if skip("f") { return .bool(try literal("alse", false)) }
-    return .int(try number())
-  }
-
-  private mutating func literal(
-    _ rest: StaticString,
-    _ value: Bool
-  ) throws(FlatObjectError) -> Bool {
-    let end = position + rest.utf8CodeUnitCount
-    guard end <= line.count, rest.withUTF8Buffer({ line[position..<end].elementsEqual($0) })
-    else { throw .malformed }
-    position = end
-    return value
   }
 
   private mutating func number() throws(FlatObjectError) -> Int {
@@ -183,19 +162,9 @@ extension FlatObject {
     return -number
   }
 
-  private mutating func strings() throws(FlatObjectError) -> Range<Int> {
-    let start = elements.count
-    if skip("]") { return start..<start }
-    repeat {
-      try expect("\"")
-      elements.append(try string())
-    } while skip(",")
-    try expect("]")
-    return start..<elements.count
-  }
-
-  /// Finds the end of a string after its opening quote.
+  /// Finds the end of a string.
   private mutating func string() throws(FlatObjectError) -> Text {
+    try expect("\"")
     let start = position
     var isPlain = true
     while position < line.count {

@@ -54,10 +54,13 @@ package struct Environments: Sendable {
 
   /// The variables stored under a key, overridden by `others`.
   package func load(_ key: Bytes, adding others: [Bytes]) throws(Failure) -> [Bytes] {
+    Self.variables(try load(key), overriddenBy: others)
+  }
+
+  fileprivate static func variables(_ all: [Bytes], overriddenBy others: [Bytes]) -> [Bytes] {
     let equals = UInt8(ascii: "=")
     let names = others.map { Bytes($0.prefix { $0 != equals }) + [equals] }
-    return try load(key).filter { variable in !names.contains { variable.starts(with: $0) } }
-      + others
+    return all.filter { variable in !names.contains { variable.starts(with: $0) } } + others
   }
 
   /// Deletes every file that neither a job nor a command of the settings uses.
@@ -96,6 +99,29 @@ package struct Environments: Sendable {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in content { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
     return Hex.digits(hash)
+  }
+}
+
+/// The environment that was loaded last: most jobs of a queue have the same one.
+///
+/// A file under a key never changes.
+package struct LastEnvironment: Sendable {
+  private var last: (key: Bytes, variables: [Bytes])?
+
+  package init() {}
+
+  /// The variables stored under a key, overridden by `others`.
+  package mutating func load(
+    _ key: Bytes, of environments: Environments, adding others: [Bytes]
+  ) throws(Failure) -> [Bytes] {
+    let variables: [Bytes]
+    if let last, last.key == key {
+      variables = last.variables
+    } else {
+      variables = try environments.load(key)
+      last = (key, variables)
+    }
+    return Environments.variables(variables, overriddenBy: others)
   }
 }
 

@@ -88,9 +88,9 @@ extension Event {
     }
   }
 
-  /// Reads the members of an event in the order of writing; nil if this version does not know its
+  /// Reads the members of an event in the order of writing; fails if this version does not know its
   /// name.
-  init?(
+  init(
     from object: inout FlatObject,
     sharing shared: inout SharedBytes
   ) throws(FlatObjectError) {
@@ -163,7 +163,7 @@ extension Event {
       self = .set(try Setting(from: &object, sharing: &shared), at: at)
     case "compacted": self = .compacted(at: try object.time())
     case "previous": self = .previous(id: try object.id(), succeeded: try object.flag("succeeded"))
-    default: return nil
+    default: throw .malformed
     }
   }
 }

@@ -23,19 +23,32 @@ package struct Journal: Sendable {
     // Also keeps the descriptor alive until here: closing it would release the lock.
     defer { lock.unlock() }
     // Removed while this waited: the lock of a queue that was created in its place is another file.
-    guard try FileSystem.status(of: folder.lock)?.identity == lock.status().identity else {
+    let status = try lock.status()
+    guard try FileSystem.status(of: folder.lock)?.identity == status.identity else {
       throw Failure(
         "queue \(folder.name.text)", "it was removed at this moment",
         next: "Nothing was changed. Run the command again.")
     }
     var scope = JournalScope(self, lock: lock)
-    try scope.finishWork()
+    try scope.finishWork(recordedBy: status.size)
     return try work(&scope)
   }
 
   /// Appends events in one batch; they are durable on return.
   package func append(_ events: [Event]) throws(Failure) {
     try locked { (scope) throws(Failure) in try scope.append(events) }
+  }
+
+  /// Makes durable what `reader` has read and any process appended without a flush.
+  package func flush(readBy reader: JournalReader) throws(Failure) {
+    do throws(Failure) {
+      // Together with the runner, which holds the lock for its own flush.
+      if try reader.flush(by: output) { return }
+    } catch {
+      try locked { (scope) throws(Failure) in scope.flushFailed() }
+      throw error
+    }
+    try locked { (scope) throws(Failure) in try scope.flush() }
   }
 }
 

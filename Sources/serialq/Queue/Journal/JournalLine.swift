@@ -62,23 +62,25 @@ enum JournalLine {
     mutating func read(_ line: UnsafeBufferPointer<UInt8>) -> Reading {
       guard isWhole(line) else { return .damaged }
       // The checksum matches, so this is not damage: a newer version wrote the line.
-      guard let record = try? record(line) else { return .newer }
-      return .record(record)
+      do throws(FlatObjectError) {
+        return .record(try record(line))
+      } catch {
+        return .newer
+      }
     }
 
     private mutating func record(
       _ line: UnsafeBufferPointer<UInt8>
-    ) throws(FlatObjectError) -> Record? {
-      try object.parse(line)
-      guard try object.int("v") == version,
-        let event = try Event(from: &object, sharing: &shared)
-      else { return nil }
+    ) throws(FlatObjectError) -> Record {
+      try object.begin(line)
+      guard try object.int("v") == version else { throw .malformed }
+      let event = try Event(from: &object, sharing: &shared)
       let next = try object.number("next", 1...lastNext)
       let more = object.has("more") ? try object.number("more", 1...Int(Int32.max)) : 0
       let isPaused = try object.flag("paused")
       _ = try object.word("sum")
-      return object.isUsedUp
-        ? Record(event: event, next: next, more: more, isPaused: isPaused) : nil
+      try object.end()
+      return Record(event: event, next: next, more: more, isPaused: isPaused)
     }
   }
 }

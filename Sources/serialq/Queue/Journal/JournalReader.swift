@@ -11,6 +11,8 @@ package struct JournalReader {
   private var path: Bytes { folder.journal }
   private var file: FileDescriptor?
   private var identity: FileStatus.Identity?
+  /// The size of the file when this opened it.
+  private var sizeAtOpen: Int64 = 0
   private var offset: Int64 = 0
   /// Lines read from the current file, including damaged ones.
   private(set) var lines = 0
@@ -40,10 +42,10 @@ package struct JournalReader {
   @discardableResult
   package mutating func read(each: (Event) -> Void = { _ in }) throws(Failure) -> News {
     var news = News()
-    guard let file = try openedFile(&news) else { return news }
+    guard let (file, size) = try openedFile(&news) else { return news }
     if try file.bytes(from: offset - Int64(mark.count), mark.count) != mark { startAgain(&news) }
     var replay = Replay(of: path, from: offset, lines: lines)
-    try replay.takeAll(of: file) { item in
+    try replay.takeAll(of: file, upTo: size) { item in
       switch item {
       case .record(let record):
         if queue.apply(record) { news.applied += 1 } else { news.ignored += 1 }
@@ -64,25 +66,44 @@ package struct JournalReader {
     return news
   }
 
+  /// Makes what was read durable, without the lock; returns false if only a flush with it can.
+  ///
+  /// A flush through another descriptor that failed since this one was opened fails here too. None
+  /// had failed before if a line was appended since: an append first finishes the work that a failed
+  /// flush leaves, which replaces the file.
+  func flush(by output: JournalOutput) throws(Failure) -> Bool {
+    guard FileDescriptor.flushReportsEarlierFailures, let file, offset > sizeAtOpen else {
+      return false
+    }
+    try output.flush(file)
+    return true
+  }
+
   /// Applies events that the caller has appended; it must not read after that.
   package mutating func take(_ events: [Event]) {
     for event in events { queue.apply(event) }
   }
 
-  /// Opens the current file at the path; nil if there is none.
-  private mutating func openedFile(_ news: inout News) throws(Failure) -> FileDescriptor? {
-    let found = try FileSystem.status(of: path)?.identity
-    if let file, found == identity { return file }
+  /// The current file at the path, and its size; nil if there is none.
+  private mutating func openedFile(
+    _ news: inout News
+  ) throws(Failure) -> (FileDescriptor, size: Int64)? {
+    let found = try FileSystem.status(of: path)
+    if let file, let found, found.identity == identity { return (file, found.size) }
     if file != nil, found == nil {
       throw Failure(
         "queue \(folder.name.text)", "its journal \(path.text) was removed",
         next: "Its jobs are lost; one that runs continues. See the other queues: serialq queues")
     }
     if file != nil { startAgain(&news) }
-    file = found == nil ? nil : try FileDescriptor.open(path, .read)
+    guard found != nil else { return nil }
+    let file = try FileDescriptor.open(path, .read)
+    self.file = file
     // The status of the open file: the path may name a different file by now.
-    identity = try file?.status().identity
-    return file
+    let status = try file.status()
+    identity = status.identity
+    sizeAtOpen = status.size
+    return (file, status.size)
   }
 
   private mutating func startAgain(_ news: inout News) {

@@ -1,17 +1,16 @@
 import SerialqSystem
 
 extension Replay {
-  /// Reads every complete line of the file from the current position.
+  /// Reads every complete line of the file from the current position to `size`.
   ///
+  /// Later appends are left to the next read: a busy queue could keep this loop running forever.
   /// Reads in chunks, so that a large journal need not fit in memory.
   mutating func takeAll(
-    of file: FileDescriptor, _ found: (Item) -> Void
+    of file: FileDescriptor, upTo size: Int64, _ found: (Item) -> Void
   ) throws(Failure) {
     let piece: Int64 = 1 << 18
     var buffer: Bytes = []
     var offset = committed
-    // Later appends are left to the next read: a busy queue could keep this loop running forever.
-    let size = try file.status().size
     while offset < size {
       let before = buffer.count
       try file.fill(&buffer, with: Int(min(piece, size - offset)), from: offset)

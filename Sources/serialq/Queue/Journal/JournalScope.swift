@@ -91,12 +91,16 @@ package struct JournalScope {
     do throws(Failure) {
       try journal.output.flush(file)
     } catch {
-      // After a failed flush Linux marks the pages clean, including earlier lines that were left to
-      // this flush. A second flush would succeed without writing them.
-      leave(.rewriteJournal)
+      flushFailed()
       throw error
     }
   }
+
+  /// Makes the next process that locks the journal rewrite it.
+  ///
+  /// After a failed flush Linux marks the pages clean, including earlier lines that were left to
+  /// this flush. A second flush would succeed without writing them.
+  func flushFailed() { leave(.rewriteJournal) }
 
   /// Discards the cached state, after the journal was replaced.
   mutating func forgetFile() {
@@ -155,7 +159,7 @@ package struct JournalScope {
     var next: JobID = 1
     var isPaused = false
     var replay = Replay(of: folder.journal)
-    try replay.takeAll(of: file) { item in
+    try replay.takeAll(of: file, upTo: size) { item in
       switch item {
       case .record(let record): (next, isPaused) = (record.next, record.isPaused)
       case .damaged: next += 1

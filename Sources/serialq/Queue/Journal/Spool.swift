@@ -48,7 +48,7 @@ package struct Spool: Equatable, Sendable {
   }
 
   /// Creates the folder of all queues if necessary.
-  package func make() throws(Failure) { try Spool.make(path) }
+  package func make() throws(Failure) { _ = try Spool.make(path) }
 
   /// Whether the folder of all queues exists.
   package func exists() throws(Failure) -> Bool { try Spool.isSafe(path) }
@@ -60,20 +60,22 @@ package struct Spool: Equatable, Sendable {
       next: "All jobs in it are lost; those that run continue.")
   }
 
-  /// The queue with this name, created if necessary and durable on return.
-  package func makeQueue(named name: Bytes) throws(Failure) -> QueueFolder {
+  /// The queue with this name, created if necessary and durable on return, and whether it is new.
+  package func makeQueue(
+    named name: Bytes
+  ) throws(Failure) -> (folder: QueueFolder, isNew: Bool) {
     let folder = try queueFolder(named: name)
-    try Spool.make(path)
-    try Spool.make(folder.path, isSpool: false)
-    for part in folder.parts { try Spool.make(part, isSpool: false) }
-    return folder
+    try make()
+    let isNew = try Spool.make(folder.path, isSpool: false)
+    for part in folder.parts { _ = try Spool.make(part, isSpool: false) }
+    return (folder, isNew)
   }
 
   /// A folder in the spool that is not a queue, created if necessary.
   package func makeFolder(_ folder: PrivateFolder) throws(Failure) -> Bytes {
-    try Spool.make(path)
+    try make()
     let folder = path.appending(path: folder.name)
-    try Spool.make(folder, isSpool: false)
+    _ = try Spool.make(folder, isSpool: false)
     return folder
   }
 
@@ -93,7 +95,9 @@ package struct Spool: Equatable, Sendable {
   }
 
   /// Creates a folder outside of the spool if necessary; fails if others can write to it.
-  package static func makePrivate(_ path: Bytes) throws(Failure) { try make(path, isSpool: false) }
+  package static func makePrivate(_ path: Bytes) throws(Failure) {
+    _ = try make(path, isSpool: false)
+  }
 
   /// The names of all queues, in byte order; creates nothing.
   ///
@@ -117,13 +121,15 @@ package struct Spool: Equatable, Sendable {
     return QueueFolder(name: name, path: path.appending(path: name))
   }
 
-  /// Creates a folder and its ancestors, each durable before anything is created in it.
-  private static func make(_ path: Bytes, isSpool: Bool = true) throws(Failure) {
-    if try isSafe(path, isSpool: isSpool) { return }
+  /// Creates a folder and its ancestors, each durable before anything is created in it; returns
+  /// false if it exists.
+  private static func make(_ path: Bytes, isSpool: Bool = true) throws(Failure) -> Bool {
+    if try isSafe(path, isSpool: isSpool) { return false }
     try makeAncestors(parent(of: path))
     try makeDurably(path)
     // Another process may have created something else at this path.
     _ = try isSafe(path, isSpool: isSpool)
+    return true
   }
 
   /// Creates the missing folders above the spool.

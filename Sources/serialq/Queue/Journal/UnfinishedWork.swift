@@ -15,10 +15,9 @@ enum UnfinishedWork: Int64 {
 
 extension JournalScope {
   /// Completes the work of an earlier process, before anything else; fails if that is impossible.
-  mutating func finishWork() throws(Failure) {
-    let folder = journal.folder
-    let size = try lock.status().size
+  mutating func finishWork(recordedBy size: Int64) throws(Failure) {
     guard size > 0 else { return }
+    let folder = journal.folder
     if size == UnfinishedWork.flushNames.rawValue {
       for path in [folder.path, folder.environments] { try FileSystem.flush(folder: path) }
       // An earlier version did not create it.

@@ -30,6 +30,13 @@ package struct ExecutionLimits: Equatable, Sendable {
   /// Left for the variables and the path that the runner adds.
   private static let reserve = 8_192
 
+  /// The length of the longest string, and the size of all with their final NULs and pointers.
+  private static func sizes(_ strings: [Bytes]) -> (longest: Int, all: Int) {
+    strings.reduce((0, 0)) { sizes, string in
+      (max(sizes.0, string.count), sizes.1 + string.count + 1 + MemoryLayout<Int>.size)
+    }
+  }
+
   /// Why a command can never be executed in this environment; nil if it can.
   package func fault(in command: Command, environment: [Bytes]) -> String? {
     let words =
@@ -37,14 +44,15 @@ package struct ExecutionLimits: Equatable, Sendable {
       case .shell(let line): [Bytes("/bin/sh"), Bytes("-c"), line]
       case .arguments(let words): words
       }
-    if let each, let longest = words.map(\.count).max(), longest >= each {
+    let (longest, size) = Self.sizes(words)
+    if let each, longest >= each {
       return "it is too long: \(longest) bytes; the system takes \(each - 1) in one argument"
     }
-    if let each, let longest = environment.map(\.count).max(), longest >= each {
-      return "a variable is too long: \(longest) bytes; the system takes \(each - 1)"
+    let (longestVariable, sizeOfVariables) = Self.sizes(environment)
+    if let each, longestVariable >= each {
+      return "a variable is too long: \(longestVariable) bytes; the system takes \(each - 1)"
     }
-    let pointer = MemoryLayout<Int>.size
-    let sum = (words + environment).reduce(Self.reserve) { $0 + $1.count + 1 + pointer }
+    let sum = Self.reserve + size + sizeOfVariables
     guard sum > total else { return nil }
     return "it is too long: \(sum) bytes with its environment; the system takes \(total)"
   }

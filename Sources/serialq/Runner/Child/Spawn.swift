@@ -11,7 +11,10 @@ extension JobProcess {
   /// pass one. This is safe because only the runner's thread spawns, and because other threads
   /// create files only with mode 0600, which the umask cannot widen.
   func start() -> Started {
-    guard !([directory] + arguments + environment).contains(where: { $0.contains(0) }) else {
+    let words = arguments
+    guard !directory.containsNUL, !words.contains(where: { $0.containsNUL }),
+      !environment.contains(where: { $0.containsNUL })
+    else {
       return .cannotRun(.cannot, reason: "a NUL byte cannot be passed to a program")
     }
     let settings = SpawnSettings(for: self)

@@ -81,20 +81,28 @@ struct SpawnSettings: ~Copyable {
 
   /// Prepares the descriptors of the child.
   ///
-  /// The order matters: descriptor 63 may be the output or the input, so both are copied before 63
-  /// is overwritten. Descriptor 0 may be the output, which is copied first.
+  /// The order matters: the output or the input may have the number of another, so both are copied
+  /// before it is overwritten. Descriptor 0 may be the output, which is copied first.
   private mutating func prepareDescriptors(_ job: JobProcess) -> [Int32] {
-    let lock = JobProcess.lockDescriptor
     var errors = prepareStreams(job.streams)
-    errors.append(job.lock.map { posix_spawn_file_actions_adddup2(&actions, $0, lock) } ?? 0)
     #if canImport(Glibc)
       // serialq opens its own files close-on-exec, but descriptors that it inherited would leak
-      // into the job. Closing a number that is not open is no error here.
-      for descriptor in 3..<lock {
-        errors.append(posix_spawn_file_actions_addclose(&actions, descriptor))
+      // into the job. An action can close all from a number on, but no range below the lock.
+      let free = STDERR_FILENO + 1
+      if let lock = job.lock {
+        errors += [
+          posix_spawn_file_actions_adddup2(&actions, lock, free),
+          posix_spawn_file_actions_addclosefrom_np(&actions, free + 1),
+          posix_spawn_file_actions_adddup2(&actions, free, JobProcess.lockDescriptor),
+          posix_spawn_file_actions_addclose(&actions, free),
+        ]
+      } else {
+        errors.append(posix_spawn_file_actions_addclosefrom_np(&actions, free))
       }
-      errors.append(
-        posix_spawn_file_actions_addclosefrom_np(&actions, lock + (job.lock == nil ? 0 : 1)))
+    #else
+      if let lock = job.lock {
+        errors.append(posix_spawn_file_actions_adddup2(&actions, lock, JobProcess.lockDescriptor))
+      }
     #endif
     return errors
   }

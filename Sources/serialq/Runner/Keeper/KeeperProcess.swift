@@ -80,7 +80,7 @@ package struct KeeperProcess {
     if let (pid, keeper) = KeeperLock.keeper(id, runner.folder) {
       end(pid) { _ = keeper.send($0) }
     }
-    let free = try runner.supervision.end {
+    let free = try Notice {
       try? lock.lock()
       lock.unlock()
     }

@@ -53,13 +53,14 @@ package struct Columns {
     var text = ""
     for row in [headings.map { Cell($0.title, .dim) }] + rows {
       let line = line(row, used, widths)
-      text += (width.map(line.fitted(to:)) ?? line).rendered(color: color) + "\n"
+      (width.map(line.fitted(to:)) ?? line).render(to: &text, color: color)
+      text += "\n"
     }
     return text
   }
 
   private func line(_ row: [Cell], _ used: [Int], _ widths: [Int]) -> StyledLine {
-    var line = StyledLine()
+    var line = StyledLine(reserving: 2 * used.count)
     // Padding is written only before further content, so that no line ends in spaces.
     var gap = 0
     for column in used {

@@ -9,14 +9,20 @@ package struct StyledLine: Equatable {
   private(set) var spans: [Span]
 
   package init(_ text: String = "", _ color: Color? = nil) {
-    spans = [Span(text: text, color: color)]
+    spans = text.isEmpty ? [] : [Span(text: text, color: color)]
+  }
+
+  /// An empty line with memory for this many spans.
+  init(reserving count: Int) {
+    spans = []
+    spans.reserveCapacity(count)
   }
 
   /// The width in columns.
   package var width: Int { spans.reduce(0) { $0 + DisplayWidth.of($1.text) } }
 
   package mutating func append(_ text: String, _ color: Color? = nil) {
-    spans.append(Span(text: text, color: color))
+    if !text.isEmpty { spans.append(Span(text: text, color: color)) }
   }
 
   package static func + (left: StyledLine, right: StyledLine) -> StyledLine {
@@ -60,6 +66,15 @@ package struct StyledLine: Equatable {
   }
 
   package func rendered(color: Bool) -> String {
-    spans.map { color ? $0.color?.applied(to: $0.text) ?? $0.text : $0.text }.joined()
+    var text = ""
+    render(to: &text, color: color)
+    return text
+  }
+
+  /// Appends the rendered line.
+  func render(to text: inout String, color: Bool) {
+    for span in spans {
+      text += color ? span.color?.applied(to: span.text) ?? span.text : span.text
+    }
   }
 }

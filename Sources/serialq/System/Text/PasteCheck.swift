@@ -7,19 +7,19 @@ package enum PasteCheck {
   package static func isSafe(_ line: Bytes) -> Bool {
     guard TextPiece.arePrintable(line), line.first != UInt8(ascii: "^") else { return false }
     let words = line.split { byte in !isPartOfWord(byte) }.map { Bytes($0) }
-    guard !words.contains(where: { foreign.contains($0.text) }) else { return false }
+    guard !words.contains(where: foreign.contains) else { return false }
     var scan = Scan(line)
     return scan.isSafe()
   }
 
   fileprivate static func isPartOfWord(_ byte: UInt8) -> Bool {
-    !byte.isSpace && !Bytes(";&|()<>\"'`").contains(byte)
+    !byte.isSpace && !byte.isOne(of: ";&|()<>\"'`")
   }
 
   /// Words that bash and zsh know and some `sh` does not.
-  private static let foreign: Set<String> = [
+  private static let foreign = [
     "[[", "coproc", "declare", "function", "let", "select", "setopt", "shopt", "source", "typeset",
-  ]
+  ].map { Bytes($0.utf8) }
 
   /// Scans a line and tracks its quotes.
   private struct Scan {
@@ -38,7 +38,7 @@ package enum PasteCheck {
 
     mutating func isSafe() -> Bool {
       while let byte = rest.popFirst() {
-        if quotes == .none, Bytes(";&|").contains(byte) {
+        if quotes == .none, byte.isOne(of: ";&|") {
           guard !echoesBackslash else { return false }
           command = []
           keepsBackslash = false
@@ -50,7 +50,7 @@ package enum PasteCheck {
         } else if byte == UInt8(ascii: "\\") {
           // A trailing backslash continues the line; `\!` is history expansion in some shells.
           guard let next = rest.popFirst(), next != UInt8(ascii: "!") else { return false }
-          let isDropped = quotes == .none || Bytes("$`\"").contains(next)
+          let isDropped = quotes == .none || next.isOne(of: "$`\"")
           if next == UInt8(ascii: "\\") || !isDropped { keepsBackslash = true }
         } else if !isPlain(byte) {
           return false
@@ -109,6 +109,13 @@ package enum PasteCheck {
       }
     }
 
-    private var startsWord: Bool { Bytes(" ;|&()").contains(before) }
+    private var startsWord: Bool { before.isOne(of: " ;|&()") }
+  }
+}
+
+extension UInt8 {
+  /// Whether the byte is one of these characters.
+  fileprivate func isOne(of characters: StaticString) -> Bool {
+    characters.withUTF8Buffer { $0.contains(self) }
   }
 }

@@ -158,7 +158,7 @@ import Testing
     json.object { json in json.member("terminal", Bytes(text.utf8)) }
     return try json.bytes.withUnsafeBufferPointer { line in
       var object = FlatObject()
-      try object.parse(line)
+      try object.begin(line)
       return (try? JobTerminal(from: &object))?.text == text
     }
   }

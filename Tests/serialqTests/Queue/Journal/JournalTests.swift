@@ -1,4 +1,5 @@
 import Dispatch
+import SerialPromises
 @testable import SerialqSystem
 import TestSupport
 import Testing
@@ -121,6 +122,39 @@ import Testing
     try Journal(folder).append([added(3)])
     #expect(try FileSystem.status(of: folder.journal)?.identity == second)
     #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 2, 3])
+  }
+
+  // Fails when a reader trusts its own flush although an earlier one may have failed before it
+  // opened the file; when it waits for the lock although it need not; or when it forgets a failure.
+  @Test("A reader flushes without the lock what was appended since it opened the journal")
+  func flushOfReader() throws {
+    let folder = folder
+    let flushed = Locked<[Bool]>([])
+    let noted = JournalOutput(
+      write: JournalOutput.system.write,
+      flush: { (_) throws(Failure) in
+        let isFree = try FileDescriptor.openIfThere(folder.lock, .check)?.tryLockShared()
+        flushed.withLock { $0.append(isFree == true) }
+      })
+    try Journal(folder).append([added(1)])
+    var reader = JournalReader(folder)
+    try reader.read()
+    try Journal(folder, output: noted).flush(readBy: reader)
+    #expect(flushed.withLock { $0 } == [false])
+    try Journal(folder).locked { (scope) throws(Failure) in
+      try scope.append([added(2)], flush: false)
+    }
+    try reader.read()
+    try Journal(folder, output: noted).flush(readBy: reader)
+    #expect(flushed.withLock { $0 } == [false, true])
+    let broken = JournalOutput(
+      write: JournalOutput.system.write,
+      flush: { (_) throws(Failure) in throw Failure("fdatasync", EIO, "flushing") })
+    #expect(throws: Failure.self) { try Journal(folder, output: broken).flush(readBy: reader) }
+    let file = try FileSystem.status(of: folder.journal)?.identity
+    try Journal(folder).append([])
+    #expect(try FileSystem.status(of: folder.journal)?.identity != file)
+    #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 2])
   }
 
   // Fails when a command without changes reports as done what another process wrote before it died

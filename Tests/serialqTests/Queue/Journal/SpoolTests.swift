@@ -36,9 +36,10 @@ import Testing
     #expect(try spool.existingQueue(named: name) == nil)
     #expect(try spool.queueNames() == [])
     #expect(try FileSystem.names(in: temporary.path) == [])
-    let folder = try spool.makeQueue(named: name)
+    let (folder, isNew) = try spool.makeQueue(named: name)
+    #expect(isNew)
     #expect(try spool.existingQueue(named: name) == folder)
-    #expect(try spool.makeQueue(named: name) == folder)
+    #expect(try spool.makeQueue(named: name) == (folder, false))
     #expect(try spool.queueNames() == [name])
     for path in [spool.path, folder.path, folder.logs, folder.locks, folder.environments] {
       #expect(try FileSystem.status(of: path)?.mode == 0o700)
@@ -71,7 +72,7 @@ import Testing
     arguments: [0o770, 0o702])
   func looseMode(mode: Int) throws {
     let spool = Spool(path: temporary.path("spool"))
-    let folder = try spool.makeQueue(named: name)
+    let folder = try spool.makeQueue(named: name).folder
     for path in [folder.path, spool.path] {
       #expect(path.withCString { chmod($0, mode_t(mode)) } == 0)
       let failure = #expect(throws: Failure.self) { try spool.existingQueue(named: name) }

@@ -1,0 +1,53 @@
+import Dispatch
+import SerialqSystem
+
+/// Becomes readable, for ``waitForInput(on:until:)``, when a blocking call would return.
+package final class Notice: Sendable {
+  private enum Source {
+    case process(ProcessHandle, Int32)
+    case thread(WakeUpPipe)
+  }
+
+  private let source: Source
+
+  /// Of the end of a child process, which it does not reap: until then, the process ID is its own.
+  ///
+  /// Needs no thread where the system has `pidfd_open(2)`: two switches of threads are much of the
+  /// time from the end of a job to the next.
+  package init(ofEndOf child: ChildProcess) throws(Failure) {
+    let handle = ProcessHandle(child.pid)
+    source =
+      if let descriptor = handle.descriptor { .process(handle, descriptor) } else {
+        // `reap` reports the error.
+        try Self.thread { try? child.waitUntilEnded() }
+      }
+  }
+
+  /// Of the return of a call that blocks another thread.
+  package init(of wait: @escaping @Sendable () -> Void) throws(Failure) {
+    source = try Self.thread(wait)
+  }
+
+  private static func thread(_ wait: @escaping @Sendable () -> Void) throws(Failure) -> Source {
+    let pipe = try WakeUpPipe()
+    // A separate queue gets a thread at once. The global queue could be full of threads that block
+    // on processes left behind by cancelled jobs.
+    DispatchQueue(label: "serialq.notice").async {
+      wait()
+      pipe.wake()
+    }
+    return .thread(pipe)
+  }
+
+  package var descriptor: Int32 {
+    switch source {
+    case .process(_, let descriptor): descriptor
+    case .thread(let pipe): pipe.descriptor
+    }
+  }
+
+  /// Whether it has come.
+  package func hasCome() throws(Failure) -> Bool {
+    try waitForInput(on: [descriptor], timeoutMilliseconds: 0)[0]
+  }
+}

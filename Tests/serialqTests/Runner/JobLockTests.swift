@@ -1,0 +1,52 @@
+import SerialqSystem
+import Testing
+
+@testable import SerialqQueue
+@testable import SerialqRunner
+
+/// Which file the lock of a job has.
+@Suite struct JobLockTests {
+  // Fails if a file is created for each job; on ext4 without a journal, each one that was removed
+  // makes the next creation slower.
+  @Test("the lock file of an ended job becomes that of the next one")
+  func renamed() throws {
+    let temporary = try TemporaryFolder()
+    let folder = try temporary.queue()
+    let file = try JobLock.take(1, folder).status().identity
+    let lock = try JobLock.take(2, spare: 1, folder)
+    #expect(try lock.status().identity == file)
+    #expect(try FileSystem.names(in: folder.locks) == [Bytes("2")])
+    #expect(try JobLock.isHeld(2, folder))
+    #expect(try !JobLock.isHeld(1, folder))
+  }
+
+  // Fails if the file is renamed without its lock: a process that the ended job left behind would
+  // count as one of the next job, and be ended with it.
+  @Test("a job gets another lock file than the one before if a process holds that lock")
+  func held() throws {
+    let temporary = try TemporaryFolder()
+    let folder = try temporary.queue()
+    let left = try JobLock.take(1, folder)
+    let lock = try JobLock.take(2, spare: 1, folder)
+    #expect(try lock.status().identity != left.status().identity)
+    #expect(try FileSystem.names(in: folder.locks) == [Bytes("2")])
+    left.unlock()
+    #expect(try JobLock.isHeld(2, folder))
+  }
+
+  // Fails if a job cannot start because someone removed or replaced a file.
+  @Test("a spare lock file that is gone, or is no file, is replaced")
+  func missing() throws {
+    let temporary = try TemporaryFolder()
+    let folder = try temporary.queue()
+    for spare in [1, 7] {
+      let lock = try JobLock.take(7, spare: spare, folder)
+      #expect(try JobLock.isHeld(7, folder))
+      lock.unlock()
+    }
+    _ = try FileSystem.makeFolder(folder.jobLock(3))
+    let lock = try JobLock.take(8, spare: 3, folder)
+    #expect(try JobLock.isHeld(8, folder))
+    lock.unlock()
+  }
+}
