@@ -55,7 +55,6 @@ let package = Package(
       name: "Benchmarks",
       dependencies: ["SerialPromises"],
       path: "Tests/Benchmarks",
-      exclude: ["growth.svg"],
       cSettings: gnuSource,
       swiftSettings: strict
     ),

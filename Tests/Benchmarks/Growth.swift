@@ -6,8 +6,9 @@ struct Growth {
   let title: String
   let measure: String
   let series: [Series]
-  /// The maximum ratio of the cost at the last size to the cost at `size`.
+  /// The maximum ratio of the cost at the last size to the cost at `size`; for all series, or one.
   var atMost: (factor: Double, size: Int)?
+  var judged: String?
 
   struct Series {
     let name: String
@@ -74,7 +75,22 @@ struct Growth {
             ProgramContests.each(20, queuer.call(queuer.add + ["true"], in: $0)) / 1e6
           }
         }
-      })
+      }, atMost: (1.2, sizes.first ?? 0), judged: "serialq")
+  }
+
+  /// Commands that display all jobs, by the number of jobs.
+  static func displays(_ serialq: Queuer, _ sizes: [Int], repetitions: Int) -> Growth {
+    Growth(
+      title: "displaying jobs, by their number", measure: "ns",
+      series: ["list", "status"].map { name in
+        Series(name, sizes: sizes, repetitions: repetitions) { size in
+          let scratch = Scratch()
+          defer { scratch.remove() }
+          serialq.call(["pause"], in: scratch).run()
+          serialq.fill(size, in: scratch)
+          return ProgramContests.each(1, serialq.call([name], in: scratch)) / Double(size)
+        }
+      }, atMost: (1, sizes.first ?? 0))
   }
 
   // MARK: Output
@@ -97,7 +113,7 @@ struct Growth {
 
   private var verdicts: [Report.Verdict] {
     guard let atMost else { return [] }
-    return series.compactMap { series in
+    return series.filter { judged ?? $0.name == $0.name }.compactMap { series in
       guard let base = series.points.first(where: { $0.size == atMost.size }),
         let last = series.points.last
       else { return nil }
@@ -105,8 +121,7 @@ struct Growth {
       let text =
         "\(series.name): \(Report.number(ratio, 2)) times at \(last.size) what it is at \(base.size), "
         + "at most \(Report.number(atMost.factor, 2))"
-      let isReached = ratio <= atMost.factor
-      return Report.Verdict(text: text + (isReached ? "" : ": missed"), isReached: isReached)
+      return Report.Verdict(text, ratio, atMost: atMost.factor)
     }
   }
 

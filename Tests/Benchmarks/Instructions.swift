@@ -7,8 +7,11 @@ enum Instructions {
   /// The only work of the process, repeated a given number of times.
   enum Work: String, CaseIterable {
     case step = "a step, added and run"
+    case stepElsewhere = "a step that ends on another thread"
     case link = "a link, created and passed"
+    case promiseStep = "a promise as a step"
     case run = "a run, awaited"
+    case enqueue = "an enqueue, awaited"
     case task = "a continuation in a task"
 
     func run(_ count: Int) {
@@ -21,10 +24,21 @@ enum Instructions {
         manager.resume()
         try? manager.waitUntilIdle()
         precondition(tally.count == count)
+      case .stepElsewhere:
+        let manager = PromiseManager()
+        let other = DispatchQueue(label: "serialq.benchmarks")
+        manager.pause()
+        for _ in 0..<count { manager.add { then in other.async { then() } } }
+        manager.resume()
+        try? manager.waitUntilIdle()
       case .link: passThroughChain(count)
+      case .promiseStep: _ = promiseSteps(count)
       case .run:
         let manager = PromiseManager()
         waiting { for number in 0..<count { _ = try? await manager.run { number } } }
+      case .enqueue:
+        let manager = PromiseManager()
+        waiting { for number in 0..<count { _ = try? await manager.enqueue { number }.value } }
       case .task: waiting { await continueInTasks(count) }
       }
     }

@@ -59,7 +59,11 @@ private func steps(_ n: Int, heldBack: Bool) -> Contest {
       ? [
         .of("PromiseManager", atMost: 1.3, times: "floor"),
         .of("PromiseManager", atMost: 1 / 1.5, times: "DispatchQueue"),
-      ] : [])
+      ] : [],
+    picture: heldBack
+      ? Contest.Picture(
+        name: "steps", title: "The cost of a step that calls then at once", floor: "floor",
+        isOwn: { $0 == "PromiseManager" }) : nil)
 }
 
 /// Sends N closures through a stream to a task that calls them.

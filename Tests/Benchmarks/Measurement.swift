@@ -20,6 +20,18 @@ struct Contest {
   private(set) var isIsolated = false
   /// The maximum number of repetitions, for slow contests.
   var atMost = Int.max
+  var picture: Picture?
+
+  /// How the README shows the contest.
+  struct Picture {
+    /// The name of its files.
+    let name: String
+    let title: String
+    /// The subject that is a line.
+    let floor: String
+    /// Whether the subject is this project.
+    let isOwn: (String) -> Bool
+  }
 
   /// The same contest, with a separate process for each measurement.
   var isolated: Contest {
@@ -35,16 +47,18 @@ struct Target {
   let bound: Bound
 
   enum Bound {
-    /// At most this many times the cost of another subject.
-    case times(Double, String)
+    /// At most this many times the cost of another subject, or of two together.
+    case times(Double, String, plus: String?)
     /// At most this much more than the cost of another subject.
     case beyond(Double, String)
     case value(Double)
   }
 
   /// At most `factor` times the cost of `other`.
-  static func of(_ subject: String, atMost factor: Double, times other: String) -> Target {
-    Target(subject: subject, bound: .times(factor, other))
+  static func of(
+    _ subject: String, atMost factor: Double, times other: String, plus another: String? = nil
+  ) -> Target {
+    Target(subject: subject, bound: .times(factor, other, plus: another))
   }
 
   static func of(_ subject: String, atMost value: Double, over other: String) -> Target {

@@ -72,17 +72,27 @@ final class Program {
 
 /// A folder for one measurement.
 struct Scratch: Sendable {
+  /// Removed as a whole after all contests: on a file system without a journal, ext4 searches
+  /// the files that were removed in the last minutes when it creates one, and some disks discard
+  /// what is removed while the next subject flushes.
+  private static let all = Scratch(at: NSTemporaryDirectory() + "serialq-\(UUID().uuidString)")
+
   let path: String
 
-  init() {
-    path = NSTemporaryDirectory() + "serialq-benchmark-\(UUID().uuidString)"
+  init() { self.init(at: "\(Scratch.all.path)/\(UUID().uuidString.prefix(8))") }
+
+  private init(at path: String) {
+    self.path = path
     try? FileManager.default.createDirectory(
       atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
   }
 
   func remove() {
     try? FileManager.default.removeItem(atPath: path)
+    sync()
   }
+
+  static func removeAll() { all.remove() }
 }
 
 /// A command that runs until the gate is opened.

@@ -3,7 +3,7 @@ import SerialPromises
 
 /// All contests of promises and of asynchronous code.
 func promiseContests(_ n: Int) -> [Contest] {
-  [chain(n), awaitingSettled(n), awaitingOthers(n / 10), running(n / 10)]
+  [chain(n), addingPromises(n), awaitingSettled(n), awaitingOthers(n / 10), running(n / 10)]
 }
 
 /// Creates a chain of N links, and passes a value through it.
@@ -26,6 +26,45 @@ private func chain(_ n: Int) -> Contest {
         } / Double(n)
       },
     ], against: "Task", targets: [.of("Promise", atMost: 500)])
+}
+
+/// The time to add a promise as a step, and to run it.
+func promiseSteps(_ n: Int) -> Double {
+  steps(n) { $0.add(Promise<Void> { deferred in deferred.fulfill(()) }) }
+}
+
+/// Adds N promises as steps, and runs them.
+///
+/// In one process, a closure step takes seven times as long after the promises: their memory is
+/// scattered.
+private func addingPromises(_ n: Int) -> Contest {
+  let both = "a closure step and a promise"
+  return Contest(
+    title: "add \(n) promises as steps, then run them", unit: "step",
+    subjects: [
+      Subject(name: "a closure step") { steps(n) { $0.add { then in then() } } },
+      Subject(name: both) {
+        steps(n) {
+          $0.add { then in then() }
+          Promise<Void> { deferred in deferred.fulfill(()) }.start()
+        }
+      },
+      Subject(name: "a promise as a step") { promiseSteps(n) },
+    ], against: both,
+    // Two closure steps and one promise.
+    targets: [.of("a promise as a step", atMost: 1, times: both, plus: "a closure step")]
+  ).isolated
+}
+
+/// The time for N calls of `add`, and for the steps that they add.
+private func steps(_ n: Int, _ add: (PromiseManager) -> Void) -> Double {
+  let manager = PromiseManager()
+  return nanoseconds {
+    manager.pause()
+    for _ in 0..<n { add(manager) }
+    manager.resume()
+    try? manager.waitUntilIdle()
+  } / Double(n)
 }
 
 /// A task awaits available values.
@@ -112,6 +151,17 @@ private func running(_ n: Int) -> Contest {
           }
         } / Double(n)
       },
+      Subject(name: "PromiseManager, enqueue") {
+        let manager = PromiseManager()
+        return nanoseconds {
+          waiting {
+            for number in 0..<n { _ = try? await manager.enqueue { number }.value }
+          }
+        } / Double(n)
+      },
     ], against: "continuation in a task",
-    targets: [.of("PromiseManager", atMost: 1.5, times: "continuation in a task")])
+    targets: [
+      .of("PromiseManager", atMost: 1.3, times: "continuation in a task"),
+      .of("PromiseManager, enqueue", atMost: 1.3, times: "PromiseManager"),
+    ])
 }

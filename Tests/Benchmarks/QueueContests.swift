@@ -20,7 +20,7 @@ final class QueueContests {
     return queue
   }
 
-  func remove() { made?.remove() }
+  func end() { made?.end() }
 
   private var oneMore: Contest {
     let serialq = serialq
@@ -38,12 +38,12 @@ final class QueueContests {
 
   private var display: Contest {
     let serialq = serialq
-    let names = ["list", "status"]
+    let names = [("list", 400e6), ("status", 300e6)]
     return Contest(
       title: "displaying \(waiting) jobs", unit: "call",
       subjects: [Subject(name: "--version") { [self] in look(serialq, ["--version"]) }]
-        + names.map { name in Subject(name: name) { [self] in look(serialq, [name]) } },
-      against: "list", targets: names.map { .of($0, atMost: 500e6) })
+        + names.map { name, _ in Subject(name: name) { [self] in look(serialq, [name]) } },
+      against: "list", targets: names.map { .of($0, atMost: $1) })
   }
 
   private func look(_ serialq: Queuer, _ words: [String]) -> Double {
@@ -71,20 +71,18 @@ final class QueueContests {
       subjects: [
         Subject(name: "its own parent") {
           let scratch = Scratch()
-          defer { scratch.remove() }
           let gate = Gate(in: scratch)
           guard let cat = Program.find("cat") else { return .nan }
           return Self.notice(gate, Program(cat, [gate.command[1]]))
         },
         Subject(name: "serialq wait") {
           let scratch = Scratch()
-          defer { scratch.remove() }
           let gate = Gate(in: scratch)
           serialq.call(serialq.add + gate.command, in: scratch).run()
           return Self.notice(gate, serialq.call(serialq.wait, in: scratch))
         },
       ], against: "its own parent",
-      targets: [.of("serialq wait", atMost: 2e6, over: "its own parent")])
+      targets: [.of("serialq wait", atMost: 1e6, over: "its own parent")])
   }
 
   /// The time from opening the gate to the end of `waiter`.
@@ -99,7 +97,7 @@ final class QueueContests {
   }
 }
 
-/// A queue with a runner, whose first job runs until the queue is removed.
+/// A queue with a runner, whose first job runs until the measurement ends.
 private struct LongQueue {
   let scratch = Scratch()
   private let serialq: Queuer
@@ -112,11 +110,10 @@ private struct LongQueue {
     serialq.fill(waiting, in: scratch)
   }
 
-  func remove() {
+  func end() {
     serialq.call(["pause"], in: scratch).run()
     gate.open()
     serialq.call(serialq.wait + ["1"], in: scratch).run()
-    scratch.remove()
   }
 
   /// The runner's process ID, from its lock file.

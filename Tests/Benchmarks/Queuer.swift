@@ -59,7 +59,6 @@ struct Queuer: Sendable {
     waiting count: Int = 0, discards: Bool = false, _ work: (Scratch) -> Double
   ) -> Double {
     let scratch = Scratch()
-    defer { scratch.remove() }
     let gate = Gate(in: scratch)
     // The first call creates the folders, and starts the background process.
     call(add + gate.command, in: scratch).run()

@@ -19,6 +19,11 @@ struct Report {
     self.samples = samples
   }
 
+  /// The names of the subjects and their costs.
+  var medians: [(name: String, cost: Double)] {
+    zip(contest.subjects, samples).map { ($0.name, $1.median) }
+  }
+
   private func index(of name: String) -> Int? {
     contest.subjects.firstIndex { $0.name == name }
   }
@@ -52,6 +57,14 @@ struct Report {
   struct Verdict {
     let text: String
     let isReached: Bool
+
+    /// Met, or missed by how much.
+    init(_ text: String, _ reached: Double, atMost limit: Double) {
+      isReached = reached <= limit
+      let missing = (reached / limit - 1) * 100
+      let by = limit > 0 ? " by \(Report.number(missing, missing < 10 ? 1 : 0)) %" : ""
+      self.text = text + (isReached ? ": met" : ": missed\(by)")
+    }
   }
 
   var verdicts: [Verdict] {
@@ -62,9 +75,11 @@ struct Report {
       let limit: Double
       let what: String
       switch target.bound {
-      case .times(let factor, let name):
-        guard let ratio = ratio(subject, to: index(of: name)) else { return nil }
-        (reached, limit, what) = (ratio, factor, "times \(name)")
+      case .times(let factor, let name, let another):
+        guard let other = index(of: name) else { return nil }
+        let more = another.flatMap(index).map { samples[$0].median } ?? 0
+        reached = value / (samples[other].median + more)
+        (limit, what) = (factor, "times " + name + (another.map { " + " + $0 } ?? ""))
       case .beyond(let most, let name):
         guard let other = index(of: name) else { return nil }
         (reached, limit, what) = (
@@ -76,8 +91,7 @@ struct Report {
       let digits = limit < 100 ? 2 : 0
       let text =
         "\(target.subject): \(Self.number(reached, digits)) \(what), at most \(Self.number(limit, digits))"
-      return Verdict(
-        text: text + (reached <= limit ? "" : ": missed"), isReached: reached <= limit)
+      return Verdict(text, reached, atMost: limit)
     }
   }
 

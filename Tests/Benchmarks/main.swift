@@ -2,15 +2,15 @@ import Foundation
 
 // Measures the library, the program and their peers in one run, and prints ratios.
 //
-//   Benchmarks [--short] [--json] [--svg FILE] [--only TEXT]
+//   Benchmarks [--short] [--json] [--plots FOLDER] [--only TEXT]
 //              [library] [memory] [serialq] [growth] [instructions]
 //
-// --short only checks that all benchmarks work, with few repetitions and steps. --svg plots the
-// cost of a call that adds a job against the number of waiting jobs. --only measures the contests
-// with this text in their title.
+// --short only checks that all benchmarks work, with few repetitions and steps. --plots draws, light
+// and dark: the cost of a step, that of a job, and that of a call that adds a job against the number
+// of waiting jobs. --only measures the contests with this text in their title.
 
 let usage =
-  "usage: Benchmarks [--short] [--json] [--svg FILE] [--only TEXT] "
+  "usage: Benchmarks [--short] [--json] [--plots FOLDER] [--only TEXT] "
   + "[library] [memory] [serialq] [growth] [instructions]"
 
 var words = Array(CommandLine.arguments.dropFirst())
@@ -30,7 +30,7 @@ if words.count == 3, words[0] == Instructions.option,
 
 if words.count >= 3, words[0] == Isolated.option {
   let steps = words.dropFirst(3).contains("--short") ? 1_000 : 100_000
-  Isolated.answer(words[1], words[2], among: libraryContests(steps))
+  Isolated.answer(words[1], words[2], among: libraryContests(steps) + promiseContests(steps))
   exit(0)
 }
 
@@ -39,7 +39,7 @@ if words.count >= 3, words[0] == Isolated.option {
   defer { words.removeSubrange(place...place + 1) }
   return words[place + 1]
 }
-let svg = takeValue(of: "--svg")
+let plots = takeValue(of: "--plots")
 let only = takeValue(of: "--only")
 let known: Set = [
   "--short", "--json", "library", "memory", "serialq", "growth", "instructions",
@@ -51,6 +51,15 @@ guard Set(words).isSubset(of: known) else {
 let isShort = words.contains("--short")
 let sections = Set(words).subtracting(["--short", "--json"])
 func includes(_ section: String) -> Bool { sections.isEmpty || sections.contains(section) }
+
+@MainActor func draw(_ name: String, _ drawn: (Drawing.Theme) -> Drawing?) throws {
+  guard let plots else { return }
+  try FileManager.default.createDirectory(atPath: plots, withIntermediateDirectories: true)
+  for theme in Drawing.Theme.allCases {
+    let file = "\(plots)/\(name)-\(theme.rawValue).svg"
+    try drawn(theme)?.svg.write(toFile: file, atomically: true, encoding: .utf8)
+  }
+}
 
 let steps = isShort ? 1_000 : 100_000
 let serialq = Queuer.serialq
@@ -87,17 +96,25 @@ if includes("serialq") || includes("growth") { missing += Queuer.missing }
 
 if let only { contests = contests.filter { $0.title.contains(only) } }
 let reports = contests.map { Report($0, repetitions: isShort ? 3 : 9) }
-queues?.remove()
+queues?.end()
+Scratch.removeAll()
+for report in reports {
+  guard let picture = report.contest.picture else { continue }
+  try draw(picture.name, ContestPlot(report: report, picture: picture).drawn)
+}
 
 if includes("growth") {
   let sizes = isShort ? [10, 100] : [1_000, 10_000, 100_000, 1_000_000]
   growths.append(.library(sizes, repetitions: isShort ? 1 : 5))
+  if let serialq {
+    growths.append(
+      .displays(serialq, isShort ? [10, 100] : [100_000, 1_000_000], repetitions: isShort ? 1 : 3))
+  }
   let programs = Growth.programs(
     isShort ? [1, 10] : [1, 10, 100, 900] + sizes, repetitions: isShort ? 1 : 3)
   growths.append(programs)
-  if let svg {
-    try Plot(growth: programs).svg.write(toFile: svg, atomically: true, encoding: .utf8)
-  }
+  try draw("growth", GrowthPlot(growth: programs).drawn)
+  Scratch.removeAll()
 }
 
 if words.contains("--json") {
