@@ -228,9 +228,7 @@ public final class PromiseManager: StepRunner {
     guard runsOnThisThread else { return continueElsewhere() }
     // Always in a task.
     if case .called(let id) = cause { return drain(only: id) }
-    // Not `!= nil`, which copies the task by several calls of the runtime.
-    let isInTask = withUnsafeCurrentTask { if case .some = $0 { true } else { false } }
-    guard isInTask else { return drain() }
+    guard Task.isCurrent else { return drain() }
     // A handler would inherit the task-local values, priority and cancellation of the task, and
     // occupy a thread of the cooperative pool. The task may belong to the previous step, or to a
     // step of another manager.
@@ -244,6 +242,13 @@ public final class PromiseManager: StepRunner {
   }
 
   func continueTurn() { startTurn(.ended) }
+
+  func continueTurn(_ turn: inout SerialOrder.Turn, _ token: inout Token?) {
+    var next = SerialOrder.Turn()
+    swap(&next, &turn)
+    var kept = token.take()
+    drain(&next, &kept)
+  }
 
   /// Whether `startTurn` runs handlers before it returns.
   var runsOnThisThread: Bool { queue == nil && host == nil }
@@ -277,18 +282,28 @@ public final class PromiseManager: StepRunner {
   /// - Parameter id: The only step that may run here; nil allows all.
   private func drain(only id: Int? = nil) {
     var token: Token?
-    var clock = TurnClock()
-    let thread = ThreadIdentity()
     var turn = order.transition { order, consequences in
       if let id {
-        order.beginTurn(only: id, on: thread)
+        order.beginTurn(only: id, on: ThreadIdentity())
       } else {
-        order.beginTurn(allowance: .max, on: thread)
+        order.beginTurn(allowance: .max, on: ThreadIdentity())
       }
       let turn = order.begin(&consequences)
       if case .run = turn.move { token = order.takeToken() }
       return turn
     }
+    drain(&turn, &token, only: id)
+  }
+
+  /// Runs the handlers of a turn that has begun.
+  ///
+  /// Inlined with local variables as arguments, which saves a retain and a release for each step.
+  @inline(__always)
+  private func drain(
+    _ turn: inout SerialOrder.Turn, _ token: inout Token?, only id: Int? = nil
+  ) {
+    var clock = TurnClock()
+    let thread = ThreadIdentity()
     while true {
       switch turn.move {
       case .run:

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A pure state machine that decides which step runs.
 ///
 /// It starts no threads, calls no handlers and takes no locks. The manager locks it, makes a
@@ -247,10 +249,16 @@ struct SerialOrder {
     allowance = 0
   }
 
-  /// Takes the token of an earlier turn for reuse.
-  mutating func takeToken() -> Token? { spareToken.take() }
+  /// Takes the token of an earlier turn for reuse, unless there are other references to it.
+  mutating func takeToken() -> Token? {
+    guard isKnownUniquelyReferenced(&spareToken) else { return nil }
+    // The check has no acquire semantics: without the fence, the last use of another reference
+    // could see the next step.
+    atomicMemoryFence(ordering: .acquiring)
+    return spareToken.take()
+  }
 
-  /// Stores the token of a turn that has ended, for reuse.
+  /// Stores a token whose step has ended, for reuse.
   ///
   /// The caller releases the previous one without the lock, which its `deinit` may take.
   mutating func keepToken(_ token: inout Token?) {
