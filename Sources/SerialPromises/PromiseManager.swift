@@ -146,12 +146,6 @@ public final class PromiseManager: StepRunner {
     return accept(enter(step), name: step.name)
   }
 
-  /// Adds a step for a caller that waits for it and receives the error of a refusal.
-  func addCall(_ step: Step, at place: StepPlace) -> StepHandle {
-    if case .last = place { return accept(enter(step), name: step.name, isCall: true) }
-    return add(step.handler, name: step.name, at: place, isCall: true)
-  }
-
   /// Adds a step of any type.
   ///
   /// A promise that has not started starts in its turn, even if it is demanded earlier. Its step
@@ -191,15 +185,13 @@ public final class PromiseManager: StepRunner {
   }
 
   @inline(__always)
-  func accept(
-    _ admission: SerialOrder.Admission, name: String?, isCall: Bool = false
-  ) -> StepHandle {
+  func accept(_ admission: SerialOrder.Admission, name: String?) -> StepHandle {
     switch admission {
     case .entered(let record, let id, let claims):
-      if claims { startTurn(isCall ? .called(id) : .added(id)) }
+      if claims { startTurn(.added(id)) }
       return StepHandle(record, id: id)
     case .refused(let error):
-      if !isCall { report(.refused(error)) }
+      report(.refused(error))
       return StepHandle(StepRecord(order, name: name, refused: error), id: 0)
     }
   }

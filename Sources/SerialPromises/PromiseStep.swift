@@ -132,10 +132,10 @@ extension PromiseManager {
     hasReservations.store(true, ordering: .relaxed)
     // A step of this manager that awaits the promise would wait for its own end.
     result.withLock { $0.wait(for: order) }
-    let call = AsyncCall {
+    let call = AsyncCall(order, name: name) {
       do { return .value(try await operation()) } catch { return .failure(error) }
     }
-    call.begin(named: name, on: self, at: place, for: .promise(result))
+    call.begin(on: self, at: place, in: RunningStep.current, for: .promise(result))
     result.onCancel { call.cancel() }
     return Promise(hot: result)
   }

@@ -2,6 +2,8 @@
 ///
 /// Allocated only if there is one, which is rare.
 final class Consequences {
+  /// Most have one step to notify: it needs no array.
+  private var ended: (work: StepRecord, outcome: StepOutcome)?
   private var actions: [() -> Void] = []
   /// Most have one object to release: it needs no array.
   private var released: Any?
@@ -10,6 +12,15 @@ final class Consequences {
   /// Notifies observers of the outcome of a step.
   func notify(_ observers: [@Sendable (StepOutcome) -> Void], _ outcome: StepOutcome) {
     actions.append { for observer in observers { observer(outcome) } }
+  }
+
+  /// Notifies the work of a step of its end.
+  func end(_ work: StepRecord, _ outcome: StepOutcome) {
+    if ended == nil, actions.isEmpty {
+      ended = (work, outcome)
+    } else {
+      actions.append { work.ended(outcome) }
+    }
   }
 
   func call(_ action: @escaping () -> Void) {
@@ -33,6 +44,7 @@ final class Consequences {
   }
 
   func perform() {
+    if let ended { ended.work.ended(ended.outcome) }
     for action in actions { action() }
   }
 }

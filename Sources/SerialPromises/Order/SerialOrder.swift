@@ -364,7 +364,8 @@ struct SerialOrder {
     id: Int, error: any Error, waitsForThen: Bool, _ consequences: inout Consequences?
   ) -> ThenResult? {
     guard isUndecided(id) else { return .late }
-    let hasCancelHandlers = !isCancelRequested && !cancelHandlers.isEmpty
+    let hasCancelHandlers =
+      !isCancelRequested && (!cancelHandlers.isEmpty || runningWork != nil)
     requestCancel(&consequences)
     guard hasCancelHandlers || waitsForThen else {
       return then(id: id, error: error, &consequences)
@@ -580,7 +581,11 @@ extension SerialOrder {
     }
     if !record.observers.isEmpty { consequences.needed.notify(record.takeObservers(), outcome) }
     record.close(outcome)
-    if case .failed = outcome {
+    if record.isWork {
+      // Retains it: the slot may have had the last reference to a user's function.
+      consequences.needed.end(record, outcome)
+      segment.slot(id).pointee.record = record.name.map { StepRecord(record.lock, name: $0) }
+    } else if case .failed = outcome {
       // Only handles retain the error. This may be its last reference.
       consequences.needed.release(record)
       segment.slot(id).pointee.record = record.name.map { StepRecord(record.lock, name: $0) }
@@ -917,9 +922,16 @@ extension SerialOrder {
   mutating func requestCancel(_ consequences: inout Consequences?) {
     guard !isCancelRequested else { return }
     isCancelRequested = true
+    if let work = runningWork { consequences.needed.call(work.cancelWork) }
     guard !cancelHandlers.isEmpty else { return }
     consequences.needed.call(cancelHandlers)
     cancelHandlers = []
+  }
+
+  /// The record of the running step, if it is also its work.
+  private var runningWork: StepRecord? {
+    guard let record = queue.firstSlot.pointee.record, record.isWork else { return nil }
+    return record
   }
 
   /// Checks whether the queue has become idle after the last waiting step was canceled.

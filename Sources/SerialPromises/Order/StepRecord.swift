@@ -3,9 +3,9 @@
 ///
 /// A handle retains the record and not the segment. The outcome of a step and its error therefore
 /// exist while a handle of this step exists, and are released with the last handle.
-final class StepRecord: @unchecked Sendable {
+class StepRecord: @unchecked Sendable {
   // Sendable because mutable state is accessed only under `lock`, and later by `deinit`, which has
-  // the only reference.
+  // the only reference. A subclass documents its own.
 
   /// The lock that protects this record.
   ///
@@ -47,6 +47,15 @@ final class StepRecord: @unchecked Sendable {
     self.name = name
     outcome = .failed(error)
   }
+
+  /// Whether this is also the work of the step, which needs the following calls.
+  var isWork: Bool { false }
+
+  /// Called once, without the lock, when the step has ended.
+  func ended(_ outcome: StepOutcome) {}
+
+  /// Called without the lock when the running step is requested to stop.
+  func cancelWork() {}
 
   /// Stores the outcome of the step.
   func close(_ outcome: StepOutcome) {
