@@ -160,8 +160,9 @@ public final class PromiseManager: StepRunner {
   /// - Returns: The step's handle.
   @discardableResult
   public func add(_ step: some Promisable) -> StepHandle {
-    if let step = step as? Step { return add(step) }
-    // One cast, not three: each takes a third of the time of a step.
+    // Compares the types first, and casts once, not three times: each cast takes a third of the time of
+    // a step.
+    if type(of: step) == Step.self, let step = step as? Step { return add(step) }
     if let promise = (step as? any PromiseOfAnyType)?.erased {
       return add(promise, step.handler, name: promise.core.origin.name)
     }

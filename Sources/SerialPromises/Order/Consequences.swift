@@ -2,12 +2,14 @@
 ///
 /// Allocated only if there is one, which is rare.
 final class Consequences {
+  // Unchecked because one thread uses it: it is filled under the lock, and then performed.
+
   /// Most have one step to notify: it needs no array.
-  private var ended: (work: StepRecord, outcome: StepOutcome)?
-  private var actions: [() -> Void] = []
+  @exclusivity(unchecked) private var ended: (work: StepRecord, outcome: StepOutcome)?
+  @exclusivity(unchecked) private var actions: [() -> Void] = []
   /// Most have one object to release: it needs no array.
-  private var released: Any?
-  private var releases: [Any] = []
+  @exclusivity(unchecked) private var released: Any?
+  @exclusivity(unchecked) private var releases: [Any] = []
 
   /// Notifies observers of the outcome of a step.
   func notify(_ observers: [@Sendable (StepOutcome) -> Void], _ outcome: StepOutcome) {
