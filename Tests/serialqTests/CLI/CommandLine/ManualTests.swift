@@ -16,7 +16,9 @@ import Testing
   // on a new line.
   @Test("mandoc reports nothing, at any level", .needs(.mandoc))
   func lint() throws {
-    #expect(try mandoc("-Tlint -Wall").isEmpty)
+    let reports = try mandoc("-Tlint -Wall").split(separator: "\n")
+    // Of the machine: a manual page that is installed, and that its database does not have.
+    #expect(reports.filter { !$0.hasPrefix("mandoc: outdated mandoc.db ") }.isEmpty)
   }
 
   // Fails if the manual omits part of the table, or a macro hides a word.
