@@ -53,7 +53,11 @@
     private static let limit = 64
 
     /// Watches these folders, but not their subfolders; also whether `root`, one of them, is removed.
-    package init(folders paths: [Bytes], removalOf root: Bytes? = nil) throws(Failure) {
+    ///
+    /// Every watch `endsAtOnce`.
+    package init(
+      folders paths: [Bytes], removalOf root: Bytes? = nil, endsAtOnce: Bool = false
+    ) throws(Failure) {
       events = FileDescriptor(
         owning: try retrying("kqueue", "watching", paths[0]) { kqueue() }, name: paths[0])
       var opened: [Folder] = []

@@ -1,7 +1,12 @@
 #if os(Linux) && !KQUEUE
   import Dispatch
+  import Synchronization
 
-  /// Wakes when files in a folder are created, grow, are replaced or are deleted, by `inotify(7)`.
+  /// The descriptor to which the handler of SIGIO writes.
+  private let signaled = Atomic<Int32>(-1)
+
+  /// Wakes when files in a folder are created, grow, are replaced or are deleted, by `inotify(7)` or
+  /// by F_NOTIFY of `fcntl(2)`.
   ///
   /// Reports only that something changed. The reader checks the files itself, so lost or duplicate
   /// events are harmless.
@@ -11,6 +16,7 @@
   package final class FileWatch: Sendable {
     private enum Source {
       case events(FileDescriptor, watches: [Int32])
+      case signals(WakeUpPipe, folders: [FileDescriptor])
       case alarm(WakeUpPipe, any DispatchSourceTimer)
     }
 
@@ -18,7 +24,17 @@
     nonisolated(unsafe) private let source: Source
 
     /// Watches these folders, but not their subfolders; also whether `root` is removed.
-    package init(folders: [Bytes], removalOf root: Bytes? = nil) throws(Failure) {
+    ///
+    /// The end of a watch by inotify, and so of its process, blocks for an RCU grace period on Linux:
+    /// a part of a millisecond, or ten on a busy machine. With `endsAtOnce` it does not, but a process
+    /// can have only one such watch, because it is notified by SIGIO.
+    package init(
+      folders: [Bytes], removalOf root: Bytes? = nil, endsAtOnce: Bool = false
+    ) throws(Failure) {
+      if endsAtOnce, let signals = Self.signals(folders, root) {
+        source = signals
+        return
+      }
       do {
         source = try Self.events(folders, root)
       } catch  where error.number == EMFILE || error.number == ENOSPC {
@@ -30,9 +46,10 @@
     deinit {
       switch source {
       case .events(let events, let watches):
-        // Closing an inotify descriptor with active watches blocks for an RCU grace period on
-        // Linux, which adds milliseconds to every `wait`.
+        // Closing an inotify descriptor with active watches blocks for longer.
         for watch in watches { inotify_rm_watch(events.raw, watch) }
+      case .signals(let pipe, _):
+        Self.stopSignaling(pipe)
       case .alarm(_, let timer): timer.cancel()
       }
     }
@@ -41,7 +58,7 @@
     package var descriptor: Int32 {
       switch source {
       case .events(let events, _): events.raw
-      case .alarm(let pipe, _): pipe.descriptor
+      case .signals(let pipe, _), .alarm(let pipe, _): pipe.descriptor
       }
     }
 
@@ -59,7 +76,7 @@
             count = read(events.raw, buffer.baseAddress, buffer.count)
           } while count > room || count < 0 && errno == EINTR
         }
-      case .alarm(let pipe, _): pipe.drain()
+      case .signals(let pipe, _), .alarm(let pipe, _): pipe.drain()
       }
     }
 
@@ -82,6 +99,50 @@
         if watch >= 0 { watches.append(watch) }
       }
       return .events(events, watches: watches)
+    }
+
+    /// Nil where the kernel has no such notifications, or a folder cannot be opened.
+    private static func signals(_ folders: [Bytes], _ root: Bytes?) -> Source? {
+      guard let pipe = try? WakeUpPipe() else { return nil }
+      signaled.store(pipe.writer, ordering: .sequentiallyConsistent)
+      // Before the first signal, whose default action ends the process.
+      signal(SIGIO) { _ in
+        let error = errno
+        var byte: UInt8 = 0
+        _ = write(signaled.load(ordering: .sequentiallyConsistent), &byte, 1)
+        errno = error
+      }
+      let events = DN_MODIFY | DN_CREATE | DN_DELETE | DN_RENAME
+      var opened = folders.compactMap { notifying($0, of: events) }
+      guard opened.count == folders.count else {
+        stopSignaling(pipe)
+        return nil
+      }
+      // As for inotify.
+      if let above = root?.appending(path: Bytes("..")),
+        let folder = notifying(above, of: DN_DELETE | DN_RENAME)
+      {
+        opened.append(folder)
+      }
+      return .signals(pipe, folders: opened)
+    }
+
+    /// Before the pipe is closed: its number may then be that of another file.
+    ///
+    /// A later watch may have its own pipe. No handler runs meanwhile: Dispatch blocks signals in its
+    /// threads, and this one is not in a handler.
+    private static func stopSignaling(_ pipe: WakeUpPipe) {
+      _ = signaled.compareExchange(
+        expected: pipe.writer, desired: -1, ordering: .sequentiallyConsistent)
+    }
+
+    /// Opens a folder that sends SIGIO at each of these changes until it is closed.
+    private static func notifying(_ path: Bytes, of events: Int32) -> FileDescriptor? {
+      let raw = path.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+      guard raw >= 0 else { return nil }
+      let folder = FileDescriptor(owning: raw, name: path)
+      let isNotifying = fcntl(raw, F_NOTIFY, events | Int32(bitPattern: DN_MULTISHOT)) == 0
+      return isNotifying ? folder : nil
     }
 
     private static func alarm() throws(Failure) -> Source {

@@ -22,6 +22,9 @@ package final class WakeUpPipe: Sendable {
   /// Becomes readable after ``wake()``; for ``waitForInput(on:timeoutMilliseconds:)``.
   package var descriptor: Int32 { input.raw }
 
+  /// Wakes too, by a byte that is written to it, for the handler of a signal.
+  var writer: Int32 { output.raw }
+
   /// Wakes the waiting thread; a failed write to a full pipe is ignored, because that wakes it too.
   package func wake() {
     var byte: UInt8 = 0

@@ -67,6 +67,29 @@ import Testing
     #expect(try !isAwake())
   }
 
+  // Fails, without end, when DN_CREATE, DN_MODIFY, DN_DELETE or DN_RENAME is left out, or when the end
+  // of the first watch also ends the signals of the second one.
+  @Test("A watch that ends at once wakes at each change, also after another one has ended")
+  func watchThatEndsAtOnce() throws {
+    let temporary = try TemporaryFolder()
+    var watch = try FileWatch(folders: [temporary.path], endsAtOnce: true)
+    func sleepUntilChange() throws {
+      _ = try waitForInput(on: [watch.descriptor], until: nil)
+      watch.drain()
+    }
+    for name in ["a", "b"] {
+      let file = try FileDescriptor.open(temporary.path(name), .log)
+      try sleepUntilChange()
+      try file.writeAll(Bytes("x"))
+      try sleepUntilChange()
+      try FileSystem.rename(temporary.path(name), to: temporary.path("c"))
+      try sleepUntilChange()
+      try FileSystem.remove(temporary.path("c"))
+      try sleepUntilChange()
+      watch = try FileWatch(folders: [temporary.path], endsAtOnce: true)
+    }
+  }
+
   // Fails when a second descriptor shares the lock: use fcntl locks, which belong to the process.
   @Test("A lock excludes others until it is released")
   func locks() throws {

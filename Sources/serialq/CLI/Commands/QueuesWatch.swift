@@ -21,7 +21,7 @@ struct QueuesWatch {
     self.queues = queues
     hasLogs = logs
     try spool.make()
-    watch = try FileWatch(folders: [spool.path], removalOf: spool.path)
+    watch = try FileWatch(folders: [spool.path], removalOf: spool.path, endsAtOnce: true)
   }
 
   /// Becomes readable after a change.
@@ -72,8 +72,9 @@ struct QueuesWatch {
     do throws(Failure) {
       watch =
         queues == .all
-        ? try FileWatch(folders: [spool.path] + changing, removalOf: spool.path)
-        : try FileWatch(folders: changing)
+        ? try FileWatch(
+          folders: [spool.path] + changing, removalOf: spool.path, endsAtOnce: true)
+        : try FileWatch(folders: changing, endsAtOnce: true)
     } catch {
       throw try spool.exists() ? error : spool.removed()
     }

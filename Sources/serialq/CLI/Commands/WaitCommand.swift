@@ -95,13 +95,10 @@ extension WaitCommand: Subcommand {
         until: [deadline, frame].compactMap(\.self).min())
     }
     session.output.hide()
-    let (members, readable, faults) = (waits.members, waits.readable, waits.faults)
-    // Linux takes milliseconds to end a watch while another one ends, and the runner is about to end.
-    _ = consume waits
     // Durable before it is reported.
-    for waiting in readable { try waiting.flush() }
-    let codes = members.compactMap { reportResult($0, in: session) }
-    return .worst(of: faults.values.map(\.code)) ?? codes.first ?? .success
+    for waiting in waits.readable { try waiting.flush() }
+    let codes = waits.members.compactMap { reportResult($0, in: session) }
+    return .worst(of: waits.faults.values.map(\.code)) ?? codes.first ?? .success
   }
 
   /// Reads the queues, and starts the runners that are missing.
