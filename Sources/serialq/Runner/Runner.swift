@@ -36,8 +36,11 @@ package final class Runner: Sendable {
   /// Closed after the spawn: otherwise the runner would count as one of the job's processes.
   let jobLock = Locked<FileDescriptor?>(nil)
 
-  /// The ended job whose lock file the next one can use; used by one step at a time.
+  /// The ended job whose lock file another one can use; used by one step at a time.
   private let spareLock = Locked<JobID?>(nil)
+
+  /// The lock and the log of the job that probably runs next; used by one step at a time.
+  private let prepared = Locked<PreparedJob?>(nil)
 
   /// The queue's runner lock.
   let lock: FileDescriptor
@@ -49,6 +52,7 @@ package final class Runner: Sendable {
 
   private struct State {
     var isWaitingForLock = false
+    var reportsChanges = false
     var isDone = false
     var interruptsJob = true
     var failure: Failure?
@@ -58,12 +62,13 @@ package final class Runner: Sendable {
   package static let threads = 8
 
   /// Creates a runner; calls `wake` when ``isDone`` becomes true, or ``hasWork`` false after a
-  /// stop.
+  /// stop, and `changed` when the queue has changed, while ``reportsChanges``.
   ///
   /// `lock` is the runner lock if the parent process has already acquired it.
   package init(
     _ folder: QueueFolder, _ kind: Kind = .foreground, lock: FileDescriptor? = nil,
-    say: @escaping @Sendable (String) -> Void, wake: @escaping @Sendable () -> Void
+    say: @escaping @Sendable (String) -> Void, wake: @escaping @Sendable () -> Void,
+    changed: @escaping @Sendable () -> Void = {}
   ) throws(Failure) {
     self.folder = folder
     self.kind = kind
@@ -72,7 +77,7 @@ package final class Runner: Sendable {
     hasLock = lock != nil
     self.lock = if let lock { lock } else { try RunnerLock.open(folder) }
     view = Locked(QueueView(folder))
-    supervision = try Supervision(folder)
+    supervision = try Supervision(folder, willWait: changed)
   }
 
   /// Starts the runner; it is done when the queue is empty or a step has failed.
@@ -81,6 +86,8 @@ package final class Runner: Sendable {
       Step("take over") { then in
         self.step(then) { () throws(Failure) in
           guard try self.takeOver() else { return self.finish(nil) }
+          self.state.withLock { $0.reportsChanges = true }
+          self.wake()
           self.addNext()
         }
       })
@@ -108,11 +115,17 @@ package final class Runner: Sendable {
 
   package var isDone: Bool { state.withLock { $0.isDone } }
 
+  /// Whether the runner calls `changed` after each change of the queue, by any process.
+  ///
+  /// It does so only before it waits: a thread that watches the folder itself would interrupt it
+  /// between two jobs, on the same processor.
+  package var reportsChanges: Bool { state.withLock { $0.reportsChanges } }
+
   // MARK: Steps
 
-  /// Adds a step that runs the next job, if any.
-  func addNext() {
-    manager.add(NextJob(runner: self))
+  /// Adds a step that runs the next job, if any; `choice` is what was chosen already.
+  func addNext(_ choice: NextJob.Choice? = nil) {
+    manager.add(NextJob(runner: self, choice: choice))
   }
 
   /// Runs the work of a step and ends the runner if it fails.
@@ -147,8 +160,9 @@ package final class Runner: Sendable {
   /// Requires the journal's lock, except after a failure: otherwise a command could add a job while
   /// it still sees an active runner.
   func release() {
-    // Before another runner can use the file for a retry of the same job.
+    // Before another runner can use the files for a retry of the same job, or for the next one.
     removeSpareLock()
+    removePrepared()
     RunnerLock.clear(lock)
     lock.unlock()
   }
@@ -183,6 +197,13 @@ package final class Runner: Sendable {
     defer { state.withLock { $0.isWaitingForLock = false } }
     try wait()
   }
+}
+
+/// See ``Runner/prepare(_:)``.
+struct PreparedJob {
+  let id: JobID
+  let lock: FileDescriptor
+  let log: FileDescriptor
 }
 
 /// The last known state of the queue.
@@ -248,12 +269,14 @@ extension Runner {
   /// Records the end of a job and its consequences.
   ///
   /// `launch` is what its launcher reported. Calls `end` with the job, under the journal's lock: otherwise a
-  /// request that arrives in between would be lost, and the job could be retried.
+  /// request that arrives in between would be lost, and the job could be retried. Then calls `next`,
+  /// under the same lock.
   func record(
     of job: Job, _ launch: Launch? = nil, flush: Bool,
-    as end: (_ current: Job) -> (Event, JobState)
+    as end: (_ current: Job) -> (Event, JobState),
+    next: (inout QueueView, inout JournalScope) throws(Failure) -> Void = { _, _ in }
   ) throws(Failure) {
-    let (recorded, isLeft) = try decide { (view, scope) throws(Failure) -> (Job, Bool) in
+    try decide { (view, scope) throws(Failure) in
       let current = view.queue.job(job.id) ?? job
       let (end, state) = end(current)
       let reported = launch.flatMap { $0 == job.run?.launch ? nil : Event.launched(id: job.id, $0) }
@@ -262,19 +285,52 @@ extension Runner {
         + view.queue.consequences(of: current, ending: state, at: Clock.now())
       let forgotten = events.flatMap(\.forgottenIDs)
       // After the event is durable: a log must not be lost while its job can reappear.
-      try scope.append(events, flush: flush || !forgotten.isEmpty)
+      let lines = try scope.append(events, flush: flush || !forgotten.isEmpty)
+      // Of the queue that still has the forgotten jobs.
       folder.removeFiles(of: forgotten, in: view.queue)
-      return (current, current.run?.left != nil)
+      try view.reader.take(lines)
+      // Otherwise `status` could not find out whether a process that could not be ended still runs.
+      if current.run?.left == nil {
+        removeSpareLock()
+        spareLock.withLock { $0 = JobLock.remove(current, folder) }
+      }
+      try next(&view, &scope)
     }
-    // Otherwise `status` could not find out whether a process that could not be ended still runs.
-    guard !isLeft else { return }
-    removeSpareLock()
-    spareLock.withLock { $0 = JobLock.remove(recorded, folder) }
   }
 
   /// Removes the lock file of the last job, if no other follows at once.
   func removeSpareLock() {
     if let id = takeSpareLock() { JobLock.removeFile(of: id, folder) }
+  }
+
+  /// Acquires the lock and makes the log of a job that has not run, while another one runs.
+  ///
+  /// This would be much of the time between two short jobs. Ignores errors, and a wrong prediction: the
+  /// files have no effect.
+  func prepare(_ job: Job) {
+    guard prepared.withLock({ $0 == nil }) else { return }
+    do throws(Failure) {
+      let lock = try JobLock.take(job.id, spare: takeSpareLock(), folder)
+      let log = try FileDescriptor.open(folder.log(job.id), .emptyLog)
+      prepared.withLock { $0 = PreparedJob(id: job.id, lock: lock, log: log) }
+    } catch {}
+  }
+
+  /// What was prepared for a job; nil, and removed, if it was for another one.
+  func takePrepared(for job: Job) -> PreparedJob? {
+    guard let prepared = prepared.withLock({ $0 }) else { return nil }
+    guard prepared.id == job.id, job.run == nil else {
+      removePrepared()
+      return nil
+    }
+    self.prepared.withLock { $0 = nil }
+    return prepared
+  }
+
+  func removePrepared() {
+    let prepared = self.prepared.withLock { $0.take() }
+    // An empty log stays, for the job.
+    if let prepared { JobLock.removeFile(of: prepared.id, folder) }
   }
 
   func takeSpareLock() -> JobID? {

@@ -10,8 +10,11 @@ final class Supervision: Sendable {
   private let watch: FileWatch
   private let stopped: WakeUpPipe
   private let stop = Locked(Termination.Stop.no)
+  private let willWait: @Sendable () -> Void
 
-  init(_ folder: QueueFolder) throws(Failure) {
+  /// Calls `willWait` before each wait.
+  init(_ folder: QueueFolder, willWait: @escaping @Sendable () -> Void) throws(Failure) {
+    self.willWait = willWait
     watch = try FileWatch(folders: [folder.path])
     stopped = try WakeUpPipe()
   }
@@ -83,7 +86,8 @@ final class Supervision: Sendable {
   /// Waits until the queue may have changed, or until a deadline of the monotonic clock.
   @discardableResult
   func waitForChange(until due: Int64?, orFor others: Int32...) throws(Failure) -> [Bool] {
-    try waitForInput(on: others + [stopped.descriptor, watch.descriptor], until: due)
+    willWait()
+    return try waitForInput(on: others + [stopped.descriptor, watch.descriptor], until: due)
   }
 
   /// Consumes pending wake-ups; call it before reading the queue.

@@ -37,7 +37,7 @@ package final class FileDescriptor: Sendable {
   ) throws(Failure) -> FileDescriptor? {
     let flags = access.flags | O_CLOEXEC
     guard !followingLinks else { return try openFile(path, flags, access.doing) }
-    // Truncated below, after the check of the owner. O_NONBLOCK keeps a fifo from blocking the
+    // Truncated after the check of the owner. O_NONBLOCK keeps a fifo from blocking the
     // open.
     let file: FileDescriptor?
     do throws(Failure) {
@@ -47,7 +47,6 @@ package final class FileDescriptor: Sendable {
     }
     guard let file else { return nil }
     try file.becomePrivate(for: access)
-    if access.has(O_TRUNC) { try file.truncate(to: 0) }
     return file
   }
 

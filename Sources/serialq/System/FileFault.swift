@@ -56,7 +56,7 @@ extension FileDescriptor {
   ///
   /// Checks the open file by `fstat(2)`: the path may name a different file by now. Sets the mode
   /// of a file that this call may have created to 0600. A umask that clears the owner's bits would
-  /// create a file that cannot be opened again.
+  /// create a file that cannot be opened again. Truncates the file if `open(2)` should have.
   func becomePrivate(for access: Access) throws(Failure) {
     let status = try status()
     if let fault = status.fault(for: access) {
@@ -70,6 +70,7 @@ extension FileDescriptor {
       }
     }
     if access.has(O_CREAT), status.mode != 0o600 { try setMode(0o600) }
+    if access.has(O_TRUNC), status.size > 0 { try truncate(to: 0) }
   }
 }
 

@@ -132,7 +132,10 @@ struct Adding {
   ) throws(Failure) {
     var limits = options.limits
     limits.after = try required(in: queue, named: name)
-    guard !commands.isEmpty else { return try scope.append(also([])) }
+    guard !commands.isEmpty else {
+      try scope.append(also([]))
+      return
+    }
     let context = ExecutionContext(
       directory: directory, environment: try scope.storeEnvironment(environment), umask: umask)
     let first = try scope.nextID()

@@ -33,8 +33,7 @@ extension Session {
     return try Journal(folder).locked { (scope) throws(Failure) in
       try reader.read()
       let (events, result) = try decide(reader.queue, folder, scope)
-      try scope.append(events)
-      reader.take(events)
+      try reader.take(try scope.append(events))
       do throws(Failure) {
         try then(folder, reader.queue)
       } catch {

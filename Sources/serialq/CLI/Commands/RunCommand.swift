@@ -88,8 +88,10 @@ extension RunCommand: Subcommand {
     let style = Follower.OutputStyle(
       isTalkative: session.messageTraits.isTerminal, sharesTerminal: session.traits.isTerminal,
       isAboveDisplay: session.traits.isLive)
-    let watch = try FileWatch(
-      folders: job.hasTerminal ? RunTerminal.changing(folder) : folder.changing)
+    let watches = [
+      try FileWatch(folders: [folder.logs]),
+      try FileWatch(folders: [folder.path] + (job.hasTerminal ? [folder.locks] : [])),
+    ]
     var follower = try Follower(folder, .queue, style)
     try session.refuseOwnQueue("run", follower.queue, named: follower.queueName)
     let wakeUp = try WakeUpPipe()
@@ -104,7 +106,7 @@ extension RunCommand: Subcommand {
         guard isLive else { return messages.message(message) }
         said.withLock { $0.append(message) }
         wakeUp.wake()
-      }, wake: { wakeUp.wake() })
+      }, wake: { wakeUp.wake() }, changed: { wakeUp.wake() })
     // After everything else that can fail: a command that fails to start must not leave jobs in the
     // queue.
     let key = session.hosted?.key
@@ -137,7 +139,7 @@ extension RunCommand: Subcommand {
     follower.isStopped = { signals.first != nil && !runner.isDone && !runner.hasWork }
     runner.start()
     do throws(Failure) {
-      try follow(runner, &follower, terminal, watch, signals, wakeUp, said, in: &session)
+      try follow(runner, &follower, terminal, watches, signals, wakeUp, said, in: &session)
       if let failure = runner.failure { throw failure }
     } catch {
       guard adding != nil else { throw error }
@@ -151,11 +153,12 @@ extension RunCommand: Subcommand {
 
   /// Prints output until the runner is done, or was stopped and has no running job.
   private func follow(
-    _ runner: Runner, _ follower: inout Follower, _ terminal: RunTerminal?, _ watch: FileWatch,
-    _ signals: StopSignals, _ wakeUp: WakeUpPipe, _ said: Locked<[String]>,
-    in session: inout Session
+    _ runner: Runner, _ follower: inout Follower, _ terminal: RunTerminal?,
+    _ watches: [FileWatch], _ signals: StopSignals, _ wakeUp: WakeUpPipe,
+    _ said: Locked<[String]>, in session: inout Session
   ) throws(Failure) {
     var terminal = terminal
+    var watches = watches
     var display = session.display(of: follower.queue, wakeUp)
     defer {
       session.output.hide()
@@ -169,9 +172,14 @@ extension RunCommand: Subcommand {
         return said
       }
     }
-    while true {
+    let drain = { (watches: [FileWatch]) in
       wakeUp.drain()
-      watch.drain()
+      for watch in watches { watch.drain() }
+    }
+    while true {
+      // The terminal of a job needs that of the queue too.
+      if terminal == nil, watches.count > 1, runner.reportsChanges { watches.removeLast() }
+      drain(watches)
       // Read before the queue, so that everything that the runner did before it was done is
       // printed.
       let isLast = isOver()
@@ -182,10 +190,9 @@ extension RunCommand: Subcommand {
         session.output.hide()
         display = nil
         let end = try job.pass(
-          socket, watching: [watch.descriptor, wakeUp.descriptor], in: &session
+          socket, watching: watches.map(\.descriptor) + [wakeUp.descriptor], in: &session
         ) {
-          wakeUp.drain()
-          watch.drain()
+          drain(watches)
           return (messages(), isOver() ? .over : nil)
         } isCancelable: {
           runner.hasWork
@@ -200,8 +207,8 @@ extension RunCommand: Subcommand {
       if display == nil { news.report(follower, in: session) }
       try display?.draw(&follower, isStopping: signals.first != nil, on: &session.output)
       _ = try waitForInput(
-        on: [watch.descriptor, wakeUp.descriptor], timeoutMilliseconds: display?.timeoutMilliseconds
-      )
+        on: watches.map(\.descriptor) + [wakeUp.descriptor],
+        timeoutMilliseconds: display?.timeoutMilliseconds)
     }
   }
 

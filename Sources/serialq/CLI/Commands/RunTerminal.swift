@@ -21,9 +21,6 @@ struct RunTerminal {
     self.jobs = Set(jobs)
   }
 
-  /// The folders that change when a job's terminal can be attached.
-  static func changing(_ folder: QueueFolder) -> [Bytes] { folder.changing + [folder.locks] }
-
   /// Fails unless the call has a terminal to pass on.
   static func require(in session: inout Session) throws(Failure) {
     let input = TerminalTraits(of: STDIN_FILENO, variable: Machine.variable)

@@ -170,7 +170,10 @@ extension SetCommand: Subcommand {
     try Journal(folder).locked { (scope) throws(Failure) in
       let now = Clock.now()
       let set = Event.set(try setting(change, scope), at: now)
-      guard case .keep(_?) = change else { return try scope.append([set]) }
+      guard case .keep(_?) = change else {
+        try scope.append([set])
+        return
+      }
       var reader = JournalReader(folder)
       try reader.read()
       reader.take([set])

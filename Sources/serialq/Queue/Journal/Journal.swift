@@ -15,6 +15,7 @@ package struct Journal: Sendable {
   /// Decisions under the lock are consistent with each other. So an `add` that sees a live runner
   /// and a runner that sees an empty queue cannot miss each other. Not reentrant: a nested call
   /// deadlocks.
+  @discardableResult
   package func locked<Result>(
     _ work: (inout JournalScope) throws(Failure) -> Result
   ) throws(Failure) -> Result {

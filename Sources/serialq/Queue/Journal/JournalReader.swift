@@ -59,11 +59,31 @@ package struct JournalReader {
     damagedLines += news.damaged.count
     if replay.committed != offset {
       offset = replay.committed
-      // Covers the checksum of the last line and a few bytes more.
-      let count = min(32, offset)
+      let count = min(Int64(Self.markLength), offset)
       mark = try file.bytes(from: offset - count, Int(count))
     }
     return news
+  }
+
+  /// Covers the checksum of the last line and a few bytes more.
+  private static let markLength = 32
+
+  /// Applies lines that the caller has appended, without reading them from the file.
+  ///
+  /// Call it under the same lock as the last read, which has read all lines before these. Reads them if
+  /// the file was replaced meanwhile.
+  package mutating func take(_ lines: AppendedLines) throws(Failure) {
+    guard file != nil, offset == lines.start, lines.bytes.count >= Self.markLength,
+      let last = lines.events.last
+    else {
+      try read()
+      return
+    }
+    for event in lines.events.dropLast() { queue.apply(event) }
+    queue.apply(Record(event: last, next: lines.next, more: 0, isPaused: lines.isPaused))
+    self.lines += lines.events.count
+    offset += Int64(lines.bytes.count)
+    mark = Bytes(lines.bytes.suffix(Self.markLength))
   }
 
   /// Makes what was read durable, without the lock; returns false if only a flush with it can.

@@ -1,5 +1,16 @@
 import SerialqSystem
 
+/// Lines that were appended to the journal, under its lock.
+package struct AppendedLines {
+  /// Their place in the file.
+  var start: Int64 = 0
+  var bytes: Bytes = []
+  var events: [Event] = []
+  /// After the last line; see ``Record``.
+  var next: JobID = 1
+  var isPaused = false
+}
+
 /// Operations that require the journal's lock; see ``Journal/locked(_:)``.
 package struct JournalScope {
   let journal: Journal
@@ -39,12 +50,17 @@ package struct JournalScope {
   /// Appends all events or none, in one write; they are durable on return.
   ///
   /// With `flush` false they become durable at the next flush. On failure the journal is unchanged.
-  /// Without events, makes earlier ones durable.
-  package mutating func append(_ events: [Event], flush: Bool = true) throws(Failure) {
+  /// Without events, makes earlier ones durable. Returns what was written, for
+  /// ``JournalReader/take(_:)``.
+  @discardableResult
+  package mutating func append(
+    _ events: [Event], flush: Bool = true
+  ) throws(Failure) -> AppendedLines {
     guard !events.isEmpty else {
       // A command that finds nothing to do reports the result of another process, which may have
       // died before its flush.
-      return flush ? try self.flush() : ()
+      if flush { try self.flush() }
+      return AppendedLines()
     }
     let tail = try foundTail()
     let file = try fileToWrite()
@@ -80,6 +96,8 @@ package struct JournalScope {
     }
     let end = tail.end + Int64(json.bytes.count)
     self.tail = Tail(end: end, size: end, nextID: next, isPaused: isPaused)
+    return AppendedLines(
+      start: tail.end, bytes: json.bytes, events: events, next: next, isPaused: isPaused)
   }
 
   /// Makes events durable that any process appended without a flush.
