@@ -109,9 +109,15 @@
       signal(SIGIO) { _ in
         let error = errno
         var byte: UInt8 = 0
-        _ = write(signaled.load(ordering: .sequentiallyConsistent), &byte, 1)
+        let pipe = signaled.load(ordering: .sequentiallyConsistent)
+        while write(pipe, &byte, 1) < 0, errno == EINTR {}
         errno = error
       }
+      // The process may have inherited a mask that blocks it.
+      var own = sigset_t()
+      sigemptyset(&own)
+      sigaddset(&own, SIGIO)
+      pthread_sigmask(SIG_UNBLOCK, &own, nil)
       let events = DN_MODIFY | DN_CREATE | DN_DELETE | DN_RENAME
       var opened = folders.compactMap { notifying($0, of: events) }
       guard opened.count == folders.count else {

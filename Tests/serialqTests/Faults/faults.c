@@ -46,6 +46,24 @@ static uintptr_t program_start, program_end;
 // Held during a call that changes the disk, so that the log has the calls in their order.
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
+static _Thread_local sigset_t mask;
+
+// Without SIGIO, whose handler in the program writes.
+static void hold(void) {
+  sigset_t handled, before;
+  sigemptyset(&handled);
+  sigaddset(&handled, SIGIO);
+  pthread_sigmask(SIG_BLOCK, &handled, &before);
+  pthread_mutex_lock(&mutex);
+  mask = before;
+}
+
+static void release(void) {
+  sigset_t before = mask;
+  pthread_mutex_unlock(&mutex);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static int note_program(struct dl_phdr_info *info, size_t size, void *data) {
   (void)size, (void)data;
   for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -101,7 +119,7 @@ static int is_own(void *caller) {
 // Counts a call, and returns the fault to inject. `kinds` are the ways in which it can fail,
 // terminated by NOTHING. The mutex is held on return.
 static int next_fault(const char *name, const int *kinds) {
-  pthread_mutex_lock(&mutex);
+  hold();
   calls++;
   char text[100] = "";
   int can_fail = 0;
@@ -148,7 +166,7 @@ static void say_written(int file, const unsigned char *bytes, ssize_t count) {
   if (!is_own(__builtin_return_address(0))) return REAL(name)(__VA_ARGS__)
 #define FAIL(result)                     \
   if (fault != NOTHING && fault > 0) {   \
-    pthread_mutex_unlock(&mutex);        \
+    release();        \
     errno = fault;                       \
     return result;                       \
   }
@@ -159,7 +177,7 @@ static void say_written(int file, const unsigned char *bytes, ssize_t count) {
     if (is_own(__builtin_return_address(0))) {                                 \
       int fault = next_fault(#name, KINDS(__VA_ARGS__));                       \
       FAIL(failed)                                                             \
-      pthread_mutex_unlock(&mutex);                                            \
+      release();                                            \
     }                                                                          \
     return REAL(name) words;                                                   \
   }
@@ -173,7 +191,7 @@ static void say_written(int file, const unsigned char *bytes, ssize_t count) {
     int result = REAL(name) words;                             \
     int error = errno;                                         \
     if (result == 0) note;                                     \
-    pthread_mutex_unlock(&mutex);                              \
+    release();                              \
     errno = error;                                             \
     return result;                                             \
   }
@@ -230,7 +248,7 @@ CHANGING(ftruncate, (int file, off_t size), (file, size),
     FAIL(-1)                                                      \
     int result = REAL(name)(file), error = errno;                 \
     if (result == 0) say("flush\t%lu\n", inode(file));            \
-    pthread_mutex_unlock(&mutex);                                 \
+    release();                                 \
     errno = error;                                                \
     return result;                                                \
   }
@@ -252,7 +270,7 @@ int open(const char *path, int flags, ...) {
   int file = REAL(open)(path, flags, mode), error = errno;
   if (file >= 0 && flags & O_CREAT && !was_there) say("create\t%lu\t%s\n", inode(file), path);
   if (file >= 0 && flags & O_TRUNC && was_there) say("truncate\t%lu\t0\n", inode(file));
-  pthread_mutex_unlock(&mutex);
+  release();
   errno = error;
   return file;
 }
@@ -265,7 +283,7 @@ int fcntl(int file, int command, ...) {
   if (command == F_DUPFD_CLOEXEC && is_own(__builtin_return_address(0))) {
     int fault = next_fault("fcntl", KINDS(EMFILE));
     FAIL(-1)
-    pthread_mutex_unlock(&mutex);
+    release();
   }
   return REAL(fcntl)(file, command, word);
 }
@@ -277,7 +295,7 @@ int posix_spawn(pid_t *restrict pid, const char *restrict path,
   if (is_own(__builtin_return_address(0))) {
     int fault = next_fault("posix_spawn", KINDS(ENOMEM, EAGAIN, EACCES));
     FAIL(fault)
-    pthread_mutex_unlock(&mutex);
+    release();
   }
   return REAL(posix_spawn)(pid, path, actions, attributes, arguments, environment);
 }
@@ -298,7 +316,7 @@ ssize_t write(int file, const void *bytes, size_t count) {
   int error = errno;
   say_written(file, bytes, result);
   if (fault == TORN) die();
-  pthread_mutex_unlock(&mutex);
+  release();
   errno = error;
   return result;
 }
@@ -307,7 +325,7 @@ ssize_t read(int file, void *bytes, size_t count) {
   UNLESS_OWN(read, file, bytes, count);
   int fault = next_fault("read", is_file(file) ? KINDS(EIO, EINTR, SHORT) : KINDS(EINTR));
   FAIL(-1)
-  pthread_mutex_unlock(&mutex);
+  release();
   return REAL(read)(file, bytes, part(fault, count));
 }
 
@@ -315,6 +333,6 @@ ssize_t pread(int file, void *bytes, size_t count, off_t offset) {
   UNLESS_OWN(pread, file, bytes, count, offset);
   int fault = next_fault("pread", KINDS(EIO, EINTR, SHORT));
   FAIL(-1)
-  pthread_mutex_unlock(&mutex);
+  release();
   return REAL(pread)(file, bytes, part(fault, count), offset);
 }

@@ -9,7 +9,7 @@ import SerialqSystem
 struct QueuesWatch {
   private let spool: Spool
   private let queues: QueueSelection
-  /// Whether the logs are watched too.
+  /// Whether the logs are watched too, by inotify: a signal for each write to a log would cost more.
   private let hasLogs: Bool
   private var known: Set<Bytes> = []
   private var folders: [QueueFolder] = []
@@ -21,7 +21,7 @@ struct QueuesWatch {
     self.queues = queues
     hasLogs = logs
     try spool.make()
-    watch = try FileWatch(folders: [spool.path], removalOf: spool.path, endsAtOnce: true)
+    watch = try FileWatch(folders: [spool.path], removalOf: spool.path, endsAtOnce: !logs)
   }
 
   /// Becomes readable after a change.
@@ -73,8 +73,8 @@ struct QueuesWatch {
       watch =
         queues == .all
         ? try FileWatch(
-          folders: [spool.path] + changing, removalOf: spool.path, endsAtOnce: true)
-        : try FileWatch(folders: changing, endsAtOnce: true)
+          folders: [spool.path] + changing, removalOf: spool.path, endsAtOnce: !hasLogs)
+        : try FileWatch(folders: changing, endsAtOnce: !hasLogs)
     } catch {
       throw try spool.exists() ? error : spool.removed()
     }
