@@ -19,6 +19,27 @@ import Testing
     #expect(try scene.serialq("run").text == "5\n6\n4\n3\n2\n1\n")
   }
 
+  // The runner makes the lock and the log of the next job while one runs. Fails if it then runs that job
+  // although another one is first, or keeps the lock.
+  @Test(
+    "a change of the order while a job runs decides which job runs next, and leaves no lock",
+    arguments: [["move", "3", "--first"], ["move", "2", "--last"], ["cancel", "2"]])
+  func orderWhileRunning(words: [String]) throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    try scene.add("echo up; read x <gate", "echo 2", "echo 3")
+    let run = try scene.start("run")
+    try scene.waitForLog(1, "up\n")
+    let folder = try scene.queueFolder()
+    try waitUntil("the lock of job 2", watching: [folder.locks]) {
+      try FileSystem.status(of: folder.jobLock(2)) != nil
+    }
+    #expect(try scene.serialq(words.map { Bytes($0.utf8) }).code == 0)
+    try gate.open()
+    #expect(try run.wait().text == (words[0] == "move" ? "up\n3\n2\n" : "up\n3\n"))
+    #expect(try FileSystem.names(in: folder.locks).isEmpty)
+  }
+
   // Fails if a job in another directory counts as the same, or the id is not printed.
   @Test("--unique adds nothing if the same job waits")
   func unique() throws {
