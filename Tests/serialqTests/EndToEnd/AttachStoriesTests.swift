@@ -130,7 +130,8 @@ struct AttachStoriesTests {
     try terminal.waitFor("the command") { $0.last == "$ sleep 1000" }
     try terminal.press("C-z")
     try terminal.waitFor("a stopped command") { $0.contains { $0.contains("Stopped") } }
-    try terminal.type("kill -9 %1; echo this is job $SERIALQ_JOB")
+    // The shell does not exit before it knows of the end.
+    try terminal.type("kill -9 %1; wait -f %1; echo this is job $SERIALQ_JOB")
     try terminal.waitForLine("this is job 1")
     #expect(try scene.states() == [.running, .waiting])
     try terminal.type("exit 4")
