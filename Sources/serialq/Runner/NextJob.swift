@@ -130,8 +130,8 @@ struct NextJob: Promisable {
 
   /// Runs a job and records its end.
   ///
-  /// Chooses the next one under the same lock, which saves a tenth of the calls of a short job, unless
-  /// the on-finish command comes first.
+  /// Chooses the next one under the same lock, because each use of it delays the next job, unless the
+  /// on-finish command comes first.
   private func run(_ job: Job, _ log: FileDescriptor) throws(Failure) -> Choice? {
     let begun = Clock.monotonic()
     let (process, termination) = try perform(job, log)
