@@ -63,6 +63,8 @@ struct FollowerState {
   private var reportedFailures = 0
   /// Attempts that ended before following began, or whose end was reported.
   private var reported: Set<Attempt> = []
+  /// Attempts of waiting jobs that were printed, or ended before following began.
+  private var retried: Set<Attempt> = []
   /// Jobs that were reported as failed.
   private(set) var failed: [JobID] = []
   /// Jobs that were reported as skipped.
@@ -81,6 +83,7 @@ struct FollowerState {
     self.style = style
     if subject == .queue {
       for job in queue.jobs where job.state.isOver { reported.insert(Attempt(job)) }
+      for job in queue.jobs where job.state == .waiting { retried.insert(Attempt(job)) }
     }
   }
 
@@ -140,7 +143,7 @@ struct FollowerState {
       // The log of an orphan may still grow, but the end of its job was reported.
       printRest()
       begin(job)
-      if style.isTalkative { actions.append(.message("[\(mark(job.id))] \(job.title)")) }
+      reportStart(of: job)
     }
     guard job.state.isOver else { return }
     printRest()
@@ -154,8 +157,18 @@ struct FollowerState {
       actions.append(.open(job.id))
       current = Attempt(job)
       reportedFailures = job.run?.attempt ?? 0
+    } else if current?.id != job.id, subject == .queue, job.hasRun,
+      !retried.contains(Attempt(job))
+    {
+      // The attempt started and failed since the last call: its output must not wait for the next.
+      printRest()
+      actions.append(.open(job.id))
+      current = Attempt(job)
+      reportedFailures = Attempt(job).number - (job.run?.used ?? 0)
+      reportStart(of: job)
     }
     guard current?.id == job.id else { return }
+    retried.insert(Attempt(job))
     printRest()
     reportFailures(of: job, upTo: job.run?.attempt ?? 0)
   }
@@ -209,6 +222,10 @@ struct FollowerState {
         could be printed
         To keep more jobs: serialq set\(QueueName.option(for: queueName)) keep N
         """))
+  }
+
+  private mutating func reportStart(of job: Job) {
+    if style.isTalkative { actions.append(.message("[\(mark(job.id))] \(job.title)")) }
   }
 
   private mutating func reportEnd(of job: Job) {

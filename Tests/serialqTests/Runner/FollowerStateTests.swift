@@ -165,6 +165,28 @@ import Testing
     #expect(following.state.failed == [] && following.state.succeeded == 1)
   }
 
+  // Fails if the output appears only with the next attempt, which can be days later; or if it is
+  // printed again with each event of the waiting job.
+  @Test("an attempt that started and failed between two reads is printed while its job waits")
+  func waitingForRetry() {
+    let failed = Action.message("serialq: job 1 failed, attempt 1; retrying")
+    var following = Following(after: [added(1), added(2)])
+    #expect(
+      following.read(start(1), end(1, 1), retry(1, after: 1)) == [
+        .open(1), .printRest, failed, .printNew,
+      ])
+    #expect(following.read(start(2), end(2)) == [.printRest, .open(2), .printRest, .close])
+    #expect(following.read(.moved(id: 1, at: Self.at, place: .first)) == [])
+    var terminal = Following(.queue, Self.terminal, after: [added(1)])
+    #expect(
+      terminal.read(start(1), end(1, 1), retry(1, after: 1)) == [
+        .open(1), .message("[1] true"), .printRest, .endLine,
+        .message("[1] attempt 1 failed; retrying"), .printNew,
+      ])
+    #expect(
+      terminal.read(.cancelled(id: 1, at: Self.at)) == [.message("[1] was cancelled"), .printNew])
+  }
+
   // Fails if the log of the last attempt continues: a manual retry replaces the file.
   @Test("a manual retry is printed from the start of a new log")
   func manualRetry() {
