@@ -92,6 +92,35 @@ import Testing
       ])
   }
 
+  // Fails if a change of a waiting job brings its output forward, or if a job is printed at each of
+  // its changes, which is before its turn and twice.
+  @Test("jobs are printed in the order in which they ran, whatever happened to them before")
+  func orderAfterChanges() {
+    let following = Following(after: [added(1), added(2), added(3), start(1)])
+    var moved = following
+    #expect(moved.read() == [.open(1), .printNew])
+    #expect(
+      moved.read(
+        .moved(id: 2, at: Self.at, place: .last), end(1), start(3), end(3), start(2), end(2))
+        == [
+          .printRest, .close, .open(3), .printRest, .close, .open(2), .printRest, .close,
+        ])
+    var retried = following
+    #expect(retried.read() == [.open(1), .printNew])
+    #expect(
+      retried.read(
+        end(1, 1), retry(1, after: 1, isAutomatic: false), start(2), end(2), start(1, attempt: 2))
+        == [.printRest, .open(2), .printRest, .close, .open(1), .printNew])
+    var acknowledged = following
+    #expect(
+      acknowledged.read(end(1, 1), start(2), end(2), .acknowledged(id: 1, at: Self.at), start(3))
+        == [
+          .open(1), .printRest, .close,
+          .message("serialq: job 1 failed with exit code 1 after 1.0s: true"), .open(2), .printRest,
+          .close, .open(3), .printNew,
+        ])
+  }
+
   // Fails if a message starts in the middle of the job's last line, or a line is completed where
   // output and messages go to different places.
   @Test("on a terminal, starts and ends are reported, each on a line of its own")
