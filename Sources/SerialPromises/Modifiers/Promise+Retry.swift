@@ -37,14 +37,29 @@ extension Promise {
     _ policy: RetryPolicy, _ clock: some Clock<Duration>, attempt: Int,
     _ restart: Restart?
   ) -> Promise {
-    recover { error in
+    recover { [origin = core.origin] error in
       guard let restart, let pause = policy.pause(after: attempt, error) else {
         throw policy.failure(after: attempt, error)
       }
       let next = { @Sendable in
         Promise(restart()).retry(policy, clock, attempt: attempt + 1, restart)
       }
-      return pause > .zero ? Promise<Void>.value((), after: pause, clock: clock).then(next) : next()
+      return pause > .zero ? Promise<Void>(pausing: pause, clock, origin).then(next) : next()
+    }
+  }
+}
+
+extension Promise<Void> {
+  /// Creates a cold promise that is fulfilled after a pause.
+  ///
+  /// A hot one could be fulfilled before its link joins the steps that the next attempt works for, and
+  /// the attempt would then not be marked with them.
+  fileprivate init(pausing pause: Duration, _ clock: some Clock<Duration>, _ origin: Origin) {
+    self.init(cold: origin) { deferred in
+      let timer = Timer(after: pause, on: clock) { failure in
+        if let failure { deferred.tryFail(failure) } else { deferred.tryFulfill(()) }
+      }
+      deferred.onCancel { timer.cancel() }
     }
   }
 }

@@ -282,6 +282,28 @@ struct DeadlockTests {
     #expect(reports.all == [.deadlock(StepIdentity(id: 1, name: name))])
   }
 
+  // Hangs, in about one of a hundred rounds, if the delay begins before the next attempt has joined the
+  // step.
+  @Test("idle in a later attempt is reported however short the delay before it is")
+  func shortDelay() async {
+    for _ in 1...100 {
+      let reports = Reports()
+      let manager = PromiseManager(diagnostics: reports.place)
+      let attempts = Locked(0)
+      let attempt = Promise<Void>(diagnostics: .silent) {
+        let isFirst = attempts.withLock { attempts in
+          attempts += 1
+          return attempts == 1
+        }
+        if isFirst { throw Failed() }
+        await manager.idle()
+      }
+      let handle = manager.add(attempt.retry(1, delay: .nanoseconds(1)))
+      #expect(text(await handle.outcome) == "succeeded")
+      #expect(reports.all == [.deadlock(StepIdentity(id: 1, name: nil))])
+    }
+  }
+
   // Hangs if synchronous handlers are not marked.
   @Test("a handler of a step's promise that blocks until its manager is idle throws")
   func blockingHandler() async {
