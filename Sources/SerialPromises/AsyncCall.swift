@@ -1,8 +1,13 @@
+import Synchronization
+
 /// Asynchronous work that is a step: of `run`, which waits for its value, or of `enqueue`.
 ///
-/// Sendable because mutable state is accessed only under one of the shared locks. Type-erased for
-/// the same reason as the implementation of promises.
-final class AsyncCall: @unchecked Sendable {
+/// The record of its step: notified of a cancellation and of the end without closures.
+///
+/// Sendable because mutable state is accessed only under the lock of the order, except where a
+/// comment says why no other thread accesses it. Type-erased for the same reason as the
+/// implementation of promises.
+final class AsyncCall: StepRecord, @unchecked Sendable {
   /// Runs on the executor of its caller, so that only the user's function checks for a change.
   typealias Operation = nonisolated(nonsending) @Sendable () async -> Outcome
 
@@ -23,30 +28,35 @@ final class AsyncCall: @unchecked Sendable {
 
   private let operation: Operation
 
-  /// Set before the addition of the step.
-  private var receiver: Receiver?
+  // Unchecked because of the lock: no user code runs while it is held, so there is no reentrant
+  // access.
+
+  // Set before the addition of the step, and constant from then on.
+  @exclusivity(unchecked) private var receiver: Receiver?
   /// The steps that wait for this one.
-  private var waiting: RunningStep?
+  @exclusivity(unchecked) private var waiting: RunningStep?
+  /// Whether the code that adds the step is part of another step.
+  @exclusivity(unchecked) private var isAddedInStep = false
+  /// The thread that adds the step.
+  @exclusivity(unchecked) private var addingThread = ThreadIdentity()
 
-  /// The thread that adds the step, during the addition.
-  private var adder: ThreadIdentity?
-  private var handle: StepHandle?
+  /// Whether the addition is in progress.
+  ///
+  /// Significant to the adder only, which runs the step on its stack or not: needs no ordering.
+  private let isBeingAdded = Atomic(false)
 
-  /// The step, once it runs.
-  private var step: RunningStep?
-  /// The continuation of the step, until its task takes it.
-  private var then: Then?
-  private var task = CancellableTask()
-  private var isCancelled = false
-  private var isDone = false
-  private var result = Outcome.value(())
+  /// The number of the step; 0 before its addition.
+  @exclusivity(unchecked) private var id = 0
+  /// The continuation of the step, from the start of its handler until its task takes it.
+  @exclusivity(unchecked) private var then: Then?
+  @exclusivity(unchecked) private var task = CancellableTask()
+  @exclusivity(unchecked) private var isCancelled = false
+  @exclusivity(unchecked) private var isDone = false
+  @exclusivity(unchecked) private var result = Outcome.value(())
 
-  init(_ operation: @escaping Operation) {
+  init(_ lock: Locked<SerialOrder>, name: String?, _ operation: @escaping Operation) {
     self.operation = operation
-  }
-
-  private func withLock<Result>(_ body: () -> Result) -> Result {
-    SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in lock.withLock { _ in body() } }
+    super.init(lock, name: name)
   }
 
   private var isAwaited: Bool { if case .caller = receiver { true } else { false } }
@@ -54,95 +64,99 @@ final class AsyncCall: @unchecked Sendable {
   /// Adds the work as a step.
   ///
   /// - Parameters:
-  ///   - name: The name of the step.
   ///   - manager: The manager of the step.
   ///   - place: The place of the step in the queue.
+  ///   - caller: The mark of the calling code.
   ///   - receiver: Receives the outcome once, when the step has ended.
   func begin(
-    named name: String?, on manager: PromiseManager, at place: StepPlace, for receiver: Receiver
+    on manager: PromiseManager, at place: StepPlace, in caller: RunningStep?,
+    for receiver: Receiver
   ) {
-    // Without the lock: no other thread has a reference before the addition.
+    // Without the lock: no other thread has a reference before the addition, except `cancel`.
     self.receiver = receiver
+    isAddedInStep = caller != nil
     // Read here, because the work may start in another context.
-    if isAwaited { waiting = RunningStep.callerSteps }
-    adder = ThreadIdentity()
-    let handle = manager.addCall(Step(name) { then in self.run(then) }, at: place)
-    if case .over(let outcome) = handle.state { return receiver(self.outcome(outcome)) }
-    let isCancelled = withLock {
-      adder = nil
-      self.handle = handle
-      return self.isCancelled
+    if isAwaited { waiting = RunningStep.running(caller) }
+    addingThread = ThreadIdentity()
+    isBeingAdded.store(true, ordering: .relaxed)
+    defer { isBeingAdded.store(false, ordering: .relaxed) }
+    var work: Work? = Work { then in self.run(then) }
+    let admission = lock.transition { order, _ -> SerialOrder.Admission? in
+      // The task was canceled before.
+      if isCancelled { return nil }
+      let admission = order.add(&work, self, at: place, lock: lock, owner: manager)
+      // Under the lock, because the step may start on another thread.
+      if case .entered(_, let id, _) = admission { self.id = id }
+      return admission
     }
-    // The task may have been canceled before the handle was stored.
-    if isCancelled { handle.cancel() }
-    handle.observe { receiver(self.outcome($0)) }
+    switch admission {
+    case .entered(_, let id, let claims): if claims { manager.startTurn(.called(id)) }
+    case .refused(let error): receiver(.failure(error))
+    case nil: receiver(.failure(CancellationError()))
+    }
   }
 
   /// Cancels the step after its waiting task was canceled.
   func cancel() {
-    let (handle, step) = withLock {
+    lock.transition { order, consequences in
       isCancelled = true
-      return (self.handle, self.step)
+      if id > 0 { _ = order.cancel(id, self, &consequences) }
     }
-    // On an idle manager the step runs before the handle is stored.
-    if let step { step.cancel() } else { handle?.cancel() }
   }
 
   private func run(_ then: Then) {
-    let step = then.runningStep(in: waiting)
-    let (isCancelled, isCallersTurn) = withLock {
-      self.step = step
-      self.then = then
-      return (self.isCancelled, adder == ThreadIdentity())
-    }
-    if isCancelled {
-      // Cancels the step as well: otherwise the failure policy would treat this as a failure.
-      step.cancel()
-      self.then = nil
-      return end(.failure(CancellationError()), then)
-    }
+    // Without the lock: used by nothing else before the task.
+    self.then = then
+    let isCallersTurn = isBeingAdded.load(ordering: .relaxed) && addingThread == ThreadIdentity()
     if isCallersTurn, isAwaited {
-      Task.startingHere { await self.work() }
+      Task.startingHere { await self.work(isInStep: self.isAddedInStep) }
     } else if isCallersTurn {
-      Task { await self.work() }
+      Task { await self.work(isInStep: self.isAddedInStep) }
     } else {
       // This thread runs no task, or that of another step, whose task-local values must not be
       // inherited.
-      Task.startingHereDetached { await self.work() }
+      Task.startingHereDetached { await self.work(isInStep: false) }
     }
   }
 
-  nonisolated(nonsending) private func work() async {
+  /// - Parameter isInStep: Whether this task has inherited the mark of another step.
+  nonisolated(nonsending) private func work(isInStep: Bool) async {
     // Without the lock: stored before this task was created, and used by nothing else.
-    guard let step, let then = then.take() else { preconditionFailure("the step runs") }
+    guard let then = then.take() else { preconditionFailure("the step runs") }
     await withUnsafeCurrentTask { current in
-      // Before the work starts, which may be canceled before its first suspension. Without the
-      // lock: no other thread accesses the task before the handler is registered.
-      task.enter(current)
-      then.onCancel { self.cancelTask() }
+      // Before the work starts, which may be canceled before its first suspension.
+      let wasCancelled = lock.withLock { order in
+        task.enter(current)
+        return order.isRunning(id) && order.isCancelRequested
+      }
+      // If the step was canceled in between, the cancellation found no task.
+      if wasCancelled { cancelWork() }
+      let step = RunningStep(lock: lock, id: id, outer: waiting)
       let outcome = await RunningStep.$current.withValue(step) { await operation() }
-      let mayEnd = withLock {
+      let mayEnd = lock.withLock { _ in
         result = outcome
         isDone = true
         return task.leave()
       }
-      if RunningStep.current == nil {
-        end(outcome, then)
-      } else {
+      if isInStep {
         // The caller may continue from here, so this task is no longer part of the step.
         RunningStep.$current.withValue(nil) { end(outcome, then) }
+      } else {
+        end(outcome, then)
       }
       guard !mayEnd else { return }
       await withUnsafeContinuation { continuation in
-        if withLock({ task.leave(continuation) }) { continuation.resume() }
+        if lock.withLock({ _ in task.leave(continuation) }) { continuation.resume() }
       }
     }
   }
 
-  private func cancelTask() {
-    guard let current = withLock({ task.beginCancel() }) else { return }
+  override var isWork: Bool { true }
+
+  override func cancelWork() {
+    guard let current = lock.withLock({ _ in task.beginCancel() }) else { return }
     current.cancel()
-    withLock { task.endCancel() }?.resume()
+    lock.withLock { _ in task.endCancel() }?.resume()
   }
 
   private func end(_ outcome: Outcome, _ then: Then) {
@@ -155,12 +169,20 @@ final class AsyncCall: @unchecked Sendable {
     }
   }
 
+  override func ended(_ outcome: StepOutcome) {
+    receiver?(self.outcome(outcome))
+  }
+
   private func outcome(_ outcome: StepOutcome) -> Outcome {
+    switch outcome {
     // Includes work that ended after the step had timed out, as requested.
-    if case .failed(let error) = outcome { return .failure(error) }
-    if withLock({ isDone }) { return result }
-    // Without a result, the step was canceled, or ended by a grace period.
-    return .failure(CancellationError())
+    case .failed(let error): return .failure(error)
+    // Without the lock: stored before the call of `then` that ended the step.
+    case .succeeded: return result
+    case .cancelled:
+      // Without a result, the step was canceled before, or ended by a grace period.
+      return lock.withLock { _ in isDone } ? result : .failure(CancellationError())
+    }
   }
 }
 

@@ -25,16 +25,19 @@ extension PromiseManager {
     _ name: String? = nil, at place: StepPlace = .last,
     _ operation: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    if let step = RunningStep.deadlockedStep(order) { throw PromiseError.deadlock(step) }
-    try Task.checkCancellation()
-    let call = AsyncCall {
+    let caller = RunningStep.current
+    if let step = RunningStep.deadlockedStep(order, in: caller) {
+      throw PromiseError.deadlock(step)
+    }
+    let call = AsyncCall(order, name: name) {
       do { return .value(try await operation()) } catch { return .failure(error) }
     }
     let outcome = await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
-        call.begin(named: name, on: self, at: place, for: .caller(continuation))
+        call.begin(on: self, at: place, in: caller, for: .caller(continuation))
       }
     } onCancel: {
+      // Called before the addition if the task is already canceled.
       call.cancel()
     }
     return try outcome.get()

@@ -81,18 +81,16 @@ extension PromiseManager {
   ///   - handler: The work.
   ///   - name: The name of the step.
   ///   - place: The place in the queue.
-  ///   - isCall: Whether the caller waits for the step and receives the error of a refusal.
   /// - Returns: The step's handle.
   func add(
-    _ handler: @escaping Promisable.Handler, name: String?, at place: StepPlace,
-    isCall: Bool = false
+    _ handler: @escaping Promisable.Handler, name: String?, at place: StepPlace
   ) -> StepHandle {
     let record = StepRecord(order, name: name)
     var work: Work? = Work(call: handler)
     let admission = order.transition { order, _ in
       order.add(&work, record, at: place, lock: self.order, owner: self)
     }
-    return accept(admission, name: name, isCall: isCall)
+    return accept(admission, name: name)
   }
 }
 

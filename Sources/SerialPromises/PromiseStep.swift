@@ -132,10 +132,10 @@ extension PromiseManager {
     hasReservations.store(true, ordering: .relaxed)
     // A step of this manager that awaits the promise would wait for its own end.
     result.withLock { $0.wait(for: order) }
-    let call = AsyncCall {
+    let call = AsyncCall(order, name: name) {
       do { return .value(try await operation()) } catch { return .failure(error) }
     }
-    call.begin(named: name, on: self, at: place, for: .promise(result))
+    call.begin(on: self, at: place, in: RunningStep.current, for: .promise(result))
     result.onCancel { call.cancel() }
     return Promise(hot: result)
   }
@@ -216,13 +216,14 @@ extension Core {
     // Retained until the end of this call: a task that has settled its promise may still be
     // running.
     let work = StepWork(then)
+    let scopes: [WorkScope] = [work]
     withExtendedLifetime(work) {
       then.onCancel { self.cancel() }
       // Also for a hot promise, so that its canceled work does not overlap with the next step.
-      withLock { $0.beginStepHandler(work) }
+      withLock { $0.beginStepHandler(scopes) }
       attach(StepEnd(work))
       watch()
-      demand(in: [work])
+      demand(in: scopes)
       var agenda = Agenda()
       agenda.append(withLock { $0.endStepHandler() }, of: self)
       agenda.run()
@@ -273,7 +274,7 @@ extension Core {
 private final class Reservation: Reaction, @unchecked Sendable {
   // Sendable as its superclass; `place` is accessed only under the lock of the order.
   private let lock: Locked<SerialOrder>
-  private var place: (record: StepRecord, id: Int)?
+  @exclusivity(unchecked) private var place: (record: StepRecord, id: Int)?
 
   init(_ lock: Locked<SerialOrder>) {
     self.lock = lock

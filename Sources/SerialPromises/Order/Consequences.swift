@@ -2,14 +2,27 @@
 ///
 /// Allocated only if there is one, which is rare.
 final class Consequences {
-  private var actions: [() -> Void] = []
+  // Unchecked because one thread uses it: it is filled under the lock, and then performed.
+
+  /// Most have one step to notify: it needs no array.
+  @exclusivity(unchecked) private var ended: (work: StepRecord, outcome: StepOutcome)?
+  @exclusivity(unchecked) private var actions: [() -> Void] = []
   /// Most have one object to release: it needs no array.
-  private var released: Any?
-  private var releases: [Any] = []
+  @exclusivity(unchecked) private var released: Any?
+  @exclusivity(unchecked) private var releases: [Any] = []
 
   /// Notifies observers of the outcome of a step.
   func notify(_ observers: [@Sendable (StepOutcome) -> Void], _ outcome: StepOutcome) {
     actions.append { for observer in observers { observer(outcome) } }
+  }
+
+  /// Notifies the work of a step of its end.
+  func end(_ work: StepRecord, _ outcome: StepOutcome) {
+    if ended == nil, actions.isEmpty {
+      ended = (work, outcome)
+    } else {
+      actions.append { work.ended(outcome) }
+    }
   }
 
   func call(_ action: @escaping () -> Void) {
@@ -33,6 +46,7 @@ final class Consequences {
   }
 
   func perform() {
+    if let ended { ended.work.ended(ended.outcome) }
     for action in actions { action() }
   }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A pure state machine that decides which step runs.
 ///
 /// It starts no threads, calls no handlers and takes no locks. The manager locks it, makes a
@@ -247,10 +249,16 @@ struct SerialOrder {
     allowance = 0
   }
 
-  /// Takes the token of an earlier turn for reuse.
-  mutating func takeToken() -> Token? { spareToken.take() }
+  /// Takes the token of an earlier turn for reuse, unless there are other references to it.
+  mutating func takeToken() -> Token? {
+    guard isKnownUniquelyReferenced(&spareToken) else { return nil }
+    // The check has no acquire semantics: without the fence, the last use of another reference
+    // could see the next step.
+    atomicMemoryFence(ordering: .acquiring)
+    return spareToken.take()
+  }
 
-  /// Stores the token of a turn that has ended, for reuse.
+  /// Stores a token whose step has ended, for reuse.
   ///
   /// The caller releases the previous one without the lock, which its `deinit` may take.
   mutating func keepToken(_ token: inout Token?) {
@@ -356,7 +364,8 @@ struct SerialOrder {
     id: Int, error: any Error, waitsForThen: Bool, _ consequences: inout Consequences?
   ) -> ThenResult? {
     guard isUndecided(id) else { return .late }
-    let hasCancelHandlers = !isCancelRequested && !cancelHandlers.isEmpty
+    let hasCancelHandlers =
+      !isCancelRequested && (!cancelHandlers.isEmpty || runningWork != nil)
     requestCancel(&consequences)
     guard hasCancelHandlers || waitsForThen else {
       return then(id: id, error: error, &consequences)
@@ -572,7 +581,11 @@ extension SerialOrder {
     }
     if !record.observers.isEmpty { consequences.needed.notify(record.takeObservers(), outcome) }
     record.close(outcome)
-    if case .failed = outcome {
+    if record.isWork {
+      // Retains it: the slot may have had the last reference to a user's function.
+      consequences.needed.end(record, outcome)
+      segment.slot(id).pointee.record = record.name.map { StepRecord(record.lock, name: $0) }
+    } else if case .failed = outcome {
       // Only handles retain the error. This may be its last reference.
       consequences.needed.release(record)
       segment.slot(id).pointee.record = record.name.map { StepRecord(record.lock, name: $0) }
@@ -909,9 +922,16 @@ extension SerialOrder {
   mutating func requestCancel(_ consequences: inout Consequences?) {
     guard !isCancelRequested else { return }
     isCancelRequested = true
+    if let work = runningWork { consequences.needed.call(work.cancelWork) }
     guard !cancelHandlers.isEmpty else { return }
     consequences.needed.call(cancelHandlers)
     cancelHandlers = []
+  }
+
+  /// The record of the running step, if it is also its work.
+  private var runningWork: StepRecord? {
+    guard let record = queue.firstSlot.pointee.record, record.isWork else { return nil }
+    return record
   }
 
   /// Checks whether the queue has become idle after the last waiting step was canceled.

@@ -3,9 +3,9 @@
 ///
 /// A handle retains the record and not the segment. The outcome of a step and its error therefore
 /// exist while a handle of this step exists, and are released with the last handle.
-final class StepRecord: @unchecked Sendable {
+class StepRecord: @unchecked Sendable {
   // Sendable because mutable state is accessed only under `lock`, and later by `deinit`, which has
-  // the only reference.
+  // the only reference. A subclass documents its own.
 
   /// The lock that protects this record.
   ///
@@ -14,22 +14,24 @@ final class StepRecord: @unchecked Sendable {
 
   let name: String?
 
+  // Unchecked because of the lock: no user code runs while it is held.
+
   /// The segment with the step's slot; nil after the record is closed.
-  var segment: Segment?
+  @exclusivity(unchecked) var segment: Segment?
 
   /// The outcome of the step.
   ///
   /// Nil also for a plain step that succeeded, until the next step is added; its slot has the
   /// outcome.
-  private(set) var outcome: StepOutcome?
+  @exclusivity(unchecked) private(set) var outcome: StepOutcome?
 
-  var observers: [@Sendable (StepOutcome) -> Void] = []
+  @exclusivity(unchecked) var observers: [@Sendable (StepOutcome) -> Void] = []
 
   /// The pending handlers of the running step, in order.
-  var resumptions: [Resumption] = []
+  @exclusivity(unchecked) var resumptions: [Resumption] = []
 
   /// The adder, if it had to wait for room.
-  var adder: ParkedAdder?
+  @exclusivity(unchecked) var adder: ParkedAdder?
 
   /// Notifies an adder that waits for room: true when there is room, false when it is not needed.
   ///
@@ -47,6 +49,15 @@ final class StepRecord: @unchecked Sendable {
     self.name = name
     outcome = .failed(error)
   }
+
+  /// Whether this is also the work of the step, which needs the following calls.
+  var isWork: Bool { false }
+
+  /// Called once, without the lock, when the step has ended.
+  func ended(_ outcome: StepOutcome) {}
+
+  /// Called without the lock when the running step is requested to stop.
+  func cancelWork() {}
 
   /// Stores the outcome of the step.
   func close(_ outcome: StepOutcome) {

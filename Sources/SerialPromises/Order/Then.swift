@@ -129,10 +129,10 @@ final class RunningStep: Sendable {
     self.outer = outer
   }
 
-  /// The caller's steps, without those that have ended, which would accumulate.
-  static var callerSteps: RunningStep? {
-    var link = current
-    guard link != nil else { return nil }
+  /// The steps of a mark, without those that have ended, which would accumulate.
+  static func running(_ mark: RunningStep?) -> RunningStep? {
+    guard mark != nil else { return nil }
+    var link = mark
     var running: [RunningStep] = []
     while let step = link {
       if step.isRunning { running.append(step) }
@@ -143,16 +143,14 @@ final class RunningStep: Sendable {
 
   private var isRunning: Bool { lock.withLock { $0.isRunning(id) } }
 
-  /// Requests the step to stop, unless it has ended.
-  func cancel() {
-    lock.transition { order, consequences in
-      if order.isRunning(id) { order.requestCancel(&consequences) }
-    }
-  }
-
   /// The running step of this manager that the caller belongs to, if any.
   static func deadlockedStep(_ lock: Locked<SerialOrder>) -> StepIdentity? {
-    var link = current
+    deadlockedStep(lock, in: current)
+  }
+
+  /// As `deadlockedStep`, for a caller with this mark.
+  static func deadlockedStep(_ lock: Locked<SerialOrder>, in mark: RunningStep?) -> StepIdentity? {
+    var link = mark
     while let step = link {
       if step.lock === lock {
         let identity = lock.withLock { $0.isRunning(step.id) ? $0.runningStep : nil }

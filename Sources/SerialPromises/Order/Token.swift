@@ -4,7 +4,8 @@ import Synchronization
 ///
 /// Its `deinit` detects a dropped `then`.
 final class Token: @unchecked Sendable {
-  // Sendable because `id` changes only in `reuse`, while a single reference exists.
+  // Sendable because `id` changes only in `reuse`, while a single reference exists. Others read it
+  // under the lock, or before they release their reference.
   let lock: Locked<SerialOrder>
   private(set) var id: Int
   private let callState = Atomic(CallState.onStack)
@@ -79,6 +80,7 @@ final class Token: @unchecked Sendable {
   /// - Parameters:
   ///   - error: The error of a step that failed; nil if it succeeded.
   ///   - reportsLate: Whether a call after the end of the step is reported.
+  @inline(__always)
   func call(_ error: (any Error)?, reportsLate: Bool = true) {
     // The common case: success before the handler returns. The drain then checks the callState, so no
     // lock is needed. The release makes this thread's writes visible to the next step.
@@ -89,7 +91,19 @@ final class Token: @unchecked Sendable {
     {
       return
     }
-    callLocked(error, reportsLate: reportsLate)?.continueTurn()
+    callAfterHandler(error, reportsLate: reportsLate)
+  }
+
+  @inline(never)
+  private func callAfterHandler(_ error: (any Error)?, reportsLate: Bool) {
+    var next = SerialOrder.Turn()
+    var token: Token?
+    // Outside the lock, because `isCurrent` calls the runtime.
+    switch end(error, reportsLate: reportsLate, startsNext: !Task.isCurrent, &next, &token) {
+    case .nothing: break
+    case .claimed(let manager): manager?.continueTurn()
+    case .began(let manager): manager.continueTurn(&next, &token)
+    }
   }
 
   /// As `call`, but the caller continues the queue.
@@ -100,29 +114,75 @@ final class Token: @unchecked Sendable {
   ///   - reportsLate: Whether a call after the end of the step is reported. False for work that the
   ///     library canceled when it ended the step.
   /// - Returns: The manager on whose behalf the caller holds the claim, if it does.
-  @inline(never)
   func callLocked(
     _ error: (any Error)?, isCancellation: Bool = false, reportsLate: Bool = true
   ) -> (any StepRunner)? {
+    var next = SerialOrder.Turn()
+    var token: Token?
+    let result = end(
+      error, isCancellation: isCancellation, reportsLate: reportsLate, startsNext: false, &next,
+      &token)
+    guard case .claimed(let manager) = result else { return nil }
+    return manager
+  }
+
+  /// What the caller of `end` has to continue.
+  private enum Remainder {
+    case nothing
+    /// The caller holds the claim.
+    case claimed((any StepRunner)?)
+    /// As `claimed`, and the next turn has begun.
+    case began(any StepRunner)
+  }
+
+  /// Ends the step, and may begin the next turn, which saves a use of the lock.
+  ///
+  /// - Parameters:
+  ///   - error: The error of a step that failed; nil if it succeeded.
+  ///   - isCancellation: Whether the step ends because its work was canceled.
+  ///   - reportsLate: Whether a call after the end of the step is reported.
+  ///   - startsNext: Whether the caller runs the next step, if the manager allows it.
+  ///   - next: Receives the first move of the next turn, if it has begun.
+  ///   - token: Receives a token for its step, if one is kept.
+  /// - Returns: What remains to be done.
+  @inline(never)
+  private func end(
+    _ error: (any Error)?, isCancellation: Bool = false, reportsLate: Bool, startsNext: Bool,
+    _ next: inout SerialOrder.Turn, _ token: inout Token?
+  ) -> Remainder {
     var isFirst = false
-    let result = lock.transition { order, consequences -> SerialOrder.ThenResult in
+    var kept: Token?
+    let remainder = lock.transition { order, consequences -> Remainder? in
       // Under the lock, so that the drain finds both the call and its error.
       isFirst =
         callState.exchange(CallState.called, ordering: .acquiringAndReleasing) != CallState.called
-      guard isFirst else { return .late }
+      guard isFirst else { return nil }
       // A cancellation is not a failure, whichever side requests it.
       if isCancellation { order.workCancelled(id, &consequences) }
-      return order.then(id: id, error: error, &consequences)
+      switch order.then(id: id, error: error, &consequences) {
+      case .late: return nil
+      case .counted: return .nothing
+      case .claimed(let manager):
+        var began = false
+        // The next step begins under the same lock, unless something must happen in between.
+        if startsNext, consequences == nil, manager?.runsOnThisThread == true {
+          order.beginTurn(allowance: .max, on: ThreadIdentity())
+          next = order.begin(&consequences)
+          if case .run = next.move { token = order.takeToken() }
+          began = true
+        }
+        // For a later step: the caller still has a reference.
+        kept = self
+        order.keepToken(&kept)
+        if began, let manager { return .began(manager) }
+        return .claimed(manager)
+      }
     }
-    switch result {
-    case .counted:
-      return nil
-    case .claimed(let manager):
-      return manager
-    case .late:
-      if reportsLate { reportLate(isFirst: isFirst) }
-      return nil
-    }
+    // After the lock, which the `deinit` of a token may take.
+    kept = nil
+    if let remainder { return remainder }
+    if reportsLate { reportLate(isFirst: isFirst) }
+    return .nothing
   }
 
   private func reportLate(isFirst: Bool) {

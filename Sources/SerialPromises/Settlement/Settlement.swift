@@ -229,9 +229,9 @@ struct Settlement {
   var scopes: [WorkScope] { extras?.scopes ?? [] }
 
   /// Begins the handler of a step that starts this promise.
-  mutating func beginStepHandler(_ scope: WorkScope) {
+  mutating func beginStepHandler(_ scopes: [WorkScope]) {
     isInStepHandler = true
-    join([scope])
+    join(scopes)
   }
 
   /// Ends the handler of a step.
@@ -254,6 +254,8 @@ struct Settlement {
   mutating func join(_ scopes: [WorkScope]) {
     guard !scopes.isEmpty, !isSettled || hasProducer else { return }
     let extras = neededExtras
+    // The common case shares the array.
+    if extras.scopes.isEmpty { return extras.scopes = scopes }
     for scope in scopes where !extras.scopes.contains(where: { $0 === scope }) {
       extras.scopes.append(scope)
     }
@@ -479,23 +481,25 @@ struct Settlement {
 
 /// State that most promises do not need, kept separately for the size of plain promises.
 final class Extras {
+  // Unchecked because the promise's lock protects all of it, and no user code runs meanwhile.
+
   /// The work of a cold promise that is not demanded.
-  var recipe: (any Recipe)?
+  @exclusivity(unchecked) var recipe: (any Recipe)?
   /// The error of a failed promise.
-  var failure: (any Error)?
-  var progress = Progress()
-  var cancelHandlers: [@Sendable () -> Void] = []
-  var listeners: [ProgressListener] = []
+  @exclusivity(unchecked) var failure: (any Error)?
+  @exclusivity(unchecked) var progress = Progress()
+  @exclusivity(unchecked) var cancelHandlers: [@Sendable () -> Void] = []
+  @exclusivity(unchecked) var listeners: [ProgressListener] = []
   /// The reactions that propagate progress, if the promise is watched.
-  var watchers = WatcherList()
+  @exclusivity(unchecked) var watchers = WatcherList()
   /// Pending progress updates for listeners.
-  var deliveries = ReactionList()
+  @exclusivity(unchecked) var deliveries = ReactionList()
   /// The managers whose turn this promise waits for before it starts.
-  var turns: [Locked<SerialOrder>] = []
+  @exclusivity(unchecked) var turns: [Locked<SerialOrder>] = []
   /// The settled source whose reaction waits for the turn.
-  var parkedAt: Core?
+  @exclusivity(unchecked) var parkedAt: Core?
   /// The scopes of the work.
-  var scopes: [WorkScope] = []
+  @exclusivity(unchecked) var scopes: [WorkScope] = []
 
   func deliver(_ fraction: Double, to listener: ProgressListener) {
     deliveries.append(ProgressDelivery(listener: listener, fraction: fraction))

@@ -247,6 +247,34 @@ struct RetentionTests {
     }
   }
 
+  // Fails if a late call does not keep its token, or if a token with another reference is reused: the
+  // second call would end the third step.
+  @Test(
+    "a late `then` leaves its token to a later step, unless a copy exists",
+    arguments: [true, false])
+  func lateToken(hasCopy: Bool) {
+    let (manager, seen) = (PromiseManager(diagnostics: .silent), Log<String>())
+    // In a task, the next step would run on another thread.
+    onThread {
+      let running = Locked<Then?>(nil)
+      for _ in 1...3 { manager.add { then in running.withLock { $0 = then } } }
+      var copies: [Then] = []
+      var first = WeakToken()
+      for number in 1...2 {
+        let then = running.withLock { $0.take() }
+        if number == 1 { first.token = then?.token }
+        if hasCopy, let then { copies.append(then) }
+        then?()
+      }
+      seen.append("reused: \(running.withLock { $0?.token } === first.token)")
+      for copy in copies { copy() }
+      seen.append("runs: \(manager.runningStep?.id ?? 0)")
+      running.withLock { $0.take() }?()
+    }
+    #expect(seen.all == ["reused: \(!hasCopy)", "runs: 3"])
+    #expect(manager.isIdle)
+  }
+
   // Fails if the `deinit` of a kept token ends another step, or the manager does not release it.
   @Test("a kept token ends no step, and is released with the manager")
   func keptToken() {

@@ -123,7 +123,7 @@ struct SettlementUnderTest {
     case .endProducing: return "released \(numbers(settlement.endProducing()))"
     case .attachStepEnd: return attach(false, true, endsStep: true)
     case .beginStepHandler(let manager):
-      settlement.beginStepHandler(scopes[manager])
+      settlement.beginStepHandler([scopes[manager]])
       return ""
     case .endStepHandler: return "ends \(handOut(settlement.endStepHandler()))"
     case .watch:
