@@ -20,8 +20,7 @@ struct FollowerState {
 
   /// What one read of the journal reported.
   struct Changes {
-    /// The jobs whose state has changed, in the order of these changes, with repetitions.
-    private var changed: [JobID] = []
+    fileprivate var jobs = ChangedJobs()
     fileprivate var ended: [JobID: JobState] = [:]
     /// Jobs that have ended and are already forgotten.
     fileprivate var forgotten: [JobID] = []
@@ -31,31 +30,13 @@ struct FollowerState {
     init() {}
 
     mutating func note(_ event: Event) {
+      jobs.note(event)
       switch event {
-      case .started(let id, _, _, _, _, _), .interrupted(let id, _, _), .cancelled(let id, _),
-        .skipped(let id, _, _):
-        change(id)
-      case .ended(let id, _, _, let how, let cause):
-        ended[id] = how.state(because: cause)
-        change(id)
-      case .retried(let retry):
-        ended[retry.id] = nil
-        change(retry.id)
+      case .ended(let id, _, _, let how, let cause): ended[id] = how.state(because: cause)
+      case .retried(let retry): ended[retry.id] = nil
       case .forgotten(let ids, _): forgotten += ids.joined().filter { ended[$0] != nil }
-      // A move or an edit of a waiting job must not bring its output before that of the jobs that ran
-      // between the change and its turn.
       default: break
       }
-    }
-
-    private mutating func change(_ id: JobID) {
-      if changed.last != id { changed.append(id) }
-    }
-
-    /// The jobs in the order in which they reached their present states, which is that of running.
-    fileprivate var jobs: [JobID] {
-      var seen: Set<JobID> = []
-      return changed.reversed().filter { seen.insert($0).inserted }.reversed()
     }
   }
 
@@ -128,7 +109,7 @@ struct FollowerState {
       for job in queue.jobs { follow(job) }
     } else {
       reportForgotten(changes.forgotten.filter(isWanted), changes.ended)
-      for id in changes.jobs { follow(queue.job(id)) }
+      for id in changes.jobs.inOrder { follow(queue.job(id)) }
     }
     switch subject {
     case .queue: follow(queue.running.first.flatMap(queue.job))

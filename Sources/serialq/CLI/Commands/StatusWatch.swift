@@ -81,11 +81,9 @@ private struct StatusWatch: WatchedQueue {
 
   /// Reads new events and returns lines that report them; the first call reports the current state.
   mutating func update() throws(Failure) -> [String] {
-    var changed: [JobID] = []
+    var changed = ChangedJobs()
     let isFirst = changes == 0
-    let news = try reader.read { event in
-      if let id = event.job, changed.last != id { changed.append(id) }
-    }
+    let news = try reader.read { changed.note($0) }
     damaged = news.damaged
     if news.applied > 0 || news.reset || isFirst { changes += 1 }
     if isFirst { progress = QueueProgress(queue) }
@@ -96,7 +94,7 @@ private struct StatusWatch: WatchedQueue {
       return page.lines().map { $0.rendered(color: false) }
     }
     let place = isOneOfSeveral ? "queue \(folder.name.text), " : ""
-    return changed.flatMap { id in
+    return changed.inOrder.flatMap { id in
       queue.job(id).map { lines(about: $0) } ?? []
     }.map { place + $0 }
   }
