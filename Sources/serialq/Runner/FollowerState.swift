@@ -155,7 +155,7 @@ struct FollowerState {
       current = Attempt(job)
       reportedFailures = job.run?.attempt ?? 0
     } else if current?.id != job.id, subject == .queue, job.hasRun,
-      !retried.contains(Attempt(job))
+      !retried.contains(Attempt(job)), !reported.contains(Attempt(job))
     {
       // The attempt started and failed since the last call: its output must not wait for the next.
       printRest()

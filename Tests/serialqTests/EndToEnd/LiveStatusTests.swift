@@ -108,10 +108,15 @@ struct LiveStatusTests {
   func plain() throws {
     let scene = try Scene()
     let gate = try Gate(scene)
-    try scene.add("true")
+    try scene.add("read x <gate")
     let watch = try scene.start("status", "-w")
-    try watch.waitForOutput("1 waiting, next is job 1: true\n")
-    let run = try scene.start("run", "read x <gate; exit 3")
+    try watch.waitForOutput("1 waiting, next is job 1: read x <gate\n")
+    // Each state lasts until it is reported: of two changes of a job between two reads, the last is.
+    try scene.add("read x <gate; exit 3")
+    try watch.waitForOutput("job 2 waits: ")
+    let run = try scene.start("run")
+    try watch.waitForOutput("job 1 begins: read x <gate\n")
+    try gate.open()
     try watch.waitForOutput("job 2 begins: read x <gate; exit 3\n")
     try gate.open()
     #expect(try run.wait().code == 1)

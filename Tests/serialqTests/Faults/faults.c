@@ -164,36 +164,36 @@ static void say_written(int file, const unsigned char *bytes, ssize_t count) {
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 #define UNLESS_OWN(name, ...) \
   if (!is_own(__builtin_return_address(0))) return REAL(name)(__VA_ARGS__)
-#define FAIL(result)                     \
-  if (fault != NOTHING && fault > 0) {   \
-    release();        \
-    errno = fault;                       \
-    return result;                       \
+#define FAIL(result)                   \
+  if (fault != NOTHING && fault > 0) { \
+    release();                         \
+    errno = fault;                     \
+    return result;                     \
   }
 
 // A call that may block, and does not change the disk.
-#define PASSING(type, failed, name, parameters, words, ...)                    \
-  type name parameters {                                                       \
-    if (is_own(__builtin_return_address(0))) {                                 \
-      int fault = next_fault(#name, KINDS(__VA_ARGS__));                       \
-      FAIL(failed)                                                             \
+#define PASSING(type, failed, name, parameters, words, ...) \
+  type name parameters {                                    \
+    if (is_own(__builtin_return_address(0))) {              \
+      int fault = next_fault(#name, KINDS(__VA_ARGS__));    \
+      FAIL(failed)                                          \
       release();                                            \
-    }                                                                          \
-    return REAL(name) words;                                                   \
+    }                                                       \
+    return REAL(name) words;                                \
   }
 
 // A call that changes the disk; on success, `note` logs the change.
-#define CHANGING(name, parameters, words, note, ...)           \
-  int name parameters {                                        \
-    UNLESS_OWN(name, PLAIN words);                             \
-    int fault = next_fault(#name, KINDS(__VA_ARGS__));         \
-    FAIL(-1)                                                   \
-    int result = REAL(name) words;                             \
-    int error = errno;                                         \
-    if (result == 0) note;                                     \
-    release();                              \
-    errno = error;                                             \
-    return result;                                             \
+#define CHANGING(name, parameters, words, note, ...)   \
+  int name parameters {                                \
+    UNLESS_OWN(name, PLAIN words);                     \
+    int fault = next_fault(#name, KINDS(__VA_ARGS__)); \
+    FAIL(-1)                                           \
+    int result = REAL(name) words;                     \
+    int error = errno;                                 \
+    if (result == 0) note;                             \
+    release();                                         \
+    errno = error;                                     \
+    return result;                                     \
   }
 #define PLAIN(...) __VA_ARGS__
 
@@ -240,17 +240,17 @@ CHANGING(ftruncate, (int file, off_t size), (file, size),
          say("truncate\t%lu\t%ld\n", inode(file), (long)size), EIO, EINTR)
 
 // A failed flush loses its data, and the next one succeeds, as on Linux.
-#define FLUSHING(name)                                            \
-  int name(int file) {                                            \
-    UNLESS_OWN(name, file);                                       \
-    int fault = next_fault(#name, KINDS(EIO, ENOSPC, EINTR));     \
-    if (fault == EIO) say("lose\t%lu\n", inode(file));            \
-    FAIL(-1)                                                      \
-    int result = REAL(name)(file), error = errno;                 \
-    if (result == 0) say("flush\t%lu\n", inode(file));            \
-    release();                                 \
-    errno = error;                                                \
-    return result;                                                \
+#define FLUSHING(name)                                        \
+  int name(int file) {                                        \
+    UNLESS_OWN(name, file);                                   \
+    int fault = next_fault(#name, KINDS(EIO, ENOSPC, EINTR)); \
+    if (fault == EIO) say("lose\t%lu\n", inode(file));        \
+    FAIL(-1)                                                  \
+    int result = REAL(name)(file), error = errno;             \
+    if (result == 0) say("flush\t%lu\n", inode(file));        \
+    release();                                                \
+    errno = error;                                            \
+    return result;                                            \
   }
 FLUSHING(fsync)
 FLUSHING(fdatasync)

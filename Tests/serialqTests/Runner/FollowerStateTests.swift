@@ -216,6 +216,19 @@ import Testing
       terminal.read(.cancelled(id: 1, at: Self.at)) == [.message("[1] was cancelled"), .printNew])
   }
 
+  // Fails if the log of the ended attempt is printed again while the job waits.
+  @Test("a job that was reported and is retried later is not printed again before its turn")
+  func retriedAfterReport() {
+    var following = Following(after: [added(1), start(1)])
+    #expect(
+      following.read(end(1, 1)).last
+        == .message(
+          "serialq: job 1 failed with exit code 1 after 1.0s: true"))
+    #expect(following.read(retry(1, after: 1, isAutomatic: false)) == [])
+    var later = Following(after: [added(1), start(1), end(1, 1)])
+    #expect(later.read(retry(1, after: 1, isAutomatic: false)) == [])
+  }
+
   // Fails if the log of the last attempt continues: a manual retry replaces the file.
   @Test("a manual retry is printed from the start of a new log")
   func manualRetry() {
