@@ -17,7 +17,7 @@ struct AttachState {
   /// Whether the keys reach the job.
   private var isTyping = true
   /// Whether the keeper has answered; it does so before it shows anything.
-  private var isServed = false
+  private(set) var isServed = false
   /// Why no more output comes.
   private(set) var ending: Attachment.End?
 

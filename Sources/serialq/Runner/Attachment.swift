@@ -86,7 +86,11 @@ package struct Attachment {
     defer { leave() }
     var isNews = true
     while true {
-      if isNews, let end = try take(news()) { return end }
+      if isNews, let end = try take(news()) {
+        guard end == .over else { return end }
+        try showRest()
+        return state.ending ?? (state.isServed ? .over : .missed)
+      }
       if let end = state.ending, state.isEnded { return end }
       let ready = try wait(descriptors)
       isNews = ready[3...].contains { $0.canRead || $0.isClosed }
@@ -164,6 +168,23 @@ package struct Attachment {
       return nil
     } catch {
       return .inputClosed
+    }
+  }
+
+  /// Shows what the keeper has sent, as far as the terminal accepts it soon.
+  private mutating func showRest() throws(Failure) {
+    let end = Clock.monotonic() + Self.patience
+    var isRest = true
+    while isRest {
+      let now = Clock.monotonic()
+      let ready = try waitForReadiness(
+        [
+          (socket.raw, state.readsOutput ? .read : .none),
+          (output.raw, state.output.isEmpty ? .none : .write),
+        ], until: state.output.isEmpty ? now : end)
+      if ready[0].isReadable { try receive() }
+      if ready[1].canWrite || ready[1].isClosed, show() != nil { return }
+      isRest = now < end && ready.contains { $0.isReadable || $0.canWrite }
     }
   }
 

@@ -41,6 +41,29 @@ struct RunTerminalTests {
     #expect(screen.contains("serialq: 9 of 9 succeeded"))
   }
 
+  // Fails if run leaves the terminal of its last job as soon as its runner is done.
+  @Test("run -t shows all output of its last job, also on a terminal that has stopped reading")
+  func slow() throws {
+    let scene = try Scene()
+    let gate = try Gate(scene)
+    let terminal = try Terminal(scene)
+    try terminal.type("echo $PPID >server; clear")
+    try terminal.type("serialq run -t 'echo up; read x <gate; seq 20000'")
+    try terminal.waitForLine("up")
+    #expect(try scene.script("kill -STOP $(cat server)").code == 0)
+    do {
+      defer { _ = try? scene.script("kill -CONT $(cat server)") }
+      try gate.open()
+      try scene.waitForJob(1, .succeeded)
+      try scene.waitForNoRunner()
+    }
+    try terminal.waitFor("the end") { $0.last == "$" && $0.count > 1 }
+    #expect(
+      try terminal.screen().suffix(5) == [
+        "19999", "20000", "[1] succeeded after TIME", "serialq: 1 of 1 succeeded", "$",
+      ])
+  }
+
   // Fails if a detached terminal cancels the job, shows its output twice, or is attached again.
   @Test("after Ctrl-\\ run shows its display again, and Ctrl-C cancels the job")
   func detached() throws {
@@ -84,6 +107,19 @@ struct RunTerminalTests {
     try terminal.type("stty -g | cmp - before && echo same")
     try terminal.waitForLine("same")
     #expect(try scene.states() == [.interrupted])
+  }
+
+  // Fails if run leaves the terminal before it has shown what a job prints at its end.
+  @Test("after SIGTERM run -t shows what its job prints last")
+  func lastWords() throws {
+    let scene = try Scene()
+    let terminal = try Terminal(scene)
+    let line = "trap \"seq 200; exit\" TERM; echo up; while :; do sleep 0.05; done"
+    try terminal.type("clear; sh -c 'echo $$ >pid; exec serialq run -t \"$1\"' - '\(line)'")
+    try terminal.waitForLine("up")
+    #expect(try scene.script("kill $(cat pid)").code == 0)
+    try terminal.waitFor("the prompt") { $0.last == "$" && $0.count > 1 }
+    #expect(try terminal.screen().contains("200"))
   }
 
   // Fails if jobs are queued for which there is no terminal.

@@ -165,7 +165,8 @@ extension RunCommand: Subcommand {
       follower.restorer.restore(&session.output)
     }
     var news = News()
-    let isOver = { runner.isDone || (signals.first != nil && !runner.hasWork) }
+    let isStopped = { signals.first != nil && !runner.hasWork }
+    let isOver = { runner.isDone || isStopped() }
     let messages = {
       said.withLock { said in
         defer { said = [] }
@@ -193,7 +194,9 @@ extension RunCommand: Subcommand {
           socket, watching: watches.map(\.descriptor) + [wakeUp.descriptor], in: &session
         ) {
           drain(watches)
-          return (messages(), isOver() ? .over : nil)
+          // Not as soon as the runner is done: the keeper has sent the last output before that, but
+          // the terminal has not shown it, and may show it late.
+          return (messages(), isStopped() || runner.failure != nil ? .over : nil)
         } isCancelable: {
           runner.hasWork
         } wake: {
