@@ -10,15 +10,19 @@ package struct LogReader {
   private let hasTerminal: Bool
   /// What the output is converted to; nil if it is printed unchanged.
   private var text: LogText?
+  /// The size of the end of a log in which its last lines of text are counted.
+  private let recentSize: Int64
 
   /// `restorer` is informed of what is printed; `text` converts the output of a terminal.
   package init(
-    _ path: Bytes, _ restorer: TerminalRestorer, hasTerminal: Bool = false, text: LogText? = nil
+    _ path: Bytes, _ restorer: TerminalRestorer, hasTerminal: Bool = false, text: LogText? = nil,
+    recentSize: Int64 = 1 << 22
   ) {
     self.path = path
     self.restorer = restorer
     self.hasTerminal = hasTerminal
     self.text = text
+    self.recentSize = recentSize
   }
 
   /// Prints new content; does nothing if the log does not exist yet.
@@ -164,7 +168,7 @@ package struct LogReader {
   private mutating func skip(
     toLast lines: Int, of text: LogText, before end: Int64
   ) throws(Failure) {
-    let recent = max(0, end - LogReader.recentSize)
+    let recent = max(0, end - recentSize)
     for start in recent > 0 ? [recent, 0] : [0] {
       var counted = text.starting(isCut: start > 0)
       let count = try lineCount(of: &counted, from: start, before: end)
@@ -195,8 +199,6 @@ package struct LogReader {
   // MARK: Reading
 
   private static let pieceSize: Int64 = 1 << 16
-  /// The end of a log in which its last lines of text are counted.
-  private static let recentSize: Int64 = 1 << 22
   private static let tailSize: Int64 = 8192
 
   private mutating func piece(

@@ -42,10 +42,13 @@ import Testing
     var reader: LogReader
     var output: Output
 
-    init(hasTerminal: Bool = false, _ text: LogText? = nil) throws {
+    init(
+      hasTerminal: Bool = false, _ text: LogText? = nil, recentSize: Int64 = 1 << 22
+    ) throws {
       folder = try TemporaryFolder()
       log = folder.path("log")
-      reader = LogReader(log, TerminalRestorer(), hasTerminal: hasTerminal, text: text)
+      reader = LogReader(
+        log, TerminalRestorer(), hasTerminal: hasTerminal, text: text, recentSize: recentSize)
       path = folder.path("printed")
       target = try FileDescriptor.open(path, .log)
       output = Output(results: target.raw)
@@ -218,15 +221,15 @@ import Testing
   func textLastLines() throws {
     // More than is searched first, and lines that are redrawn across pieces.
     let many = String(repeating: "x", count: 1_000)
-    let redrawn = String(repeating: "\u{1B}[2A\r\u{1B}[J\(many)\r\ny\r\n", count: 5_000)
+    let redrawn = String(repeating: "\u{1B}[2A\r\u{1B}[J\(many)\r\ny\r\n", count: 250)
     for start in ["", "first\r\n"] {
       for (lines, expected) in [(1, "end"), (2, "y\nend"), (3, "\(many)\ny\nend")] {
-        var bench = try Bench(hasTerminal: true, LogText(keepsStyle: false))
+        var bench = try Bench(hasTerminal: true, LogText(keepsStyle: false), recentSize: 1 << 17)
         try bench.append("\(start)a\r\nb\r\n\(redrawn)end")
         try bench.reader.printOnce(to: &bench.output, lines: lines)
         #expect(try bench.printed() == expected)
       }
-      var bench = try Bench(hasTerminal: true, LogText(keepsStyle: false))
+      var bench = try Bench(hasTerminal: true, LogText(keepsStyle: false), recentSize: 1 << 17)
       try bench.append("\(start)a\r\nb\r\n\(redrawn)end\r\n")
       try bench.reader.printOnce(to: &bench.output, lines: 10)
       let first = start.replacing("\r\n", with: "\n")
