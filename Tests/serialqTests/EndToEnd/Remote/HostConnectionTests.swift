@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `serialq --host` while connections are lost and signals arrive.
-@Suite(.needs(.ssh, .sshd, .sshKeygen)) struct HostConnectionTests {
+@Suite(.beside, .needs(.ssh, .sshd, .sshKeygen)) struct HostConnectionTests {
   private static let lost = "serialq: host box: the connection was lost; connecting again\n"
 
   // Fails if an add whose connection was cut is given up or queued twice: see `AddKeys`.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `serialq --host` on a terminal.
-@Suite(.needs(.ssh, .sshd, .sshKeygen, .tmux, .bash)) struct HostTerminalTests {
+@Suite(.beside, .needs(.ssh, .sshd, .sshKeygen, .tmux, .bash)) struct HostTerminalTests {
   // Fails if anything that a user sees depends on where the queue is.
   @Test("the first commands of the README show the same with --host")
   func readme() throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import SerialqCLI
 
 /// `serialq --host`: the queues of another machine.
-@Suite(.needs(.ssh, .sshd, .sshKeygen)) struct HostTests {
+@Suite(.beside, .needs(.ssh, .sshd, .sshKeygen)) struct HostTests {
   // Fails if a word passes through a shell, or an argument is converted to text.
   @Test("the words of a command arrive unchanged")
   func words() throws {

@@ -9,7 +9,7 @@ import Testing
 ///
 /// `SERIALQ_SEED=0x… swift test --filter LauncherRoundsTests` repeats the jobs, victims and moments
 /// of a reported failure; SERIALQ_KILLS sets their number.
-@Suite(.needs(.flock, .setsid)) struct LauncherRoundsTests {
+@Suite(.beside, .needs(.flock, .setsid)) struct LauncherRoundsTests {
   private static let seed: UInt64? = ProcessInfo.processInfo.environment["SERIALQ_SEED"].flatMap {
     UInt64($0.hasPrefix("0x") ? String($0.dropFirst(2)) : $0, radix: $0.hasPrefix("0x") ? 16 : 10)
   }

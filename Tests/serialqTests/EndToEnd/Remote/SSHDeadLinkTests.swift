@@ -32,7 +32,7 @@ private final class SeparateNetwork {
 }
 
 /// A job on another machine, and a link that carries nothing without being closed.
-@Suite(.needs(.ssh, .sshd, .sshKeygen, .flock, .perl, .unshare, .nsenter, .ip), .needsRoot)
+@Suite(.beside, .needs(.ssh, .sshd, .sshKeygen, .flock, .perl, .unshare, .nsenter, .ip), .needsRoot)
 struct SSHDeadLinkTests {
   // Fails if a job is given up when its link comes back, or its end is lost that the link delayed.
   @Test("a job that ends while its link is down for a moment is recorded as it ended")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What happens when a part of the way to a job on another machine ends.
-@Suite(.needs(.ssh, .sshd, .sshKeygen, .flock, .perl)) struct SSHFenceTests {
+@Suite(.beside, .needs(.ssh, .sshd, .sshKeygen, .flock, .perl)) struct SSHFenceTests {
   let queue: SSHQueue
   let scene: Scene
   let gate: Gate

@@ -41,7 +41,7 @@ struct SSHQueue {
 }
 
 /// Jobs on another machine, executed by `serialq-ssh`.
-@Suite(.needs(.ssh, .sshd, .sshKeygen, .flock, .perl)) struct SSHLauncherTests {
+@Suite(.beside, .needs(.ssh, .sshd, .sshKeygen, .flock, .perl)) struct SSHLauncherTests {
   // Fails if ssh's exit code is the result, or a signal looks like an exit.
   @Test(
     "the exit code or signal of a job on another machine is exact", .shows(Elsewhere.report),

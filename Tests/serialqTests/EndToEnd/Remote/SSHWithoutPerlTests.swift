@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Jobs on another machine that has no perl, and so no exact report of a signal.
-@Suite(.needs(.ssh, .sshd, .sshKeygen, .flock, .setsid)) struct SSHWithoutPerlTests {
+@Suite(.beside, .needs(.ssh, .sshd, .sshKeygen, .flock, .setsid)) struct SSHWithoutPerlTests {
   let queue: SSHQueue
   let scene: Scene
 

@@ -6,7 +6,7 @@ import Testing
 /// What a job on another machine is given.
 ///
 /// A suite of its own, because only this needs other shells.
-@Suite(.needs(.ssh, .sshd, .sshKeygen, .flock, .perl, .bash, .busybox, .fish, .tcsh, .zsh))
+@Suite(.beside, .needs(.ssh, .sshd, .sshKeygen, .flock, .perl, .bash, .busybox, .fish, .tcsh, .zsh))
 struct SSHWordsTests {
   // Fails if a word is evaluated by a shell, here or there, or its bytes are changed on the way.
   @Test(

@@ -1,0 +1,36 @@
+import Foundation
+import Testing
+
+/// Runs a suite in threads of its own.
+///
+/// For tests that mostly wait for another program. Swift runs tests in as many threads as there are
+/// processors: a test that waits keeps one from all others, and a suite that runs one test at a time
+/// waits for a turn before each of them.
+package struct BesideTrait: SuiteTrait, TestScoping {
+  package func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    try await withTaskExecutorPreference(BesideExecutor.shared) { try await function() }
+  }
+}
+
+extension SuiteTrait where Self == BesideTrait {
+  package static var beside: Self { Self() }
+}
+
+private final class BesideExecutor: TaskExecutor {
+  static let shared = BesideExecutor()
+
+  private let queue: OperationQueue = {
+    let queue = OperationQueue()
+    // More would compete with the other tests, which need the processors; under a sanitizer so do these.
+    queue.maxConcurrentOperationCount = isSanitized ? 1 : 3
+    return queue
+  }()
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let executor = asUnownedTaskExecutor()
+    queue.addOperation { job.runSynchronously(on: executor) }
+  }
+}
