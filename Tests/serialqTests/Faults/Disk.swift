@@ -33,8 +33,8 @@ struct Disk {
 
   private var files: [Node: File] = [:]
   private var folders: [Node: Folder]
-  /// The system's inode numbers, which it reuses.
-  private var nodes: [Substring: Node] = [:]
+  /// By the system's inode numbers, which it reuses: only of files that have a name.
+  private var nodes: [Substring: Node] = ["0": 0]
   private var count = 0
   private let root: String
 
@@ -42,6 +42,7 @@ struct Disk {
   init(root: Bytes) throws {
     self.root = root.text + "/"
     folders = [0: Folder()]
+    if let status = try FileSystem.status(of: root) { nodes["\(status.identity.inode)"] = 0 }
     try adopt(root.appending(path: Bytes("spool")))
   }
 
@@ -74,10 +75,12 @@ struct Disk {
     case "rename":
       guard let (from, name) = place(words[1]), let (to, target) = place(words[2]) else { break }
       let node = folders[from]?.now[name]
+      forgetNumber(of: folders[to]?.now[target])
       folders[from]?.set(name, nil)
       folders[to]?.set(target, node)
     case "unlink":
       guard let (folder, name) = place(words[1]) else { break }
+      forgetNumber(of: folders[folder]?.now[name])
       folders[folder]?.set(name, nil)
     default: return false
     }
@@ -92,6 +95,14 @@ struct Disk {
     return count
   }
 
+  /// Another file may get the number of one that is removed, also the output of a command.
+  ///
+  /// The log does not say that it creates that. What is written to it is not written to the file that a
+  /// power loss restores.
+  private mutating func forgetNumber(of node: Node?) {
+    if let node { nodes = nodes.filter { $0.value != node } }
+  }
+
   private mutating func change(_ number: Substring, _ change: Change) {
     guard let node = nodes[number] else { return }
     files[node]?.pending.append(change)
@@ -99,8 +110,7 @@ struct Disk {
   }
 
   private mutating func flush(_ number: Substring) {
-    // The only folder that the log does not create is the root.
-    let node = nodes[number] ?? 0
+    guard let node = nodes[number] else { return }
     if let pending = files[node]?.pending {
       for change in pending { files[node]?.kept.apply(change) }
       files[node]?.pending = []
