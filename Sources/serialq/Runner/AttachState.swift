@@ -17,7 +17,7 @@ struct AttachState {
   /// Whether the keys reach the job.
   private var isTyping = true
   /// Whether the keeper has answered; it does so before it shows anything.
-  private(set) var isServed = false
+  private var isServed = false
   /// Why no more output comes.
   private(set) var ending: Attachment.End?
 
@@ -76,10 +76,18 @@ struct AttachState {
       case .typing(let isTyping):
         isServed = true
         change(isTyping)
-      case .over: ending = isServed ? .over : .missed
+      case .over: finish()
       case .hello, .keys, .size: break
       }
     }
+  }
+
+  /// Notes that the job is over; returns why no more output comes.
+  @discardableResult
+  mutating func finish() -> Attachment.End {
+    let end = ending ?? (isServed ? .over : .missed)
+    ending = end
+    return end
   }
 
   private mutating func change(_ isTyping: Bool) {

@@ -26,7 +26,7 @@ package struct Attachment {
   package struct News {
     /// Lines to show, escaped already.
     package var messages: [String] = []
-    /// Why to leave now.
+    /// Why to leave now; if the job is over, what its keeper has sent is shown first.
     package var end: End?
     /// Whether to stop as by SIGTSTP until SIGCONT.
     package var stops = false
@@ -89,7 +89,7 @@ package struct Attachment {
       if isNews, let end = try take(news()) {
         guard end == .over else { return end }
         try showRest()
-        return state.ending ?? (state.isServed ? .over : .missed)
+        return state.finish()
       }
       if let end = state.ending, state.isEnded { return end }
       let ready = try wait(descriptors)

@@ -109,7 +109,7 @@ struct RunTerminalTests {
     #expect(try scene.states() == [.interrupted])
   }
 
-  // Fails if run leaves the terminal before it has shown what a job prints at its end.
+  // Fails if a signal ends the attachment before the job.
   @Test("after SIGTERM run -t shows what its job prints last")
   func lastWords() throws {
     let scene = try Scene()
