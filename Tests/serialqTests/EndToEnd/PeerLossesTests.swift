@@ -111,6 +111,8 @@ import Testing
     let gate = try Gate(scene)
     #expect(try scene.serialq("add", "echo $SERIALQ_JOB >>rec; read x <gate").code == 0)
     try scene.waitForFile("rec", "1\n")
+    // The job may print before its runner has recorded its process.
+    _ = try scene.waitForProcess(of: 1)
     try scene.killRunner()
     try scene.killJob(1)
     #expect(try scene.serialq("resume", "--all").code == 0)
