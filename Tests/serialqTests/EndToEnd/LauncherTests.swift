@@ -217,7 +217,6 @@ import Testing
     let gate = try Gate(scene)
     try setLauncher("echo begun; read x <gate; echo exit 0 >>$SERIALQ_RESULT", in: scene)
     #expect(try scene.serialq("add", "true").code == 0)
-    // The job may print before its runner has recorded its process.
     _ = try scene.waitForProcess(of: 1)
     let before = try scene.journal()
     expectRefusal(try scene.serialq("pause", "--now"), "job 1: its launcher executes it elsewhere")

@@ -15,9 +15,7 @@ import Testing
     let gate = try Gate(scene)
     #expect(try scene.serialq("add", "read x <gate").code == 0)
     try addRecorders(count, scene)
-    _ = try scene.waitForProcess(of: 1)
-    try scene.killRunner()
-    try scene.killJob(1)
+    try scene.killRunner(andJob: 1)
     withExtendedLifetime(gate) {}
   }
 
@@ -111,10 +109,7 @@ import Testing
     let gate = try Gate(scene)
     #expect(try scene.serialq("add", "echo $SERIALQ_JOB >>rec; read x <gate").code == 0)
     try scene.waitForFile("rec", "1\n")
-    // The job may print before its runner has recorded its process.
-    _ = try scene.waitForProcess(of: 1)
-    try scene.killRunner()
-    try scene.killJob(1)
+    try scene.killRunner(andJob: 1)
     #expect(try scene.serialq("resume", "--all").code == 0)
     #expect(try scene.serialq("wait", "1").code == 1)
     #expect(try scene.serialq("run").code == 0)

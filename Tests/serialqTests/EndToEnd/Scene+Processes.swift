@@ -14,6 +14,14 @@ extension Scene {
     lock.unlock()
   }
 
+  /// Kills the runner and then the job that it runs; when this returns, both are dead.
+  func killRunner(andJob id: JobID) throws {
+    // Without its runner the process of the job is not recorded any more, and not found.
+    _ = try waitForProcess(of: id)
+    try killRunner()
+    try killJob(id)
+  }
+
   /// Kills a running job with all its processes; when this returns, they are dead.
   func killJob(_ id: JobID, in queue: String = "default") throws {
     let process = try waitForProcess(of: id, in: queue)

@@ -185,7 +185,9 @@ final class Scene {
     try waitForJob(id, in: queue) { $0.state == state }
   }
 
-  /// Waits until a job has a process; returns its id.
+  /// Waits until the process of a job is recorded; returns its id.
+  ///
+  /// The job may print something before: its runner records the process after its start.
   func waitForProcess(of id: JobID, in queue: String = "default") throws -> Int32 {
     try waitForJob(id, in: queue) { $0.run?.pid != nil || $0.state.isOver }
     return try #require(try self.queue(queue).job(id)?.run?.pid)

@@ -137,7 +137,6 @@ import Testing
     #expect(
       try scene.serialq("add", "-t", "-c", "trap '' HUP; echo begun; read x <gate").code == 0)
     try scene.waitForLog(1, "begun")
-    // The job may print before its runner has recorded its process.
     _ = try scene.waitForProcess(of: 1)
     let process = try #require(KeeperLock.keeper(1, scene.queueFolder())?.handle)
     let lock = try FileDescriptor.open(scene.queueFolder().keeperLock(1), .readWrite)
