@@ -162,15 +162,16 @@ extension ListCommand: Subcommand {
   }
 
   private func table(_ listed: [Listed], _ traits: TerminalTraits) -> String {
-    var columns = Columns(headings: [
-      .left("QUEUE"), .right("ID"), .left("STATE"), .right("EXIT"), .right("TIME"), .left("NAME"),
-      .left("AFTER"), .left("COMMAND"),
-    ])
+    var columns = Columns(
+      headings: [
+        .left("QUEUE"), .right("ID"), .left("STATE"), .right("EXIT"), .right("TIME"), .left("NAME"),
+        .left("AFTER"), .left("COMMAND"),
+      ], reservingRows: listed.reduce(0) { $0 + $1.jobs.count })
     // Leaves room for the command.
     let most = traits.width.map { max(8, $0 / 4) } ?? Int.max
-    columns.rows = listed.flatMap { queue in
-      queue.jobs.map { job in
-        [
+    for queue in listed {
+      for job in queue.jobs {
+        columns.append([
           // Empty, and so without a column, in a list of one queue.
           .init(queues == .all ? queue.folder.name.text : ""), .init("\(job.id)"),
           .init(job.stateText, job.question == nil ? job.state.color : .yellow),
@@ -179,7 +180,7 @@ extension ListCommand: Subcommand {
           .init(job.labelText?.cut(to: most) ?? ""), .init(job.afterText.cut(to: min(most, 20))),
           // Whole in a file or a pipe: a script can read it back.
           .init(traits.isTerminal ? job.commandText : ShellQuote.command(job.command)),
-        ]
+        ])
       }
     }
     return columns.rendered(color: traits.hasColor, width: traits.width)

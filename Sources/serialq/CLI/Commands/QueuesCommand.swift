@@ -73,7 +73,7 @@ extension QueuesCommand: Subcommand {
         .left("QUEUE"), .right("WAITING"), .right("RUNNING"), .right("DONE"), .right("OPEN"),
         .left(""),
       ])
-      columns.rows = entries.map(\.row)
+      for entry in entries { columns.append(entry.row) }
       session.output.result(
         columns.rendered(color: session.traits.hasColor, width: session.traits.width))
     }

@@ -27,44 +27,71 @@ package struct Columns {
     package init(stringLiteral text: String) { self.init(text) }
   }
 
-  var headings: [Heading]
-  /// Each at most as long as `headings`; missing cells are empty.
-  package var rows: [[Cell]] = []
+  private let headings: [Heading]
+  /// The text of all cells, row after row: a million rows of strings would take ten times the memory.
+  private var text = Bytes()
+  private var cells: [PlacedCell] = []
+  /// The width of each column, and whether it has content.
+  private var widths: [Int]
+  private var isUsed: [Bool]
 
-  package init(headings: [Heading], rows: [[Cell]] = []) {
+  private struct PlacedCell {
+    /// The number of bytes of its text.
+    var length: UInt32
+    var color: Color?
+  }
+
+  package init(headings: [Heading], reservingRows count: Int = 0) {
     self.headings = headings
-    self.rows = rows
+    widths = headings.map { DisplayWidth.of($0.title) }
+    isUsed = headings.map { _ in false }
+    cells.reserveCapacity(count * headings.count)
+  }
+
+  /// Appends a row, at most as long as the headings; missing cells are empty.
+  package mutating func append(_ row: [Cell]) {
+    for column in headings.indices {
+      let cell = column < row.count ? row[column] : ""
+      if !cell.text.isEmpty {
+        isUsed[column] = true
+        widths[column] = max(widths[column], DisplayWidth.of(cell.text))
+        text += cell.text.utf8
+      }
+      cells.append(PlacedCell(length: UInt32(cell.text.utf8.count), color: cell.color))
+    }
   }
 
   /// The table, headings first, each line ended by a newline; empty without rows.
   ///
   /// Cuts lines to `width` columns.
   package func rendered(color: Bool, width: Int? = nil) -> String {
-    var widths = headings.map { DisplayWidth.of($0.title) }
-    var isUsed = headings.map { _ in false }
-    for row in rows {
-      for (column, cell) in zip(headings.indices, row) where !cell.text.isEmpty {
-        isUsed[column] = true
-        widths[column] = max(widths[column], DisplayWidth.of(cell.text))
-      }
-    }
     let used = headings.indices.filter { isUsed[$0] }
     guard !used.isEmpty else { return "" }
-    var text = ""
-    for row in [headings.map { Cell($0.title, .dim) }] + rows {
-      let line = line(row, used, widths)
-      (width.map(line.fitted(to:)) ?? line).render(to: &text, color: color)
-      text += "\n"
+    var rendered = ""
+    func append(_ row: [Cell]) {
+      let line = line(row, used)
+      (width.map(line.fitted(to:)) ?? line).render(to: &rendered, color: color)
+      rendered += "\n"
     }
-    return text
+    append(headings.map { Cell($0.title, .dim) })
+    var start = 0
+    for row in stride(from: 0, to: cells.count, by: headings.count) {
+      append(
+        cells[row..<row + headings.count].map { cell in
+          defer { start += Int(cell.length) }
+          let bytes = text[start..<start + Int(cell.length)]
+          return Cell(String(decoding: bytes, as: UTF8.self), cell.color)
+        })
+    }
+    return rendered
   }
 
-  private func line(_ row: [Cell], _ used: [Int], _ widths: [Int]) -> StyledLine {
+  private func line(_ row: [Cell], _ used: [Int]) -> StyledLine {
     var line = StyledLine(reserving: 2 * used.count)
     // Padding is written only before further content, so that no line ends in spaces.
     var gap = 0
     for column in used {
-      let cell = column < row.count ? row[column] : ""
+      let cell = row[column]
       let room = widths[column] - DisplayWidth.of(cell.text)
       if cell.text.isEmpty {
         gap += room

@@ -73,7 +73,7 @@ import Testing
     #expect(failure.description.utf8.count < 3_000)
     #expect(failure.sentence.hasSuffix("x…"))
     var table = Columns(headings: [.left("A"), .left("B")])
-    table.rows = [["1", "abcdef"]]
+    table.append(["1", "abcdef"])
     #expect(table.rendered(color: false, width: 6) == "A  B\n1  ab…\n")
   }
 
@@ -113,7 +113,9 @@ import Testing
     ]
     var table = Columns(headings: headings)
     #expect(table.rendered(color: false) == "")
-    table.rows = [["9", "日本", "", "make"], ["10", "ab", "", "ls"], ["11", "x"]]
+    table.append(["9", "日本", "", "make"])
+    table.append(["10", "ab", "", "ls"])
+    table.append(["11", "x"])
     #expect(
       table.rendered(color: false) == """
         ID  LABEL  COMMAND
@@ -129,7 +131,8 @@ import Testing
   @Test("color does not change the layout")
   func color() {
     var table = Columns(headings: [.left("S"), .left("C")])
-    table.rows = [[.init("failed", .red), "a"], ["ok", "b"]]
+    table.append([.init("failed", .red), "a"])
+    table.append(["ok", "b"])
     #expect(table.rendered(color: false) == "S       C\nfailed  a\nok      b\n")
     let colored = table.rendered(color: true)
     #expect(colored.hasSuffix("\u{1B}[31mfailed\u{1B}[0m  a\nok      b\n"))
