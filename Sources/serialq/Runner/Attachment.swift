@@ -96,7 +96,7 @@ package struct Attachment {
       isNews = ready[3...].contains { $0.canRead || $0.isClosed }
       if ready[0].isReadable, let end = readKeys() { return end }
       if ready[1].isReadable { try receive() }
-      if ready[1].canWrite { send() }
+      if ready[1].canWrite { try send() }
       if ready[2].canWrite || ready[2].isClosed, let end = show() { return end }
     }
   }
@@ -152,10 +152,12 @@ package struct Attachment {
     try state.receive(bytes)
   }
 
-  private mutating func send() {
+  private mutating func send() throws(Failure) {
     do throws(Failure) {
       state.note(sent: try socket.writeSome(state.outgoing.prefix(Self.piece)))
     } catch {
+      // Otherwise the keeper would wait for what was lost, and this for an answer.
+      guard error.number == EPIPE || error.number == ECONNRESET else { throw error }
       // What the keeper sent before its end is still to be read.
       state.note(sent: state.outgoing.count)
     }
