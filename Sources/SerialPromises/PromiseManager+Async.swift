@@ -211,9 +211,9 @@ extension PromiseManager {
     _ handle: Locked<StepHandle?>, _ resume: @escaping @Sendable (Result<Bool, any Error>) -> Void
   ) {
     let asking = RunningStep.deadlockedStep(order)
-    let record = StepRecord(order, name: name)
     let enter = {
-      (order: inout SerialOrder, consequences: inout Consequences?) -> SerialOrder.Admission in
+      (record: StepRecord, order: inout SerialOrder, consequences: inout Consequences?)
+        -> SerialOrder.Admission in
       if let asking, !order.hasRoom, !order.isClosed { return .refused(.deadlock(asking)) }
       let admission = order.addWhenRoom(
         handler, record, lock: self.order, owner: self, admitted: { resume(.success($0)) },
@@ -224,8 +224,13 @@ extension PromiseManager {
       }
       return admission
     }
-    let admission =
-      promise.map { self.enter($0, record, enter) } ?? order.transition(enter)
+    let admission: SerialOrder.Admission
+    if let promise {
+      admission = self.enter(promise, name: name, enter)
+    } else {
+      let record = StepRecord(order, name: name)
+      admission = order.transition { enter(record, &$0, &$1) }
+    }
     switch admission {
     case .entered(_, let id, let claims): if claims { startTurn(.added(id)) }
     case .refused(let error): resume(.failure(error))

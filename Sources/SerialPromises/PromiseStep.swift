@@ -41,9 +41,8 @@ extension PromiseManager {
     _ promise: AnyPromise, _ handler: @escaping Promisable.Handler, name: String?,
     at position: StepPlace = .last, reportsRefusal: Bool = true
   ) -> StepHandle {
-    let record = StepRecord(order, name: name)
     var work: Work? = Work(call: handler)
-    let admission = enter(promise, record) { order, _ in
+    let admission = enter(promise, name: name) { record, order, _ in
       order.add(&work, record, at: position, lock: self.order, owner: self)
     }
     if case .refused(let error) = admission, !reportsRefusal {
@@ -56,30 +55,20 @@ extension PromiseManager {
   ///
   /// - Parameters:
   ///   - promise: The promise. A refusal does not change it.
-  ///   - record: The record of the step.
-  ///   - enter: Adds the step, under the lock.
+  ///   - name: The name of the step.
+  ///   - enter: Adds the step with this record, under the lock.
   /// - Returns: The result of `enter`.
   func enter(
-    _ promise: AnyPromise, _ record: StepRecord,
-    _ enter: (inout SerialOrder, inout Consequences?) -> SerialOrder.Admission
+    _ promise: AnyPromise, name: String?,
+    _ enter: (StepRecord, inout SerialOrder, inout Consequences?) -> SerialOrder.Admission
   ) -> SerialOrder.Admission {
     let place = Reservation(order)
+    let record = PromiseStepRecord(order, name: name, promise, place)
     hasReservations.store(true, ordering: .relaxed)
     // Listed first: a cancellation of the promise from now on finds the step, if it has been added.
     promise.core.attach(place)
-    // The first observer: others may depend on its effect.
-    record.observers = [
-      { outcome in
-        // A step may also end before it starts its promise, for instance during a delay.
-        let leaves =
-          if case .cancelled = outcome { true } else {
-            promise.core.withLock { !$0.isDemanded && $0.phase == .pending }
-          }
-        if leaves { promise.core.leaveQueue(place) }
-      }
-    ]
     let admission = order.transition { order, consequences in
-      let admission = enter(&order, &consequences)
+      let admission = enter(record, &order, &consequences)
       if case .entered(let record, let id, _) = admission { place.enter(record, id) }
       return admission
     }
@@ -265,6 +254,33 @@ extension Core {
       }
     }
     return nil
+  }
+}
+
+/// The record of a promise's step: a step that ends without having started its promise gives up the
+/// reservation.
+private final class PromiseStepRecord: StepRecord, @unchecked Sendable {
+  // Sendable as its superclass: `reservation` is set here, and taken once, by the thread that ends
+  // the step.
+  @exclusivity(unchecked) private var reservation: (promise: AnyPromise, place: Reservation)?
+
+  init(
+    _ lock: Locked<SerialOrder>, name: String?, _ promise: AnyPromise, _ place: Reservation
+  ) {
+    reservation = (promise, place)
+    super.init(lock, name: name)
+  }
+
+  override var isWork: Bool { true }
+
+  override func ended(_ outcome: StepOutcome) {
+    guard let (promise, place) = reservation.take() else { return }
+    // A step may also end before it starts its promise, for instance during a delay.
+    let leaves =
+      if case .cancelled = outcome { true } else {
+        promise.core.withLock { !$0.isDemanded && $0.phase == .pending }
+      }
+    if leaves { promise.core.leaveQueue(place) }
   }
 }
 

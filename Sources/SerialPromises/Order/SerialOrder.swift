@@ -579,11 +579,12 @@ extension SerialOrder {
       drop(record.resumptions, &consequences)
       record.resumptions = []
     }
+    // First: observers may depend on its effect. Retains it: the slot may have had the last reference
+    // to a user's function.
+    if record.isWork { consequences.needed.end(record, outcome) }
     if !record.observers.isEmpty { consequences.needed.notify(record.takeObservers(), outcome) }
     record.close(outcome)
     if record.isWork {
-      // Retains it: the slot may have had the last reference to a user's function.
-      consequences.needed.end(record, outcome)
       segment.slot(id).pointee.record = record.name.map { StepRecord(record.lock, name: $0) }
     } else if case .failed = outcome {
       // Only handles retain the error. This may be its last reference.
