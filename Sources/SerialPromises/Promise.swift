@@ -162,8 +162,10 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   ) {
     let core = Core(
       Core.Traits(origin: origin, runsOnMainQueue: isOnMainQueue), isDemanded: false)
-    core.withLock { $0.recipe = ColdRecipe(begin: begin, isOnMainQueue: isOnMainQueue) }
-    erased = AnyPromise(core: core, lifeline: Lifeline(root: core))
+    let root = UnstartedRoot(core)
+    let recipe = ColdRecipe(begin, isOnMainQueue: isOnMainQueue)
+    core.withLock { $0.wait(toStart: recipe, root: root) }
+    erased = AnyPromise(core: core, lifeline: Lifeline(root))
   }
 
   /// Starts the promise and its dependencies, where they are cold and have not started.
@@ -251,9 +253,14 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 }
 
 /// The work of a cold promise.
-private struct ColdRecipe<Value: Sendable>: Recipe {
-  let begin: @Sendable (Deferred<Value>) -> Void
-  let isOnMainQueue: Bool
+private final class ColdRecipe<Value: Sendable>: Recipe {
+  private let begin: @Sendable (Deferred<Value>) -> Void
+  private let isOnMainQueue: Bool
+
+  init(_ begin: @escaping @Sendable (Deferred<Value>) -> Void, isOnMainQueue: Bool) {
+    self.begin = begin
+    self.isOnMainQueue = isOnMainQueue
+  }
 
   var settles: Bool { true }
 

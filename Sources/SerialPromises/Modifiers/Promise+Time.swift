@@ -47,7 +47,8 @@ extension Promise {
 extension AnyPromise {
   func timeout(_ duration: Duration, _ clock: some Clock<Duration>) -> AnyPromise {
     let link = TimeoutLink(traits(.passage), duration, clock)
-    link.withLock { $0.recipe = TimeoutRecipe(link: link, source: core) }
+    let recipe = TimeoutRecipe(link, of: core)
+    link.withLock { $0.wait(toStart: recipe) }
     link.depend(on: Upstream(core))
     // Not attached as a link, which inherits the demand of its source: the demand starts the timer.
     core.attach(link)
@@ -82,9 +83,14 @@ private final class TimeoutLink<C: Clock<Duration>>: Link, @unchecked Sendable {
 }
 
 /// Starts the timer when the promise is demanded.
-private struct TimeoutRecipe<C: Clock<Duration>>: Recipe {
-  let link: TimeoutLink<C>
-  let source: Core
+private final class TimeoutRecipe<C: Clock<Duration>>: Recipe {
+  private let link: TimeoutLink<C>
+  private let source: Core
+
+  init(_ link: TimeoutLink<C>, of source: Core) {
+    self.link = link
+    self.source = source
+  }
 
   var settles: Bool { false }
 

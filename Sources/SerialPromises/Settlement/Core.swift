@@ -283,6 +283,8 @@ class Core: Reaction, @unchecked Sendable {
   }
 
   final func carryOut(_ effects: Settlement.Effects, _ agenda: inout Agenda) {
+    // Canceled before its work started.
+    effects.released.extras?.root?.take()
     if !effects.watchers.isEmpty { notify(effects.watchers) }
     if !effects.due.isEmpty { agenda.append(effects.due, of: self) }
     if effects.schedules { Trampoline.schedule(self) }

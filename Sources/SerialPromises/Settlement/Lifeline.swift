@@ -5,17 +5,18 @@
 /// cycle.
 final class Lifeline: @unchecked Sendable {
   // Sendable because it is set before it is shared, and emptied through the only reference.
-  private weak var root: Core?
+  private let root: UnstartedRoot?
   private var others: [Lifeline]
 
   /// The lifeline of a cold promise.
-  init(root: Core) {
+  init(_ root: UnstartedRoot) {
     self.root = root
     others = []
   }
 
   /// The lifeline of a promise that depends on several others.
   private init(others: [Lifeline]) {
+    root = nil
     self.others = others
   }
 
@@ -25,23 +26,47 @@ final class Lifeline: @unchecked Sendable {
 
   deinit {
     guard !others.isEmpty else {
-      if let root, root.withLock({ $0.recipe != nil }) { Core.invalidate([root]) }
+      if let root = root?.take(), root.isUnstarted { Core.invalidate([root]) }
       return
     }
-    // Iterative: combinations may be nested to any depth.
     var roots: [Core] = []
+    // Iterative: combinations may be nested to any depth.
     while var lifeline = others.popLast() {
       guard isKnownUniquelyReferenced(&lifeline) else { continue }
-      if let root = lifeline.root { roots.append(root) }
-      lifeline.root = nil
+      if let root = lifeline.root?.take() { roots.append(root) }
       others += lifeline.others
       lifeline.others = []
     }
-    Core.invalidate(roots.filter { root in root.withLock { $0.recipe != nil } })
+    Core.invalidate(roots.filter(\.isUnstarted))
+  }
+}
+
+/// The root of a cold chain, until its work starts or it is settled; retained by both sides.
+///
+/// Not a weak reference, which would make every retain and release of the promise a slow one.
+final class UnstartedRoot: @unchecked Sendable {
+  // Sendable because `core` is accessed only under one of the shared locks.
+  @exclusivity(unchecked) private var core: Core?
+
+  init(_ core: Core) {
+    self.core = core
+  }
+
+  /// Removes the promise, for the only caller that gets it.
+  ///
+  /// Call it without locks held.
+  @discardableResult
+  func take() -> Core? {
+    SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in
+      lock.withLock { _ in core.take() }
+    }
   }
 }
 
 extension Core {
+  /// Whether the work has not begun: a demand that is doing so has removed the recipe first.
+  fileprivate var isUnstarted: Bool { withLock { $0.recipe != nil } }
+
   /// Releases the dependents of promises that can no longer be settled or accessed.
   ///
   /// Keeps a combination that another promise can still settle, if handlers wait for it.

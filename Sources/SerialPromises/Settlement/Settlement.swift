@@ -173,13 +173,15 @@ struct Settlement {
     guard !isDemanded else { return nil }
     guard isTurn(of: scopes) else { return nil }
     isDemanded = true
-    let (recipe, released, parkedAt) = (extras?.recipe.take(), turns, extras?.parkedAt.take())
+    let (recipe, root) = (extras?.recipe.take(), extras?.root.take())
+    let (released, parkedAt) = (turns, extras?.parkedAt.take())
     extras?.turns = []
     // Together with the recipe: if the promise is canceled from now on, its work is still about to
     // start.
     if recipe?.settles == true { hasProducer = true }
     join(scopes)
-    return Demand(upstream: upstream, recipe: recipe, parkedAt: parkedAt, released: released)
+    return Demand(
+      upstream: upstream, recipe: recipe, root: root, parkedAt: parkedAt, released: released)
   }
 
   /// The effects of a demand.
@@ -188,6 +190,8 @@ struct Settlement {
     let upstream: Upstream?
     /// The work to start.
     let recipe: (any Recipe)?
+    /// To empty.
+    let root: UnstartedRoot?
     /// The settled source to run the handler for.
     let parkedAt: Core?
     /// To release.
@@ -277,9 +281,16 @@ struct Settlement {
   }
 
   /// The work of a cold promise that is not demanded.
-  var recipe: (any Recipe)? {
-    get { extras?.recipe }
-    set { neededExtras.recipe = newValue }
+  var recipe: (any Recipe)? { extras?.recipe }
+
+  /// Makes the promise cold.
+  ///
+  /// - Parameters:
+  ///   - recipe: The work to start on demand.
+  ///   - root: Refers to this promise, if it is the root of a chain.
+  mutating func wait(toStart recipe: any Recipe, root: UnstartedRoot? = nil) {
+    neededExtras.recipe = recipe
+    neededExtras.root = root
   }
 
   // MARK: Settling
@@ -485,6 +496,8 @@ final class Extras {
 
   /// The work of a cold promise that is not demanded.
   @exclusivity(unchecked) var recipe: (any Recipe)?
+  /// Refers to this promise for the lifeline of its chain, as long as it has a recipe.
+  @exclusivity(unchecked) var root: UnstartedRoot?
   /// The error of a failed promise.
   @exclusivity(unchecked) var failure: (any Error)?
   @exclusivity(unchecked) var progress = Progress()

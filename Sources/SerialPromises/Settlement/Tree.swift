@@ -22,6 +22,7 @@ extension Core {
         }
         continue
       }
+      found.root?.take()
       if let recipe = found.recipe { recipes.append((recipe, core)) }
       if let source = found.parkedAt { parked.append((source, core)) }
       switch found.upstream?.sources(of: core) {
@@ -213,7 +214,9 @@ class Junction: @unchecked Sendable {
 }
 
 /// The work of a cold promise.
-protocol Recipe: Sendable {
+///
+/// Of a class: any other existential is copied by way of its metadata, several times at each start.
+protocol Recipe: AnyObject, Sendable {
   /// Whether the work settles the promise itself.
   var settles: Bool { get }
 
