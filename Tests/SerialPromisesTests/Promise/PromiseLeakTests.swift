@@ -67,6 +67,27 @@ struct PromiseLeakTests {
     withExtendedLifetime(never) {}
   }
 
+  // Fails if the `Lifeline` of the chain retains its root after the work of the root has started, or
+  // after a cancellation before that.
+  @Test(
+    "the first promise of a chain is released when it is settled, while the last one is retained",
+    arguments: [false, true])
+  func roots(isCancelled: Bool) async throws {
+    let (root, last) = {
+      let root = Promise { 1 }
+      return (Watched(root.core), root.map { $0 + 1 })
+    }()
+    #expect(!root.isGone)
+    if isCancelled {
+      #expect(last.cancel())
+    } else {
+      #expect(try await last.value == 2)
+    }
+    await root.waitForRelease()
+    #expect(root.isGone)
+    withExtendedLifetime(last) {}
+  }
+
   // Hangs if `Settlement.invalidate` hands out its list unchanged: when the combination is settled,
   // it removes a reaction from the list that `Lifeline` is traversing.
   @Test("a cold promise that is released unstarted may end a combination that it is part of")
