@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The five examples of the manual's chapter on terminals, as a user types them.
-struct AttachStoriesTests {
+@Suite(.beside) struct AttachStoriesTests {
   /// The lines of an example, by its place in the manual.
   private func lines(ofExample index: Int) throws -> [String] {
     let section = try #require(Manual.text.components(separatedBy: "\n.Ss Five examples").last)

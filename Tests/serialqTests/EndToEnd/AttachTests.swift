@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `attach`: the terminal of the user at that of a job.
-@Suite(.needs(.tmux, .bash))
+@Suite(.beside, .needs(.tmux, .bash))
 struct AttachTests {
   /// Prints, asks, and ends with an exit code.
   private static let asking = #"echo begun; printf "Name: "; read x; echo "hello $x"; exit 3"#

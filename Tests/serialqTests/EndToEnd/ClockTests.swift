@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Clock changes, reboots and reused process ids.
-@Suite struct ClockTests {
+@Suite(.beside) struct ClockTests {
   // Fails if elapsed time is measured by the date: the job would have a duration of zero or an
   // hour, be shown as running for an hour, or exceed its time limit of half an hour.
   @Test(

@@ -6,7 +6,7 @@ import Testing
 
 #if os(Linux)
   /// Jobs whose processes left their process group.
-  @Suite struct EndOfHoldersTests {
+  @Suite(.beside) struct EndOfHoldersTests {
     /// The processes of the scene whose command line contains this.
     private func running(_ text: String, _ scene: Scene) throws -> [Int32] {
       try scene.processes().filter { pid in

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Jobs that are canceled, time out, or fail and are retried.
-@Suite struct EndingTests {
+@Suite(.beside) struct EndingTests {
   // Fails if the queue looks stuck while the command runs.
   @Test("status says between two jobs that the on-finish command may be running")
   func betweenJobs() throws {

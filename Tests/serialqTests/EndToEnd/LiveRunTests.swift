@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The display of `run`, captured from a terminal.
-@Suite(.needs(.tmux, .bash))
+@Suite(.beside, .needs(.tmux, .bash))
 struct LiveRunTests {
   // Fails if the display is not below the output, does not follow the queue, or is left behind.
   @Test("run shows the running job and the progress below the output, and removes both at the end")

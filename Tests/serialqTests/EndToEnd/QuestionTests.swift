@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What commands show of a job that asks something on its terminal, and of its terminal.
-@Suite struct QuestionTests {
+@Suite(.beside) struct QuestionTests {
   /// A queue whose job 1 asks, and waits for the answer.
   private func asking(
     _ line: String = "printf 'Continue? '; read x", _ question: Question.Kind = .input
@@ -105,7 +105,7 @@ import Testing
 }
 
 /// The live displays of a job that asks something on its terminal.
-@Suite(.needs(.tmux, .bash))
+@Suite(.beside, .needs(.tmux, .bash))
 struct LiveQuestionTests {
   // Fails if the question replaces what is waited for, or a line wraps.
   @Test("wait and status -w show the question at any width", arguments: [80, 40])

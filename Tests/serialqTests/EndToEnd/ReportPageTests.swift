@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The page of `serialq report` in a real browser: Chromium, headless.
-@Suite(.serialized, .needs(.chromium)) struct ReportPageTests {
+@Suite(.beside, .serialized, .needs(.chromium)) struct ReportPageTests {
   /// Makes Chromium open a page in a window of this width.
   private func chromium(_ scene: Scene, _ words: [String], width: Int = 1_200) throws -> Outcome {
     let program = try #require(Tool.chromium.path())

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `run -t`: the terminal of the user is that of the jobs that the call adds.
-@Suite(.needs(.tmux, .bash))
+@Suite(.beside, .needs(.tmux, .bash))
 struct RunTerminalTests {
   // Fails if the job has another terminal, its output is printed twice, or the reports are lost.
   @Test("run -t passes the terminal on to its job", arguments: [80, 40])

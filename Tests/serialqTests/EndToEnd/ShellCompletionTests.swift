@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Completion in the supported shells.
-@Suite struct ShellCompletionTests {
+@Suite(.beside) struct ShellCompletionTests {
   /// The text typed before Tab, and the expected text after it.
   private static let typed: [(line: String, seen: [String])] = [
     ("serialq canc", ["> serialq cancel"]),

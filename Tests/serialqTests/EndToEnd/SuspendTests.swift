@@ -6,7 +6,7 @@ import Testing
 
 #if os(Linux)
   /// `pause --now`: the running job is stopped until `resume`.
-  @Suite struct SuspendTests {
+  @Suite(.beside) struct SuspendTests {
     /// The processes of the scene except serialq: those of its jobs.
     private func processes(_ scene: Scene) throws -> [ProcessStatus] {
       try scene.processes().compactMap(ProcessStatus.of).filter { $0.name != Bytes("serialq") }

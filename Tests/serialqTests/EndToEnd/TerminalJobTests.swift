@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Jobs with a terminal of their own, without an attached one.
-@Suite struct TerminalJobTests {
+@Suite(.beside) struct TerminalJobTests {
   /// Runs one job with a terminal; returns its log as text.
   private func log(of line: String, in scene: Scene, code: Int32 = 0) throws -> String {
     let outcome = try scene.serialq("add", "-t", "-c", line)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `wait` returns the correct code.
-@Suite struct WaitTests {
+@Suite(.beside) struct WaitTests {
   // Fails if a code is translated, or an end without a code counts as success.
   @Test("wait for one job exits as the job did")
   func codes() throws {

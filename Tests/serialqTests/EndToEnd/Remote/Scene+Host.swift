@@ -76,11 +76,11 @@ extension LaunchedProgram {
 extension SSHServer {
   /// Kills the processes that carry out calls, and cuts their connections.
   func killServers() throws {
-    for pid in try processes() {
-      let line = (try? content(Bytes("/proc/\(pid)/cmdline".utf8))) ?? []
-      let words = line.split(separator: 0).map { Bytes($0) }
-      if words.contains(Bytes("serve-host")) || words.contains(Bytes("host-call")) {
-        kill(pid, SIGKILL)
+    // In this order: a server that lives on reports that its command was killed.
+    for word in ["serve-host", "host-call"].map({ Bytes($0.utf8) }) {
+      for pid in try processes() {
+        let line = (try? content(Bytes("/proc/\(pid)/cmdline".utf8))) ?? []
+        if line.split(separator: 0).contains(where: { Bytes($0) == word }) { kill(pid, SIGKILL) }
       }
     }
     try cut()
