@@ -10,7 +10,9 @@ import Testing
 /// and replays it 200 times. `SERIALQ_CENSUS=1` continues after failures and counts them;
 /// `SERIALQ_KIND=leak` searches for one kind of violation only; `SERIALQ_PATIENCE=2` reports a hang
 /// after two seconds instead of sixty.
-struct SearchTests {
+///
+/// Beside the others: the search waits for half its time, and would begin when all others have ended.
+@Suite(.beside) struct SearchTests {
   // To make it fail, end a promise's step as soon as the promise is settled: in `StepEnd.react`,
   // without waiting for the work. A canceled promise's work then overlaps with the next step.
   @Test(
