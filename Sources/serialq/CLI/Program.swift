@@ -78,7 +78,7 @@ struct Session {
   ///
   /// Returns nil if the queue does not exist.
   func readQueue(
-    named name: String, each: (Event) -> Void = { _ in }
+    named name: String, each: ((Event, borrowing Queue) -> Void)? = nil
   ) throws(Failure) -> (QueueFolder, Queue)? {
     guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else { return nil }
     var reader = JournalReader(folder)

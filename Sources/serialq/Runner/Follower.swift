@@ -115,7 +115,7 @@ package struct Follower {
     _ output: inout Output, after last: inout Source
   ) throws(Failure) {
     var seen = FollowerState.Changes()
-    let news = try reader.read { seen.note($0) }
+    let news = try reader.read { event, _ in seen.note(event) }
     seen.isReset = news.reset
     if news.reset || news.applied > 0 { changes += 1 }
     for action in state.advance(seen, to: queue) { try perform(action, &output, &last) }

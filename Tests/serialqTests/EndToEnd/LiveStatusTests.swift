@@ -111,7 +111,6 @@ struct LiveStatusTests {
     try scene.add("read x <gate")
     let watch = try scene.start("status", "-w")
     try watch.waitForOutput("1 waiting, next is job 1: read x <gate\n")
-    // Each state lasts until it is reported: of two changes of a job between two reads, the last is.
     try scene.add("read x <gate; exit 3")
     try watch.waitForOutput("job 2 waits: ")
     let run = try scene.start("run")
@@ -128,6 +127,22 @@ struct LiveStatusTests {
     let reported = outcome.text.split(separator: "\n").suffix(5).map { $0.prefix(12) }
     #expect(
       reported == ["job 2 waits:", "job 1 begins", "job 1 succee", "job 2 begins", "job 2 failed"])
+  }
+
+  // Fails if only the last change of a job is reported that changes twice between two reads.
+  @Test("without a terminal, status -w prints a line for each change, however fast they are")
+  func fast() throws {
+    let scene = try Scene()
+    try scene.add("true")
+    let watch = try scene.start("status", "-w")
+    try watch.waitForOutput("1 waiting, next is job 1: true\n")
+    watch.send(SIGSTOP)
+    #expect(try scene.serialq("run").code == 0)
+    watch.send(SIGCONT)
+    try watch.waitForOutput("job 1 succeeded")
+    watch.send(SIGINT)
+    let reported = try watch.wait().text.split(separator: "\n").suffix(2).map { $0.prefix(12) }
+    #expect(reported == ["job 1 begins", "job 1 succee"])
   }
 
   // Fails if the output of two jobs cannot be distinguished, or output without a newline swallows

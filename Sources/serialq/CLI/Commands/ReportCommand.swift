@@ -68,7 +68,7 @@ extension ReportCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     var attempts = EarlierAttempts()
-    let found = try session.readQueue(named: self.queue) { attempts.take($0) }
+    let found = try session.readQueue(named: self.queue) { event, _ in attempts.take(event) }
     if found?.1.jobs.isEmpty ?? true { session.reportNoJobs(in: self.queue) }
     let now = Clock.reading()
     let standard = self.page == nil ? QueueReport.rowsOnTerminal : QueueReport.rowsOnPage

@@ -81,9 +81,13 @@ private struct StatusWatch: WatchedQueue {
 
   /// Reads new events and returns lines that report them; the first call reports the current state.
   mutating func update() throws(Failure) -> [String] {
-    var changed = ChangedJobs()
     let isFirst = changes == 0
-    let news = try reader.read { changed.note($0) }
+    var (changed, lines, reported) = (ChangedJobs(), [String](), reported)
+    let news = try reader.read { [queueName = folder.name.text] event, queue in
+      changed.note(event)
+      guard !isFirst, let job = ChangedJobs.job(of: event).flatMap(queue.job) else { return }
+      lines += Self.lines(about: job, of: queueName, &reported)
+    }
     damaged = news.damaged
     if news.applied > 0 || news.reset || isFirst { changes += 1 }
     if isFirst { progress = QueueProgress(queue) }
@@ -93,14 +97,22 @@ private struct StatusWatch: WatchedQueue {
       let page = StatusPage(namesQueues: isOneOfSeveral, reports: [try report()])
       return page.lines().map { $0.rendered(color: false) }
     }
+    if news.reset {
+      // The events were those of the whole journal, rewritten.
+      (lines, reported) = ([], self.reported)
+      for job in changed.inOrder.compactMap(queue.job) {
+        lines += Self.lines(about: job, of: folder.name.text, &reported)
+      }
+    }
+    self.reported = reported
     let place = isOneOfSeveral ? "queue \(folder.name.text), " : ""
-    return changed.inOrder.flatMap { id in
-      queue.job(id).map { lines(about: $0) } ?? []
-    }.map { place + $0 }
+    return lines.map { place + $0 }
   }
 
   /// What changed in a job since it was last reported.
-  private mutating func lines(about job: Job) -> [String] {
+  private static func lines(
+    about job: Job, of queue: String, _ reported: inout [JobID: Reported]
+  ) -> [String] {
     var new = Reported(state: job.state, isSuspended: job.suspendedSince != nil)
     let old = reported[job.id]
     new.question = job.question
@@ -112,7 +124,7 @@ private struct StatusWatch: WatchedQueue {
       lines.append("job \(job.id) \(text): \(job.title)")
     }
     if let question = new.question, question != old?.question {
-      let option = QueueName.option(for: folder.name.text)
+      let option = QueueName.option(for: queue)
       lines.append(
         "job \(job.id) \(question.phrase) (answer it: serialq attach\(option) \(job.id))")
     }

@@ -6,11 +6,17 @@ package struct ChangedJobs {
   package init() {}
 
   package mutating func note(_ event: Event) {
+    if let id = Self.job(of: event), ids.last != id { ids.append(id) }
+  }
+
+  /// The job whose state the event may change.
+  ///
+  /// Nil for those that come at any time before or after the turn of their job: it must not be reported
+  /// before the jobs that ran in between, or after them.
+  package static func job(of event: Event) -> JobID? {
     switch event {
-    // These come at any time before or after the turn of their job: it must not be reported before the
-    // jobs that ran in between, or after them.
-    case .moved, .edited, .acknowledged, .hookFailed: break
-    default: if let id = event.job, ids.last != id { ids.append(id) }
+    case .moved, .edited, .acknowledged, .hookFailed: nil
+    default: event.job
     }
   }
 

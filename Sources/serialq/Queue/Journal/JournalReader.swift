@@ -35,12 +35,14 @@ package struct JournalReader {
     package internal(set) var damaged: [DamagedLine] = []
   }
 
-  /// Applies new events to the queue and reports each one after it was applied; O(new bytes).
+  /// Applies new events to the queue and reports each one, with the queue after it; O(new bytes).
   ///
   /// Fails, with the queue partially updated, on a line that a newer version wrote, and if the
   /// journal was removed since the last read: the queue would seem to have no jobs.
   @discardableResult
-  package mutating func read(each: (Event) -> Void = { _ in }) throws(Failure) -> News {
+  package mutating func read(
+    each: ((Event, borrowing Queue) -> Void)? = nil
+  ) throws(Failure) -> News {
     var news = News()
     guard let (file, size) = try openedFile(&news) else { return news }
     if try file.bytes(from: offset - Int64(mark.count), mark.count) != mark { startAgain(&news) }
@@ -49,7 +51,7 @@ package struct JournalReader {
       switch item {
       case .record(let record):
         if queue.apply(record) { news.applied += 1 } else { news.ignored += 1 }
-        each(record.event)
+        each?(record.event, queue)
       case .damaged(let line):
         queue.skipID()
         news.damaged.append(line)

@@ -235,7 +235,7 @@ import Testing
     let file = try FileDescriptor.open(folder.journal, .log)
     for byte in text {
       try file.writeAll([byte])
-      try reader.read { reported.append($0) }
+      try reader.read { event, _ in reported.append(event) }
       #expect([0, 1, 3].contains(reported.count))
     }
     #expect(reported == [added(1), added(2), added(3)])
@@ -254,7 +254,7 @@ import Testing
     #expect(try reader.read() == JournalReader.News(applied: 1))
     try write(text, to: folder.journal)
     var reported: [JobID] = []
-    let news = try reader.read { event in
+    let news = try reader.read { event, _ in
       if case .added(let job) = event { reported.append(job.id) }
     }
     #expect(reported == (1...2_000).filter { $0 != 701 })
