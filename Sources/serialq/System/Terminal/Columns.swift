@@ -28,7 +28,7 @@ package struct Columns {
   }
 
   private let headings: [Heading]
-  /// The text of all cells, row after row: a million rows of strings would take ten times the memory.
+  /// The text of all cells, row after row: rows of strings would take three times the memory.
   private var text = Bytes()
   private var cells: [PlacedCell] = []
   /// The width of each column, and whether it has content.
