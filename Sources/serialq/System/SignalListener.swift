@@ -2,21 +2,31 @@ import Dispatch
 
 /// Signals delivered through Dispatch, so that no code runs in a signal handler.
 ///
-/// Ignores the signals with `signal(2)`. Spawned children get the default actions back.
+/// Replaces the actions of the signals. Spawned children get the default ones back.
 package final class SignalListener: Sendable {
   // Retained only: a released source stops delivering.
   nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
   /// Calls `hear` for each of these signals, serially, on a Dispatch thread.
+  ///
+  /// Returns when Dispatch listens, which it begins on another thread: a signal that comes later is heard, and
+  /// one that comes before has its default action.
   package init(_ numbers: [Int32], _ hear: @escaping @Sendable (_ signal: Int32) -> Void) {
     let queue = DispatchQueue(label: "serialq.signals")
+    let begun = DispatchGroup()
     sources = numbers.map { number in
-      signal(number, SIG_IGN)
+      begun.enter()
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler { hear(number) }
+      source.setRegistrationHandler { begun.leave() }
       source.resume()
       return source
     }
+    begun.wait()
+    #if !os(Linux)
+      // On Linux, Dispatch has installed an action of its own.
+      for number in numbers { signal(number, SIG_IGN) }
+    #endif
   }
 
   /// As `init`, until the process ends.
