@@ -50,7 +50,7 @@ class StepRecord: @unchecked Sendable {
     outcome = .failed(error)
   }
 
-  /// Whether this is also the work of the step, which needs the following calls.
+  /// Whether this needs the following calls: it is the work of the step, or reserves a promise for it.
   var isWork: Bool { false }
 
   /// Called once, without the lock, when the step has ended.
