@@ -57,7 +57,7 @@ struct SSHQueue {
       try queue.scene.serialq("run", "-c", line).code == (state == .succeeded ? 0 : 1))
     let job = try #require(try queue.scene.queue().job(1))
     #expect(job.state == state && job.run?.how == ending)
-    #expect(try queue.scene.log(1).isEmpty)
+    #expect(try queue.scene.log(1).text == "")
   }
 
   // Fails if a job that cannot start is interrupted, or started in another directory.
