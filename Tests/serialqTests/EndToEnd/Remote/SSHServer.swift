@@ -170,6 +170,9 @@ final class SSHServer {
   private var listenerFile: Bytes { folder.appending(path: Bytes("pid")) }
 
   /// Each session runs `login` instead of the login shell, with the real command in a variable.
+  ///
+  /// By the user's shell, which must not read the user's files: some shells read them if `sshd` starts
+  /// them, and print what goes wrong.
   private func writeServerConfiguration() throws {
     let folder = folder.text
     let text = """
@@ -179,6 +182,7 @@ final class SSHServer {
       PidFile \(folder)/pid
       AuthorizedKeysFile \(folder)/user.pub
       ForceCommand \(folder)/login
+      SetEnv HOME=\(folder)
       StrictModes no
       UsePAM no
       PermitRootLogin yes
