@@ -93,12 +93,7 @@ final class SlurmCluster {
   /// The processes of the cluster: daemons, clients and tasks have its configuration in their
   /// environment.
   private func processes() throws -> [Int32] {
-    let mark = Data([0] + Bytes("SLURM_CONF=") + configurationFile + [0])
-    return try FileSystem.names(in: Bytes("/proc")).compactMap { Int32($0.text) }.filter { pid in
-      // A process that has just exited does not count, and neither does a zombie.
-      let found = try? content(Bytes("/proc/\(pid)/environ".utf8))
-      return Data([0] + (found ?? [])).range(of: mark) != nil
-    }
+    try serialqTests.processes(with: Bytes("SLURM_CONF=") + configurationFile)
   }
 
   private func daemon(_ name: String) throws -> Int32 {
