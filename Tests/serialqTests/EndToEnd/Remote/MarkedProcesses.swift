@@ -2,7 +2,7 @@ import Foundation
 import SerialqSystem
 
 /// The live processes, of all users, that have this variable in their environment: `NAME=value`.
-func processes(with variable: Bytes) throws -> [Int32] {
+func markedProcesses(with variable: Bytes) throws -> [Int32] {
   let mark = variable + [0]
   return try FileSystem.names(in: Bytes("/proc")).compactMap { Int32($0.text) }.filter { pid in
     // A process that has just exited does not count, and neither does a zombie.

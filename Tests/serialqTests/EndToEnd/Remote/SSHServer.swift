@@ -101,7 +101,7 @@ final class SSHServer {
 
   /// The live processes of all sessions, except those of `sshd` itself.
   func processes() throws -> [Int32] {
-    try serialqTests.processes(with: Bytes(mark.utf8))
+    try markedProcesses(with: Bytes(mark.utf8))
   }
 
   // MARK: The network

@@ -93,7 +93,7 @@ final class SlurmCluster {
   /// The processes of the cluster: daemons, clients and tasks have its configuration in their
   /// environment.
   private func processes() throws -> [Int32] {
-    try serialqTests.processes(with: Bytes("SLURM_CONF=") + configurationFile)
+    try markedProcesses(with: Bytes("SLURM_CONF=") + configurationFile)
   }
 
   private func daemon(_ name: String) throws -> Int32 {
