@@ -148,8 +148,7 @@ final class SSHServer {
 
   private func chooseFreePort() throws {
     for attempt in 1... {
-      // Below the ports that the system assigns, so that no connection takes it while it is unused.
-      port = Int.random(in: 20_000..<32_000)
+      port = LoopbackPorts.nextFour()
       try writeServerConfiguration()
       try configure()
       do {

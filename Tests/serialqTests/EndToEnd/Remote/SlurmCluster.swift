@@ -139,8 +139,7 @@ final class SlurmCluster {
 
   private func configuration(host: String) -> String {
     let folder = folder.text
-    // Below the ports that the system assigns, so that no connection takes one while it is unused.
-    let port = Int.random(in: 20_000..<32_000)
+    let port = LoopbackPorts.nextFour()
     let nodes = Self.nodes.enumerated().map { number, name in
       """
       NodeName=\(name) NodeHostname=\(host) NodeAddr=127.0.0.1 Port=\(port + 1 + number) \

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The next job waits for one that runs on a node, whatever is lost.
-@Suite(.beside, .needsSlurm, .needsRoot, .serialized) struct SlurmLossTests {
+@Suite(.beside, .needsSlurm, .needsRoot) struct SlurmLossTests {
   let queue: SlurmQueue
   let scene: Scene
   let gate: Gate

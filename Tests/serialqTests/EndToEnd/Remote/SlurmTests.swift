@@ -35,7 +35,7 @@ struct SlurmQueue {
 }
 
 /// Jobs that Slurm executes, on three nodes.
-@Suite(.beside, .needsSlurm, .needsRoot, .serialized) struct SlurmTests {
+@Suite(.beside, .needsSlurm, .needsRoot) struct SlurmTests {
   // Fails if the order is Slurm's, or two jobs run at once.
   @Test("a hundred jobs on three nodes run in the order of the queue, also after move")
   func order() throws {
