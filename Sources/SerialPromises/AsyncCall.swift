@@ -100,7 +100,7 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
   func cancel() {
     lock.transition { order, consequences in
       isCancelled = true
-      if id > 0 { _ = order.cancel(id, self, &consequences) }
+      if id > 0 { order.cancel(id, self, &consequences) }
     }
   }
 
@@ -152,6 +152,7 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
   }
 
   override var isWork: Bool { true }
+  override var receivesFailures: Bool { true }
 
   override func cancelWork() {
     guard let current = lock.withLock({ _ in task.beginCancel() }) else { return }

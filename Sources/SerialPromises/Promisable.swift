@@ -100,3 +100,20 @@ extension Promisable {
   /// The name of the step; a promise keeps its name.
   var stepName: String? { (self as? Step)?.name ?? promise?.core.origin.name }
 }
+
+/// A closure's handler that marks the tasks that it starts as parts of its step.
+///
+/// In debug builds only: the mark takes longer than most handlers.
+@inline(__always)
+func marked(_ handler: consuming @escaping Promisable.Handler) -> Promisable.Handler {
+  #if DEBUG
+    return { [handler] then in
+      // Not within the mark of an outer handler on the stack, which does not wait for this step.
+      let token = then.token
+      let mark = RunningStep(lock: token.lock, id: token.id, outer: nil, isOfHandler: true)
+      RunningStep.$current.withValue(mark) { handler(then) }
+    }
+  #else
+    return handler
+  #endif
+}

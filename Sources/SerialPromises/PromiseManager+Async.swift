@@ -80,7 +80,9 @@ extension PromiseManager {
   ///
   /// For command-line code and tests.
   ///
-  /// Do not call it on the queue of the manager's handlers, or in asynchronous code.
+  /// Do not call it on the queue of the manager's handlers, or in asynchronous code. Without a
+  /// timeout, it stops the program with a message if it would block the main thread, which the
+  /// manager's handlers need.
   ///
   /// ```swift
   /// manager.add { then in download { then() } }
@@ -95,6 +97,13 @@ extension PromiseManager {
     let thread = ThreadIdentity()
     let step = order.withLock { $0.isHandling(on: thread) ? $0.runningStep : nil }
     if let step = step ?? RunningStep.deadlockedStep(order) { throw .deadlock(step) }
+    if timeout == nil, MainQueue.is(queue), MainQueue.isCurrent, !isIdle {
+      fatalError(
+        """
+        a manager `on: .main` was waited for on the main thread, where its steps have to run; \
+        wait on another thread, or await `idle()`
+        """)
+    }
     let ticket = Locked<Waiters.Ticket?>(nil)
     let semaphore = DispatchSemaphore(value: 0)
     when(.idle, ticket) { semaphore.signal() }
@@ -202,7 +211,7 @@ extension PromiseManager {
     order.transition { order, consequences in
       // With room, the step stays in the queue, and the adder returns its handle.
       guard handle.record.admitted != nil else { return }
-      _ = order.cancel(handle.id, handle.record, &consequences)
+      order.cancel(handle.id, handle.record, &consequences)
     }
   }
 
@@ -211,6 +220,7 @@ extension PromiseManager {
     _ handle: Locked<StepHandle?>, _ resume: @escaping @Sendable (Result<Bool, any Error>) -> Void
   ) {
     let asking = RunningStep.deadlockedStep(order)
+    let handler = promise == nil ? marked(handler) : handler
     let enter = {
       (record: StepRecord, order: inout SerialOrder, consequences: inout Consequences?)
         -> SerialOrder.Admission in

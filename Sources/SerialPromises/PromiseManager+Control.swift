@@ -169,6 +169,8 @@ extension Locked where State == SerialOrder {
   /// Breaks the cycles from the lock, over the queue, its segments, records and token, to the lock.
   func invalidate() {
     transition { $0.invalidate(&$1) }
+    // Not before: steps whose work was canceled have ended now, and sent their event.
+    transition { order, _ in order.endEvents() }
     // Each segment is released after the lock.
     while withLock({ $0.removeSegment() }) != nil {}
   }

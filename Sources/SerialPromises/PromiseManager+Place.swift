@@ -86,7 +86,7 @@ extension PromiseManager {
     _ handler: @escaping Promisable.Handler, name: String?, at place: StepPlace
   ) -> StepHandle {
     let record = StepRecord(order, name: name)
-    var work: Work? = Work(call: handler)
+    var work: Work? = Work(call: marked(handler))
     let admission = order.transition { order, _ in
       order.add(&work, record, at: place, lock: self.order, owner: self)
     }

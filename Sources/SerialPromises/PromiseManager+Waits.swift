@@ -33,7 +33,7 @@ extension PromiseManager {
   ///
   /// - Parameter limit: At least 1, which waits until no step waits.
   nonisolated(nonsending) public func fewerWaiting(than limit: Int) async {
-    precondition(limit > 0, "a limit is at least 1")
+    require(limit > 0, "a limit is at least 1")
     await wait(for: .waitingBelow(limit))
   }
 }

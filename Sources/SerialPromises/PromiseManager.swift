@@ -37,7 +37,7 @@ import Dispatch
 /// `deinit` of user objects run.
 public final class PromiseManager: StepRunner {
   let order: Locked<SerialOrder>
-  private let queue: DispatchQueue?
+  let queue: DispatchQueue?
   let diagnostics: DiagnosticHandler?
 
   /// Sets the time limit of a step before its handler is called.
@@ -45,9 +45,6 @@ public final class PromiseManager: StepRunner {
 
   /// Measures the time for the rate.
   private let stopwatch: Stopwatch?
-
-  /// The step of another manager within which all handlers run; that manager waits for them.
-  private let host: Then?
 
   /// Creates an idle manager.
   ///
@@ -67,17 +64,20 @@ public final class PromiseManager: StepRunner {
   ///     limit. A step that exceeds it is canceled and fails with ``PromiseError/timedOut(_:)``,
   ///     and so does the result of `run` or `enqueue` (of `serially`: inside its ``WhenError``). A
   ///     promise that was added as the step is itself canceled, if possible: its `value` throws
-  ///     `CancellationError`, and only the handle has `timedOut`. The manager continues with the
-  ///     next step: **the work of the step may still be running**. If a step also has a time limit
-  ///     of its own, the earlier one counts.
+  ///     `CancellationError`, and only the handle has `timedOut`. The next step waits until the
+  ///     work of the step has ended; see ``Promisable/timeout(_:abandoning:clock:)``. If a step
+  ///     also has a time limit of its own, the earlier one counts.
+  ///   - abandoning: Whether the manager continues with the next step after a timeout, although
+  ///     **the work of the step may still be running**.
   ///   - clock: The clock that measures the rate and the time limit.
   ///   - diagnostics: The handler for misuse; nil selects ``DiagnosticHandler/shared``.
   public init(
     on queue: DispatchQueue? = nil, onFailure policy: FailurePolicy = .continue,
     capacity: Int? = nil, rate: Rate? = nil, timeLimit: Duration? = nil,
-    clock: some Clock<Duration> = ContinuousClock(), diagnostics: DiagnosticHandler? = nil
+    abandoning: Bool = false, clock: some Clock<Duration> = ContinuousClock(),
+    diagnostics: DiagnosticHandler? = nil
   ) {
-    precondition(capacity.map { $0 > 0 } ?? true, "a capacity is at least 1")
+    require(capacity.map { $0 > 0 } ?? true, "a capacity is at least 1")
     let usesMainQueue = MainQueue.is(queue)
     if usesMainQueue { MainQueue.isUsed.store(true, ordering: .relaxed) }
     order = Locked(
@@ -87,26 +87,11 @@ public final class PromiseManager: StepRunner {
     self.queue = queue
     self.diagnostics = diagnostics
     if let timeLimit {
-      limit = { then in then.limit(timeLimit, waitsForThen: false, clock) }
+      limit = { then in then.limit(timeLimit, abandoning: abandoning, clock) }
     } else {
       limit = nil
     }
     stopwatch = rate == nil ? nil : Stopwatch(clock)
-    host = nil
-  }
-
-  /// Creates a manager whose handlers are handlers of a step of another manager: they run where
-  /// that manager's handlers run, and none starts after the step has ended.
-  init(within host: Then) {
-    let outer = host.token.lock
-    let (diagnostics, turn) = outer.withLock { ($0.diagnostics, $0.hostTurn ?? outer) }
-    order = Locked(SerialOrder(diagnostics: diagnostics, hostTurn: turn))
-    queue = nil
-    self.diagnostics = diagnostics
-    // The limits of the step are those of the host's manager.
-    limit = nil
-    stopwatch = nil
-    self.host = host
   }
 
   deinit {
@@ -179,7 +164,7 @@ public final class PromiseManager: StepRunner {
     _ handler: consuming @escaping Promisable.Handler, _ record: StepRecord?
   ) -> SerialOrder.Admission {
     // Moved into the queue, which avoids a retain and a release of the closure.
-    var work: Work? = Work(call: consume handler)
+    var work: Work? = Work(call: marked(consume handler))
     return order.transition { order, _ in
       order.add(&work, record, lock: self.order, owner: self)
     }
@@ -226,8 +211,8 @@ public final class PromiseManager: StepRunner {
     // occupy a thread of the cooperative pool. The task may belong to the previous step, or to a
     // step of another manager.
     switch cause {
-    case .added(let id) where RunningStep.current == nil: drain(only: id)
-    case .resumed where RunningStep.current == nil: drain()
+    case .added(let id) where RunningStep.ofWork == nil: drain(only: id)
+    case .resumed where RunningStep.ofWork == nil: drain()
     case .added, .called, .resumed, .ended:
       // Runs no step. If none waits, as after most calls of `run`, no dispatch is needed.
       drain(only: SerialOrder.noStep)
@@ -244,27 +229,11 @@ public final class PromiseManager: StepRunner {
   }
 
   /// Whether `startTurn` runs handlers before it returns.
-  var runsOnThisThread: Bool { queue == nil && host == nil }
+  var runsOnThisThread: Bool { queue == nil }
 
   /// As `startTurn`, on another thread.
   func continueElsewhere() {
-    if let host {
-      host.addResumption(
-        { then in
-          // Checked here, because the thread that cancels the host may not have canceled this
-          // manager yet.
-          if then.isCancelled { self.dropTurn() } else { self.drain() }
-        }, orElse: { self.dropTurn() })
-    } else {
-      (queue ?? .global()).async { self.drain() }
-    }
-  }
-
-  /// Starts no work, because the host step is canceled or has ended, and releases the claim.
-  private func dropTurn() {
-    // First, so that the turn finds only handlers that observe the cancellation.
-    cancelAll()
-    drain()
+    (queue ?? .global()).async { self.drain() }
   }
 
   /// Runs handlers until a step does not end with its handler, or the time limit of the turn
@@ -281,7 +250,7 @@ public final class PromiseManager: StepRunner {
       } else {
         order.beginTurn(allowance: .max, on: ThreadIdentity())
       }
-      let turn = order.begin(&consequences)
+      let turn = order.next(&consequences)
       if case .run = turn.move { token = order.takeToken() }
       return turn
     }
@@ -302,9 +271,6 @@ public final class PromiseManager: StepRunner {
       case .run:
         clock.handlerBegins(now: Self.now)
         turn = run(turn, &token, &clock)
-      case .resume:
-        clock.handlerBegins(now: Self.now)
-        turn = resume(turn, &clock)
       case .again:
         turn = order.transition { order, consequences in
           if let id { order.beginTurn(only: id, on: thread) }
@@ -377,24 +343,5 @@ public final class PromiseManager: StepRunner {
     // its `deinit` finds the step waiting for `then` and fails it.
     token = nil
     return turn
-  }
-
-  /// Runs a further handler of the running step.
-  @inline(never)
-  private func resume(_ turn: SerialOrder.Turn, _ clock: inout TurnClock) -> SerialOrder.Turn {
-    guard let resumption = turn.object as? Resumption else {
-      preconditionFailure("there is a handler to run")
-    }
-    resumption.handler(resumption.then)
-    let isOver = clock.handlerReturned(now: Self.now)
-    // Retained until here, because a release of `then` while a handler is on the stack is not
-    // detected.
-    return withExtendedLifetime(resumption) {
-      // If `then` was called, the call took the lock, because the first handler had returned.
-      order.transition { order, consequences in
-        if isOver { order.endTurn() }
-        return order.handlerReturned(.awaited, &consequences)
-      }
-    }
   }
 }

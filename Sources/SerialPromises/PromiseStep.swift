@@ -8,6 +8,9 @@ import Synchronization
 /// Most programs that block on long chains have none and skip the search for reservations.
 private let hasReservations = Atomic(false)
 
+/// Whether `enqueue` was ever called: only a step of its promises can wait for a later step.
+private let hasEnqueued = Atomic(false)
+
 extension RunningStep {
   /// The steps of these scopes; nil if there is none.
   static func of(_ scopes: [WorkScope]) -> RunningStep? {
@@ -62,25 +65,13 @@ extension PromiseManager {
     _ promise: AnyPromise, name: String?,
     _ enter: (StepRecord, inout SerialOrder, inout Consequences?) -> SerialOrder.Admission
   ) -> SerialOrder.Admission {
-    let place = Reservation(order)
-    let record = PromiseStepRecord(order, name: name, promise, place)
-    hasReservations.store(true, ordering: .relaxed)
-    // Listed first: a cancellation of the promise from now on finds the step, if it has been added.
-    promise.core.attach(place)
+    let entry = PromiseEntry(promise, order, name: name)
     let admission = order.transition { order, consequences in
-      let admission = enter(record, &order, &consequences)
-      if case .entered(let record, let id, _) = admission { place.enter(record, id) }
+      let admission = enter(entry.record, &order, &consequences)
+      entry.entered(admission)
       return admission
     }
-    if case .entered(let record, let id, _) = admission {
-      promise.core.reserve(for: order)
-      // If the promise was canceled before the step was added, the cancellation found no step.
-      if promise.core.withLock({ $0.isCancellation }) {
-        StepHandle(record, id: id).cancel()
-      }
-    } else {
-      _ = promise.core.withdraw(place, cancelling: false)
-    }
+    entry.conclude(admission)
     return admission
   }
 
@@ -119,6 +110,7 @@ extension PromiseManager {
       runsOnMainQueue: MainQueue.is(operation.isolation))
     let result = Core(traits, isDemanded: true)
     hasReservations.store(true, ordering: .relaxed)
+    hasEnqueued.store(true, ordering: .relaxed)
     // A step of this manager that awaits the promise would wait for its own end.
     result.withLock { $0.wait(for: order) }
     let call = AsyncCall(order, name: name) {
@@ -210,13 +202,32 @@ extension Core {
       then.onCancel { self.cancel() }
       // Also for a hot promise, so that its canceled work does not overlap with the next step.
       withLock { $0.beginStepHandler(scopes) }
-      attach(StepEnd(work))
+      let end = StepEnd(work)
+      attach(end)
       watch()
       demand(in: scopes)
+      if let step = deadlockedStep(in: scopes) { endDeadlock(then, end, step) }
       var agenda = Agenda()
       agenda.append(withLock { $0.endStepHandler() }, of: self)
       agenda.run()
     }
+  }
+
+  /// The step of these scopes that must end before this promise can be settled; nil if there is none.
+  func deadlockedStep(in scopes: [WorkScope]) -> StepIdentity? {
+    guard hasEnqueued.load(ordering: .relaxed) else { return nil }
+    return deadlock { turn in
+      // A step that was canceled while it waited no longer waits, but its promise may still be pending.
+      scopes.contains { $0.turn === turn }
+        ? turn.withLock { $0.isLeaving ? nil : $0.runningStep } : nil
+    }
+  }
+
+  /// Ends a step whose promise waits for a later step of the same manager, with an error.
+  private func endDeadlock(_ then: Then, _ end: StepEnd, _ step: StepIdentity) {
+    guard withdraw(end, cancelling: false) else { return }
+    (then.token.lock.withLock { $0.diagnostics } ?? .shared).report(.deadlock(step))
+    then(PromiseError.deadlock(step))
   }
 
   /// Reserves the promise for the manager's turn, unless it has started.
@@ -245,7 +256,8 @@ extension Core {
     var frontier = [self]
     while let core = frontier.popLast() {
       guard seen.insert(ObjectIdentifier(core)).inserted else { continue }
-      let (turns, upstream) = core.withLock { ($0.turns, $0.upstream) }
+      let (turns, upstream, phase) = core.withLock { ($0.turns, $0.upstream, $0.phase) }
+      guard phase == .pending else { continue }
       // The promise starts in the first of its turns.
       let steps = turns.compactMap(runningStep)
       if let step = steps.first, steps.count == turns.count { return step }
@@ -257,30 +269,97 @@ extension Core {
   }
 }
 
+/// The addition of a promise to a manager.
+struct PromiseEntry {
+  let record: StepRecord
+  private let promise: AnyPromise
+  private let place: Reservation
+
+  /// Call it without the lock of the order.
+  @inline(__always)
+  init(_ promise: AnyPromise, _ order: Locked<SerialOrder>, name: String?) {
+    self.promise = promise
+    place = Reservation(order)
+    record = PromiseStepRecord(order, name: name, promise, place)
+    hasReservations.store(true, ordering: .relaxed)
+    // Listed first: a cancellation of the promise from now on finds the step, if it has been added.
+    promise.core.attach(place)
+  }
+
+  /// Call it under the lock that the step was added under.
+  @inline(__always)
+  func entered(_ admission: SerialOrder.Admission) {
+    if case .entered(let record, let id, _) = admission { place.enter(record, id) }
+  }
+
+  /// Call it after the lock is released.
+  @inline(__always)
+  func conclude(_ admission: SerialOrder.Admission) {
+    guard case .entered(let record, let id, _) = admission else {
+      _ = promise.core.withdraw(place, cancelling: false)
+      return
+    }
+    // Not before: a refused promise does not change. If the step has begun, it has reserved the
+    // promise itself.
+    promise.core.reserve(for: record.lock)
+    // If the promise was canceled before the step was added, the cancellation found no step.
+    if promise.core.withLock({ $0.isCancellation }) { StepHandle(record, id: id).cancel() }
+  }
+}
+
 /// The record of a promise's step: a step that ends without having started its promise gives up the
 /// reservation.
 private final class PromiseStepRecord: StepRecord, @unchecked Sendable {
-  // Sendable as its superclass: `reservation` is set here, and taken once, by the thread that ends
-  // the step.
-  @exclusivity(unchecked) private var reservation: (promise: AnyPromise, place: Reservation)?
+  // Sendable as its superclass: mutable state is accessed only under the lock.
+  @exclusivity(unchecked) private var place: Reservation?
+  /// The promise until the end of the step and, if it fails, as long as this.
+  @exclusivity(unchecked) private var promise: AnyPromise?
 
   init(
     _ lock: Locked<SerialOrder>, name: String?, _ promise: AnyPromise, _ place: Reservation
   ) {
-    reservation = (promise, place)
+    self.place = place
+    self.promise = promise
     super.init(lock, name: name)
   }
 
   override var isWork: Bool { true }
 
   override func ended(_ outcome: StepOutcome) {
-    guard let (promise, place) = reservation.take() else { return }
-    // A step may also end before it starts its promise, for instance during a delay.
-    let leaves =
-      if case .cancelled = outcome { true } else {
-        promise.core.withLock { !$0.isDemanded && $0.phase == .pending }
+    var hasSucceeded = false
+    if case .succeeded = outcome { hasSucceeded = true }
+    let (place, promise) = lock.withLock { _ in
+      defer {
+        self.place = nil
+        if hasSucceeded { self.promise = nil }
       }
-    if leaves { promise.core.leaveQueue(place) }
+      return (self.place, self.promise)
+    }
+    // The promise has succeeded as well.
+    guard !hasSucceeded, let place, let promise else { return }
+    var isCancelled = false
+    if case .cancelled = outcome { isCancelled = true }
+    // A step may also end before it starts its promise, for instance by a time limit.
+    if isCancelled || promise.core.withLock({ !$0.isDemanded && $0.phase == .pending }) {
+      promise.core.leaveQueue(place)
+    }
+    passFailure(to: promise)
+  }
+
+  /// Leaves the report of a failure to the promise, which may have handlers of its own.
+  private func passFailure(to promise: AnyPromise) {
+    let isPassed = promise.core.withLock { $0.failure != nil && !$0.isCancellation }
+    let isReceived = !isPassed || lock.withLock { _ in unreceived == nil }
+    if isReceived { promise.core.withLock { $0.markFailureHandled() } }
+    if isPassed { super.receiveFailure() }
+    let released = lock.withLock { _ -> AnyPromise? in isReceived ? self.promise.take() : nil }
+    withExtendedLifetime(released) {}
+  }
+
+  override func receiveFailure() {
+    super.receiveFailure()
+    let promise = lock.withLock { _ in self.promise }
+    promise?.core.withLock { $0.markFailureHandled() }
   }
 }
 
@@ -304,11 +383,12 @@ private final class Reservation: Reaction, @unchecked Sendable {
   }
 
   override var passesProgress: Bool { false }
+  override var handlesFailures: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     guard source.withLock({ $0.isCancellation }) else { return }
     lock.transition { order, consequences in
-      if let place { _ = order.cancel(place.id, place.record, &consequences) }
+      if let place { order.cancel(place.id, place.record, &consequences) }
     }
   }
 }
@@ -327,8 +407,7 @@ private final class StepWork: WorkScope, @unchecked Sendable {
 
   init(_ then: Then) {
     self.then = then
-    let lock = then.token.lock
-    super.init(turn: lock.withLock { $0.hostTurn } ?? lock)
+    super.init(turn: then.token.lock)
   }
 
   deinit {
@@ -395,6 +474,8 @@ private final class StepEnd: Reaction, @unchecked Sendable {
   // Runs after the handlers that were attached before.
   override var isImmediate: Bool { false }
   override var endsStep: Bool { true }
+  // Left to the promise's own handlers and to the record of the step.
+  override var handlesFailures: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     // Released here, where no user code is on the stack.

@@ -6,6 +6,9 @@ final class Consequences {
 
   /// Most have one step to notify: it needs no array.
   @exclusivity(unchecked) private var ended: (work: StepRecord, outcome: StepOutcome)?
+  /// Other work to notify; an outcome is nil for a step that leaves the queue.
+  @exclusivity(unchecked) private var works: [(work: StepRecord, id: Int, outcome: StepOutcome?)] =
+    []
   @exclusivity(unchecked) private var actions: [() -> Void] = []
   /// Most have one object to release: it needs no array.
   @exclusivity(unchecked) private var released: Any?
@@ -16,13 +19,14 @@ final class Consequences {
     actions.append { for observer in observers { observer(outcome) } }
   }
 
-  /// Notifies the work of a step of its end.
+  /// Notifies the work of a step of its end, before all other actions, which may depend on it.
   func end(_ work: StepRecord, _ outcome: StepOutcome) {
-    if ended == nil, actions.isEmpty {
-      ended = (work, outcome)
-    } else {
-      actions.append { work.ended(outcome) }
-    }
+    if ended == nil { ended = (work, outcome) } else { works.append((work, 0, outcome)) }
+  }
+
+  /// Cancels the work of a step that was canceled while it waited.
+  func leave(_ work: StepRecord, _ id: Int) {
+    works.append((work, id, nil))
   }
 
   func call(_ action: @escaping () -> Void) {
@@ -45,9 +49,21 @@ final class Consequences {
     if released == nil { released = value } else { releases.append(value) }
   }
 
-  func perform() {
+  /// Performs the effects.
+  ///
+  /// - Parameter left: Ends the steps whose work has been canceled.
+  func perform(_ left: ([(work: StepRecord, id: Int)]) -> Void) {
     if let ended { ended.work.ended(ended.outcome) }
+    if !works.isEmpty { notifyWorks(left) }
     for action in actions { action() }
+  }
+}
+
+extension Consequences {
+  private func notifyWorks(_ left: ([(work: StepRecord, id: Int)]) -> Void) {
+    for (work, _, outcome) in works { work.ended(outcome ?? .cancelled) }
+    let leaving = works.compactMap { $0.outcome == nil ? (work: $0.work, id: $0.id) : nil }
+    if !leaving.isEmpty { left(leaving) }
   }
 }
 

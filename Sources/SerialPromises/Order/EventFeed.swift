@@ -203,7 +203,12 @@ extension Locked where State == SerialOrder {
       }
       return result
     }
-    consequences?.perform()
+    if let consequences { carryOut(consequences) }
     return result
+  }
+
+  @inline(never)
+  private func carryOut(_ consequences: Consequences) {
+    consequences.perform { steps in transition { $0.left(steps, &$1) } }
   }
 }

@@ -20,16 +20,11 @@ struct SerialOrder {
     ///
     /// The next step starts only after the handler returns, so that the two do not overlap.
     case ended
-    /// The handler returned without a call of `then`. → resuming, held, claimed
+    /// The handler returned without a call of `then`. → held, claimed
     case awaitingThen
-    /// The handler returned, the step has another handler, and a thread is going to call `begin`. →
-    /// handling, heldResuming, claimed
-    case resuming
     /// The handler returned and `then` was called, but the cancel handlers of the timed-out step
-    /// are still running: `cancelHandlersReturned` ends it. → claimed
+    /// are still running: `timedOut` ends it. → claimed
     case held
-    /// As `held`, with a pending call of `begin`. → held, claimed
-    case heldResuming
   }
 
   /// The next action of the thread that holds the claim.
@@ -37,8 +32,6 @@ struct SerialOrder {
     enum Move {
       /// Runs the handler, and then calls `handlerReturned`.
       case run
-      /// As `run`, with a further handler of the running step.
-      case resume
       /// Calls `next` again after releasing `object`.
       case again
       /// Calls `next(at:)` with the current time.
@@ -53,10 +46,9 @@ struct SerialOrder {
     var work: Work?
     var id = 0
 
-    /// An object to release after the lock is released, or the `Resumption` of `resume`.
+    /// An object to release after the lock is released.
     ///
-    /// May be the last reference to a manager or to the error of a step. A single field serves both
-    /// purposes, because each field adds to the cost of every step.
+    /// May be the last reference to a manager or to the error of a step.
     var object: AnyObject?
   }
 
@@ -81,6 +73,15 @@ struct SerialOrder {
   /// The number of waiting steps, without the canceled ones.
   private(set) var waitingCount = 0
 
+  /// The number of canceled steps whose work is being canceled.
+  ///
+  /// They no longer wait, but the queue is not idle: code that waits for that may rely on the
+  /// cancellation of the work.
+  private var leavingCount = 0
+
+  /// Whether the events end when no step leaves.
+  private var endsEvents = false
+
   private(set) var isPaused = false
   private(set) var isClosed = false
   let policy: FailurePolicy
@@ -95,20 +96,29 @@ struct SerialOrder {
   private(set) var stepProgress = Progress()
   private var thenError: (any Error)?
 
-  /// The error of the running step after a timeout.
+  /// The error of the running step while its cancel handlers run after a timeout.
   ///
-  /// It takes precedence over the error of `then`.
+  /// The step gets its outcome only after they return: an observer may rely on the work being
+  /// canceled. Meanwhile a call of `then` does not end it.
   private var timeOutError: (any Error)?
 
-  /// Whether the cancel handlers of the timed-out running step are still running.
+  /// Whether the running step has its outcome, because it has timed out.
   ///
-  /// The step ends only after they return: an observer of its outcome may rely on the work being
-  /// canceled.
-  private var runsCancelHandlers = false
+  /// Its slot still counts as running.
+  private var hasOutcome = false
+
+  /// Whether the timed-out running step ends without its `then`.
+  private var isAbandoned = false
 
   /// Whether the grace period has passed: the step ends when its handler returns, unless `then` was
   /// called.
   private(set) var isGraceOver = false
+
+  /// The timers of the running step, released with the step.
+  private var timers: [AnyObject] = []
+
+  /// Whether the running step was canceled, or has cancel handlers or timers.
+  private var needsCleanup = false
 
   private var turnThread: ThreadIdentity?
 
@@ -125,16 +135,8 @@ struct SerialOrder {
   /// The first step number since the queue was last idle.
   private var idleMark = 1
 
-  /// Receives the progress of the running step.
-  private var onProgress: (@Sendable (Double) -> Void)?
-
   /// Whether handlers run on the main queue.
   let usesMainQueue: Bool
-
-  /// The manager in whose step this one runs, if any.
-  ///
-  /// Work that starts here starts in that manager's turn.
-  let hostTurn: Locked<SerialOrder>?
 
   private(set) var backpressure: Backpressure
   private(set) var waiters = Waiters()
@@ -145,13 +147,11 @@ struct SerialOrder {
 
   init(
     policy: FailurePolicy = .continue, capacity: Int? = nil, rate: Rate? = nil,
-    diagnostics: DiagnosticHandler? = nil, usesMainQueue: Bool = false,
-    hostTurn: Locked<SerialOrder>? = nil
+    diagnostics: DiagnosticHandler? = nil, usesMainQueue: Bool = false
   ) {
     self.policy = policy
     self.diagnostics = diagnostics
     self.usesMainQueue = usesMainQueue
-    self.hostTurn = hostTurn
     backpressure = Backpressure(capacity: capacity)
     throttle = rate.map(Throttle.init)
   }
@@ -159,13 +159,16 @@ struct SerialOrder {
   /// Whether a step has started and not ended.
   var isRunning: Bool { phase != .resting && phase != .claimed && phase != .throttled }
 
+  /// Whether a canceled step has not ended yet, because its work is being canceled.
+  var isLeaving: Bool { leavingCount > 0 }
+
   /// Whether the running step's handler is on the stack of `thread`.
   func isHandling(on thread: ThreadIdentity) -> Bool {
     (phase == .handling || phase == .ended) && turnThread == thread
   }
 
   /// Whether no step runs or waits.
-  var isIdle: Bool { !isRunning && waitingCount == 0 }
+  var isIdle: Bool { !isRunning && waitingCount == 0 && leavingCount == 0 }
 
   var runningStep: StepIdentity? { isRunning ? firstStep : nil }
 
@@ -193,11 +196,16 @@ struct SerialOrder {
     _ work: inout Work?, _ record: StepRecord?, lock: Locked<SerialOrder>,
     owner: (any StepRunner)?
   ) -> Admission {
-    if isClosed { return .refused(.closed) }
-    if let capacity = backpressure.capacity, waitingCount >= capacity {
-      return .refused(.full(capacity: capacity))
-    }
+    if let refusal = refusal(of: 1) { return .refused(refusal) }
     return enter(&work, record, lock: lock, owner: owner)
+  }
+
+  /// The reason for which a number of steps cannot be added; nil if they can.
+  @inline(__always)
+  func refusal(of count: Int) -> PromiseError? {
+    if isClosed { return .closed }
+    guard let capacity = backpressure.capacity, waitingCount > capacity - count else { return nil }
+    return .full(capacity: capacity)
   }
 
   @inline(__always)
@@ -306,32 +314,21 @@ struct SerialOrder {
       phase = .ended
       return .counted
     case .awaitingThen:
-      if runsCancelHandlers { return hold(error, .held) }
+      guard timeOutError == nil else {
+        thenError = error
+        phase = .held
+        return .counted
+      }
       end(error, &consequences)
       return .claimed(owner)
-    case .resuming:
-      if runsCancelHandlers { return hold(error, .heldResuming) }
-      end(error, &consequences)
-      // The thread that was to run the other handler holds the claim.
-      return .counted
-    case .resting, .claimed, .throttled, .ended, .held, .heldResuming:
+    case .resting, .claimed, .throttled, .ended, .held:
       return .late
     }
   }
 
-  /// Defers the end of the running step until its cancel handlers return.
-  private mutating func hold(_ error: (any Error)?, _ phase: Phase) -> ThenResult {
-    thenError = error
-    self.phase = phase
-    return .counted
-  }
-
-  /// Whether step `id` runs and has no outcome yet.
-  func isUndecided(_ id: Int) -> Bool {
-    switch phase {
-    case .handling, .awaitingThen, .resuming: id == queue.first
-    case .resting, .claimed, .throttled, .ended, .held, .heldResuming: false
-    }
+  /// Whether step `id` runs and its `then` has not been called.
+  func awaitsThen(_ id: Int) -> Bool {
+    (phase == .handling || phase == .awaitingThen) && id == queue.first
   }
 
   /// Fails step `id`, because the last reference to its `then` was released without a call.
@@ -344,7 +341,7 @@ struct SerialOrder {
 
   /// Ends the canceled step `id` after its grace period.
   mutating func endCancelled(id: Int, _ consequences: inout Consequences?) -> ThenResult {
-    guard isUndecided(id), isCancelRequested else { return .late }
+    guard awaitsThen(id), isCancelRequested else { return .late }
     if phase == .handling {
       // A `then` that was called on the handler's stack has not taken the lock. It is found when
       // the handler returns, and the step cannot end earlier.
@@ -354,49 +351,49 @@ struct SerialOrder {
     return then(id: id, error: CancellationError(), &consequences)
   }
 
-  /// Cancels and fails step `id` because its time limit has passed.
+  /// Cancels step `id` because its time limit has passed.
   ///
-  /// Requires a step whose `then` is called under the lock, which decides what came first. With
-  /// `waitsForThen`, the step fails only when its `then` is called.
+  /// Requires a step whose `then` is called under the lock, which decides what came first.
   ///
-  /// - Returns: Nil if there are cancel handlers to call; `cancelHandlersReturned` follows them.
+  /// - Returns: Nil if `timedOut` follows, when the cancel handlers have returned.
   mutating func timeOut(
-    id: Int, error: any Error, waitsForThen: Bool, _ consequences: inout Consequences?
+    id: Int, error: any Error, abandoning: Bool, _ consequences: inout Consequences?
   ) -> ThenResult? {
-    guard isUndecided(id) else { return .late }
-    let hasCancelHandlers =
-      !isCancelRequested && (!cancelHandlers.isEmpty || runningWork != nil)
-    requestCancel(&consequences)
-    guard hasCancelHandlers || waitsForThen else {
-      return then(id: id, error: error, &consequences)
+    guard awaitsThen(id) else { return .late }
+    if abandoning { isAbandoned = true }
+    // The first limit decides the outcome; a later one may abandon the step.
+    if timeOutError != nil { return .counted }
+    if hasOutcome {
+      return abandoning ? then(id: id, error: nil, &consequences) : .counted
     }
-    // The error of an earlier limit may be a user's object.
-    if let old = timeOutError { consequences.needed.release(old) }
     timeOutError = error
-    guard hasCancelHandlers else { return .counted }
-    runsCancelHandlers = true
+    requestCancel(&consequences)
     return nil
   }
 
-  /// Continues the timeout of step `id` after its cancel handlers have returned.
-  mutating func cancelHandlersReturned(
-    id: Int, error: any Error, waitsForThen: Bool, _ consequences: inout Consequences?
-  ) -> ThenResult {
-    guard isRunning(id), runsCancelHandlers else { return .late }
-    runsCancelHandlers = false
+  /// Fails the timed-out step `id` after its cancel handlers have returned.
+  ///
+  /// Its turn ends only with its `then`, unless it is abandoned.
+  mutating func timedOut(id: Int, _ consequences: inout Consequences?) -> ThenResult {
+    guard isRunning(id), let error = timeOutError.take() else { return .late }
+    hasOutcome = true
+    settle(error, isTimedOut: true, &consequences)
     switch phase {
     case .held:
       end(thenError.take(), &consequences)
       return .claimed(owner)
-    case .heldResuming:
-      end(thenError.take(), &consequences)
-      return .counted
     case .ended:
-      // The step ends when its handler returns.
+      // The turn ends when the handler returns.
       return .counted
     default:
-      return waitsForThen ? .counted : then(id: id, error: error, &consequences)
+      if isAbandoned { return then(id: id, error: nil, &consequences) }
+      report(.timedOut(firstStep), &consequences)
+      return .counted
     }
+  }
+
+  private func report(_ diagnostic: Diagnostic, _ consequences: inout Consequences?) {
+    consequences.needed.call { [diagnostics] in (diagnostics ?? .shared).report(diagnostic) }
   }
 
   /// The state of `then` when its handler returns.
@@ -412,7 +409,7 @@ struct SerialOrder {
     _ continuation: Continuation, _ consequences: inout Consequences?
   ) -> Turn {
     // The common case: `then` is called on the stack of its handler.
-    if phase == .handling, continuation == .called, !runsCancelHandlers {
+    if phase == .handling, continuation == .called, timeOutError == nil {
       end(nil, &consequences)
     } else if let turn = handlerReturnedOtherwise(continuation, &consequences) {
       return turn
@@ -433,14 +430,13 @@ struct SerialOrder {
       error = CancellationError()
     } else if continuation == .dropped {
       error = PromiseError.abandoned(firstStep)
-    } else if isResumable {
-      return resume()
     } else {
       phase = .awaitingThen
       return Turn(move: .leave)
     }
-    if runsCancelHandlers {
-      _ = hold(error, .held)
+    guard timeOutError == nil else {
+      thenError = error
+      phase = .held
       return Turn(move: .leave)
     }
     end(error, &consequences)
@@ -458,9 +454,7 @@ extension SerialOrder {
     stepProgress = Progress()
     let slot = queue.firstSlot
     // The common case: success without observers.
-    if error == nil, slot.pointee.record == nil, !isCancelRequested, cancelHandlers.isEmpty,
-      feed == nil
-    {
+    if error == nil, slot.pointee.record == nil, !needsCleanup, feed == nil {
       slot.pointee.stage = .succeeded
       queue.popFirst()
     } else {
@@ -471,38 +465,50 @@ extension SerialOrder {
   private mutating func endWatched(
     _ error: (any Error)?, _ consequences: inout Consequences?
   ) {
-    var error = error
-    // A step that timed out has failed, regardless of its own outcome.
-    let isTimedOut = timeOutError != nil
-    if let timeOutError = timeOutError.take() {
+    if hasOutcome {
+      queue.firstSlot.pointee.stage = .failed
       // The release of this error may run user code.
       if let error { consequences.needed.release(error) }
-      error = timeOutError
+    } else {
+      let outcome = settle(error, isTimedOut: false, &consequences)
+      queue.firstSlot.pointee.stage = outcome.stage
     }
+    if needsCleanup {
+      // Their release may run user code.
+      if !cancelHandlers.isEmpty { consequences.needed.release(cancelHandlers) }
+      if !timers.isEmpty { consequences.needed.release(timers) }
+      (cancelHandlers, timers) = ([], [])
+      (needsCleanup, isCancelRequested, isGraceOver) = (false, false, false)
+      (hasOutcome, isAbandoned) = (false, false)
+    }
+    queue.popFirst()
+  }
+
+  /// Gives the running step its outcome.
+  @discardableResult
+  private mutating func settle(
+    _ error: (any Error)?, isTimedOut: Bool, _ consequences: inout Consequences?
+  ) -> StepOutcome {
     let id = queue.first
-    let slot = queue.firstSlot
     let segment = queue.firstSegment
+    let isCancelled = isCancelRequested && !isTimedOut
     let outcome: StepOutcome
+    var isReceived = true
     if let error {
-      let isCancelled = isCancelRequested && !isTimedOut && isCancellation(error)
-      outcome = isCancelled ? .cancelled : .failed(error)
+      let isCancellation = error is CancellationError
+      outcome = isCancelled && isCancellation ? .cancelled : .failed(error)
       // A cancellation error may hold a user's object.
-      if isCancelled { consequences.needed.release(error) }
+      if case .cancelled = outcome { consequences.needed.release(error) }
+      // A cancellation is not reported, as that of a promise.
+      isReceived =
+        isCancelled || isCancellation || policy == .stop || feed?.isWatched == true
     } else {
       outcome = .succeeded
     }
-    slot.pointee.stage = outcome.stage
-    if isCancelRequested || !cancelHandlers.isEmpty {
-      isCancelRequested = false
-      isGraceOver = false
-      // Their release may run user code.
-      consequences.needed.release(cancelHandlers)
-      cancelHandlers = []
-    }
     if let feed, feed.isWatched { feed.ended(segment.identity(of: id), outcome) }
-    close(id, in: segment, outcome, &consequences)
-    queue.popFirst()
+    close(id, in: segment, outcome, endsWork: true, isReceived: isReceived, &consequences)
     if case .failed(let error) = outcome { apply(policy, to: error, &consequences) }
+    return outcome
   }
 
   /// Registers a callback for the end of step `id`.
@@ -518,12 +524,11 @@ extension SerialOrder {
     return nil
   }
 
-  /// Retains an object until step `id` ends, if it is running.
-  mutating func keep(_ object: some AnyObject & Sendable, untilOver id: Int) {
+  /// Retains a timer until step `id` ends, if it is running.
+  mutating func keep(_ timer: Timer, untilEndOf id: Int) {
     guard isRunning(id) else { return }
-    record(of: id, in: queue.firstSegment).observers.append { _ in
-      withExtendedLifetime(object) {}
-    }
+    timers.append(timer)
+    needsCleanup = true
   }
 
   /// The record of a step that has not ended.
@@ -560,99 +565,40 @@ extension SerialOrder {
       cancelWaitingWithoutSettling(&consequences)
     }
   }
-
-  /// Whether the error is a cancellation.
-  private func isCancellation(_ error: (any Error)?) -> Bool { error is CancellationError }
 }
 
 extension SerialOrder {
   /// Ends step `id`: notifies its observers, and stores the outcome in its record for the handles.
-  mutating func close(
-    _ id: Int, in segment: Segment, _ outcome: StepOutcome, _ consequences: inout Consequences?
+  ///
+  /// `endsWork` is whether the work is to be notified, because it has not been canceled before.
+  /// `isReceived` is whether something receives a failure even if the handle is discarded.
+  private mutating func close(
+    _ id: Int, in segment: Segment, _ outcome: StepOutcome, endsWork: Bool, isReceived: Bool,
+    _ consequences: inout Consequences?
   ) {
-    guard let record = queue.existingRecord(of: id, in: segment) else {
-      // Only the events carry the outcome.
-      if case .failed(let error) = outcome { consequences.needed.release(error) }
-      return
+    let record = queue.existingRecord(of: id, in: segment)
+    if case .failed(let error) = outcome {
+      // Only handles retain the error. This may be its last reference.
+      consequences.needed.release(error)
+      if !isReceived, record?.receivesFailures != true, record?.observers.isEmpty != false {
+        let failure = UnreceivedFailure(segment.identity(of: id), error, diagnostics)
+        record?.unreceived = failure
+        // Reported when it is released: with the record, or after this transition.
+        consequences.needed.release(failure)
+      }
     }
-    if !record.resumptions.isEmpty {
-      drop(record.resumptions, &consequences)
-      record.resumptions = []
-    }
-    // First: observers may depend on its effect. Retains it: the slot may have had the last reference
-    // to a user's function.
-    if record.isWork { consequences.needed.end(record, outcome) }
+    guard let record else { return }
+    let isWork = record.isWork
+    // Retained: the slot may have had the last reference to a user's function.
+    if isWork, endsWork { consequences.needed.end(record, outcome) }
     if !record.observers.isEmpty { consequences.needed.notify(record.takeObservers(), outcome) }
     record.close(outcome)
-    if record.isWork {
-      segment.slot(id).pointee.record = record.name.map { StepRecord(record.lock, name: $0) }
-    } else if case .failed = outcome {
-      // Only handles retain the error. This may be its last reference.
-      consequences.needed.release(record)
+    if isWork || outcome.stage == .failed {
+      if !isWork { consequences.needed.release(record) }
       segment.slot(id).pointee.record = record.name.map { StepRecord(record.lock, name: $0) }
     } else if record.name == nil {
       segment.slot(id).pointee.record = nil
     }
-  }
-}
-
-// MARK: Resuming
-
-extension SerialOrder {
-  /// Schedules another handler for the running step `id`.
-  ///
-  /// - Returns: Whether the caller now holds the claim, because no other thread is going to check.
-  mutating func addResumption(
-    id: Int, _ resumption: Resumption, _ consequences: inout Consequences?
-  ) -> ThenResult {
-    // Under the lock, so that no work starts after the step has ended and overlaps the next step.
-    guard isUndecided(id) else {
-      drop([resumption], &consequences)
-      return .late
-    }
-    queue.record(of: id, in: queue.firstSegment).resumptions.append(resumption)
-    guard phase == .awaitingThen else { return .counted }
-    phase = .resuming
-    return .claimed(owner)
-  }
-
-  /// Whether the running step has another handler to run.
-  var isResumable: Bool { queue.firstSlot.pointee.record?.resumptions.isEmpty == false }
-
-  /// Begins a turn: continues the running step or, if none runs, starts the next one.
-  mutating func begin(_ consequences: inout Consequences?) -> Turn {
-    switch phase {
-    case .resuming:
-      return resume()
-    case .heldResuming:
-      phase = .held
-      return Turn(move: .leave)
-    default:
-      return next(&consequences)
-    }
-  }
-
-  /// Runs the next handler of the running step when none is on the stack.
-  @inline(never)
-  mutating func resume() -> Turn {
-    // Prevents a step that resumes itself without end from occupying the thread.
-    guard allowance != 0 else {
-      phase = .resuming
-      return Turn(move: .handOver)
-    }
-    guard let record = queue.firstSlot.pointee.record else {
-      preconditionFailure("a resumed step has a record")
-    }
-    allowance -= allowance.signum()
-    phase = .handling
-    return Turn(move: .resume, id: queue.first, object: record.resumptions.removeFirst())
-  }
-
-  /// Releases handlers that will not run, after the lock is released: they may capture user
-  /// objects.
-  func drop(_ resumptions: [Resumption], _ consequences: inout Consequences?) {
-    consequences.needed.release(resumptions)
-    for resumption in resumptions { consequences.needed.call(resumption.drop) }
   }
 }
 
@@ -831,25 +777,19 @@ extension SerialOrder {
 
 extension SerialOrder {
   /// Cancels one step: a waiting step will not run, a running step is requested to stop.
-  ///
-  /// - Returns: Whether the step is running and has still to end.
   mutating func cancel(
     _ id: Int, _ record: StepRecord, _ consequences: inout Consequences?
-  ) -> Bool {
+  ) {
     // A step without a segment has ended.
-    guard let segment = record.segment else { return false }
+    guard let segment = record.segment else { return }
     switch segment.slot(id).pointee.stage {
     case .waiting:
       let wasParked = cancelWaiting(id, in: segment, &consequences)
       // A step that was itself parked leaves no room behind.
       if !wasParked { admitParked(&consequences) }
       settleAfterCancel(&consequences)
-      return false
-    case .running:
-      requestCancel(&consequences)
-      return true
-    case .succeeded, .failed, .cancelled, .moved:
-      return false
+    case .running: requestCancel(&consequences)
+    case .leaving, .succeeded, .failed, .cancelled, .moved: break
     }
   }
 
@@ -900,29 +840,50 @@ extension SerialOrder {
     _ id: Int, in segment: Segment, _ consequences: inout Consequences?
   ) -> Bool {
     let slot = segment.slot(id)
-    slot.pointee.stage = .cancelled
+    let record = queue.existingRecord(of: id, in: segment)
     waitingCount -= 1
     waitingCountDecreased(&consequences)
     if let work = slot.pointee.work.take() { consequences.needed.release(work) }
-    var wasParked = false
-    if let admitted = backpressure.unpark(slot.pointee.record) {
-      wasParked = true
-      consequences.needed.call { admitted(false) }
+    let admitted = backpressure.unpark(record)
+    if let admitted { consequences.needed.call { admitted(false) } }
+    if let record, record.isWork {
+      slot.pointee.stage = .leaving
+      leavingCount += 1
+      consequences.needed.leave(record, id)
+    } else {
+      cancelled(id, in: segment, &consequences)
     }
-    if let feed, feed.isWatched { feed.append(.cancelled(segment.identity(of: id))) }
-    close(id, in: segment, .cancelled, &consequences)
     if let released = queue.leave(segment) { consequences.needed.release(released) }
-    return wasParked
+    return admitted != nil
+  }
+
+  /// Ends steps that were canceled while they waited, after the cancellation of their work.
+  mutating func left(_ steps: [(work: StepRecord, id: Int)], _ consequences: inout Consequences?) {
+    for (record, id) in steps {
+      leavingCount -= 1
+      if let segment = record.segment { cancelled(id, in: segment, &consequences) }
+    }
+    settleAfterCancel(&consequences)
+    if endsEvents { endEvents() }
+  }
+
+  private mutating func cancelled(
+    _ id: Int, in segment: Segment, _ consequences: inout Consequences?
+  ) {
+    segment.slot(id).pointee.stage = .cancelled
+    if let feed, feed.isWatched { feed.append(.cancelled(segment.identity(of: id))) }
+    close(id, in: segment, .cancelled, endsWork: false, isReceived: true, &consequences)
   }
 
   /// Records that the work of the running step `id` was canceled by other means than the step.
   mutating func workCancelled(_ id: Int, _ consequences: inout Consequences?) {
-    if isUndecided(id) { requestCancel(&consequences) }
+    if awaitsThen(id) { requestCancel(&consequences) }
   }
 
   mutating func requestCancel(_ consequences: inout Consequences?) {
     guard !isCancelRequested else { return }
     isCancelRequested = true
+    needsCleanup = true
     if let work = runningWork { consequences.needed.call(work.cancelWork) }
     guard !cancelHandlers.isEmpty else { return }
     consequences.needed.call(cancelHandlers)
@@ -949,6 +910,7 @@ extension SerialOrder {
     guard isRunning, id == queue.first else { return false }
     if isCancelRequested { return true }
     cancelHandlers.append(handler)
+    needsCleanup = true
     return false
   }
 }
@@ -956,17 +918,21 @@ extension SerialOrder {
 // MARK: Shutdown
 
 extension SerialOrder {
-  /// Shuts down on behalf of the manager's `deinit`: rejects steps, cancels the waiting ones, ends
-  /// the events.
+  /// Shuts down on behalf of the manager's `deinit`: rejects steps, and cancels the waiting ones.
   ///
   /// No caller waits for idleness, because waiting retains the manager, and no idle event follows.
-  /// Remove the segments with `removeSegment`.
+  /// Then end the events, and remove the segments with `removeSegment`.
   mutating func invalidate(_ consequences: inout Consequences?) {
     isClosed = true
     cancelWaitingWithoutSettling(&consequences)
     queue.removeSpare()
     if let token = spareToken.take() { consequences.needed.release(token) }
-    feed?.end()
+  }
+
+  /// Ends the events of an invalidated order, after those of the steps that leave on other threads.
+  mutating func endEvents() {
+    endsEvents = isLeaving
+    if !isLeaving { feed?.end() }
   }
 
   /// Removes the segments of an invalidated order one at a time: releasing the first would recurse.
@@ -1034,21 +1000,9 @@ extension SerialOrder {
     return (Double(added - waitingCount) - running) / Double(added)
   }
 
-  /// Sets a callback for the running step's progress.
-  mutating func onProgress(_ callback: @escaping @Sendable (Double) -> Void) {
-    onProgress = callback
-  }
-
   /// Records the progress of the running step `id`.
-  mutating func report(
-    _ fraction: Double, of id: Int, _ consequences: inout Consequences?
-  ) -> Progress.Change {
-    guard isRunning(id) else { return .unchanged }
-    let change = stepProgress.report(fraction)
-    if let onProgress, case .risen(let fraction) = change {
-      consequences.needed.call { onProgress(fraction) }
-    }
-    return change
+  mutating func report(_ fraction: Double, of id: Int) -> Progress.Change {
+    isRunning(id) ? stepProgress.report(fraction) : .unchanged
   }
 }
 

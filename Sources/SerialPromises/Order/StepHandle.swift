@@ -23,7 +23,7 @@ public struct StepHandle: Sendable {
     case waiting
     /// The step has started and not ended.
     case running
-    /// The step has ended.
+    /// The step has ended, or has timed out and may still run.
     case over(StepOutcome)
   }
 
@@ -55,6 +55,8 @@ public struct StepHandle: Sendable {
 
   /// The current state of the step, which may change at any time.
   ///
+  /// Reading a failure marks it as handled.
+  ///
   /// ```swift
   /// switch handle.state {
   /// case .waiting: show("waiting")
@@ -63,10 +65,12 @@ public struct StepHandle: Sendable {
   /// }
   /// ```
   public var state: State {
-    record.lock.withLock { _ in record.state(of: id) }
+    let state = record.lock.withLock { _ in record.state(of: id) }
+    if case .over(.failed) = state { record.receiveFailure() }
+    return state
   }
 
-  /// The outcome of the step; suspends until the step has ended.
+  /// The outcome of the step; suspends until the step has ended or timed out.
   ///
   /// Canceling the waiting task neither cancels the step nor ends the wait. If a running step waits
   /// for a later step of its own manager, the outcome is ``PromiseError/deadlock(_:)``, returned
@@ -105,7 +109,7 @@ public struct StepHandle: Sendable {
   /// ```
   public func cancel() {
     record.lock.transition { order, consequences in
-      _ = order.cancel(id, record, &consequences)
+      order.cancel(id, record, &consequences)
     }
   }
 
@@ -113,7 +117,8 @@ public struct StepHandle: Sendable {
   ///
   /// Work that the step started may continue and overlap with the next step: only the step can stop
   /// it. The next step starts after the handler returns, and a call of `then` until that moment
-  /// still counts. If the clock throws, the grace period counts as passed.
+  /// still counts. If the clock throws, the grace period counts as passed. Also ends the turn of a
+  /// step that has timed out.
   ///
   /// ```swift
   /// let handle = manager.add { then in upload(file) { error in then(error) } }
@@ -126,17 +131,18 @@ public struct StepHandle: Sendable {
   public func cancel(grace: Duration, clock: some Clock<Duration> = ContinuousClock()) {
     let isRunning = record.lock.transition { order, consequences in
       order.cancel(id, record, &consequences)
+      // A step that has timed out has an outcome, and may still run.
+      return order.isRunning(id)
     }
     if isRunning { record.lock.endCancelled(id, after: grace, on: clock) }
   }
 
   /// Registers a callback for the end of the step; calls it immediately if the step has ended.
   func observe(_ observer: @escaping @Sendable (StepOutcome) -> Void) {
-    record.lock.transition { order, consequences in
-      if let outcome = order.observe(id, record, observer) {
-        consequences.needed.notify([observer], outcome)
-      }
-    }
+    let outcome = record.lock.withLock { $0.observe(id, record, observer) }
+    guard let outcome else { return }
+    if case .failed = outcome { record.receiveFailure() }
+    observer(outcome)
   }
 }
 
@@ -148,6 +154,6 @@ extension Locked where State == SerialOrder {
       let result = self.transition { $0.endCancelled(id: id, &$1) }
       if case .claimed(let manager?) = result { manager.continueElsewhere() }
     }
-    keep(timer, untilOver: id)
+    withLock { $0.keep(timer, untilEndOf: id) }
   }
 }

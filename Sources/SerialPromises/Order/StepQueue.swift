@@ -20,11 +20,13 @@ struct Slot {
   var record: StepRecord?
 
   enum Stage: UInt8 {
-    /// → running, cancelled, moved
+    /// → running, leaving, cancelled, moved
     case waiting
     /// → succeeded, failed, cancelled
     case running
     case succeeded, failed, cancelled
+    /// The step was canceled, and its work is being canceled. → cancelled
+    case leaving
     /// The step waits in another slot of the queue.
     case moved
 
@@ -409,7 +411,8 @@ extension StepQueue {
 
   /// - Returns: The number of visited slots.
   private mutating func insert(_ single: Segment, before id: Int, in segment: Segment) -> Int {
-    let before = firstNumber(in: segment)..<id
+    // Not from `start`, which a sweep moves past the running step.
+    let before = (segment === head ? first : segment.start)..<id
     let isFirst = before.allSatisfy { segment.slot($0).pointee.stage.isOver }
     guard isFirst else {
       let visited = split(segment, at: id)
@@ -447,7 +450,8 @@ extension StepQueue {
     for id in ids {
       swap(&segment.slot(id).pointee, &rest.slot(id).pointee)
       let slot = rest.slot(id)
-      if slot.pointee.stage == .waiting { slot.pointee.record?.segment = rest }
+      // A step that leaves is ended through its record.
+      if [.waiting, .leaving].contains(slot.pointee.stage) { slot.pointee.record?.segment = rest }
     }
     cut(segment, at: id)
     link(rest, between: segment, and: segment.next)

@@ -1,5 +1,5 @@
-/// The state that only some steps need: named, observed, parked and resumed ones, and those with a
-/// retained handle.
+/// The state that only some steps need: named, observed and parked ones, and those with a retained
+/// handle.
 ///
 /// A handle retains the record and not the segment. The outcome of a step and its error therefore
 /// exist while a handle of this step exists, and are released with the last handle.
@@ -27,8 +27,8 @@ class StepRecord: @unchecked Sendable {
 
   @exclusivity(unchecked) var observers: [@Sendable (StepOutcome) -> Void] = []
 
-  /// The pending handlers of the running step, in order.
-  @exclusivity(unchecked) var resumptions: [Resumption] = []
+  /// The failure of the step, until something receives it.
+  @exclusivity(unchecked) var unreceived: UnreceivedFailure?
 
   /// The adder, if it had to wait for room.
   @exclusivity(unchecked) var adder: ParkedAdder?
@@ -53,11 +53,22 @@ class StepRecord: @unchecked Sendable {
   /// Whether this needs the following calls: it is the work of the step, or reserves a promise for it.
   var isWork: Bool { false }
 
-  /// Called once, without the lock, when the step has ended.
+  /// Whether this passes a failure on to code that handles or reports it.
+  var receivesFailures: Bool { false }
+
+  /// Called once, without the lock, when the step has its outcome, or is about to leave the queue.
   func ended(_ outcome: StepOutcome) {}
 
   /// Called without the lock when the running step is requested to stop.
   func cancelWork() {}
+
+  /// Marks the failure of the step as received.
+  ///
+  /// Call it without the lock.
+  func receiveFailure() {
+    let failure = lock.withLock { _ in unreceived.take() }
+    failure?.isReceived = true
+  }
 
   /// Stores the outcome of the step.
   func close(_ outcome: StepOutcome) {
@@ -74,10 +85,30 @@ class StepRecord: @unchecked Sendable {
   func state(of id: Int) -> StepHandle.State {
     if let outcome { return .over(outcome) }
     switch segment?.slot(id).pointee.stage {
-    case .waiting: return .waiting
+    case .waiting, .leaving: return .waiting
     case .running: return .running
     // Other outcomes close the record.
     case .succeeded, .failed, .cancelled, .moved, nil: return .over(.succeeded)
     }
+  }
+}
+
+/// The failure of a step; reported when it is released, unless something has received it.
+final class UnreceivedFailure {
+  private let step: StepIdentity
+  private let error: any Error
+  private let diagnostics: DiagnosticHandler?
+
+  /// Set by the thread that has taken it from its record.
+  var isReceived = false
+
+  init(_ step: StepIdentity, _ error: any Error, _ diagnostics: DiagnosticHandler?) {
+    self.step = step
+    self.error = error
+    self.diagnostics = diagnostics
+  }
+
+  deinit {
+    if !isReceived { (diagnostics ?? .shared).report(.unhandledStepFailure(step, error)) }
   }
 }

@@ -69,11 +69,6 @@ public struct Then: Sendable {
     token.lock.withLock { $0.isRunning(token.id) && $0.isCancelRequested }
   }
 
-  /// Whether the step is running and not canceled.
-  var isWanted: Bool {
-    token.lock.withLock { $0.isRunning(token.id) && !$0.isCancelRequested }
-  }
-
   /// Reports the progress of the step.
   ///
   /// A value that decreases or is outside 0…1 has no effect and is reported as a ``Diagnostic``.
@@ -90,8 +85,8 @@ public struct Then: Sendable {
   ///
   /// - Parameter fraction: The progress from 0 to 1.
   public func progress(_ fraction: Double) {
-    let (change, place, current, step) = token.lock.transition { order, consequences in
-      let change = order.report(fraction, of: token.id, &consequences)
+    let (change, place, current, step) = token.lock.withLock { order in
+      let change = order.report(fraction, of: token.id)
       return (change, order.diagnostics, order.stepProgress.fraction, order.runningStep)
     }
     if change == .refused, let step {
@@ -101,9 +96,9 @@ public struct Then: Sendable {
 
   /// Reports the progress of the step, if it exceeds the current value.
   func advance(to fraction: Double) {
-    token.lock.transition { order, consequences in
+    token.lock.withLock { order in
       guard fraction > order.stepProgress.fraction else { return }
-      _ = order.report(fraction, of: token.id, &consequences)
+      _ = order.report(fraction, of: token.id)
     }
   }
 
@@ -119,14 +114,19 @@ public struct Then: Sendable {
 final class RunningStep: Sendable {
   @TaskLocal static var current: RunningStep?
 
+  /// The mark of the task, but not that of a closure's handler, which exists in debug builds only.
+  static var ofWork: RunningStep? { current?.isOfHandler == true ? nil : current }
+
   private let lock: Locked<SerialOrder>
   private let id: Int
   private let outer: RunningStep?
+  private let isOfHandler: Bool
 
-  init(lock: Locked<SerialOrder>, id: Int, outer: RunningStep?) {
+  init(lock: Locked<SerialOrder>, id: Int, outer: RunningStep?, isOfHandler: Bool = false) {
     self.lock = lock
     self.id = id
     self.outer = outer
+    self.isOfHandler = isOfHandler
   }
 
   /// The steps of a mark, without those that have ended, which would accumulate.

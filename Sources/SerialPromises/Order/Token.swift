@@ -167,7 +167,7 @@ final class Token: @unchecked Sendable {
         // The next step begins under the same lock, unless something must happen in between.
         if startsNext, consequences == nil, manager?.runsOnThisThread == true {
           order.beginTurn(allowance: .max, on: ThreadIdentity())
-          next = order.begin(&consequences)
+          next = order.next(&consequences)
           if case .run = next.move { token = order.takeToken() }
           began = true
         }

@@ -18,10 +18,21 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   /// `then` was called a second time. Only the first call counts.
   case thenCalledAgain(StepIdentity)
 
-  /// `then` was called after a grace period or time limit ended the step.
+  /// `then` was called after a grace period or an abandoning time limit ended the step.
   ///
   /// Not reported for asynchronous work and promises that were canceled.
   case thenCalledLate(StepIdentity)
+
+  /// A step has timed out and was canceled, and still runs: the next step waits for its end.
+  case timedOut(StepIdentity)
+
+  /// A step failed, and nothing received the error.
+  ///
+  /// Reported when the step has ended or, if its handle is retained, when that is released. Received
+  /// means that the handle's ``StepHandle/state-swift.property`` or ``StepHandle/outcome`` was read, that there is a
+  /// listener of events, or that the policy is ``FailurePolicy/stop``. Not reported for a canceled
+  /// step. The failure of a promise that was added as a step is an ``unhandledFailure(_:_:)`` instead.
+  case unhandledStepFailure(StepIdentity, any Error)
 
   /// A step was refused. The caller may have discarded the handle that has the error.
   case refused(PromiseError)
@@ -52,7 +63,8 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   /// combination, the diagnostic is reported then, with the source location of the combination.
   case neverStarted(PromiseIdentity)
 
-  /// `retry` was called on a promise whose work cannot be repeated because it has begun.
+  /// `retry` was called on a promise whose work cannot be repeated: it has begun, as that of
+  /// `enqueue`, or it iterates a sequence that is not a collection.
   case cannotRetry(PromiseIdentity)
 
   /// What happened, its effect, and how to fix it.
@@ -66,8 +78,18 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     case .thenCalledLate(let step):
       """
       \(step) called `then` after a time limit or a grace period ended it; the call has no effect, \
-      but its work may have overlapped with the next step; stop it in `onCancel`, or limit it \
-      with `timeout(_:waitsForThen: true)`
+      but its work may have overlapped with the next step; stop it in `onCancel`, or let the next \
+      step wait for it, without `abandoning`
+      """
+    case .timedOut(let step):
+      """
+      \(step) has timed out and still runs, so the next step waits; stop its work in `onCancel`, end \
+      it with `cancel(grace:)`, or set the time limit with `abandoning: true`
+      """
+    case .unhandledStepFailure(let step, let error):
+      """
+      \(step) failed and the error was not handled: \(error); read the `outcome` of its handle, \
+      listen to `events`, or choose the policy `.stop`
       """
     case .refused(let error):
       "a step was refused and will not run: \(error)"
@@ -94,8 +116,9 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
       """
     case .cannotRetry(let promise):
       """
-      \(promise) is tried only once because its work has already begun; \
-      call `retry` on a promise made from a closure, before it starts
+      \(promise) is tried only once because its work has already begun or cannot be repeated; \
+      call `retry` on a promise made from a closure, before it starts; to retry a step, add the \
+      retried promise
       """
     }
   }

@@ -1,8 +1,7 @@
 /// The maximum number of steps of a manager that may start in any interval of time.
 ///
 /// The limit applies to every interval, not to each second of the wall clock: with a rate of *n*, a
-/// whole interval passes between the start of a step and that of the *n*th step after it. A retried
-/// step counts once, with its first attempt.
+/// whole interval passes between the start of a step and that of the *n*th step after it.
 ///
 /// A manager that waits for its rate is not idle and stays alive. The manager's `clock:` measures
 /// the time. A wait that the clock ends early, or cannot measure because it throws, counts as
@@ -40,7 +39,7 @@ public struct Rate: Sendable, Hashable {
   ///     many times.
   ///   - interval: The interval.
   public init(_ starts: Int, per interval: Duration) {
-    precondition(starts > 0, "a rate has at least 1 start")
+    require(starts > 0, "a rate has at least 1 start")
     self.starts = starts
     self.interval = interval
   }

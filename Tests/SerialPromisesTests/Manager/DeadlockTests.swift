@@ -71,28 +71,6 @@ struct DeadlockTests {
     #expect(throws: Never.self) { try manager.waitUntilIdle() }
   }
 
-  // Hangs if the handler is called without registering it with the order.
-  @Test(
-    "waitUntilIdle in the handler of a delayed or retried step throws", .shows(Managing.deadlock),
-    arguments: LaterHandlerTests.Later.allCases)
-  func later(_ later: LaterHandlerTests.Later) async {
-    let (manager, clock, log) = (PromiseManager(), ManualClock(), Log<PromiseError?>())
-    let step = Step("outer") { then in
-      do throws(PromiseError) {
-        try manager.waitUntilIdle()
-        log.append(nil)
-      } catch { log.append(error) }
-      then()
-    }
-    manager.add(later.applied(to: step, clock))
-    if later != .retried {
-      await clock.waitForSleeper()
-      clock.advance(by: .seconds(3))
-    }
-    await manager.idle()
-    #expect(log.all == [.deadlock(self.step)])
-  }
-
   // Hangs if only the innermost handler of a thread is registered.
   @Test("waitUntilIdle throws in a handler of another manager that runs inside a handler")
   func nested() {

@@ -166,7 +166,7 @@ import Testing
     }
     await withCheckedContinuation { continuation in
       onOwnThread {
-        manager.add(step.timeout(.seconds(5), waitsForThen: true, clock: clock))
+        manager.add(step.timeout(.seconds(5), clock: clock))
         continuation.resume()
       }
     }

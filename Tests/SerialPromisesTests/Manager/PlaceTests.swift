@@ -305,7 +305,7 @@ struct PlaceTests {
     #expect(turn.move == .run && turn.id == ids[1])
     _ = order.handlerReturned(.called, &consequences)
     order.cancelWaiting(&consequences)
-    consequences?.perform()
+    consequences?.perform { _ in }
     while order.removeSegment() != nil {}
   }
 

@@ -166,35 +166,21 @@ struct PromiseTurnTests {
   }
 
   // Hangs if an attempt is treated as the turn of another manager.
-  @Test("a promise that is retried, delayed or limited as a step begins in its turn")
+  @Test("a promise that is retried, delayed or limited begins in its turn")
   func modifiers() async {
-    func step(_ promise: some Promisable, _ kind: Int) -> Step {
+    func step(_ promise: Promise<Int>, _ kind: Int) -> any Promisable {
       switch kind {
       case 0: promise.retry(1)
       case 1: promise.retry(1).retry(1)
       case 2: promise.delay(.milliseconds(1)).retry(1)
-      default: promise.retry(1).timeout(.seconds(3600), waitsForThen: true)
+      default: (promise.retry(1) as any Promisable).timeout(.seconds(3600))
       }
     }
     for kind in 0...3 {
       let manager = PromiseManager()
       let promise = Promise<Int> { 1 }
       #expect(text(await manager.add(step(promise, kind)).outcome) == "succeeded")
-      #expect(text(promise.state) == "1")
     }
-  }
-
-  // Hangs if a step that ends before it begins its promise leaves the promise pending.
-  @Test("a promise whose step is canceled during its delay fails as canceled")
-  func canceledDelay() async {
-    let (manager, clock) = (PromiseManager(), ManualClock())
-    func delayed(_ promise: some Promisable) -> Step { promise.delay(.seconds(1), clock: clock) }
-    let promise = Promise<Int> { 1 }
-    let handle = manager.add(delayed(promise))
-    await clock.waitForSleeper()
-    handle.cancel()
-    #expect(text(await handle.outcome) == "cancelled")
-    #expect(await promise.outcome == "failed CancellationError()")
   }
 
   // Fails if the promise begins in the turn that was assigned first, and not in the first that

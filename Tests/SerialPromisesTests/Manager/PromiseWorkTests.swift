@@ -141,7 +141,7 @@ struct PromiseWorkTests {
       let entered = Gate()
       let step =
         way == .timeout
-        ? promise.timeout(.seconds(1), waitsForThen: true, clock: clock)
+        ? (promise as any Promisable).timeout(.seconds(1), clock: clock)
         : Step(promise, promise.handler)
       let handle = manager.add(
         Step(step) { then in
@@ -164,7 +164,9 @@ struct PromiseWorkTests {
       if kind == .timedOutPromise { clock.advance(by: .seconds(1)) }
       // Listeners of the promise do not wait for the end of its work.
       if kind != .callbacks, kind != .body { await promise.waitForHandlers() }
-      #expect(text(handle.state) == "running", "\(kind) \(way)")
+      let isTimeOut = way == .timeout && kind != .timedOutPromise
+      if way != .timeout { #expect(text(handle.state) == "running", "\(kind) \(way)") }
+      #expect(manager.runningStep?.id == handle.id, "\(kind) \(way)")
       work.released.open()
       let outcome = await handle.outcome
       manager.resume()
@@ -175,7 +177,6 @@ struct PromiseWorkTests {
       #expect(Set(work.log.all) == Set(expected), "\(kind) \(way)")
       #expect(way == .cancelAll || work.log.last == "next", "\(kind) \(way)")
       guard kind != .callbacks, kind != .body, kind != .loser else { continue }
-      let isTimeOut = way == .timeout && kind != .timedOutPromise
       #expect(
         text(outcome) == (isTimeOut ? "failed \(PromiseError.timedOut(.seconds(1)))" : "cancelled")
           || kind == .timedOutPromise,
@@ -193,7 +194,8 @@ struct PromiseWorkTests {
       let promise = promise(.task, work, clock)
       let handle =
         usesGrace
-        ? manager.add(promise) : manager.add(Step(promise).timeout(.seconds(1), clock: clock))
+        ? manager.add(promise)
+        : manager.add(Step(promise).timeout(.seconds(1), abandoning: true, clock: clock))
       let next = manager.add { then in
         work.log.append("next")
         then()

@@ -218,20 +218,6 @@ struct RateTests {
     #expect(began.all == [30])
   }
 
-  // Fails if attempts are counted as steps.
-  @Test("a retried step counts as one step for the rate")
-  func retried() async {
-    let manager = PromiseManager(rate: Rate(1, per: .seconds(10)), clock: clock)
-    let (clock, began) = (clock, began)
-    let handle = manager.add(
-      Step { then in
-        began.append(Int(clock.now.offset.components.seconds))
-        then(began.count < 3 ? Failed() : nil)
-      }.retry(5))
-    #expect(text(await handle.outcome) == "succeeded")
-    #expect(began.all == [0, 0, 0])
-  }
-
   // Hangs if the clock is read under the lock; fails if a manager without a rate reads it.
   @Test("the clock may use the manager, and is read only if needed")
   func clockOfUser() async {

@@ -13,12 +13,15 @@ struct TimeLimitTests {
     PromiseManager(timeLimit: .seconds(5), clock: clock, diagnostics: reports.place)
   }
 
-  // Hangs if the queue waits for the step; fails if the step is not notified, or its late `then`
-  // takes effect.
+  // Hangs if the queue waits for an abandoned step, or never continues; fails if the step is not
+  // notified, or a late `then` takes effect.
   @Test(
-    "a step that exceeds its manager's time limit is notified and fails, and the queue continues")
-  func timeout() async {
-    let (manager, log, taken) = (manager, Log<String>(), Taken())
+    "a step that exceeds its manager's time limit is notified and fails, and the queue continues",
+    arguments: [true, false])
+  func timeout(_ isAbandoned: Bool) async {
+    let manager = PromiseManager(
+      timeLimit: .seconds(5), abandoning: isAbandoned, clock: clock, diagnostics: reports.place)
+    let (log, taken) = (Log<String>(), Taken())
     let handler = taken.handler
     let handle = manager.add(
       Step("slow") { then in
@@ -33,10 +36,12 @@ struct TimeLimitTests {
     #expect(log.all.isEmpty)
     clock.advance(by: .seconds(5))
     #expect(text(await handle.outcome) == late)
+    if !isAbandoned { taken.call() }
     await manager.idle()
     #expect(log.all == ["notified", "next"])
-    taken.call()
-    #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: "slow"))])
+    if isAbandoned { taken.call() }
+    let slow = StepIdentity(id: 1, name: "slow")
+    #expect(reports.all == [isAbandoned ? .thenCalledLate(slow) : .timedOut(slow)])
   }
 
   // Fails if the time limit of a step includes its wait, or its timer outlives the step.
@@ -110,13 +115,19 @@ struct TimeLimitTests {
     proceed.open()
     // The last `then` retains the order: when the order is released, the work has ended.
     while !order.isGone { await Task.yield() }
-    #expect(reports.all.isEmpty)
+    // Unless the work ended before it could be reported.
+    let late = reports.all.filter { $0 != .timedOut(StepIdentity(id: 1, name: nil)) }
+    #expect(late.isEmpty)
   }
 
   // Fails if `StepWork` does not report the late end of work that could not be canceled.
-  @Test("a promise that cannot be canceled and ends late is reported", arguments: [true, false])
+  @Test(
+    "an abandoned promise that cannot be canceled and ends late is reported",
+    arguments: [true, false])
   func latePromise(_ succeeds: Bool) async {
-    let (manager, deferred) = (manager, Deferred<Int>(diagnostics: .silent))
+    let manager = PromiseManager(
+      timeLimit: .seconds(5), abandoning: true, clock: clock, diagnostics: reports.place)
+    let deferred = Deferred<Int>(diagnostics: .silent)
     let handle = manager.add(deferred.promise)
     await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
@@ -126,7 +137,7 @@ struct TimeLimitTests {
     #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: nil))])
     let message = "\(reports.all)"
     #expect(message.contains("a time limit or a grace period ended it"))
-    #expect(message.contains("limit it with `timeout(_:waitsForThen: true)`"))
+    #expect(message.contains("without `abandoning`"))
   }
 
   // Fails if one of the two limits replaces the other.
@@ -138,32 +149,21 @@ struct TimeLimitTests {
     while clock.sleepers < 2 { await Task.yield() }
     clock.advance(by: .seconds(2))
     #expect(text(await sooner.outcome).contains("within 2.0 seconds"))
+    first.call()
     await second.gate.passed()
     while clock.sleepers != 2 { await Task.yield() }
     clock.advance(by: .seconds(5))
     #expect(text(await later.outcome) == late)
   }
 
-  // Fails if the limit applies to each attempt, and not to the step.
-  @Test("a step that is retried, or added when there is room, has one limit")
+  // Fails if a way into the manager sets no limit.
+  @Test("a step that is added when there is room has the limit")
   func others() async throws {
-    let (manager, log) = (manager, Log<Int>())
-    let handle = manager.add(
-      Step { then in
-        log.append(1)
-        then(Failed())
-      }.retry(10, delay: .seconds(2), clock: clock))
-    for attempt in 1...3 {
-      while clock.sleepers < 2 || log.count < attempt { await Task.yield() }
-      if attempt < 3 { clock.advance(by: .seconds(2)) }
-    }
-    clock.advance(by: .seconds(1))
-    #expect(text(await handle.outcome) == late)
-    let taken = Taken()
-    let second = try await manager.addWhenRoom(nil, taken.handler)
+    let (manager, taken) = (manager, Taken())
+    let handle = try await manager.addWhenRoom(nil, taken.handler)
     await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
-    #expect(text(await second.outcome) == late)
+    #expect(text(await handle.outcome) == late)
   }
 
   // Fails if a clock that throws leaves the step without a limit.

@@ -245,7 +245,7 @@ struct WhereHandlersRunTests {
       _ = order.handlerReturned(.called, &consequences)
     }
     guard let (record, id) = add(), add() != nil else { return #expect(Bool(false)) }
-    if isCancelled { _ = order.cancel(id, record, &consequences) }
+    if isCancelled { order.cancel(id, record, &consequences) }
     var moves: [SerialOrder.Turn.Move] = []
     repeat {
       order.beginTurn(only: id, on: ThreadIdentity())
@@ -254,7 +254,7 @@ struct WhereHandlersRunTests {
       #expect(turn.move != .run || turn.id == id)
     } while moves.last == .again
     #expect(moves.last == (isCancelled ? .handOver : .run))
-    consequences?.perform()
+    consequences?.perform { _ in }
     while order.removeSegment() != nil {}
   }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SerialPromises
 
-/// Time limits and delays of steps.
+/// Time limits of steps.
 struct StepTimeTests {
   private let clock = ManualClock()
   private let reports = Reports()
@@ -13,8 +13,7 @@ struct StepTimeTests {
   // Hangs if the queue waits for the step; fails if the step is not notified, or its late `then`
   // takes effect.
   @Test(
-    "a step that exceeds its time limit is notified and fails, and the queue continues",
-    .shows(Managing.timeout, Managing.lateThen))
+    "an abandoned step is notified and fails, and the queue continues", .shows(Managing.lateThen))
   func timeout() async {
     let (manager, log, taken) = (manager, Log<String>(), Taken())
     let handler = taken.handler
@@ -22,7 +21,7 @@ struct StepTimeTests {
       then.onCancel { log.append("notified") }
       handler(then)
     }
-    let handle = manager.add(slow.timeout(.seconds(5), clock: clock))
+    let handle = manager.add(slow.timeout(.seconds(5), abandoning: true, clock: clock))
     manager.add { then in
       log.append("next")
       then()
@@ -39,27 +38,32 @@ struct StepTimeTests {
     #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: "slow"))])
   }
 
-  // Fails if the step ends before its `then`, or with the result of that `then`.
+  // Fails if the next step begins before the `then`, or observers wait for it.
   @Test(
-    "with waitsForThen, a step that exceeds its limit still ends when it calls then",
-    .shows(Managing.lateThen))
+    "a step that exceeds its limit has failed at once, and the next step waits for its then",
+    .shows(Managing.timeout))
   func waiting() async {
-    let (manager, notified, taken) = (manager, Gate(), Taken())
+    let (manager, log, taken) = (manager, Log<String>(), Taken())
     let handler = taken.handler
     let slow = Step { then in
-      then.onCancel { notified.open() }
+      then.onCancel { log.append("notified") }
       handler(then)
     }
-    let handle = manager.add(slow.timeout(.seconds(5), waitsForThen: true, clock: clock))
+    let handle = manager.add(slow.timeout(.seconds(5), clock: clock))
+    manager.add { then in
+      log.append("next")
+      then()
+    }
     await clock.waitForSleeper()
     clock.advance(by: .seconds(5))
-    await notified.passed()
-    #expect(text(handle.state) == "running")
-    taken.call()
     #expect(
       text(await handle.outcome)
         == "failed not done within 5.0 seconds; the work may still be running")
-    #expect(reports.all.isEmpty)
+    #expect(log.all == ["notified"] && manager.runningStep?.id == 1 && !manager.isIdle)
+    taken.call()
+    await manager.idle()
+    #expect(log.all == ["notified", "next"])
+    #expect(reports.all == [.timedOut(StepIdentity(id: 1, name: nil))])
   }
 
   // Fails if the timer continues to sleep, or ends a later step.
@@ -89,7 +93,7 @@ struct StepTimeTests {
   @Test(
     "a step that exceeds its limit does not end before its cancel handlers have returned",
     .shows(Managing.timeout), arguments: [true, false], [true, false])
-  func canceledFirst(_ isOnStack: Bool, _ waitsForThen: Bool) async {
+  func canceledFirst(_ isOnStack: Bool, _ isAbandoned: Bool) async {
     let (manager, clock, taken) = (manager, clock, Taken())
     let (canceling, canceled, notified, begun) = (Gate(), Gate(), Gate(), Gate())
     let handler = taken.handler
@@ -109,7 +113,7 @@ struct StepTimeTests {
     await withCheckedContinuation { continuation in
       onOwnThread {
         steps.append(
-          manager.add(slow.timeout(.seconds(5), waitsForThen: waitsForThen, clock: clock)))
+          manager.add(slow.timeout(.seconds(5), abandoning: isAbandoned, clock: clock)))
         continuation.resume()
       }
       onOwnThread {
@@ -132,69 +136,6 @@ struct StepTimeTests {
     await manager.idle()
   }
 
-  // Fails if the handler runs early, or the queue continues in the meantime.
-  @Test("a delayed step keeps its place in the queue", .shows(Managing.delay))
-  func delay() async {
-    let (manager, log) = (manager, Log<Int>())
-    manager.add(
-      Step("late") { then in
-        log.append(1)
-        then()
-      }.delay(.seconds(3), clock: clock))
-    manager.add { then in
-      log.append(2)
-      then()
-    }
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(2))
-    #expect(log.all.isEmpty)
-    clock.advance(by: .seconds(1))
-    await manager.idle()
-    #expect(log.all == [1, 2])
-  }
-
-  // Fails if the work begins although the step was canceled; hangs if the queue stops.
-  @Test("a step that is canceled during its delay ends without its work")
-  func canceledDelay() async {
-    let (manager, log) = (manager, Log<Int>())
-    let handle = manager.add(
-      Step { then in
-        log.append(1)
-        then()
-      }.delay(.seconds(3), clock: clock))
-    await clock.waitForSleeper()
-    handle.cancel()
-    #expect(text(await handle.outcome) == "cancelled")
-    await manager.idle()
-    clock.advance(by: .seconds(3))
-    #expect(log.all.isEmpty && clock.sleepers == 0)
-  }
-
-  // Fails if the wait is canceled first: its end may release the last `then` before the step has
-  // ended, which fails the step for dropping it.
-  @Test(
-    "a step that is canceled during its delay ends before its wait is canceled",
-    .shows(Managing.delay))
-  func canceledBeforeWait() async {
-    let (manager, log) = (manager, Log<String>())
-    let clock = ManualClock { log.append("wait canceled") }
-    let handle = manager.add(Step { then in then() }.delay(.seconds(3), clock: clock))
-    handle.observe { log.append(text($0)) }
-    await clock.waitForSleeper()
-    handle.cancel()
-    #expect(log.all == ["cancelled", "wait canceled"])
-  }
-
-  // Hangs if the end of the delay hides a `then` dropped after it.
-  @Test("a then that is dropped after the delay is detected")
-  func droppedAfterDelay() async {
-    let manager = manager
-    let handle = manager.add(Step { _ in }.delay(.seconds(3), clock: clock))
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(3))
-    #expect(text(await handle.outcome).contains("dropped its `then`"))
-  }
-
   // Fails if the `then` of the time limit does not take the lock, or an elapsed grace period takes
   // effect before the handler has returned.
   @Test(
@@ -206,13 +147,14 @@ struct StepTimeTests {
       then(error)
       // The timer's action when the time elapses.
       if isTimeOut {
-        manager.order.timeOut(1, PromiseError.timedOut(.seconds(5)), waitsForThen: false)
+        manager.timeOutFirstStep()
       } else {
         manager.cancelAll()
         _ = manager.order.transition { $0.endCancelled(id: 1, &$1) }
       }
     }
-    let handle = manager.add(isTimeOut ? step.timeout(.seconds(5), clock: clock) : step)
+    let limited = step.timeout(.seconds(5), abandoning: true, clock: clock)
+    let handle = manager.add(isTimeOut ? limited : step)
     #expect(text(handle.state) == (error == nil ? "succeeded" : "failed Failed(number: 0)"))
     #expect(reports.all.isEmpty)
   }
@@ -226,14 +168,15 @@ struct StepTimeTests {
     let manager = manager
     let step = Step { then in
       if isTimeOut {
-        manager.order.timeOut(1, PromiseError.timedOut(.seconds(5)), waitsForThen: false)
+        manager.timeOutFirstStep()
       } else {
         manager.cancelAll()
         _ = manager.order.transition { $0.endCancelled(id: 1, &$1) }
       }
       then()
     }
-    let handle = manager.add(isTimeOut ? step.timeout(.seconds(5), clock: clock) : step)
+    let limited = step.timeout(.seconds(5), abandoning: true, clock: clock)
+    let handle = manager.add(isTimeOut ? limited : step)
     #expect(text(handle.state).hasPrefix(isTimeOut ? "failed not done" : "succeeded"))
     #expect(
       reports.all == (isTimeOut ? [.thenCalledLate(StepIdentity(id: 1, name: nil))] : []))
@@ -256,40 +199,48 @@ struct StepTimeTests {
 
   // Traps if the duration is passed to the clock unchanged: the system clock overflows.
   @Test("a time beyond the range of any clock never elapses", arguments: [true, false])
-  func longest(_ isTimeOut: Bool) async {
+  func longest(_ isStep: Bool) async {
     let (manager, clock, taken) = (manager, WatchedClock(), Taken())
-    let step = Step(nil, taken.handler)
     let longest = Duration.seconds(Int64.max)
-    if isTimeOut {
-      manager.add(step.timeout(longest, clock: clock))
-    } else {
-      manager.add(step.delay(longest, clock: clock)).cancel()
-    }
+    let handle =
+      isStep
+      ? manager.add(Step(nil, taken.handler).timeout(longest, clock: clock))
+      : manager.add(Promise.value(1).delay(longest, clock: clock))
     await clock.began.passed()
-    if isTimeOut { taken.call() }
+    if isStep { taken.call() } else { handle.cancel() }
     await clock.ended.passed()
     await manager.idle()
   }
 
   // Fails if modifiers cannot be nested.
-  @Test("modifiers can be combined, on any step")
+  @Test("a step of any type can have several time limits: the first one to elapse takes effect")
   func nested() async {
     struct Plain: Promisable {
-      let log: Log<Int>
-      var handler: Handler {
-        { then in
-          log.append(1)
-          then(log.count < 3 ? Failed() : nil)
-        }
-      }
+      let taken: Taken
+      var handler: Handler { taken.handler }
     }
-    let (manager, log) = (manager, Log<Int>())
-    let step = Plain(log: log).retry(5).delay(.seconds(1), clock: clock)
-      .timeout(.seconds(10), clock: clock)
+    let (manager, taken) = (manager, Taken())
+    let step = Plain(taken: taken).timeout(.seconds(2), clock: clock)
+      .timeout(.seconds(9), abandoning: true, clock: clock)
     let handle = manager.add(step)
     while clock.sleepers < 2 { await Task.yield() }
-    clock.advance(by: .seconds(1))
-    #expect(text(await handle.outcome) == "succeeded")
-    #expect(log.count == 3)
+    clock.advance(by: .seconds(2))
+    #expect(text(await handle.outcome).contains("within 2.0 seconds"))
+    #expect(!manager.isIdle)
+    // The later limit still decides when the queue continues.
+    clock.advance(by: .seconds(7))
+    await manager.idle()
+    taken.call()
+  }
+}
+
+extension PromiseManager {
+  /// The timer's action when the time limit of the first step elapses.
+  fileprivate func timeOutFirstStep() {
+    let error = PromiseError.timedOut(.seconds(5))
+    let isOver = order.transition {
+      $0.timeOut(id: 1, error: error, abandoning: true, &$1) != nil
+    }
+    if !isOver { _ = order.transition { $0.timedOut(id: 1, &$1) } }
   }
 }

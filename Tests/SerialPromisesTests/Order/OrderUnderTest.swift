@@ -10,7 +10,8 @@ struct OrderUnderTest {
   /// Unless the steps are observed, every other handle is dropped at once.
   private var records: [StepRecord?] = []
   private var segments: [Segment] = []
-  private let notified = Locked<[String]>([])
+  private let notified: Locked<[String]>
+  private var leaving: [(work: StepRecord, id: Int)] = []
   /// The lock that guards the segments for live handles; unused here.
   private let lock: Locked<SerialOrder>
 
@@ -20,7 +21,13 @@ struct OrderUnderTest {
   init(
     policy: FailurePolicy, capacity: Int?, isWatched: Bool, rate: Rate?, lock: Locked<SerialOrder>
   ) {
-    order = SerialOrder(policy: policy, capacity: capacity, rate: rate)
+    let notified = Locked<[String]>([])
+    self.notified = notified
+    order = SerialOrder(
+      policy: policy, capacity: capacity, rate: rate,
+      diagnostics: DiagnosticHandler { diagnostic in
+        notified.withLock { $0.append(diagnostic.note) }
+      })
     self.isWatched = isWatched
     self.lock = lock
     if isWatched { order.listen(published) { .now } }
@@ -30,6 +37,7 @@ struct OrderUnderTest {
   mutating func invalidate() {
     var consequences: Consequences?
     order.invalidate(&consequences)
+    consequences?.perform { _ in }
     while order.removeSegment() != nil {}
   }
 
@@ -38,7 +46,8 @@ struct OrderUnderTest {
     _ = published.removeAll()
     var consequences: Consequences?
     let result = perform(event, &consequences)
-    consequences?.perform()
+    consequences?.perform { leaving += $0 }
+    consequences = nil
     lookWhereStepsAre()
     return result
   }
@@ -57,13 +66,16 @@ struct OrderUnderTest {
 
   func observation(_ result: String) -> Observation {
     let stages = records.indices.map { index in
-      records[index]?.state(of: index + 1).stage
+      let stage =
+        records[index]?.state(of: index + 1).stage
         ?? segments[index].slot(index + 1).pointee.stage
+      return stage == .leaving ? .waiting : stage
     }
     return Observation(
       result: result, notified: notified.withLock { $0 }.sorted(),
       published: published.removeAll().map(text),
-      phase: order.phase, stages: stages, waiting: order.waitingCount,
+      phase: order.phase, running: order.runningStep?.id, stages: stages,
+      waiting: order.waitingCount,
       parked: order.backpressure.parked, isIdle: order.isIdle, isPaused: order.isPaused,
       isClosed: order.isClosed, hasFailure: order.failure != nil, progress: order.progress)
   }
@@ -73,6 +85,13 @@ struct OrderUnderTest {
     case .add:
       var work: Work? = Work { _ in }
       return entered(order.add(&work, nil, lock: lock, owner: nil))
+    case .addWork:
+      var work: Work? = Work { _ in }
+      let record = WorkUnderTest(lock, order.queue.end, notified)
+      return entered(order.add(&work, record, lock: lock, owner: nil))
+    case .left:
+      order.left(leaving, &news)
+      leaving = []
     case .addAt(let place):
       var work: Work? = Work { _ in }
       return entered(
@@ -86,13 +105,7 @@ struct OrderUnderTest {
       return entered(admission)
     case .next(let allowance):
       order.beginTurn(allowance: allowance, on: ThreadIdentity())
-      return text(order.begin(&news), &news)
-    case .addResumption(let id):
-      let then = Then(token: Token(lock: lock, id: -1))
-      let resumption = Resumption({ _ in }, then) { [notified] in
-        notified.withLock { $0.append("dropped") }
-      }
-      return text(order.addResumption(id: id, resumption, &news))
+      return text(order.next(&news), &news)
     case .then(let id, let ending):
       return text(order.then(id: id, error: ending.error, &news))
     case .returned(let continuation, let allowance):
@@ -103,16 +116,13 @@ struct OrderUnderTest {
       return text(order.then(id: id, error: CancellationError(), &news))
     case .abandon(let id): return text(order.abandon(id: id, &news))
     case .endCancelled(let id): return text(order.endCancelled(id: id, &news))
-    case .timeOut(let id, let waitsForThen):
+    case .timeOut(let id, let abandoning):
       let error = PromiseError.timedOut(.seconds(1))
-      return order.timeOut(id: id, error: error, waitsForThen: waitsForThen, &news).map(text)
-        ?? "calls off"
-    case .cancelHandlersReturned(let id, let waitsForThen):
-      let error = PromiseError.timedOut(.seconds(1))
-      return text(
-        order.cancelHandlersReturned(id: id, error: error, waitsForThen: waitsForThen, &news))
+      return order.timeOut(id: id, error: error, abandoning: abandoning, &news).map(text)
+        ?? "cancels"
+    case .timedOut(let id): return text(order.timedOut(id: id, &news))
     case .cancel(let id):
-      return cancel(id, &news) ? "running" : "not running"
+      order.cancel(id, record(id), &news)
     case .cancelAll:
       return "running \(order.cancelAll(&news).map(String.init) ?? "none")"
     case .cancelWaiting: order.cancelWaiting(&news)
@@ -124,7 +134,7 @@ struct OrderUnderTest {
       let note = { @Sendable [notified] in notified.withLock { $0.append("cancel handler") } }
       return "now \(order.onCancel(id, note))"
     case .progress(let id, let fraction):
-      return text(order.report(fraction, of: id, &news))
+      return text(order.report(fraction, of: id))
     case .nextAt(let seconds):
       now += .seconds(seconds)
       order.beginTurn(allowance: 1, on: ThreadIdentity())
@@ -140,10 +150,6 @@ struct OrderUnderTest {
       return order.wait(for: condition, note) == nil ? "is so" : "waits"
     }
     return ""
-  }
-
-  private mutating func cancel(_ id: Int, _ news: inout Consequences?) -> Bool {
-    order.cancel(id, record(id), &news)
   }
 
   private mutating func place(_ place: OrderEvent.Place) -> StepPlace {
@@ -186,7 +192,6 @@ struct OrderUnderTest {
   private mutating func text(_ turn: SerialOrder.Turn, _ news: inout Consequences?) -> String {
     switch turn.move {
     case .run: turn.work == nil ? "run without a handler" : "run \(turn.id)"
-    case .resume: !(turn.object is Resumption) ? "resume without a handler" : "resume \(turn.id)"
     case .again: text(order.next(&news), &news)
     case .readTime: "readTime"
     case .handOver: "handOver"
@@ -217,6 +222,40 @@ struct OrderUnderTest {
     case .finished(let step, let outcome, _): "finished \(step.id) \(outcome.stage)"
     case .cancelled(let step): "cancelled \(step.id)"
     case .idle: "idle"
+    }
+  }
+}
+
+/// The work of a step, which notes what it is notified of.
+private final class WorkUnderTest: StepRecord, @unchecked Sendable {
+  // Sendable as its superclass: adds only constants.
+  private let id: Int
+  private let notified: Locked<[String]>
+
+  init(_ lock: Locked<SerialOrder>, _ id: Int, _ notified: Locked<[String]>) {
+    self.id = id
+    self.notified = notified
+    super.init(lock)
+  }
+
+  override var isWork: Bool { true }
+  override var receivesFailures: Bool { true }
+
+  override func ended(_ outcome: StepOutcome) {
+    notified.withLock { $0.append("work \(id) \(outcome.stage)") }
+  }
+
+  override func cancelWork() {
+    notified.withLock { $0.append("work \(id) is to stop") }
+  }
+}
+
+extension Diagnostic {
+  fileprivate var note: String {
+    switch self {
+    case .timedOut(let step): "\(step.id) has timed out and still runs"
+    case .unhandledStepFailure(let step, _): "\(step.id) failed unheard"
+    default: description
     }
   }
 }

@@ -9,13 +9,16 @@ enum OrderEvent: Hashable {
   enum Place: Hashable { case first, last, before(Int) }
 
   case add, addWhenRoom
+  /// Adds a step whose work is canceled with it: a promise, or that of `run`.
+  case addWork
+  /// The work of the steps that were canceled while they waited has been canceled.
+  case left
   case addAt(Place), move(Int, Place)
   case next(allowance: Int)
   case then(Int, Ending), workCancelled(Int)
-  case addResumption(Int)
   case returned(SerialOrder.Continuation, allowance: Int)
-  case abandon(Int), cancel(Int), endCancelled(Int), timeOut(Int, waitsForThen: Bool)
-  case cancelHandlersReturned(Int, waitsForThen: Bool)
+  case abandon(Int), cancel(Int), endCancelled(Int)
+  case timeOut(Int, abandoning: Bool), timedOut(Int)
   case cancelAll, cancelWaiting, pause, resume, close
   case onCancel(Int)
   case progress(Int, Double)
@@ -34,6 +37,7 @@ struct Observation: Equatable {
   /// The events sent to listeners, in order.
   var published: [String] = []
   var phase = SerialOrder.Phase.resting
+  var running: Int?
   var stages: [Slot.Stage] = []
   var waiting = 0
   var parked = 0
@@ -49,6 +53,7 @@ struct ReferenceModel {
   struct Step: Equatable {
     var stage = Slot.Stage.waiting
     var isParked = false
+    var isWork = false
   }
 
   let policy: FailurePolicy
@@ -56,6 +61,8 @@ struct ReferenceModel {
   /// Whether all steps are observed, and a listener receives events.
   let isWatched: Bool
   let rate: Rate?
+  /// Whether states are distinguished that differ only by what a sweep has visited.
+  let distinguishesSweeps: Bool
 
   var steps: [Step] = []
   /// All steps, in the order in which they are to run.
@@ -69,13 +76,17 @@ struct ReferenceModel {
   var isAskedToStop = false
   /// A grace period elapsed while the step's handler ran.
   var isGraceOver = false
-  /// The step's time limit elapsed, and its `then` is awaited.
-  var isTimedOut = false
   /// The step's cancel handlers are being called, because its time limit elapsed.
   var runsCancelHandlers = false
+  /// The timed-out step ends without its `then`.
+  var isAbandoned = false
   var cancelHandlers = 0
-  /// The number of further handlers of the running step.
-  var resumptions = 0
+  /// All waiting steps were canceled since the running step began.
+  ///
+  /// No rule depends on it, but the queue remembers which slots it has visited.
+  var hasSwept = false
+  /// The steps that were canceled while they waited, and whose work is being canceled.
+  var leaving: [Int] = []
   var progress = 0.0
   /// The time, and the start time of each step, in seconds.
   var now = 0
@@ -92,17 +103,21 @@ struct ReferenceModel {
   var notified: [String] = []
   var published: [String] = []
 
-  init(policy: FailurePolicy, capacity: Int?, isWatched: Bool, rate: Rate?) {
+  init(
+    policy: FailurePolicy, capacity: Int?, isWatched: Bool, rate: Rate?,
+    distinguishesSweeps: Bool = false
+  ) {
     self.policy = policy
     self.capacity = capacity
     self.isWatched = isWatched
     self.rate = rate
+    self.distinguishesSweeps = distinguishesSweeps
   }
 
   /// The waiting steps, in the order in which they are to run.
   var waiting: [Int] { line.filter { stage($0) == .waiting } }
   var parked: [Int] { ids { $0.stage == .waiting && $0.isParked } }
-  var isIdle: Bool { running == nil && waiting.isEmpty }
+  var isIdle: Bool { running == nil && waiting.isEmpty && leaving.isEmpty }
 
   /// The time when the next step may begin.
   var due: Int {
@@ -124,11 +139,22 @@ struct ReferenceModel {
 
   func stage(_ id: Int) -> Slot.Stage { steps[id - 1].stage }
 
+  /// Whether the test keeps the handle of the step, and does not read the slot instead.
+  private func hasHandle(_ id: Int) -> Bool { isWatched || id % 2 == 0 }
+
+  private func stageOfHandle(_ id: Int) -> Slot.Stage {
+    // Without an outcome, a step waits until its work has been canceled. A step that has timed out
+    // occupies its slot until it ends.
+    if stage(id) == .leaving { return .waiting }
+    return id == running && !hasHandle(id) ? .running : stage(id)
+  }
+
   var observation: Observation {
     let added = Double(steps.count - idleMark)
     let over = added - Double(waiting.count) - (running == nil ? 0 : 1 - progress)
     return Observation(
-      notified: notified.sorted(), published: published, phase: phase, stages: steps.map(\.stage),
+      notified: notified.sorted(), published: published, phase: phase, running: running,
+      stages: steps.indices.map { stageOfHandle($0 + 1) },
       waiting: waiting.count, parked: parked.count, isIdle: isIdle, isPaused: isPaused,
       isClosed: isClosed, hasFailure: hasFailure, progress: added > 0 ? over / added : 1)
   }
@@ -140,7 +166,7 @@ struct ReferenceModel {
     var line: [Int]
     var phase: SerialOrder.Phase
     var flags: [Bool]
-    var resumptions: Int
+    var leaving: Int
     var waiters: Set<Waiters.Condition>
     var ending: OrderEvent.Ending?
     var progress: Double
@@ -152,15 +178,15 @@ struct ReferenceModel {
     let states = steps[visited...].map { step -> UInt8 in
       // Both have run, and no longer affect the state.
       let stage = step.stage == .failed ? .succeeded : step.stage
-      return stage.rawValue + (step.isParked ? 8 : 0)
+      return stage.rawValue + (step.isParked ? 16 : 0) + (step.isWork ? 32 : 0)
     }
     return Key(
       steps: states, line: waiting.map { $0 - visited }, phase: phase,
       flags: [
-        isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isTimedOut, runsCancelHandlers,
-        cancelHandlers > 0, hasWaited,
+        isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isAbandoned, runsCancelHandlers,
+        cancelHandlers > 0, hasWaited, hasSwept && distinguishesSweeps,
       ],
-      resumptions: resumptions, waiters: Set(waiters.keys), ending: ending, progress: progress,
+      leaving: leaving.count, waiters: Set(waiters.keys), ending: ending, progress: progress,
       ages: rate.map { rate in
         starts.suffix(rate.starts).map { min(now - $0, Int(rate.interval.components.seconds)) }
       } ?? [])
@@ -201,6 +227,14 @@ extension ReferenceModel {
     switch event {
     case .add: return add(parks: false)
     case .addWhenRoom: return add(parks: true)
+    case .addWork:
+      let result = add(parks: false)
+      if result.hasPrefix("entered") { steps[steps.count - 1].isWork = true }
+      return result
+    case .left:
+      for id in leaving { cancelled(id) }
+      leaving = []
+      return ""
     case .addAt(let place):
       let result = add(parks: false)
       if result.hasPrefix("entered") { put(steps.count, place) }
@@ -210,40 +244,32 @@ extension ReferenceModel {
       put(id, place)
       return "moved true"
     case .workCancelled(let id):
-      guard isUndecided(id) else { return then(id, .cancellation) }
+      guard awaitsThen(id) else { return then(id, .cancellation) }
       askToStop()
       return then(id, .cancellation)
-    case .next(let allowance): return begin(allowance)
+    case .next(let allowance): return next(allowance)
     case .then(let id, let ending): return then(id, ending)
-    case .addResumption(let id): return addResumption(id)
     case .returned(let continuation, let allowance): return returned(continuation, allowance)
     case .abandon(let id):
       return id == running && phase == .awaitingThen ? then(id, .failure) : "late"
     case .endCancelled(let id):
-      guard isUndecided(id), isAskedToStop else { return "late" }
+      guard awaitsThen(id), isAskedToStop else { return "late" }
       guard phase == .handling else { return then(id, .cancellation) }
       isGraceOver = true
       return "counted"
-    case .timeOut(let id, let waitsForThen):
-      guard isUndecided(id) else { return "late" }
-      let hasCancelHandlers = !isAskedToStop && cancelHandlers > 0
+    case .timeOut(let id, let abandoning):
+      guard awaitsThen(id) else { return "late" }
+      if abandoning { isAbandoned = true }
+      if runsCancelHandlers { return "counted" }
+      if stage(id).isOver { return abandoning ? then(id, .success) : "counted" }
+      runsCancelHandlers = true
       askToStop()
-      guard hasCancelHandlers || waitsForThen else { return then(id, .failure) }
-      (isTimedOut, runsCancelHandlers) = (true, runsCancelHandlers || hasCancelHandlers)
-      return hasCancelHandlers ? "calls off" : "counted"
-    case .cancelHandlersReturned(let id, let waitsForThen):
-      guard id == running, runsCancelHandlers else { return "late" }
-      runsCancelHandlers = false
-      if phase == .held || phase == .heldResuming {
-        let result = phase == .held ? "claimed" : "counted"
-        end(id, ending ?? .success)
-        return result
-      }
-      return waitsForThen || phase == .ended ? "counted" : then(id, .failure)
+      return "cancels"
+    case .timedOut(let id): return timedOut(id)
     case .cancel(let id): return cancel(id)
     case .cancelAll: return cancelAll()
     case .cancelWaiting:
-      for id in waiting { cancelWaiting(id) }
+      cancelAllWaiting()
       return ""
     case .pause:
       isPaused = true
@@ -300,39 +326,24 @@ extension ReferenceModel {
     return true
   }
 
-  private mutating func begin(_ allowance: Int) -> String {
+  private func awaitsThen(_ id: Int) -> Bool {
+    id == running && (phase == .handling || phase == .awaitingThen)
+  }
+
+  private mutating func timedOut(_ id: Int) -> String {
+    guard id == running, runsCancelHandlers else { return "late" }
+    runsCancelHandlers = false
+    settle(id, .failed, isReceived: isWatched || policy == .stop)
     switch phase {
-    case .resuming: return resume(allowance)
-    case .heldResuming:
-      phase = .held
-      return "leave"
-    default: return next(allowance)
+    case .held:
+      end(id, ending ?? .success)
+      return "claimed"
+    case .ended: return "counted"
+    default:
+      if isAbandoned { return then(id, .success) }
+      notified.append("\(id) has timed out and still runs")
+      return "counted"
     }
-  }
-
-  private func isUndecided(_ id: Int) -> Bool {
-    id == running && [.handling, .awaitingThen, .resuming].contains(phase)
-  }
-
-  private mutating func resume(_ allowance: Int) -> String {
-    guard allowance > 0 else {
-      phase = .resuming
-      return "handOver"
-    }
-    phase = .handling
-    resumptions -= 1
-    return "resume \(running ?? 0)"
-  }
-
-  private mutating func addResumption(_ id: Int) -> String {
-    guard isUndecided(id) else {
-      notified.append("dropped")
-      return "late"
-    }
-    resumptions += 1
-    guard phase == .awaitingThen else { return "counted" }
-    phase = .resuming
-    return "claimed"
   }
 
   private mutating func next(_ allowance: Int, at time: Int? = nil) -> String {
@@ -364,18 +375,12 @@ extension ReferenceModel {
   }
 
   private mutating func then(_ id: Int, _ ending: OrderEvent.Ending) -> String {
-    guard isUndecided(id) else { return "late" }
-    switch phase {
-    case .awaitingThen where !runsCancelHandlers:
+    guard awaitsThen(id) else { return "late" }
+    if phase == .awaitingThen, !runsCancelHandlers {
       end(id, ending)
       return "claimed"
-    case .resuming where !runsCancelHandlers:
-      end(id, ending)
-      return "counted"
-    case .awaitingThen: phase = .held
-    case .resuming: phase = .heldResuming
-    default: phase = .ended
     }
+    phase = phase == .awaitingThen ? .held : .ended
     self.ending = ending
     return "counted"
   }
@@ -389,7 +394,6 @@ extension ReferenceModel {
     case (nil, .called): ending = .success
     case _ where isGraceOver: ending = .cancellation
     case (nil, .dropped): ending = .failure
-    case (nil, .awaited) where resumptions > 0: return resume(allowance)
     case (nil, .awaited):
       phase = .awaitingThen
       return "leave"
@@ -403,34 +407,53 @@ extension ReferenceModel {
   }
 
   private mutating func end(_ id: Int, _ ending: OrderEvent.Ending) {
+    let isReceived = isWatched || policy == .stop || isAskedToStop || ending == .cancellation
     let stage: Slot.Stage =
       switch ending {
-      case _ where isTimedOut: .failed
       case .success: .succeeded
       case .cancellation where isAskedToStop: .cancelled
       case .failure, .cancellation: .failed
       }
+    // Unless it has timed out, which is its outcome.
+    if self.stage(id) == .running { settle(id, stage, isReceived: isReceived) }
+    (running, phase, progress, isAskedToStop, cancelHandlers) = (nil, .claimed, 0, false, 0)
+    (isAbandoned, isGraceOver, hasSwept, self.ending) = (false, false, false, nil)
+  }
+
+  private mutating func settle(_ id: Int, _ stage: Slot.Stage, isReceived: Bool) {
     steps[id - 1].stage = stage
     if isWatched { notified.append("\(id) \(stage)") }
+    if steps[id - 1].isWork { notified.append("work \(id) \(stage)") }
     publish("finished \(id) \(stage)")
-    (running, phase, progress, isAskedToStop, cancelHandlers) = (nil, .claimed, 0, false, 0)
-    (isTimedOut, isGraceOver, self.ending) = (false, false, nil)
-    notified += Array(repeating: "dropped", count: resumptions)
-    resumptions = 0
     guard stage == .failed else { return }
+    if !isReceived, !steps[id - 1].isWork, !hasHandle(id) {
+      notified.append("\(id) failed unheard")
+    }
     switch policy {
     case .continue: break
     case .stop: (isPaused, hasFailure) = (true, true)
-    case .cancelRest: for id in waiting { cancelWaiting(id) }
+    case .cancelRest: cancelAllWaiting()
     }
   }
 
+  private mutating func cancelAllWaiting() {
+    if !waiting.isEmpty { hasSwept = true }
+    for id in waiting { cancelWaiting(id) }
+  }
+
   private mutating func cancelWaiting(_ id: Int) {
-    steps[id - 1].stage = .cancelled
     if steps[id - 1].isParked {
       steps[id - 1].isParked = false
       notified.append("admitted false")
     }
+    guard steps[id - 1].isWork else { return cancelled(id) }
+    steps[id - 1].stage = .leaving
+    leaving.append(id)
+    notified.append("work \(id) cancelled")
+  }
+
+  private mutating func cancelled(_ id: Int) {
+    steps[id - 1].stage = .cancelled
     if isWatched { notified.append("\(id) cancelled") }
     publish("cancelled \(id)")
   }
@@ -438,20 +461,23 @@ extension ReferenceModel {
   private mutating func cancel(_ id: Int) -> String {
     if id == running {
       askToStop()
-      return "running"
+    } else if stage(id) == .waiting {
+      cancelWaiting(id)
     }
-    if stage(id) == .waiting { cancelWaiting(id) }
-    return "not running"
+    return ""
   }
 
   private mutating func cancelAll() -> String {
-    for id in waiting { cancelWaiting(id) }
+    cancelAllWaiting()
     guard let running else { return "running none" }
     askToStop()
     return "running \(running)"
   }
 
   private mutating func askToStop() {
+    if !isAskedToStop, let id = running, steps[id - 1].isWork, stage(id) == .running {
+      notified.append("work \(id) is to stop")
+    }
     isAskedToStop = true
     notified += Array(repeating: "cancel handler", count: cancelHandlers)
     cancelHandlers = 0
@@ -505,14 +531,19 @@ extension ReferenceModel {
   /// The events to try in this state.
   ///
   /// The compiler does not name this list: an event that is not in it is never tried.
-  func events(_ waits: [Waiters.Condition]) -> [OrderEvent] {
+  /// With `isPlain`, no step has cancel handlers or progress, which multiply the states.
+  func events(
+    _ waits: [Waiters.Condition], hasWork: Bool, isPlain: Bool = false
+  ) -> [OrderEvent] {
     var events: [OrderEvent] = [.add, .cancelAll, .cancelWaiting, .pause, .resume]
+    if hasWork { events.append(.addWork) }
+    if !leaving.isEmpty { events.append(.left) }
     if !isClosed { events.append(.close) }
     if capacity != nil { events.append(.addWhenRoom) }
     // Bounded, to limit the number of states.
     events += waits.filter { waiters[$0] == nil }.map(OrderEvent.wait)
     switch phase {
-    case .claimed, .resuming, .heldResuming:
+    case .claimed:
       events += [.next(allowance: 0), .next(allowance: 1)]
     case .handling, .ended:
       for allowance in 0...1 {
@@ -530,16 +561,12 @@ extension ReferenceModel {
     // A running, a waiting and an ended step, if they exist.
     let over = ids { $0.stage.isOver }.last
     for id in [running, waiting.first, over].compactMap({ $0 }) {
-      events += [.cancel(id), .abandon(id), .endCancelled(id), .onCancel(id)]
-      events += [.timeOut(id, waitsForThen: false), .timeOut(id, waitsForThen: true)]
-      events += [
-        .cancelHandlersReturned(id, waitsForThen: false),
-        .cancelHandlersReturned(id, waitsForThen: true),
-      ]
+      events += [.cancel(id), .abandon(id), .endCancelled(id)]
+      events += [.timeOut(id, abandoning: false), .timeOut(id, abandoning: true), .timedOut(id)]
       events.append(.workCancelled(id))
       events += [.then(id, .success), .then(id, .failure), .then(id, .cancellation)]
-      if resumptions < 2 { events.append(.addResumption(id)) }
-      events += [.progress(id, 0.5), .progress(id, 0.25), .progress(id, 2)]
+      if isPlain { continue }
+      events += [.onCancel(id), .progress(id, 0.5), .progress(id, 0.25), .progress(id, 2)]
     }
     return events
   }

@@ -8,8 +8,10 @@ struct PromiseStepTests {
   // Fails if a way into a manager loses the name of a promise, because it does not read `stepName`.
   @Test("a named promise is a named step, in every composition and with every way to add it")
   func names() async throws {
-    func modified(_ step: some Promisable) -> [Step] {
-      [step.timeout(.seconds(60)), step.delay(.zero), step.retry(1)]
+    func modified(_ promise: Promise<Int>) -> [any Promisable] {
+      [
+        (promise as any Promisable).timeout(.seconds(60)), promise.delay(.zero), promise.retry(1),
+      ]
     }
     let manager = PromiseManager()
     let events = manager.events()

@@ -49,7 +49,7 @@ import Testing
   @Test("a million steps that drop their then")
   func dropped() {
     onThread(stackSize: Self.smallStack) {
-      let (manager, counter) = (PromiseManager(), Counter())
+      let (manager, counter) = (PromiseManager(diagnostics: .silent), Counter())
       manager.pause()
       for _ in 0..<Self.count { manager.add { _ in counter.value += 1 } }
       manager.resume()
