@@ -72,6 +72,7 @@ extension Promise {
     let place = HandlerPlace(queue, isolation: handler.isolation)
     let listener = ProgressListener(on: place, unisolated(handler))
     if core.withLock({ $0.listen(listener) }) { Trampoline.schedule(core) }
+    core.rejoin()
     core.watch()
     return self
   }

@@ -116,7 +116,7 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (_ deferred: Deferred<Value>) throws -> Void
   ) {
-    self.init(cold: Origin(name, file, line, diagnostics)) { deferred in
+    self.init(cold: Origin(name, file, line, diagnostics), isCancellable: false) { deferred in
       do { try body(deferred) } catch { deferred.fail(error) }
     }
   }
@@ -157,13 +157,14 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   }
 
   init(
-    cold origin: Origin, isOnMainQueue: Bool = false,
-    _ begin: @escaping @Sendable (Deferred<Value>) -> Void
+    cold origin: Origin, isOnMainQueue: Bool = false, isCancellable: Bool = true,
+    isRepeatable: Bool = true, _ begin: @escaping @Sendable (Deferred<Value>) -> Void
   ) {
     let core = Core(
       Core.Traits(origin: origin, runsOnMainQueue: isOnMainQueue), isDemanded: false)
     let root = UnstartedRoot(core)
-    let recipe = ColdRecipe(begin, isOnMainQueue: isOnMainQueue)
+    let recipe = ColdRecipe(
+      begin, isOnMainQueue: isOnMainQueue, isCancellable: isCancellable, isRepeatable: isRepeatable)
     core.withLock { $0.wait(toStart: recipe, root: root) }
     erased = AnyPromise(core: core, lifeline: Lifeline(root))
   }
@@ -256,10 +257,17 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 private final class ColdRecipe<Value: Sendable>: Recipe {
   private let begin: @Sendable (Deferred<Value>) -> Void
   private let isOnMainQueue: Bool
+  let isCancellable: Bool
+  let isRepeatable: Bool
 
-  init(_ begin: @escaping @Sendable (Deferred<Value>) -> Void, isOnMainQueue: Bool) {
+  init(
+    _ begin: @escaping @Sendable (Deferred<Value>) -> Void, isOnMainQueue: Bool,
+    isCancellable: Bool, isRepeatable: Bool
+  ) {
     self.begin = begin
     self.isOnMainQueue = isOnMainQueue
+    self.isCancellable = isCancellable
+    self.isRepeatable = isRepeatable
   }
 
   var settles: Bool { true }
@@ -268,10 +276,15 @@ private final class ColdRecipe<Value: Sendable>: Recipe {
     let deferred = Deferred<Value>(settling: core)
     // Canceled in between: the work never starts, and only this deferred could settle the promise.
     if !core.withLock({ $0.wasCancelled }) { begin(deferred) }
+    // A cancellation before the registration of the cancel handler, if there is one.
+    if !isCancellable, core.withLock({ $0.started() }) { core.cancel() }
   }
 
   func copy(_ origin: Origin) -> AnyPromise {
-    Promise<Value>(cold: origin, isOnMainQueue: isOnMainQueue, begin).erased
+    Promise<Value>(
+      cold: origin, isOnMainQueue: isOnMainQueue, isCancellable: isCancellable,
+      isRepeatable: isRepeatable, begin
+    ).erased
   }
 }
 

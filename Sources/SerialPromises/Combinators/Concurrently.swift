@@ -15,20 +15,24 @@ import Dispatch
 ///   - promises: A sequence of promises. The next one is pulled, and started if cold, when the
 ///     limit allows. Pulling starts when the result is demanded.
 ///   - limit: The maximum number of unsettled promises, at least 1.
-///   - isolation: The actor that iterates the sequence: the caller's. Pass `nil`, and a `@Sendable`
-///     closure, to iterate on any thread. While ``Promise/wait(timeout:)`` blocks the main thread,
-///     nothing can be pulled on the main actor.
+///   - isolation: The actor that iterates the sequence: the caller's. Leave it out. While
+///     ``Promise/wait(timeout:)`` blocks the main thread, nothing can be pulled on the main actor.
 ///   - file: The source location, for diagnostics.
 ///   - line: The source location, for diagnostics.
+///   - caller: The caller's actor, even if `isolation` is `nil`. Leave it out.
 /// - Returns: A cold promise of all values, in the order of the sequence. If one fails, it fails
 ///   with a ``WhenError`` with the index, and no further promises are pulled. Its progress is the
 ///   fraction of fulfilled promises, if the sequence provides its length.
 public func when<Promises: Sequence, Value: Sendable>(
   _ promises: sending Promises, concurrently limit: Int,
   isolation: isolated (any Actor)? = #isolation,
-  file: StaticString = #fileID, line: UInt = #line
+  file: StaticString = #fileID, line: UInt = #line, caller: (any Actor)? = #isolation
 ) -> Promise<[Value]> where Promises.Element == Promise<Value> {
-  pull(promises, limit, isolation, Origin("when(concurrently:)", file, line)) { try $0.get() }
+  // At the top level of `main.swift`, the compiler accepts `nil` with a closure of the main actor.
+  let isolation = isolation ?? caller
+  return pull(promises, limit, isolation, Origin("when(concurrently:)", file, line)) {
+    try $0.get()
+  }
 }
 
 /// Waits until all promises are settled, with a limit on the number of running ones.
@@ -39,24 +43,25 @@ public func when<Promises: Sequence, Value: Sendable>(
 /// let outcomes = when(resolved: urls.lazy.map { url in fetch(url) }, concurrently: 4)
 /// ```
 ///
-/// The sequence is iterated as described for ``when(_:concurrently:isolation:file:line:)``.
+/// The sequence is iterated as described for ``when(_:concurrently:isolation:file:line:caller:)``.
 ///
 /// - Parameters:
 ///   - promises: A sequence of promises. The next one is pulled, and started if cold, when the
 ///     limit allows. Pulling starts when the result is demanded.
 ///   - limit: The maximum number of unsettled promises, at least 1.
-///   - isolation: The actor that iterates the sequence: the caller's. Pass `nil`, and a `@Sendable`
-///     closure, to iterate on any thread.
+///   - isolation: The actor that iterates the sequence: the caller's. Leave it out.
 ///   - file: The source location, for diagnostics.
 ///   - line: The source location, for diagnostics.
+///   - caller: The caller's actor, even if `isolation` is `nil`. Leave it out.
 /// - Returns: A cold promise of all outcomes, in the order of the sequence. Its progress is the
 ///   fraction of settled promises, if the sequence provides its length.
 public func when<Promises: Sequence, Value: Sendable>(
   resolved promises: sending Promises, concurrently limit: Int,
   isolation: isolated (any Actor)? = #isolation,
-  file: StaticString = #fileID, line: UInt = #line
+  file: StaticString = #fileID, line: UInt = #line, caller: (any Actor)? = #isolation
 ) -> Promise<[Result<Value, any Error>]> where Promises.Element == Promise<Value> {
-  pull(promises, limit, isolation, Origin("when(resolved:concurrently:)", file, line)) { $0 }
+  let isolation = isolation ?? caller
+  return pull(promises, limit, isolation, Origin("when(resolved:concurrently:)", file, line)) { $0 }
 }
 
 /// Pulls promises.
@@ -66,10 +71,14 @@ private func pull<Promises: Sequence, Value: Sendable, Item: Sendable>(
   _ promises: sending Promises, _ limit: Int, _ isolation: (any Actor)?, _ origin: Origin,
   _ take: @escaping @Sendable (Result<Value, any Error>) throws -> Item
 ) -> Promise<[Item]> where Promises.Element == Promise<Value> {
-  precondition(limit > 0, "the limit must be at least 1")
+  require(limit > 0, "a limit is at least 1")
+  // Only a collection yields the same elements again: an iterator would leave out those of the first
+  // attempt.
+  let isRepeatable = promises is any Collection
   let source = PromiseSource<Value, Item>(promises, isolation)
   let isOnMainQueue = MainQueue.is(isolation)
-  return Promise(cold: origin, isOnMainQueue: isOnMainQueue) { deferred in
+  return Promise(cold: origin, isOnMainQueue: isOnMainQueue, isRepeatable: isRepeatable) {
+    deferred in
     let pull = Pull(source, limit: limit, take, into: deferred)
     deferred.onCancel { pull.stop(cancelling: true) }
     // Records the running promises, for the detection of cycles.
@@ -220,7 +229,12 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
     }
     // If pulling stopped while the sequence made the promise, or before it was attached, it never
     // starts.
-    if state.withLock({ $0.stopped == nil }) { promise.core.demand(in: scopes) }
+    if state.withLock({ $0.stopped == nil }) {
+      promise.core.demand(in: scopes)
+      if let step = promise.core.deadlockedStep(in: scopes) {
+        fail(PromiseError.deadlock(step), at: reaction.index)
+      }
+    }
     // `stop` could withdraw only attached reactions, and cancel only started promises.
     guard let stopped = state.withLock({ $0.stopped }) else { return }
     _ = promise.core.withdraw(reaction, cancelling: false)

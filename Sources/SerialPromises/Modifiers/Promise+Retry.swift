@@ -2,8 +2,9 @@ extension Promise {
   /// Retries the promise when it fails.
   ///
   /// Restarts the cold promises that this one was derived from. A promise whose work has started
-  /// before this call cannot be restarted: this is reported as ``Diagnostic/cannotRetry(_:)``, and
-  /// there is a single attempt.
+  /// before this call, for instance one of `enqueue`, cannot be restarted, nor one that iterates a
+  /// sequence that is not a collection: this is reported as ``Diagnostic/cannotRetry(_:)``, and there
+  /// is a single attempt. To retry a step, add a retried promise.
   ///
   /// An attempt takes time proportional to the number of restarted links.
   ///
@@ -26,26 +27,35 @@ extension Promise {
     if condition: @escaping @Sendable (any Error) -> Bool = { _ in true },
     clock: some Clock<Duration> = ContinuousClock()
   ) -> Promise {
-    let restart = Restart(core)
+    let restart = Restart.of(core)
     if restart == nil { core.origin.report(.cannotRetry(core.origin.identity)) }
     let policy = RetryPolicy(
       retries: retries, delay: delay, backoff: backoff, condition: condition)
-    return retry(policy, clock, attempt: 1, restart)
+    return Promise(erased.retry(policy, clock, attempt: 1, restart))
   }
+}
 
-  private func retry(
-    _ policy: RetryPolicy, _ clock: some Clock<Duration>, attempt: Int,
-    _ restart: Restart?
-  ) -> Promise {
-    recover { [origin = core.origin] error in
+extension AnyPromise {
+  fileprivate func retry(
+    _ policy: RetryPolicy, _ clock: some Clock<Duration>, attempt: Int, _ restart: Restart?
+  ) -> AnyPromise {
+    let recipe: RetryLink.Recipe = { $0.retry(policy, clock, attempt: 1, $1) }
+    let link = RetryLink(traits(.passage), restart, recipe) { [origin = core.origin] outcome in
+      guard case .failure(let error) = outcome else { return try .passOn(outcome) }
       guard let restart, let pause = policy.pause(after: attempt, error) else {
         throw policy.failure(after: attempt, error)
       }
       let next = { @Sendable in
-        Promise(restart()).retry(policy, clock, attempt: attempt + 1, restart)
+        restart().retry(policy, clock, attempt: attempt + 1, restart)
       }
-      return pause > .zero ? Promise<Void>(pausing: pause, clock, origin).then(next) : next()
+      guard pause > .zero else { return .promise(next()) }
+      return .promise(
+        Promise<Void>(pausing: pause, clock, origin).erased.link(.step, on: nil) {
+          _ = try $0.passOn()
+          return .promise(next())
+        })
     }
+    return attach(link)
   }
 }
 

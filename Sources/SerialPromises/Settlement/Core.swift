@@ -96,7 +96,8 @@ class Core: Reaction, @unchecked Sendable {
   /// Locks one of a fixed number of locks shared by all promises: a lock of its own would double
   /// the size of a promise.
   ///
-  /// Two promises may share a lock, so never lock one promise while another is locked.
+  /// Two promises may share a lock, so never lock one promise while another is locked. To lock several,
+  /// use `SharedLocks.withLocks(for:_:)`.
   @inline(__always)
   final func withLock<Result>(_ body: (inout Settlement) -> Result) -> Result {
     SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in
@@ -130,17 +131,23 @@ class Core: Reaction, @unchecked Sendable {
   ///
   /// Marks a failure as handled.
   final func poll() -> Outcome? {
-    withLock { settlement in
+    let (known, isForwarded) = withLock { settlement -> (Outcome?, Bool) in
       let outcome = outcome(settlement)
       if case .failure = outcome { settlement.markFailureHandled() }
-      return outcome
+      return (outcome, settlement.isForwarded)
     }
+    guard isForwarded else { return known }
+    rejoin()
+    return poll()
   }
 
   /// The outcome, if it is known.
   ///
   /// Does not mark a failure as handled.
-  final func peek() -> Outcome? { withLock { outcome($0) } }
+  final func peek() -> Outcome? {
+    rejoin()
+    return withLock { outcome($0) }
+  }
 
   private func outcome(_ settlement: borrowing Settlement) -> Outcome? {
     if hasValue { return .value(value) }
@@ -179,6 +186,13 @@ class Core: Reaction, @unchecked Sendable {
     follow(withLock { $0.attach(reaction) }, reaction, &agenda)
   }
 
+  /// As `attach`, without the effects, for a caller that holds the lock.
+  ///
+  /// - Returns: The effect, and whether this promise has failed.
+  final func attachLocked(_ reaction: Reaction) -> (Settlement.Attachment, hasFailed: Bool) {
+    (settlement.attach(reaction), settlement.phase == .failed)
+  }
+
   @inline(__always)
   private final func follow(
     _ attachment: Settlement.Attachment, _ reaction: Reaction, _ agenda: inout Agenda
@@ -190,6 +204,7 @@ class Core: Reaction, @unchecked Sendable {
       var due = DueList()
       due.append(reaction)
       agenda.append(due, of: self)
+    case .rejoins: rejoin(&agenda)
     }
   }
 
@@ -257,6 +272,10 @@ class Core: Reaction, @unchecked Sendable {
     let (bound, scopes) = withLock { ($0.bind(to: Upstream(other, adoption)), $0.scopes) }
     guard let bound else { return false }
     other.demand(in: scopes)
+    // The manager of its step would wait for the step that this promise works for.
+    if !scopes.isEmpty, let step = other.deadlockedStep(in: scopes) {
+      return fail(PromiseError.deadlock(step), by: .adopted, reached: 0, &agenda)
+    }
     other.join(scopes)
     let attachment = other.withLock { $0.attach(adoption) }
     other.follow(attachment, adoption, &agenda)
@@ -274,7 +293,49 @@ class Core: Reaction, @unchecked Sendable {
       other.watch()
       rise(to: share.of(other.progress), &agenda)
     }
+    if bound.hasAdopters, attachment != .due { forward(to: other, adoption, &agenda) }
     return true
+  }
+
+  /// Lets the adopters of this promise depend on the promise that it was resolved with.
+  private final func forward(to source: Core, _ adoption: Adoption, _ agenda: inout Agenda) {
+    var taken = withLock { $0.takeAdopters() }
+    var adopters: [Core] = []
+    while let old = taken.popFirst() {
+      guard let adopter = old.target else { continue }
+      let new = Adoption(target: adopter, share: old.share.then(adoption.share))
+      let (released, isRebound) = adopter.withLock {
+        $0.rebind(old, to: Upstream(source, new))
+      }
+      withExtendedLifetime(released) {}
+      // Otherwise it was canceled, and has found no reaction to withdraw.
+      guard isRebound else { continue }
+      adopters.append(adopter)
+      source.attach(new, &agenda)
+      // The same, if it was canceled in between.
+      if adopter.withLock({ $0.wasCancelled }) {
+        _ = source.withdraw(new, cancelling: false)
+      }
+    }
+    let (isForwarded, released) = withLock {
+      $0.forward(to: Upstream(forwardedTo: source, adoption.share), adopters)
+    }
+    // The withdrawal cancels the source if all adopters were canceled meanwhile.
+    if isForwarded { _ = source.withdraw(adoption, cancelling: true) }
+    withExtendedLifetime(released) {}
+  }
+
+  /// Lets a promise that was forwarded depend on its source again, because it is observed.
+  final func rejoin() {
+    var agenda = Agenda()
+    rejoin(&agenda)
+    agenda.run()
+  }
+
+  final func rejoin(_ agenda: inout Agenda) {
+    guard let (source, share) = withLock({ $0.forwarded }) else { return }
+    let adoption = Adoption(target: self, share: share)
+    if withLock({ $0.rejoin(Upstream(source, adoption)) }) { source.attach(adoption, &agenda) }
   }
 
   /// Records progress of a promise that this one depends on.
@@ -291,7 +352,7 @@ class Core: Reaction, @unchecked Sendable {
   }
 
   /// Propagates progress to the dependents of this promise, transitively.
-  private final func notify(_ watchers: WatcherList) {
+  private final func notify(_ watchers: Few<Reaction>) {
     var front = ProgressFront()
     front.notify(watchers, withLock { $0.progress })
     front.passOn()
@@ -349,6 +410,7 @@ final class Adoption: Reaction, @unchecked Sendable {
     adopterShare = share
   }
 
+  override var isAdoption: Bool { true }
   override var target: Core? { adopter }
   override var share: ProgressShare { adopterShare }
 

@@ -163,6 +163,39 @@ final class QueueLink: HandlerLink, @unchecked Sendable {
   }
 }
 
+/// A link that restarts its source when it fails.
+final class RetryLink: HandlerLink, @unchecked Sendable {
+  // Sendable as its superclass; `restart` is accessed like the handler.
+
+  /// Retries a recreated promise, with the restart that recreated it.
+  typealias Recipe = @Sendable (AnyPromise, Restart) -> AnyPromise
+
+  /// Recreates the source, and retries it.
+  ///
+  /// Nil if it cannot be repeated, and after the handler has run.
+  private(set) var restart: (source: Restart, recipe: Recipe)?
+
+  init(
+    _ traits: Traits, _ source: Restart?, _ recipe: @escaping Recipe,
+    _ handler: @escaping LinkHandler
+  ) {
+    restart = source.map { ($0, recipe) }
+    super.init(traits, handler)
+  }
+
+  override func react(to source: Core, _ agenda: inout Agenda) {
+    super.react(to: source, &agenda)
+    if handler == nil { restart = nil }
+  }
+
+  override func discard() {
+    super.discard()
+    restart = nil
+  }
+
+  override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? { nil }
+}
+
 /// A link with an asynchronous handler, which runs in its own task.
 final class TaskLink: Link, @unchecked Sendable {
   // Sendable as its superclass: for the handler see `HandlerLink`; the task is accessed under this

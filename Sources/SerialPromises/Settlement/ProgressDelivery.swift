@@ -30,7 +30,7 @@ struct ProgressFront {
     while let (core, fraction) = rises.popFirst() { core.rise(to: fraction, &self) }
   }
 
-  mutating func notify(_ watchers: WatcherList, _ fraction: Double) {
+  mutating func notify(_ watchers: Few<Reaction>, _ fraction: Double) {
     watchers.forEach { $0.progressed(fraction, &self) }
   }
 
@@ -85,8 +85,14 @@ struct WatcherList {
 
   var isEmpty: Bool { watchers.count == removed }
 
-  func forEach(_ body: (Reaction) -> Void) {
-    for watcher in watchers { if let watcher { body(watcher) } }
+  /// The reactions, in a list that shares no storage with this one.
+  ///
+  /// A copy of this one would: a removal checks for other references without acquiring the writes of
+  /// the thread that has just released its copy.
+  var all: Few<Reaction> {
+    var all = Few<Reaction>()
+    for watcher in watchers { if let watcher { all.append(watcher) } }
+    return all
   }
 
   mutating func append(_ reaction: Reaction) {

@@ -21,6 +21,9 @@ class Reaction: @unchecked Sendable {
   /// Whether this runs no user code, so that the settling thread may run it immediately.
   var isImmediate: Bool { true }
 
+  /// Whether this passes the outcome to a promise that was resolved with the source.
+  var isAdoption: Bool { false }
+
   /// Whether this is a user's handler that creates no promise.
   var isCallback: Bool { false }
 

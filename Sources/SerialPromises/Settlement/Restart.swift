@@ -1,88 +1,132 @@
 /// Recreates a promise from copies of the cold promises that it was made from.
 ///
-/// Iterative, because chains and combinations may be nested to any depth. A promise from which
-/// several others were made is recreated once.
-struct Restart: Sendable {
+/// A node for each promise, with the nodes of its sources. Nested retries share theirs: otherwise
+/// making them would take quadratic time. All operations are iterative, because chains, combinations
+/// and retries may be nested to any depth.
+final class Restart: @unchecked Sendable {
+  // Sendable because `sources` changes only in `deinit`.
+
   private enum Part: Sendable {
     /// A promise that cannot start again.
     case same(Core)
     /// A cold promise.
     case root(any Recipe, Origin)
-    /// A link on the part with this index.
-    case link(Int, @Sendable (AnyPromise) -> AnyPromise)
-    /// A combination of the parts with these indices.
-    case combination([Int], @Sendable ([AnyPromise]) -> AnyPromise)
-
-    var isSame: Bool { if case .same = self { true } else { false } }
+    case link(@Sendable (AnyPromise) -> AnyPromise)
+    case combination(@Sendable ([AnyPromise]) -> AnyPromise)
+    case retry(RetryLink.Recipe)
   }
 
-  /// The parts in topological order; the last is the promise itself.
-  private var parts: [Part] = []
+  /// The identity of the promise: two nodes of the same promise recreate it once.
+  private let id: ObjectIdentifier
+  private let part: Part
+  private var sources: [Restart]
+
+  private init(_ core: Core, _ part: Part, _ sources: [Restart] = []) {
+    id = ObjectIdentifier(core)
+    self.part = part
+    self.sources = sources
+  }
+
+  deinit {
+    var rest = sources
+    sources = []
+    while var source = rest.popLast() {
+      guard isKnownUniquelyReferenced(&source) else { continue }
+      rest += source.sources
+      source.sources = []
+    }
+  }
+
+  private var isSame: Bool { if case .same = part { true } else { false } }
 
   /// Recreates the promise.
   func callAsFunction() -> AnyPromise {
-    var made: [AnyPromise] = []
-    for part in parts {
-      switch part {
-      case .same(let core): made.append(AnyPromise(core: core, lifeline: nil))
-      case .root(let recipe, let origin): made.append(recipe.copy(origin))
-      case .link(let source, let link): made.append(link(made[source]))
-      case .combination(let sources, let combine):
-        made.append(combine(sources.map { made[$0] }))
+    var made: [ObjectIdentifier: AnyPromise] = [:]
+    var frontier = [(node: self, hasSources: false)]
+    while let (node, hasSources) = frontier.popLast() {
+      guard made[node.id] == nil else { continue }
+      if hasSources || node.sources.isEmpty {
+        made[node.id] = node.make(node.sources.compactMap { made[$0.id] })
+      } else {
+        frontier.append((node, true))
+        for source in node.sources.reversed() { frontier.append((source, false)) }
       }
     }
-    guard let last = made.last else { preconditionFailure("a promise is made of parts") }
-    return last
+    guard let result = made[id] else { preconditionFailure("the last promise has been made") }
+    return result
   }
 
-  /// Must be called before the promises start.
+  private func make(_ promises: [AnyPromise]) -> AnyPromise {
+    switch part {
+    case .same(let core): AnyPromise(core: core, lifeline: nil)
+    case .root(let recipe, let origin): recipe.copy(origin)
+    case .link(let link): link(promises[0])
+    case .combination(let combine): combine(promises)
+    case .retry(let retry): retry(promises[0], sources[0])
+    }
+  }
+
+  /// The restart of a promise; nil if none of the promises that it was made from can start again.
   ///
-  /// Nil if none of them can start again.
-  init?(_ promise: Core) {
+  /// Must be called before they start.
+  static func of(_ promise: Core) -> Restart? {
     // Retains the cores, so that no other core reuses the address, and with it the identity, of a
     // released one.
-    var numbers: [ObjectIdentifier: (core: Core, number: Int)] = [:]
+    var nodes: [ObjectIdentifier: (core: Core, node: Restart)] = [:]
     var begun: Set<ObjectIdentifier> = []
     var frontier: [(core: Core, sources: Upstream.Sources?)] = [(promise, nil)]
     while let (core, sources) = frontier.popLast() {
       let id = ObjectIdentifier(core)
       if let sources {
-        let number = { (core: Core) in numbers[ObjectIdentifier(core)]?.number }
-        let part = Self.part(core, sources, number, parts)
-        numbers[id] = (core, parts.count)
-        parts.append(part)
+        let node = { (core: Core) in nodes[ObjectIdentifier(core)]?.node }
+        nodes[id] = (core, restart(of: core, sources, node))
         continue
       }
       guard begun.insert(id).inserted else { continue }
-      let (recipe, upstream) = core.withLock { ($0.recipe, $0.upstream) }
-      if let sources = upstream?.sources(of: core) {
+      let (recipe, upstream, isDemanded) = core.withLock {
+        ($0.recipe, $0.upstream, $0.isDemanded)
+      }
+      if !isDemanded, let retry = core as? RetryLink, let upstream,
+        let restart = retry.restart(listedBy: upstream)
+      {
+        nodes[id] = (core, Restart(core, .retry(restart.recipe), [restart.source]))
+      } else if let sources = upstream?.sources(of: core) {
         frontier.append((core, sources))
         sources.forEach { source, _ in frontier.append((source, nil)) }
+      } else if let recipe, recipe.isRepeatable {
+        nodes[id] = (core, Restart(core, .root(recipe, core.origin)))
       } else {
-        numbers[id] = (core, parts.count)
-        parts.append(recipe.map { .root($0, core.origin) } ?? .same(core))
+        nodes[id] = (core, Restart(core, .same(core)))
       }
     }
-    guard let last = parts.last, !last.isSame else { return nil }
+    return nodes[ObjectIdentifier(promise)].flatMap { $0.node.isSame ? nil : $0.node }
   }
 
-  private static func part(
-    _ core: Core, _ sources: Upstream.Sources, _ number: (Core) -> Int?, _ parts: [Part]
-  ) -> Part {
+  private static func restart(
+    of core: Core, _ sources: Upstream.Sources, _ node: (Core) -> Restart?
+  ) -> Restart {
     switch sources {
     case .one(let source, let reaction):
       // Under the lock and while listed: otherwise the reaction may be running and giving up its
       // handler.
       let link = source.withLock { _ in reaction.isListed ? reaction.recipe : nil }
-      guard let link, let source = number(source), !parts[source].isSame else { break }
-      return .link(source, link)
+      guard let link, let source = node(source), !source.isSame else { break }
+      return Restart(core, .link(link), [source])
     case .many(let junction):
-      let numbers = junction.sources.compactMap(number)
-      guard let combine = junction.recipe, numbers.count == junction.sources.count,
-        numbers.contains(where: { !parts[$0].isSame })
+      let nodes = junction.sources.compactMap(node)
+      guard let combine = junction.recipe, nodes.count == junction.sources.count,
+        nodes.contains(where: { !$0.isSame })
       else { break }
-      return .combination(numbers, combine)
+      return Restart(core, .combination(combine), nodes)
     }
-    return .same(core)
+    return Restart(core, .same(core))
+  }
+}
+
+extension RetryLink {
+  /// Under the lock and while listed: otherwise this may be running and giving up its handler.
+  fileprivate func restart(listedBy upstream: Upstream) -> (source: Restart, recipe: Recipe)? {
+    guard case .one(let source, _) = upstream.sources(of: self) else { return nil }
+    return source.withLock { _ in isListed ? restart : nil }
   }
 }

@@ -39,6 +39,20 @@ struct Settlement {
   /// Whether the owner resolved this promise with another, which alone can settle it now.
   private(set) var isBound = false
 
+  /// Whether adopters depend on the source of this promise, which itself does not.
+  private(set) var isForwarded = false
+
+  /// Whether the work that was started registers a cancel handler.
+  ///
+  /// Otherwise a cancellation between the start and the registration would have no effect.
+  private var isCancellable = false
+
+  /// Whether the work is being started, and may register a cancel handler.
+  private var isStarting = false
+
+  /// Whether a cancellation waits for that.
+  private var isCancelPending = false
+
   /// Whether the promise was canceled.
   private(set) var wasCancelled = false
 
@@ -98,6 +112,9 @@ struct Settlement {
     case due
     /// The reaction is listed; the caller schedules a drain.
     case schedules
+    /// The reaction is listed; the promise was forwarded, and the caller lets it depend on its source
+    /// again.
+    case rejoins
   }
 
   mutating func markFailureHandled() { isFailureHandled = true }
@@ -110,7 +127,8 @@ struct Settlement {
     }
     if isWatched, !isSettled, reaction.passesProgress { neededExtras.watchers.append(reaction) }
     reactions.append(reaction)
-    return isSettled && !isLeftToStepHandler && claimDrain() ? .schedules : .listed
+    guard isSettled else { return isForwarded ? .rejoins : .listed }
+    return !isLeftToStepHandler && claimDrain() ? .schedules : .listed
   }
 
   /// Removes a reaction.
@@ -122,7 +140,8 @@ struct Settlement {
       wasWithdrawn = true
       if isWatched { extras?.watchers.remove(reaction) }
     }
-    return (wasThere, wasThere && reactions.isEmpty && phase == .pending)
+    let isWanted = !reactions.isEmpty || extras?.adopters.isEmpty == false
+    return (wasThere, wasThere && !isWanted && phase == .pending)
   }
 
   /// Whether the caller must schedule a drain, because none is scheduled.
@@ -151,15 +170,78 @@ struct Settlement {
 
   /// Makes another promise the only one that can settle this one.
   ///
-  /// - Returns: The previous dependencies, to release; nil if this promise was already settled or
-  ///   bound.
-  mutating func bind(to adoption: Upstream) -> (released: Upstream?, isWatched: Bool)? {
+  /// - Returns: The previous dependencies, to release, and whether all dependents are adopters. Nil if
+  ///   this promise was already settled or bound.
+  mutating func bind(to adoption: Upstream) -> (
+    released: Upstream?, isWatched: Bool, hasAdopters: Bool
+  )? {
     guard phase == .pending, !isBound else { return nil }
     isBound = true
     // The owner's further actions are not the work of this promise.
     hasProducer = false
     defer { upstream = adoption }
-    return (upstream, isWatched)
+    return (upstream, isWatched, hasOnlyAdopters)
+  }
+
+  // MARK: Forwarding
+
+  // A promise that is resolved with another, and that only adopters depend on, is forwarded: the
+  // adopters depend on the other one, and nothing depends on the promise. Otherwise a loop of handlers
+  // that each return the next promise would retain the promises of all its rounds.
+
+  private var hasOnlyAdopters: Bool {
+    reactions.first?.isAdoption == true && !isInStepHandler
+      && extras?.listeners.isEmpty != false && !reactions.contains { !$0.isAdoption }
+  }
+
+  /// Removes the adopters, which are going to depend on the source of this promise.
+  mutating func takeAdopters() -> DueList {
+    guard phase == .pending, hasOnlyAdopters else { return DueList() }
+    extras?.watchers = WatcherList()
+    return reactions.takeAll { _ in true }
+  }
+
+  /// Replaces the dependency on a promise that has been forwarded.
+  ///
+  /// - Returns: Whether this promise still depended on it.
+  mutating func rebind(_ old: Reaction, to adoption: Upstream) -> (
+    released: Upstream?, isRebound: Bool
+  ) {
+    guard phase == .pending, let upstream, upstream.isAdopted(by: old) else { return (nil, false) }
+    self.upstream = adoption
+    return (upstream, true)
+  }
+
+  /// Ends the dependency on the source, unless something depends on this promise.
+  ///
+  /// - Parameters:
+  ///   - source: The source.
+  ///   - adopters: The promises that depend on the source instead.
+  /// - Returns: Whether this promise is forwarded, and what to release.
+  mutating func forward(to source: Upstream, _ adopters: [Core]) -> (
+    isForwarded: Bool, released: (Upstream?, [WorkScope])
+  ) {
+    guard phase == .pending, reactions.isEmpty else { return (false, (nil, [])) }
+    let extras = neededExtras
+    extras.adopters += adopters
+    defer {
+      upstream = source
+      isForwarded = true
+      // The source is the rest of the work.
+      extras.scopes = []
+    }
+    return (true, (upstream, extras.scopes))
+  }
+
+  /// What this promise was forwarded to.
+  var forwarded: (source: Core, share: ProgressShare)? { upstream?.forwarded }
+
+  /// Depends on the source again.
+  mutating func rejoin(_ adoption: Upstream) -> Bool {
+    guard phase == .pending, isForwarded else { return false }
+    upstream = adoption
+    isForwarded = false
+    return true
   }
 
   /// Demands the value.
@@ -179,9 +261,21 @@ struct Settlement {
     // Together with the recipe: if the promise is canceled from now on, its work is still about to
     // start.
     if recipe?.settles == true { hasProducer = true }
+    if let recipe {
+      isCancellable = recipe.isCancellable
+      isStarting = !isCancellable
+    }
     join(scopes)
     return Demand(
       upstream: upstream, recipe: recipe, root: root, parkedAt: parkedAt, released: released)
+  }
+
+  /// Ends the start of the work.
+  ///
+  /// - Returns: Whether a cancellation came meanwhile, which the caller repeats.
+  mutating func started() -> Bool {
+    isStarting = false
+    return isCancelPending
   }
 
   /// The effects of a demand.
@@ -235,6 +329,9 @@ struct Settlement {
   /// Begins the handler of a step that starts this promise.
   mutating func beginStepHandler(_ scopes: [WorkScope]) {
     isInStepHandler = true
+    // The thread that adds the step may not have reserved the promise yet. Without this, a promise
+    // that also waits for another manager would miss this turn.
+    if let turn = scopes.first?.turn, extras?.turns.first !== turn { _ = reserve(for: turn) }
     join(scopes)
   }
 
@@ -300,7 +397,7 @@ struct Settlement {
     /// To run on the settling thread.
     var due = DueList()
     /// To notify of progress.
-    var watchers = WatcherList()
+    var watchers = Few<Reaction>()
     /// Whether the caller must schedule a drain.
     var schedules = false
     /// To release.
@@ -342,15 +439,21 @@ struct Settlement {
   mutating func beginCancel(
     for scopes: [WorkScope] = []
   ) -> (
-    handlers: [@Sendable () -> Void], upstream: Upstream?, scopes: [WorkScope], isParked: Bool
+    handlers: [@Sendable () -> Void], upstream: Upstream?, adopters: [Core], scopes: [WorkScope],
+    isParked: Bool
   )? {
     guard phase == .pending else { return nil }
     let handlers = extras?.cancelHandlers ?? []
-    guard upstream != nil || extras?.recipe != nil || !handlers.isEmpty else { return nil }
+    guard upstream != nil || extras?.recipe != nil || !handlers.isEmpty || isCancellable else {
+      isCancelPending = isStarting
+      return nil
+    }
     phase = .cancelling
     wasCancelled = true
     join(scopes)
-    return (handlers, upstream, self.scopes, extras?.parkedAt != nil)
+    return (
+      handlers, upstream, extras?.adopters ?? [], self.scopes, extras?.parkedAt != nil
+    )
   }
 
   /// Ends a cancellation after the cancel handlers have run.
@@ -429,7 +532,7 @@ struct Settlement {
   /// Notifies the listeners, in the order of events, and collects the dependents.
   private mutating func deliver(_ fraction: Double, _ effects: inout Effects) {
     extras?.listeners.forEach { extras?.deliver(fraction, to: $0) }
-    if let extras { effects.watchers = extras.watchers }
+    if let extras { effects.watchers = extras.watchers.all }
   }
 
   /// Starts to propagate progress to this promise.
@@ -513,6 +616,8 @@ final class Extras {
   @exclusivity(unchecked) var parkedAt: Core?
   /// The scopes of the work.
   @exclusivity(unchecked) var scopes: [WorkScope] = []
+  /// The promises that were resolved with this one, and depend on its source since it was forwarded.
+  @exclusivity(unchecked) var adopters: [Core] = []
 
   func deliver(_ fraction: Double, to listener: ProgressListener) {
     deliveries.append(ProgressDelivery(listener: listener, fraction: fraction))

@@ -141,6 +141,7 @@ extension Core {
       cancelled.append(core)
       if begun.isParked { withdrawn.append(core) }
       handlers += begun.handlers
+      for adopter in begun.adopters { frontier.append((adopter, begun.scopes)) }
       begun.upstream?.sources(of: core).forEach { source, reaction in
         let (wasThere, isUnwanted) = source.withLock { $0.withdraw(reaction) }
         if wasThere { withdrawn.append(reaction) }
@@ -219,6 +220,12 @@ class Junction: @unchecked Sendable {
 protocol Recipe: AnyObject, Sendable {
   /// Whether the work settles the promise itself.
   var settles: Bool { get }
+
+  /// Whether the work registers a cancel handler in any case.
+  var isCancellable: Bool { get }
+
+  /// Whether a copy does the same work again.
+  var isRepeatable: Bool { get }
 
   /// Starts the work of a demanded promise.
   func start(_ core: Core)

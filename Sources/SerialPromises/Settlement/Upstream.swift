@@ -10,6 +10,7 @@ struct Upstream {
     // A link is itself the reaction, so it must not retain itself.
     case linked(Core)
     case adopted(Core, Reaction)
+    case forwarded(Core, ProgressShare)
     case combined(Junction)
   }
 
@@ -25,9 +26,25 @@ struct Upstream {
     kind = .adopted(source, adoption)
   }
 
+  /// The dependency of a promise whose adopters depend on `source` directly, and which has no reaction
+  /// of its own there.
+  init(forwardedTo source: Core, _ share: ProgressShare) {
+    kind = .forwarded(source, share)
+  }
+
   /// The dependencies of a combination.
   init(_ junction: Junction) {
     kind = .combined(junction)
+  }
+
+  /// What the promise was forwarded to.
+  var forwarded: (source: Core, share: ProgressShare)? {
+    if case .forwarded(let source, let share) = kind { (source, share) } else { nil }
+  }
+
+  /// Whether this depends on `reaction`.
+  func isAdopted(by reaction: Reaction) -> Bool {
+    if case .adopted(_, let adoption) = kind { adoption === reaction } else { false }
   }
 
   /// The dependencies of `owner`, whose upstream this is.
@@ -35,6 +52,9 @@ struct Upstream {
     switch kind {
     case .linked(let source): .one(source, owner)
     case .adopted(let source, let adoption): .one(source, adoption)
+    // Not listed, so that a withdrawal has no effect.
+    case .forwarded(let source, let share):
+      .one(source, Adoption(target: owner, share: share))
     case .combined(let junction): .many(junction)
     }
   }

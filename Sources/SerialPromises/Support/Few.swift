@@ -13,6 +13,8 @@ struct Few<Element> {
     if first == nil { first = element } else { rest.append(element) }
   }
 
+  var isEmpty: Bool { first == nil && rest.isEmpty }
+
   mutating func popLast() -> Element? {
     rest.popLast() ?? first.take()
   }

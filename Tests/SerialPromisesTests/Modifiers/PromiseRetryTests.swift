@@ -30,7 +30,9 @@ struct PromiseRetryTests {
   }
 
   // Fails if the error is not the last one, or there are too many attempts.
-  @Test("after the last attempt the promise fails with the last error and the number of attempts")
+  @Test(
+    "after the last attempt the promise fails with the last error and the number of attempts",
+    .shows(Promising.retry))
   func fails() async throws {
     let log = Log<Int>()
     let page = failing(until: .max, log).retry(2)
@@ -83,7 +85,8 @@ struct PromiseRetryTests {
   }
 
   // Fails if a promise that cannot restart is reported as retried.
-  @Test("a promise whose work has begun is attempted once, which is reported")
+  @Test(
+    "a promise whose work has begun is attempted once, which is reported", .shows(Promising.retry))
   func hot() async {
     let reports = Reports()
     let deferred = Deferred<Int>("hot", diagnostics: reports.place)
@@ -130,5 +133,19 @@ struct PromiseRetryTests {
       }
     }.retry(count)
     #expect(await page.outcome == "\(count)")
+  }
+
+  // Fails if the condition or the growth of the delay is ignored.
+  @Test("a retry waits as its backoff says, and not after an error that it does not accept")
+  func policy() {
+    func pauses(_ backoff: Backoff) -> [Duration?] {
+      let policy = RetryPolicy(retries: 3, delay: .seconds(1), backoff: backoff) { $0 is Failed }
+      #expect(policy.pause(after: 1, PromiseError.closed) == nil)
+      #expect(policy.pause(after: 1, CancellationError()) == nil)
+      return (1...4).map { policy.pause(after: $0, Failed()) }
+    }
+    #expect(pauses(.constant) == [.seconds(1), .seconds(1), .seconds(1), nil])
+    #expect(pauses(.linear) == [.seconds(1), .seconds(2), .seconds(3), nil])
+    #expect(pauses(.exponential) == [.seconds(1), .seconds(2), .seconds(4), nil])
   }
 }

@@ -110,6 +110,7 @@ struct SettlementModel: Hashable {
 
   private mutating func beginStepHandler(_ manager: Int) -> String {
     isInStepHandler = true
+    if turns.first != manager { _ = reserve(manager) }
     return join(manager)
   }
 

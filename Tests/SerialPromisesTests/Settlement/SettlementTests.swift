@@ -15,11 +15,11 @@ struct SettlementTests {
     for _ in 0..<1000 { promise.fulfilled { _ in } }
     let link = promise.map { $0 }.progressed { _ in }
     for _ in 0..<1000 { promise.fulfilled { _ in } }
-    #expect(promise.core.withLock { $0.rise(to: 0.25) }.watchers.all.count == 1)
+    #expect(promise.core.withLock { $0.rise(to: 0.25) }.watchers.elements.count == 1)
     let all = when([promise, promise])
-    #expect(promise.core.withLock { $0.rise(to: 0.5) }.watchers.all.count == 3)
+    #expect(promise.core.withLock { $0.rise(to: 0.5) }.watchers.elements.count == 3)
     all.cancel()
-    #expect(promise.core.withLock { $0.rise(to: 0.75) }.watchers.all.count == 1)
+    #expect(promise.core.withLock { $0.rise(to: 0.75) }.watchers.elements.count == 1)
     deferred.fulfill(1)
     withExtendedLifetime(link) {}
   }
@@ -37,7 +37,7 @@ struct SettlementTests {
       } else {
         list.remove(naive.remove(at: .random(in: naive.indices, using: &generator)))
       }
-      #expect(list.all.map(ObjectIdentifier.init) == naive.map(ObjectIdentifier.init))
+      #expect(list.all.elements.map(ObjectIdentifier.init) == naive.map(ObjectIdentifier.init))
     }
     list.remove(Reaction())
     for reaction in naive { list.remove(reaction) }
@@ -87,9 +87,9 @@ struct SettlementTests {
   }
 }
 
-extension WatcherList {
-  var all: [Reaction] {
-    var all: [Reaction] = []
+extension Few {
+  var elements: [Element] {
+    var all: [Element] = []
     forEach { all.append($0) }
     return all
   }

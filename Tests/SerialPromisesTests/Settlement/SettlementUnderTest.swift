@@ -147,7 +147,7 @@ struct SettlementUnderTest {
       probes.count, isImmediate: isImmediate, handlesFailures: looks, endsStep: endsStep)
     probes.append(probe)
     switch settlement.attach(probe) {
-    case .listed: return "listed"
+    case .listed, .rejoins: return "listed"
     case .schedules: return "schedules"
     case .due:
       handOut(probe)
@@ -208,7 +208,7 @@ struct SettlementUnderTest {
   private func id(_ reaction: Reaction) -> Int { (reaction as? Probe)?.id ?? -2 }
 
   private func text(_ effects: Settlement.Effects) -> String {
-    "watchers \(effects.watchers.all.map(id)), schedules \(effects.schedules)"
+    "watchers \(effects.watchers.elements.map(id)), schedules \(effects.schedules)"
   }
 
   private func text(_ change: Progress.Change, _ effects: Settlement.Effects) -> String {

@@ -1,0 +1,91 @@
+import Foundation
+import Synchronization
+
+@testable import SerialPromises
+
+/// Runs actions at the same time, round after round, until one round fails or all have passed.
+///
+/// For races: each action has a thread of its own, and all begin a round together.
+///
+/// - Parameters:
+///   - count: The number of rounds.
+///   - make: Makes the objects of a round.
+///   - actions: What the threads do with them.
+///   - fault: Called after all; what is wrong, or nil.
+/// - Returns: What was wrong in which round; nil if nothing was.
+func faultInRounds<Round: Sendable>(
+  _ count: Int, make: @escaping @Sendable () -> Round, _ actions: (@Sendable (Round) -> Void)...,
+  fault: @escaping @Sendable (Round) -> String?
+) async -> String? {
+  let (current, found, meeting) = (Log<Round>(), Log<String>(), Meeting(of: actions.count))
+  let body: @Sendable (Int) -> Void = { [actions] thread in
+    for number in 1...count {
+      if thread == 0 { current.append(make()) }
+      meeting.wait()
+      guard let round = current.last else { return }
+      actions[thread](round)
+      meeting.wait()
+      if thread == 0 {
+        if let fault = fault(round) { found.append("round \(number): \(fault)") }
+        _ = current.removeAll()
+      }
+      meeting.wait()
+      if found.count > 0 { return }
+    }
+  }
+  // Not on a thread of the cooperative pool, which the actions may need.
+  await withCheckedContinuation { continuation in
+    onOwnThread {
+      // One test at a time, because the threads need the processors.
+      oneAtATime.withLock { _ in onThreads(actions.count, body) }
+      continuation.resume()
+    }
+  }
+  return found.last
+}
+
+/// Gives other threads time to get somewhere, where no event says that they have.
+///
+/// A round in which they have not shows nothing.
+func yieldToOthers(_ times: Int = 200) {
+  for _ in 0..<times { sched_yield() }
+}
+
+/// Occupies the thread for a random time, so that rounds differ in which thread is first.
+func spin(upTo microseconds: Int) {
+  let end = ContinuousClock.now + .nanoseconds(Int.random(in: 0..<microseconds * 1000))
+  while ContinuousClock.now < end {}
+}
+
+private let oneAtATime = Locked(())
+
+/// A place where some threads meet, any number of times.
+private final class Meeting: Sendable {
+  private let count: Int
+  private let arrived = Atomic(0)
+
+  init(of count: Int) { self.count = count }
+
+  func wait() {
+    let number = arrived.add(1, ordering: .acquiringAndReleasing).newValue
+    let all = (number + count - 1) / count * count
+    var spins = 0
+    while arrived.load(ordering: .acquiring) < all {
+      spins += 1
+      // The processors may be busy with other tests.
+      if spins % 100 == 0 { sched_yield() }
+    }
+  }
+}
+
+/// Waits until a condition holds, for ten seconds at most.
+///
+/// For conditions without an event. Yields, and returns at once where the code is right.
+func eventually(_ holds: () -> Bool) async -> Bool {
+  let end = ContinuousClock.now + .seconds(10)
+  while ContinuousClock.now < end {
+    if holds() { return true }
+    await Task.yield()
+  }
+  return holds()
+}
