@@ -37,6 +37,8 @@ final class Combination: Sendable {
     var live: Int
     /// Whether an input will never be settled.
     var hasLost = false
+    /// Whether an input has decided the outcome.
+    var isDecided = false
     /// The progress of each input; empty if not watched.
     var progress: [Double] = []
     var sum = 0.0
@@ -60,12 +62,26 @@ final class Combination: Sendable {
     let members = promises.indices.map { Member(of: combination, $0) }
     let junction = Members(promises.map(\.core), members, combination)
     result.depend(on: Upstream(junction))
+    // Attaches to all inputs at the same moment: otherwise an input that another thread settles
+    // meanwhile could decide before one that is settled already.
+    var due: [(index: Int, hasFailed: Bool, effect: Count)] = []
+    var rejoining: [Core] = []
+    SharedLocks.withLocks(for: junction.sources) {
+      for (index, source) in junction.sources.enumerated() {
+        let (attachment, hasFailed) = source.attachLocked(members[index])
+        switch attachment {
+        case .due: due.append((index, hasFailed, combination.count(index, hasFailed)))
+        case .rejoins: rejoining.append(source)
+        case .listed, .schedules: break
+        }
+      }
+    }
     var agenda = Agenda()
-    for (promise, member) in zip(promises, members) { promise.core.attach(member, &agenda) }
+    for source in rejoining { source.rejoin(&agenda) }
+    for (index, hasFailed, effect) in due {
+      combination.carryOut(effect, index, hasFailed, &agenda)
+    }
     agenda.run()
-    // If an input decided the outcome on another thread meanwhile, it did not find the later
-    // members.
-    if result.withLock({ $0.isSettled }) { junction.withdraw() }
     return AnyPromise(core: result, lifeline: Lifeline.joining(lifelines))
   }
 
@@ -79,26 +95,51 @@ final class Combination: Sendable {
   // MARK: Settling
 
   private func settled(_ index: Int, _ source: Core, _ agenda: inout Agenda) {
-    let failed = source.failure != nil
-    let (verdict, isLost) = state.withLock { state -> (Verdict?, Bool) in
+    let hasFailed = source.failure != nil
+    carryOut(count(index, hasFailed), index, hasFailed, &agenda)
+  }
+
+  /// The effect of the settlement of an input.
+  private enum Count {
+    case decides(Verdict)
+    /// Others are open.
+    case waits
+    /// The inputs that are open will never be settled.
+    case isLost
+  }
+
+  /// Counts a settled input.
+  private func count(_ index: Int, _ hasFailed: Bool) -> Count {
+    state.withLock { state in
+      guard !state.isDecided else { return .waits }
       state.live -= 1
-      let isLost = state.hasLost && state.live == 0
-      switch (rule, failed) {
-      case (.all, true), (.any, false), (.race, _): return (.decided(by: index), false)
+      switch (rule, hasFailed) {
+      case (.all, true), (.any, false), (.race, _):
+        state.isDecided = true
+        return .decides(.decided(by: index))
       case (.all, false), (.any, true), (.settled, _):
         state.remaining -= 1
-        return (state.remaining == 0 ? .complete : nil, isLost)
+        if state.remaining == 0 { return .decides(.complete) }
+        return state.hasLost && state.live == 0 ? .isLost : .waits
       }
     }
-    guard let verdict else {
-      if isLost { return Core.invalidate([result]) }
+  }
+
+  private func carryOut(
+    _ effect: Count, _ index: Int, _ hasFailed: Bool, _ agenda: inout Agenda
+  ) {
+    let verdict: Verdict
+    switch effect {
+    case .decides(let decided): verdict = decided
+    case .isLost: return Core.invalidate([result])
+    case .waits:
       // A failed input does not report progress 1; under this rule it counts as complete.
-      if rule == .settled, failed, let reached = advance(index, to: 1) {
+      if rule == .settled, hasFailed, let reached = advance(index, to: 1) {
         result.rise(to: reached, &agenda)
       }
       return
     }
-    // Nil if another input decided first, or the promise was canceled.
+    // Nil if the promise was canceled.
     guard case .many(let junction) = result.sources else { return }
     let outcome = Outcome(Result { try finish(verdict, junction.sources) })
     var walk = ProgressWalk()
@@ -106,6 +147,14 @@ final class Combination: Sendable {
       if case .failure = outcome { junction.progress { walk.progress(of: $0) } } else { 1.0 }
     guard result.settle(outcome, by: .adopted, reached: reached, &agenda) else { return }
     junction.withdraw()
+  }
+
+  /// Whether the combined promise waits for each of the open inputs.
+  private var needsEachOpen: Bool {
+    switch rule {
+    case .all, .settled: true
+    case .any, .race: state.withLock { $0.live == 1 }
+    }
   }
 
   /// Records that an input will never be settled.
@@ -168,7 +217,7 @@ final class Combination: Sendable {
     }
 
     override var target: Core? { combination.result }
-    override var isExclusive: Bool { combination.rule == .all || combination.rule == .settled }
+    override var isExclusive: Bool { combination.needsEachOpen }
 
     override func sourceIsLost() -> Bool { combination.lost() }
 

@@ -39,7 +39,7 @@ extension Promise {
   /// Waits for the first fulfilled promise.
   ///
   /// The others continue. The result no longer depends on them, and their failures count as
-  /// handled.
+  /// handled. Of promises that are fulfilled when this is called, the first in the array counts.
   ///
   /// ```swift
   /// let page = Promise.any([fetch(mirror), fetch(origin)])
@@ -91,7 +91,7 @@ extension Promise {
   /// Waits for the first settled promise.
   ///
   /// The others continue. The result no longer depends on them, and their failures count as
-  /// handled.
+  /// handled. Of promises that are settled when this is called, the first in the array counts.
   ///
   /// ```swift
   /// let avatar = Promise.race([fetchAvatar(of: user), .failure(TooSlow(), after: .seconds(30))])

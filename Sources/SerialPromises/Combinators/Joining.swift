@@ -67,7 +67,8 @@ extension PromiseManager {
   /// Runs promises as steps, one after another.
   ///
   /// If one fails, the manager's ``FailurePolicy`` determines what happens to the others. Canceling
-  /// the result cancels the steps.
+  /// the result cancels the steps. An unhandled failure of the result is reported to the manager's
+  /// diagnostics.
   ///
   /// ```swift
   /// let pages = manager.serially(urls.map { url in Promise { try await load(url) } })
@@ -87,7 +88,8 @@ extension PromiseManager {
     let results = promises.map { Core(origin: $0.core.origin) }
     // Combined before any of them can fail, so that the error names the first failed step, not one
     // that the policy canceled because of it.
-    let all = when(results.map { Promise<Value>(hot: $0) }, file: file, line: line)
+    let origin = Origin("serially", file, line, diagnostics)
+    let all = when(results.map { Promise<Value>(hot: $0) }, origin)
     for (promise, result) in zip(promises, results) {
       add(promise, name: promise.stepName, into: result)
     }

@@ -62,7 +62,10 @@ extension WhenError: NestedError {
 public func when<Value: Sendable>(
   _ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Value]> {
-  let origin = Origin("when", file, line)
+  when(promises, Origin("when", file, line))
+}
+
+func when<Value: Sendable>(_ promises: [Promise<Value>], _ origin: Origin) -> Promise<[Value]> {
   guard !promises.isEmpty else { return Promise(hot: Core(origin: origin, .value([Value]()))) }
   return Promise(combining: promises.map(\.erased), .all, origin) { verdict, sources in
     switch verdict {
@@ -122,9 +125,7 @@ public func when<each Value: Sendable>(
   var promises: [AnyPromise] = []
   for promise in repeat each promise { promises.append(promise.erased) }
   let origin = Origin("when", file, line)
-  guard !promises.isEmpty else {
-    preconditionFailure("`when` requires at least one promise")
-  }
+  require(!promises.isEmpty, "`when` requires at least one promise")
   return Promise(combining: promises, .all, origin) { verdict, sources in
     if case .decided(let index) = verdict { throw sources[index].failure(at: index) }
     var rest = sources[...]
