@@ -93,15 +93,18 @@ private final class TimeoutRecipe<C: Clock<Duration>>: Recipe {
   }
 
   var settles: Bool { false }
+  var isCancellable: Bool { false }
+  var isRepeatable: Bool { true }
 
   func start(_ core: Core) {
     let duration = link.duration
     let timer = Timer(after: duration, on: link.clock) { [link, source] failure in
       let error: any Error = failure ?? PromiseError.timedOut(duration)
-      // Before the settlement, which removes the scopes.
+      // Decides what came first: once withdrawn, the link is not settled by its source. The source is
+      // canceled before the failure, which announces it.
       let scopes = link.withLock { $0.scopes }
-      guard link.settle(.failure(error), by: .adopted) else { return }
-      _ = source.withdraw(link, cancelling: true, for: scopes)
+      guard source.withdraw(link, cancelling: true, for: scopes) else { return }
+      link.settle(.failure(error), by: .adopted)
     }
     // Released, with the timer, when the promise is settled.
     core.onCancel { timer.cancel() }
