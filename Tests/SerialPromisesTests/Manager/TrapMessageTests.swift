@@ -1,0 +1,64 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import SerialPromises
+
+/// What a process that uses the library wrongly prints before it ends.
+///
+/// Only a release build loses the message of a `precondition`; each test passes in debug builds of any
+/// version, except the last.
+struct TrapMessageTests {
+  enum Mistake: Int, CaseIterable {
+    case limit, resolvedLimit, starts, capacity, fewerWaiting
+
+    var message: String {
+      switch self {
+      case .limit, .resolvedLimit, .fewerWaiting: "limit is at least 1"
+      case .starts: "rate has at least 1 start"
+      case .capacity: "capacity is at least 1"
+      }
+    }
+  }
+
+  private func message(_ result: ExitTest.Result?) -> String {
+    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+  }
+
+  // Fails in release if the check is a `precondition`, whose message is dropped there.
+  @Test("a number below 1 traps with the reason, in every build", arguments: Mistake.allCases)
+  func belowOne(_ mistake: Mistake) async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      [number = mistake.rawValue as Int] in
+      endWithoutBacktrace()
+      let promises = [Promise.value(1)]
+      switch Mistake(rawValue: number) {
+      case .limit: _ = when(promises, concurrently: 0, isolation: nil)
+      case .resolvedLimit: _ = when(resolved: promises, concurrently: 0, isolation: nil)
+      case .starts: _ = Rate(0, per: .seconds(1))
+      case .capacity: _ = PromiseManager(capacity: 0)
+      default: await PromiseManager().fewerWaiting(than: 0)
+      }
+    }
+    #expect(message(result).contains(mistake.message))
+  }
+
+  // Times out, and so exits with success, if the thread waits for handlers that only it could run.
+  @Test(
+    "waitUntilIdle on the main thread, for a manager on the main queue, traps with the reason",
+    .shows(Promising.wait))
+  func mainThread() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      endWithoutBacktrace()
+      onOwnThread {
+        Promise.value(0, after: .seconds(5)).fulfilled { _ in exit(EXIT_SUCCESS) }
+      }
+      await MainActor.run {
+        let manager = PromiseManager(on: .main)
+        manager.add { then in then() }
+        try? manager.waitUntilIdle()
+      }
+    }
+    #expect(message(result).contains("main thread"))
+  }
+}
