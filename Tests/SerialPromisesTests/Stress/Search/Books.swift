@@ -12,6 +12,8 @@ struct Violation: Sendable {
     case disagreement = "two listeners of one promise received different outcomes"
     case hang = "something did not end"
     case leak = "an object was leaked"
+    case pending = "a step was canceled before its promise"
+    case silence = "a step failed, nothing received the failure, and it was not reported"
     case policy = "a cancellation counted as a failure for the policy"
     case diagnostic = "an unexpected diagnostic"
     case context = "work saw task-local values of another step's caller"
@@ -36,6 +38,13 @@ struct Books {
     let step: Int
     let name: String
     var count = 0
+  }
+
+  /// What a manager reported of a step.
+  struct Report: Sendable, Hashable {
+    let manager: Int
+    let id: Int
+    let isTimeout: Bool
   }
 
   /// The latest events, for messages.
@@ -110,18 +119,32 @@ struct Books {
     if let caller, caller != step {
       report(.context, "\(name(piece)) saw the values of the caller of step \(caller)")
     }
-    let manager = scenario.steps[step].manager
+    let managers = facts.managers[step]
     if !facts.isExempt[step] {
-      if isOver { report(.late, "\(name(piece)) began after its step had ended") }
-      let other = inside[manager].first { other in
-        let otherStep = scenario.pieces[other].step
-        return otherStep != step && !facts.isExempt[otherStep]
+      if isOver, !mayContinue(step) {
+        report(.late, "\(name(piece)) began after its step had ended")
       }
-      if let other { report(.overlap, "\(name(piece)) began during \(name(other))") }
+      let others = managers.compactMap { manager in
+        inside[manager].first { other in
+          let otherStep = scenario.pieces[other].step
+          return otherStep != step && !facts.isExempt[otherStep]
+        }
+      }
+      // The work of a shared promise runs in the turn of one of the managers.
+      if others.count == managers.count {
+        report(.overlap, "\(name(piece)) began during \(name(others[0]))")
+      }
       noteOrder(of: step, by: piece)
     }
     hasBegun[step] = true
-    inside[manager].append(piece)
+    // It is not known which one.
+    if managers.count == 1 { inside[managers[0]].append(piece) }
+  }
+
+  /// Whether the work of a step may run when the step is over: after a timeout, or in the turn of
+  /// another manager.
+  private func mayContinue(_ step: Int) -> Bool {
+    facts.isExempt[step] || scenario.steps[step].hasTimeLimit || facts.managers[step].count > 1
   }
 
   private mutating func noteOrder(of step: Int, by piece: Int) {
@@ -148,7 +171,7 @@ struct Books {
     active -= 1
     // Also if the step turned out to be refused in the meantime.
     if let index = inside[manager].firstIndex(of: piece) { inside[manager].remove(at: index) }
-    if isOver, facts.isCounted[piece], !isRefused, !facts.isExempt[step] {
+    if isOver, facts.isCounted[piece], !isRefused, !mayContinue(step) {
       report(.late, "\(name(piece)) ran after its step had ended")
     }
   }
@@ -200,7 +223,8 @@ struct Books {
     }
     // Each member is audited separately.
     if case .serially = plan.form { return }
-    if outcome == .cancelled, !facts.mayBeCancelled[step] {
+    let isSwept = facts.mayBeSwept[step] && !hasBegun[step]
+    if outcome == .cancelled, !facts.mayBeCancelled[step], !isSwept {
       report(.uncaused, end(of: step, outcome))
     }
     auditRuns(step, plan, outcome)
@@ -208,9 +232,44 @@ struct Books {
     if promise == .cancelled, outcome != .cancelled, !plan.hasTimeLimit {
       report(.mismatch, "\(end(of: step, outcome)), its promise was canceled")
     }
-    if outcome == .cancelled, promise != .cancelled, !plan.isHot {
+    if outcome == .cancelled, promise != .cancelled, mustCancel(step) {
       report(.mismatch, "\(end(of: step, outcome)), its promise \(promise)")
     }
+  }
+
+  /// Whether the promise of the step is canceled with it.
+  ///
+  /// The work of others may have begun, and some work cannot be canceled.
+  private func mustCancel(_ step: Int) -> Bool {
+    !scenario.steps[step].isHot && !facts.isExempt[step] && facts.managers[step].count == 1
+  }
+
+  /// The promise of a step that was canceled is pending.
+  mutating func isPending(_ step: Int) {
+    if mustCancel(step) { report(.pending, "step \(step)") }
+  }
+
+  /// Checks the reports of a step.
+  ///
+  /// - Parameters:
+  ///   - step: A step that the manager accepted.
+  ///   - reports: What its manager reported of it.
+  ///   - isUnread: Whether the handle was dropped, and its outcome never read.
+  mutating func audit(_ step: Int, _ reports: [Report], isUnread: Bool) {
+    let plan = scenario.steps[step]
+    let (timeouts, failures) = (reports.filter(\.isTimeout), reports.filter { !$0.isTimeout })
+    if timeouts.count > (plan.hasTimeLimit ? 1 : 0) {
+      report(.diagnostic, "\(timeouts.count) timeouts of step \(step)")
+    }
+    // A promise reports its failure itself, unless it was canceled because of a time limit.
+    let canFail = plan.hasTimeLimit || plan.canFail && !plan.isPromise
+    let isStopped = scenario.managers[plan.manager].policy == .stop
+    if failures.count > (isUnread && canFail && !isStopped ? 1 : 0) {
+      report(.diagnostic, "\(failures.count) unhandled failures of step \(step)")
+    }
+    guard case .closure(let closure, _) = plan.form, isUnread, canFail, !isStopped else { return }
+    let isSure = !plan.hasTimeLimit && !facts.isCancelled(step) && !facts.isExempt[step]
+    if failures.isEmpty, isSure, runs[closure.piece] > 0 { report(.silence, "step \(step)") }
   }
 
   private func end(of step: Int, _ outcome: Ending?) -> String {
@@ -224,7 +283,7 @@ struct Books {
       if let lost = mandatory.first(where: { runs[$0] == 0 }) {
         report(.lost, "\(name(lost)) did not run, and \(end(of: step, outcome))")
       }
-    } else if !facts.mayBeCancelled[step], !plan.hasTimeLimit, !plan.form.hasTimeLimit, !plan.isHot,
+    } else if !facts.isCancelled(step), !plan.hasTimeLimit, !plan.form.hasTimeLimit, !plan.isHot,
       let first = own.first, own.allSatisfy({ runs[$0] == 0 })
     {
       report(.lost, "\(name(first)) did not run, and \(end(of: step, outcome))")
@@ -245,7 +304,7 @@ extension Form {
   fileprivate var hasTimeLimit: Bool {
     switch self {
     case .promise(let plan, _), .member(let plan): plan.hasTimeLimit
-    case .closure, .run, .serially: false
+    case .closure, .run, .serially, .shared: false
     }
   }
 }

@@ -48,6 +48,7 @@ struct Performance {
     world.books.withLock { books in
       for (step, outcome, promise) in endings { books.audit(step, outcome, promise: promise) }
     }
+    world.auditReports()
   }
 
   private func hangs(_ text: String) {
@@ -106,14 +107,19 @@ struct Performance {
 
   /// Resumes managers, advances the clock and releases held work until all work has ended.
   ///
-  /// Repeats this, because the end of a step may begin another one that needs it as well.
+  /// Repeats this, because the end of a step may begin another one that needs it as well. Resumes a
+  /// manager when the one before is idle: a shared promise starts without it.
   ///
   /// - Returns: Whether all work has ended.
   private func end() -> Bool {
-    var rounds = 0
+    var numbers = Array(world.scenario.managers.indices)
+    if world.scenario.seed % 2 == 1 { numbers.reverse() }
+    var (resumed, rounds) = (1, 0)
     while !isOver {
       guard !isHang(after: rounds, deadline) else { return false }
-      for number in world.scenario.managers.indices { world.resume(number) }
+      let isIdle = world.manager(numbers[resumed - 1])?.isIdle ?? true
+      if isIdle, resumed < numbers.count { resumed += 1 }
+      for number in numbers.prefix(resumed) { world.resume(number) }
       world.clock.advance(by: .seconds(3600))
       world.releaseAll()
       rounds += passRound()
@@ -141,8 +147,10 @@ struct Performance {
     let isQuiet = world.books.withLock { $0.uncalled == 0 && $0.active == 0 }
     guard isQuiet, !world.isHolding else { return false }
     for step in world.scenario.steps.indices {
-      guard let handle = world.entry(step).handle else { continue }
+      let entry = world.entry(step)
+      guard let handle = entry.handle else { continue }
       guard case .over = handle.state else { return false }
+      world.checkCancellation(step, entry)
     }
     for number in world.scenario.managers.indices {
       guard let manager = world.manager(number) else { continue }

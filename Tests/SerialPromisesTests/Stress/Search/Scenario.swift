@@ -16,6 +16,11 @@ struct Scenario: Sendable {
   struct ManagerPlan: Sendable {
     let policy: FailurePolicy
     let isOnQueue: Bool
+    var capacity: Int?
+    var rate: (starts: Int, milliseconds: Int)?
+
+    /// The time limit of each step.
+    var limit: (milliseconds: Int, isAbandoning: Bool)?
   }
 
   let seed: UInt64
@@ -70,6 +75,28 @@ struct StepPlan: Sendable {
 
   /// Whether a part of it may begin before its turn.
   var isHot = false
+
+  /// Its place; nil if it is added without one.
+  var place: PlacePlan?
+
+  /// Whether a task adds it when there is room.
+  var waitsForRoom = false
+}
+
+/// A place in the queue.
+enum PlacePlan: Sendable {
+  case first, last
+  case before(Int)
+}
+
+extension StepPlan {
+  /// Whether it is a promise.
+  var isPromise: Bool {
+    switch form {
+    case .promise, .shared: true
+    case .closure, .run, .serially, .member: false
+    }
+  }
 }
 
 /// How the work of a step is made.
@@ -78,6 +105,8 @@ enum Form: Sendable {
   /// `run`, awaited by its own task.
   case run(AsyncPlan)
   case promise(PromisePlan, Handing)
+  /// The promise of a step of the other manager.
+  case shared(Int)
   /// The members are steps of their own.
   case serially(members: [Int])
   /// A member of `serially`.
@@ -89,7 +118,7 @@ enum Handing: String, Sendable {
   case added
   /// Started before it was added.
   case begun
-  /// As a step with a time limit that waits for `then`.
+  /// As a step with a time limit.
   case limited
 }
 
@@ -108,10 +137,7 @@ struct ClosurePlan: Sendable {
 /// The modifiers of a step, with times in milliseconds of the manual clock.
 struct Modifiers: Sendable {
   var isNamed = false
-  var delay: Int?
-  /// The number of retries, and the number of attempts that always fail.
-  var retry: (times: Int, failures: Int)?
-  var timeout: (milliseconds: Int, waitsForThen: Bool)?
+  var timeout: (milliseconds: Int, isAbandoning: Bool)?
 }
 
 /// How an asynchronous body ends.
@@ -203,6 +229,8 @@ enum Action: Sendable {
   case cancelGrace(Int)
   case cancelAll(Int)
   case cancelAllGrace(Int)
+  case cancelWaiting(Int)
+  case move(Int, PlacePlan)
   case start(Int)
   case startLink(Int)
   case listen(Int)
@@ -211,6 +239,8 @@ enum Action: Sendable {
   case cancelTasks(Int)
   case wait(Int, isLimited: Bool)
   case awaitOutcome(Int)
+  /// Awaits that the manager of the step is idle.
+  case awaitIdle(Int)
   case dropHandle(Int)
   case dropPromise(Int)
   case dropManager(Int)
@@ -231,10 +261,19 @@ struct Facts: Sendable {
   /// Whether an operation may cancel the step.
   private(set) var mayBeCancelled: [Bool]
 
+  /// Whether an operation or a failure may cancel the step while it waits.
+  private(set) var mayBeSwept: [Bool]
+
+  /// The managers whose turn the work of the step may run in: two if they share its promise.
+  private(set) var managers: [[Int]]
+
   /// Whether the piece must run within the turn of its step.
   private(set) var isCounted: [Bool]
 
-  /// The position of a step among those that its lane adds; nil if its own task adds it.
+  /// The position of a step among those that its lane adds.
+  ///
+  /// Nil if its own task adds it, if it has a place or is moved, and if two managers share its
+  /// promise. The other steps keep their order.
   private(set) var rank: [Int?]
 
   /// The step of `serially` that this step is a member of.
@@ -242,7 +281,12 @@ struct Facts: Sendable {
 
   /// Whether a closure calls `then` twice, or a task settles twice.
   private(set) var hasSecondCalls = false
-  private(set) var hasClosing = false
+
+  /// Whether a manager may be closed or full.
+  private(set) var refuses: Bool
+
+  /// Whether the handle of a promise's step is dropped: its failure may be unhandled.
+  private(set) var dropsPromises = false
 
   /// Whether promises are pulled from a sequence, which may end before all of them have been
   /// pulled.
@@ -252,6 +296,9 @@ struct Facts: Sendable {
     let steps = scenario.steps
     isExempt = steps.map(\.mayEndEarly)
     mayBeCancelled = steps.map { _ in false }
+    mayBeSwept = mayBeCancelled
+    managers = steps.map { [$0.manager] }
+    refuses = scenario.managers.contains { $0.capacity != nil }
     isCounted = scenario.pieces.map(\.isCounted)
     rank = steps.map { _ in nil }
     for (number, step) in steps.enumerated() {
@@ -269,20 +316,40 @@ struct Facts: Sendable {
         if case .add(let step, _) = action { noteRanks(step, steps, &last) }
       }
     }
+    for case .move(let step, _) in scenario.lanes.flatMap(\.actions) { rank[step] = nil }
     notePolicies(scenario)
+    for (number, step) in steps.enumerated() {
+      if case .shared(let other) = step.form { noteShared([other, number], steps) }
+    }
     for (member, group) in groups where mayBeCancelled[group] { mayBeCancelled[member] = true }
     for (number, piece) in scenario.pieces.enumerated() where piece.isCleanup {
       let step = piece.step
       let plan = steps[step]
-      if mayBeCancelled[step] || isExempt[step] || plan.hasTimeLimit || plan.cancelsInside {
+      if isCancelled(step) || isExempt[step] || plan.hasTimeLimit || plan.cancelsInside {
         isCounted[number] = false
       }
     }
   }
 
+  /// Whether something may cancel the step.
+  func isCancelled(_ step: Int) -> Bool { mayBeCancelled[step] || mayBeSwept[step] }
+
+  /// Notes two steps of the same promise: what cancels one, cancels the other.
+  private mutating func noteShared(_ pair: [Int], _ steps: [StepPlan]) {
+    let mayBeCancelled = pair.contains { isCancelled($0) || steps[$0].hasTimeLimit }
+    let isExempt = pair.contains { self.isExempt[$0] }
+    for step in pair {
+      managers[step] = pair.map { steps[$0].manager }
+      self.mayBeCancelled[step] = mayBeCancelled
+      self.isExempt[step] = isExempt
+      rank[step] = nil
+    }
+  }
+
   private mutating func noteRanks(_ step: Int, _ steps: [StepPlan], _ last: inout Int) {
+    guard steps[step].place == nil, !steps[step].waitsForRoom else { return }
     switch steps[step].form {
-    case .run: break
+    case .run, .shared: break
     case .serially(let members):
       for member in members {
         last += 1
@@ -310,7 +377,12 @@ struct Facts: Sendable {
         mayBeCancelled[number] = true
         isExempt[number] = true
       }
-    case .close: hasClosing = true
+    case .cancelWaiting(let manager):
+      for (number, step) in steps.enumerated() where step.manager == manager {
+        mayBeSwept[number] = true
+      }
+    case .close: refuses = true
+    case .dropHandle(let step): if steps[step].isPromise { dropsPromises = true }
     default: break
     }
   }
@@ -323,7 +395,7 @@ struct Facts: Sendable {
         scenario.steps[$0].canFail || scenario.steps[$0].hasTimeLimit
       }
       // A step that fails cancels the others, not itself.
-      for step in own where failing.contains(where: { $0 != step }) { mayBeCancelled[step] = true }
+      for step in own where failing.contains(where: { $0 != step }) { mayBeSwept[step] = true }
     }
   }
 
@@ -331,7 +403,7 @@ struct Facts: Sendable {
     switch form {
     case .closure(let plan, _): plan.ending == .twice
     case .promise(let plan, _), .member(let plan): hasSecondCalls(plan)
-    case .run, .serially: false
+    case .run, .serially, .shared: false
     }
   }
 

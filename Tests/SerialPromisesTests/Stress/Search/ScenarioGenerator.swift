@@ -10,6 +10,7 @@ struct ScenarioGenerator {
   private struct Features {
     let cancels, cancelsAll, graces, limits, promises, closures, combinators, chains: Bool
     let wants, drops, pauses, serially: Bool
+    let places, sweeps, rates, capacities, shares: Bool
 
     init(_ random: inout SeededGenerator) {
       func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
@@ -25,6 +26,11 @@ struct ScenarioGenerator {
       drops = chance(25)
       pauses = chance(50)
       serially = chance(25)
+      places = chance(50)
+      sweeps = chance(40)
+      rates = chance(20)
+      capacities = chance(20)
+      shares = chance(20)
     }
   }
 
@@ -45,14 +51,20 @@ struct ScenarioGenerator {
   }
 
   private mutating func fill() {
-    for _ in 0..<(chance(30) ? 2 : 1) {
-      let policies: [FailurePolicy] = [.continue, .continue, .stop, .cancelRest]
-      let policy = pick(policies)
-      scenario.managers.append(.init(policy: policy, isOnQueue: chance(25)))
-    }
+    for _ in 0..<(features.shares || chance(20) ? 2 : 1) { scenario.managers.append(manager()) }
     for _ in 0..<number(1...4) { scenario.lanes.append(.init(isTask: chance(30), actions: [])) }
     // Choose lanes at random, so that each lane can use the steps of the others.
     for _ in 0..<number(6...90) { act(on: number(0...scenario.lanes.count - 1)) }
+  }
+
+  private mutating func manager() -> Scenario.ManagerPlan {
+    let policies: [FailurePolicy] = [.continue, .continue, .stop, .cancelRest]
+    let policy = pick(policies)
+    var plan = Scenario.ManagerPlan(policy: policy, isOnQueue: chance(25))
+    if features.capacities { plan.capacity = number(1...6) }
+    if features.rates { plan.rate = (number(1...3), pick([50, 500])) }
+    if features.limits, chance(30) { plan.limit = (pick([50, 200]), chance(25)) }
+    return plan
   }
 
   // MARK: Chance
@@ -78,6 +90,11 @@ struct ScenarioGenerator {
   private mutating func act(on lane: Int) {
     let manager = number(0...scenario.managers.count - 1)
     guard !scenario.steps.isEmpty, !chance(45) else { return add(on: lane, to: manager) }
+    if features.sweeps, chance(6) { return sweep(on: lane, manager) }
+    if features.shares, chance(20) { return share(on: lane, from: manager) }
+    if features.places, chance(10) {
+      return scenario.lanes[lane].actions.append(.move(anyStep(), place()))
+    }
     if let action = action(manager) { scenario.lanes[lane].actions.append(action) }
   }
 
@@ -96,7 +113,8 @@ struct ScenarioGenerator {
     case 50..<53: return features.wants ? .awaitAll([step, anyStep(), anyStep()]) : nil
     case 53..<56: return features.cancels ? .cancelTasks(step) : nil
     case 56..<60: return features.wants ? .wait(step, isLimited: chance(30)) : nil
-    case 60..<64: return .awaitOutcome(step)
+    case 60..<63: return .awaitOutcome(step)
+    case 63: return .awaitIdle(step)
     case 64..<67: return features.drops ? .dropHandle(step) : nil
     case 67..<70: return features.drops ? .dropPromise(step) : nil
     case 70: return features.drops ? .dropManager(manager) : nil
@@ -108,11 +126,61 @@ struct ScenarioGenerator {
     }
   }
 
+  private mutating func place() -> PlacePlan {
+    chance(50) ? .before(anyStep()) : chance(70) ? .first : .last
+  }
+
+  /// Cancels what waits, and adds more.
+  private mutating func sweep(on lane: Int, _ manager: Int) {
+    scenario.lanes[lane].actions.append(.cancelWaiting(manager))
+    for _ in 0..<number(1...3) { add(on: lane, to: manager) }
+  }
+
+  /// Appends a step without its work: its pieces refer to it by its number.
+  private mutating func newStep(on lane: Int, in manager: Int) -> Int {
+    var step = StepPlan(manager: manager, lane: lane, form: .serially(members: []))
+    if let limit = scenario.managers[manager].limit {
+      step.hasTimeLimit = true
+      step.mayEndEarly = limit.isAbandoning
+    }
+    scenario.steps.append(step)
+    return scenario.steps.count - 1
+  }
+
+  /// Adds a promise to both managers, of which one is often paused, and the other one often ends a
+  /// step at this moment.
+  private mutating func share(on lane: Int, from manager: Int) {
+    if chance(60) { scenario.lanes[lane].actions.append(.pause(manager)) }
+    let first = newStep(on: lane, in: manager)
+    scenario.steps[first].form = .promise(promise(first, PieceFacts(), depth: 2).plan, .added)
+    scenario.lanes[lane].actions.append(.add(first, isWatched: chance(50)))
+    let other = chance(50) ? lane : number(0...scenario.lanes.count - 1)
+    if chance(70) {
+      let busy = newStep(on: other, in: 1 - manager)
+      let piece = piece(busy, "closure", PieceFacts())
+      scenario.steps[busy].form = .closure(.init(piece: piece, ending: .elsewhere), Modifiers())
+      scenario.lanes[other].actions.append(.add(busy, isWatched: false))
+    }
+    let second = newStep(on: other, in: 1 - manager)
+    let plans = [scenario.steps[first], scenario.steps[second]]
+    for step in [first, second] {
+      scenario.steps[step].hasTimeLimit = plans.contains(where: \.hasTimeLimit)
+      scenario.steps[step].isHot = plans[0].isHot
+      scenario.steps[step].canFail = plans[0].canFail
+    }
+    scenario.steps[second].form = .shared(first)
+    if chance(70) { scenario.steps[second].place = .first }
+    scenario.lanes[other].actions.append(.add(second, isWatched: chance(50)))
+  }
+
   private mutating func add(on lane: Int, to manager: Int) {
-    let step = scenario.steps.count
-    if features.serially, chance(15) { return addSerially(on: lane, to: manager) }
-    // Added before its pieces, which refer to it by its number.
-    scenario.steps.append(StepPlan(manager: manager, lane: lane, form: .serially(members: [])))
+    // A full manager would refuse some members.
+    if features.serially, !features.capacities, chance(15) {
+      return addSerially(on: lane, to: manager)
+    }
+    let place = features.places && !scenario.steps.isEmpty && chance(30) ? place() : nil
+    let step = newStep(on: lane, in: manager)
+    scenario.steps[step].place = place
     if features.promises, !features.closures || chance(60) {
       scenario.steps[step].form = promiseStep(step)
     } else if chance(20) {
@@ -120,16 +188,16 @@ struct ScenarioGenerator {
     } else {
       scenario.steps[step].form = closureStep(step)
     }
+    if features.capacities, place == nil, chance(40) { scenario.steps[step].waitsForRoom = true }
     scenario.lanes[lane].actions.append(.add(step, isWatched: chance(50)))
+    if features.drops, chance(20) { scenario.lanes[lane].actions.append(.dropHandle(step)) }
   }
 
   private mutating func addSerially(on lane: Int, to manager: Int) {
-    let group = scenario.steps.count
-    scenario.steps.append(StepPlan(manager: manager, lane: lane, form: .serially(members: [])))
+    let group = newStep(on: lane, in: manager)
     var members: [Int] = []
     for _ in 0..<number(1...4) {
-      let member = scenario.steps.count
-      scenario.steps.append(StepPlan(manager: manager, lane: lane, form: .serially(members: [])))
+      let member = newStep(on: lane, in: manager)
       scenario.steps[member].form = .member(promise(member, PieceFacts(), depth: 1).plan)
       members.append(member)
     }
@@ -143,23 +211,18 @@ struct ScenarioGenerator {
     var modifiers = Modifiers()
     modifiers.isNamed = chance(30)
     if features.limits {
-      if chance(20) { modifiers.delay = pick([50, 100]) }
-      if chance(30) { modifiers.retry = (number(1...3), number(0...3)) }
       if chance(40) {
-        modifiers.timeout = (pick([50, 200, 500]), chance(60))
+        modifiers.timeout = (pick([50, 200, 500]), chance(40))
         scenario.steps[step].hasTimeLimit = true
-        if modifiers.timeout?.waitsForThen == false { scenario.steps[step].mayEndEarly = true }
+        if modifiers.timeout?.isAbandoning == true { scenario.steps[step].mayEndEarly = true }
       }
     }
     var ending = pick(ClosureEnding.allCases)
     if chance(30) { ending = pick([.now, .elsewhere, .held]) }
     let failing: [ClosureEnding] = [.dropped, .droppedLater, .fails, .failsElsewhere]
     if failing.contains(ending) { scenario.steps[step].canFail = true }
-    if let retry = modifiers.retry, retry.failures > retry.times {
-      scenario.steps[step].canFail = true
-    }
-    let facts = PieceFacts(limit: 1 + (modifiers.retry?.times ?? 0))
-    return .closure(ClosurePlan(piece: piece(step, "closure", facts), ending: ending), modifiers)
+    let piece = piece(step, "closure", PieceFacts())
+    return .closure(ClosurePlan(piece: piece, ending: ending), modifiers)
   }
 
   private mutating func promiseStep(_ step: Int) -> Form {

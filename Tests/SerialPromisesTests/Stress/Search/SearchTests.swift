@@ -49,7 +49,7 @@ import Testing
 
   // MARK: The oracle
 
-  /// Events of two closure steps of one manager, both added by one thread.
+  /// Events of four closure steps: see `Scenario.init(ofClosures:limit:)`.
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let kinds: Set<Violation.Kind>
@@ -83,6 +83,36 @@ import Testing
         $0.begin(1)
       },
       Case("in the wrong order", [.order]) { $0.work(1, 0) },
+      Case("in another order after a move", [], [.move(1, .first)]) { $0.work(1, 0) },
+      Case("a shared one in the turn of the other manager", []) {
+        $0.begin(0)
+        $0.begin(2)
+      },
+      Case("a shared one during steps of both managers", [.overlap]) {
+        $0.begin(0)
+        $0.begin(3)
+        $0.begin(2)
+      },
+      Case("failed and dropped, without a report", [.silence]) {
+        $0.work(3)
+        $0.audit(3, [], isUnread: true)
+      },
+      Case("failed and dropped, with a report", []) {
+        $0.work(3)
+        $0.audit(3, [.failure], isUnread: true)
+      },
+      Case("failed and dropped, with two reports", [.diagnostic]) {
+        $0.audit(3, [.failure, .failure], isUnread: true)
+      },
+      Case("failed and read, with a report", [.diagnostic]) {
+        $0.audit(3, [.failure], isUnread: false)
+      },
+      Case("succeeded, with a report of a failure", [.diagnostic]) {
+        $0.audit(0, [.failure], isUnread: true)
+      },
+      Case("timed out without a limit", [.diagnostic]) {
+        $0.audit(0, [.init(manager: 0, id: 1, isTimeout: true)], isUnread: false)
+      },
       Case("twice", [.again]) { $0.work(0, 0) },
       Case("begun after the end of its step", [.late]) {
         $0.enter(0, isOver: true, isRefused: false, caller: nil)
@@ -102,6 +132,14 @@ import Testing
         $0.audit(0, .cancelled, promise: .cancelled)
       },
       Case("cancelled", [], [.cancel(0)]) { $0.audit(0, .cancelled, promise: .cancelled) },
+      Case("canceled by a sweep", [], [.cancelWaiting(0)]) {
+        $0.audit(0, .cancelled, promise: .cancelled)
+      },
+      Case("begun, and canceled by a sweep", [.uncaused], [.cancelWaiting(0)]) {
+        $0.work(0)
+        $0.audit(0, .cancelled, promise: .cancelled)
+      },
+      Case("canceled, its promise pending", [.pending], [.cancel(0)]) { $0.isPending(0) },
       Case("canceled, its promise not", [.mismatch], [.cancel(0)]) {
         $0.audit(0, .cancelled, promise: .succeeded)
       },
@@ -124,7 +162,7 @@ import Testing
   @Test("the oracle reports each violation, and nothing else", arguments: Case.all)
   func oracle(_ example: Case) {
     let actions = [Action.add(0, isWatched: false), .add(1, isWatched: false)] + example.actions
-    let scenario = Scenario(ofTwoClosures: actions, limit: 1)
+    let scenario = Scenario(ofClosures: actions, limit: 1)
     var books = Books(scenario, Facts(scenario))
     example.events(&books)
     #expect(Set(books.violations.map(\.kind)) == example.kinds)
@@ -139,7 +177,7 @@ import Testing
   func dropped(isClosed: Bool) async {
     let actions =
       (isClosed ? [Action.close(0)] : []) + [.add(0, isWatched: false), .add(1, isWatched: false)]
-    let world = World(Scenario(ofTwoClosures: actions, limit: 2))
+    let world = World(Scenario(ofClosures: actions, limit: 2))
     for action in actions { world.act(action) }
     // No work if the step was refused.
     for step in 0...1 { _ = await world.entry(step).handle?.outcome }
@@ -152,15 +190,20 @@ import Testing
 }
 
 extension Scenario {
-  /// One thread, and two closure steps of one manager, each of which may run `limit` times.
-  fileprivate init(ofTwoClosures actions: [Action], limit: Int) {
-    let numbers = [0, 1]
+  /// One thread, and two closure steps of each of two managers, each of which may run `limit`
+  /// times.
+  ///
+  /// The third is a step of both managers. The fourth fails.
+  fileprivate init(ofClosures actions: [Action], limit: Int) {
+    let numbers = [0, 1, 2, 3]
+    let manager = ManagerPlan(policy: .continue, isOnQueue: false)
     self.init(
-      seed: 0, managers: [.init(policy: .continue, isOnQueue: false)],
+      seed: 0, managers: [manager, manager],
       steps: numbers.map { piece in
-        StepPlan(
-          manager: 0, lane: 0, form: .closure(.init(piece: piece, ending: .now), Modifiers()))
-      },
+        let closure = ClosurePlan(piece: piece, ending: piece == 3 ? .fails : .now)
+        return StepPlan(
+          manager: piece / 2, lane: 0, form: .closure(closure, Modifiers()), canFail: piece == 3)
+      } + [StepPlan(manager: 0, lane: 0, form: .shared(2))],
       pieces: numbers.map { step in
         PiecePlan(
           step: step, limit: limit, isCounted: true, isMandatory: true, isCleanup: false,
@@ -168,6 +211,10 @@ extension Scenario {
       },
       lanes: [.init(isTask: false, actions: actions)])
   }
+}
+
+extension Books.Report {
+  fileprivate static let failure = Self(manager: 1, id: 1, isTimeout: false)
 }
 
 extension Books {

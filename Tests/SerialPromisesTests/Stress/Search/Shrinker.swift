@@ -44,9 +44,7 @@ struct Shrinker {
 
 extension Scenario: CustomStringConvertible {
   var description: String {
-    var lines = managers.enumerated().map { number, manager in
-      "manager \(number): \(manager.policy)\(manager.isOnQueue ? ", on a queue" : "")"
-    }
+    var lines = managers.enumerated().map { "manager \($0): \($1)" }
     for (number, lane) in lanes.enumerated() where !lane.actions.isEmpty {
       lines.append("\(lane.isTask ? "task" : "thread") \(number):")
       lines += lane.actions.map { "  \(describe($0))" }
@@ -58,6 +56,8 @@ extension Scenario: CustomStringConvertible {
     guard case .add(let number, let isWatched) = action else { return "\(action)" }
     let step = steps[number]
     var line = "add \(number) to manager \(step.manager): \(describe(step.form))"
+    if let place = step.place { line += ", place: \(place)" }
+    if step.waitsForRoom { line += ", when there is room" }
     if isWatched { line += ", watched" }
     guard case .serially(let members) = step.form else { return line }
     return line + members.map { "\n    \($0): \(describe(steps[$0].form))" }.joined()

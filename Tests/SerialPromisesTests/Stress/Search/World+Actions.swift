@@ -15,12 +15,17 @@ extension World {
     case .cancelAll(let number): manager(number)?.cancelAll()
     case .cancelAllGrace(let number):
       manager(number)?.cancelAll(grace: .milliseconds(100), clock: clock)
+    case .cancelWaiting(let number): manager(number)?.cancelWaiting()
+    case .move(let step, let place): entry(step).handle?.move(to: self.place(place))
     case .pause(let number): manager(number)?.pause()
     case .resume(let number): resume(number)
     case .close(let number): manager(number)?.close()
     case .dropManager(let number): dropManager(number)
     case .dropHandle(let step):
-      let last = change(step) { $0.handle.take() }
+      let last = change(step) { entry in
+        if entry.handle != nil { entry.isDropped = true }
+        return entry.handle.take()
+      }
       withExtendedLifetime(last) {}
     case .dropPromise(let step):
       let last = change(step) { $0.promise.take() }
@@ -28,7 +33,8 @@ extension World {
     case .cancelTasks(let step): for task in entry(step).tasks { task.cancel() }
     case .release(let step): release(step)
     case .advance(let time): clock.advance(by: .milliseconds(time))
-    case .start, .startLink, .listen, .await, .awaitAll, .wait, .awaitOutcome: demand(action)
+    case .start, .startLink, .listen, .await, .awaitAll, .wait, .awaitOutcome, .awaitIdle:
+      demand(action)
     }
   }
 
@@ -59,14 +65,36 @@ extension World {
     case .awaitAll(let steps): awaitAll(steps)
     case .wait(let step, let isLimited): wait(step, isLimited)
     case .awaitOutcome(let step):
-      guard let handle = entry(step).handle else { return }
+      let entry = entry(step)
+      guard let handle = entry.handle else { return }
+      change(step) { $0.isRead = true }
       let listener = expect(step, "an awaited outcome")
       Task { [self] in
         _ = await handle.outcome
+        checkCancellation(step, entry)
+        notify(listener, nil)
+      }
+    case .awaitIdle(let step):
+      let number = scenario.steps[step].manager
+      guard let manager = manager(number) else { return }
+      let listener = expect(step, "a task that awaits the idle manager")
+      Task { [self] in
+        await manager.idle()
+        for (step, plan) in scenario.steps.enumerated() where plan.manager == number {
+          checkCancellation(step, entry(step))
+        }
         notify(listener, nil)
       }
     default: break
     }
+  }
+
+  /// Checks that the promise of a step has failed, if the step is canceled.
+  func checkCancellation(_ step: Int, _ entry: Entry) {
+    guard let promise = entry.promise, case .over(.cancelled)? = entry.handle?.state,
+      case .pending = promise.state
+    else { return }
+    books.withLock { $0.isPending(step) }
   }
 
   private func expect(_ step: Int, _ name: String) -> Int {
@@ -132,22 +160,27 @@ extension World {
   private func add(_ number: Int, isWatched: Bool) {
     let plan = scenario.steps[number]
     guard let manager = manager(plan.manager) else { return }
+    let place = plan.place.map(place) ?? .last
     switch plan.form {
     case .closure(let closure, let modifiers):
-      added(number, manager.add(closure, modifiers, in: self), nil)
-    case .run(let plan): run(number, plan, on: manager)
+      add(number, step(closure, modifiers), nil, to: manager)
+    case .run(let plan): run(number, plan, on: manager, at: place)
     case .promise(let promisePlan, let handing):
       let promise = promise(promisePlan, of: number)
       if handing == .limited {
         // The manager gets a step made from the promise, without access to the promise itself. So
         // no listener is attached, and no other operation may start it.
-        let step = promise.timeout(.milliseconds(200), waitsForThen: true, clock: clock)
-        return added(number, manager.add(step), nil)
+        let step = (promise as any Promisable).timeout(.milliseconds(200), clock: clock)
+        return add(number, step, nil, to: manager)
       }
       if isWatched { listen(number, "a callback attached before", promise) }
       expectFailure(promise, plan)
       if handing == .begun { promise.start() }
-      added(number, manager.add(promise), promise)
+      add(number, promise, promise, to: manager)
+    case .shared(let other):
+      guard let promise = entry(other).promise else { return }
+      if isWatched { listen(number, "a callback attached before", promise) }
+      added(number, manager.add(promise, at: place), promise)
     case .serially(let members): addSerially(number, members, to: manager)
     case .member: break
     }
@@ -161,31 +194,64 @@ extension World {
     if plan.isHot { promise.failed { _ in } }
   }
 
-  private func added(
-    _ number: Int, _ handle: StepHandle, _ promise: Promise<Parcel>?
+  private func place(_ plan: PlacePlan) -> StepPlace {
+    switch plan {
+    case .first: .first
+    case .last: .last
+    case .before(let step): entry(step).handle.map { .before($0) } ?? .first
+    }
+  }
+
+  private func add(
+    _ number: Int, _ step: some Promisable, _ promise: Promise<Parcel>?,
+    to manager: PromiseManager
   ) {
-    var isRefused = false
-    if case .over(.failed(PromiseError.closed)) = handle.state { isRefused = true }
-    change(number) { [isRefused] entry in
+    let plan = scenario.steps[number]
+    if let place = plan.place {
+      return added(number, manager.add(step, at: self.place(place)), promise)
+    }
+    guard plan.waitsForRoom else { return added(number, manager.add(step), promise) }
+    let listener = expect(number, "a task that waits for room")
+    let task = Task { [self] in
+      // A step that was canceled before there was room counts as refused.
+      added(number, try? await manager.addWhenRoom(step), promise)
+      notify(listener, nil)
+    }
+    change(number) { $0.tasks.append(task) }
+  }
+
+  /// Stores the handle of a step: nil, or with the number 0, if the step was refused.
+  private func added(
+    _ number: Int, _ handle: StepHandle?, _ promise: Promise<Parcel>?
+  ) {
+    // Its state is not read: that would mark a failure as received.
+    let isRefused = (handle?.id ?? 0) == 0
+    change(number) { entry in
       entry.isAdded = true
       entry.isRefused = isRefused
       entry.handle = isRefused ? nil : handle
+      entry.id = isRefused ? nil : handle?.id
       entry.promise = promise
     }
     // Otherwise its listeners would never be called.
     if isRefused { promise?.failed { _ in }.start() }
   }
 
-  private func run(_ number: Int, _ plan: AsyncPlan, on manager: PromiseManager) {
+  private func run(
+    _ number: Int, _ plan: AsyncPlan, on manager: PromiseManager, at place: StepPlace
+  ) {
     let listener = expect(number, "a task that awaits run")
     let work = WorkPiece(plan.piece, self)
     let task = Task { [self] in
       await Caller.$step.withValue(number) {
         do {
-          _ = try await manager.run { try await work.perform(plan) }
+          _ = try await manager.run(at: place) { try await work.perform(plan) }
           notify(listener, .succeeded)
         } catch {
-          if case PromiseError.closed = error { change(number) { $0.isRefused = true } }
+          switch error {
+          case PromiseError.closed, PromiseError.full: change(number) { $0.isRefused = true }
+          default: break
+          }
           notify(listener, Ending(error))
         }
       }
@@ -226,37 +292,14 @@ extension World {
   }
 }
 
-extension PromiseManager {
-  fileprivate func add(
-    _ plan: ClosurePlan, _ modifiers: Modifiers, in world: World
-  ) -> StepHandle {
-    let work = WorkPiece(plan.piece, world)
-    let attempt = Locked(0)
-    let failures = modifiers.retry?.failures ?? 0
-    let handler: Promisable.Handler = { then in
-      let number = attempt.withLock { attempt in
-        attempt += 1
-        return attempt
-      }
-      work.handle(then, number <= failures ? .fails : plan.ending)
-    }
-    guard modifiers.isNamed || modifiers.isModified else { return add(handler) }
-    var step = Step(modifiers.isNamed ? "named" : nil, handler)
-    if let retry = modifiers.retry { step = step.retry(retry.times, clock: world.clock) }
-    if let delay = modifiers.delay {
-      step = step.delay(.milliseconds(delay), clock: world.clock)
-    }
-    if let timeout = modifiers.timeout {
-      step = step.timeout(
-        .milliseconds(timeout.milliseconds), waitsForThen: timeout.waitsForThen,
-        clock: world.clock)
-    }
-    return add(step)
+extension World {
+  fileprivate func step(_ plan: ClosurePlan, _ modifiers: Modifiers) -> Step {
+    let work = WorkPiece(plan.piece, self)
+    let step = Step(modifiers.isNamed ? "named" : nil) { then in work.handle(then, plan.ending) }
+    guard let timeout = modifiers.timeout else { return step }
+    return step.timeout(
+      .milliseconds(timeout.milliseconds), abandoning: timeout.isAbandoning, clock: clock)
   }
-}
-
-extension Modifiers {
-  fileprivate var isModified: Bool { retry != nil || delay != nil || timeout != nil }
 }
 
 extension WorkPiece {

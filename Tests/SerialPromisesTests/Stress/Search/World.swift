@@ -54,6 +54,12 @@ final class World: Sendable {
     var isAdded = false
     var isRefused = false
 
+    /// The number of the step in its manager, if the manager accepted it and returned a handle.
+    var id: Int?
+
+    /// Whether the handle was dropped, and whether its outcome was read.
+    var (isDropped, isRead) = (false, false)
+
     /// Whether the step had ended when its handle was dropped with everything else.
     var wasOver = false
     var handle: StepHandle?
@@ -67,7 +73,10 @@ final class World: Sendable {
     /// pieces no work is active, and the scenario may end: the rest of that work still does not
     /// belong to the manager.
     var remains: Entry {
-      Entry(isAdded: isAdded, isRefused: isRefused, wasOver: handle != nil)
+      var entry = self
+      entry.wasOver = handle != nil
+      (entry.handle, entry.promise, entry.tasks) = (nil, nil, [])
+      return entry
     }
   }
 
@@ -86,6 +95,9 @@ final class World: Sendable {
   private let dropped = Locked<[Int: WeakManager]>([:])
   private let entries: Locked<[Entry]>
 
+  /// What the managers reported of single steps: checked in the end, when their numbers are known.
+  private let reports: Locked<[Books.Report]>
+
   /// The actions that wait for `release`, by the number of their step.
   private let held = Locked<[Int: [@Sendable () -> Void]]>([:])
 
@@ -94,16 +106,28 @@ final class World: Sendable {
     let facts = Facts(scenario)
     let books = Locked(Books(scenario, facts))
     self.books = books
+    let reports = Locked<[Books.Report]>([])
+    self.reports = reports
     let diagnostics = DiagnosticHandler { diagnostic in
       guard !facts.expects(diagnostic) else { return }
       books.withLock { $0.report(.diagnostic, "\(diagnostic)") }
     }
     self.diagnostics = diagnostics
+    let clock = clock
     managers = Locked(
-      scenario.managers.map { plan in
+      scenario.managers.enumerated().map { number, plan in
         PromiseManager(
           on: plan.isOnQueue ? DispatchQueue(label: "search") : nil, onFailure: plan.policy,
-          diagnostics: diagnostics)
+          capacity: plan.capacity,
+          rate: plan.rate.map { Rate($0.starts, per: .milliseconds($0.milliseconds)) },
+          timeLimit: plan.limit.map { .milliseconds($0.milliseconds) },
+          abandoning: plan.limit?.isAbandoning == true, clock: clock,
+          diagnostics: DiagnosticHandler { diagnostic in
+            guard let report = Books.Report(diagnostic, by: number) else {
+              return diagnostics.report(diagnostic)
+            }
+            reports.withLock { $0.append(report) }
+          })
       })
     entries = Locked(scenario.steps.map { _ in Entry() })
   }
@@ -151,6 +175,26 @@ final class World: Sendable {
       }
     )
     return withExtendedLifetime(entries) { managers.compactMap { $0.map { Watched($0) } } }
+  }
+
+  /// Checks the reports of the managers, when no step can cause another one.
+  func auditReports() {
+    let entries = entries.withLock { $0 }
+    var reports = reports.withLock { $0 }
+    books.withLock { books in
+      for (step, entry) in entries.enumerated() where entry.id != nil {
+        let manager = scenario.steps[step].manager
+        let own = reports.filter { $0.manager == manager && $0.id == entry.id }
+        reports.removeAll(where: own.contains)
+        books.audit(step, own, isUnread: entry.isDropped && !entry.isRead)
+      }
+      // The others have no handle: their callers receive the failures.
+      for report in reports {
+        let steps = scenario.steps.filter { $0.manager == report.manager }
+        if report.isTimeout, steps.contains(where: \.hasTimeLimit) { continue }
+        books.report(.diagnostic, "\(report)")
+      }
+    }
   }
 
   // MARK: Held work
@@ -214,10 +258,22 @@ extension Facts {
     switch diagnostic {
     case .thenCalledAgain, .settledAgain: hasSecondCalls
     case .thenCalledLate: isExempt.contains(true)
-    case .refused: hasClosing
+    case .refused: refuses
     // The promise was refused with its step, or left in a sequence.
-    case .neverStarted: hasClosing || pulls
+    case .neverStarted: refuses || pulls
+    case .unhandledFailure: dropsPromises
     default: false
+    }
+  }
+}
+
+extension Books.Report {
+  fileprivate init?(_ diagnostic: Diagnostic, by manager: Int) {
+    switch diagnostic {
+    case .timedOut(let step): self.init(manager: manager, id: step.id, isTimeout: true)
+    case .unhandledStepFailure(let step, _):
+      self.init(manager: manager, id: step.id, isTimeout: false)
+    default: return nil
     }
   }
 }
