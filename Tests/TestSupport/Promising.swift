@@ -17,8 +17,8 @@ package enum Promising: String, Guarantee {
   case whereHandlersRun = "on: selects a queue; main-actor closures run on the main actor"
   case chainWords = "map, catch, recover, finally and tap behave as documented"
   case callbacks = "Callbacks return the promise they are attached to"
-  case time = "delay and timeout use an injected clock"
-  case retry = "retry restarts the whole cold chain"
+  case time = "delay and timeout use an injected clock; a timeout first cancels its source"
+  case retry = "retry restarts the whole cold chain; what cannot be repeated is attempted once"
   case typedErrors = "An operation with few failure reasons throws a typed error"
   case awaiting = "A value can be awaited; canceling the awaiting task is defined"
   case wait = "wait blocks, and traps where it could only deadlock"
@@ -31,7 +31,7 @@ package enum Promising: String, Guarantee {
   case concurrently = "when(concurrently:) has no more than its limit of promises in flight"
   case collect = "when(resolved:) never fails"
   case any = "any takes the first value, or fails with all errors"
-  case race = "race settles as the first promise that settles"
+  case race = "race settles as the first promise that settles; settled promises decide first"
   case chain = "chain passes a value through its steps"
   case join = "then { $0 } flattens one level"
   case relay = "relay forwards value, error and progress"
@@ -41,5 +41,6 @@ package enum Promising: String, Guarantee {
   case cancellable = "Only a promise with a cancel handler can be canceled; handlers run in order"
   case derived = "Canceling a derived promise cancels a source without other dependents"
   case settledStays = "Canceling a settled promise has no effect"
-  case noLeaks = "Settled, canceled and never started promises leak nothing"
+  case noLeaks =
+    "Settled, canceled and never started promises leak nothing; nor do the rounds of a loop"
 }

@@ -21,6 +21,11 @@ struct OtherQueuesExamples: StandIns {
     manager.add(Download(name: url))
     let both = manager.serially([fetch(url), fetch(url)])
     #expect(try await both.value == ["text of page", "text of page"])
+    let step = Step { then in then() }
+    for handle in manager.add(contentsOf: [step, fetch(url)]) { try await handle.outcome.get() }
+    await PromiseManager([step, fetch(url)]).idle()
+    let handle = manager.add(Promise { try await load(url) }.retry(3))
+    try await handle.outcome.get()
     await manager.idle()
     #expect(log.all.first == "page")
   }
@@ -80,6 +85,8 @@ struct OtherQueuesExamples: StandIns {
       PromiseManager(timeLimit: .seconds(30)),
     ] {
       #expect(text(await manager.add(step.timeout(.seconds(30))).outcome) == "succeeded")
+      let abandoned = manager.add(step.timeout(.seconds(30), abandoning: true))
+      #expect(text(await abandoned.outcome) == "succeeded")
     }
   }
 
