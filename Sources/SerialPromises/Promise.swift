@@ -236,7 +236,8 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   ///
   /// The promise fails with a `CancellationError`. Its cancel handlers are called on this thread,
   /// and then its other handlers run. Cancellation requires a way to stop the work: a promise whose
-  /// owner registered no ``Deferred/onCancel(_:)`` continues. A derived promise can always be
+  /// owner registered no ``Deferred/onCancel(_:)`` continues. While its body runs, a cancellation waits
+  /// for the end of the body, which may register one, and this returns false. A derived promise can always be
   /// canceled. This also cancels the promise it was derived from, unless something else wants its
   /// outcome. A settled promise does not change.
   ///

@@ -27,6 +27,21 @@ struct CancelWhileStartingTests {
     }
   }
 
+  // Fails if a cancellation is lost that comes before the body has registered its cancel handler:
+  // ignore `isCancelPending` in `Settlement.started`.
+  @Test("a cancellation during the body of a promise takes effect when the body has returned")
+  func body() {
+    let started = Locked<Promise<Int>?>(nil)
+    let promise = Promise<Int> { (deferred: Deferred<Int>) throws in
+      #expect(started.withLock { $0 }?.cancel() == false)
+      deferred.onCancel { withExtendedLifetime(deferred) {} }
+    }
+    started.withLock { $0 = promise }
+    promise.start()
+    #expect(text(promise.state) == "failed CancellationError()")
+    started.withLock { $0 = nil }
+  }
+
   // Hangs if a step that waits for a later step of its manager does not end: ignore
   // `deadlockedStep` where a step begins, or where a promise is resolved.
   @Test(
