@@ -161,9 +161,11 @@ import Testing
       let log = isHere ? try place.start("log", "-f", "1") : try place.startHost("log", "-f", "1")
       try log.waitForOutput("up")
       try note(log)
-      #expect(try place.serialq("add", "--no-start", "-q", "b", "exec sleep 1000").text == "1\n")
+      #expect(
+        try place.serialq("add", "--no-start", "-q", "b", "echo up; exec sleep 1000").text == "1\n")
       let run = isHere ? try place.start("run", "-q", "b") : try place.startHost("run", "-q", "b")
-      _ = try place.waitForProcess(of: 1, in: "b")
+      // Its output, and not its process: a signal before the answer has come ends this side alone.
+      try run.waitForOutput("up")
       try note(run)
       outcomes[index].append("\(try place.states("b"))")
     }
@@ -209,11 +211,12 @@ import Testing
         cd '\(scene.work.text)'; dd bs=1 count=1 of=up-\(queue) 2>/dev/null; read x <\(queue)
         { cat up-\(queue) -; } |
         """
-      #expect(try scene.call("add", "--no-start", "-q", queue, "exec sleep 1000").text == "1\n")
+      #expect(
+        try scene.call("add", "--no-start", "-q", queue, "echo up; exec sleep 1000").text == "1\n")
       if queue == "first" { try writeProgram(Bytes((slow + fast.dropFirst(9)).utf8), to: ssh) }
       let run = try scene.startHost("run", "-q", queue)
       if queue == "again" {
-        _ = try scene.waitForProcess(of: 1, in: queue)
+        try run.waitForOutput("up")
         try writeProgram(Bytes((slow + fast.dropFirst(9)).utf8), to: ssh)
         try box.cut()
       }
