@@ -195,12 +195,7 @@ struct CancelTests {
       log.append("second")
       then()
     }
-    await withCheckedContinuation { continuation in
-      onOwnThread {
-        manager.resume()
-        continuation.resume()
-      }
-    }
+    await onNewThread { manager.resume() }
     await done.passed()
     #expect(log.all == ["first returns", "second"])
     #expect(text(handle.state) == "cancelled")

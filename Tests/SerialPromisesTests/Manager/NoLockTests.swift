@@ -164,12 +164,7 @@ import Testing
       notified.block()
       then(reentry.sentinel.asError)
     }
-    await withCheckedContinuation { continuation in
-      onOwnThread {
-        manager.add(step.timeout(.seconds(5), clock: clock))
-        continuation.resume()
-      }
-    }
+    await onNewThread { _ = manager.add(step.timeout(.seconds(5), clock: clock)) }
     #expect(reentry.log.count == 1)
   }
 

@@ -59,10 +59,13 @@ struct SerialOrderTests {
   @Test(
     "every event in every reachable state gives the result of the model", .shows(Managing.storms),
     arguments: Setting.all)
-  func everyEventInEveryState(_ setting: Setting) {
-    var search = Search(setting)
-    search.run()
-    tally(search.pairs)
+  func everyEventInEveryState(_ setting: Setting) async {
+    let search = await onNewThread {
+      var search = Search(setting)
+      search.run()
+      return search
+    }
+    search.report()
     #expect(search.pairs >= (setting.isWatched ? 40_000 : 20_000))
     var expected: Set<SerialOrder.Phase> = [
       .resting, .claimed, .handling, .ended, .awaitingThen, .held,
@@ -76,13 +79,16 @@ struct SerialOrderTests {
   @Test(
     "a long storm of adds, cancels, pauses, timeouts and all other events gives the results of the model",
     .shows(Managing.storms), arguments: Setting.all)
-  func storms(_ setting: Setting) {
-    var search = Search(setting)
-    var random = SeededGenerator(seed: 20_261_121)
-    // Steps that leave are moved here only, not in every state.
-    let walks = setting.hasWork ? 25 : 5
-    for _ in 0..<(isLong ? 200 : max(walks / ease, 1)) { search.walk(events: 400, &random) }
-    tally(search.pairs)
+  func storms(_ setting: Setting) async {
+    let search = await onNewThread {
+      var search = Search(setting)
+      var random = SeededGenerator(seed: 20_261_121)
+      // Steps that leave are moved here only, not in every state.
+      let walks = setting.hasWork ? 25 : 5
+      for _ in 0..<(isLong ? 200 : max(walks / ease, 1)) { search.walk(events: 400, &random) }
+      return search
+    }
+    search.report()
   }
 }
 
@@ -93,6 +99,8 @@ private struct Search {
   private var seen: Set<ReferenceModel.Key> = []
   private(set) var pairs = 0
   private(set) var reached: Set<SerialOrder.Phase> = []
+  /// The first wrong results.
+  private var faults: [String] = []
 
   private typealias Place = (model: ReferenceModel, history: [OrderEvent])
 
@@ -115,6 +123,12 @@ private struct Search {
       }
       frontier = further
     }
+  }
+
+  /// Gives the test what was found: on the thread of the search there is no current test.
+  func report() {
+    tally(pairs)
+    for fault in faults { Issue.record("\(fault)") }
   }
 
   /// Applies random events one after another.
@@ -187,14 +201,14 @@ private struct Search {
     return order
   }
 
-  private func agrees(
+  private mutating func agrees(
     _ order: inout OrderUnderTest, _ expected: Observation, _ history: [OrderEvent],
     _ event: OrderEvent
   ) -> Bool {
     let result = order.apply(event)
     let actual = order.observation(result)
     guard actual != expected else { return true }
-    Issue.record("after \(history), \(event):\n  got  \(actual)\n  want \(expected)")
+    faults.append("after \(history), \(event):\n  got  \(actual)\n  want \(expected)")
     return false
   }
 

@@ -8,12 +8,8 @@ import Testing
 struct WaitTests {
   /// Runs a blocking closure on its own thread.
   private func blocking(_ body: @escaping @Sendable () throws -> Int) async -> String {
-    await withCheckedContinuation { continuation in
-      onOwnThread {
-        do { continuation.resume(returning: "\(try body())") } catch {
-          continuation.resume(returning: "failed \(error)")
-        }
-      }
+    await onNewThread {
+      do { return "\(try body())" } catch { return "failed \(error)" }
     }
   }
 

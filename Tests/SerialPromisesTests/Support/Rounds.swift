@@ -33,13 +33,9 @@ func faultInRounds<Round: Sendable>(
       if found.count > 0 { return }
     }
   }
-  // Not on a thread of the cooperative pool, which the actions may need.
-  await withCheckedContinuation { continuation in
-    onOwnThread {
-      // One test at a time, because the threads need the processors.
-      oneAtATime.withLock { _ in onThreads(actions.count, body) }
-      continuation.resume()
-    }
+  await onNewThread {
+    // One test at a time, because the threads need the processors.
+    oneAtATime.withLock { _ in onThreads(actions.count, body) }
   }
   return found.last
 }

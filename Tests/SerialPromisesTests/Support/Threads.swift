@@ -20,6 +20,16 @@ func onOwnThread(_ body: @escaping @Sendable () -> Void) {
   pthread_detach(start(stackSize: nil, body))
 }
 
+/// Runs the body on a new thread, and returns its result.
+///
+/// For what computes for long or blocks: the handlers and tasks of all other tests share a few threads, as many
+/// as there are processors.
+func onNewThread<Value>(_ body: @escaping @Sendable () -> sending Value) async -> sending Value {
+  await withCheckedContinuation { continuation in
+    onOwnThread { continuation.resume(returning: body()) }
+  }
+}
+
 /// The identity of the current thread.
 func currentThread() -> UInt {
   #if os(Linux)

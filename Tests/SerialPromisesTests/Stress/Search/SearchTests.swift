@@ -19,17 +19,11 @@ import Testing
     "random scenarios of steps, promises, cancellations and drops violate no rule",
     .shows(Managing.neverTwo, Managing.order, Managing.cancelWaiting, Managing.storms))
   func search() async {
-    let result = Locked<ScenarioSearch?>(nil)
-    let done = Gate()
-    // Runs on its own thread, because it blocks.
-    onOwnThread {
+    let search = await onNewThread {
       var search = ScenarioSearch(.current)
       search.run()
-      result.withLock { [search] in $0 = search }
-      done.open()
+      return search
     }
-    await done.passed()
-    guard let search = result.withLock({ $0 }) else { return }
     tally(search.operations)
     if let failure = search.failures.first { Issue.record("\(failure)") }
     if search.settings.isCensus { print(search.census) }
