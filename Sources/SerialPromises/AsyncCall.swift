@@ -18,10 +18,11 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
     /// The promise of `enqueue`.
     case promise(Core)
 
-    func callAsFunction(_ outcome: Outcome) {
+    /// Passes on the outcome of a step that was not added.
+    func refuse(_ error: any Error) {
       switch self {
-      case .caller(let continuation): continuation.resume(returning: outcome)
-      case .promise(let core): core.settle(outcome, by: .adopted)
+      case .caller(let continuation): continuation.resume(returning: .failure(error))
+      case .promise(let core): core.settle(.failure(error), by: .adopted)
       }
     }
   }
@@ -53,6 +54,8 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
   @exclusivity(unchecked) private var isCancelled = false
   @exclusivity(unchecked) private var isDone = false
   @exclusivity(unchecked) private var result = Outcome.value(())
+  /// What follows from the outcome of the promise.
+  @exclusivity(unchecked) private var effects: Settlement.Effects?
 
   init(_ lock: Locked<SerialOrder>, name: String?, _ operation: @escaping Operation) {
     self.operation = operation
@@ -91,8 +94,8 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
     }
     switch admission {
     case .entered(_, let id, let claims): if claims { manager.startTurn(.called(id)) }
-    case .refused(let error): receiver(.failure(error))
-    case nil: receiver(.failure(CancellationError()))
+    case .refused(let error): receiver.refuse(error)
+    case nil: receiver.refuse(CancellationError())
     }
   }
 
@@ -170,19 +173,34 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
     }
   }
 
-  override func ended(_ outcome: StepOutcome) {
-    receiver?(self.outcome(outcome))
+  // The promise together with the step. Otherwise the manager could be idle, or a step that awaits the
+  // promise take its turn, while the promise still looks as if it waited for this step.
+  override func settle(_ outcome: StepOutcome) {
+    guard case .promise(let core) = receiver else { return }
+    effects = core.settleLocked(self.outcome(outcome, isDone: isDone))
   }
 
-  private func outcome(_ outcome: StepOutcome) -> Outcome {
+  override func ended(_ outcome: StepOutcome) {
+    switch receiver {
+    case .caller(let continuation):
+      var isDone = true
+      if case .cancelled = outcome { isDone = lock.withLock { _ in self.isDone } }
+      continuation.resume(returning: self.outcome(outcome, isDone: isDone))
+    case .promise(let core):
+      // Without the lock: stored by this thread, and used by nothing else.
+      if let effects = effects.take() { core.carryOut(effects) }
+    case nil: break
+    }
+  }
+
+  private func outcome(_ outcome: StepOutcome, isDone: Bool) -> Outcome {
     switch outcome {
     // Includes work that ended after the step had timed out, as requested.
-    case .failed(let error): return .failure(error)
-    // Without the lock: stored before the call of `then` that ended the step.
-    case .succeeded: return result
-    case .cancelled:
-      // Without a result, the step was canceled before, or ended by a grace period.
-      return lock.withLock { _ in isDone } ? result : .failure(CancellationError())
+    case .failed(let error): .failure(error)
+    // Stored before the call of `then` that ended the step.
+    case .succeeded: result
+    // Without a result, the step was canceled before, or ended by a grace period.
+    case .cancelled: isDone ? result : .failure(CancellationError())
     }
   }
 }

@@ -217,9 +217,7 @@ extension Core {
   func deadlockedStep(in scopes: [WorkScope]) -> StepIdentity? {
     guard hasEnqueued.load(ordering: .relaxed) else { return nil }
     return deadlock { turn in
-      // A step that was canceled while it waited no longer waits, but its promise may still be pending.
-      scopes.contains { $0.turn === turn }
-        ? turn.withLock { $0.isLeaving ? nil : $0.runningStep } : nil
+      scopes.contains { $0.turn === turn } ? turn.withLock { $0.runningStep } : nil
     }
   }
 
@@ -324,6 +322,7 @@ private final class PromiseStepRecord: StepRecord, @unchecked Sendable {
   }
 
   override var isWork: Bool { true }
+  override var leavesFirst: Bool { true }
 
   override func ended(_ outcome: StepOutcome) {
     var hasSucceeded = false

@@ -159,9 +159,6 @@ struct SerialOrder {
   /// Whether a step has started and not ended.
   var isRunning: Bool { phase != .resting && phase != .claimed && phase != .throttled }
 
-  /// Whether a canceled step has not ended yet, because its work is being canceled.
-  var isLeaving: Bool { leavingCount > 0 }
-
   /// Whether the running step's handler is on the stack of `thread`.
   func isHandling(on thread: ThreadIdentity) -> Bool {
     (phase == .handling || phase == .ended) && turnThread == thread
@@ -590,7 +587,10 @@ extension SerialOrder {
     guard let record else { return }
     let isWork = record.isWork
     // Retained: the slot may have had the last reference to a user's function.
-    if isWork, endsWork { consequences.needed.end(record, outcome) }
+    if isWork, endsWork {
+      record.settle(outcome)
+      consequences.needed.end(record, outcome)
+    }
     if !record.observers.isEmpty { consequences.needed.notify(record.takeObservers(), outcome) }
     record.close(outcome)
     if isWork || outcome.stage == .failed {
@@ -846,12 +846,12 @@ extension SerialOrder {
     if let work = slot.pointee.work.take() { consequences.needed.release(work) }
     let admitted = backpressure.unpark(record)
     if let admitted { consequences.needed.call { admitted(false) } }
-    if let record, record.isWork {
+    if let record, record.leavesFirst {
       slot.pointee.stage = .leaving
       leavingCount += 1
       consequences.needed.leave(record, id)
     } else {
-      cancelled(id, in: segment, &consequences)
+      cancelled(id, in: segment, endsWork: true, &consequences)
     }
     if let released = queue.leave(segment) { consequences.needed.release(released) }
     return admitted != nil
@@ -861,18 +861,20 @@ extension SerialOrder {
   mutating func left(_ steps: [(work: StepRecord, id: Int)], _ consequences: inout Consequences?) {
     for (record, id) in steps {
       leavingCount -= 1
-      if let segment = record.segment { cancelled(id, in: segment, &consequences) }
+      if let segment = record.segment {
+        cancelled(id, in: segment, endsWork: false, &consequences)
+      }
     }
     settleAfterCancel(&consequences)
     if endsEvents { endEvents() }
   }
 
   private mutating func cancelled(
-    _ id: Int, in segment: Segment, _ consequences: inout Consequences?
+    _ id: Int, in segment: Segment, endsWork: Bool, _ consequences: inout Consequences?
   ) {
     segment.slot(id).pointee.stage = .cancelled
     if let feed, feed.isWatched { feed.append(.cancelled(segment.identity(of: id))) }
-    close(id, in: segment, .cancelled, endsWork: false, isReceived: true, &consequences)
+    close(id, in: segment, .cancelled, endsWork: endsWork, isReceived: true, &consequences)
   }
 
   /// Records that the work of the running step `id` was canceled by other means than the step.
@@ -931,8 +933,8 @@ extension SerialOrder {
 
   /// Ends the events of an invalidated order, after those of the steps that leave on other threads.
   mutating func endEvents() {
-    endsEvents = isLeaving
-    if !isLeaving { feed?.end() }
+    endsEvents = leavingCount > 0
+    if !endsEvents { feed?.end() }
   }
 
   /// Removes the segments of an invalidated order one at a time: releasing the first would recurse.

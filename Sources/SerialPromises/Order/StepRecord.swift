@@ -53,10 +53,18 @@ class StepRecord: @unchecked Sendable {
   /// Whether this needs the following calls: it is the work of the step, or reserves a promise for it.
   var isWork: Bool { false }
 
+  /// Whether the work of a waiting step that is canceled is canceled before the step is over.
+  var leavesFirst: Bool { false }
+
   /// Whether this passes a failure on to code that handles or reports it.
   var receivesFailures: Bool { false }
 
+  /// Called once, under the lock, when the step gets its outcome.
+  func settle(_ outcome: StepOutcome) {}
+
   /// Called once, without the lock, when the step has its outcome, or is about to leave the queue.
+  ///
+  /// By the thread of `settle`.
   func ended(_ outcome: StepOutcome) {}
 
   /// Called without the lock when the running step is requested to stop.

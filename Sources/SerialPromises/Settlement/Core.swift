@@ -97,7 +97,8 @@ class Core: Reaction, @unchecked Sendable {
   /// the size of a promise.
   ///
   /// Two promises may share a lock, so never lock one promise while another is locked. To lock several,
-  /// use `SharedLocks.withLocks(for:_:)`.
+  /// use `SharedLocks.withLocks(for:_:)`. The lock of an order may be held, and must not be taken in
+  /// `body`.
   @inline(__always)
   final func withLock<Result>(_ body: (inout Settlement) -> Result) -> Result {
     SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in
@@ -236,7 +237,16 @@ class Core: Reaction, @unchecked Sendable {
     _ value: any Sendable, by settler: Settlement.Settler, _ agenda: inout Agenda
   ) -> Bool {
     var effects = Settlement.Effects()
-    let isFirst = withLock { settlement in
+    let isFirst = store(value, by: settler, &effects)
+    if isFirst { carryOut(effects, &agenda) }
+    return isFirst
+  }
+
+  @inline(__always)
+  private final func store(
+    _ value: any Sendable, by settler: Settlement.Settler, _ effects: inout Settlement.Effects
+  ) -> Bool {
+    withLock { settlement in
       let isFirst = settlement.settle(nil, by: settler, reached: 1, &effects)
       if isFirst {
         self.value = value
@@ -244,8 +254,20 @@ class Core: Reaction, @unchecked Sendable {
       }
       return isFirst
     }
-    if isFirst { carryOut(effects, &agenda) }
-    return isFirst
+  }
+
+  /// Settles the promise for a caller that holds the lock of an order, and carries out the effects
+  /// after that.
+  ///
+  /// - Returns: The effects; nil if it was settled before.
+  final func settleLocked(_ outcome: Outcome) -> Settlement.Effects? {
+    var effects = Settlement.Effects()
+    let isFirst =
+      switch outcome {
+      case .value(let value): store(value, by: .adopted, &effects)
+      case .failure(let error): withLock { $0.settle(error, by: .adopted, reached: 0, &effects) }
+      }
+    return isFirst ? effects : nil
   }
 
   final func fail(
@@ -341,6 +363,12 @@ class Core: Reaction, @unchecked Sendable {
   /// Records progress of a promise that this one depends on.
   final func rise(to fraction: Double, _ agenda: inout Agenda) {
     carryOut(withLock { $0.rise(to: fraction) }, &agenda)
+  }
+
+  final func carryOut(_ effects: Settlement.Effects) {
+    var agenda = Agenda()
+    carryOut(effects, &agenda)
+    agenda.run()
   }
 
   final func carryOut(_ effects: Settlement.Effects, _ agenda: inout Agenda) {

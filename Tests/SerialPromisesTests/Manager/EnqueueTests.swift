@@ -39,6 +39,41 @@ struct EnqueueTests {
     #expect(log.all == ["work", "more"])
   }
 
+  /// How the work of the last step ends.
+  enum End: CaseIterable, Sendable { case onItsStack, later, failing, canceled }
+
+  // Fails if the step is over before its promise: settle it after the transition.
+  @Test(
+    "when a manager is idle, the promises of enqueued work are settled", arguments: End.allCases)
+  func settled(_ end: End) async {
+    struct Round: Sendable {
+      let manager = PromiseManager()
+      let promise: Promise<Int>
+      let isPending = Log<Bool>()
+
+      init(_ end: End) {
+        manager.pause()
+        promise = manager.enqueue {
+          if end == .later { await Task.yield() }
+          if end == .failing { throw Failed() }
+          return 1
+        }
+      }
+    }
+    let fault = await faultInRounds(isLong ? 50_000 : 5_000 / ease) {
+      Round(end)
+    } _: { round in
+      if end == .canceled { round.manager.cancelWaiting() } else { round.manager.resume() }
+    } _: { round in
+      while !round.manager.isIdle {}
+      if case .pending = round.promise.state { round.isPending.append(true) }
+    } fault: { round in
+      round.promise.catch { _ in }
+      return round.isPending.count > 0 ? "pending" : nil
+    }
+    #expect(fault == nil)
+  }
+
   // Fails if the error or the step's failure is lost, or the name of the step.
   @Test("work that throws fails its promise and its step, and is reported if unhandled")
   func failing() async {

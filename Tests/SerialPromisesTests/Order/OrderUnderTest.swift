@@ -239,6 +239,7 @@ private final class WorkUnderTest: StepRecord, @unchecked Sendable {
   }
 
   override var isWork: Bool { true }
+  override var leavesFirst: Bool { true }
   override var receivesFailures: Bool { true }
 
   override func ended(_ outcome: StepOutcome) {
