@@ -80,6 +80,7 @@ extension PromiseManager {
   /// The counterpart of ``run(_:at:_:)`` for synchronous code. The work has its place in the queue
   /// from now on, and runs in its own task, even if its value is never demanded. Canceling the
   /// promise cancels the step: a waiting step will not run, and a running step's task is canceled.
+  /// The promise is settled together with the step: when the manager is idle, it has its outcome.
   /// The work inherits the caller's task-local values only if it starts immediately. Pass such
   /// values explicitly.
   ///
