@@ -13,6 +13,7 @@ struct Violation: Sendable {
     case hang = "something did not end"
     case leak = "an object was leaked"
     case pending = "a step was canceled before its promise"
+    case undecided = "an input that was settled did not decide a combination"
     case silence = "a step failed, nothing received the failure, and it was not reported"
     case policy = "a cancellation counted as a failure for the policy"
     case diagnostic = "an unexpected diagnostic"

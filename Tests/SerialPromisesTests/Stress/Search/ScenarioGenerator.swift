@@ -335,6 +335,11 @@ struct ScenarioGenerator {
 
   private mutating func combined(_ step: Int, _ facts: PieceFacts, depth: Int) -> Made {
     let combinator = pick(Combinator.allCases)
+    if combinator == .any || combinator == .race, !facts.mayBeIgnored, chance(50) {
+      // Decided when it is made, while another thread settles the others.
+      let members = [PromisePlan.hot(.value)] + (0..<number(1...3)).map { _ in .hot(.elsewhere) }
+      return Made(plan: .combined(combinator, members), hasHot: true, canFail: false)
+    }
     var memberFacts = facts
     if combinator == .concurrently { memberFacts.mayBeIgnored = true }
     if combinator != .all && combinator != .concurrently { memberFacts.isMandatory = false }

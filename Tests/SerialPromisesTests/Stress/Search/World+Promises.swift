@@ -70,11 +70,40 @@ extension World {
     switch combinator {
     case .all: return when(members).map(first)
     case .concurrently: return when(members, concurrently: 2).map(first)
-    case .any: return Promise.any(members)
-    case .race: return Promise.race(members)
+    case .any:
+      return decided(by: members, { if case .value = $0 { true } else { false } }) {
+        Promise.any(members)
+      }
+    case .race: return decided(by: members, { _ in true }) { Promise.race(members) }
     case .resolved:
       let parcel: @Sendable ([Result<Parcel, any Error>]) -> Parcel = { [self] _ in self.parcel() }
       return when(resolved: members).map(parcel)
+    }
+  }
+
+  /// Combines promises, and checks that one that is settled before that decides, or one before it in
+  /// the list; not one after it, which another thread may be settling.
+  private func decided(
+    by members: [Promise<Parcel>], _ decides: (Outcome) -> Bool, _ combine: () -> Promise<Parcel>
+  ) -> Promise<Parcel> {
+    let index = members.firstIndex { $0.core.peek().map(decides) ?? false }
+    guard let index else { return combine() }
+    // So that other threads settle some of the others before, some meanwhile, and some after.
+    SerialPromisesTests.spin(upTo: 20)
+    let result = combine()
+    let mayWin = members[...index].compactMap { $0.core.peek().map(Self.identity) }
+    guard let outcome = result.core.peek(), mayWin.contains(Self.identity(outcome)) else {
+      books.withLock { $0.report(.undecided, "input \(index) of \(members.count)") }
+      return result
+    }
+    return result
+  }
+
+  /// The object that an outcome has; nil for an error of the library.
+  private static func identity(_ outcome: Outcome) -> ObjectIdentifier? {
+    switch outcome {
+    case .value(let value): (value as? Parcel).map { ObjectIdentifier($0) }
+    case .failure(let error): (error as? Broken).map { ObjectIdentifier($0.parcel) }
     }
   }
 
