@@ -55,7 +55,7 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
   @exclusivity(unchecked) private var isDone = false
   @exclusivity(unchecked) private var result = Outcome.value(())
   /// What follows from the outcome of the promise.
-  @exclusivity(unchecked) private var effects: Settlement.Effects?
+  @exclusivity(unchecked) private var effects = Settlement.Effects()
 
   init(_ lock: Locked<SerialOrder>, name: String?, _ operation: @escaping Operation) {
     self.operation = operation
@@ -177,7 +177,7 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
   // promise take its turn, while the promise still looks as if it waited for this step.
   override func settle(_ outcome: StepOutcome) {
     guard case .promise(let core) = receiver else { return }
-    effects = core.settleLocked(self.outcome(outcome, isDone: isDone))
+    core.settleLocked(self.outcome(outcome, isDone: isDone), &effects)
   }
 
   override func ended(_ outcome: StepOutcome) {
@@ -188,7 +188,9 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
       continuation.resume(returning: self.outcome(outcome, isDone: isDone))
     case .promise(let core):
       // Without the lock: stored by this thread, and used by nothing else.
-      if let effects = effects.take() { core.carryOut(effects) }
+      var taken = Settlement.Effects()
+      swap(&taken, &effects)
+      core.carryOut(taken)
     case nil: break
     }
   }

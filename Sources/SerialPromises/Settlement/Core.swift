@@ -258,16 +258,12 @@ class Core: Reaction, @unchecked Sendable {
 
   /// Settles the promise for a caller that holds the lock of an order, and carries out the effects
   /// after that.
-  ///
-  /// - Returns: The effects; nil if it was settled before.
-  final func settleLocked(_ outcome: Outcome) -> Settlement.Effects? {
-    var effects = Settlement.Effects()
-    let isFirst =
-      switch outcome {
-      case .value(let value): store(value, by: .adopted, &effects)
-      case .failure(let error): withLock { $0.settle(error, by: .adopted, reached: 0, &effects) }
-      }
-    return isFirst ? effects : nil
+  final func settleLocked(_ outcome: Outcome, _ effects: inout Settlement.Effects) {
+    switch outcome {
+    case .value(let value): _ = store(value, by: .adopted, &effects)
+    case .failure(let error):
+      _ = withLock { $0.settle(error, by: .adopted, reached: 0, &effects) }
+    }
   }
 
   final func fail(
