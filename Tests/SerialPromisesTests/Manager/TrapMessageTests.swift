@@ -21,10 +21,6 @@ struct TrapMessageTests {
     }
   }
 
-  private func message(_ result: ExitTest.Result?) -> String {
-    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-  }
-
   // Fails in release if the check is a `precondition`, whose message is dropped there.
   @Test("a number below 1 traps with the reason, in every build", arguments: Mistake.allCases)
   func belowOne(_ mistake: Mistake) async {

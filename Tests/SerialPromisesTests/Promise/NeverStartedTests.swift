@@ -98,7 +98,7 @@ struct NeverStartedTests {
       hot.fail(Failed())
       await reported.passed()
     }
-    let text = String(decoding: ends?.standardErrorContent ?? [], as: UTF8.self)
+    let text = message(ends)
     #expect(text.contains("\"race\" failed and the error was not handled: Failed(number: 0)"))
     #expect(!text.contains("never started"))
   }
@@ -117,7 +117,7 @@ struct NeverStartedTests {
       hot.fulfill(1)
       await reported.passed()
     }
-    let text = String(decoding: ends?.standardErrorContent ?? [], as: UTF8.self)
+    let text = message(ends)
     #expect(text.contains("was never started, so its handlers never run"))
   }
 

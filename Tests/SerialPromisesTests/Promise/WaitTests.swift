@@ -223,10 +223,6 @@ struct WaitTests {
     }
   }
 
-  private func message(_ result: ExitTest.Result?) -> String {
-    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-  }
-
   // Times out if `waitUntilIdle` does not pass on the handlers that wait for its thread.
   @Test("waitUntilIdle in a promise's handler lets the handlers behind it run")
   func untilIdle() async {

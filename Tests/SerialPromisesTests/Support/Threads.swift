@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// Runs the body on new threads, at the same time, and returns when all have ended.
 func onThreads(
@@ -76,4 +77,9 @@ private func run(_ body: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
 /// and it keeps the pipes open that the test reads to their end.
 func endWithoutBacktrace() {
   for number in [SIGILL, SIGTRAP, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
+}
+
+/// What a process that crashed printed on standard error.
+func message(_ result: ExitTest.Result?) -> String {
+  String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
 }
