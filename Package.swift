@@ -26,12 +26,17 @@ let package = Package(
     layer("Queue", dependencies: ["SerialqSystem"]),
     layer("Runner", dependencies: ["SerialqQueue", "SerialqSystem", "SerialPromises"]),
     layer(
-      "CLI", dependencies: ["SerialqRunner", "SerialqQueue", "SerialqSystem", "SerialPromises"]),
+      "Watch", dependencies: ["SerialqRunner", "SerialqQueue", "SerialqSystem", "SerialPromises"]),
+    layer(
+      "CLI",
+      dependencies: [
+        "SerialqWatch", "SerialqRunner", "SerialqQueue", "SerialqSystem", "SerialPromises",
+      ]),
     .executableTarget(
       name: "serialq",
       dependencies: ["SerialqCLI"],
       path: "Sources/serialq",
-      exclude: ["System", "Queue", "Runner", "CLI", "Launchers"],
+      exclude: ["System", "Queue", "Runner", "Watch", "CLI", "Launchers"],
       sources: ["main.swift"],
       swiftSettings: strict
     ),
@@ -44,7 +49,8 @@ let package = Package(
     .testTarget(
       name: "serialqTests",
       dependencies: [
-        "serialq", "SerialqCLI", "SerialqRunner", "SerialqQueue", "SerialqSystem", "SerialPromises",
+        "serialq", "SerialqCLI", "SerialqWatch", "SerialqRunner", "SerialqQueue", "SerialqSystem",
+        "SerialPromises",
         "TestSupport",
       ],
       exclude: ["Snapshots", "Faults/faults.c", "System/Kqueue"],

@@ -1,5 +1,6 @@
 import SerialqQueue
 import SerialqSystem
+import SerialqWatch
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 import TestSupport
 import Testing
 

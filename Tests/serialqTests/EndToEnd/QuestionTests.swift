@@ -1,6 +1,7 @@
 import Foundation
 import SerialqQueue
 import SerialqSystem
+import SerialqWatch
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// The work of `attach`: waits for each attempt of a job, attaches the terminal to it, and reports
 /// the end of the job.

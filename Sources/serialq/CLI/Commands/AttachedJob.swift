@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// The job to which a terminal is attached, as of the last read of the journal.
 struct AttachedJob {

@@ -1,5 +1,6 @@
 import SerialqQueue
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq clean`: forgets finished jobs and deletes their logs.
 struct CleanCommand: Equatable {

@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq log`: prints the log of a job, or follows those of a queue.
 struct LogCommand: Equatable {

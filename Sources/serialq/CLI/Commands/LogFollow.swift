@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 extension Session {
   /// `serialq log -f`: prints until no more output can follow, or Ctrl-C.

@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq report`: shows when the jobs of a queue ran.
 struct ReportCommand: Equatable {

@@ -1,5 +1,6 @@
 import SerialqQueue
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq retry`: adds finished jobs to the queue again.
 struct RetryCommand: Equatable {

@@ -2,6 +2,7 @@ import SerialPromises
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq run`: runs the queue in the foreground until it is empty, and prints the output.
 struct RunCommand: Equatable {

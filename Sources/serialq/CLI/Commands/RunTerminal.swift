@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// The terminal of `run -t`, which is attached to each of the jobs that the call adds while the job
 /// runs.

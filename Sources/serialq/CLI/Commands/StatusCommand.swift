@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq` and `serialq status`: shows the state of a queue or of all, failures first, and
 /// suggests commands.

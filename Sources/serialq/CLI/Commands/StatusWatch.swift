@@ -2,6 +2,7 @@ import SerialPromises
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 extension Session {
   /// `serialq status -w`: runs until SIGINT, which ends the process.

@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// `serialq wait`: waits until jobs, a whole queue or all queues are done.
 struct WaitCommand: Equatable {

@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// The live display of `run`: the running job and the progress of the queue, below the output.
 struct RunDisplay {

@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 // Collects the data of the report.
 extension StatusReport {

@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// The state of a queue: failures, running and waiting jobs, progress, and suggested commands.
 ///

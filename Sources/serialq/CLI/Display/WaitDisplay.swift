@@ -1,6 +1,7 @@
 import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqWatch
 
 /// The live display of `wait`: the running jobs, and the progress of their queues.
 struct WaitDisplay {

@@ -1,3 +1,4 @@
+import SerialqRunner
 import SerialqSystem
 
 /// Decides what a terminal that is attached to a job sends and shows; reads and writes nothing.

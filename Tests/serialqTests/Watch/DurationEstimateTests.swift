@@ -1,5 +1,6 @@
 @testable import SerialqQueue
 import SerialqSystem
+@testable import SerialqWatch
 import Testing
 
 @testable import SerialqRunner

@@ -1,3 +1,4 @@
+import SerialqRunner
 import SerialqSystem
 
 /// The text of a job that had a terminal, all of it or the last lines.

@@ -1,5 +1,6 @@
 import Dispatch
 import SerialqQueue
+import SerialqRunner
 import SerialqSystem
 
 /// Wakes when the runner of a queue has ended, for any reason: a killed runner reports nothing.

@@ -1,3 +1,4 @@
+import SerialqRunner
 import SerialqSystem
 
 /// Decides which part of a growing log is printed next; reads nothing.

@@ -1,4 +1,6 @@
 import SerialqQueue
+import SerialqRunner
+import SerialqSystem
 
 /// Decides what a ``Follower`` prints, in which order and from which log; reads and prints nothing.
 struct FollowerState {

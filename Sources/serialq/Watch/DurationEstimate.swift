@@ -1,4 +1,5 @@
 import SerialqQueue
+import SerialqRunner
 import SerialqSystem
 
 /// Estimates the duration of jobs from earlier ones.

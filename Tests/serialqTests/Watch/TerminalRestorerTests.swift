@@ -1,5 +1,6 @@
 import Dispatch
 @testable import SerialqSystem
+@testable import SerialqWatch
 import Testing
 
 @testable import SerialqRunner

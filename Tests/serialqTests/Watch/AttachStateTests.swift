@@ -1,4 +1,5 @@
 import SerialqSystem
+@testable import SerialqWatch
 import Testing
 
 @testable import SerialqRunner

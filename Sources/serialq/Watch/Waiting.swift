@@ -1,4 +1,5 @@
 import SerialqQueue
+import SerialqRunner
 import SerialqSystem
 
 /// Waits for jobs of a queue to be done by any runner, and starts a runner if there is none.

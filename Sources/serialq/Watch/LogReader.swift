@@ -1,3 +1,4 @@
+import SerialqRunner
 import SerialqSystem
 
 /// Reads a job's log while it grows.
