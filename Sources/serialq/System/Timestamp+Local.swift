@@ -23,9 +23,6 @@ extension Timestamp {
     return Visible.text(Bytes(String(cString: name).utf8))
   }
 
-  /// The seconds by which the local time is ahead of UTC.
-  package var secondsAheadOfUTC: Int64 { Int64(local.tm_gmtoff) }
-
   /// The local time by `localtime_r(3)`, which reads TZ.
   private var local: tm {
     let limits = Timestamp.expressible

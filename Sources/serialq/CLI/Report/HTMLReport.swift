@@ -39,7 +39,7 @@ struct HTMLReport {
         "<p class=\"note\">Add a job: <code>serialq add\(report.option) 'make test'</code></p>"
       ]
     }
-    return [totals, timeline, durations, failures].filter { !$0.markup.isEmpty }
+    return [totals, timeline, failures].filter { !$0.markup.isEmpty }
   }
 
   private var header: HTML {

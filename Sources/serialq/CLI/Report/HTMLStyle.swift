@@ -45,7 +45,7 @@ enum HTMLStyle {
     .lead { font-size: 1.2rem; margin: .35rem 0; }
     .lead::first-letter { text-transform: uppercase; }
     .lead.trouble { color: var(--bad); font-weight: 600; }
-    .soft, figcaption p { color: var(--soft); }
+    .soft { color: var(--soft); }
     .note { border: 1px solid var(--late); border-left-width: 6px; border-radius: 4px;
       padding: .5rem .75rem; margin: 1rem 0 0; background: var(--card); }
     code, pre, .title, h3 bdi { font-family: ui-monospace, "SF Mono", "DejaVu Sans Mono", Menlo,
@@ -76,7 +76,6 @@ enum HTMLStyle {
     td.chart, th.chart { padding: 0 1rem; overflow: visible; }
     .chart text { font-size: 11px; fill: var(--soft); font-variant-numeric: tabular-nums;
       paint-order: stroke; stroke: var(--card); stroke-width: 4px; }
-    .narrow { display: none; }
     rect { stroke-width: 1.5px; }
     .succeeded { fill: var(--good); stroke: var(--good); }
     .failed { fill: url(#failed); stroke: var(--bad); }
@@ -98,25 +97,13 @@ enum HTMLStyle {
     .cut { fill: var(--cut); stroke: var(--line); stroke-width: 1px; stroke-dasharray: 2 3;
       vector-effect: non-scaling-stroke; }
     .tooltip { fill: transparent; }
-    .grid { stroke: var(--line); }
-    .median { stroke: var(--ink); stroke-dasharray: 4 3; }
-    .mark { font-size: 13px; text-anchor: middle; fill: var(--bad); font-weight: 700; }
-    .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(18rem, 1fr));
-      gap: .8rem; margin-top: .6rem; }
-    figure, article { margin: 0; background: var(--card); border: 1px solid var(--line);
+    article { margin: 0; background: var(--card); border: 1px solid var(--line);
       border-radius: 8px; padding: .8rem 1rem; min-width: 0; }
-    figure h3 { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-    figure svg { margin: .3rem 0; border-bottom: 1px solid var(--line); }
-    figure p { font-size: .85rem; }
     article { margin-top: .8rem; border-left: 6px solid var(--bad); }
     article:target { outline: 2px solid var(--busy); }
     article .id { color: var(--soft); font-weight: 400; }
     pre { margin: .5rem 0; padding: .6rem .8rem; background: var(--page); border-radius: 6px;
       white-space: pre-wrap; overflow-wrap: anywhere; max-height: 26rem; overflow: auto; }
-    @media (max-width: 76rem), print {
-      .wide { display: none; }
-      .narrow { display: inline; }
-    }
     @media screen and (max-width: 56rem) {
       main { padding: 1.2rem .9rem 3rem; }
       h1 { font-size: 1.6rem; }
@@ -144,7 +131,7 @@ enum HTMLStyle {
       :root { font-size: 11px; }
       body { font-size: 11px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
       main { max-width: none; padding: 0; }
-      tr, figure, article, .tiles div { break-inside: avoid; }
+      tr, article, .tiles div { break-inside: avoid; }
       h2 { break-after: avoid; }
       th { position: static; }
       .chart text { font-size: 8px; }

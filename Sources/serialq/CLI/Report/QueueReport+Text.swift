@@ -15,6 +15,14 @@ extension QueueReport {
     return "\(start.day) \(start.time) to \(until), \(Humanize.duration(work)) of run time"
   }
 
+  /// The first start and the last end that are drawn; nil if no job ran.
+  var axisTexts: (String, String)? {
+    timeline.scale.ends.map { start, end in
+      let time = end.day == start.day ? end.time : "\(end.day) \(end.time)"
+      return ("\(start.day) \(start.time)", time)
+    }
+  }
+
   /// The number of jobs omitted before the first row; nil if none.
   var earlierText: String? {
     let count = timeline.earlier

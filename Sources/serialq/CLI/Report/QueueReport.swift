@@ -1,7 +1,7 @@
 import SerialqQueue
 import SerialqSystem
 
-/// A report on a queue: timeline, durations and failures.
+/// A report on a queue: timeline and failures.
 ///
 /// Pure: collects what a page or a terminal shows. The output is bounded, the totals are complete.
 struct QueueReport {
@@ -33,8 +33,6 @@ struct QueueReport {
   var retries = 0
   var longest: (job: JobID, duration: Duration)?
   var timeline: Timeline
-  /// Shown only on the page.
-  var series: [DurationSeries] = []
   var troubles: [Trouble] = []
 
   init(

@@ -53,13 +53,9 @@ struct TerminalReport {
     let widths = widths
     let cuts = Set(scale.cuts.map { column($0.from, widths.chart) })
     let indent = widths.id + 2 + widths.time + 2 + 2 + (widths.title > 0 ? widths.title + 2 : 0)
-    var axis = ""
-    for tick in scale.ticks(columns: widths.chart) {
-      let start = column(tick.place, widths.chart)
-      axis = axis.padded(to: start) + tick.label
-    }
     var lines = rows.map { line($0, widths, cuts) }
-    if !axis.isEmpty {
+    if let (start, end) = report.axisTexts, start.count + 1 + end.count <= widths.chart {
+      let axis = start + end.padded(to: widths.chart - start.count, isRight: true)
       lines.insert(StyledLine(String(repeating: " ", count: indent) + axis, .dim), at: 0)
     }
     if let text = report.laterText { lines.append(StyledLine(text, .dim)) }

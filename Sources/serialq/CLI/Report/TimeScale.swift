@@ -3,60 +3,73 @@ import SerialqSystem
 /// Maps moments to positions: 0 is the left edge, 1 the right.
 ///
 /// Draws time to scale but cuts out long idle periods: a night between two jobs would squash both.
-/// Keeps the shortest idle periods up to half of the total work, and treats equal ones alike.
 struct TimeScale: Equatable {
-  struct Stretch: Equatable {
-    var start: Timestamp
-    var end: Timestamp
+  /// An idle period that is drawn as a mark.
+  struct Cut: Equatable {
     var from: Double
     var to: Double
-    /// Whether it is an idle period that was cut out and is drawn as a mark.
-    var isCut: Bool
-
-    var duration: Duration { .microseconds(end.microseconds - start.microseconds) }
+    var duration: Duration
   }
 
-  /// In order and without gaps; empty if no job ran.
-  private(set) var stretches: [Stretch] = []
+  private struct Point: Equatable {
+    var moment: Int64
+    var place: Double
+  }
 
-  /// The shortest idle period to cut.
-  private static let shortestCut: Int64 = 1_000_000
-  /// The maximum widths of all marks together, and of each.
-  private static let shareOfCuts = 0.25
-  private static let shareOfCut = 0.02
+  /// The starts and ends of the busy periods, in order; empty if no job ran.
+  private var points: [Point] = []
+  private(set) var cuts: [Cut] = []
 
-  var cuts: [Stretch] { stretches.filter(\.isCut) }
+  /// The first start and the last end; nil if no job ran.
+  var ends: (Timestamp, Timestamp)? {
+    guard let first = points.first, let last = points.last else { return nil }
+    return (Timestamp(microseconds: first.moment), Timestamp(microseconds: last.moment))
+  }
 
-  /// O(n log n).
+  /// Cuts out idle periods of more than a tenth of the busy time, and more than a second; O(n log n).
   init(_ attempts: [Attempt]) {
     let busy = TimeScale.union(attempts)
-    guard let first = busy.first else { return }
-    let longestKept = TimeScale.longestKeptGap(busy)
-    var start = first.lowerBound
-    for (before, after) in zip(busy, busy.dropFirst())
-    where after.lowerBound - before.upperBound > longestKept {
-      append(start, before.upperBound, isCut: false)
-      append(before.upperBound, after.lowerBound, isCut: true)
-      start = after.lowerBound
+    let work = busy.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+    let longest = max(1_000_000, work / 10)
+    // In microseconds until the width is known. A mark takes a fiftieth of the busy time.
+    let mark = Double(max(1, work)) / 50
+    var place = 0.0
+    for range in busy {
+      if let last = points.last {
+        let idle = range.lowerBound - last.moment
+        let isCut = idle > longest
+        let from = place
+        place += isCut ? mark : Double(idle)
+        if isCut { cuts.append(Cut(from: from, to: place, duration: .microseconds(idle))) }
+      }
+      points.append(Point(moment: range.lowerBound, place: place))
+      place += Double(range.upperBound - range.lowerBound)
+      points.append(Point(moment: range.upperBound, place: place))
     }
-    append(start, busy.last?.upperBound ?? start, isCut: false)
-    place()
+    let width = max(place, 1)
+    for index in points.indices { points[index].place /= width }
+    for index in cuts.indices {
+      cuts[index].from /= width
+      cuts[index].to /= width
+    }
   }
 
   /// The position of a moment; O(log n).
   func place(of moment: Timestamp) -> Double {
     var low = 0
-    var high = stretches.count
+    var high = points.count
     while high - low > 1 {
       let middle = (low + high) / 2
-      if stretches[middle].start <= moment { low = middle } else { high = middle }
+      if points[middle].moment <= moment.microseconds { low = middle } else { high = middle }
     }
-    guard low < stretches.count else { return 0 }
-    let stretch = stretches[low]
-    let length = stretch.end.microseconds - stretch.start.microseconds
-    guard length > 0 else { return stretch.from }
-    let share = Double(moment.microseconds - stretch.start.microseconds) / Double(length)
-    return stretch.from + (stretch.to - stretch.from) * min(1, max(0, share))
+    guard low < points.count else { return 0 }
+    let before = points[low]
+    guard low + 1 < points.count else { return before.place }
+    let after = points[low + 1]
+    let length = after.moment - before.moment
+    guard length > 0 else { return before.place }
+    let share = Double(moment.microseconds - before.moment) / Double(length)
+    return before.place + (after.place - before.place) * min(1, max(0, share))
   }
 
   /// The periods in which any job ran, in microseconds; disjoint and ordered.
@@ -71,49 +84,5 @@ struct TimeScale: Equatable {
       }
     }
     return union
-  }
-
-  private static func longestKeptGap(_ busy: [ClosedRange<Int64>]) -> Int64 {
-    let work = busy.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
-    let gaps = zip(busy, busy.dropFirst()).map { $1.lowerBound - $0.upperBound }.sorted()
-    var longest: Int64 = shortestCut
-    var sum: Int64 = 0
-    var rest = gaps[...]
-    while let gap = rest.first {
-      let alike = rest.prefix { $0 == gap }.count
-      sum += gap * Int64(alike)
-      if sum > work / 2 { break }
-      longest = max(longest, gap)
-      rest = rest.dropFirst(alike)
-    }
-    return longest
-  }
-
-  private mutating func append(_ start: Int64, _ end: Int64, isCut: Bool) {
-    stretches.append(
-      Stretch(
-        start: Timestamp(microseconds: start), end: Timestamp(microseconds: end), from: 0, to: 0,
-        isCut: isCut))
-  }
-
-  private mutating func place() {
-    let cuts = stretches.filter(\.isCut).count
-    let cut = cuts == 0 ? 0 : min(Self.shareOfCut, Self.shareOfCuts / Double(cuts))
-    func length(_ stretch: Stretch) -> Double {
-      Double(stretch.end.microseconds - stretch.start.microseconds)
-    }
-    let drawn = stretches.reduce(0) { $1.isCut ? $0 : $0 + length($1) }
-    let room = 1 - cut * Double(cuts)
-    var from = 0.0
-    for index in stretches.indices {
-      stretches[index].from = from
-      if stretches[index].isCut {
-        from += cut
-      } else {
-        // If all durations are unknown, all stretches get the same width.
-        from += room * (drawn > 0 ? length(stretches[index]) / drawn : 1 / Double(cuts + 1))
-      }
-      stretches[index].to = min(1, from)
-    }
   }
 }

@@ -85,7 +85,6 @@ struct History {
   func report(last count: Int = 50, tail: [String] = []) -> QueueReport {
     let (queue, attempts) = replayed
     var report = QueueReport("default", queue, attempts, at: reading, last: count)
-    report.series = DurationSeries.all(queue.jobs, at: reading)
     report.troubles = queue.jobs.filter(\.state.isFailure).map { .init(job: $0, tail: tail) }
     return report
   }

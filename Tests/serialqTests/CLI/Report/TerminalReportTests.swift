@@ -18,21 +18,21 @@ import Testing
         Queue default: 17 jobs, 4 failed
         2027-01-15 08:00:00 to 10:31:00 UTC, 3m 20s of run time
 
-                                   01-15 08:00   08:01    09:01          10:30
-         1 #  1m 00s  build: true  ###############      :               :
-         2 !     30s  build: true                !!!!!!!!               :
-         3 K     20s  train: true                       : KKKKK         :
-         4 T     40s  train: true                       :     TTTTTTTTTTT
-         5 ?          train: true                       :               ?
-         6 c     10s  fetch: true                       :               :cccc
-         7 -          fetch: true                       :               :
-         8 #     15s  fetch: true                       :               :   !#####
-         9 >     20s  sleep 1d                          :               :          >>>>>
-        10 .          echo 1                            :               :
-        11 .          echo 2                            :               :
-        12 .          echo 3                            :               :
-        13 .          echo 4                            :               :
-        14 .          echo 5                            :               :
+                                   2027-01-15 08:00:00                          10:31:00
+         1 #  1m 00s  build: true  ###############       :              :
+         2 !     30s  build: true                !!!!!!!!!              :
+         3 K     20s  train: true                        KKKKKK         :
+         4 T     40s  train: true                        :    TTTTTTTTTTT
+         5 ?          train: true                        :              ?
+         6 c     10s  fetch: true                        :              :cccc
+         7 -          fetch: true                        :              :
+         8 #     15s  fetch: true                        :              :   !#####
+         9 >     20s  sleep 1d                           :              :          >>>>>
+        10 .          echo 1                             :              :
+        11 .          echo 2                             :              :
+        12 .          echo 3                             :              :
+        13 .          echo 4                             :              :
+        14 .          echo 5                             :              :
         3 more waiting.
 
         . 8 waiting   > 1 running   # 2 succeeded   ! 1 failed   K 1 killed

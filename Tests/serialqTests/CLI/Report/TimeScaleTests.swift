@@ -35,19 +35,17 @@ import Testing
     #expect(abs(place(scale, 110) - 110.0 / 320) < 1e-9)
   }
 
-  // Fails if the share for gaps is used up from the left: the first gaps stay, others do not.
   @Test("of gaps of equal length, all are cut or none")
   func alike() {
     let scale = scale((0..<40).map { (Double($0) * 31, 1) })
     #expect(scale.cuts.count == 39)
-    // The marks of the cuts leave the width to the jobs.
-    #expect(scale.cuts.reduce(0) { $0 + $1.to - $1.from } < 0.26)
+    #expect(Set(scale.cuts.map { Int(($0.to - $0.from) * 1e6) }).count == 1)
   }
 
   // Fails with a division by zero, or a position that is not a number.
   @Test("no job, one job, and jobs without duration have a scale")
   func little() {
-    #expect(scale([]).stretches.isEmpty && scale([]).ticks(columns: 80).isEmpty)
+    #expect(scale([]).cuts.isEmpty && scale([]).ends == nil)
     #expect(place(scale([]), 5) == 0)
     #expect(place(scale([(7, 0)]), 7) == 0)
     let instants = scale([(0, 0), (50, 0), (9_000, 0)])
@@ -55,9 +53,8 @@ import Testing
     #expect(places == places.sorted() && Set(places).count == 3 && (places.last ?? 2) <= 1)
   }
 
-  // Fails if a position is outside, or a later time is before an earlier one, or two labels
-  // overlap.
-  @Test("for any jobs, positions increase with time, and no two labels touch", arguments: 0..<200)
+  // Fails if a position is outside, or a later time is before an earlier one.
+  @Test("for any jobs, positions increase with time", arguments: 0..<200)
   func always(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let scales = [0.001, 1, 60, 5_000, 200_000, 9e8]
@@ -72,32 +69,6 @@ import Testing
     let places = moments.map { place(scale, $0) }
     #expect(places == places.sorted())
     #expect(places.allSatisfy { (0...1).contains($0) } && places.first == 0)
-    for (before, after) in zip(scale.stretches, scale.stretches.dropFirst()) {
-      #expect(before.end == after.start && before.to == after.from && before.isCut != after.isCut)
-    }
-    for columns in [1, 7, 34, 80, 200] {
-      var end = 0
-      for tick in scale.ticks(columns: columns) {
-        let start = Int(tick.place * Double(columns))
-        #expect(start >= end, "\(columns): \(scale.ticks(columns: columns))")
-        end = start + tick.label.count + 1
-        #expect(end <= columns + 1)
-      }
-    }
-  }
-
-  // Fails if times are not round, have no date, or are in the wrong position.
-  @Test("times are round, and include the date where it changes")
-  func ticks() {
-    let hour = scale([(0, 3_600)])
-    #expect(hour.ticks(columns: 60).map(\.label) == ["01-15 08:00", "08:15", "08:30", "08:45"])
-    #expect(hour.ticks(columns: 60).map(\.place) == [0, 0.25, 0.5, 0.75])
-    let days = scale([(0, 3_600), (86_400, 3_600)])
-    #expect(
-      days.ticks(columns: 80).map(\.label) == ["01-15 08:00", "08:30", "01-16 08:00", "08:30"])
-    #expect(
-      scale([(1, 8)]).ticks(columns: 60).map(\.label) == [
-        "01-15 08:00:01", "08:00:04", "08:00:06", "08:00:08",
-      ])
+    for cut in scale.cuts { #expect(cut.from < cut.to && cut.duration > .seconds(1)) }
   }
 }

@@ -50,7 +50,10 @@ import Testing
       )
     }
     #expect(history.timeline().rows.map(\.time) == ["3.0s", "3.0s"])
-    #expect(history.timeline().scale.stretches.map(\.duration) == [.seconds(3)])
+    #expect(
+      history.timeline().scale.ends ?? (.init(microseconds: 0), .init(microseconds: 0)) == (
+        History.moment(0), History.moment(3)
+      ))
   }
 
   // Fails if jobs are sorted by id, or a running job is not last after the clock was set back.
@@ -99,7 +102,6 @@ import Testing
     #expect(report.jobs == 5_000 && report.work == .seconds(2_500))
     #expect(report.timeline.rows.count == 10 && report.timeline.earlier == 4_990)
     #expect(report.period?.start == History.moment(0))
-    #expect(report.series.map(\.count) == [5_000] && report.series[0].points.count == 40)
     #expect(report.earlierText == "4990 earlier jobs are not drawn; --last N draws more.")
   }
 }
