@@ -213,24 +213,6 @@ import Testing
     #expect(try scene.serialq("cancel", "1").code == 0)
   }
 
-  // Fails if a progress bar or a busy program is taken for a question.
-  @Test("a program that does not read asks nothing")
-  func silence() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    #expect(try scene.serialq("add", "-t", "-c", "printf '40%% '; read x <gate").code == 0)
-    #expect(try scene.serialq("add", "-t", "-c", "printf 'next? '; read x").code == 0)
-    try scene.waitForLog(1, "40%")
-    // Longer than the last look takes: otherwise the absence of a question shows nothing.
-    usleep(3_000_000)
-    #expect(try scene.queue().job(1)?.run?.question == nil)
-    try gate.open()
-    try scene.waitForJob(2) { $0.run?.question != nil }
-    let asked = try scene.journal().text.split(separator: "\n").filter { $0.contains("\"asked\"") }
-    #expect(!asked.isEmpty && asked.allSatisfy { $0.contains("\"id\":2") })
-    #expect(try scene.serialq("cancel", "2").code == 0)
-  }
-
   // Fails if output that cannot be written holds up the job, or is not mentioned.
   @Test(
     "a log that cannot be written does not hold up the job, and the journal says so",

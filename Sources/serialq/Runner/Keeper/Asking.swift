@@ -6,12 +6,10 @@ import SerialqSystem
 /// Pure: the keeper reports what happens, inspects the terminal when a look is due, and records what
 /// changes. Sees only the moments after output, so that it needs no timer while nothing happens.
 struct Asking {
-  /// What the terminal and the processes in its foreground look like.
+  /// What the terminal looks like.
   struct Look: Equatable {
     /// Whether the terminal hides what is typed, a line at a time.
     var hidesInput = false
-    /// Whether a process waits to read; nil where this is unknown.
-    var reads: Bool?
     /// Whether the job draws on the alternate screen.
     var isFullScreen = false
   }
@@ -69,12 +67,9 @@ struct Asking {
     looks += 1
     let isLast = looks == Self.delays.count
     let line = Self.text(of: lastRawLine)
-    if look.hidesInput, look.reads != false {
-      return ask(Question(.password, line))
-    }
-    // A prompt has no line end; nor has a progress bar, but its process does not read. Where that
-    // is unknown, a bar is recognized by its carriage returns.
-    if isLast, !line.isEmpty, !look.isFullScreen, !isDrawn, look.reads ?? !isOverwritten {
+    if look.hidesInput { return ask(Question(.password, line)) }
+    // A prompt has no line end; nor has a progress bar, which is printed over the one before.
+    if isLast, !line.isEmpty, !look.isFullScreen, !isDrawn, !isOverwritten {
       return ask(Question(.input, line))
     }
     return nil

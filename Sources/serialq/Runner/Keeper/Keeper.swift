@@ -140,7 +140,7 @@ package struct Keeper {
 
   private mutating func look() {
     let look = Asking.Look(
-      hidesInput: terminal.hidesInput, reads: terminal.readsInput, isFullScreen: tail.isFullScreen)
+      hidesInput: terminal.hidesInput, isFullScreen: tail.isFullScreen)
     guard let question = asking.looked(look) else { return }
     reports.asked(question, runsHook: !asking.isRepeated)
   }

@@ -6,7 +6,6 @@ package final class ServedTerminal: Sendable {
   /// Non-blocking; readable when the job has written something.
   package let master: FileDescriptor
   private let slave: FileDescriptor
-  private let path: Bytes
 
   /// The most bytes that ``read(_:)`` returns.
   private static let most = 1 << 16
@@ -14,8 +13,7 @@ package final class ServedTerminal: Sendable {
   /// Makes the master non-blocking, and opens its slave.
   package init(master: FileDescriptor) throws(Failure) {
     self.master = master
-    path = try PseudoTerminal.slavePath(of: master)
-    slave = try PseudoTerminal.openSlave(path)
+    slave = try PseudoTerminal.openSlave(PseudoTerminal.slavePath(of: master))
     try master.setNonBlocking()
   }
 
@@ -27,11 +25,6 @@ package final class ServedTerminal: Sendable {
     size.apply(to: master.raw)
   }
 
-  /// Passes every byte on unchanged in both directions, by `cfmakeraw(3)`; ignores errors.
-  ///
-  /// For output that another terminal shows, which changes it once.
-  package func setTransparent() { TerminalMode(of: slave.raw)?.setRaw(on: slave.raw) }
-
   /// Whether typed characters are not shown although the terminal is in line mode: as at a prompt
   /// for a password.
   ///
@@ -40,15 +33,6 @@ package final class ServedTerminal: Sendable {
     var mode = termios()
     guard tcgetattr(slave.raw, &mode) == 0 else { return false }
     return mode.c_lflag & tcflag_t(ICANON) != 0 && mode.c_lflag & tcflag_t(ECHO) == 0
-  }
-
-  /// Whether a process in the foreground waits to read from the terminal; nil if unknown.
-  ///
-  /// See ``TerminalReaders``.
-  package var readsInput: Bool? {
-    // By the master: for the slave it fails in a process with another controlling terminal.
-    let group = tcgetpgrp(master.raw)
-    return group > 0 ? TerminalReaders.wait(on: path, group: group) : false
   }
 
   /// Reads what the job has written: nothing if there is nothing now, nil at the end.

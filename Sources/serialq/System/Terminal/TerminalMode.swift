@@ -17,13 +17,6 @@ package struct TerminalMode: Sendable {
     Self.set(raw, on: descriptor)
   }
 
-  /// Restores the mode, but does not show keys.
-  package func setSilent(on descriptor: Int32) {
-    var silent = mode
-    silent.c_lflag &= ~tcflag_t(ECHO | ECHONL)
-    Self.set(silent, on: descriptor)
-  }
-
   /// Restores the mode.
   package func restore(on descriptor: Int32) {
     Self.set(mode, on: descriptor)

@@ -16,27 +16,21 @@ struct AskingTests {
     return asking.question
   }
 
-  // Fails if silence alone, or a reader alone, counts as a question.
-  @Test("a line without an end, silence and a process that reads are a question")
+  // Fails if silence alone, or a progress bar, counts as a question.
+  @Test("a line without an end and silence are a question")
   func input() {
-    let reads = Look(reads: true)
-    #expect(question("Continue? [Y/n] ", reads) == Question(.input, Bytes("Continue? [Y/n]")))
-    #expect(question("done\n", reads) == nil)
-    #expect(question("", reads) == nil)
-    #expect(question("40% [###  ]", Look(reads: false)) == nil)
-    // Where it is unknown whether a process reads.
+    #expect(question("Continue? [Y/n] ", Look()) == Question(.input, Bytes("Continue? [Y/n]")))
     #expect(question("a\nname: ", Look()) == Question(.input, Bytes("name:")))
+    #expect(question("done\n", Look()) == nil)
+    #expect(question("", Look()) == nil)
     #expect(question("a\n40%\r41%", Look()) == nil)
-    #expect(question("old> \rnew> ", reads) == Question(.input, Bytes("new>")))
   }
 
-  // Fails if hidden input without a reader counts: a program may hide it and do something else.
-  @Test("a terminal that hides what is typed, and a process that reads, are a password prompt")
+  @Test("a terminal that hides what is typed is a password prompt")
   func password() {
-    let hides = Look(hidesInput: true, reads: true)
+    let hides = Look(hidesInput: true)
     #expect(question("Password: ", hides) == Question(.password, Bytes("Password:")))
     #expect(question("Password:\n", hides) == Question(.password, []))
-    #expect(question("Password: ", Look(hidesInput: true, reads: false)) == nil)
   }
 
   // Fails if a password prompt waits for the second look.
@@ -45,10 +39,10 @@ struct AskingTests {
     var asking = Asking(now: 0)
     _ = asking.printed(Bytes("x: "), at: Self.second)
     #expect(asking.due == Self.second + Asking.delays[0])
-    let first = asking.looked(Look(reads: true))
+    let first = asking.looked(Look())
     #expect(first == nil)
     #expect(asking.due == Self.second + Asking.delays[1])
-    let last = asking.looked(Look(reads: true))
+    let last = asking.looked(Look())
     #expect(last == Question(.input, Bytes("x:")))
     // No look is due while nothing happens.
     #expect(asking.due == nil)
@@ -59,33 +53,31 @@ struct AskingTests {
   func ends() {
     var asking = Asking(now: 0)
     _ = asking.printed(Bytes("x: "), at: 0)
-    while asking.due != nil { _ = asking.looked(Look(reads: true)) }
+    while asking.due != nil { _ = asking.looked(Look()) }
     let ends = [
       asking.restart(at: Self.second), asking.restart(at: Self.second),
       asking.printed(Bytes("y\n"), at: Self.second),
     ]
     #expect(ends == [true, false, false])
-    while asking.due != nil { _ = asking.looked(Look(reads: true)) }
+    while asking.due != nil { _ = asking.looked(Look()) }
     #expect(asking.question == nil)
   }
 
   // Fails if the question contains control sequences, or what a carriage return has overwritten.
   @Test("the question is the text of the last line")
   func text() {
-    let reads = Look(reads: true)
     let colored = "a\r\n\u{1B}[1;31mSure\u{1B}[0m? [y/N] "
-    #expect(question(colored, reads)?.text.text == "Sure? [y/N]")
-    #expect(question("10%\r20%\r\u{1B}[KDone. Next? ", reads)?.text.text == "Done. Next?")
-    #expect(question(String(repeating: "x", count: 100_000), reads)?.text.count == Question.maxText)
+    #expect(question(colored, Look())?.text.text == "Sure? [y/N]")
+    #expect(
+      question(String(repeating: "x", count: 100_000), Look())?.text.count == Question.maxText)
   }
 
   // Fails if a program that draws the screen and reads keys all the time asks at each redraw.
   @Test("a program that draws the screen asks nothing, a prompt on a cleared screen does")
   func drawing() {
-    let reads = Look(reads: true)
-    #expect(question("\u{1B}[H\u{1B}[2Jtop\r\n18 root\u{1B}[K\u{1B}[6;1H", reads) == nil)
-    #expect(question("\u{1B}[H\u{1B}[2J$ ", reads) == Question(.input, Bytes("$")))
-    #expect(question("text", Look(reads: true, isFullScreen: true)) == nil)
+    #expect(question("\u{1B}[H\u{1B}[2Jtop\r\n18 root\u{1B}[K\u{1B}[6;1H", Look()) == nil)
+    #expect(question("\u{1B}[H\u{1B}[2J$ ", Look()) == Question(.input, Bytes("$")))
+    #expect(question("text", Look(isFullScreen: true)) == nil)
   }
 
   // Fails if a terminal that is attached and left again repeats the on-ask command.
@@ -94,7 +86,7 @@ struct AskingTests {
     var asking = Asking(now: 0)
     var repetitions: [Bool] = []
     func ask(_ asking: inout Asking) {
-      while asking.due != nil { _ = asking.looked(Look(reads: true)) }
+      while asking.due != nil { _ = asking.looked(Look()) }
       repetitions.append(asking.isRepeated)
     }
     _ = asking.printed(Bytes("x: "), at: 0)
