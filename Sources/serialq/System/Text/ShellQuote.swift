@@ -1,5 +1,6 @@
-/// Quotes commands so that every POSIX shell, and zsh, runs the same bytes when they are pasted; only
-/// a word that ends in a newline holds just for bash, zsh, ksh and POSIX.1-2024.
+/// Quotes commands so that every POSIX shell, and zsh, runs the same bytes when they are pasted; a word
+/// with control characters or bytes that are no UTF-8 needs bash, zsh, ksh, or a shell of
+/// POSIX.1-2024.
 ///
 /// The output is also safe for a terminal: control characters are escaped.
 package enum ShellQuote {
@@ -19,6 +20,11 @@ package enum ShellQuote {
       isBare(bytes, at: index) ? bytes : singleQuoted(bytes)
     }.joined(separator: [UInt8(ascii: " ")])
     return Bytes(isTakenByShell(words) ? "env " : "") + line
+  }
+
+  /// A command line for `/bin/sh`: as it is, or an argument of `sh -c` if it cannot be printed.
+  package static func line(_ line: Bytes) -> String {
+    TextPiece.arePrintable(line) ? line.text : "sh -c \(word(line))"
   }
 
   package static func word(_ bytes: Bytes) -> String {
@@ -81,35 +87,9 @@ package enum ShellQuote {
   ]
 
   private static func quoted(_ bytes: Bytes) -> String {
-    if TextPiece.arePrintable(bytes) { return singleQuoted(bytes).text }
-    let pieces = TextPiece.pieces(of: bytes)
-    // A substitution drops newlines at the end of its text. POSIX has no other form on one line
-    // before 2024, and dash does not read this one.
-    return bytes.last == UInt8(ascii: "\n") ? dollarQuoted(pieces) : printed(pieces)
+    TextPiece.arePrintable(bytes)
+      ? singleQuoted(bytes).text : dollarQuoted(TextPiece.pieces(of: bytes))
   }
-
-  /// A substitution by printf, which every shell reads.
-  ///
-  /// Escapes also what a shell expands inside double quotes, and `!`, which interactive shells
-  /// expand even there.
-  private static func printed(_ pieces: [TextPiece]) -> String {
-    var format = ""
-    for piece in pieces {
-      switch piece {
-      case .printable("-") where format.isEmpty: format += octal(UInt8(ascii: "-"))
-      case .printable(let scalar) where special.contains(scalar):
-        format += piece.bytes.map(octal).joined()
-      case .printable(let scalar): format.unicodeScalars.append(scalar)
-      case .unprintable("\n"): format += #"\n"#
-      case .unprintable("\t"): format += #"\t"#
-      case .unprintable, .invalid: format += piece.bytes.map(octal).joined()
-      }
-    }
-    return "\"$(printf '\(format)')\""
-  }
-
-  /// Characters that printf or a shell would interpret.
-  private static let special = Set<UnicodeScalar>(["'", "\\", "%", "!", "\"", "`", "$"])
 
   private static func singleQuoted(_ bytes: Bytes) -> Bytes {
     let parts = bytes.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)

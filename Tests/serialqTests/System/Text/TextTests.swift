@@ -86,7 +86,7 @@ import Testing
       let date = Date(timeIntervalSince1970: (Double(microseconds) / 1e6).rounded(.down))
       let format = DateFormatter()
       format.locale = Locale(identifier: "en_US_POSIX")
-      format.timeZone = TimeZone(secondsFromGMT: Int(moment.secondsAheadOfUTC))
+      format.timeZone = .current
       format.dateFormat = "yyyy-MM-dd HH:mm:ss"
       #expect("\(moment.day) \(moment.time)" == format.string(from: date))
       #expect(Humanize.moment(moment).hasSuffix(" \(moment.zone)"))
