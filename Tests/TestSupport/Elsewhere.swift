@@ -8,5 +8,4 @@ package enum Elsewhere: String, Guarantee {
   case outlives = "The report of a launcher that outlives its runner is recorded"
   case fence = "A job that continues elsewhere after its launcher died delays the next one"
   case addedOnce = "An add on another machine queues its jobs once, however its connection breaks"
-  case resumed = "wait, log -f and attach continue after a connection breaks"
 }

@@ -38,21 +38,19 @@ struct Session {
   private(set) lazy var messageTraits = TerminalTraits(
     of: STDERR_FILENO, variable: Machine.variable)
 
-  /// The call from another machine that this process carries out, if it does.
-  private(set) var hosted: HostedCall?
-
   /// Performs a command on another machine, or on this one if `host` is nil.
   fileprivate mutating func perform(
     _ words: [Bytes], on host: HostAddress?
   ) throws(Failure) -> ExitCode {
     guard let host else {
+      if let call = HostCall.own { return try perform(call) }
       let queue = Machine.variable("SERIALQ_QUEUE")
       return try perform(try Invocation.parse(words, queueVariable: queue))
     }
     // That machine has variables of its own.
     let invocation = try Invocation.parse(words)
-    guard let plan = HostPlan(invocation) else { return try perform(invocation) }
-    return try call(host, plan, words)
+    if invocation.isLocal { return try perform(invocation) }
+    return try call(host, words, readsInput: invocation.readsInput)
   }
 
   mutating func perform(_ invocation: Invocation) throws(Failure) -> ExitCode {
@@ -60,10 +58,6 @@ struct Session {
     case .command(let command): return try command.perform(in: &self)
     case .backgroundRunner(let queue): return try runInBackground(queue)
     case .terminalKeeper(let queue, let id): return try keepTerminal(of: id, in: queue)
-    case .hostServer: return try serveHost()
-    case .hosted(let call, let invocation):
-      hosted = call
-      return try perform(invocation)
     case .version:
       output.result("serialq \(CommandTable.version)\n")
       return .success

@@ -3,7 +3,7 @@ import SerialqSystem
 
 /// The lock that a runner holds while it is active: a queue has at most one runner.
 package enum RunnerLock {
-  static func open(_ folder: QueueFolder) throws(Failure) -> FileDescriptor {
+  package static func open(_ folder: QueueFolder) throws(Failure) -> FileDescriptor {
     try FileDescriptor.open(folder.runnerLock, .log)
   }
 
@@ -25,7 +25,7 @@ package enum RunnerLock {
   static func clear(_ lock: FileDescriptor) { try? lock.truncate(to: 0) }
 
   /// The process that holds the lock; nil if it has not signed yet, or the lock was released.
-  static func holder(_ folder: QueueFolder) throws(Failure) -> Int32? {
+  package static func holder(_ folder: QueueFolder) throws(Failure) -> Int32? {
     try content(folder).first?.first.flatMap { Int32($0) }
   }
 

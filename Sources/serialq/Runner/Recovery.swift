@@ -128,7 +128,7 @@ extension Runner {
       """
       serialq: job \(job.id)\(process) is still running after its runner died; waiting for it \
       to end
-      To end it: serialq cancel\(option) \(job.id)
+      To end it: \(serialq) cancel\(option) \(job.id)
       """)
   }
 

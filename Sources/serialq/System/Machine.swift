@@ -7,6 +7,13 @@ package enum Machine {
       .map { Bytes(cString: $0) }
   }
 
+  /// Sets an environment variable, given as `NAME=VALUE`, by `putenv(3)`.
+  ///
+  /// Call it before a thread is started.
+  package static func set(_ variable: Bytes) {
+    _ = variable.withCString { putenv(strdup($0)) }
+  }
+
   /// The arguments after the program's name, byte for byte.
   ///
   /// `CommandLine.arguments` repairs invalid UTF-8, so a job would receive the name of a file that

@@ -10,5 +10,5 @@
 
 /// All `NAME=VALUE` entries of the environment, from `environ(7)`.
 ///
-/// Needs no lock, because the program never changes its environment.
+/// Needs no lock, because the program changes its environment only before it starts a thread.
 var environmentEntries: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> { environ }

@@ -35,6 +35,14 @@ package func waitForReadiness(
   }
 }
 
+/// Waits until nothing reads what is written to a descriptor any more.
+package func waitForEnd(ofReaderOf descriptor: Int32) throws(Failure) {
+  var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+  while entry.revents == 0 {
+    if poll(&entry, 1, -1) < 0, errno != EINTR { throw Failure("poll", errno, "waiting") }
+  }
+}
+
 /// Waits as ``waitForReadiness(_:until:)`` does until a descriptor has input or reaches its end;
 /// returns which did.
 package func waitForInput(

@@ -52,8 +52,10 @@ package final class SignalListener: Sendable {
 
   /// Performs the default action of a signal on this process: terminate, or stop until SIGCONT.
   ///
-  /// Listening resumes after SIGCONT.
+  /// Listening resumes after SIGCONT. A call of another machine exits as a shell does instead: ssh would
+  /// report a signal as a lost connection.
   package static func obey(_ number: Int32) {
+    if HostCall.own != nil, number != SIGTSTP { exit(128 + number) }
     var action = sigaction()
     // Dispatch's own action, without which it stops receiving the signal.
     sigaction(number, nil, &action)

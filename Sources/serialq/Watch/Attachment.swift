@@ -52,7 +52,7 @@ package struct Attachment {
   package init(_ socket: FileDescriptor, leavingBy key: ControlKey) throws(Failure) {
     guard let mode = TerminalMode(of: STDIN_FILENO) else {
       throw Failure(
-        "standard input", "it is not a terminal", next: "Follow the output with: serialq log -f")
+        "standard input", "it is not a terminal", next: "Follow the output with: \(serialq) log -f")
     }
     self.socket = socket
     self.mode = mode

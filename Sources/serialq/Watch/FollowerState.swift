@@ -1,6 +1,6 @@
-import SerialqQueue
 import SerialqRunner
 import SerialqSystem
+import SerialqQueue
 
 /// Decides what a ``Follower`` prints, in which order and from which log; reads and prints nothing.
 struct FollowerState {
@@ -219,7 +219,7 @@ struct FollowerState {
         """
         serialq: \(place)\(jobs) \(JobID.text(of: unprinted, separator: ", ")): removed before the output \
         could be printed
-        To keep more jobs: serialq set\(QueueName.option(for: queueName)) keep N
+        To keep more jobs: \(serialq) set\(QueueName.option(for: queueName)) keep N
         """))
   }
 

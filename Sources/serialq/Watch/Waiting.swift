@@ -58,7 +58,7 @@ package struct Waiting {
     for id in ids where queue.job(id) == nil {
       throw Failure(
         "job \(id)", "it was removed during the wait",
-        next: "The job had ended. Wait before running serialq clean, or set keep to more jobs.")
+        next: "The job had ended. Wait before running \(serialq) clean, or set keep to more jobs.")
     }
     if !isDone, !queue.suspended.isEmpty { throw queue.blocked(named: queueName) }
     if isOver || isDone {
@@ -112,10 +112,10 @@ package struct Waiting {
     let last = (try? LogReader.tail(of: folder.runnerLog, lines: 2)) ?? []
     var said = last.isEmpty ? "" : "; its log says: \(last.joined(separator: "; "))"
     let option = QueueName.option(for: folder.name.text)
-    var next = "Try it in the foreground: serialq run\(option)"
+    var next = "Try it in the foreground: \(serialq) run\(option)"
     if last.isEmpty, let fault = logFault() {
       said = ", and cannot write its log: \(fault.sentence)"
-      next = "The jobs stay in the queue. When that is fixed, continue: serialq start\(option)"
+      next = "The jobs stay in the queue. When that is fixed, continue: \(serialq) start\(option)"
     }
     return Failure("queue \(folder.name.text)", "its runner ends repeatedly\(said)", next: next)
   }
@@ -139,11 +139,11 @@ extension Queue {
     if let job = suspended.first {
       return Failure(
         "queue \(name)", "job \(job.id) is suspended",
-        next: "Continue it with: serialq resume\(QueueName.option(for: name))")
+        next: "Continue it with: \(serialq) resume\(QueueName.option(for: name))")
     }
     return Failure(
       "queue \(name)", "it is paused\(because); jobs waiting: \(count(.waiting))",
-      next: "Resume it with: serialq resume\(QueueName.option(for: name))",
+      next: "Resume it with: \(serialq) resume\(QueueName.option(for: name))",
       code: because.isEmpty ? .cannot : .jobFailed)
   }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.beside) struct AttachStoriesTests {
   /// The lines of an example, by its place in the manual.
   private func lines(ofExample index: Int) throws -> [String] {
-    let section = try #require(Manual.text.components(separatedBy: "\n.Ss Five examples").last)
+    let section = try #require(try Manual.text.components(separatedBy: "\n.Ss Five examples").last)
     let examples = section.components(separatedBy: "\n.Ss ")[0]
       .components(separatedBy: ".Bd -literal -offset indent\n").dropFirst()
       .compactMap { $0.components(separatedBy: "\n.Ed").first }

@@ -11,8 +11,8 @@ struct ContainerLauncherTests {
   /// A scene with a queue whose launcher is the script in the manual.
   private func scene(_ change: (String) -> String = { $0 }) throws -> Scene {
     let scene = try Scene()
-    let start = try #require(Manual.text.range(of: "#!/bin/sh\n"))
-    let rest = Manual.text[start.lowerBound...]
+    let start = try #require(try Manual.text.range(of: "#!/bin/sh\n"))
+    let rest = try Manual.text[start.lowerBound...]
     let end = try #require(rest.range(of: ".Ed\n"))
     let script = String(rest[..<end.lowerBound]).replacing("\\e", with: "\\")
     let name = Bytes("serialq-bwrap")

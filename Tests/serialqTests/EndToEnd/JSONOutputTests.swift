@@ -6,7 +6,7 @@ import Testing
 /// Output for scripts.
 @Suite struct JSONOutputTests {
   private static let fields: Set<String> = [
-    "id", "state", "command", "shell", "label", "directory", "input", "exitCode", "signal",
+    "id", "state", "command", "shell", "label", "key", "directory", "input", "exitCode", "signal",
     "attempt", "added", "started", "ended", "duration", "timeout", "retries", "retryDelay", "ifOk",
     "after", "skippedBecause", "suspended", "tty", "asks", "unlogged", "unreachable", "launcher",
     "log",

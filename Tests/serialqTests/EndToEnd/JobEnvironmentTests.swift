@@ -99,7 +99,7 @@ import Testing
     #expect(printed[2] == min(19, printed[1] + 3))
     #expect(printed[3] == 150)
     for line in ["nice -n 10 make", "'ulimit -t 600; exec make'", "taskset -c 0 make"] {
-      #expect(Manual.text.contains(".Dl serialq add \(line)\n"))
+      #expect(try Manual.text.contains(".Dl serialq add \(line)\n"))
     }
   }
 

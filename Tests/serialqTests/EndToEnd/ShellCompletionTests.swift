@@ -15,7 +15,7 @@ import Testing
     ("serialq pause --queue=v", ["--queue=video"]),
     ("serialq pause -qd", ["-qdefault"]),
     ("serialq cancel 1-", ["cancel 1-2"]),
-    ("serialq wait -q video ", ["intro: sh -c \"$(printf", "outro: sh -c \"$(printf"]),
+    ("serialq wait -q video ", ["intro: sh -c $'", "outro: sh -c $'"]),
     ("serialq add -C sub", ["add -C subfolder/"]),
     ("serialq add --file=job", ["--file=jobs.txt"]),
     ("serialq add basena", ["add basename"]),

@@ -10,15 +10,9 @@ enum Invocation: Equatable {
   case backgroundRunner(queue: String)
   /// Internal; see ``KeeperProcess``.
   case terminalKeeper(queue: String, job: JobID)
-  /// Internal; see ``HostServer``.
-  case hostServer
-  /// Internal; see ``HostedCommand``.
-  indirect case hosted(HostedCall, Invocation)
 
   /// The words with which serialq starts itself.
-  static let internalWords = [
-    BackgroundRunner.own.word, KeeperProcess.word, HostAddress.serverWord, HostedCommand.word,
-  ]
+  static let internalWords = [BackgroundRunner.own.word, KeeperProcess.word, HostCall.name]
 
   /// Parses `words`, the arguments after the program's name.
   ///
@@ -35,10 +29,6 @@ enum Invocation: Equatable {
       let id = JobID.parse(words[2])
     {
       return .terminalKeeper(queue: words[1].text, job: id)
-    }
-    if words == [HostAddress.serverWord] { return .hostServer }
-    if words.first == HostedCommand.word, let (call, rest) = HostedCall.split(words) {
-      return .hosted(call, try parse(rest, queueVariable: queueVariable))
     }
     let (type, rest) = try split(words)
     let words = try ParsedArguments(type.spec, rest)
@@ -66,7 +56,7 @@ enum Invocation: Equatable {
     if let other = CommandTable.otherWords.first(where: { $0.words.contains(first.text) }) {
       throw Failure(
         first.text, "unknown command; did you mean \(other.meant)?",
-        next: "See: serialq help \(other.command)")
+        next: "See: \(serialq) help \(other.command)")
     }
     let names = CommandTable.types.flatMap { [$0.name] + $0.aliases }
     let meant = Suggestion.closest(to: first, among: names)
@@ -74,7 +64,7 @@ enum Invocation: Equatable {
     throw Failure(
       first.isEmpty ? "''" : Visible.text(first), "unknown command\(suggestion)",
       next: meant == nil
-        ? "To queue it as a job: serialq add ...; see: serialq help" : "See: serialq help")
+        ? "To queue it as a job: \(serialq) add ...; see: \(serialq) help" : "See: \(serialq) help")
   }
 
   private static func queue(_ words: ParsedArguments, _ variable: Bytes?) throws(Failure) -> String
@@ -98,12 +88,7 @@ extension Invocation {
     case (.backgroundRunner(let one), .backgroundRunner(let other)): one == other
     case (.terminalKeeper(let one, let id), .terminalKeeper(let other, let otherID)):
       one == other && id == otherID
-    case (.hostServer, .hostServer): true
-    case (.hosted(let one, let words), .hosted(let other, let otherWords)):
-      one == other && words == otherWords
-    case (.command, _), (.version, _), (.backgroundRunner, _), (.terminalKeeper, _),
-      (.hostServer, _), (.hosted, _):
-      false
+    case (.command, _), (.version, _), (.backgroundRunner, _), (.terminalKeeper, _): false
     }
   }
 }

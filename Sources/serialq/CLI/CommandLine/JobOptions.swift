@@ -31,7 +31,7 @@ extension OptionName {
   static var retryDelay: Self { Self("retry-delay") }
   static var ifOK: Self { Self("if-ok") }
   static var after: Self { Self("after") }
-  fileprivate static var unique: Self { Self("unique") }
+  static var unique: Self { Self("unique") }
   static var tty: Self { Self("tty") }
 }
 

@@ -20,7 +20,7 @@ extension ParsedArguments {
       let others = options.map { "--\($0.text)" }.joined(separator: " or ")
       throw Failure(
         command.name, "no job is given",
-        next: "Give ids or labels, or \(others); serialq list shows them.")
+        next: "Give ids or labels, or \(others); \(serialq) list shows them.")
     }
     return JobSelection(operands)
   }
@@ -29,7 +29,7 @@ extension ParsedArguments {
   func someJobs() throws(Failure) -> JobSelection {
     guard !operands.isEmpty else {
       throw Failure(
-        command.name, "no job is given", next: "Give ids or labels; serialq list shows them.")
+        command.name, "no job is given", next: "Give ids or labels; \(serialq) list shows them.")
     }
     return JobSelection(operands)
   }
@@ -51,7 +51,7 @@ extension ParsedArguments {
     if command.name == StatusCommand.name, let meant = CommandTable.type(called: extra) {
       throw Failure(
         Visible.text(extra), "the command must precede its options",
-        next: "See: serialq help \(meant.name)")
+        next: "See: \(serialq) help \(meant.name)")
     }
     let limit = count == 0 ? "no argument" : "only one argument"
     throw misused(Visible.text(extra), "\(command.name) takes \(limit)")

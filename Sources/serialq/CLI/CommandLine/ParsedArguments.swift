@@ -113,6 +113,6 @@ struct ParsedArguments {
   }
 
   func misused(_ what: String, _ why: String) -> Failure {
-    Failure(what, why, next: "See: serialq help \(command.name)")
+    Failure(what, why, next: "See: \(serialq) help \(command.name)")
   }
 }

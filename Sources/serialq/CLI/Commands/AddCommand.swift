@@ -6,11 +6,13 @@ struct AddCommand: Equatable {
   var job: JobOptions
   var source: JobSource
   var startsRunner = true
+  var key: Bytes?
   var json: Bool
 }
 
 extension OptionName {
   fileprivate static var noStart: Self { Self("no-start") }
+  fileprivate static var key: Self { Self("key") }
 }
 
 extension AddCommand: Subcommand {
@@ -47,15 +49,20 @@ extension AddCommand: Subcommand {
     ],
     options: JobOptions.options + [
       OptionSpec(.noStart, help: "Starts no runner. serialq run or start starts it."),
+      OptionSpec(
+        .key, value: OptionValue(.text, "KEY"),
+        help: "Adds nothing if the queue has jobs with this KEY.",
+        details: """
+          Prints the ids of those jobs. A script that does not know whether its call arrived, as \
+          after a lost connection, repeats it with the same key. Cannot be combined with --unique.
+          """),
       OptionSpec(.json, help: "Prints the ids as a JSON object."),
     ],
     operands: .jobCommand,
     examples: [
       Example("serialq add 'make && make test'", "a command line"),
       Example("serialq add -q video -n intro ./render intro", "another queue, a label"),
-      Example(
-        "serialq add -e CC=clang -C build -c 'make -k'", "variable, directory"),
-      Example("serialq add -f jobs.txt", "every line of a file"),
+      Example("serialq add -C build -c 'make -k'", "another directory"),
       Example("serialq add --after 3,test ./deploy", "after their success"),
     ]
   )
@@ -63,11 +70,14 @@ extension AddCommand: Subcommand {
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
     guard let source = try JobSource.parse(words) else {
       throw Failure(
-        "add", "no command is given", next: "For example: serialq add 'make && make test'")
+        "add", "no command is given", next: "For example: \(serialq) add 'make && make test'")
+    }
+    if words.has(.key), words.has(.unique) {
+      throw words.misused("--key", "cannot be combined with --unique: only one decides")
     }
     self.init(
       job: try JobOptions(parsing: words, queue: queue), source: source,
-      startsRunner: !words.has(.noStart), json: words.has(.json))
+      startsRunner: !words.has(.noStart), key: words.value(.key), json: words.has(.json))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
@@ -75,7 +85,7 @@ extension AddCommand: Subcommand {
     adding.reportMissingFiles(to: session.output)
     let folder = try session.folder(for: job)
     let added = try adding.append(
-      to: folder, startsRunner: startsRunner, key: session.hosted?.key)
+      to: folder, startsRunner: startsRunner, key: key)
     let ids = added.ids
     for id in added.found where session.messageTraits.isTerminal || !json {
       session.output.message(
@@ -103,7 +113,7 @@ extension AddCommand: Subcommand {
     let text = JobID.text(of: ids, separator: ", ")
     let jobs = ids.count == 1 ? "Job \(text) is" : "Jobs \(text) are"
     let option = QueueName.option(for: job.queue)
-    return "\(jobs) queued despite this error; do not add it again. See: serialq status\(option)"
+    return "\(jobs) queued despite this error; do not add it again. See: \(serialq) status\(option)"
   }
 
   private func document(_ ids: [JobID], _ folder: QueueFolder) -> Bytes {

@@ -69,8 +69,8 @@ struct Adding {
   /// Appends all jobs or none; on return they are durable, and a runner is active unless the queue
   /// is paused.
   ///
-  /// Fails if the queue is paused and `refusesPause` is set. Adds nothing if an earlier call with
-  /// this `key` did. Reads the whole journal only to find that, identical waiting jobs, or those that
+  /// Fails if the queue is paused and `refusesPause` is set. Adds nothing if the queue has jobs with
+  /// this `key`. Reads the whole journal only to find that, identical waiting jobs, or those that
   /// must succeed first.
   func append(
     to folder: QueueFolder, startsRunner: Bool, refusesPause: Bool = false, key: Bytes? = nil
@@ -88,23 +88,23 @@ struct Adding {
     if readsJobs { try reader.read() }
     return try Journal(folder).locked { (scope) throws(Failure) in
       if readsJobs { try reader.read() }
-      if let known = key.flatMap(reader.queue.addKeys.ids) {
+      let known = key.map { key in reader.queue.jobs.filter { $0.key == key }.map(\.id) } ?? []
+      if !known.isEmpty {
         try scope.flush()
-        return try started(Added(ids: Array(known.joined())), folder, &scope, startsRunner)
+        return try started(Added(ids: known), folder, &scope, startsRunner)
       }
       // Under the lock: a pause that follows a check before it would leave the jobs waiting.
       if refusesPause, try scope.isPaused() {
         let option = QueueName.option(for: folder.name.text)
         throw Failure(
           "queue \(folder.name.text)", "it is paused: it starts no job",
-          next: "Nothing was queued. Resume it: serialq resume\(option)")
+          next: "Nothing was queued. Resume it: \(serialq) resume\(option)")
       }
       let (commands, found) = options.isUnique ? unknown(to: reader.queue) : (commands, [])
       var added = Added(ids: [], found: found)
-      try append(commands, copy, to: &scope, of: reader.queue, named: folder.name.text) { new in
-        added.ids = found.isEmpty ? new : Set(new + found).sorted()
-        return key.map { [.added(added.ids, byCall: $0)] } ?? []
-      }
+      let new = try append(
+        commands, copy, key, to: &scope, of: reader.queue, named: folder.name.text)
+      added.ids = found.isEmpty ? new : Set(new + found).sorted()
       return try started(added, folder, &scope, startsRunner)
     }
   }
@@ -125,16 +125,16 @@ struct Adding {
     return added
   }
 
-  /// Appends the jobs, together with the events that `also` returns for their ids.
+  /// Appends the jobs; returns their ids.
   private func append(
-    _ commands: [Command], _ copy: InputCopy?, to scope: inout JournalScope, of queue: Queue,
-    named name: String, also: ([JobID]) -> [Event]
-  ) throws(Failure) {
+    _ commands: [Command], _ copy: InputCopy?, _ key: Bytes?, to scope: inout JournalScope,
+    of queue: Queue, named name: String
+  ) throws(Failure) -> [JobID] {
     var limits = options.limits
     limits.after = try required(in: queue, named: name)
     guard !commands.isEmpty else {
-      try scope.append(also([]))
-      return
+      try scope.append([])
+      return []
     }
     let context = ExecutionContext(
       directory: directory, environment: try scope.storeEnvironment(environment), umask: umask)
@@ -149,13 +149,15 @@ struct Adding {
       return Event.added(
         NewJob(
           id: id,
-          Payload(command, in: context, label: options.label, input: input, terminal: terminal),
+          Payload(
+            command, in: context, label: options.label, input: input, terminal: terminal, key: key),
           limits: limits, place: place, at: at))
     }
     // Only `--first` can put a job before one that it requires.
     let isOrdered = limits.after.isEmpty || !options.isFirst
     do throws(Failure) {
-      try scope.append((isOrdered ? events : queue.ordered(events, at: at)) + also(ids))
+      try scope.append(isOrdered ? events : queue.ordered(events, at: at))
+      return ids
     } catch {
       copy?.remove(keptFor: first)
       throw error
@@ -170,7 +172,7 @@ struct Adding {
       return try queue.ranges(of: options.after, in: name)
     } catch {
       throw error.adding(
-        "Nothing was queued. See the jobs: serialq list\(QueueName.option(for: name))")
+        "Nothing was queued. See the jobs: \(serialq) list\(QueueName.option(for: name))")
     }
   }
 

@@ -81,7 +81,7 @@ extension AttachCommand: Subcommand {
     guard input.isTerminal, session.traits.isTerminal else {
       throw Failure(
         "attach", "standard input and standard output must be a terminal",
-        next: "Follow the output: serialq log\(QueueName.option(for: queue)) -f \(job.id)")
+        next: "Follow the output: \(serialq) log\(QueueName.option(for: queue)) -f \(job.id)")
     }
     try session.refuseOwnQueue("attach", found, named: queue)
     try refuse(job, of: found)
@@ -98,14 +98,14 @@ extension AttachCommand: Subcommand {
     throw Failure(
       "attach", "no job of queue \(self.queue) runs, and none with a terminal waits",
       next: (queue.jobs.isEmpty ? session.queuesWithJobs() : nil)
-        ?? "Add one with: serialq add\(option) -t")
+        ?? "Add one with: \(serialq) add\(option) -t")
   }
 
   private func refuse(_ job: Job, of queue: Queue) throws(Failure) {
     guard job.state.isOver else { return try queue.requireTerminal(of: job, named: self.queue) }
     throw Failure(
       "job \(job.id)", "it \(job.outcomeText)",
-      next: "See its output: serialq log\(QueueName.option(for: self.queue)) \(job.id)")
+      next: "See its output: \(serialq) log\(QueueName.option(for: self.queue)) \(job.id)")
   }
 }
 
@@ -118,8 +118,8 @@ extension Queue {
     throw Failure(
       "job \(job.id)", isRunning ? "it has no terminal" : "it will have no terminal",
       next: """
-        Follow its output: serialq log\(option) -f \(job.id)
-        A job has one if it is added with: serialq add\(option) -t
+        Follow its output: \(serialq) log\(option) -f \(job.id)
+        A job has one if it is added with: \(serialq) add\(option) -t
         """)
   }
 }

@@ -179,7 +179,7 @@ struct AttachWait {
     if let limit = keeperLimit, limit <= now {
       throw Failure(
         "the terminal of job \(id)", "its keeper accepts no connection",
-        next: "The output says why: serialq log\(option) \(id)")
+        next: "The output says why: \(serialq) log\(option) \(id)")
     }
     keeperLimit = keeperLimit ?? now + Self.patience
     deadline = keeperLimit
@@ -196,7 +196,7 @@ struct AttachWait {
     if let limit = endLimit, limit <= now {
       throw Failure(
         "the terminal of job \(id)", "it is gone: its keeper was killed, and the job was hung up",
-        next: "Follow the output: serialq log\(option) -f \(id)")
+        next: "Follow the output: \(serialq) log\(option) -f \(id)")
     }
     endLimit = endLimit ?? now + Self.patience
     deadline = endLimit

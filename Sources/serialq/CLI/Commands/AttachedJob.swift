@@ -66,7 +66,7 @@ struct AttachedJob {
     let option = QueueName.option(for: queueName)
     return [
       isSuspended
-        ? "serialq: job \(id) is suspended; continue it: serialq resume\(option)"
+        ? "serialq: job \(id) is suspended; continue it: \(serialq) resume\(option)"
         : "serialq: job \(id) continues"
     ]
   }

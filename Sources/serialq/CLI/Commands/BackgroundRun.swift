@@ -12,7 +12,7 @@ extension Session {
   func runInBackground(_ queue: String) throws(Failure) -> ExitCode {
     guard let folder = try spool().existingQueue(named: Bytes(queue.utf8)) else {
       throw Failure(
-        "queue \(queue)", "no such queue", next: "See all with: serialq queues")
+        "queue \(queue)", "no such queue", next: "See all with: \(serialq) queues")
     }
     try Machine.requireThreads(Runner.threads)
     // Closing the terminal or logging out must not stop the jobs.
@@ -44,7 +44,7 @@ extension Session {
   /// Serves the terminal of a running job until the job is over.
   func keepTerminal(of id: JobID, in queue: String) throws(Failure) -> ExitCode {
     guard let folder = try spool().existingQueue(named: Bytes(queue.utf8)) else {
-      throw Failure("queue \(queue)", "no such queue", next: "See all with: serialq queues")
+      throw Failure("queue \(queue)", "no such queue", next: "See all with: \(serialq) queues")
     }
     var keeper = try Keeper(of: id, in: folder)
     try keeper.run()

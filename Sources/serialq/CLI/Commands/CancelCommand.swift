@@ -93,7 +93,7 @@ extension CancelCommand: Subcommand {
       """
       serialq: job \(job.id) is being ended with \(SignalName.of(signal))\
       \(signal == SIGKILL ? "" : ", and with SIGKILL after 10 seconds")
-      Wait for its end: serialq wait\(option) \(job.id)
+      Wait for its end: \(serialq) wait\(option) \(job.id)
       """)
     return .success
   }

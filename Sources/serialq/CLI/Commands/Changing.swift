@@ -41,7 +41,7 @@ extension Session {
         let option = QueueName.option(for: name)
         throw events.isEmpty
           ? error
-          : error.adding("The queue is changed despite this error. Run it: serialq run\(option)")
+          : error.adding("The queue is changed despite this error. Run it: \(serialq) run\(option)")
       }
       return result
     }
@@ -122,7 +122,7 @@ extension Session {
   func noJobs(in name: String) -> Failure {
     Failure(
       "queue \(name)", "it has no jobs",
-      next: queuesWithJobs() ?? "Add one with: serialq add\(QueueName.option(for: name))")
+      next: queuesWithJobs() ?? "Add one with: \(serialq) add\(QueueName.option(for: name))")
   }
 
   /// Reports that a queue has no jobs, and which queues have some: its name may be mistyped.
@@ -146,7 +146,7 @@ extension Session {
     }
     guard !names.isEmpty else { return nil }
     let shown = names.prefix(10).map(\.text).joined(separator: ", ")
-    let rest = names.count > 10 ? " and \(names.count - 10) more; see: serialq queues" : ""
+    let rest = names.count > 10 ? " and \(names.count - 10) more; see: \(serialq) queues" : ""
     return "Queues with jobs: \(shown)\(rest)"
   }
 
@@ -155,13 +155,13 @@ extension Session {
     output.message(
       """
       serialq: queue \(queue) is paused: it starts no job
-      Resume it: serialq resume\(QueueName.option(for: queue))
+      Resume it: \(serialq) resume\(QueueName.option(for: queue))
       """)
   }
 
   /// Suggests the command that shows why a job failed.
   func suggestLog(_ id: JobID, in queue: String) {
-    output.message("See its output: serialq log\(QueueName.option(for: queue)) \(id)")
+    output.message("See its output: \(serialq) log\(QueueName.option(for: queue)) \(id)")
   }
 
   /// Reports success on a terminal only; scripts use the exit code.

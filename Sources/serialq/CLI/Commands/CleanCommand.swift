@@ -96,7 +96,7 @@ extension CleanCommand: Subcommand {
       session.output.message(
         """
         serialq: kept \(kept) open \(kept == 1 ? "job" : "jobs")
-        List them: serialq list\(option) --open; remove them: serialq clean\(option) --all
+        List them: \(serialq) list\(option) --open; remove them: \(serialq) clean\(option) --all
         """)
     }
     return .success

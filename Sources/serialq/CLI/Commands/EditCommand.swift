@@ -95,7 +95,7 @@ extension EditCommand: Subcommand {
     throw Failure(
       "job \(job.id)", "it is running",
       next: """
-        Nothing was changed. Edit it after its end, or end it: serialq cancel\(option) \(job.id)
+        Nothing was changed. Edit it after its end, or end it: \(serialq) cancel\(option) \(job.id)
         """)
   }
 
@@ -106,12 +106,13 @@ extension EditCommand: Subcommand {
       throw Failure(
         "job \(job.id)", "it is not waiting: it \(now.outcomeText)",
         next:
-          "Nothing was changed. Edit it again to queue it again: serialq edit\(option) \(job.id)")
+          "Nothing was changed. Edit it again to queue it again: \(serialq) edit\(option) \(job.id)"
+      )
     }
     guard now.command != job.command || now.state != job.state else { return }
     throw Failure(
       "job \(job.id)", "another process has changed it in the meantime",
-      next: "Nothing was changed. Check it and try again: serialq show\(option) \(job.id)")
+      next: "Nothing was changed. Check it and try again: \(serialq) show\(option) \(job.id)")
   }
 
   /// The command from the editor; nil if it is unchanged.
@@ -137,7 +138,7 @@ extension EditCommand: Subcommand {
     let named = [Machine.variable("VISUAL"), Machine.variable("EDITOR")]
     let editor = named.compactMap { $0 }.first { !$0.isEmpty } ?? Bytes("vi")
     // Run by a shell, because the variable may contain arguments.
-    let status = try Editor.run([
+    let status = try Foreground.run([
       Bytes("/bin/sh"), Bytes("-c"), editor + Bytes(" \"$1\""), editor, path,
     ])
     guard status == .exited(0) else {
@@ -149,34 +150,5 @@ extension EditCommand: Subcommand {
     var edited = try FileDescriptor.open(path, .read, followingLinks: true).readAll()
     if edited.last == UInt8(ascii: "\n") { edited.removeLast() }
     return edited
-  }
-}
-
-/// Runs a program in the foreground of the terminal.
-private enum Editor {
-  static func run(_ words: [Bytes]) throws(Failure) -> Ending {
-    // Ignored in this process, as system(3) does: Ctrl-C is meant for the editor.
-    let before = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
-    defer { for (number, handler) in before { signal(number, handler) } }
-    #if canImport(Glibc)
-      var attributes = posix_spawnattr_t()
-    #else
-      var attributes: posix_spawnattr_t?
-    #endif
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var defaults = sigset_t()
-    sigemptyset(&defaults)
-    for number in [SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ] { sigaddset(&defaults, number) }
-    posix_spawnattr_setsigdefault(&attributes, &defaults)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-    var pid: pid_t = 0
-    let error = words.withCStrings { words in
-      Machine.environment().withCStrings { environment in
-        posix_spawn(&pid, "/bin/sh", nil, &attributes, words, environment)
-      }
-    }
-    guard error == 0 else { throw Failure("posix_spawn", error, "starting the editor") }
-    return try ChildProcess(pid: pid).reap()
   }
 }

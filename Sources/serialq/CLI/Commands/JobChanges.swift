@@ -123,14 +123,15 @@ extension JobChanges {
     let option = QueueName.option(for: name)
     throw Failure(
       "job \(job.id)", why,
-      next: "Nothing was changed. --after takes jobs that were added before: serialq list\(option)")
+      next:
+        "Nothing was changed. --after takes jobs that were added before: \(serialq) list\(option)")
   }
 
   private static func hasInput(_ id: JobID, in queue: String) -> Failure {
     Failure(
       "job \(id)", "its standard input is a file, and so no terminal",
       next: """
-        Nothing was changed. See the file: serialq show\(QueueName.option(for: queue)) \(id)
+        Nothing was changed. See the file: \(serialq) show\(QueueName.option(for: queue)) \(id)
         """)
   }
 
@@ -138,7 +139,7 @@ extension JobChanges {
     Failure(
       "the command of job \(id)", why,
       next: """
-        Nothing was changed. To cancel the job: serialq cancel\(QueueName.option(for: queue)) \(id)
+        Nothing was changed. To cancel the job: \(serialq) cancel\(QueueName.option(for: queue)) \(id)
         """)
   }
 }

@@ -127,7 +127,7 @@ extension LogCommand: Subcommand {
     if job.state == .waiting, !job.hasRun {
       throw Failure(
         "the log of job \(id)", "it has not run yet",
-        next: "Wait for it: serialq log\(QueueName.option(for: folder.name.text)) -f \(id)")
+        next: "Wait for it: \(serialq) log\(QueueName.option(for: folder.name.text)) -f \(id)")
     }
     if let attempt = job.run?.attempt, attempt > 0, job.state == .skipped {
       session.output.message(
@@ -158,7 +158,7 @@ extension LogCommand: Subcommand {
       let others = found?.jobs.isEmpty ?? true ? session.queuesWithJobs() : nil
       throw Failure(
         "log", "no job of queue \(queue) has run yet",
-        next: others ?? "Follow them: serialq log\(QueueName.option(for: queue)) -f")
+        next: others ?? "Follow them: \(serialq) log\(QueueName.option(for: queue)) -f")
     }
     return job.id
   }
@@ -175,7 +175,7 @@ extension LogCommand: Subcommand {
     if hasWork { return try session.follow(.queue, in: queues, lines: lines, isRaw: isRaw) }
     switch queues {
     case .all:
-      session.output.message("serialq: no queue has anything to follow; see: serialq queues")
+      session.output.message("serialq: no queue has anything to follow; see: \(serialq) queues")
     case .one(let name):
       if !hasJobs, let others = session.queuesWithJobs() {
         session.output.message("serialq: queue \(name) has no jobs\n\(others)")
@@ -183,7 +183,7 @@ extension LogCommand: Subcommand {
         session.output.message(
           """
           serialq: queue \(name) has nothing to follow; list its jobs: \
-          serialq list\(QueueName.option(for: name))
+          \(serialq) list\(QueueName.option(for: name))
           """)
       }
     }

@@ -121,6 +121,6 @@ extension MoveCommand: Subcommand {
     let option = QueueName.option(for: self.queue)
     return Failure(
       what, why,
-      next: "Nothing was moved. List the waiting jobs: serialq list\(option) --state waiting")
+      next: "Nothing was moved. List the waiting jobs: \(serialq) list\(option) --state waiting")
   }
 }

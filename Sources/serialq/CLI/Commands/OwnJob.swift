@@ -15,7 +15,7 @@ extension Session {
     throw Failure(
       command, "job \(id) of queue \(name) calls it and would wait for itself",
       next: """
-        Queue a job after it: serialq add\(QueueName.option(for: name)); or use \
+        Queue a job after it: \(serialq) add\(QueueName.option(for: name)); or use \
         another queue: -q NAME
         """)
   }

@@ -69,7 +69,7 @@ extension PauseCommand: Subcommand {
       if let job = running.first(where: { $0.run?.launch != nil }) {
         throw Failure(
           "job \(job.id)", "its launcher executes it elsewhere, where it cannot be suspended",
-          next: "Nothing was changed. To start no other job: serialq pause\(option)")
+          next: "Nothing was changed. To start no other job: \(serialq) pause\(option)")
       }
       let events: [Event] = running.filter(\.canBeSuspended).map {
         .suspended(id: $0.id, at: clocks.date, uptime: clocks.monotonic)

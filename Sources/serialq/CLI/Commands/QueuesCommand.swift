@@ -85,7 +85,7 @@ extension QueuesCommand: Subcommand {
   /// Removes a queue under its lock, so that no job is added meanwhile.
   private func remove(_ name: String, in session: inout Session) throws(Failure) {
     guard let folder = try session.spool().existingQueue(named: Bytes(name.utf8)) else {
-      throw Failure("queue \(name)", "no such queue", next: "See all with: serialq queues")
+      throw Failure("queue \(name)", "no such queue", next: "See all with: \(serialq) queues")
     }
     try Journal(folder).locked { (scope) throws(Failure) in
       var reader = JournalReader(folder)
@@ -96,7 +96,7 @@ extension QueuesCommand: Subcommand {
         throw Failure(
           "queue \(name)", "it has \(count) \(count == 1 ? "job" : "jobs")",
           next: """
-            Remove the jobs first: serialq cancel\(option) --all; serialq clean\(option) --all
+            Remove the jobs first: \(serialq) cancel\(option) --all; \(serialq) clean\(option) --all
             """)
       }
       guard try !RunnerLock.isHeld(folder) else {

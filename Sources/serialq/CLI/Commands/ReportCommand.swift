@@ -83,7 +83,6 @@ extension ReportCommand: Subcommand {
       return .success
     }
     if let (folder, queue) = found {
-      report.series = DurationSeries.all(queue.jobs, at: now)
       report.troubles = try troubles(of: queue, folder)
     }
     let page = HTMLReport(report: report).page

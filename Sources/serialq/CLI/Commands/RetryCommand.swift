@@ -56,8 +56,8 @@ extension RetryCommand: Subcommand {
         let option = QueueName.option(for: self.queue)
         let (state, next) =
           job.state == .waiting
-          ? ("it is already waiting", "To run it next: serialq move\(option) \(job.id) --first")
-          : ("it is running", "Wait for its end: serialq wait\(option) \(job.id)")
+          ? ("it is already waiting", "To run it next: \(serialq) move\(option) \(job.id) --first")
+          : ("it is running", "Wait for its end: \(serialq) wait\(option) \(job.id)")
         throw Failure("job \(job.id)", state, next: "Nothing was queued again. \(next)")
       }
       return (queue.retryEvents(jobs, first: isFirst, at: Clock.now()), (jobs, queue.isPaused))
@@ -80,7 +80,7 @@ extension RetryCommand: Subcommand {
     if !left.isEmpty {
       let option = QueueName.option(for: self.queue)
       session.confirm(
-        "Still skipped: \(left.text). Run them too: serialq retry\(option) --failed")
+        "Still skipped: \(left.text). Run them too: \(serialq) retry\(option) --failed")
     }
     if isPaused { session.reportPaused(self.queue) }
     return .success

@@ -110,9 +110,7 @@ extension RunCommand: Subcommand {
       }, wake: { wakeUp.wake() }, changed: { wakeUp.wake() })
     // After everything else that can fail: a command that fails to start must not leave jobs in the
     // queue.
-    let key = session.hosted?.key
-    let ids =
-      try adding?.append(to: folder, startsRunner: false, refusesPause: true, key: key).ids ?? []
+    let ids = try adding?.append(to: folder, startsRunner: false, refusesPause: true).ids ?? []
     if adding != nil {
       let text = JobID.text(of: ids, separator: ", ")
       session.confirm(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
@@ -146,7 +144,7 @@ extension RunCommand: Subcommand {
       guard adding != nil else { throw error }
       let option = QueueName.option(for: follower.queueName)
       throw error.adding(
-        "The jobs are in the queue despite this error; see: serialq status\(option)")
+        "The jobs are in the queue despite this error; see: \(serialq) status\(option)")
     }
     if let signal = signals.first { return reportStop(by: signal, follower, in: session) }
     return reportResult(follower, in: &session)
@@ -225,7 +223,8 @@ extension RunCommand: Subcommand {
     // The job of another runner, or of a dead one: the job of this runner has ended.
     let running = queue.running.first.map { "job \($0) continues; " } ?? ""
     let advice =
-      running.isEmpty ? "continue with: serialq run\(option)" : "follow: serialq log\(option) -f"
+      running.isEmpty
+      ? "continue with: \(serialq) run\(option)" : "follow: \(serialq) log\(option) -f"
     let rest = running + (left == 0 ? "nothing waits" : "\(left) still waiting; \(advice)")
     session.output.message("serialq: stopped by \(SignalName.of(signal)); \(rest)")
     return ExitCode(rawValue: 128 + signal)
@@ -271,13 +270,13 @@ private struct News {
     let new = follower.queue.suspended.first?.id
     if let new, new != suspended {
       session.output.message(
-        "serialq: job \(new) is suspended; continue it: serialq resume\(option)")
+        "serialq: job \(new) is suspended; continue it: \(serialq) resume\(option)")
     }
     suspended = new
     let job = follower.queue.running.first.flatMap(follower.queue.job)
     if let job, let asked = job.question, asked != question {
       session.output.message(
-        "serialq: job \(job.id) \(asked.phrase)\nAnswer it: serialq attach\(option) \(job.id)")
+        "serialq: job \(job.id) \(asked.phrase)\nAnswer it: \(serialq) attach\(option) \(job.id)")
     }
     question = job?.question
   }

@@ -127,7 +127,7 @@ private struct StatusWatch: WatchedQueue {
     if let question = new.question, question != old?.question {
       let option = QueueName.option(for: queue)
       lines.append(
-        "job \(job.id) \(question.phrase) (answer it: serialq attach\(option) \(job.id))")
+        "job \(job.id) \(question.phrase) (answer it: \(serialq) attach\(option) \(job.id))")
     }
     return lines
   }

@@ -80,8 +80,7 @@ extension WaitCommand: Subcommand {
       ? WaitDisplay(of: subject, session.traits) { wakeUp.wake() } : nil
     defer { session.output.hide() }
     try session.interrupt(of: queues)
-    let elapsed = session.hosted?.elapsed ?? 0
-    let deadline = timeout.map { Clock.monotonic() + Int64($0 - elapsed) * 1_000_000_000 }
+    let deadline = timeout.map { Clock.monotonic() + Int64($0) * 1_000_000_000 }
     // Without the logs: the output of a job changes nothing for those that wait.
     var waits = try WatchedQueues<Waiting>(spool, queues, logs: false)
     while true {
@@ -130,7 +129,7 @@ extension WaitCommand: Subcommand {
     let option = if case .one(let name) = queues { QueueName.option(for: name) } else { " --all" }
     return Failure(
       "wait", "gave up after \(Humanize.duration(.seconds(timeout ?? 0)))",
-      next: "The jobs continue. See the progress: serialq status\(option)", code: .timedOut)
+      next: "The jobs continue. See the progress: \(serialq) status\(option)", code: .timedOut)
   }
 
   /// Reports jobs that did not succeed, and returns the exit code; nil if there are none.
@@ -143,13 +142,14 @@ extension WaitCommand: Subcommand {
     if failed.count > 5 {
       let option = QueueName.option(for: waiting.queueName)
       session.output.message(
-        "serialq: \(place)and \(failed.count - 5) more before them: serialq list\(option) --failed")
+        "serialq: \(place)and \(failed.count - 5) more before them: \(serialq) list\(option) --failed"
+      )
     }
     if let job = failed.last(where: \.state.isFailure) {
       session.suggestLog(job.id, in: waiting.queueName)
     } else if let job = failed.last(where: \.state.opens) {
       let option = QueueName.option(for: waiting.queueName)
-      session.output.message("See why: serialq show\(option) \(job.id)")
+      session.output.message("See why: \(serialq) show\(option) \(job.id)")
     }
     if let id = waiting.onlyID { return failed.first { $0.id == id }?.code }
     return failed.isEmpty ? nil : .jobFailed

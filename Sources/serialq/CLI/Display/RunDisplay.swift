@@ -46,7 +46,7 @@ struct RunDisplay {
     }
     if let suspended {
       let option = QueueName.option(for: follower.queueName)
-      view.note = "Job \(suspended.id) is suspended; continue it: serialq resume\(option)"
+      view.note = "Job \(suspended.id) is suspended; continue it: \(serialq) resume\(option)"
     }
     if isStopping { view.note = "Stopping the job; interrupt again to kill it." }
     display.show(view.lines(in: window), changesIn: second, on: &output)

@@ -73,7 +73,7 @@ extension RunView.Question {
   init?(of job: Job, in queue: String) {
     guard let question = job.question else { return nil }
     phrase = question.phrase
-    answer = "serialq attach\(QueueName.option(for: queue)) \(job.id)"
+    answer = "\(serialq) attach\(QueueName.option(for: queue)) \(job.id)"
   }
 }
 

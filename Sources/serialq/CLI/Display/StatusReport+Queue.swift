@@ -90,7 +90,7 @@ extension StatusReport {
       notes.append(
         Note(
           text: "Job \(job.id) is over, but a part of it still runs: \(Visible.text(left)).",
-          adviceName: "Its details", advice: "serialq show\(option) \(job.id)"))
+          adviceName: "Its details", advice: "\(serialq) show\(option) \(job.id)"))
     }
     // Compaction usually happens in a background runner, whose report goes only to its log.
     if try folder.hasDamagedLines() {

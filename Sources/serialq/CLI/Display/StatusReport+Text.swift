@@ -7,7 +7,7 @@ extension StatusReport {
     let hidden = moreTroubles + omitted.reduce(0) { $0 + 1 + $1.skips.count }
     var lines: [StyledLine] = []
     if hidden > 0 {
-      lines.append(StyledLine("\(hidden) more open: serialq list\(option) --open", .red))
+      lines.append(StyledLine("\(hidden) more open: \(serialq) list\(option) --open", .red))
     }
     for trouble in troubles.suffix(detail.troubles) {
       let age = trouble.age.map { ", \(Humanize.age($0))" } ?? ""
@@ -107,38 +107,39 @@ extension StatusReport {
   var advice: [StyledLine] {
     var entries: [(String, String)] = []
     if counts.isEmpty {
-      entries.append(("Add a job", "serialq add\(option) 'make test'"))
-      if hasOthers { entries.append(("Other queues", "serialq queues")) }
-      entries.append(("All commands", "serialq help"))
+      entries.append(("Add a job", "\(serialq) add\(option) 'make test'"))
+      if hasOthers { entries.append(("Other queues", "\(serialq) queues")) }
+      entries.append(("All commands", "\(serialq) help"))
     }
     for job in running where job.question != nil {
-      entries.append(("Answer it", "serialq attach\(option) \(job.id)"))
+      entries.append(("Answer it", "\(serialq) attach\(option) \(job.id)"))
     }
     for job in running where job.guardian == .noRunner || job.guardian == .waitingRunner {
       // Not kill: processes outside of the job's group would run on beside the next job.
-      entries.append(("End it", "serialq cancel\(option) \(job.id)"))
+      entries.append(("End it", "\(serialq) cancel\(option) \(job.id)"))
     }
     if let last = troubles.last {
       let isOne = troubles.count + moreTroubles == 1 && last.skips.isEmpty
       // A skipped job has no output; its details name the job that caused it.
       let shows = last.isSkipped ? "show" : "log"
       entries.append(("See why", "serialq \(shows)\(option) \(last.id)"))
-      entries.append(("Run again", "serialq retry\(option) \(isOne ? "\(last.id)" : "--failed")"))
-      entries.append(("Mark as seen", "serialq ack\(option) \(isOne ? "\(last.id)" : "--all")"))
+      entries.append(
+        ("Run again", "\(serialq) retry\(option) \(isOne ? "\(last.id)" : "--failed")"))
+      entries.append(("Mark as seen", "\(serialq) ack\(option) \(isOne ? "\(last.id)" : "--all")"))
     }
     for note in notes { entries.append((note.adviceName, note.advice)) }
     if pause != nil, !counts.isEmpty {
-      entries.append(("Resume", "serialq resume\(option)"))
+      entries.append(("Resume", "\(serialq) resume\(option)"))
     } else if !hasRunner, waiting != nil || !running.isEmpty {
-      entries.append(("Run them here", "serialq run\(option)"))
-      entries.append(("In background", "serialq start\(option)"))
+      entries.append(("Run them here", "\(serialq) run\(option)"))
+      entries.append(("In background", "\(serialq) start\(option)"))
     }
     if let job = running.first, job.guardian == .runner {
-      if job.suspended == nil { entries.append(("Watch", "serialq log\(option) -f")) }
+      if job.suspended == nil { entries.append(("Watch", "\(serialq) log\(option) -f")) }
       if job.signal != "SIGKILL" {
         let kill = job.signal == nil ? "" : " --signal KILL"
         entries.append(
-          (job.signal == nil ? "End it" : "At once", "serialq cancel\(option)\(kill) \(job.id)"))
+          (job.signal == nil ? "End it" : "At once", "\(serialq) cancel\(option)\(kill) \(job.id)"))
       }
     }
     let width = entries.map(\.0.count).max() ?? 0

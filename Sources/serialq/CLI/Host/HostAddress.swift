@@ -7,9 +7,6 @@ struct HostAddress: Equatable {
   /// The path of the program there; nil to search for it.
   var program: Bytes?
 
-  /// The word of the program that answers a call from another machine; only serialq itself uses it.
-  static let serverWord = Bytes("serve-host")
-
   /// Parses a value, which follows `source` in messages; nil if it is empty, which means this machine.
   static func parse(_ word: Bytes, from source: String) throws(Failure) -> HostAddress? {
     if word.isEmpty { return nil }
@@ -56,18 +53,28 @@ struct HostAddress: Equatable {
     return nil
   }
 
-  /// What the user typed, for messages.
-  var text: String { Visible.text(destination + (program.map { Bytes(":") + $0 } ?? [])) }
+  /// What the user typed.
+  var name: Bytes { destination + (program.map { Bytes(":") + $0 } ?? []) }
 
-  /// The command line that starts the program there with this word.
+  var text: String { Visible.text(name) }
+
+  /// The command line that carries out a call there.
   ///
   /// Means the same to sh, csh and fish. PATH is often that of a shell that read no profile, so a
   /// program that is not in it is also expected where `make install` puts it by default.
-  func commandLine(_ word: Bytes) -> Bytes {
-    guard let program else {
-      return Bytes("exec sh -c 'command -v serialq >/dev/null 2>&1 && exec serialq ") + word
-        + Bytes("; exec \"$HOME/.local/bin/serialq\" ") + word + Bytes("'")
-    }
-    return Bytes("exec '") + program + Bytes("' ") + word
+  func commandLine(for call: HostCall) -> Bytes {
+    let script = """
+      case $0 in /*) p=$0;; *) p=$(command -v serialq) || p=$HOME/.local/bin/serialq;; esac; \
+      [ -x "$p" ] && exec "$p" "$@"; \
+      echo "serialq is not installed there, or not in a folder that is in PATH for ssh" >&2; \
+      echo "Nothing was changed. Its path can be given: --host HOST:/path/of/serialq" >&2; exit 125
+      """
+    var line = Bytes("exec sh -c '\(script)' '".utf8)
+    line += program ?? Bytes("serialq")
+    line += Bytes("' ")
+    line += HostCall.name
+    line += Bytes(" ")
+    line += call.word
+    return line
   }
 }

@@ -27,7 +27,7 @@ enum HostOption {
     guard words.count >= count else { throw needsValue }
     let rest = Array(words.dropFirst(count))
     if self.count(in: rest) > 0 {
-      throw Failure("--host", "is given more than once", next: "See: serialq help")
+      throw Failure("--host", "is given more than once", next: "See: \(serialq) help")
     }
     let value = count == 1 ? Bytes(words[0].dropFirst("--host=".utf8.count)) : words[1]
     return (try HostAddress.parse(value, from: "--host "), rest)

@@ -2,100 +2,15 @@ import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
-/// A process of `ssh(1)` that connects to a program on another machine.
-final class SSH {
-  let pid: Int32
-  let input: FileDescriptor
-  let output: FileDescriptor
-  private let errors: FileDescriptor
-  /// What ssh, or a login shell there, has written to standard error.
-  private(set) var text: Bytes = []
-  private var isReaped = false
-
-  /// How long it may take to end after its connection, in nanoseconds.
-  private static let patience: Int64 = 2_000_000_000
-
-  /// Starts the program on the machine with this word.
-  init(_ address: HostAddress, _ word: Bytes, options: [Bytes]) throws(Failure) {
-    let name = Bytes("ssh")
-    let (input, output) = (try ProcessPipe(name), try ProcessPipe(name))
-    let errors = try ProcessPipe(name)
-    let words = [name] + options + [Bytes("--"), address.destination, address.commandLine(word)]
-    let start = ProcessStart(
-      words, streams: [input.input.raw, output.output.raw, errors.output.raw], leadsSession: false,
-      defaultSignals: [SIGPIPE, SIGXFSZ, SIGWINCH, SIGCONT],
-      // They are for the command; ssh would end. SIGTERM can still end a connection that is kept.
-      blockedSignals: [SIGINT, SIGQUIT, SIGHUP])
-    do throws(Failure) {
-      pid = try withExtendedLifetime((input, output, errors)) { () throws(Failure) in
-        try start.start()
-      }
-    } catch {
-      guard error.number == ENOENT else { throw error }
-      throw Failure(
-        "ssh", "not found", next: "Nothing was changed. Install OpenSSH, or add its folder to PATH."
-      )
-    }
-    self.input = input.output
-    self.output = output.input
-    self.errors = errors.input
-    try self.errors.setNonBlocking()
-  }
-
-  deinit { if !isReaped { kill(pid, SIGKILL) } }
-
-  /// The descriptor of its standard error; nil at the end.
-  var errorDescriptor: Int32? { hasClosedErrors ? nil : errors.raw }
-
-  private var hasClosedErrors = false
-
-  /// Reads what it has written to standard error.
-  func readErrors() {
-    guard let new = try? errors.readSome(HostMessage.piece) else {
-      hasClosedErrors = true
-      return
-    }
-    // Bounded: a login shell there could print forever.
-    text = (text + new).suffix(4_096)
-  }
-
-  /// Closes the connection, and waits for the end of the process.
-  func finish() throws(Failure) -> Ending {
-    let child = ChildProcess(pid: pid)
-    let hasEnded = try Notice(ofEndOf: child)
-    let deadline = Clock.monotonic() + Self.patience
-    while let descriptor = errorDescriptor {
-      // Also until the end of the process: the one that keeps its connection can hold the descriptor.
-      let ready = try waitForInput(on: [descriptor, hasEnded.descriptor], until: deadline)
-      guard ready[0] else { break }
-      readErrors()
-    }
-    // Still ours: it is not reaped.
-    if !hasClosedErrors, try !hasEnded.hasCome() { kill(pid, SIGKILL) }
-    isReaped = true
-    return try child.reap()
-  }
-
-  /// Leaves the process, which ends with its connection.
-  func leave() { isReaped = true }
-
-  /// The last line on its standard error, escaped.
-  var lastLine: String? {
-    let lines = text.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
-    return lines.last.map { Visible.text(Bytes($0)) }
-  }
-}
-
-// MARK: - Options
-
-extension SSH {
+/// The words of `ssh(1)`.
+enum SSH {
   /// The options for a connection that is kept for later calls, at a socket in this folder.
   ///
   /// `%C` is 40 digits, and ssh adds 17 characters while it connects: in a longer path, no
   /// connection is kept.
   static func options(sharing folder: Bytes?) -> [Bytes] {
     var options = [
-      "-T", "-o", "LogLevel=ERROR", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=10",
+      "-o", "LogLevel=ERROR", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=10",
       "-o", "ServerAliveCountMax=3", "-o", "EscapeChar=none",
     ].map { Bytes($0.utf8) }
     guard let folder, folder.count + 1 + 40 + 17 < 104 else { return options }
@@ -107,13 +22,74 @@ extension SSH {
     }
     return options + [Bytes("-o"), Bytes("ControlPath=") + folder.appending(path: Bytes("%C"))]
   }
+
+  /// How many bytes the command line for the other machine can have: less than Linux accepts as an
+  /// argument.
+  static let limit = 128_000
 }
 
 extension Session {
+  /// Carries out a command on another machine, by `ssh(1)`.
+  ///
+  /// - Parameter readsInput: Whether the command reads standard input.
+  func call(
+    _ address: HostAddress, _ words: [Bytes], readsInput: Bool
+  ) throws(Failure) -> ExitCode {
+    let variables = ["COLORTERM", "COLUMNS", "NO_COLOR", "TERM"] as [StaticString]
+    let call = HostCall(
+      host: address.name, version: Bytes(CommandTable.version.utf8),
+      variables: variables.compactMap { name in
+        Machine.variable(name).map { Bytes("\(name)=".utf8) + $0 }
+      }, words: words)
+    let line = address.commandLine(for: call)
+    guard line.count <= SSH.limit else {
+      throw Failure(
+        "host \(address.text)", "the arguments are too long for ssh",
+        next: """
+          Nothing was changed. They can have about \(SSH.limit / 2) bytes. Write the command lines \
+          to a file: \(serialq) --host \(ShellQuote.word(address.name)) add -f - <FILE
+          """)
+    }
+    // With a terminal there, keys and the size of this one reach it. It has only one output.
+    let isOnTerminal = (STDIN_FILENO...STDERR_FILENO).allSatisfy { isatty($0) == 1 }
+    // Without `-n`, ssh reads what is meant for others: the rest of a script.
+    let input = isOnTerminal ? "-t" : readsInput ? "-T" : "-nT"
+    let ending = try Foreground.run(
+      [Bytes("ssh")] + SSH.options(sharing: try connectionFolder())
+        + [Bytes(input.utf8), Bytes("--"), address.destination, line],
+      passing: [SIGINT, SIGQUIT, SIGTERM, SIGHUP])
+    switch ending {
+    case .killed(let signal): SignalListener.obey(signal)
+    case .exited(255):
+      output.message(
+        """
+        serialq: host \(address.text): ssh ended with exit code 255
+        What was queued there stays. See: serialq --host \(ShellQuote.word(address.name))
+        """)
+    default: break
+    }
+    return ending.shellCode
+  }
+
+  /// Carries out a command that another machine calls.
+  mutating func perform(_ call: HostCall) throws(Failure) -> ExitCode {
+    for variable in call.variables { Machine.set(variable) }
+    if isatty(STDOUT_FILENO) == 0 { try Foreground.hangUpWithReader(of: STDOUT_FILENO) }
+    do throws(Failure) {
+      let queue = Machine.variable("SERIALQ_QUEUE")
+      return try perform(try Invocation.parse(call.words, queueVariable: queue))
+    } catch {
+      guard call.version != Bytes(CommandTable.version.utf8) else { throw error }
+      let theirs = Visible.text(call.version)
+      throw error.adding(
+        "serialq there is version \(CommandTable.version), and this is \(theirs).")
+    }
+  }
+
   /// The folder for the sockets of kept connections; nil if there is none.
   ///
   /// In the user's runtime folder, which does not outlive the machine, else in the spool.
-  func connectionFolder() throws(Failure) -> Bytes? {
+  private func connectionFolder() throws(Failure) -> Bytes? {
     if let runtime = Machine.variable("XDG_RUNTIME_DIR"), runtime.first == UInt8(ascii: "/") {
       let folder = runtime.appending(path: Bytes("serialq"))
       do throws(Failure) {
@@ -126,4 +102,34 @@ extension Session {
     // Without a home, ssh works too.
     return try (try? spool())?.makeFolder(.connections)
   }
+}
+
+extension Invocation {
+  /// Whether this is for this machine, whatever host is named.
+  var isLocal: Bool {
+    switch self {
+    case .command(let command): command is HelpCommand || command is CompletionCommand
+    case .version, .backgroundRunner, .terminalKeeper: true
+    }
+  }
+
+  /// Whether the command reads standard input.
+  var readsInput: Bool {
+    guard case .command(let command) = self else { return false }
+    switch command {
+    case let add as AddCommand: return add.source.readsInput || add.job.readsInput
+    case let run as RunCommand: return run.source?.readsInput == true || run.job.readsInput
+    default: return false
+    }
+  }
+}
+
+extension JobSource {
+  fileprivate var readsInput: Bool {
+    if case .file(let path) = self { path == Bytes("-") } else { false }
+  }
+}
+
+extension JobOptions {
+  fileprivate var readsInput: Bool { input == Bytes("-") }
 }

@@ -92,7 +92,7 @@ extension Queue {
     guard let job = jobs.first, jobs.count == 1 else {
       throw Failure(
         "the jobs", "\(jobs.count) are selected instead of one",
-        next: "See all with: serialq list\(QueueName.option(for: name))")
+        next: "See all with: \(serialq) list\(QueueName.option(for: name))")
     }
     return job
   }
@@ -108,7 +108,7 @@ extension Queue {
     throw Failure(
       range.count == 1 ? "job \(range.text)" : "jobs \(range.text)",
       "queue \(name) has no such job; \(last)",
-      next: "See all with: serialq list\(QueueName.option(for: name))")
+      next: "See all with: \(serialq) list\(QueueName.option(for: name))")
   }
 
   private func latestJob(labeled label: Bytes, in name: String) throws(Failure) -> Job {
@@ -117,6 +117,6 @@ extension Queue {
     throw Failure(
       label.isEmpty ? "''" : Visible.text(label),
       "not a job id, and no job of queue \(name) has this label",
-      next: "See all with: serialq list\(QueueName.option(for: name))")
+      next: "See all with: \(serialq) list\(QueueName.option(for: name))")
   }
 }

@@ -95,6 +95,7 @@ extension Job {
         json.member("shell", nil as Bytes?)
       }
       json.member("label", label)
+      json.member("key", key)
       json.member("directory", context.directory)
       json.member("input", folder.input(of: self))
       json.member("exitCode", exitCode)

@@ -4,8 +4,7 @@ extension JournalReader {
   /// Whether the journal is mostly history, or contains damaged lines.
   package var isWorthCompacting: Bool {
     let waiting = queue.count(.waiting)
-    let needed =
-      waiting + 3 * (queue.jobs.count - waiting) + queue.addKeys.entries.count
+    let needed = waiting + 3 * (queue.jobs.count - waiting)
     // Not below 1,000 lines: compaction rewrites the whole file.
     return damagedLines > 0 || (lines > 1000 && lines > 2 * needed)
   }

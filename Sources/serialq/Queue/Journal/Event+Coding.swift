@@ -64,10 +64,6 @@ extension Event {
     case .hookFailed(let id, let at, let how):
       json.head("hookFailed", id, at)
       how.encode(to: &json)
-    case .keyed(let key, let ids, let at):
-      json.head("keyed", nil, at)
-      json.member("key", key)
-      json.member("ids", ids)
     case .counted(let results, let at):
       json.head("counted", nil, at)
       results.encode(to: &json)
@@ -145,9 +141,6 @@ extension Event {
       self = .hookFailed(
         id: object.has("id") ? try object.id() : nil, at: try object.time(),
         how: try Ending(from: &object))
-    case "keyed":
-      let (at, key) = (try object.time(), try object.bytes("key"))
-      self = .keyed(key, ids: try object.ranges("ids"), at: at)
     case "counted":
       let at = try object.time()
       self = .counted(try Results(from: &object), at: at)

@@ -191,8 +191,6 @@ package enum Event: Equatable, Sendable {
   case set(Setting, at: Timestamp)
   /// The on-finish command of the job failed, or, without a job, the on-idle command.
   case hookFailed(id: JobID?, at: Timestamp, how: Ending)
-  /// A call from another machine added these jobs; see ``AddKeys``.
-  case keyed(Bytes, ids: [ClosedRange<JobID>], at: Timestamp)
   /// The results counted for the on-idle command so far: none, when it starts.
   case counted(Results, at: Timestamp)
   /// The first line of a compacted journal; preserves the next free id if no other line does.
@@ -216,7 +214,7 @@ extension Event {
       .acknowledged(let id, _):
       id
     case .hookFailed(let id, _, _): id
-    case .forgotten, .paused, .resumed, .set, .keyed, .counted, .compacted, .previous: nil
+    case .forgotten, .paused, .resumed, .set, .counted, .compacted, .previous: nil
     }
   }
 }

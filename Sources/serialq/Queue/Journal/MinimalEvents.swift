@@ -20,7 +20,6 @@ extension Queue {
     // Last, because their order must be that of the starts.
     for event in running.compactMap(job).flatMap(\.events) { try body(event) }
     try forEachMove(body)
-    for entry in addKeys.entries { try body(.keyed(entry.key, ids: entry.ids, at: now)) }
     // After the jobs, whose ends are counted again.
     if settings.onIdle != nil { try body(.counted(results, at: now)) }
     if let idleHookFailure { try body(.hookFailed(id: nil, at: now, how: idleHookFailure)) }

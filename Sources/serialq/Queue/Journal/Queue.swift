@@ -23,8 +23,6 @@ package struct Queue: Equatable, Sendable {
   package private(set) var idleHookFailure: Ending?
   /// The job that had the last turn; it may have been forgotten.
   private(set) var previous: Previous?
-  /// Of calls from other machines.
-  package private(set) var addKeys = AddKeys()
   private var order = WaitingOrder()
   private var counts = [Int](repeating: 0, count: JobState.allCases.count)
   private var acknowledged = 0
@@ -195,7 +193,6 @@ package struct Queue: Equatable, Sendable {
     case .acknowledged(let id, _): acknowledge(id)
     case .hookFailed(let id?, _, let how): failHook(id, how)
     case .hookFailed(nil, _, let how): failIdleHook(how)
-    case .keyed(let key, let ids, _): addKeys.note(key, ids)
     case .counted(let results, _): count(results)
     case .forgotten(let ids, _): forget(ids)
     case .paused(let at, let because): pause(Pause(at: at, because: because))

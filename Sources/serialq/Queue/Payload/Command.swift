@@ -32,7 +32,7 @@ extension ShellQuote {
   package static func command(_ command: Command) -> String {
     switch command {
     case .arguments(let words): arguments(words)
-    case .shell(let line): PasteCheck.isSafe(line) ? line.text : "sh -c \(word(line))"
+    case .shell(let line): self.line(line)
     }
   }
 }

@@ -9,16 +9,16 @@ package struct Payload: Equatable, Sendable {
 
   package init(
     _ command: Command, in context: ExecutionContext, label: Bytes? = nil, input: Input? = nil,
-    terminal: JobTerminal? = nil
+    terminal: JobTerminal? = nil, key: Bytes? = nil
   ) {
     self.command = command
     self.context = context
-    rare = Rare(label, input, terminal)
+    rare = Rare(label, input, terminal, key)
   }
 
   package var label: Bytes? {
     get { rare?.label }
-    set { rare = Rare(newValue, input, terminal) }
+    set { rare = Rare(newValue, input, terminal, key) }
   }
 
   package var input: Input? { rare?.input }
@@ -26,23 +26,29 @@ package struct Payload: Equatable, Sendable {
   /// The terminal that the job has in any case; nil to do as the queue's settings say.
   package var terminal: JobTerminal? {
     get { rare?.terminal }
-    set { rare = Rare(label, input, newValue) }
+    set { rare = Rare(label, input, newValue, key) }
   }
+
+  /// Identifies the call that added the job; nil if it gave none.
+  package var key: Bytes? { rare?.key }
 
   private final class Rare: Equatable, Sendable {
     let label: Bytes?
     let input: Input?
     let terminal: JobTerminal?
+    let key: Bytes?
 
-    init?(_ label: Bytes?, _ input: Input?, _ terminal: JobTerminal?) {
-      if label == nil, input == nil, terminal == nil { return nil }
+    init?(_ label: Bytes?, _ input: Input?, _ terminal: JobTerminal?, _ key: Bytes?) {
+      if label == nil, input == nil, terminal == nil, key == nil { return nil }
       self.label = label
       self.input = input
       self.terminal = terminal
+      self.key = key
     }
 
     static func == (left: Rare, right: Rare) -> Bool {
       left.label == right.label && left.input == right.input && left.terminal == right.terminal
+        && left.key == right.key
     }
   }
 }
@@ -79,6 +85,7 @@ extension Payload {
     if let label { json.member("label", label) }
     input?.encode(to: &json)
     terminal?.encode(to: &json)
+    if let key { json.member("key", key) }
   }
 
   init(
@@ -88,7 +95,7 @@ extension Payload {
     context = try ExecutionContext(from: &object, sharing: &shared)
     rare = Rare(
       try object.optionalBytes("label"), try Input(from: &object),
-      try JobTerminal(from: &object))
+      try JobTerminal(from: &object), try object.optionalBytes("key"))
   }
 }
 

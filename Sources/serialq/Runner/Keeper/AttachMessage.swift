@@ -96,7 +96,7 @@ package enum AttachMessage: Equatable, Sendable {
 
     private static let malformed = Failure(
       "the terminal of the job", "another version of serialq serves it",
-      next: "Attach with the version that started the job, or wait for its end: serialq log -f")
+      next: "Attach with the version that started the job, or wait for its end: \(serialq) log -f")
   }
 }
 

@@ -46,17 +46,32 @@ import Testing
     let program = scene.path("a $b `c` *")
     try writeProgram(Bytes("#!/bin/sh\necho \"$0|$*\"\n".utf8), to: program)
     let address = try #require(try parse("box:\(program.text)"))
-    let line = address.commandLine(HostAddress.serverWord)
+    let call = HostCall(host: Bytes("box"), version: [], variables: [], words: [Bytes("list")])
+    let line = address.commandLine(for: call)
     let shells: [Tool] = [.bash, .zsh, .fish]
     for shell in ["/bin/sh"] + shells.compactMap({ $0.path() }) {
       let outcome = try scene.script(line.text, in: shell)
-      #expect(outcome.text == "\(program.text)|serve-host\n", "\(shell) \(outcome.errorText)")
+      #expect(
+        outcome.text == "\(program.text)|hosted \(call.word.text)\n",
+        "\(shell) \(outcome.errorText)")
     }
-    let unnamed = try #require(try parse("box")).commandLine(Bytes("--version"))
+    #expect(try scene.serialq("add", "--no-start", "true").code == 0)
+    let unnamed = try #require(try parse("box")).commandLine(for: call)
     for shell in ["/bin/sh"] + shells.compactMap({ $0.path() }) {
       let outcome = try scene.script(unnamed.text, in: shell)
-      #expect(outcome.text == "serialq \(CommandTable.version)\n", "\(shell) \(outcome.errorText)")
+      #expect(outcome.text.contains("true"), "\(shell) \(outcome.errorText)")
     }
+  }
+
+  // Fails if a byte or an empty word is lost.
+  @Test("a call arrives as it was made")
+  func roundTrip() throws {
+    let call = HostCall(
+      host: Bytes("me@box"), version: Bytes("0.1.0"), variables: [Bytes("TERM=xterm")],
+      words: [[], (1...255).map { UInt8($0) }, Bytes("a b"), []])
+    #expect(HostCall(arguments: [HostCall.name, call.word]) == call)
+    #expect(HostCall(arguments: [HostCall.name]) == nil)
+    #expect(HostCall(arguments: [HostCall.name, Bytes("xyz")]) == nil)
   }
 
   private func split(_ words: [String], variable: String? = nil) throws(Failure) -> (

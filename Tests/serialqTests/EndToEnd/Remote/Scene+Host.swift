@@ -1,6 +1,7 @@
 import Foundation
 import SerialqSystem
 import TestSupport
+import Testing
 
 // Queues on another machine: the spool of the scene is there, and this machine has another one.
 extension Scene {
@@ -32,36 +33,30 @@ extension Scene {
     try startHost(words.map { Bytes($0.utf8) }, change)
   }
 
-  /// Starts `serialq --host box` with these arguments; returns when a process there carries it out.
-  func startCall(_ words: String...) throws -> LaunchedProgram {
-    // Also those of calls that are ending.
-    let before = try calls()
-    let program = try startHost(words.map { Bytes($0.utf8) })
-    try waitForCalls { $0.contains { !before.contains($0) } }
-    return program
-  }
-
   /// Runs `serialq --host box` with these arguments to its end.
   func call(_ words: String..., input: Bytes = []) throws -> Outcome {
     try startHost(words.map { Bytes($0.utf8) }) { $0.input = input }.wait()
   }
 
-  /// Waits until no process there carries out a call.
-  func waitForNoCall() throws {
-    try waitForCalls { $0.isEmpty }
+  /// Waits until so many processes there carry out calls.
+  func waitForCalls(_ count: Int) throws {
+    // There is no event for the start of a process.
+    for _ in 1...3_000 {
+      if calls.count == count { return }
+      usleep(10_000)
+    }
+    Issue.record("\(calls.count) calls, not \(count)")
   }
 
-  private var callFolder: Bytes { spool.appending(path: Bytes(".calls")) }
-
-  /// The sockets at which callers can return.
-  private func calls() throws -> [Bytes] {
-    for path in [spool, callFolder] { _ = try FileSystem.makeFolder(path) }
-    return try FileSystem.names(in: callFolder)
-  }
-
-  private func waitForCalls(_ condition: ([Bytes]) -> Bool) throws {
-    _ = try calls()
-    try waitUntil("the calls there", watching: [callFolder]) { condition(try calls()) }
+  private var calls: [Int32] {
+    let all = ((try? FileSystem.names(in: Bytes("/proc"))) ?? []).compactMap { Int32($0.text) }
+    let mark = Bytes("SERIALQ_DIR=") + spool
+    return all.filter { pid in
+      let words = (try? content(Bytes("/proc/\(pid)/cmdline".utf8)))?.split(separator: 0) ?? []
+      guard words.count == 3, Bytes(words[1]) == HostCall.name else { return false }
+      let variables = (try? content(Bytes("/proc/\(pid)/environ".utf8)))?.split(separator: 0) ?? []
+      return variables.contains { Bytes($0) == mark }
+    }
   }
 }
 
@@ -70,19 +65,5 @@ extension LaunchedProgram {
   func killSSH() throws {
     for other in try FileSystem.names(in: Bytes("/proc")).compactMap({ Int32($0.text) })
     where ProcessStatus.of(other)?.parent == pid { kill(other, SIGKILL) }
-  }
-}
-
-extension SSHServer {
-  /// Kills the processes that carry out calls, and cuts their connections.
-  func killServers() throws {
-    // In this order: a server that lives on reports that its command was killed.
-    for word in ["serve-host", "host-call"].map({ Bytes($0.utf8) }) {
-      for pid in try processes() {
-        let line = (try? content(Bytes("/proc/\(pid)/cmdline".utf8))) ?? []
-        if line.split(separator: 0).contains(where: { Bytes($0) == word }) { kill(pid, SIGKILL) }
-      }
-    }
-    try cut()
   }
 }

@@ -190,10 +190,7 @@ private struct RandomHistory {
       .shell(nil), .logLimit(4096), .logLimit(nil), .onAsk(hook), .onAsk(nil), .terminal(true),
       .terminal(false),
     ]
-    switch Int.random(in: 0..<7, using: &generator) {
-    case 6:
-      let key = UInt64.random(in: 0...UInt64.max, using: &generator)
-      return [.keyed(Bytes("\(key)".utf8), ids: [1...2], at: now)]
+    switch Int.random(in: 0..<6, using: &generator) {
     case 4: return [.hookFailed(id: nil, at: now, how: .exited(2))]
     case 5: return queue.isIdleHookDue ? [.counted(Results(), at: now)] : []
     case 0: return [.paused(at: now, because: anyJob(&generator))]

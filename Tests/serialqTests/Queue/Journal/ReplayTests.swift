@@ -267,7 +267,8 @@ import Testing
     options.isFree = true
     let hook = Hook(line: text, in: context)
     let inputs = [Input.file(text), .copy(id)].map { input in
-      Event.added(NewJob(id: id, Payload(.shell(text), in: context, input: input), at: at))
+      Event.added(
+        NewJob(id: id, Payload(.shell(text), in: context, input: input, key: text), at: at))
     }
     return inputs + [
       .set(.onIdle(text.isEmpty ? nil : hook), at: at),
@@ -277,7 +278,6 @@ import Testing
       .set(.shell(text.isEmpty ? nil : text), at: at),
       .set(.launcher(text.isEmpty ? nil : text), at: at),
       .launched(id: id, Launch(command: text, job: text, node: text, lost: text)),
-      .keyed(text, ids: [id...id], at: at),
       .added(job), .edited(id: id, at: at, command: .shell(text)),
       .edited(id: id, at: at, command: .shell(text), options: options),
       .edited(

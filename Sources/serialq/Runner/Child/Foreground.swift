@@ -1,0 +1,60 @@
+import Dispatch
+import SerialPromises
+import SerialqQueue
+import SerialqSystem
+
+/// Programs in the foreground of this process's terminal.
+package enum Foreground {
+  /// Runs a program with the standard streams of this process; returns how it ended, and after a
+  /// signal that was sent to it, that signal: some programs exit instead.
+  ///
+  /// - Parameter signals: Sent to the program if this process receives them. Without SIGINT, that is
+  ///   ignored, as by system(3): Ctrl-C is meant for the program, which receives it too.
+  package static func run(
+    _ words: [Bytes], passing signals: [Int32] = [SIGTERM, SIGHUP]
+  ) throws(Failure) -> Ending {
+    let ignored = Set([SIGINT, SIGQUIT]).subtracting(signals)
+    let before = ignored.map { ($0, signal($0, SIG_IGN)) }
+    defer { for (number, handler) in before { signal(number, handler) } }
+    let start = ProcessStart(
+      words, streams: [], leadsSession: false,
+      defaultSignals: [SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ])
+    let child: ChildProcess
+    do throws(Failure) {
+      child = ChildProcess(pid: try start.start())
+    } catch {
+      guard error.number == ENOENT else { throw error }
+      throw Failure(
+        Visible.text(words[0]), "not found",
+        next: "Nothing was changed. Install it, or add its folder to PATH.")
+    }
+    // Not after it was reaped: its ID may be reused.
+    let state = Locked<(running: Int32?, passed: Int32?)>((child.pid, nil))
+    let listener = SignalListener(signals.filter { !SignalListener.isIgnored($0) }) { number in
+      state.withLock { state in
+        guard let pid = state.running else { return }
+        kill(pid, number)
+        state.passed = number
+      }
+    }
+    defer { withExtendedLifetime(listener) {} }
+    try child.waitUntilEnded()
+    let passed = state.withLock { state in
+      state.running = nil
+      return state.passed
+    }
+    let ending = try child.reap()
+    return passed.map { .killed($0) } ?? ending
+  }
+
+  /// Sends this process SIGHUP when nothing reads what it prints any more, as if its terminal had
+  /// closed.
+  ///
+  /// For a command that may print nothing for long.
+  package static func hangUpWithReader(of descriptor: Int32) throws(Failure) {
+    try Machine.requireThreads(1)
+    DispatchQueue.global().async {
+      if (try? waitForEnd(ofReaderOf: descriptor)) != nil { kill(getpid(), SIGHUP) }
+    }
+  }
+}

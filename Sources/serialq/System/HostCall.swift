@@ -1,0 +1,55 @@
+/// A call of this program by another machine, as one word of a command line.
+///
+/// The word has only hexadecimal digits, so that every login shell passes it on unchanged.
+package struct HostCall: Equatable, Sendable {
+  /// How the user of the other machine names this one.
+  package var host: Bytes
+  /// The version of the program there.
+  package var version: Bytes
+  /// `NAME=VALUE` entries that describe the terminal there.
+  package var variables: [Bytes]
+  /// The arguments of the program.
+  package var words: [Bytes]
+
+  package init(host: Bytes, version: Bytes, variables: [Bytes], words: [Bytes]) {
+    self.host = host
+    self.version = version
+    self.variables = variables
+    self.words = words
+  }
+
+  /// The argument before the word of a call; only serialq itself uses it.
+  package static let name = Bytes("hosted")
+
+  /// The call that this process carries out, if it does.
+  package static let own = HostCall(arguments: Machine.arguments())
+
+  package var word: Bytes {
+    // No argument contains NUL.
+    let fields = [version, host, Bytes("\(variables.count)".utf8)] + variables + words
+    return Bytes(fields.joined(separator: [0]).flatMap { [$0 >> 4, $0 & 15] }.map(Self.digit))
+  }
+
+  /// Nil if these are no arguments of a call.
+  package init?(arguments: [Bytes]) {
+    guard arguments.count == 2, arguments[0] == Self.name else { return nil }
+    let digits = arguments[1].map { Character(UnicodeScalar($0)).hexDigitValue ?? 0 }
+    let bytes = stride(from: 0, to: digits.count - 1, by: 2).map {
+      UInt8(digits[$0] << 4 | digits[$0 + 1])
+    }
+    let fields = bytes.split(separator: 0, omittingEmptySubsequences: false).map { Bytes($0) }
+    guard fields.count >= 3, let count = Int(fields[2].text), 0...fields.count - 3 ~= count else {
+      return nil
+    }
+    self.init(
+      host: fields[1], version: fields[0], variables: Array(fields[3..<3 + count]),
+      words: Array(fields[(3 + count)...]))
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+  }
+}
+
+/// How the user calls this program, for the commands that messages advise.
+package let serialq = HostCall.own.map { "serialq --host \(ShellQuote.word($0.host))" } ?? "serialq"
