@@ -18,10 +18,10 @@ import Testing
     for name in ["upload", "fetch"] + Self.programs.map({ "../bin/\($0)" }) {
       try writeProgram(program, to: scene.path(name))
     }
-    for example in Manual.examples {
-      let outcome = try scene.script(example.line)
-      #expect(outcome.code == 0, "\(example.line): \(outcome.text) \(outcome.errorText)")
-      switch example.line {
+    for example in try Manual.examples {
+      let outcome = try scene.script(example)
+      #expect(outcome.code == 0, "\(example): \(outcome.text) \(outcome.errorText)")
+      switch example {
       case let line where line.hasPrefix("serialq list --failed"): #expect(outcome.text == "4\n")
       case let line where line.hasPrefix("serialq wait && "): #expect(outcome.text == "done\n")
       case let line where line.hasSuffix("|| serialq"): #expect(outcome.text.contains("Job 4: "))
@@ -52,7 +52,7 @@ import Testing
   func reboot() throws {
     let scene = try Scene()
     try scene.add("echo up >here")
-    let lines = Manual.text.split(separator: "\n").map { $0.replacing("\\-", with: "-") }
+    let lines = try Manual.text.split(separator: "\n").map { $0.replacing("\\-", with: "-") }
     let cron = try #require(lines.first { $0.hasPrefix(".Dl @reboot ") }).dropFirst(12)
     let unit = try #require(lines.first { $0.hasPrefix("ExecStart=") }).dropFirst(10)
     #expect(cron == unit)
@@ -71,7 +71,7 @@ import Testing
       let words = call.prefix(1) + ["--json"] + call.dropFirst()
       let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
       for key in try keys(of: JSONSerialization.jsonObject(with: Data(outcome.output))) {
-        #expect(Manual.text.contains("Va \(key)"), "\(key) of \(call)")
+        #expect(try Manual.text.contains("Va \(key)"), "\(key) of \(call)")
       }
     }
   }
@@ -86,7 +86,7 @@ import Testing
     let names = seen.compactMap { $0.split(separator: "=").first }.filter {
       $0.hasPrefix("SERIALQ_") && $0 != "SERIALQ_DIR"
     }
-    let section = try #require(Manual.text.split(separator: "\n.Ss The on-finish command").last)
+    let section = try #require(try Manual.text.split(separator: "\n.Ss The on-finish command").last)
     let list = section.split(separator: "\n").prefix { $0 != ".El" }
     let reported = list.filter { $0.hasPrefix(".It Ev ") }.map { $0.dropFirst(7) }
     #expect(Set(reported) == Set(names))
@@ -103,7 +103,7 @@ import Testing
     for name in ["mail", "notify-send"] {
       try writeProgram(program, to: scene.programs.appending(path: Bytes(name.utf8)))
     }
-    let section = try #require(Manual.text.components(separatedBy: "\n.Ss Notifications").last)
+    let section = try #require(try Manual.text.components(separatedBy: "\n.Ss Notifications").last)
     let examples = section.components(separatedBy: ".Bd -literal -offset indent\n").dropFirst()
       .prefix(2).compactMap { $0.components(separatedBy: "\n.Ed").first }
     #expect(examples.count == 2)

@@ -7,7 +7,10 @@ enum Snapshot {
     .deletingLastPathComponent().appendingPathComponent("Snapshots")
 
   static func check(_ text: String, against name: String) throws {
-    let file = folder.appendingPathComponent(name)
+    try check(text, in: folder.appendingPathComponent(name))
+  }
+
+  static func check(_ text: String, in file: URL) throws {
     if ProcessInfo.processInfo.environment["SERIALQ_UPDATE_SNAPSHOTS"] == "1" {
       try Data(text.utf8).write(to: file)
     }

@@ -5,9 +5,6 @@ import SerialqSystem
 enum CommandTable {
   static let version = "0.1.0"
 
-  /// The date of the last change, for the manual.
-  static let date = "November 22, 2026"
-
   static let tagline = "queue commands that must run strictly one after another"
 
   static let exitCodes = """

@@ -1,3 +1,4 @@
+import SerialqRunner
 import SerialqSystem
 
 /// `serialq help`: prints the help, the manual or the systemd unit.
@@ -29,7 +30,7 @@ extension HelpCommand: Subcommand {
     synopsis: ["help [COMMAND]", "help --man", "help --unit [PROGRAM]"],
     description: ["Shows an overview of all commands, or the details of one."],
     options: [
-      OptionSpec(.man, help: "Prints the manual page in mdoc(7) format."),
+      OptionSpec(.man, help: "Shows the manual, as man serialq does."),
       OptionSpec(
         .unit, help: "Prints a systemd user unit that starts the runners after a reboot.",
         details:
@@ -38,7 +39,7 @@ extension HelpCommand: Subcommand {
     operands: .commandName,
     examples: [
       Example("serialq help add", "the details of add"),
-      Example("serialq help --man | man -l -", "the manual"),
+      Example("serialq help --man", "the manual"),
     ]
   )
 
@@ -71,10 +72,25 @@ extension HelpCommand: Subcommand {
     switch topic {
     case .overview: session.output.result(Help.overview)
     case .command(let command): session.output.result(Help.text(of: command.type.spec))
-    case .manual: session.output.result(Manual.text)
+    case .manual: return try showManual()
     case .systemdUnit(let program):
       session.output.result(SystemdUnit.text(program: program ?? Machine.program()))
     }
     return .success
+  }
+
+  /// Shows the page that was installed with this program, by `man(1)`.
+  private func showManual() throws(Failure) -> ExitCode {
+    let folder = Machine.program().split(separator: UInt8(ascii: "/")).dropLast(2)
+      .flatMap { [UInt8(ascii: "/")] + $0 }
+    let pages = ["serialq.1", "serialq.1.gz"].map {
+      Bytes(folder + Bytes("/share/man/man1/\($0)".utf8))
+    }
+    guard let page = pages.first(where: { (try? FileSystem.status(of: $0)) != nil }) else {
+      throw Failure(
+        "the manual", "it is not installed with this program",
+        next: "Install it with make install, or read Documentation/serialq.1 in the sources.")
+    }
+    return try Foreground.run([Bytes("man"), page]).shellCode
   }
 }

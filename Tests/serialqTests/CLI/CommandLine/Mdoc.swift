@@ -1,3 +1,5 @@
+@testable import SerialqCLI
+
 /// Formats text as mdoc(7).
 enum Mdoc {
   /// The text lines of a paragraph.
@@ -17,11 +19,6 @@ enum Mdoc {
       }
     }
     return lines.map(guarded).joined(separator: "\n")
-  }
-
-  /// A literal line.
-  static func literal(_ line: String) -> String {
-    guarded(line.replacing("\\", with: "\\e").replacing("-", with: "\\-"))
   }
 
   /// The macros for a synopsis of a command: `wait [options] [ID...]`.
