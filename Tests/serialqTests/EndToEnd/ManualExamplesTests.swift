@@ -39,8 +39,6 @@ import Testing
     // In the order after the move: 6 before 5.
     let ended = try scene.queue().jobs.suffix(2).compactMap(\.run?.ended)
     #expect(ended.count == 2 && ended[1] < ended[0])
-    let unit = scene.path(".config/systemd/user/\(SystemdUnit.name)")
-    #expect(try content(unit).text.contains("/serialq start --all\n"))
   }
 
   // Fails if the line for the crontab, or that of the unit, does not start the runners of all

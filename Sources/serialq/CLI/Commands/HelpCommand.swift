@@ -1,14 +1,12 @@
 import SerialqRunner
 import SerialqSystem
 
-/// `serialq help`: prints the help, the manual or the systemd unit.
+/// `serialq help`: prints the help, or shows the manual.
 struct HelpCommand: Equatable {
   enum Topic: Equatable {
     case overview
     case command(CommandType)
     case manual
-    /// For the program at this path; nil for this one.
-    case systemdUnit(Bytes?)
   }
 
   var topic: Topic
@@ -16,7 +14,6 @@ struct HelpCommand: Equatable {
 
 extension OptionName {
   fileprivate static var man: Self { Self("man") }
-  fileprivate static var unit: Self { Self("unit") }
 }
 
 extension HelpCommand: Subcommand {
@@ -27,14 +24,10 @@ extension HelpCommand: Subcommand {
   static let spec = CommandSpec(
     name: name,
     summary: "show help, also for one command",
-    synopsis: ["help [COMMAND]", "help --man", "help --unit [PROGRAM]"],
+    synopsis: ["help [COMMAND]", "help --man"],
     description: ["Shows an overview of all commands, or the details of one."],
     options: [
-      OptionSpec(.man, help: "Shows the manual, as man serialq does."),
-      OptionSpec(
-        .unit, help: "Prints a systemd user unit that starts the runners after a reboot.",
-        details:
-          "PROGRAM is the full path of serialq in the unit, by default that of this program."),
+      OptionSpec(.man, help: "Shows the manual, as man serialq does.")
     ],
     operands: .commandName,
     examples: [
@@ -44,28 +37,14 @@ extension HelpCommand: Subcommand {
   )
 
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    self.init(topic: try Self.topic(words))
-  }
-
-  private static func topic(_ words: ParsedArguments) throws(Failure) -> Topic {
-    if words.has(.man), words.has(.unit) {
-      throw words.misused("--unit", "cannot be combined with --man")
-    }
+    try words.refuseOperands(after: words.has(.man) ? 0 : 1)
     if words.has(.man) {
-      try words.refuseOperands()
-      return .manual
+      topic = .manual
+    } else if let name = words.operands.first {
+      topic = .command(CommandType(try Invocation.split([name]).type))
+    } else {
+      topic = .overview
     }
-    let operand = words.operands.first
-    if words.has(.unit) {
-      try words.refuseOperands(after: 1)
-      if let operand, operand.first != UInt8(ascii: "/") {
-        throw words.misused(Visible.text(operand), "not the full path of a program")
-      }
-      return .systemdUnit(operand)
-    }
-    guard let operand else { return .overview }
-    try words.refuseOperands(after: 1)
-    return .command(CommandType(try Invocation.split([operand]).type))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
@@ -73,8 +52,6 @@ extension HelpCommand: Subcommand {
     case .overview: session.output.result(Help.overview)
     case .command(let command): session.output.result(Help.text(of: command.type.spec))
     case .manual: return try showManual()
-    case .systemdUnit(let program):
-      session.output.result(SystemdUnit.text(program: program ?? Machine.program()))
     }
     return .success
   }

@@ -214,8 +214,6 @@ import Testing
       try parse("show", "x", "-q", "no good", "-h", queue: "no good") == help(of: ShowCommand.self))
     #expect(try parse("status", "-h") == help(of: StatusCommand.self))
     #expect(try parse("help", "--man") == help(.manual))
-    #expect(try parse("help", "--unit") == help(.systemdUnit(nil)))
-    #expect(try parse("help", "--unit", "/a b") == help(.systemdUnit(Bytes("/a b"))))
     #expect(
       try parse("completion", "zsh", queue: "no good") == .command(CompletionCommand.script(.zsh)))
     #expect(
@@ -280,8 +278,6 @@ import Testing
       (["log", "--all"], "--all: needs --follow"),
       (["status", "--all", "a"], "a: status takes no argument"),
       (["help", "--man", "add"], "add: help takes no argument"),
-      (["help", "--man", "--unit"], "--unit: cannot be combined with --man"),
-      (["help", "--unit", "serialq"], "serialq: not the full path of a program"),
       (["completion"], "completion: give one of bash, zsh, fish"),
       (["completion", "tcsh"], "tcsh: not one of bash, zsh, fish"),
       (["completion", "bash", "x"], "x: completion takes only one argument"),
