@@ -1,25 +1,39 @@
 import SerialqQueue
 import SerialqSystem
 
-// Shared by the commands that add jobs: `add` and `run`.
+// Shared by the commands that add jobs, `add` and `run`, and by `edit`.
 
-/// How to run the added jobs.
+/// How to run jobs; what is nil or empty is not given.
 struct JobOptions: Equatable {
   var queue: String
+  /// For `edit`, empty to remove the label.
   var label: Bytes?
   var directory: Bytes?
   /// A path; `-` copies standard input.
   var input: Bytes?
   /// `NAME=VALUE` in the given order; the last one for a name wins.
-  var environment: [Bytes]
-  var limits = Limits.none
+  var environment: [Bytes] = []
+  var timeout: Int?
+  var retries: Int?
+  var retryDelay: Int?
+  var ifOK = false
   /// The jobs that must succeed first; the queue says which ones they are.
   var after = JobSelection()
   var isFirst = false
   /// Whether to skip jobs that are already waiting.
   var isUnique = false
   /// Whether each job gets a terminal of its own.
-  var hasTerminal = false
+  var hasTerminal: Bool?
+
+  /// The limits of a job that had these: only those given change.
+  func limits(_ old: Limits = .none) -> Limits {
+    var limits = old
+    if let timeout { limits.timeout = timeout }
+    if let retries { limits.retries = retries }
+    if let retryDelay { limits.retryDelay = retryDelay }
+    if ifOK { limits.ifOK = true }
+    return limits
+  }
 }
 
 extension OptionName {
@@ -36,22 +50,23 @@ extension OptionName {
 }
 
 extension JobOptions {
-  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
-    if words.seconds(.retryDelay) ?? 0 > 0, !words.has(.retries) {
-      throw words.misused("--retry-delay", "it has no effect without --retries")
-    }
+  /// For new jobs, or for one that has options already.
+  init(
+    parsing words: ParsedArguments, queue: String, forNewJobs isNew: Bool = true
+  ) throws(Failure) {
     self.init(
       queue: queue, label: words.value(.name), directory: words.value(.directory),
-      input: words.value(.input), environment: words.values(.env), isFirst: words.has(.first),
-      isUnique: words.has(.unique), hasTerminal: words.has(.tty))
-    if hasTerminal, input != nil {
+      input: words.value(.input), environment: words.values(.env),
+      timeout: words.seconds(.timeout), retries: words.number(.retries),
+      retryDelay: words.seconds(.retryDelay), ifOK: words.has(.ifOK),
+      after: JobSelection(words.values(.after)), isFirst: words.has(.first),
+      isUnique: words.has(.unique), hasTerminal: words.has(.tty) ? true : nil)
+    if hasTerminal == true, input != nil {
       throw words.misused("--tty", "cannot be combined with --input: the terminal is the input")
     }
-    limits.timeout = words.seconds(.timeout) ?? 0
-    limits.retries = words.number(.retries) ?? 0
-    limits.retryDelay = words.seconds(.retryDelay) ?? 0
-    limits.ifOK = words.has(.ifOK)
-    after = JobSelection(words.values(.after))
+    if isNew, retryDelay ?? 0 > 0, retries == nil {
+      throw words.misused("--retry-delay", "it has no effect without --retries")
+    }
   }
 
   static let options: [OptionSpec] = [

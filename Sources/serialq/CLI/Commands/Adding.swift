@@ -30,7 +30,7 @@ struct Adding {
     environment = Adding.environment(overriding: options.environment)
     umask = Machine.umask()
     input = try Adding.input(options.input)
-    terminal = options.hasTerminal ? .ofCaller : nil
+    terminal = options.hasTerminal == true ? .ofCaller : nil
     self.options = options
     let limits = ExecutionLimits.current
     for command in commands {
@@ -130,7 +130,7 @@ struct Adding {
     _ commands: [Command], _ copy: InputCopy?, _ key: Bytes?, to scope: inout JournalScope,
     of queue: Queue, named name: String
   ) throws(Failure) -> [JobID] {
-    var limits = options.limits
+    var limits = options.limits()
     limits.after = try required(in: queue, named: name)
     guard !commands.isEmpty else {
       try scope.append([])

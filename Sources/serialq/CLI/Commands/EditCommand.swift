@@ -45,7 +45,9 @@ extension EditCommand: Subcommand {
   init(parsing words: ParsedArguments, queue: String) throws(Failure) {
     var first = words
     first.operands = Array(words.operands.prefix(1))
-    self.init(queue: queue, job: try first.oneJob(), changes: try JobChanges(parsing: words))
+    self.init(
+      queue: queue, job: try first.oneJob(),
+      changes: try JobChanges(parsing: words, queue: queue))
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
@@ -66,7 +68,7 @@ extension EditCommand: Subcommand {
         try refuseChanged(job, now)
       }
       try refuseRunning(now)
-      let (command, options) = try changes.applied(to: now, in: queue, self.queue, folder, scope)
+      let (command, options) = try changes.applied(to: now, in: queue, folder, scope)
       if now.state == .waiting, command == now.command, options == nil { return ([], nil) }
       let events = queue.editEvents(
         now, command, options, checks: changes.hasConditions, at: Clock.now())
@@ -78,7 +80,7 @@ extension EditCommand: Subcommand {
       session.output.message("serialq: job \(job.id) is unchanged")
       return .success
     }
-    if let directory = changes.directory {
+    if let directory = changes.options.directory {
       Adding.reportMissing(try Adding.directory(directory), to: session.output)
     }
     let again = before.state.isOver ? " and queued again" : ""
@@ -125,7 +127,7 @@ extension EditCommand: Subcommand {
     let edited = try edited(text, beside: folder)
     guard !edited.allSatisfy(\.isSpace), !edited.contains(0) else {
       let why = edited.contains(0) ? "it contains a NUL byte" : "it is empty"
-      throw JobChanges.refusal(of: job.id, why, in: self.queue)
+      throw changes.refusal(of: job.id, why)
     }
     return edited == text ? nil : .shell(edited)
   }

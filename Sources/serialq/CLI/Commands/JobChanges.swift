@@ -1,29 +1,18 @@
 import SerialqQueue
 import SerialqSystem
 
-/// What `edit` changes in a job; nil and empty values change nothing.
+/// What `edit` changes in a job.
 struct JobChanges: Equatable {
   var command: Command?
-  /// Empty to remove the label.
-  var label: Bytes?
-  var directory: Bytes?
-  /// `NAME=VALUE`.
-  var environment: [Bytes] = []
-  var timeout: Int?
-  var retries: Int?
-  var retryDelay: Int?
-  var ifOK = false
-  /// Replaces the jobs that must succeed first.
-  var after = JobSelection()
+  /// `after` replaces the jobs that must succeed first.
+  var options: JobOptions
   /// Removes both conditions.
   var isUnconditional = false
-  /// Whether the job gets a terminal of its own.
-  var hasTerminal: Bool?
 
-  var isEmpty: Bool { self == JobChanges() }
+  var isEmpty: Bool { self == JobChanges(options: JobOptions(queue: options.queue)) }
 
   /// Whether conditions are given; those apply also to a job that was retried without them.
-  var hasConditions: Bool { ifOK || !after.isEmpty }
+  var hasConditions: Bool { options.ifOK || !options.after.isEmpty }
 }
 
 extension OptionName {
@@ -53,93 +42,84 @@ extension JobChanges {
     ]
   }()
 
-  init(parsing words: ParsedArguments) throws(Failure) {
+  init(parsing words: ParsedArguments, queue: String) throws(Failure) {
+    options = try JobOptions(parsing: words, queue: queue, forNewJobs: false)
     var rest = words
     rest.operands = Array(words.operands.dropFirst())
     // `edit -- ID` has no command.
     rest.afterDashes = words.afterDashes && words.operandsBeforeDashes > 0
     if case .command(let command)? = try JobSource.parse(rest) { self.command = command }
-    label = words.value(.name)
-    directory = words.value(.directory)
-    environment = words.values(.env)
-    timeout = words.seconds(.timeout)
-    retries = words.number(.retries)
-    retryDelay = words.seconds(.retryDelay)
-    ifOK = words.has(.ifOK)
-    after = JobSelection(words.values(.after))
     isUnconditional = words.has(.unconditional)
     if isUnconditional, hasConditions {
       throw words.misused("--unconditional", "cannot be combined with --if-ok or --after")
     }
-    if words.has(.tty) || words.has(.noTTY) { hasTerminal = words.has(.tty) }
-    if words.has(.tty), words.has(.noTTY) {
-      throw words.misused("--no-tty", "cannot be combined with --tty")
+    if words.has(.noTTY) {
+      if words.has(.tty) { throw words.misused("--no-tty", "cannot be combined with --tty") }
+      options.hasTerminal = false
     }
   }
 
   /// The new command of the job, and its other properties if they change.
   func applied(
-    to job: Job, in queue: Queue, _ name: String, _ folder: QueueFolder, _ scope: JournalScope
+    to job: Job, in queue: Queue, _ folder: QueueFolder, _ scope: JournalScope
   ) throws(Failure) -> (Command, EditedOptions?) {
     let command = command ?? job.command
     var variables: [Bytes] = []
-    var options = EditedOptions(
-      context: job.context, label: job.label, terminal: job.terminal, limits: job.limits)
-    if hasTerminal == true, job.input != nil { throw Self.hasInput(job.id, in: name) }
-    if !environment.isEmpty {
+    var edited = EditedOptions(
+      context: job.context, label: job.label, terminal: job.terminal,
+      limits: options.limits(job.limits))
+    if options.hasTerminal == true, job.input != nil { throw hasInput(job.id) }
+    if !options.environment.isEmpty {
       let old = try Environments(folder).load(job.context.environment)
-      variables = Adding.environment(old, overriding: environment)
+      variables = Adding.environment(old, overriding: options.environment)
     }
     if let fault = ExecutionLimits.current.fault(in: command, environment: variables) {
-      throw Self.refusal(of: job.id, fault, in: name)
+      throw refusal(of: job.id, fault)
     }
-    if let directory { options.context.directory = try Adding.directory(directory) }
-    if let label { options.label = label.isEmpty ? nil : label }
-    if let hasTerminal { options.terminal = hasTerminal ? .ofCaller : nil }
-    if let timeout { options.limits.timeout = timeout }
-    if let retries { options.limits.retries = retries }
-    if let retryDelay { options.limits.retryDelay = retryDelay }
-    if ifOK { options.limits.ifOK = true }
-    if !after.isEmpty { options.limits.after = try required(by: job, in: queue, name) }
+    if let directory = options.directory {
+      edited.context.directory = try Adding.directory(directory)
+    }
+    if let label = options.label { edited.label = label.isEmpty ? nil : label }
+    if let hasTerminal = options.hasTerminal { edited.terminal = hasTerminal ? .ofCaller : nil }
+    if !options.after.isEmpty { edited.limits.after = try required(by: job, in: queue) }
     if isUnconditional {
-      options.limits.ifOK = false
-      options.limits.after = []
+      edited.limits.ifOK = false
+      edited.limits.after = []
     }
     // Last, after all that can fail.
-    if !environment.isEmpty { options.context.environment = try scope.storeEnvironment(variables) }
+    if !options.environment.isEmpty {
+      edited.context.environment = try scope.storeEnvironment(variables)
+    }
     let isSame =
-      options.context == job.context && options.label == job.label
-      && options.terminal == job.terminal && options.limits == job.limits
-    return (command, isSame && !hasConditions ? nil : options)
+      edited.context == job.context && edited.label == job.label
+      && edited.terminal == job.terminal && edited.limits == job.limits
+    return (command, isSame && !hasConditions ? nil : edited)
   }
 
   private func required(
-    by job: Job, in queue: Queue, _ name: String
+    by job: Job, in queue: Queue
   ) throws(Failure) -> [ClosedRange<JobID>] {
-    let ranges = try queue.ranges(of: after, in: name)
+    let ranges = try queue.ranges(of: options.after, in: options.queue)
     guard let last = ranges.last?.upperBound, last >= job.id else { return ranges }
     let why =
       last == job.id ? "it cannot run after itself" : "job \(last) was added later than it"
-    let option = QueueName.option(for: name)
     throw Failure(
       "job \(job.id)", why,
       next:
         "Nothing was changed. --after takes jobs that were added before: \(serialq) list\(option)")
   }
 
-  private static func hasInput(_ id: JobID, in queue: String) -> Failure {
+  private func hasInput(_ id: JobID) -> Failure {
     Failure(
       "job \(id)", "its standard input is a file, and so no terminal",
-      next: """
-        Nothing was changed. See the file: \(serialq) show\(QueueName.option(for: queue)) \(id)
-        """)
+      next: "Nothing was changed. See the file: \(serialq) show\(option) \(id)")
   }
 
-  static func refusal(of id: JobID, _ why: String, in queue: String) -> Failure {
+  func refusal(of id: JobID, _ why: String) -> Failure {
     Failure(
       "the command of job \(id)", why,
-      next: """
-        Nothing was changed. To cancel the job: \(serialq) cancel\(QueueName.option(for: queue)) \(id)
-        """)
+      next: "Nothing was changed. To cancel the job: \(serialq) cancel\(option) \(id)")
   }
+
+  private var option: String { QueueName.option(for: options.queue) }
 }

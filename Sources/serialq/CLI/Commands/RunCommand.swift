@@ -74,7 +74,7 @@ extension RunCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     try Machine.requireThreads(Runner.threads)
-    if job.hasTerminal { try RunTerminal.require(in: &session) }
+    if job.hasTerminal == true { try RunTerminal.require(in: &session) }
     let adding = try source.map { (source) throws(Failure) in
       try Adding(source, job)
     }
@@ -91,7 +91,7 @@ extension RunCommand: Subcommand {
       isAboveDisplay: session.traits.isLive)
     let watches = [
       try FileWatch(folders: [folder.logs]),
-      try FileWatch(folders: [folder.path] + (job.hasTerminal ? [folder.locks] : [])),
+      try FileWatch(folders: [folder.path] + (job.hasTerminal == true ? [folder.locks] : [])),
     ]
     var follower = try Follower(folder, .queue, style)
     try session.refuseOwnQueue("run", follower.queue, named: follower.queueName)
@@ -115,7 +115,7 @@ extension RunCommand: Subcommand {
       let text = JobID.text(of: ids, separator: ", ")
       session.confirm(ids.count == 1 ? "queued job \(text)" : "queued jobs \(text)")
     }
-    let terminal = job.hasTerminal ? RunTerminal(of: folder, for: ids) : nil
+    let terminal = job.hasTerminal == true ? RunTerminal(of: folder, for: ids) : nil
     if terminal != nil { follower.heldBack = Set(ids) }
     let mode = terminal == nil ? nil : TerminalMode(of: STDIN_FILENO)
     // Handled here, not between writes of output: if the reader has stopped reading, as a pager

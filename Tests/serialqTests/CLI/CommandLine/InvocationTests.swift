@@ -146,9 +146,9 @@ import Testing
 
   // Fails if 0 is refused for one of them: give `--retries` a count.
   @Test("0 means none for --timeout, --retry-delay and --retries alike")
-  func none() throws {
+  func none() {
     for option in ["--timeout", "--retry-delay", "--retries"] {
-      #expect(try parse("add", option, "0", "c") == add(.shell(Bytes("c"))))
+      #expect(command("add", option, "0", "c", as: AddCommand.self)?.job.limits() == Limits.none)
     }
   }
 
@@ -162,19 +162,20 @@ import Testing
       }
       return (command.job, command.changes)
     }
-    var changes = JobChanges()
+    var changes = JobChanges(options: JobOptions(queue: "default"))
     #expect(try edit("7") == (JobSelection(7), changes))
     #expect(try edit("--", "-x") == (JobSelection([Bytes("-x")]), changes))
     changes.command = .arguments([Bytes("ls"), Bytes("-n"), Bytes("x")])
     #expect(try edit("7", "ls", "-n", "x") == (JobSelection(7), changes))
-    changes.label = Bytes("x")
+    changes.options.label = Bytes("x")
     #expect(try edit("-n", "x", "7", "ls", "-n", "x") == (JobSelection(7), changes))
     changes.command = .arguments([Bytes("ls")])
     #expect(try edit("7", "-n", "x", "--", "ls") == (JobSelection(7), changes))
     changes.command = .shell(Bytes("ls"))
     #expect(try edit("7", "-n", "x", "ls") == (JobSelection(7), changes))
     #expect(try edit("7", "-c", "ls", "-n", "x") == (JobSelection(7), changes))
-    changes = JobChanges(timeout: 0, after: JobSelection([Bytes("1-2"), Bytes("b")]))
+    let after = JobSelection([Bytes("1-2"), Bytes("b")])
+    changes = JobChanges(options: JobOptions(queue: "default", timeout: 0, after: after))
     #expect(
       try edit("--timeout", "0", "7", "--after", "1-2", "--after=b") == (JobSelection(7), changes))
   }
@@ -310,7 +311,7 @@ import Testing
         let add = command("add", line, option, number, "c", as: AddCommand.self)
         guard let add else { continue }
         var job = newJob(1)
-        job.limits = add.job.limits
+        job.limits = add.job.limits()
         expectRead(.added(job), number)
         // Every retry is used, then a retry is requested, and every one is used again.
         let attempts = 2 * (1 + min(job.limits.retries, Int(UInt32.max)))
