@@ -1,5 +1,5 @@
 @testable import SerialqQueue
-import SerialqSystem
+@testable import SerialqSystem
 @testable import SerialqWatch
 import Testing
 
@@ -82,5 +82,25 @@ import Testing
     #expect(progress.left(after) == nil)
     progress.update(after, changes: 2, at: 1_000_000_000)
     #expect(progress.left(after) == .seconds(2))
+  }
+
+  // Fails if the bar does not have the given length, or hides a failure.
+  @Test("a bar shows ended, failed, running and waiting jobs")
+  func bar() {
+    func bar(_ over: Int, _ failed: Int, _ running: Int, _ waiting: Int) -> String {
+      ProgressBar(over: over, failed: failed, running: running, waiting: waiting)
+        .line(cells: 10).rendered(color: false)
+    }
+    #expect(bar(0, 0, 0, 0) == "[..........]")
+    #expect(bar(0, 0, 1, 9) == "[>.........]")
+    #expect(bar(5, 0, 1, 4) == "[#####>....]")
+    #expect(bar(5, 2, 1, 4) == "[###!!>....]")
+    #expect(bar(500, 1, 1, 499) == "[####!>....]")
+    #expect(bar(999, 0, 1, 0) == "[#########>]")
+    #expect(bar(3, 3, 0, 0) == "[!!!!!!!!!!]")
+    #expect(bar(7, 0, 0, 0) == "[##########]")
+    for over in 0...30 {
+      #expect(bar(over, over / 3, 1, 30 - over).count == 12)
+    }
   }
 }

@@ -1,5 +1,6 @@
 import SerialqQueue
 import SerialqSystem
+import SerialqWatch
 
 /// The live display of `run` below the output, and of `wait`: the running job and the progress of
 /// the queue.
@@ -74,20 +75,5 @@ extension RunView.Question {
     guard let question = job.question else { return nil }
     phrase = question.phrase
     answer = "\(serialq) attach\(QueueName.option(for: queue)) \(job.id)"
-  }
-}
-
-extension ProgressBar {
-  /// The progress as a bar, if `columns` is set, and in words.
-  func summary(left: Duration?, in columns: Int?) -> StyledLine {
-    var summary = StyledLine()
-    if let columns { summary = line(cells: min(30, max(5, columns / 4))) + StyledLine(" ") }
-    summary.append("\(over) of \(total) done")
-    if failed > 0 {
-      summary.append(", ")
-      summary.append("\(failed) failed", .red)
-    }
-    if let left { summary.append(", about \(Humanize.about(left)) left") }
-    return summary
   }
 }

@@ -1,4 +1,5 @@
 @testable import SerialqSystem
+@testable import SerialqWatch
 import Testing
 
 @testable import SerialqCLI

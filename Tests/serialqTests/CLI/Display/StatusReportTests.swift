@@ -1,5 +1,6 @@
 import SerialqQueue
 @testable import SerialqSystem
+@testable import SerialqWatch
 import TestSupport
 import Testing
 

@@ -1,3 +1,5 @@
+import SerialqSystem
+
 /// The progress of a queue as a bar: `[####!>.....]`.
 package struct ProgressBar: Equatable {
   /// The number of finished jobs, including failed ones.
@@ -25,7 +27,7 @@ package struct ProgressBar: Equatable {
   /// The bar, `cells` wide plus brackets: `#` finished, `!` failed, `>` running, `.` waiting.
   ///
   /// Readable without color. ASCII only: no terminal draws it wider than expected.
-  package func line(cells: Int) -> StyledLine {
+  func line(cells: Int) -> StyledLine {
     let filled = total == 0 ? 0 : cells * over / total
     // A failure is always visible, however small its share.
     let bad = failed == 0 || filled == 0 ? 0 : max(1, filled * failed / over)
@@ -40,5 +42,18 @@ package struct ProgressBar: Equatable {
     append(".", cells - filled - head, .dim)
     line.append("]")
     return line
+  }
+
+  /// The progress as a bar, if `columns` is set, and in words.
+  package func summary(left: Duration?, in columns: Int?) -> StyledLine {
+    var summary = StyledLine()
+    if let columns { summary = line(cells: min(30, max(5, columns / 4))) + StyledLine(" ") }
+    summary.append("\(over) of \(total) done")
+    if failed > 0 {
+      summary.append(", ")
+      summary.append("\(failed) failed", .red)
+    }
+    if let left { summary.append(", about \(Humanize.about(left)) left") }
+    return summary
   }
 }
