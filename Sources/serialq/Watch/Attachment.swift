@@ -23,20 +23,10 @@ package struct Attachment {
     case inputClosed
   }
 
-  /// What the caller has found out since the last call.
-  package struct News {
-    /// Lines to show, escaped already.
-    package var messages: [String] = []
-    /// Why to leave now; if the job is over, what its keeper has sent is shown first.
-    package var end: End?
-    /// Whether to stop as by SIGTSTP until SIGCONT.
-    package var stops = false
-    /// Whether SIGCONT was received: another program may have used the terminal.
-    package var isContinued = false
-
-    package init() {}
-  }
-
+  private let id: JobID
+  private var reader: JournalReader
+  private var isSuspended = false
+  private var greeting: String?
   private let socket: FileDescriptor
   private let input: FileDescriptor
   private let output: FileDescriptor
@@ -49,16 +39,25 @@ package struct Attachment {
   private static let patience: Int64 = 1_000_000_000
 
   /// Attaches standard input and output to the job whose keeper is connected by `socket`.
-  package init(_ socket: FileDescriptor, leavingBy key: ControlKey) throws(Failure) {
+  ///
+  /// Shows `greeting` when keys reach the job: what is typed before that could be lost, or be a signal.
+  package init(
+    _ socket: FileDescriptor, to id: JobID, reading reader: JournalReader,
+    leavingBy key: ControlKey,
+    greeting: String
+  ) throws(Failure) {
     guard let mode = TerminalMode(of: STDIN_FILENO) else {
       throw Failure(
         "standard input", "it is not a terminal", next: "Follow the output with: \(serialq) log -f")
     }
     self.socket = socket
+    self.id = id
+    self.reader = reader
     self.mode = mode
     input = try .terminal(of: STDIN_FILENO)
     output = try .terminal(of: STDOUT_FILENO)
     state = AttachState(leavingBy: key)
+    self.greeting = greeting
   }
 
   /// Connects to the keeper of a job's terminal; nil if none listens.
@@ -79,15 +78,18 @@ package struct Attachment {
 
   /// Passes on keys and output until the end, and restores the terminal.
   ///
-  /// Calls `news` first, and when one of `descriptors` is readable or at its end.
+  /// Calls `check` first, and when one of `descriptors` is readable or at its end, which it resets: it
+  /// returns messages for the user, escaped already, and why to leave now. If the job is over, what its
+  /// keeper has sent is shown first.
   package mutating func run(
-    watching descriptors: [Int32], news: () throws(Failure) -> News
+    watching descriptors: [Int32], _ signals: TerminalSignals,
+    check: () -> (messages: [String], end: End?)
   ) throws(Failure) -> End {
     try enter()
     defer { leave() }
     var isNews = true
     while true {
-      if isNews, let end = try take(news()) {
+      if isNews, let end = try take(check(), signals) {
         guard end == .over else { return end }
         try showRest()
         return state.finish()
@@ -122,16 +124,37 @@ package struct Attachment {
     return try waitForReadiness(own + descriptors.map { ($0, .read) }, until: nil)
   }
 
-  private mutating func take(_ news: News) throws(Failure) -> End? {
-    for message in news.messages { state.say(message) }
-    if let end = news.end { return end }
-    if news.stops {
-      leave()
-      SignalListener.obey(SIGTSTP)
+  private mutating func take(
+    _ news: (messages: [String], end: End?), _ signals: TerminalSignals
+  ) throws(Failure) -> End? {
+    for message in try [greeting.take()].compactMap(\.self) + news.messages + suspensions() {
+      state.say(message)
     }
-    if news.stops || news.isContinued { try enter() }
+    if let end = news.end { return end }
+    let stops = signals.takeStop()
+    if stops {
+      leave()
+      signals.stop()
+    }
+    // Another program may have used the terminal.
+    if signals.takeContinuation() || stops { try enter() }
     state.resize(TerminalWindow(of: STDOUT_FILENO))
     return nil
+  }
+
+  /// What to say if the job was suspended or continued since the last call.
+  private mutating func suspensions() throws(Failure) -> [String] {
+    try reader.read()
+    guard let job = reader.queue.job(id), (job.suspendedSince != nil) != isSuspended else {
+      return []
+    }
+    isSuspended.toggle()
+    let option = QueueName.option(for: reader.folder.name.text)
+    return [
+      isSuspended
+        ? "serialq: job \(id) is suspended; continue it: \(serialq) resume\(option)"
+        : "serialq: job \(id) continues"
+    ]
   }
 
   private mutating func readKeys() -> End? {

@@ -6,7 +6,10 @@ import SerialqWatch
 /// The work of `attach`: waits for each attempt of a job, attaches the terminal to it, and reports
 /// the end of the job.
 struct AttachWait {
-  private var attached: AttachedJob
+  private let id: JobID
+  private let folder: QueueFolder
+  private let detachKey: ControlKey
+  private var reader: JournalReader
   private let mode: TerminalMode?
   private let watch: FileWatch
   private let wakeUp: WakeUpPipe
@@ -35,7 +38,10 @@ struct AttachWait {
     let mode = TerminalMode(of: STDIN_FILENO)
     self.mode = mode
     watch = try FileWatch(folders: [folder.path, folder.locks])
-    attached = try AttachedJob(id, in: folder, leavingBy: key)
+    self.id = id
+    self.folder = folder
+    detachKey = key
+    reader = JournalReader(folder)
     terminalSignals = TerminalSignals { wakeUp.wake() }
     signals = StopSignals { signal, count in
       guard count > 1 else { return wakeUp.wake() }
@@ -45,13 +51,14 @@ struct AttachWait {
     }
   }
 
-  private var id: JobID { attached.id }
-  private var option: String { QueueName.option(for: attached.queueName) }
+  private var queue: Queue { reader.queue }
+  private var queueName: String { folder.name.text }
+  private var option: String { QueueName.option(for: queueName) }
 
   mutating func run(in session: inout Session) throws(Failure) -> ExitCode {
     while true {
       drain()
-      session.report(try attached.read(), in: attached.folder)
+      session.report(try reader.read().damaged, in: folder)
       if let signal = signals.first {
         guard signal == SIGQUIT else { return end(by: signal, in: &session) }
         // The key that leaves, in a terminal that is not raw.
@@ -62,7 +69,7 @@ struct AttachWait {
         session.output.hide()
         terminalSignals.stop()
       }
-      guard let job = attached.queue.job(id) else {
+      guard let job = queue.job(id) else {
         throw Failure("job \(id)", "it was removed", next: "It had ended.")
       }
       if job.state.isOver { return try report(job, in: &session) }
@@ -99,12 +106,12 @@ struct AttachWait {
       return .wait
     }
     isLost = false
-    try attached.queue.requireTerminal(of: job, named: attached.queueName)
+    try queue.requireTerminal(of: job, named: queueName)
     guard job.state == .running else {
       try awaitStart(of: job, in: &session)
       return .wait
     }
-    guard let socket = try Attachment.connect(to: id, in: attached.folder) else {
+    guard let socket = try Attachment.connect(to: id, in: folder) else {
       return try awaitKeeper(of: job)
     }
     return try attach(by: socket, attempt, in: &session)
@@ -116,23 +123,24 @@ struct AttachWait {
     (keeperLimit, endLimit) = (nil, nil)
     session.output.hide()
     try Attachment.awaitForeground()
-    let greeting = attached.greeting(columns: TerminalWindow(of: STDOUT_FILENO).columns)
-    let (signals, wakeUp, watch) = (signals, wakeUp, watch)
-    let end = try attached.attach(
-      by: socket, watching: descriptors, terminalSignals, greeting: greeting
-    ) {
-      wakeUp.drain()
-      watch.drain()
+    let start = "serialq: attached to job \(id): "
+    let end = "; \(detachKey.name) leaves it running"
+    let room = max(20, TerminalWindow(of: STDOUT_FILENO).columns - start.count - end.count)
+    var attachment = try Attachment(
+      socket, to: id, reading: reader, leavingBy: detachKey,
+      greeting: start + (queue.job(id)?.title(columns: room) ?? "") + end)
+    let reason = try attachment.run(watching: descriptors, terminalSignals) {
+      drain()
       return ([], signals.first.map { .signal($0) })
     }
-    switch end {
+    switch reason {
     case .detached, .inputClosed:
       session.confirm("serialq: job \(id) continues")
-      return .left(end == .detached ? .success : .cannot)
+      return .left(reason == .detached ? .success : .cannot)
     case .signal(let signal): return .left(self.end(by: signal, in: &session))
     case .over, .missed, .lost:
       ended = attempt
-      isLost = end == .lost
+      isLost = reason == .lost
       return .lookAgain
     }
   }
@@ -141,9 +149,8 @@ struct AttachWait {
 
   private mutating func awaitStart(of job: Job, in session: inout Session) throws(Failure) {
     (keeperLimit, endLimit) = (nil, nil)
-    let queue = attached.queue
     if queue.isPaused || !queue.suspended.isEmpty {
-      throw queue.blocked(named: attached.queueName)
+      throw queue.blocked(named: queueName)
     }
     try reportMissingRunner(in: session)
     let attempt = job.run?.attempt ?? 0
@@ -169,7 +176,7 @@ struct AttachWait {
   /// The keeper starts before the job, and takes a moment to serve the terminal.
   private mutating func awaitKeeper(of job: Job) throws(Failure) -> Next {
     guard job.run?.pid != nil else { return .wait }
-    guard try KeeperLock.isHeld(id, attached.folder) else {
+    guard try KeeperLock.isHeld(id, folder) else {
       // The job has just ended, or its terminal is gone.
       ended = job.run?.attempt
       isLost = true
@@ -188,7 +195,7 @@ struct AttachWait {
 
   /// Waits until the end of the attempt is recorded.
   private mutating func awaitEnd(in session: Session) throws(Failure) {
-    guard try JobLock.isHeld(id, attached.folder) else {
+    guard try JobLock.isHeld(id, folder) else {
       return try reportMissingRunner(in: session)
     }
     guard isLost else { return }
@@ -203,14 +210,14 @@ struct AttachWait {
   }
 
   private mutating func reportMissingRunner(in session: Session) throws(Failure) {
-    guard !hasReportedRunner, try !RunnerLock.isHeld(attached.folder) else { return }
+    guard !hasReportedRunner, try !RunnerLock.isHeld(folder) else { return }
     // It records the end of the job before it releases its lock, and may just have done so.
-    _ = try attached.read()
-    guard attached.queue.job(id)?.state.isOver == false else { return wakeUp.wake() }
+    try reader.read()
+    guard queue.job(id)?.state.isOver == false else { return wakeUp.wake() }
     hasReportedRunner = true
     session.output.message(
       """
-      serialq: queue \(attached.queueName) has no active runner; start one with: serialq \
+      serialq: queue \(queueName) has no active runner; start one with: serialq \
       start\(option)
       """)
   }
@@ -220,19 +227,19 @@ struct AttachWait {
   private func report(_ job: Job, in session: inout Session) throws(Failure) -> ExitCode {
     session.output.hide()
     // Durable before it is reported: the runner leaves some events to its next flush.
-    try Journal(attached.folder).locked { (scope) throws(Failure) in try scope.flush() }
+    try Journal(folder).locked { (scope) throws(Failure) in try scope.flush() }
     if job.state == .succeeded {
       session.confirm("serialq: job \(id) \(job.outcomeText)")
     } else {
       session.output.message("serialq: job \(id) \(job.outcomeText): \(job.title)")
-      if job.state.isFailure { session.suggestLog(id, in: attached.queueName) }
+      if job.state.isFailure { session.suggestLog(id, in: queueName) }
     }
     return job.code
   }
 
   private func end(by signal: Int32, in session: inout Session) -> ExitCode {
     session.output.hide()
-    if signal != SIGHUP, attached.queue.job(id)?.state == .running {
+    if signal != SIGHUP, queue.job(id)?.state == .running {
       session.output.message("serialq: job \(id) continues")
     }
     SignalListener.obey(signal)

@@ -186,11 +186,12 @@ extension RunCommand: Subcommand {
       for message in messages() { session.output.message(message) }
       try follower.advance(&session.output)
       if isLast { return }
-      if case (var job, let socket)? = try terminal?.connect(follower.queue) {
+      if let (id, socket) = try terminal?.connect(follower.queue) {
         session.output.hide()
         display = nil
-        let end = try job.pass(
-          socket, watching: watches.map(\.descriptor) + [wakeUp.descriptor], in: &session
+        let end = try terminal?.attach(
+          to: id, by: socket, watching: watches.map(\.descriptor) + [wakeUp.descriptor],
+          in: &session
         ) {
           drain(watches)
           // Not as soon as the runner is done: the keeper has sent the last output before that, but
@@ -201,7 +202,7 @@ extension RunCommand: Subcommand {
         } wake: {
           wakeUp.wake()
         }
-        try terminal?.note(end, of: job, &follower)
+        if let end { try terminal?.note(end, of: id, &follower) }
         display = session.display(of: follower.queue, wakeUp)
         // What changed meanwhile was drained.
         continue

@@ -33,13 +33,13 @@ struct RunTerminal {
 
   /// Connects to the running job if it is one of these; nil if its terminal is not to be attached, or
   /// not yet.
-  mutating func connect(_ queue: Queue) throws(Failure) -> (AttachedJob, FileDescriptor)? {
+  mutating func connect(_ queue: Queue) throws(Failure) -> (JobID, FileDescriptor)? {
     guard let job = queue.running.first.flatMap(queue.job), let run = job.run, run.hasTerminal,
       jobs.contains(job.id), Attempt(id: job.id, number: run.attempt) != attempt,
       let socket = try Attachment.connect(to: job.id, in: folder)
     else { return nil }
     attempt = Attempt(id: job.id, number: run.attempt)
-    return (try AttachedJob(job.id, in: folder, leavingBy: .backslash), socket)
+    return (job.id, socket)
   }
 
   /// Notes why the terminal is no longer attached to a job.
@@ -47,29 +47,29 @@ struct RunTerminal {
   /// The job's output is printed from its log if its terminal will not be attached again, or has
   /// shown nothing.
   mutating func note(
-    _ end: Attachment.End, of job: AttachedJob, _ follower: inout Follower
+    _ end: Attachment.End, of id: JobID, _ follower: inout Follower
   ) throws(Failure) {
     if end != .missed { try follower.skipOutput() }
     guard end != .over, end != .missed else { return }
-    jobs.remove(job.id)
-    follower.heldBack.remove(job.id)
+    jobs.remove(id)
+    follower.heldBack.remove(id)
   }
-}
 
-extension AttachedJob {
-  /// Attaches the terminal of `run -t`, and says how to detach it, and after that, what it means.
-  mutating func pass(
-    _ socket: FileDescriptor, watching descriptors: [Int32], in session: inout Session,
+  /// Attaches the terminal to a job, and says how to detach it, and after that, what it means.
+  func attach(
+    to id: JobID, by socket: FileDescriptor, watching descriptors: [Int32],
+    in session: inout Session,
     check: () -> (messages: [String], end: Attachment.End?), isCancelable: () -> Bool,
     wake: @escaping @Sendable () -> Void
   ) throws(Failure) -> Attachment.End {
     try Attachment.awaitForeground()
     // Released after the end: until then the live display receives the same signals.
     let signals = TerminalSignals(wake: wake)
-    let end = try attach(
-      by: socket, watching: descriptors, signals, greeting: "serialq: attached; Ctrl-\\ detaches",
-      check: check)
-    let option = QueueName.option(for: queueName)
+    var attachment = try Attachment(
+      socket, to: id, reading: JournalReader(folder), leavingBy: .backslash,
+      greeting: "serialq: attached; Ctrl-\\ detaches")
+    let end = try attachment.run(watching: descriptors, signals, check: check)
+    let option = QueueName.option(for: folder.name.text)
     switch end {
     case .detached:
       let meaning = isCancelable() ? "Ctrl-C now cancels job \(id)" : "job \(id) continues"

@@ -1,4 +1,5 @@
 import SerialqSystem
+import SerialqWatch
 
 /// Keeps lines at the bottom of the terminal up to date while a command runs.
 ///

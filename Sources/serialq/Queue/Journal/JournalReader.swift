@@ -7,7 +7,7 @@ import SerialqSystem
 /// failed.
 package struct JournalReader {
   package private(set) var queue = Queue()
-  private let folder: QueueFolder
+  package let folder: QueueFolder
   private var path: Bytes { folder.journal }
   private var file: FileDescriptor?
   private var identity: FileStatus.Identity?

@@ -2,7 +2,7 @@ import SerialPromises
 import SerialqSystem
 
 /// Receives the signals that affect a live display or an attached terminal: resize, Ctrl-Z and `fg`.
-final class TerminalSignals: Sendable {
+package final class TerminalSignals: Sendable {
   private struct Pending {
     var isToStop = false
     var isContinued = false
@@ -12,7 +12,7 @@ final class TerminalSignals: Sendable {
   private let listener: SignalListener
 
   /// Calls `wake` on a Dispatch thread after each signal.
-  init(wake: @escaping @Sendable () -> Void) {
+  package init(wake: @escaping @Sendable () -> Void) {
     let pending = Locked(Pending())
     self.pending = pending
     // A parent that ignores SIGTSTP cannot continue a stopped process.
@@ -27,7 +27,7 @@ final class TerminalSignals: Sendable {
   }
 
   /// Returns whether Ctrl-Z is pending, and clears it.
-  func takeStop() -> Bool {
+  package func takeStop() -> Bool {
     pending.withLock { pending in
       defer { pending.isToStop = false }
       return pending.isToStop
@@ -35,7 +35,7 @@ final class TerminalSignals: Sendable {
   }
 
   /// Returns whether the process was continued since the last call.
-  func takeContinuation() -> Bool {
+  package func takeContinuation() -> Bool {
     pending.withLock { pending in
       defer { pending.isContinued = false }
       return pending.isContinued
@@ -43,5 +43,5 @@ final class TerminalSignals: Sendable {
   }
 
   /// Stops the process until SIGCONT; erase the display first.
-  func stop() { SignalListener.obey(SIGTSTP) }
+  package func stop() { SignalListener.obey(SIGTSTP) }
 }
