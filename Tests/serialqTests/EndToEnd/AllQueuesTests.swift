@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 /// Commands with `--all`.
-@Suite struct AllQueuesTests {
+@Suite final class AllQueuesTests: SceneSuite {
   /// A queue of this name whose folder is refused.
-  private func makeUnreadableQueue(_ name: String, _ scene: Scene) throws {
+  private func makeUnreadableQueue(_ name: String) throws {
     let path = scene.spool.appending(path: Bytes(name.utf8))
     let made = try scene.script("mkdir -p '\(path.text)'; chmod 777 '\(path.text)'")
     #expect(made.code == 0)
@@ -21,7 +21,6 @@ import Testing
   // be read hides the others.
   @Test("list --all shows the jobs of every queue, and reports one that cannot be read")
   func list() throws {
-    let scene = try Scene()
     for name in ["b", "a"] {
       #expect(try scene.serialq("add", "--no-start", "-q", name, "echo \(name)").code == 0)
     }
@@ -38,7 +37,7 @@ import Testing
     #expect(
       try scene.serialq("list", "--all", "-n", "two").text.hasSuffix(
         "COMMAND\nb       2  waiting  two   true\n"))
-    try makeUnreadableQueue("c", scene)
+    try makeUnreadableQueue("c")
     let second = try scene.serialq("list", "--all")
     #expect(second.code == 125 && second.text == table.text)
     #expect(second.errorText.hasPrefix("serialq: \(scene.spool.text)/c: others can write to it"))
@@ -53,7 +52,6 @@ import Testing
   // Fails as that of `list`.
   @Test("status --all shows every queue with jobs, and reports one that cannot be read")
   func status() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("status", "--all").text == "No queue has jobs.\n")
     #expect(try scene.serialq("status", "--all", "--json").text == "[]\n")
     #expect(try scene.serialq("run", "-q", "a", "exit 3").code == 1)
@@ -64,7 +62,7 @@ import Testing
     #expect(page.code == 0 && starts == ["==> queue a <==", "==> queue b <=="])
     #expect(page.text.contains("See why:       serialq log -q a 1\n"))
     #expect(page.text.contains("1 waiting, next is job 1: true\n"))
-    try makeUnreadableQueue("c", scene)
+    try makeUnreadableQueue("c")
     let second = try scene.serialq("status", "--all")
     #expect(second.code == 125 && second.text.contains("==> queue b <=="))
     #expect(second.errorText.hasPrefix("serialq: \(scene.spool.text)/c: others can write to it"))
@@ -78,14 +76,11 @@ import Testing
   // for; or if a failure in any queue is missed.
   @Test("wait --all waits for every queue, also for new ones, and names the queue of a failure")
   func wait() throws {
-    let scene = try Scene()
     let (one, two) = (try Gate(scene, "one"), try Gate(scene, "two"))
     #expect(try scene.serialq("wait", "--all").code == 0)
     #expect(
       try scene.serialq("add", "--no-start", "-q", "a", "read x <one; echo a >>rec").code == 0)
-    let waiter = try scene.launch([
-      Bytes("/bin/sh"), Bytes("-c"), Bytes("serialq wait --all; echo waited $? >>rec"),
-    ])
+    let waiter = try scene.launch(["/bin/sh", "-c", "serialq wait --all; echo waited $? >>rec"])
     // Started by `wait`.
     _ = try scene.waitForProcess(of: 1, in: "a")
     #expect(try scene.serialq("add", "-q", "b", "read x <two; echo b >>rec; exit 3").code == 0)
@@ -104,14 +99,12 @@ import Testing
   @Test(
     "wait --all reports a paused queue and one that cannot be read at once, and waits for others")
   func paused() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("pause", "-q", "a").code == 0)
     #expect(try scene.serialq("add", "-q", "a", "true").code == 0)
     #expect(try scene.serialq("add", "-q", "b", "read x <gate").code == 0)
-    try makeUnreadableQueue("c", scene)
-    let waiter = try scene.start("wait", "--all")
-    try waiter.waitForErrors("serialq: queue a: it is paused; jobs waiting: 1\n")
+    try makeUnreadableQueue("c")
+    let waiter = try scene.start("wait", "--all").waitForErrors(
+      "serialq: queue a: it is paused; jobs waiting: 1\n")
     try waiter.waitForErrors("c: others can write to it")
     try gate.open()
     let outcome = try waiter.wait()
@@ -121,8 +114,8 @@ import Testing
 
     _ = try scene.script("rm -r '\(scene.spool.text)/c'")
     #expect(try scene.serialq("add", "-q", "b", "read x <gate").code == 0)
-    let second = try scene.start("wait", "--all")
-    try second.waitForErrors("serialq: queue a: it is paused; jobs waiting: 1\n")
+    let second = try scene.start("wait", "--all").waitForErrors(
+      "serialq: queue a: it is paused; jobs waiting: 1\n")
     #expect(try scene.serialq("resume", "-q", "a").code == 0)
     try scene.waitForJob(1, in: "a", .succeeded)
     try gate.open()
@@ -134,8 +127,6 @@ import Testing
     // fails if one waits for the only runner: Dispatch wakes every second while a thread blocks.
     @Test("wait --all needs no thread for a queue, and ends after its time limit")
     func threads() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       let names = (1...12).map { "q\($0)" }
       for name in names {
         #expect(try scene.serialq("add", "--no-start", "-q", name, "read x <gate").code == 0)
@@ -160,15 +151,13 @@ import Testing
   // missed, or the end of one queue ends it.
   @Test("log -f --all prints whole lines of the jobs of all queues")
   func log() throws {
-    let scene = try Scene()
     let (one, two) = (try Gate(scene, "one"), try Gate(scene, "two"))
     let none = try scene.serialq("log", "-f", "--all")
     #expect(none.code == 0)
     #expect(none.errorText == "serialq: no queue has anything to follow; see: serialq queues\n")
     let line = "echo a0; printf a1; read x <one; echo a2; printf a3"
     #expect(try scene.serialq("add", "-q", "a", line).code == 0)
-    let log = try scene.start("log", "-f", "--all")
-    try log.waitForOutput("a0\n")
+    let log = try scene.start("log", "-f", "--all").waitForOutput("a0\n")
     #expect(try scene.serialq("add", "-q", "b", "echo b1; read x <two; echo b2; exit 3").code == 0)
     try log.waitForOutput("b1\n")
     try one.open()
@@ -186,7 +175,6 @@ import Testing
     "on a terminal, log -f --all prints a heading where the output of another job continues",
     .needs(.tmux, .bash))
   func headings() throws {
-    let scene = try Scene()
     let terminal = try Terminal(scene)
     let (one, two) = (try Gate(scene, "one"), try Gate(scene, "two"))
     #expect(try scene.serialq("add", "-q", "a", "echo a1; read x <one; echo a2").code == 0)
@@ -215,13 +203,11 @@ import Testing
   // Fails if a paused queue blocks it, or ends it for the others.
   @Test("log -f --all reports a paused queue and follows the others")
   func pausedLog() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("pause", "-q", "a").code == 0)
     #expect(try scene.serialq("add", "-q", "a", "true").code == 0)
     #expect(try scene.serialq("add", "-q", "b", "read x <gate; echo b1").code == 0)
-    let log = try scene.start("log", "-f", "--all")
-    try log.waitForErrors("serialq: queue a: it is paused; jobs waiting: 1\n")
+    let log = try scene.start("log", "-f", "--all").waitForErrors(
+      "serialq: queue a: it is paused; jobs waiting: 1\n")
     try gate.open()
     let outcome = try log.wait()
     #expect(outcome.code == 125 && outcome.text == "b1\n")
@@ -230,25 +216,21 @@ import Testing
   // Fails if a queue that is created meanwhile is missed, or a line does not name its queue.
   @Test("status -w --all prints a line with the queue for each job that begins or ends")
   func watch() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("add", "--no-start", "-q", "a", "true").code == 0)
-    let watch = try scene.start("status", "-w", "--all")
-    try watch.waitForOutput("==> queue a <==\n1 waiting, next is job 1: true\n")
+    let watch = try scene.start("status", "-w", "--all").waitForOutput(
+      "==> queue a <==\n1 waiting, next is job 1: true\n")
     // As long as the queue is new, its state is reported as a whole.
     #expect(try scene.serialq("add", "--no-start", "-q", "b", "exit 3").code == 0)
     try watch.waitForOutput("queue b")
     #expect(try scene.serialq("run", "-q", "b").code == 1)
     try watch.waitForOutput("queue b, job 1 failed with exit code 3 after ")
-    watch.send(SIGINT)
-    #expect(try watch.wait().code == 128 + SIGINT)
+    #expect(try watch.end(SIGINT).code == 128 + SIGINT)
   }
 
   // Fails if a queue is missing on the display, or appears only after a restart.
   @Test("the live display of status -w --all shows every queue", .needs(.tmux, .bash))
   func live() throws {
-    let scene = try Scene()
-    let terminal = try Terminal(scene)
-    try terminal.type("clear; serialq -w --all")
+    let terminal = try Terminal(scene, typing: "clear; serialq -w --all")
     try terminal.waitForScreen("No queue has jobs.")
     #expect(try scene.serialq("run", "-q", "b", "true").code == 0)
     #expect(try scene.serialq("run", "-q", "a", "true").code == 0)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The five examples of the manual's chapter on terminals, as a user types them.
-@Suite(.beside) struct AttachStoriesTests {
+@Suite(.beside) final class AttachStoriesTests: SceneSuite {
   /// The lines of an example, by its place in the manual.
   private func lines(ofExample index: Int) throws -> [String] {
     let section = try #require(try Manual.text.components(separatedBy: "\n.Ss Five examples").last)
@@ -40,8 +40,6 @@ import Testing
     arguments: [80, 40])
   func passphrase(columns: Int) throws {
     let lines = try lines(ofExample: 0)
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try make("ssh-add", "exec ssh-keygen -y -f key >public", in: scene)
     try make("rsync", #"printf '\r 42%%'; read x <gate; printf '\r100%%\n'"#, in: scene)
     let key = try scene.script("ssh-keygen -q -t ed25519 -N secret -f key")
@@ -70,7 +68,6 @@ import Testing
     arguments: [80, 40])
   func confirmation(columns: Int) throws {
     let lines = try lines(ofExample: 1)
-    let scene = try Scene()
     try make("notify-send", #"printf '%s|' "$@" >>told; echo >>told"#, in: scene)
     let question = "Do you want to continue? [Y/n]"
     try make(
@@ -83,8 +80,7 @@ import Testing
     try scene.waitForFile("told", "Job 1 asks|\(question)|")
     try type(lines[2], terminal)
     try terminal.waitFor("the question") { $0.last == question }
-    try terminal.type("Y")
-    try terminal.waitForLine("serialq: job 1 succeeded")
+    try terminal.type("Y", until: "serialq: job 1 succeeded")
     #expect(try scene.log(1).text == "\(question) Y\r\ndone\r\n")
   }
 
@@ -95,8 +91,6 @@ import Testing
     arguments: [80, 40])
   func progress(columns: Int) throws {
     let lines = try lines(ofExample: 2)
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let bar = #"for i in 10 20 30; do printf '\r%3d%% [\033[32m==>\033[m  ]' $i; done"#
     try make("wget", #"\#(bar); read x <gate; printf '\r100%% [=====]\n'"#, in: scene)
     let terminal = try Terminal(scene, columns: columns)
@@ -119,7 +113,6 @@ import Testing
     arguments: [80, 40])
   func shell(columns: Int) throws {
     let lines = try lines(ofExample: 3)
-    let scene = try Scene()
     // The system's own file for interactive shells may set another prompt.
     try write(Bytes("PS1='$ '\n".utf8), to: scene.path(".bashrc"))
     let terminal = try Terminal(scene, columns: columns)
@@ -128,16 +121,14 @@ import Testing
     _ = try scene.serialq("add", "echo next")
     // Not when its line is shown: until it has started, the key would stop the shell, which ignores
     // it.
-    try terminal.type("sh -c 'echo begun; exec sleep 1000'")
-    try terminal.waitForLine("begun")
+    try terminal.type("sh -c 'echo begun; exec sleep 1000'", until: "begun")
     try terminal.press("C-z")
     try terminal.waitFor("a stopped command") { $0.contains { $0.contains("Stopped") } }
     // The shell does not exit before it knows of the end.
-    try terminal.type("kill -9 %1; wait -f %1; echo this is job $SERIALQ_JOB")
-    try terminal.waitForLine("this is job 1")
+    try terminal.type(
+      "kill -9 %1; wait -f %1; echo this is job $SERIALQ_JOB", until: "this is job 1")
     #expect(try scene.states() == [.running, .waiting])
-    try terminal.type("exit 4")
-    try terminal.waitForLine("[1] failed with exit code 4")
+    try terminal.type("exit 4", until: "[1] failed with exit code 4")
     try terminal.waitForLine("next")
     try terminal.waitForLine("serialq: 1 of 2 succeeded")
   }
@@ -149,7 +140,6 @@ import Testing
     arguments: [80, 40])
   func editor(columns: Int) throws {
     let lines = try lines(ofExample: 4)
-    let scene = try Scene()
     let setup = """
       git config --global user.name me; git config --global user.email me@example.org
       git config --global core.editor vi; git init -q; echo 'set nocompatible' >.vimrc
@@ -179,8 +169,7 @@ import Testing
       let picks = screen.filter { $0.hasPrefix("pick") }
       return picks.count == 2 && picks[0].hasSuffix("three") && picks[1].hasSuffix("two")
     }
-    try terminal.type(":wq")
-    try terminal.waitForLine("serialq: job 1 succeeded")
+    try terminal.type(":wq", until: "serialq: job 1 succeeded")
     #expect(try scene.script("git log --format=%s").text == "two\nthree\none\n")
     #expect(try terminal.isCursorShown())
   }

@@ -4,7 +4,7 @@ import SerialqSystem
 import Testing
 
 /// Jobs whose process cannot be created.
-@Suite struct CannotRunTests {
+@Suite final class CannotRunTests: SceneSuite {
   struct Trouble: CustomTestStringConvertible {
     var words: [String]
     var code: Int
@@ -37,7 +37,6 @@ import Testing
   @Test(
     "a command line may begin with a hyphen or a plus sign", arguments: ["-no-such", "+no-such"])
   func hyphen(line: String) throws {
-    let scene = try Scene()
     let run = try scene.serialq("run", "-c", line)
     #expect(run.text.contains("\(line): not found"), "\(run.text)")
     #expect(try scene.queue().job(1)?.run?.how == .exited(127))
@@ -47,10 +46,9 @@ import Testing
   @Test(
     "a job that cannot run has the reason in its log, in show and in status", arguments: troubles)
   func reason(trouble: Trouble) throws {
-    let scene = try Scene()
     try write(Bytes("text"), to: scene.path("plain"))
     #expect(
-      try scene.serialq((["add", "--no-start"] + trouble.words).map { Bytes($0.utf8) }).code == 0)
+      try scene.serialq(["add", "--no-start"] + trouble.words).code == 0)
     try scene.add("echo next")
     let run = try scene.serialq("run")
     #expect(run.code == 1)
@@ -67,7 +65,6 @@ import Testing
   // Fails if the runner dies: that job and each job after it would be interrupted without a reason.
   @Test("a job whose environment is lost fails with that reason, and the next one runs")
   func environmentLost() throws {
-    let scene = try Scene()
     try scene.add("echo next")
     #expect(try scene.serialq("add", "--no-start", "--first", "-e", "A=b", "true").code == 0)
     let lost = try #require(try scene.queue().job(2)).context.environment
@@ -83,7 +80,6 @@ import Testing
   // Fails if the runner dies, once for each job.
   @Test("a hook that cannot run is reported, and has no other effect")
   func hook() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("set", "on-finish", "true").code == 0)
     let log = try scene.queueFolder().hookLog
     #expect(try FileSystem.makeFolder(log))
@@ -99,12 +95,11 @@ import Testing
   // for it.
   @Test("a failed run releases the queue, even while its reader is slow")
   func failedRun() throws {
-    let scene = try Scene()
     let pipe = try Gate(scene, "pipe")
     try scene.add("yes | head -c 300000", "echo two")
     let folder = try scene.queueFolder()
     #expect(try FileSystem.makeFolder(folder.log(2)))
-    let run = try scene.launch([Bytes("/bin/sh"), Bytes("-c"), Bytes("exec serialq run >pipe")])
+    let run = try scene.launch(["/bin/sh", "-c", "exec serialq run >pipe"])
     try scene.waitForJob(1, .succeeded)
     try scene.waitForNoRunner()
     #expect(try scene.script("rmdir '\(folder.log(2).text)'; serialq add 'echo three'").code == 0)
@@ -118,7 +113,6 @@ import Testing
   // Fails if a file without `#!` is an error: every shell runs it.
   @Test("a script without an interpreter line runs in sh")
   func scriptWithoutShell() throws {
-    let scene = try Scene()
     try writeProgram(Bytes("echo \"$1\"\n"), to: scene.path("script"))
     #expect(try scene.serialq("run", "--", "./script", "a  b").text == "a  b\n")
   }

@@ -2,11 +2,10 @@ import SerialqSystem
 import Testing
 
 /// Changes to waiting jobs, and removal of ended ones.
-@Suite struct ChangesTests {
+@Suite final class ChangesTests: SceneSuite {
   // Fails if the order differs from the commands, or a file at the front is reversed.
   @Test("move and --first decide the order, and list shows it")
   func order() throws {
-    let scene = try Scene()
     try scene.add("echo 1", "echo 2", "echo 3", "echo 4")
     #expect(try scene.serialq("move", "4", "--first").code == 0)
     #expect(try scene.serialq("move", "1", "--last").code == 0)
@@ -25,8 +24,6 @@ import Testing
     "a change of the order while a job runs decides which job runs next, and leaves no lock",
     arguments: [["move", "3", "--first"], ["move", "2", "--last"], ["cancel", "2"]])
   func orderWhileRunning(words: [String]) throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("echo up; read x <gate", "echo 2", "echo 3")
     let run = try scene.start("run")
     try scene.waitForLog(1, "up\n")
@@ -34,7 +31,7 @@ import Testing
     try waitUntil("the lock of job 2", watching: [folder.locks]) {
       try FileSystem.status(of: folder.jobLock(2)) != nil
     }
-    #expect(try scene.serialq(words.map { Bytes($0.utf8) }).code == 0)
+    #expect(try scene.serialq(words).code == 0)
     try gate.open()
     #expect(try run.wait().text == (words[0] == "move" ? "up\n3\n2\n" : "up\n3\n"))
     #expect(try FileSystem.names(in: folder.locks).isEmpty)
@@ -43,10 +40,9 @@ import Testing
   // Fails if a job in another directory counts as the same, or the id is not printed.
   @Test("--unique adds nothing if the same job waits")
   func unique() throws {
-    let scene = try Scene()
     _ = try FileSystem.makeFolder(scene.path("sub"))
     func add(_ words: String...) throws -> String {
-      try scene.serialq((["add", "--no-start", "--unique"] + words).map { Bytes($0.utf8) }).text
+      try scene.serialq(["add", "--no-start", "--unique"] + words).text
     }
     #expect(try add("make") == "1\n")
     #expect(try add("make") == "1\n")
@@ -60,7 +56,6 @@ import Testing
   // Fails if an unchanged command is written, or a started job is changed.
   @Test("edit changes a waiting job, and nothing else")
   func edit() throws {
-    let scene = try Scene()
     try scene.add("echo one", "echo two")
     func edit(_ editor: String, _ id: Int = 1) throws -> Outcome {
       try scene.serialq("edit", "\(id)") { $0.environment.append(Bytes("EDITOR=\(editor)".utf8)) }
@@ -91,7 +86,6 @@ import Testing
   // the text by `ShellQuote.command`.
   @Test("edit preserves every byte of unchanged arguments")
   func editedArguments() throws {
-    let scene = try Scene()
     let words: [Bytes] = [
       Bytes("a\tb\u{1}c"), Bytes("x\ny\n"), [0xFF, 0x27, 0x81], [], Bytes("$'a' \\"),
     ]
@@ -110,7 +104,6 @@ import Testing
   // Fails if clean removes waiting jobs, running jobs or open failures, or leaves a log.
   @Test("clean forgets ended jobs and deletes their logs, but keeps open failures unless requested")
   func clean() throws {
-    let scene = try Scene()
     try scene.add("echo 1", "exit 2", "echo 3", "echo 4")
     _ = try scene.serialq("run")
     try scene.add("echo 5")
@@ -129,7 +122,6 @@ import Testing
   // Fails if keep forgets too much or too little, or leaves logs.
   @Test("keep N keeps the last jobs")
   func keep() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("set", "keep", "2").code == 0)
     #expect(try scene.serialq("set").text.contains("keep        2\n"))
     try scene.add("exit 1", "true", "true", "true")
@@ -141,7 +133,6 @@ import Testing
   // Fails if a queue is missing, or has the counts of another.
   @Test("queues shows every queue with its counts")
   func queues() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("queues", "--json").text == "[]\n")
     _ = try scene.serialq("run", "-q", "b", "exit 1")
     try scene.add("true", "true")
@@ -157,7 +148,6 @@ import Testing
   // Fails if a retry is a new job, or appends to the log of the previous attempt.
   @Test("retry runs the same job again, as its next attempt")
   func retry() throws {
-    let scene = try Scene()
     _ = try scene.serialq("run", "-e", "A=b", "echo $A; exit 3")
     #expect(try scene.serialq("retry", "1").code == 0)
     #expect(try scene.serialq("wait", "1").code == 3)

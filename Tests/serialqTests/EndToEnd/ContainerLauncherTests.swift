@@ -1,5 +1,4 @@
 @testable import SerialqCLI
-import SerialqQueue
 import SerialqSystem
 import TestSupport
 import Testing
@@ -7,10 +6,9 @@ import Testing
 /// The launcher that the manual shows, as a user saves it.
 @Suite(
   .needs(.bwrap), .enabled(if: canContain, "bwrap has no permission to create namespaces"))
-struct ContainerLauncherTests {
-  /// A scene with a queue whose launcher is the script in the manual.
-  private func scene(_ change: (String) -> String = { $0 }) throws -> Scene {
-    let scene = try Scene()
+final class ContainerLauncherTests: SceneSuite {
+  /// Makes the script in the manual the launcher of the queue.
+  private func setLauncher(_ change: (String) -> String = { $0 }) throws {
     let start = try #require(try Manual.text.range(of: "#!/bin/sh\n"))
     let rest = try Manual.text[start.lowerBound...]
     let end = try #require(rest.range(of: ".Ed\n"))
@@ -18,32 +16,30 @@ struct ContainerLauncherTests {
     let name = Bytes("serialq-bwrap")
     try writeProgram(Bytes(change(script).utf8), to: scene.programs.appending(path: name))
     #expect(try scene.serialq("set", "launcher", name.text).code == 0)
-    return scene
   }
 
   // Fails if the container can change the system, loses the input or the exit code, or if its
   // files are left behind.
   @Test("a job in a container changes only its own directory, and its exit code is reported")
   func container() throws {
-    let scene = try scene()
+    try setLauncher()
     try write(Bytes("input"), to: scene.path("data"))
     let line = "cat; touch here; touch /usr/serialq-test; ls /tmp; exit 3"
     #expect(try scene.serialq("run", "-i", "data", line).code == 1)
     #expect(try scene.queue().job(1)?.exitCode == 3)
     let log = try scene.log(1).text
     #expect(log.hasPrefix("input") && log.contains("Read-only file system"), "\(log)")
-    #expect(Set(try FileSystem.names(in: scene.work)) == [Bytes("data"), Bytes("here")])
+    #expect(try scene.fileNames() == ["data", "here"])
     #expect(try FileSystem.names(in: scene.queueFolder().locks).isEmpty)
   }
 
   // Fails if SIGTERM ends the container instead of reaching the job.
   @Test("SIGTERM reaches a job in a container, and the next job waits for its end")
   func cancel() throws {
-    let scene = try scene()
+    try setLauncher()
     let job = "trap 'echo ended >>rec; exit 5' TERM; echo up; while :; do sleep 0.1; done"
-    #expect(try scene.serialq("add", job).code == 0)
+    try scene.addRunning(job, until: "up\n")
     #expect(try scene.serialq("add", "echo next >>rec").code == 0)
-    try scene.waitForLog(1, "up\n")
     #expect(try scene.serialq("cancel", "1").code == 0)
     #expect(try scene.serialq("wait", "2").code == 0)
     #expect(try content(scene.path("rec")).text == "ended\nnext\n")
@@ -56,15 +52,14 @@ struct ContainerLauncherTests {
   @Test(
     "the exit code of a job in a container is reported even if it ends before SIGTERM is handled")
   func endWhileStopping() throws {
-    let scene = try scene { script in
+    try setLauncher { script in
       let stop = "|| kill \"$container\"\n"
       #expect(script.contains(stop))
       let gone = "while kill -0 \"$container\" 2>&-; do sleep 0.01; done\n"
       return script.replacing(stop, with: stop + gone)
     }
     let job = "trap 'exit 5' TERM; echo up; while :; do sleep 0.1; done"
-    #expect(try scene.serialq("add", job).code == 0)
-    try scene.waitForLog(1, "up\n")
+    try scene.addRunning(job, until: "up\n")
     #expect(try scene.serialq("cancel", "1").code == 0)
     #expect(try scene.serialq("wait", "1").code == 5)
     #expect(try scene.queue().job(1)?.exitCode == 5)
@@ -73,11 +68,10 @@ struct ContainerLauncherTests {
   // Fails if SIGTERM reaches only the first process, or the container ends before the others.
   @Test("nothing of a canceled job in a container is left when the next job starts", .needs(.flock))
   func leftovers() throws {
-    let scene = try scene()
+    try setLauncher()
     let job = "exec 9>held; flock 9; setsid sleep 600 & sleep 600 & echo up; wait"
-    #expect(try scene.serialq("add", job).code == 0)
+    try scene.addRunning(job, until: "up\n")
     #expect(try scene.serialq("add", "flock -n held echo free >>rec").code == 0)
-    try scene.waitForLog(1, "up\n")
     #expect(try scene.serialq("cancel", "1").code == 0)
     #expect(try scene.serialq("wait", "2").code == 0)
     #expect(try content(scene.path("rec")).text == "free\n")

@@ -6,9 +6,9 @@ import Testing
 
 #if os(Linux)
   /// Jobs whose processes left their process group.
-  @Suite(.beside) struct EndOfHoldersTests {
+  @Suite(.beside) final class EndOfHoldersTests: SceneSuite {
     /// The processes of the scene whose command line contains this.
-    private func running(_ text: String, _ scene: Scene) throws -> [Int32] {
+    private func running(_ text: String) throws -> [Int32] {
       try scene.processes().filter { pid in
         let line = try? content(Bytes("/proc/\(pid)/cmdline".utf8))
         return line.map { Bytes($0.map { $0 == 0 ? 32 : $0 }).text.contains(text) } ?? false
@@ -22,7 +22,6 @@ import Testing
       .shows(Running.holders), .needs(.setsid),
       arguments: ["timeout 100 sh work", "setsid -w sh work", "setsid sh work & wait"])
     func cancelled(command: String) throws {
-      let scene = try Scene()
       try write(Bytes("echo up; exec sleep 6161\n".utf8), to: scene.path("work"))
       _ = try scene.serialq("add", "\(command); echo x")
       try scene.add("echo next")
@@ -30,7 +29,7 @@ import Testing
       #expect(try scene.serialq("cancel", "1").code == 0)
       try scene.waitForJob(2, .succeeded)
       #expect(try scene.states() == [.cancelled, .succeeded])
-      #expect(try running("sleep 6161", scene).isEmpty)
+      #expect(try running("sleep 6161").isEmpty)
       // Neither the grace period nor the time to give up has passed.
       let duration = try #require(try scene.queue().job(1)?.run?.duration)
       #expect(duration < Termination.grace)
@@ -39,63 +38,52 @@ import Testing
     // Fails if a timeout signals only the process group.
     @Test("a timeout ends processes that left the group", .needs(.setsid))
     func timedOut() throws {
-      let scene = try Scene()
       _ = try scene.serialq("add", "--timeout", "1", "setsid -w sleep 6162")
       #expect(try scene.serialq("wait", "1").code == 124)
-      #expect(try running("sleep 6162", scene).isEmpty)
+      #expect(try running("sleep 6162").isEmpty)
     }
 
     // Fails if SIGKILL goes to the process group only, or once: the processes of this job start
     // others when they end.
     @Test("SIGKILL ends processes that ignore SIGTERM and start others", .needs(.setsid))
     func stubborn() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       let child = "trap \"\" TERM; echo up; while :; do read x <gate; done"
-      _ = try scene.serialq("add", "trap '' TERM; while :; do setsid -w sh -c '\(child)'; done")
-      try scene.waitForLog(1, "up")
+      try scene.addRunning(
+        "trap '' TERM; while :; do setsid -w sh -c '\(child)'; done", until: "up")
       #expect(try scene.serialq("cancel", "1").code == 0)
       #expect(try scene.states() == [.running])
       #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
       try scene.waitForJob(1, .cancelled)
-      #expect(try running("read x <gate", scene).isEmpty)
-      withExtendedLifetime(gate) {}
+      #expect(try running("read x <gate").isEmpty)
     }
 
     // Fails if a command that a trap starts after SIGTERM receives it too.
     @Test("a job that left its group may clean up after SIGTERM", .needs(.setsid))
     func cleansUp() throws {
-      let scene = try Scene()
-      let (gate, last) = (try Gate(scene), try Gate(scene, "last"))
+      let last = try Gate(scene, "last")
       let child = "trap \"sh clean; exit\" TERM; echo up; read x <gate"
       try write(
         Bytes("echo cleaning; read x <last; echo clean >>rec\n".utf8), to: scene.path("clean"))
-      _ = try scene.serialq("add", "setsid -w sh -c '\(child)'")
-      try scene.waitForLog(1, "up")
+      try scene.addRunning("setsid -w sh -c '\(child)'", until: "up")
       #expect(try scene.serialq("cancel", "1").code == 0)
       try scene.waitForLog(1, "cleaning")
       try last.open()
       try scene.waitForJob(1, .cancelled)
       #expect(try content(scene.path("rec")).text == "clean\n")
-      withExtendedLifetime(gate) {}
     }
 
     // Fails if every process that has the lock file open counts as a process of the job.
     @Test("a process that only opened the lock file is not ended", .needs(.bash))
     func reader() throws {
-      let scene = try Scene()
-      let (gate, readerGate) = (try Gate(scene), try Gate(scene, "reader-gate"))
-      _ = try scene.serialq("add", "echo up; read x <gate")
-      try scene.waitForLog(1, "up")
+      let readerGate = try Gate(scene, "reader-gate")
+      try scene.addRunning("echo up; read x <gate", until: "up")
       let lock = try scene.queueFolder().jobLock(1).text
       let script = "exec 63<>'\(lock)'; echo open; read x <reader-gate; echo alive"
-      let reader = try scene.launch([Bytes("/bin/bash"), Bytes("-c"), Bytes(script.utf8)])
-      try reader.waitForOutput("open")
+      let reader = try scene.launch(["/bin/bash", "-c", script]).waitForOutput("open")
       #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
       try scene.waitForJob(1, .cancelled)
       try readerGate.open()
       #expect(try reader.wait().text == "open\nalive\n")
-      withExtendedLifetime(gate) {}
     }
 
     // Fails if the end of a job also ends what another job left behind.
@@ -103,8 +91,7 @@ import Testing
       "what a job left behind at its normal end is not ended with a later job", .needs(.setsid),
       .shows(Running.leftovers), arguments: [false, true])
     func leftBehind(followsAtOnce: Bool) throws {
-      let scene = try Scene()
-      let (gate, late) = (try Gate(scene), try Gate(scene, "late"))
+      let late = try Gate(scene, "late")
       try scene.add("setsid sh -c 'read x <late; echo late >>rec' & echo up")
       if !followsAtOnce { #expect(try scene.serialq("run").code == 0) }
       _ = try scene.serialq("add", "echo up; read x <gate")
@@ -113,16 +100,14 @@ import Testing
       try scene.waitForJob(2, .cancelled)
       try late.open()
       try scene.waitForFile("rec", "late")
-      withExtendedLifetime(gate) {}
     }
 
     // Fails if SIGTERM is not followed by SIGCONT: a stopped process would not receive it, and be
     // killed after the grace period.
     @Test("a stopped job is continued, so that it can end by itself")
     func stopped() throws {
-      let scene = try Scene()
-      _ = try scene.serialq("add", "trap 'echo ended >>rec; exit 3' TERM; echo up; kill -STOP $$")
-      try scene.waitForLog(1, "up")
+      try scene.addRunning(
+        "trap 'echo ended >>rec; exit 3' TERM; echo up; kill -STOP $$", until: "up")
       let pid = try scene.waitForProcess(of: 1)
       #expect(try scene.serialq("cancel", "1").code == 0)
       #expect(try scene.serialq("wait", "1").code == 3)
@@ -137,8 +122,7 @@ import Testing
       "after the runner's death the queue continues when the job has ended, not what it left behind",
       .shows(Running.leftovers), .needs(.setsid))
     func orphanEnds() throws {
-      let scene = try Scene()
-      let (gate, daemonGate) = (try Gate(scene), try Gate(scene, "daemon-gate"))
+      let daemonGate = try Gate(scene, "daemon-gate")
       try scene.add("setsid sh -c 'read x <daemon-gate' & echo begun; read x <gate", "echo next")
       try scene.orphanJob(printing: "begun")
       let second = try scene.start("run")
@@ -153,14 +137,11 @@ import Testing
     // Fails if a new runner ends only the process group of a canceled orphan.
     @Test("cancel ends all processes of an orphan", .needs(.setsid))
     func orphanCancelled() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       try scene.add("setsid sleep 6163 & echo begun; read x <gate")
       try scene.orphanJob(printing: "begun")
       #expect(try scene.serialq("cancel", "1").code == 0)
       try scene.waitForJob(1, .cancelled)
-      #expect(try running("sleep 6163", scene).isEmpty)
-      withExtendedLifetime(gate) {}
+      #expect(try running("sleep 6163").isEmpty)
     }
 
     // Fails if a process that cannot be signaled blocks the queue, or is left without a word.
@@ -169,8 +150,6 @@ import Testing
       .shows(Running.holders), .needs(.setpriv),
       .needsOtherUser)
     func unreachable() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       let owner = OtherUser(65_534, scene)
       try owner.own()
       try owner.addElevated()

@@ -1,10 +1,9 @@
-import Foundation
 import SerialqSystem
 import TestSupport
 import Testing
 
 /// Arguments on their way to the job, in every place that stores them.
-@Suite struct ExactWordsTests {
+@Suite final class ExactWordsTests: SceneSuite {
   /// Text that is special to shells, terminals and text encodings.
   static let words: [Bytes] = [
     Bytes("a b"), Bytes("'"), Bytes("\""), Bytes("a'b\"c"), Bytes("one\ntwo\n"), Bytes("\n"),
@@ -22,7 +21,6 @@ import Testing
   // missing.
   @Test("a job receives every byte of its arguments")
   func arguments() throws {
-    let scene = try Scene()
     #expect(
       try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("--")] + Self.print + Self.words)
         .code == 0)
@@ -41,7 +39,6 @@ import Testing
   // Fails if a command line is split, or is more than one argument of `sh -c`.
   @Test("the shell receives every byte of a command line")
   func commandLine() throws {
-    let scene = try Scene()
     let bytes = (1...255).filter { $0 != UInt8(ascii: "'") && $0 != UInt8(ascii: "\n") }
     let line = Bytes("printf %s '") + bytes + Bytes("' 'two") + Bytes("\nlines'")
     #expect(try scene.serialq([Bytes("add"), Bytes("--no-start"), line]).code == 0)
@@ -70,7 +67,6 @@ import Testing
   }
 
   private func paste(into shell: String) throws {
-    let scene = try Scene()
     #expect(
       try scene.serialq([Bytes("add"), Bytes("--no-start"), Bytes("--")] + Self.print + Self.words)
         .code == 0)
@@ -92,7 +88,6 @@ import Testing
   // Fails if `show` prints the command or the directory in another form than `list`.
   @Test("a directory of any bytes is entered, and shown so that it can be pasted", .needs(.bash))
   func directory() throws {
-    let scene = try Scene()
     let name = Bytes("it's $a\n") + [0xE9] + Bytes(" dir")
     #expect(try FileSystem.makeFolder(scene.work.appending(path: name)))
     #expect(

@@ -1,9 +1,9 @@
 import Testing
 
 /// Commands that fail after a part of their work is done.
-@Suite struct HalfDoneTests {
+@Suite final class HalfDoneTests: SceneSuite {
   /// Puts a folder in place of a file of the queue.
-  private func block(_ scene: Scene, _ name: String, queue: String = "default") throws {
+  private func block(_ name: String, queue: String = "default") throws {
     #expect(try scene.script("mkdir '\(scene.spool.text)/\(queue)/\(name)'").code == 0)
   }
 
@@ -11,11 +11,10 @@ import Testing
   // the command, and the job would run twice.
   @Test("retry and resume report that the queue is changed when no runner can be started")
   func noRunner() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("run", "-c", "false").code == 1)
     try scene.add("true")
     #expect(try scene.serialq("pause").code == 0)
-    try block(scene, "runner.log")
+    try block("runner.log")
     let resumed = try scene.serialq("resume")
     #expect(resumed.code == 125 && resumed.errorText.contains("changed despite this error"))
     #expect(try !scene.queue().isPaused)
@@ -30,9 +29,8 @@ import Testing
   // Fails if the job is queued before a runner is known to be possible.
   @Test("run queues nothing when it cannot run")
   func cannotRun() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("pause").code == 0)
-    try block(scene, "runner.lock")
+    try block("runner.lock")
     let outcome = try scene.serialq("run", "-c", "true")
     #expect(outcome.code == 125, "\(outcome.errorText)")
     #expect(try scene.queue().jobs.isEmpty)
@@ -41,9 +39,8 @@ import Testing
   // Fails if a failed compaction is reported as a failed clean.
   @Test("clean reports that the jobs are forgotten when the journal cannot be rewritten")
   func noCompaction() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("run", "-c", "true").code == 0)
-    try block(scene, "journal.new")
+    try block("journal.new")
     let outcome = try scene.serialq("clean")
     #expect(outcome.code == 125 && outcome.errorText.contains("removed despite this error"))
     #expect(try scene.queue().jobs.isEmpty)
@@ -53,12 +50,11 @@ import Testing
   // started.
   @Test("pause and resume continue with the other queues after an error in one")
   func otherQueues() throws {
-    let scene = try Scene()
     for queue in ["a", "b", "c"] {
       #expect(try scene.serialq("pause", "-q", queue).code == 0)
     }
     #expect(try scene.script("rm '\(scene.spool.text)/a/journal'").code == 0)
-    try block(scene, "journal", queue: "a")
+    try block("journal", queue: "a")
     let outcome = try scene.serialq("resume", "--all")
     #expect(outcome.code == 125 && outcome.errorText.contains("/a/journal"))
     #expect(try !scene.queue("b").isPaused && !scene.queue("c").isPaused)

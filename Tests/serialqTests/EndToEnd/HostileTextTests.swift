@@ -1,4 +1,3 @@
-import Foundation
 import SerialqSystem
 import TestSupport
 import Testing
@@ -6,7 +5,7 @@ import Testing
 /// Text with control sequences, printed on a real terminal; `script(1)` creates the terminal, and
 /// passes its output on.
 @Suite(.needs(.script))
-struct HostileTextTests {
+final class HostileTextTests: SceneSuite {
   /// Titles, colors, clear screen, C1 in both forms, backspace, bidirectional and invisible text.
   private static let hostile =
     Bytes("x\u{1B}]0;t\u{7}\u{1B}[5m\u{1B}[2J\u{1B}c\u{9B}5m\u{8D}") + [0x9B, 0x90, 0xFF]
@@ -28,16 +27,14 @@ struct HostileTextTests {
   }
 
   /// A shell line on a terminal, with the text as `$H`.
-  private func start(_ scene: Scene, _ line: String) throws -> LaunchedProgram {
-    let words = ["/usr/bin/env", "script", "-qefc", line, "/dev/null"]
-    return try scene.launch(words.map { Bytes($0.utf8) }) {
+  private func start(_ line: String) throws -> LaunchedProgram {
+    try scene.launch(["/usr/bin/env", "script", "-qefc", line, "/dev/null"]) {
       $0.environment += [Bytes("TERM=xterm"), Bytes("SHELL=/bin/sh"), Bytes("H=") + Self.hostile]
     }
   }
 
   /// A queue in which every value that a user can choose is such text.
-  private func scene() throws -> Scene {
-    let scene = try Scene()
+  private func fill() throws {
     let folder = scene.work.appending(path: Self.hostile)
     _ = try FileSystem.makeFolder(folder)
     let options = [
@@ -51,13 +48,12 @@ struct HostileTextTests {
       #expect(added.code == 0, "\(added.errorText)")
     }
     #expect(try scene.serialq([Bytes("set"), Bytes("on-finish"), Self.hostile]).code == 0)
-    return scene
   }
 
   // Fails if one of these is printed unescaped: remove `Visible` or `ShellQuote` from any of them.
   @Test("no label, command, directory, log or variable prints control sequences")
   func looking() throws {
-    let scene = try scene()
+    try fill()
     #expect(try scene.serialq("run").code == 1)
     #expect(try scene.serialq([Bytes("add"), Bytes("--no-start"), Self.hostile]).code == 0)
     for (line, code) in [
@@ -75,7 +71,7 @@ struct HostileTextTests {
       ("serialq ack --all", 0),
       ("serialq retry 1", 0), ("serialq clean --all", 0),
     ] {
-      let seen = try start(scene, line).wait()
+      let seen = try start(line).wait()
       #expect(seen.code == code, "\(line): \(Visible.text(seen.output))")
       #expect(steering(seen.output).isEmpty, "\(line): \(Visible.text(seen.output))")
     }
@@ -84,7 +80,6 @@ struct HostileTextTests {
   // Fails if a message quotes a name unescaped.
   @Test("no name and no variable's value prints control sequences in a message")
   func messages() throws {
-    let scene = try Scene()
     for line in [
       "serialq -q \"$H\" list", "SERIALQ_QUEUE=\"$H\" serialq list", "serialq \"$H\"",
       "SERIALQ_DIR=\"$H\" serialq list", "SERIALQ_DIR=\"/$H/$H\" serialq list --\"$H\"",
@@ -94,7 +89,7 @@ struct HostileTextTests {
       "XDG_STATE_HOME=\"$H\" SERIALQ_DIR= serialq queues", "serialq show \"$H\"",
       "serialq add --timeout \"$H\" true", "serialq add -e \"$H\" true", "serialq help \"$H\"",
     ] {
-      let seen = try start(scene, line).wait()
+      let seen = try start(line).wait()
       #expect(seen.code == 125, "\(line): \(Visible.text(seen.output))")
       #expect(steering(seen.output).isEmpty, "\(line): \(Visible.text(seen.output))")
     }
@@ -103,17 +98,15 @@ struct HostileTextTests {
   // Fails if a title, or the incomplete last line of a job, is drawn unescaped.
   @Test("the displays of run and status -w draw no control sequences")
   func live() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let line = Bytes("printf '%s' '") + Self.hostile + Bytes("'; read x <gate")
     let added = try scene.serialq(
       [Bytes("add"), Bytes("--no-start"), Bytes("-n"), Self.hostile, Bytes("-c"), line])
     #expect(added.code == 0)
-    let run = try start(scene, "serialq run")
+    let run = try start("serialq run")
     // The last state of the line: the text before its carriage return is overwritten.
     try run.waitForOutput("| \u{1B}[0mover^H")
     #expect(steering(run.output, isDrawn: true).isEmpty, "\(Visible.text(run.output))")
-    let watch = try start(scene, "serialq -w")
+    let watch = try start("serialq -w")
     try watch.waitForOutput("| \u{1B}[0mover^H")
     #expect(steering(watch.output, isDrawn: true).isEmpty, "\(Visible.text(watch.output))")
     try gate.open()

@@ -4,7 +4,7 @@ import SerialqSystem
 import Testing
 
 /// Output for scripts.
-@Suite struct JSONOutputTests {
+@Suite final class JSONOutputTests: SceneSuite {
   private static let fields: Set<String> = [
     "id", "state", "command", "shell", "label", "key", "directory", "input", "exitCode", "signal",
     "attempt", "added", "started", "ended", "duration", "timeout", "retries", "retryDelay", "ifOk",
@@ -16,7 +16,6 @@ import Testing
   // Fails if a field is missing, renamed, or of another type.
   @Test("list and show print the same jobs, with every documented field")
   func jobs() throws {
-    let scene = try Scene()
     try scene.add("exit 3", "kill -9 $$")
     #expect(try scene.serialq("run", "-n", "two words", "--", "echo", "a b", "").code == 1)
     try scene.add("true")
@@ -58,13 +57,10 @@ import Testing
   // Fails if a state is not counted, or the running job is missing.
   @Test("status prints the counts and the running job")
   func status() throws {
-    let scene = try Scene()
     let none = try object(scene.serialq("status", "--json", "-q", "none"))
     #expect(none["queue"] as? String == "none" && none["running"] is NSNull)
-    let gate = try Gate(scene)
     try scene.add("true", "false", "echo up; read x <gate", "true")
-    let run = try scene.start("run")
-    try run.waitForOutput("up")
+    let run = try scene.start("run").waitForOutput("up")
     let busy = try object(scene.serialq("--json"))
     let members: Set = [
       "version", "queue", "paused", "runner", "damaged", "openFailures", "onIdleFailure", "counts",
@@ -89,7 +85,6 @@ import Testing
   // Fails if a single id is not an array, or a range is printed as its ends.
   @Test("add prints the ids")
   func added() throws {
-    let scene = try Scene()
     let one = try object(scene.serialq("add", "--no-start", "--json", "true"))
     #expect(one["ids"] as? [Int] == [1] && one["queue"] as? String == "default")
     let more = try object(
@@ -102,7 +97,6 @@ import Testing
   // Fails if a byte is lost, or two texts become the same.
   @Test("text that is not UTF-8 is decoded by the rule in the manual")
   func anyBytes() throws {
-    let scene = try Scene()
     let words: [Bytes] = [
       (1...255).map { $0 }, Bytes("é\u{F780}\u{F7FF}\u{F77F}\u{F800}🙂"), [0xED, 0xA0, 0x80],
       [0xC0, 0xAF], Bytes("\"\\\n\u{1}\u{7F}\u{2028}"), [0xF0, 0x9F, 0x99], [],

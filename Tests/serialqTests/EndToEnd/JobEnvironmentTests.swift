@@ -1,15 +1,13 @@
-import Foundation
 @testable import SerialqCLI
 import SerialqSystem
 import TestSupport
 import Testing
 
 /// The environment in which a job runs.
-@Suite struct JobEnvironmentTests {
+@Suite final class JobEnvironmentTests: SceneSuite {
   // Fails if the environment is the runner's, or is converted to text.
   @Test("a job has the environment of its add, and two more variables")
   func environment() throws {
-    let scene = try Scene()
     let odd = [Bytes("ODD=a b\n'"), Bytes("RAW=") + [0xFF, 0x80], Bytes("EMPTY=")]
     let added = try scene.serialq(
       "add", "--no-start", "-e", "EMPTY=set", "-e", "NEW=a=b", "env", "-0"
@@ -38,14 +36,13 @@ import Testing
     "only show --env prints the environment, which may contain secrets",
     .shows(OnDisk.environmentsSecret))
   func secrets() throws {
-    let scene = try Scene()
     _ = try scene.serialq("add", "--no-start", "-e", "TOKEN=hunter2", "true")
     _ = try scene.serialq("run", "false")
     for words in [
       ["list"], ["list", "--json"], ["status"], ["status", "--json"], ["show", "1"],
       ["show", "--json", "1"], ["report"], ["report", "--html", "-"],
     ] {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       #expect(!outcome.text.contains("hunter2") && !outcome.errorText.contains("hunter2"))
     }
     #expect(!(try scene.journal()).text.contains("hunter2"))
@@ -55,7 +52,6 @@ import Testing
   // Fails if the directory or the umask is that of the runner, or the umask affects the spool.
   @Test("a job has the directory and the umask of its add")
   func directoryAndUmask() throws {
-    let scene = try Scene()
     _ = try FileSystem.makeFolder(scene.path("sub"))
     _ = try FileSystem.makeFolder(scene.path("elsewhere"))
     let line = "pwd; umask; echo x >made; stat -c %a made 2>/dev/null || stat -f %Lp made"
@@ -78,12 +74,10 @@ import Testing
   // Fails if the manual is wrong about what a job does not get, or about what to write instead.
   @Test("limits and priority of a job are not those of its add, but can be set in the command")
   func limits() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("add", "read x <gate").code == 0)
     _ = try scene.waitForRunner()
     func add(_ words: String...) throws {
-      let added = try scene.serialq(["add"].map { Bytes($0.utf8) } + words.map { Bytes($0.utf8) }) {
+      let added = try scene.serialq(["add"] + words) {
         $0.prelude = "ulimit -n 200"
       }
       #expect(added.code == 0)
@@ -107,7 +101,6 @@ import Testing
     // Fails if `taskset` does not work as the manual says.
     @Test("the processor affinity of a job can be set in the command", .needs(.taskset))
     func affinity() throws {
-      let scene = try Scene()
       let line = "grep Cpus_allowed_list: /proc/self/status"
       let run = try scene.serialq("run", "taskset", "-c", "0", "sh", "-c", line)
       #expect(run.text == "Cpus_allowed_list:\t0\n")
@@ -117,7 +110,6 @@ import Testing
   // Fails if the job inherits the caller's input: in a loop it would consume the loop's input.
   @Test("a job's standard input is empty, and the caller's is not consumed")
   func input() throws {
-    let scene = try Scene()
     let loop = """
       printf '%s\\n' a b c | while read word; do serialq add --no-start "echo $word; cat"; done
       printf '%s\\n' x y | { serialq run; cat; }
@@ -129,10 +121,9 @@ import Testing
     // Fails if the job inherits a descriptor of serialq's parent, or of serialq itself.
     @Test("a job has no descriptor except 0, 1, 2 and its lock")
     func descriptors() throws {
-      let scene = try Scene()
       let extra: [Int32] = [5, 9, 62, 63, 64, 100]
       let words = ["run", "--", "ls", "/proc/self/fd"]
-      let run = try scene.serialq(words.map { Bytes($0.utf8) }) { $0.extraDescriptors = extra }
+      let run = try scene.serialq(words) { $0.extraDescriptors = extra }
       // 3 is the folder that `ls` reads.
       #expect(run.text.split(separator: "\n") == ["0", "1", "2", "3", "63"])
       let zero = try scene.serialq("run", "--", "readlink", "/proc/self/fd/0") {
@@ -144,7 +135,6 @@ import Testing
     // Fails if the job shares the runner's group, where the terminal's Ctrl-C would reach it first.
     @Test("a job leads its own process group")
     func processGroup() throws {
-      let scene = try Scene()
       let run = try scene.start("run", "--", "cat", "/proc/self/stat")
       let fields = try run.wait().text.split(separator: " ")
       #expect(fields[0] == fields[4])
@@ -155,13 +145,9 @@ import Testing
   // Fails if the log is written by the runner: output after its death would be lost.
   @Test("output written after the runner's death is in the log")
   func logOutlivesRunner() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("echo before; read x <gate; echo after; echo error >&2")
-    let run = try scene.start("run")
-    try run.waitForOutput("before")
-    run.send(9)
-    _ = try run.wait()
+    let run = try scene.start("run").waitForOutput("before")
+    _ = try run.end(9)
     try gate.open()
     try scene.waitForLog(1, "error")
     #expect(try scene.serialq("log", "1").text == "before\nafter\nerror\n")

@@ -1,13 +1,12 @@
 import Foundation
 @testable import SerialqQueue
-import SerialqRunner
 @testable import SerialqSystem
 import TestSupport
 import Testing
 
 /// The standard input of jobs.
-@Suite struct JobInputTests {
-  private func copies(_ scene: Scene) throws -> [String] {
+@Suite final class JobInputTests: SceneSuite {
+  private func copies() throws -> [String] {
     try FileSystem.names(in: scene.queueFolder().inputs).map(\.text).sorted()
   }
 
@@ -15,10 +14,9 @@ import Testing
   // where the last one stopped.
   @Test("--input is the standard input of each attempt, relative to the caller's directory")
   func file() throws {
-    let scene = try Scene()
     try write(Bytes("old\n"), to: scene.path("data"))
     let words = ["-i", "data", "-C", "/", "--retries", "1", "cat; read x || exit 1"]
-    #expect(try scene.serialq((["add", "--no-start"] + words).map { Bytes($0.utf8) }).code == 0)
+    #expect(try scene.serialq(["add", "--no-start"] + words).code == 0)
     try write(Bytes("new\n"), to: scene.path("data"))
     #expect(try scene.serialq("run").text == "new\nnew\n")
     let path = scene.path("data").text
@@ -35,7 +33,6 @@ import Testing
   // Fails if the warning is missing, the job runs without input, or the runner blocks or fails.
   @Test("an input that is missing or no file when the job runs is a failure of the job")
   func missing() throws {
-    let scene = try Scene()
     try scene.add("echo late >late")
     let late = try scene.serialq("add", "--no-start", "-i", "late", "cat")
     #expect(late.code == 0)
@@ -59,7 +56,6 @@ import Testing
   // need it, or is kept longer.
   @Test("--input - copies standard input, and keeps the copy until the job is removed")
   func copy() throws {
-    let scene = try Scene()
     let added = try scene.script("seq 1 100000 | serialq add --no-start -i - 'cat; exit 2'")
     #expect(added.text == "1\n" && added.errorText == "")
     let path = try scene.queueFolder().inputCopy(1)
@@ -71,9 +67,9 @@ import Testing
     #expect(try scene.serialq("wait").code == 1)
     #expect(try scene.log(1).text == numbers)
     #expect(try scene.serialq("clean").code == 0)
-    #expect(try copies(scene) == ["1"])
+    #expect(try copies() == ["1"])
     #expect(try scene.serialq("clean", "--all").code == 0)
-    #expect(try copies(scene) == [])
+    #expect(try copies() == [])
     let run = try scene.serialq("run", "-i", "-", "cat") { $0.input = [0, 1, 0xFF] }
     #expect(run.output == [0, 1, 0xFF])
   }
@@ -81,7 +77,6 @@ import Testing
   // Fails if one job deletes the copy that another needs, or `keep` leaves it.
   @Test("jobs that are added together share a copy, which the last of them deletes")
   func shared() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("set", "keep", "1").code == 0)
     try write(Bytes("cat >>rec\nwc -l >>rec\n"), to: scene.path("jobs"))
     let words = ["add", "--no-start", "-i", "-", "-f", "jobs"].map { Bytes($0.utf8) }
@@ -90,17 +85,16 @@ import Testing
     #expect(try scene.serialq("run").code == 0)
     #expect(try content(scene.path("rec")) == Bytes("a\nb\n2\n"))
     #expect(try scene.queue().jobs.map(\.id) == [4])
-    #expect(try copies(scene) == [])
+    #expect(try copies() == [])
   }
 
   // Fails if the limit is that of the file, or the copy of a refused job stays.
   @Test("more than the limit is refused, and nothing is queued or left")
   func limit() throws {
-    let scene = try Scene()
     let big = try scene.script(
       "truncate -s \(InputCopy.limit + 1) big && serialq add -i - cat <big")
     expectRefusal(big, "standard input: it has more than 1G, the most that is copied")
-    #expect(try copies(scene) == [])
+    #expect(try copies() == [])
     let folder = try scene.queueFolder()
     try write(Bytes(repeating: 7, count: 300_000), to: scene.path("data"))
     let data = try FileDescriptor.open(scene.path("data"), .read, followingLinks: true)
@@ -110,12 +104,12 @@ import Testing
     #expect(try !data.copyAll(to: target, atMost: 299_999))
     let again = try FileDescriptor.open(scene.path("data"), .read, followingLinks: true)
     #expect(try again.copyAll(to: target, atMost: 300_000))
-    #expect(try copies(scene) == [])
+    #expect(try copies() == [])
     // Refused in the paused queue, after the copy.
     #expect(try scene.serialq("pause").code == 0)
     let refused = try scene.serialq("run", "-i", "-", "cat") { $0.input = Bytes("data") }
     expectRefusal(refused, "queue default: it is paused")
-    #expect(try copies(scene) == [])
+    #expect(try copies() == [])
   }
 
   #if os(Linux)
@@ -124,13 +118,12 @@ import Testing
       "a copy that cannot be written is refused, and nothing is queued or left",
       .enabled(if: !isSanitized, "a sanitizer does not start within such a limit"))
     func unwritable() throws {
-      let scene = try Scene()
       try scene.add("true")
       let outcome = try scene.script(
         "\(Scene.smallFiles) head -c 10000000 /dev/zero | serialq add -i - cat")
       #expect(outcome.code == 125)
       #expect(outcome.errorText.contains("File too large"), "\(outcome.errorText)")
-      #expect(try copies(scene) == [])
+      #expect(try copies() == [])
       #expect(try scene.queue().jobs.count == 1)
     }
   #endif
@@ -138,22 +131,18 @@ import Testing
   // Fails if the file of a killed add stays, or that of one that is alive is deleted.
   @Test("what a killed add leaves is deleted, but not the copy that another is writing")
   func killed() throws {
-    let scene = try Scene()
     try scene.add("true")
-    let gate = try Gate(scene)
     let folder = try scene.queueFolder().inputs
     func start() throws -> LaunchedProgram {
       try scene.start("add", "--no-start", "-i", "-", "cat") { $0.prelude = "exec <>gate" }
     }
     let killed = try start()
-    try waitUntil("a first copy", watching: [folder]) { try copies(scene).count == 1 }
-    killed.send(SIGKILL)
-    _ = try killed.wait()
+    try waitUntil("a first copy", watching: [folder]) { try copies().count == 1 }
+    _ = try killed.end(SIGKILL)
     let alive = try start()
-    try waitUntil("a second copy", watching: [folder]) { try copies(scene).count == 2 }
+    try waitUntil("a second copy", watching: [folder]) { try copies().count == 2 }
     #expect(try scene.serialq("clean").code == 0)
-    #expect(try copies(scene) == [".new-\(alive.pid)"])
+    #expect(try copies() == [".new-\(alive.pid)"])
     #expect(try scene.queue().jobs.count == 1)
-    withExtendedLifetime(gate) {}
   }
 }

@@ -4,13 +4,12 @@ import TestSupport
 import Testing
 
 /// The files of a queue, as other users and programs see them.
-@Suite struct JournalFileTests {
+@Suite final class JournalFileTests: SceneSuite {
   // Fails if a line is not JSON for some bytes, or has no version.
   @Test(
     "every line of a journal is parsed by jq, and has its version", .shows(OnDisk.readable),
     .needs(.jq))
   func lines() throws {
-    let scene = try Scene()
     try scene.add("true", "exit 3", "echo 3", "echo 4")
     let odd = [Bytes("add"), Bytes("--no-start"), Bytes("printf"), [0xFF, 0x0A, 0x22, 0x5C, 0x01]]
     #expect(try scene.serialq(odd).code == 0)
@@ -30,7 +29,6 @@ import Testing
   // Fails if only `clean` compacts a journal that is mostly history.
   @Test("a run compacts a journal that is mostly history", .shows(OnDisk.compactsByItself))
   func compacts() throws {
-    let scene = try Scene()
     try scene.add("exit 3", "true")
     let journal = Journal(try scene.queueFolder())
     for _ in 0..<600 {
@@ -47,7 +45,6 @@ import Testing
   // Fails if a job counts as over when its process exits, before its end is recorded.
   @Test("when a job starts, the end of the previous one is recorded", .shows(Running.endIsRecorded))
   func ends() throws {
-    let scene = try Scene()
     let count = 20 / ease
     tally(count)
     for id in 1...count {
@@ -64,7 +61,6 @@ import Testing
   // Fails if the number in the file is trusted: here it is that of a live process.
   @Test("the number of a live process in runner.lock is not a runner", .shows(Running.kernelLock))
   func number() throws {
-    let scene = try Scene()
     try scene.add("echo ran >>rec")
     try write(Bytes("\(getpid())\n".utf8), to: scene.queueFolder().runnerLock)
     #expect(try scene.serialq("status").text.contains("No runner is active."))

@@ -87,11 +87,19 @@ final class LaunchedProgram: Sendable {
     hasEnded.unlessSet { _ = kill(pid, signal) }
   }
 
+  /// Sends a signal to this process, and waits for its end.
+  func end(_ signal: Int32) throws -> Outcome {
+    send(signal)
+    return try wait()
+  }
+
   /// Waits until it has printed `text` on standard output.
-  func waitForOutput(_ text: String) throws {
+  @discardableResult
+  func waitForOutput(_ text: String) throws -> LaunchedProgram {
     try waitUntil("\(text) on standard output", watching: [folder]) {
       output.text.contains(text)
     }
+    return self
   }
 
   /// Waits until it has printed anything on standard output.
@@ -105,10 +113,12 @@ final class LaunchedProgram: Sendable {
   }
 
   /// Waits until it has printed `text` on standard error.
-  func waitForErrors(_ text: String) throws {
+  @discardableResult
+  func waitForErrors(_ text: String) throws -> LaunchedProgram {
     try waitUntil("\(text) on standard error", watching: [folder]) {
       errors.text.contains(text)
     }
+    return self
   }
 
   private static func spawn(

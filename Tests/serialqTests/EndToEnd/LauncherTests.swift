@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Jobs that another program executes: `set launcher`.
-@Suite struct LauncherTests {
+@Suite final class LauncherTests: SceneSuite {
   /// Sets a launcher that is this script of the shell.
   private func setLauncher(_ script: String, options: String = "", in scene: Scene) throws {
     try writeProgram(Bytes("#!/bin/sh\n\(script)\n".utf8), to: scene.path("launcher"))
@@ -18,7 +18,6 @@ import Testing
     "a launcher gets its own words and those of the job, and describes the job by variables",
     .shows(Elsewhere.words))
   func words() throws {
-    let scene = try Scene()
     try setLauncher(
       #"""
       printf '%s\0' "$@" >"words$SERIALQ_JOB"
@@ -95,7 +94,6 @@ import Testing
       ("kill -9 $$", .interrupted, "was interrupted: its launcher was killed by SIGKILL"),
     ])
   func result(script: String, state: JobState, text: String) throws {
-    let scene = try Scene()
     try setLauncher("[ $SERIALQ_JOB = 2 ] && exec \"$@\"\n\(script)", in: scene)
     try scene.add("true")
     let run = try scene.serialq("run")
@@ -118,13 +116,10 @@ import Testing
   // Fails if the launcher is found only after the end, or is forgotten with a compaction.
   @Test("show, JSON, the log's heading and the report name the launcher, its job and the node")
   func names() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try setLauncher(
       "printf 'job 4711\\nnode n2\\n' >>$SERIALQ_RESULT; echo up; read x <gate; echo exit 4 >>$SERIALQ_RESULT",
       in: scene)
-    #expect(try scene.serialq("add", "true").code == 0)
-    try scene.waitForLog(1, "up\n")
+    try scene.addRunning("true", until: "up\n")
     func expectNames() throws {
       let shown = try scene.serialq("show", "1").text
       #expect(
@@ -150,7 +145,6 @@ import Testing
     .shows(Elsewhere.alone),
     arguments: [["cancel", "1"], ["cancel", "1", "--signal", "KILL"], []])
   func cancel(words: [String]) throws {
-    let scene = try Scene()
     // The child would end at once, and report it.
     try setLauncher(
       """
@@ -159,16 +153,14 @@ import Testing
       trap 'echo term >>rec; echo go >gate; wait; echo signal TERM >>$SERIALQ_RESULT; exit' TERM
       wait
       """, in: scene)
-    let gate = try Gate(scene)
     let limit = words.isEmpty ? ["--timeout", "1"] : []
-    #expect(try scene.serialq((["add"] + limit + ["true"]).map { Bytes($0.utf8) }).code == 0)
+    #expect(try scene.serialq(["add"] + limit + ["true"]).code == 0)
     try scene.waitForLog(1, "up\n")
     #expect(try scene.serialq("add", "true").code == 0)
-    if !words.isEmpty { #expect(try scene.serialq(words.map { Bytes($0.utf8) }).code == 0) }
+    if !words.isEmpty { #expect(try scene.serialq(words).code == 0) }
     #expect(try scene.serialq("wait", "2").code == 0)
     #expect(try content(scene.path("rec")).text == "term\nover\nsecond\n")
     #expect(try scene.states() == [words.isEmpty ? .timedOut : .cancelled, .succeeded])
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if the result of a launcher that outlived its runner is lost.
@@ -176,8 +168,6 @@ import Testing
     "a launcher whose runner was killed delays the next job, and its result is recorded",
     .shows(Elsewhere.outlives))
   func orphan() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try setLauncher(
       "echo begun; read x <gate; echo first >>rec; echo node n1 >>$SERIALQ_RESULT; echo exit 3 >>$SERIALQ_RESULT",
       in: scene)
@@ -185,8 +175,7 @@ import Testing
     try scene.orphanJob(printing: "begun")
     try setLauncher("echo second >>rec; echo exit 0 >>$SERIALQ_RESULT", in: scene)
     #expect(try scene.serialq("add", "--no-start", "true").code == 0)
-    let second = try scene.start("run")
-    try second.waitForErrors("waiting for it to end")
+    let second = try scene.start("run").waitForErrors("waiting for it to end")
     try gate.open()
     #expect(try second.wait().code == 1)
     #expect(try scene.states() == [.failed, .succeeded])
@@ -198,8 +187,6 @@ import Testing
   // Fails if a launcher that was killed with its runner counts as a success, or its job runs again.
   @Test("without the runner and its launcher the job is interrupted, and runs only once")
   func bothKilled() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try setLauncher("echo run >>rec; echo begun; read x <gate", in: scene)
     try scene.add("true")
     let launcher = try scene.orphanJob(printing: "begun")
@@ -207,14 +194,11 @@ import Testing
     #expect(try scene.serialq("run").code == 1)
     #expect(try scene.states() == [.interrupted])
     #expect(try content(scene.path("rec")).text == "run\n")
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if the journal says that a job is suspended which its engine continues to execute.
   @Test("pause --now is refused while a launcher executes a job")
   func suspended() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try setLauncher("echo begun; read x <gate; echo exit 0 >>$SERIALQ_RESULT", in: scene)
     #expect(try scene.serialq("add", "true").code == 0)
     _ = try scene.waitForProcess(of: 1)
@@ -229,7 +213,6 @@ import Testing
   // Fails if a queue without a launcher pays for the possibility.
   @Test("without a launcher no variable, file or event is added")
   func none() throws {
-    let scene = try Scene()
     let run = try scene.serialq(
       "run", "env | grep -c '^SERIALQ_[AWKR]'; ls -A \"$SERIALQ_DIR\"/*/locks")
     #expect(run.text == "0\n1\n")

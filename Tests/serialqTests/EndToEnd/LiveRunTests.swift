@@ -6,12 +6,10 @@ import Testing
 
 /// The display of `run`, captured from a terminal.
 @Suite(.beside, .needs(.tmux, .bash))
-struct LiveRunTests {
+final class LiveRunTests: SceneSuite {
   // Fails if the display is not below the output, does not follow the queue, or is left behind.
   @Test("run shows the running job and the progress below the output, and removes both at the end")
   func eighty() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let terminal = try Terminal(scene)
     try scene.add("echo one; exit 3", "echo two; read x <gate; echo over", "echo three")
     try terminal.type("serialq run")
@@ -49,8 +47,6 @@ struct LiveRunTests {
   // Fails if nothing is shown, or it is left behind.
   @Test("wait shows what it waits for, and removes it at the end")
   func wait() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let terminal = try Terminal(scene)
     try scene.add("read x <gate; exit 3", "true")
     try terminal.type("clear; serialq wait; serialq wait 1 --timeout 9; echo $?")
@@ -73,8 +69,6 @@ struct LiveRunTests {
   // Fails if the width is counted in bytes or characters: lines then wrap, and are left behind.
   @Test("at 40 columns a long command of wide characters is cut to one line")
   func forty() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let terminal = try Terminal(scene, columns: 40)
     try scene.add("true", "read x <gate; : 翻訳する 日本語ドキュメント 日本語ドキュメント", "true")
     try terminal.type("serialq run -q default")
@@ -101,7 +95,6 @@ struct LiveRunTests {
   // other rows.
   @Test("a terminal that is resized during a run is left without garbage")
   func resized() throws {
-    let scene = try Scene()
     let terminal = try Terminal(scene)
     let add = try scene.serialq(
       "add", "--no-start", "--retries", "1", "--retry-delay", "10d", "seq 30; exit 1")
@@ -130,8 +123,6 @@ struct LiveRunTests {
   // Fails if an incomplete line of a job is drawn unescaped.
   @Test("a redrawn line is shown in its last state, without control sequences")
   func openLines() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let terminal = try Terminal(scene)
     try scene.add(
       "printf 'a\\n10%%\\r50%%'; read x <gate; printf '\\r60%%\\033[2J\\007'; read x <gate; echo; :"
@@ -157,11 +148,9 @@ struct LiveRunTests {
   // Fails if colors are printed anyway, or the display is disabled with them.
   @Test("NO_COLOR disables colors, and nothing else")
   func noColor() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     for (variables, isColored) in [([], true), (["NO_COLOR=1"], false)] {
-      let terminal = try Terminal(scene, variables: variables)
-      try terminal.type("clear; serialq run 'read x <gate' 2>/dev/null")
+      let terminal = try Terminal(
+        scene, variables: variables, typing: "clear; serialq run 'read x <gate' 2>/dev/null")
       try terminal.waitFor("the bar") { $0.last == "[>..................] 0 of 1 done" }
       let colored = try terminal.screen(colors: true).joined().contains("\u{1B}[")
       #expect(colored == isColored)
@@ -173,12 +162,9 @@ struct LiveRunTests {
   // Fails if anything but text is written to a dumb terminal, or a line is delayed.
   @Test("on a dumb terminal there are plain lines, and output is printed at once")
   func dumb() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let terminal = try Terminal(scene)
     try scene.add("printf 'half a line'; read x <gate; printf ', and the rest'")
-    try terminal.type("clear; TERM=dumb serialq run")
-    try terminal.waitForLine("half a line")
+    try terminal.type("clear; TERM=dumb serialq run", until: "half a line")
     #expect(try terminal.screen().last == "half a line")
     try gate.open()
     try terminal.waitForScreen(
@@ -194,10 +180,8 @@ struct LiveRunTests {
   // Fails if the display stays, the terminal's modes are changed, or the cursor is hidden.
   @Test("Ctrl-C stops the job and leaves the terminal unchanged")
   func interrupted() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    let terminal = try Terminal(scene)
-    try terminal.type("stty -g >before; clear; serialq run 'echo begun; read x <gate'")
+    let terminal = try Terminal(
+      scene, typing: "stty -g >before; clear; serialq run 'echo begun; read x <gate'")
     try terminal.waitForLine("[>..................] 0 of 1 done")
     #expect(try terminal.isCursorShown())
     try terminal.press("C-c")
@@ -210,20 +194,15 @@ struct LiveRunTests {
       serialq: stopped by SIGINT; nothing waits
       $
       """)
-    try terminal.type("stty -g | cmp - before && echo same")
-    try terminal.waitForLine("same")
+    try terminal.type("stty -g | cmp - before && echo same", until: "same")
     #expect(try terminal.isCursorShown())
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if the display stays in the shell's output, is drawn while stopped or in the background,
   // or does not return.
   @Test("Ctrl-Z removes the display for the shell, and fg restores it")
   func stopped() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    let terminal = try Terminal(scene)
-    try terminal.type("clear; serialq run 'read x <gate' 2>/dev/null")
+    let terminal = try Terminal(scene, typing: "clear; serialq run 'read x <gate' 2>/dev/null")
     let bar = "[>..................] 0 of 1 done"
     for _ in 1...2 {
       try terminal.waitFor("the bar") { $0.last == bar }
@@ -250,7 +229,6 @@ struct LiveRunTests {
   // SIGTTIN, and the queue hangs.
   @Test("a job that opens the terminal fails because it has none, and the queue continues")
   func asking() throws {
-    let scene = try Scene()
     let terminal = try Terminal(scene)
     try scene.add("cat /dev/tty; echo left with $?", "echo next")
     try terminal.type("clear; serialq run")
@@ -263,10 +241,8 @@ struct LiveRunTests {
   // Fails if the cursor is left inside the display, or a terminal mode has to be restored.
   @Test("after a kill -9 the prompt is below the display, on its own line")
   func killed() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    let terminal = try Terminal(scene)
-    try terminal.type("clear; serialq run 'echo $PPID >pid; read x <gate' 2>/dev/null")
+    let terminal = try Terminal(
+      scene, typing: "clear; serialq run 'echo $PPID >pid; read x <gate' 2>/dev/null")
     let bar = "[>..................] 0 of 1 done"
     try terminal.waitFor("the bar") { $0.last == bar }
     try scene.waitForFile("pid", "\n")

@@ -1,4 +1,3 @@
-import Foundation
 import SerialqSystem
 import TestSupport
 import Testing
@@ -15,7 +14,7 @@ struct OtherUser {
 
   func script(_ text: String) throws -> Outcome {
     let words = ["/usr/bin/env", "setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups"]
-    return try scene.launch((words + ["/bin/sh", "-c", text]).map { Bytes($0.utf8) }).wait()
+    return try scene.launch(words + ["/bin/sh", "-c", text]).wait()
   }
 
   /// Makes the scene belong to the user.

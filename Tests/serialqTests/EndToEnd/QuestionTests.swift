@@ -6,18 +6,16 @@ import TestSupport
 import Testing
 
 /// What commands show of a job that asks something on its terminal, and of its terminal.
-@Suite(.beside) struct QuestionTests {
-  /// A queue whose job 1 asks, and waits for the answer.
-  private func asking(
+@Suite(.beside) final class QuestionTests: SceneSuite {
+  /// Adds job 1, which asks, and waits for the answer.
+  private func ask(
     _ line: String = "printf 'Continue? '; read x", _ question: Question.Kind = .input
-  ) throws -> Scene {
-    let scene = try Scene()
+  ) throws {
     #expect(try scene.serialq("add", "-t", "-n", "deploy", line).code == 0)
     try scene.waitForJob(1) { $0.run?.question?.kind == question }
-    return scene
   }
 
-  private func end(_ scene: Scene) throws {
+  private func end() throws {
     #expect(try scene.serialq("cancel", "1").code == 0)
     #expect(try scene.serialq("wait").code == 0)
     #expect(try !scene.serialq().text.contains("attach"))
@@ -26,7 +24,7 @@ import Testing
   // Fails if the question is missing, a guess is stated as a fact, or the prompt is shown twice.
   @Test("status, list, queues and show say what a job asks, and status how to answer it")
   func shown() throws {
-    let scene = try asking()
+    try ask()
     let status = try scene.serialq().text
     #expect(status.contains("\n  seems to wait for input: Continue?\n"), "\(status)")
     #expect(status.contains("\nAnswer it:  serialq attach 1\n"), "\(status)")
@@ -36,25 +34,25 @@ import Testing
     #expect(try scene.serialq("queues").text.contains("job 1 asks"))
     let shown = try scene.serialq("show", "1").text
     #expect(shown.contains("seems to wait for input: Continue?\n"), "\(shown)")
-    try end(scene)
+    try end()
   }
 
   // Fails if what hides its input is taken for any other question.
   @Test("a job that hides what is typed asks for a password")
   func password() throws {
-    let scene = try asking(
+    try ask(
       "stty -echo; printf 'Passphrase for \\033[1mkey\\033[m: '; read x", .password)
     let status = try scene.serialq().text
     #expect(status.contains("\n  asks for a password: Passphrase for key:\n"), "\(status)")
-    try end(scene)
+    try end()
   }
 
   // Fails if the members are missing, or differ between the commands.
   @Test("JSON has the question of a job as an object, and null when it asks nothing")
   func json() throws {
-    let scene = try asking()
+    try ask()
     func job(_ words: String...) throws -> [String: Any] {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       let object = try JSONSerialization.jsonObject(with: Data(outcome.output)) as? [String: Any]
       let list = object?["jobs"] as? [[String: Any]]
       return try #require(list?.first ?? object?["running"] as? [String: Any] ?? object)
@@ -63,7 +61,7 @@ import Testing
       #expect(job["asks"] as? [String: String] == ["kind": "input", "text": "Continue?"])
       #expect(job["tty"] as? Bool == true && job["unlogged"] is NSNull)
     }
-    try end(scene)
+    try end()
     let over = try job("show", "--json", "1")
     #expect(over["asks"] is NSNull && over["tty"] as? Bool == true)
     #expect(try scene.serialq("add", "--no-start", "true").code == 0)
@@ -73,27 +71,22 @@ import Testing
   // Fails if the line is missing, or is printed again for each event.
   @Test("status -w without a terminal prints a line for a question")
   func lines() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(
       try scene.serialq("add", "-t", "-c", "read x <gate; printf 'Continue? '; read x").code == 0)
     _ = try scene.waitForProcess(of: 1)
-    let watch = try scene.start("status", "-w")
-    try watch.waitForOutput("End it:")
+    let watch = try scene.start("status", "-w").waitForOutput("End it:")
     try gate.open()
     try watch.waitForOutput(
       "job 1 seems to wait for input: Continue? (answer it: serialq attach 1)\n")
     #expect(try scene.serialq("cancel", "1").code == 0)
     try watch.waitForOutput("job 1 was cancelled")
-    watch.send(SIGINT)
-    let text = try watch.wait().text
+    let text = try watch.end(SIGINT).text
     #expect(text.components(separatedBy: "Continue? (answer").count == 2, "\(text)")
   }
 
   // Fails if the size is not that of the terminal of the call, or the setting is taken for it.
   @Test("show says which terminal the job has")
   func terminal() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("add", "--no-start", "-t", "true").code == 0)
     #expect(try scene.serialq("add", "--no-start", "true").code == 0)
     #expect(try scene.serialq("show", "1").text.contains("\nterminal   its own\n"))
@@ -107,11 +100,10 @@ import Testing
 
 /// The live displays of a job that asks something on its terminal.
 @Suite(.beside, .needs(.tmux, .bash))
-struct LiveQuestionTests {
+final class LiveQuestionTests: SceneSuite {
   // Fails if the question replaces what is waited for, or a line wraps.
   @Test("wait and status -w show the question at any width", arguments: [80, 40])
   func displays(columns: Int) throws {
-    let scene = try Scene()
     let terminal = try Terminal(scene, columns: columns)
     let line = "printf 'Overwrite the configuration of all servers? [y/N] '; read x"
     try terminal.type("clear; serialq add -t -n deploy -c \"\(line)\"; serialq wait")
@@ -123,8 +115,7 @@ struct LiveQuestionTests {
     #expect(screen[index + 1] == "  Answer it: serialq attach 1")
     #expect(screen[index + 2].hasPrefix("Waiting for queue default: 1 running, "))
     try terminal.press("C-c")
-    try terminal.type("clear; serialq -w")
-    try terminal.waitForLine("Answer it:")
+    try terminal.type("clear; serialq -w", until: "Answer it:")
     try terminal.waitForLine("  seems to wait for input: Over")
     #expect(try scene.serialq("cancel", "1").code == 0)
     try terminal.waitForLine("No job is running or waiting: 1 cancel")

@@ -4,15 +4,14 @@ import TestSupport
 import Testing
 
 /// A queue with realistic jobs.
-@Suite struct RealWorkTests {
+@Suite final class RealWorkTests: SceneSuite {
   // Fails if jobs overlap or change places, if a code or a log belongs to another job, or if times
   // are from a clock that restarts.
   @Test(
     "clone, build, try, fail, pack and check: codes, logs and times are correct",
     .needs(.git, .cc, .tar))
   func realWork() throws {
-    let scene = try Scene()
-    let source = try repository(scene)
+    let source = try repository()
     #expect(
       try scene.serialq("add", "--no-start", "-n", "clone", "git", "clone", "-q", source, "copy")
         .code == 0)
@@ -84,7 +83,7 @@ import Testing
   }
 
   /// The project's own repository, or a small one if the sources are not in a checkout.
-  private func repository(_ scene: Scene) throws -> String {
+  private func repository() throws -> String {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
     let found = try scene.script("git -C '\(folder)' rev-parse --show-toplevel")
     if found.code == 0 { return String(found.text.dropLast()) }

@@ -1,24 +1,22 @@
-import Foundation
 import SerialqSystem
 import TestSupport
 import Testing
 
 /// The page of `serialq report` in a real browser: Chromium, headless.
-@Suite(.beside, .serialized, .needs(.chromium)) struct ReportPageTests {
+@Suite(.beside, .serialized, .needs(.chromium)) final class ReportPageTests: SceneSuite {
   /// Makes Chromium open a page in a window of this width.
-  private func chromium(_ scene: Scene, _ words: [String], width: Int = 1_200) throws -> Outcome {
+  private func chromium(_ words: [String], width: Int = 1_200) throws -> Outcome {
     let program = try #require(Tool.chromium.path())
     let fixed = [
       program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
       "--hide-scrollbars", "--user-data-dir=\(scene.path("profile").text)",
       "--window-size=\(width),1600",
     ]
-    return try scene.launch((fixed + words).map { Bytes($0.utf8) }).wait()
+    return try scene.launch(fixed + words).wait()
   }
 
   /// A queue that is hard to show: a script, an end tag, a long word, and every kind of ending.
-  private func scene() throws -> Scene {
-    let scene = try Scene()
+  private func fill() throws {
     let long = String(repeating: "x", count: 300)
     try scene.add(
       "true", "echo '</pre><script>document.title = \"run\"</script>\(long)'; exit 3",
@@ -27,14 +25,13 @@ import Testing
     #expect(try scene.serialq("run", "-n", "<i>\(long)", "false").code == 1)
     try scene.add("echo waits")
     #expect(try scene.serialq("report", "--html", "page.html").code == 0)
-    return scene
   }
 
   // Fails if text breaks the markup, or a script in a job's output runs.
   @Test("a browser shows a row for each job, and a job's output is text")
   func rows() throws {
-    let scene = try scene()
-    let outcome = try chromium(scene, ["--dump-dom", "file://\(scene.path("page.html").text)"])
+    try fill()
+    let outcome = try chromium(["--dump-dom", "file://\(scene.path("page.html").text)"])
     #expect(outcome.code == 0, "\(outcome.errorText)")
     let shown = outcome.text
     #expect(shown.split(separator: "<td class=\"id\">").count == 8)
@@ -46,7 +43,7 @@ import Testing
   // Fails if an element is wider than a phone: the page would scroll horizontally.
   @Test("nothing is wider than the window, on a phone and on a screen")
   func fits() throws {
-    let scene = try scene()
+    try fill()
     // The page has no script, so the outer page measures it.
     let outer = """
       <script>
@@ -65,7 +62,7 @@ import Testing
     try write(Bytes((outer + frames.joined()).utf8), to: scene.path("outer.html"))
     let page = "file://\(scene.path("outer.html").text)"
     let outcome = try chromium(
-      scene, ["--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom", page])
+      ["--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom", page])
     // Two jobs succeeded and two failed.
     let measured = widths.map { " \($0): \($0) 4;" }.joined()
     #expect(outcome.text.contains(measured), "\(outcome.text.suffix(300))")
@@ -74,20 +71,20 @@ import Testing
   // Fails if nothing is drawn, or the dark scheme looks the same.
   @Test("a browser renders the page, differently in the dark scheme, and prints it")
   func pictures() throws {
-    let scene = try scene()
+    try fill()
     let page = "file://\(scene.path("page.html").text)"
     var pictures: [Bytes] = []
     for (name, words) in [
       ("light.png", []), ("dark.png", ["--blink-settings=preferredColorScheme=0"]),
     ] {
-      let outcome = try chromium(scene, words + ["--screenshot=\(scene.path(name).text)", page])
+      let outcome = try chromium(words + ["--screenshot=\(scene.path(name).text)", page])
       #expect(outcome.code == 0, "\(outcome.errorText)")
       let picture = try content(scene.path(name))
       #expect(picture.starts(with: [0x89] + Bytes("PNG")) && picture.count > 20_000)
       pictures.append(picture)
     }
     #expect(pictures[0] != pictures[1])
-    let printed = try chromium(scene, ["--print-to-pdf=\(scene.path("page.pdf").text)", page])
+    let printed = try chromium(["--print-to-pdf=\(scene.path("page.pdf").text)", page])
     #expect(printed.code == 0, "\(printed.errorText)")
     #expect(try content(scene.path("page.pdf")).starts(with: Bytes("%PDF")))
   }

@@ -4,20 +4,18 @@ import TestSupport
 import Testing
 
 /// `serialq report`, and the file that it writes.
-@Suite struct ReportingTests {
-  private func scene() throws -> Scene {
-    let scene = try Scene()
+@Suite final class ReportingTests: SceneSuite {
+  private func fill() throws {
     #expect(try scene.serialq("run", "-n", "first", "echo said; exit 3").code == 1)
     #expect(try scene.serialq("run", "--retries", "1", "false").code == 1)
     try scene.add("echo <later>")
-    return scene
   }
 
   // Fails if an attempt, a job or a state is missing, or if the output to a pipe is wider than 80
   // columns.
   @Test("in a pipe the timeline is 80 columns wide and without color, with every attempt")
   func terminal() throws {
-    let scene = try scene()
+    try fill()
     let outcome = try scene.serialq("report")
     #expect(outcome.code == 0 && outcome.errorText == "", "\(outcome.errorText)")
     let lines = outcome.text.split(separator: "\n")
@@ -38,7 +36,6 @@ import Testing
   // Fails if there is no page for an empty queue.
   @Test("a missing queue is drawn as empty, and not created")
   func empty() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("report").text == "Queue default is empty.\n")
     #expect(
       try scene.serialq("report", "--html", "-").text.contains("<title>serialq: default: empty"))
@@ -48,7 +45,7 @@ import Testing
   // Fails if a part of an older file remains, if modes are lost, or if a file is left behind.
   @Test("the page replaces the file atomically; its mode is kept, and a new one has the umask's")
   func file() throws {
-    let scene = try scene()
+    try fill()
     let page = try scene.serialq("report", "--html", "-").text
     func made() -> String {
       page.split(separator: "<p class=\"soft\">As of").first.map(String.init) ?? ""
@@ -61,16 +58,14 @@ import Testing
     #expect(try scene.script("\(longer); stat -c %a old; readlink link").text == "600\nold\n")
     let replaced = try content(scene.path("old")).text
     #expect(replaced.hasPrefix(made()) && replaced.hasSuffix("</html>\n"))
-    #expect(
-      Set(try FileSystem.names(in: scene.work))
-        == Set(["a b.html", "old", "link"].map { Bytes($0.utf8) }))
+    #expect(try scene.fileNames() == ["a b.html", "old", "link"])
   }
 
   // Fails if a device is replaced by a file: /dev/stdout would be lost; or if a late reader of a
   // FIFO gets nothing: open it for reading too.
   @Test("a path that is not a regular file is written to")
   func device() throws {
-    let scene = try scene()
+    try fill()
     let seen = try scene.script("serialq report --html /dev/stdout | tail -n 1; ls -l /dev/stdout")
     #expect(seen.text.hasPrefix("</html>\nl"), "\(seen.errorText)")
     let fifo =
@@ -81,7 +76,7 @@ import Testing
   // Fails if the error is detected too late, has no advice, or leaves a partial file.
   @Test("a page that cannot be written is a failure, and leaves nothing")
   func unwritable() throws {
-    let scene = try scene()
+    try fill()
     _ = try FileSystem.makeFolder(scene.path("folder"))
     for (path, why) in [
       ("folder", "Is a directory"), ("none/x.html", "No such file or directory"),
@@ -99,19 +94,19 @@ import Testing
     let limited = "trap '' XFSZ; printf old >page; ulimit -f 1; serialq report --html page"
     #expect(try scene.script(limited).code == 125)
     #expect(try content(scene.path("page")).text == "old")
-    #expect(try FileSystem.names(in: scene.work).count == 2)
+    #expect(try scene.fileNames() == ["folder", "page"])
   }
 
   // Fails if a log is opened without a check of its type: a FIFO would block, a link would be read.
   @Test(
     "a planted log is refused by name", arguments: ["mkfifo -m 600", "ln -s /etc/passwd"])
   func planted(how: String) throws {
-    let scene = try scene()
+    try fill()
     let log = "\(scene.spool.text)/default/log/1"
     #expect(try scene.script("rm '\(log)'; \(how) '\(log)'").code == 0)
     let outcome = try scene.serialq("report", "--html", "page.html")
     expectRefusal(outcome, "reading \(log): it is ")
-    #expect(try FileSystem.names(in: scene.work).isEmpty)
+    #expect(try scene.fileNames().isEmpty)
     // The terminal report reads no log.
     #expect(try scene.serialq("report").code == 0)
   }
@@ -119,7 +114,6 @@ import Testing
   // Fails if the output of a failure is missing, or all of a long one is read.
   @Test("a failure is shown with the end of its output, and no more")
   func tails() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("run", "seq 100000; printf '\\377\\033[2J<b>'; exit 3").code == 1)
     let page = try scene.serialq("report", "--html", "-").text
     #expect(page.contains("\n99999\n100000\n&lt;FF&gt;^[[2J&lt;b&gt;</pre>"))

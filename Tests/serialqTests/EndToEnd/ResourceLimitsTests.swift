@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Limits of `ulimit` that stop serialq itself.
-@Suite struct ResourceLimitsTests {
+@Suite final class ResourceLimitsTests: SceneSuite {
   #if os(Linux)
     // Fails if the threads are left to Dispatch: it waits forever for one that cannot be started,
     // and receives no signals meanwhile.
@@ -12,7 +12,6 @@ import Testing
       .shows(OnDisk.failuresChangeNothing), .needs(.setpriv, .bash),
       .needsOtherUser)
     func threads() throws {
-      let scene = try Scene()
       // Not the user of another test: the limit counts all processes of the user.
       let user = OtherUser(65_529, scene)
       try user.own()
@@ -37,7 +36,6 @@ import Testing
     .shows(OnDisk.failuresChangeNothing),
     .enabled(if: !isSanitized, "a sanitizer does not start within such a limit"))
   func fileSize() throws {
-    let scene = try Scene()
     try scene.add("echo one")
     let before = try scene.journal()
     let long = "\"$(head -c 3000 /dev/zero | tr '\\0' x)\""
@@ -53,7 +51,6 @@ import Testing
   // Fails if a job inherits the ignored signal.
   @Test("a job beyond the limit on file sizes is killed by SIGXFSZ")
   func job() throws {
-    let scene = try Scene()
     let run = try scene.serialq("run", "ulimit -f 1; exec head -c 100000 /dev/zero >file")
     #expect(run.code == 1)
     #expect(try scene.queue().job(1)?.run?.how == .killed(SIGXFSZ))

@@ -1,17 +1,16 @@
-import SerialqQueue
 import SerialqSystem
 import TestSupport
 import Testing
 
 /// `run -t`: the terminal of the user is that of the jobs that the call adds.
 @Suite(.beside, .needs(.tmux, .bash))
-struct RunTerminalTests {
+final class RunTerminalTests: SceneSuite {
   // Fails if the job has another terminal, its output is printed twice, or the reports are lost.
   @Test("run -t passes the terminal on to its job", arguments: [80, 40])
   func passes(columns: Int) throws {
-    let scene = try Scene()
-    let terminal = try Terminal(scene, columns: columns)
-    try terminal.type("stty -g >before; clear; serialq run -t 'stty size; read x; echo got $x'")
+    let terminal = try Terminal(
+      scene, columns: columns,
+      typing: "stty -g >before; clear; serialq run -t 'stty size; read x; echo got $x'")
     try terminal.waitForLine("24 \(columns)")
     try terminal.type("me")
     try terminal.waitFor("the end") { $0.last == "$" && $0.count > 1 }
@@ -22,14 +21,12 @@ struct RunTerminalTests {
         #"serialq: attached; Ctrl-\ detaches"#, "24 \(columns)", "me", "got me",
         "[1] succeeded after TIME", "serialq: 1 of 1 succeeded", "$",
       ], "\(screen)")
-    try terminal.type("stty -g | cmp - before && echo same")
-    try terminal.waitForLine("same")
+    try terminal.type("stty -g | cmp - before && echo same", until: "same")
   }
 
   // Fails if the output of a job that ends before it can be attached is not shown.
   @Test("run -t shows the output of jobs of any length, one after another")
   func quick() throws {
-    let scene = try Scene()
     let terminal = try Terminal(scene, rows: 50)
     let lines = (1...8).map { _ in "echo job $SERIALQ_JOB\n" }.joined()
     try write(Bytes((lines + "no-such-program; true\n").utf8), to: scene.path("jobs"))
@@ -44,12 +41,8 @@ struct RunTerminalTests {
   // Fails if run leaves the terminal of its last job as soon as its runner is done.
   @Test("run -t shows all output of its last job, also on a terminal that has stopped reading")
   func slow() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    let terminal = try Terminal(scene)
-    try terminal.type("echo $PPID >server; clear")
-    try terminal.type("serialq run -t 'echo up; read x <gate; seq 20000'")
-    try terminal.waitForLine("up")
+    let terminal = try Terminal(scene, typing: "echo $PPID >server; clear")
+    try terminal.type("serialq run -t 'echo up; read x <gate; seq 20000'", until: "up")
     #expect(try scene.script("kill -STOP $(cat server)").code == 0)
     do {
       defer { _ = try? scene.script("kill -CONT $(cat server)") }
@@ -67,8 +60,6 @@ struct RunTerminalTests {
   // Fails if a detached terminal cancels the job, shows its output twice, or is attached again.
   @Test("after Ctrl-\\ run shows its display again, and Ctrl-C cancels the job")
   func detached() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let terminal = try Terminal(scene)
     let line = "echo up; read x <gate; echo more; read x <gate"
     try terminal.type("clear; serialq run -t '\(line)'")
@@ -95,28 +86,24 @@ struct RunTerminalTests {
   // Fails if a signal leaves the terminal raw, or does not end the job.
   @Test("SIGTERM ends the job of run -t, and restores the terminal")
   func terminated() throws {
-    let scene = try Scene()
-    let terminal = try Terminal(scene)
-    try terminal.type("stty -g >before; clear")
+    let terminal = try Terminal(scene, typing: "stty -g >before; clear")
     let line = "printf \"\\033[?25lup\"; while :; do sleep 0.05; done"
     try terminal.type("sh -c 'echo $$ >pid; exec serialq run -t \"$1\"' - '\(line)'; echo $?")
     try terminal.waitFor("the output") { $0.last == "up" }
     #expect(try scene.script("kill $(cat pid)").code == 0)
     try terminal.waitFor("the prompt") { $0.suffix(2) == ["143", "$"] }
     #expect(try terminal.isCursorShown())
-    try terminal.type("stty -g | cmp - before && echo same")
-    try terminal.waitForLine("same")
+    try terminal.type("stty -g | cmp - before && echo same", until: "same")
     #expect(try scene.states() == [.interrupted])
   }
 
   // Fails if a signal ends the attachment before the job.
   @Test("after SIGTERM run -t shows what its job prints last")
   func lastWords() throws {
-    let scene = try Scene()
     let terminal = try Terminal(scene)
     let line = "trap \"seq 200; exit\" TERM; echo up; while :; do sleep 0.05; done"
-    try terminal.type("clear; sh -c 'echo $$ >pid; exec serialq run -t \"$1\"' - '\(line)'")
-    try terminal.waitForLine("up")
+    try terminal.type(
+      "clear; sh -c 'echo $$ >pid; exec serialq run -t \"$1\"' - '\(line)'", until: "up")
     #expect(try scene.script("kill $(cat pid)").code == 0)
     try terminal.waitFor("the prompt") { $0.last == "$" && $0.count > 1 }
     #expect(try terminal.screen().contains("200"))
@@ -125,7 +112,6 @@ struct RunTerminalTests {
   // Fails if jobs are queued for which there is no terminal.
   @Test("without a terminal run -t is refused, and nothing is queued")
   func refused() throws {
-    let scene = try Scene()
     expectRefusal(
       try scene.serialq("run", "-t", "true"),
       "run -t: standard input and standard output must be a terminal")
@@ -136,11 +122,9 @@ struct RunTerminalTests {
   // Fails if run attaches its terminal to a job that it did not add, or hides its question.
   @Test("run shows the question of a job that it did not add, and how to answer it")
   func others() throws {
-    let scene = try Scene()
     let line = #"printf "Name: "; read x; echo "hello $x""#
     #expect(try scene.serialq("add", "--no-start", "-t", "-c", line).code == 0)
-    let terminal = try Terminal(scene)
-    try terminal.type("clear; serialq run")
+    let terminal = try Terminal(scene, typing: "clear; serialq run")
     try terminal.waitForLine("  seems to wait for input: Name:")
     try terminal.waitForLine("  Answer it: serialq attach 1")
     let second = try Terminal(scene)

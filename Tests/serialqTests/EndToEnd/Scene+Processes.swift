@@ -1,4 +1,3 @@
-import Foundation
 import SerialqQueue
 @testable import SerialqRunner
 import SerialqSystem
@@ -50,14 +49,7 @@ extension Scene {
     /// The live processes of this scene's queues: runners, jobs and all their descendants have its
     /// spool in their environment.
     func processes() throws -> Set<Int32> {
-      let mark = [UInt8(0)] + Bytes("SERIALQ_DIR=") + spool + [0]
-      return Set(
-        try FileSystem.names(in: Bytes("/proc")).compactMap { Int32($0.text) }.filter { pid in
-          // A process that has just exited does not count, and neither does a zombie, which has no
-          // environment.
-          let found = try? content(Bytes("/proc/\(pid)/environ".utf8))
-          return Data([0] + (found ?? [])).range(of: Data(mark)) != nil
-        })
+      Set(try markedProcesses(with: Bytes("SERIALQ_DIR=") + spool))
     }
 
     /// How many descriptors and threads a process has.

@@ -78,9 +78,15 @@ final class Scene {
   }
 
   func start(
-    _ words: String..., change: (inout LaunchOptions) -> Void = { _ in }
+    _ words: [String], _ change: (inout LaunchOptions) -> Void = { _ in }
   ) throws -> LaunchedProgram {
     try start(words.map { Bytes($0.utf8) }, change)
+  }
+
+  func start(
+    _ words: String..., change: (inout LaunchOptions) -> Void = { _ in }
+  ) throws -> LaunchedProgram {
+    try start(words, change)
   }
 
   /// Runs `serialq` with these arguments to its end.
@@ -90,15 +96,21 @@ final class Scene {
     try start(words, change).wait()
   }
 
+  func serialq(_ words: [String], _ change: (inout LaunchOptions) -> Void = { _ in }) throws
+    -> Outcome
+  {
+    try start(words, change).wait()
+  }
+
   func serialq(
     _ words: String..., change: (inout LaunchOptions) -> Void = { _ in }
   ) throws -> Outcome {
-    try serialq(words.map { Bytes($0.utf8) }, change)
+    try serialq(words, change)
   }
 
   /// Runs a script to its end; `serialq` is a command in it.
   func script(_ text: String, in shell: String = "/bin/sh") throws -> Outcome {
-    try launch([Bytes(shell.utf8), Bytes("-c"), Bytes(text.utf8)]).wait()
+    try launch([shell, "-c", text]).wait()
   }
 
   /// The process of the present runner.
@@ -128,6 +140,12 @@ final class Scene {
     #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errorText)")
   }
 
+  /// Adds job 1 with these words, and waits until it has printed this.
+  func addRunning(_ words: String..., until text: String) throws {
+    #expect(try serialq(["add"] + words).code == 0)
+    try waitForLog(1, text)
+  }
+
   /// A number that nothing else in the scene has.
   func nextNumber() -> Int {
     numbers += 1
@@ -143,9 +161,20 @@ final class Scene {
     return try LaunchedProgram(words, launchOptions, files: files, number: number)
   }
 
+  func launch(
+    _ words: [String], _ change: (inout LaunchOptions) -> Void = { _ in }
+  ) throws -> LaunchedProgram {
+    try launch(words.map { Bytes($0.utf8) }, change)
+  }
+
   // MARK: Inspecting
 
   func path(_ name: String) -> Bytes { work.appending(path: Bytes(name.utf8)) }
+
+  /// The names in the working folder, without the gate of a suite.
+  func fileNames() throws -> Set<String> {
+    Set(try FileSystem.names(in: work).map(\.text)).subtracting(["gate"])
+  }
 
   func queueFolder(_ name: String = "default") throws -> QueueFolder {
     try Spool(path: spool).folder(named: name)
@@ -226,7 +255,7 @@ final class Scene {
   /// The jobs in the output of `list --json`.
   func listed(_ options: String...) throws -> [[String: Any]] {
     let words = ["list", "--json"] + options
-    let outcome = try serialq(words.map { Bytes($0.utf8) })
+    let outcome = try serialq(words)
     let object = try JSONSerialization.jsonObject(with: Data(outcome.output)) as? [String: Any]
     return try #require(object?["jobs"] as? [[String: Any]])
   }
@@ -246,6 +275,17 @@ final class Scene {
       (0xF780...0xF7FF).contains(scalar.value)
         ? [UInt8(scalar.value - 0xF700)] : Bytes(String(scalar).utf8)
     }
+  }
+}
+
+/// A suite in which every test has its own scene, and a gate in it.
+class SceneSuite {
+  let scene: Scene
+  let gate: Gate
+
+  init() throws {
+    scene = try Scene()
+    gate = try Gate(scene)
   }
 }
 

@@ -5,20 +5,16 @@ import TestSupport
 import Testing
 
 /// Two runs of the same queue.
-@Suite struct SecondRunTests {
+@Suite final class SecondRunTests: SceneSuite {
   // Fails if `run make && deploy` deploys although another command cancelled the job.
   @Test("run fails if a job was cancelled by another command, and names it")
   func cancelled() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    let run = try scene.start("run", "echo up; read x <gate")
-    try run.waitForOutput("up")
+    let run = try scene.start("run", "echo up; read x <gate").waitForOutput("up")
     #expect(try scene.serialq("cancel", "--running").code == 0)
     let outcome = try run.wait()
     #expect(outcome.code == 1)
     #expect(outcome.errorText.hasPrefix("serialq: job 1 was cancelled"), "\(outcome.errorText)")
     #expect(outcome.errorText.hasSuffix("serialq: 0 of 1 succeeded\n"), "\(outcome.errorText)")
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if it prints for as long as the job does, which is longer than the test waits.
@@ -26,14 +22,12 @@ import Testing
     "a run that follows a job that writes all the time ends by a signal",
     arguments: [SIGINT, SIGTERM])
   func endsWhileWriting(signal: Int32) throws {
-    let scene = try Scene()
     // At most 200 MB, should the test fail.
     let line = "ulimit -f 400000; while :; do echo y; done"
     #expect(try scene.serialq("add", line).code == 0)
     let run = try scene.start("run")
     try run.waitForAnyOutput()
-    run.send(signal)
-    let outcome = try run.wait()
+    let outcome = try run.end(signal)
     #expect(outcome.code == 128 + signal)
     #expect(outcome.errorText.contains("job 1 continues"), "\(outcome.errorText)")
     #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
@@ -45,13 +39,9 @@ import Testing
     "a second run follows the first, prints what it runs, and exits as it does",
     .shows(Running.oneRunner))
   func follows() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("echo begun; read x <gate; echo over", "echo two; exit 3")
-    let first = try scene.start("run")
-    try first.waitForOutput("begun")
-    let second = try scene.start("run", "echo three")
-    try second.waitForErrors("another runner is active")
+    let first = try scene.start("run").waitForOutput("begun")
+    let second = try scene.start("run", "echo three").waitForErrors("another runner is active")
     try second.waitForOutput("begun")
     #expect(try scene.states() == [.running, .waiting, .waiting])
     try gate.open()
@@ -68,11 +58,8 @@ import Testing
   // were added or named, or restarts a log. Stopped, it is as slow as possible.
   @Test("a slow follower prints everything once and in order")
   func fallsBehind() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("echo begun; read x <gate; echo over", "echo two; exit 3")
-    let first = try scene.start("run")
-    try first.waitForOutput("begun")
+    let first = try scene.start("run").waitForOutput("begun")
     let second = try scene.start("run")
     let third = try scene.start("log", "-f")
     for follower in [second, third] { try follower.waitForOutput("begun") }
@@ -81,23 +68,17 @@ import Testing
     try gate.open()
     #expect(try first.wait().code == 1)
     for follower in [second, third] {
-      follower.send(SIGCONT)
-      #expect(try follower.wait().text == "begun\nover\ntwo\nthree\nfour\n")
+      #expect(try follower.end(SIGCONT).text == "begun\nover\ntwo\nthree\nfour\n")
     }
   }
 
   // Fails if a follower treats the death of the runner as the end of the queue.
   @Test("a second run takes over when the first is killed")
   func takesOver() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("echo begun; read x <gate; echo over", "echo two")
-    let first = try scene.start("run")
-    try first.waitForOutput("begun")
-    let second = try scene.start("run")
-    try second.waitForErrors("another runner is active")
-    first.send(SIGKILL)
-    _ = try first.wait()
+    let first = try scene.start("run").waitForOutput("begun")
+    let second = try scene.start("run").waitForErrors("another runner is active")
+    _ = try first.end(SIGKILL)
     try second.waitForErrors("still running after its runner died; waiting for it to end")
     try gate.open()
     let outcome = try second.wait()
@@ -111,15 +92,10 @@ import Testing
   @Test(
     "a stopped follower does not affect the first run, and says so", arguments: [SIGINT, SIGTERM])
   func stoppedFollower(signal: Int32) throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("echo begun; read x <gate")
-    let first = try scene.start("run")
-    try first.waitForOutput("begun")
-    let second = try scene.start("run")
-    try second.waitForErrors("another runner is active")
-    second.send(signal)
-    let outcome = try second.wait()
+    let first = try scene.start("run").waitForOutput("begun")
+    let second = try scene.start("run").waitForErrors("another runner is active")
+    let outcome = try second.end(signal)
     #expect(outcome.code == 128 + signal)
     let name = SignalName.of(signal)
     #expect(outcome.errorText.hasSuffix("stopped by \(name); job 1 continues; nothing waits\n"))
@@ -133,7 +109,6 @@ import Testing
     "of many runs started at once one becomes the runner, and each job runs once",
     .shows(Running.oneRunner))
   func manyAtOnce() throws {
-    let scene = try Scene()
     for id in 1...10 { try scene.add("echo \(id) >>rec") }
     let runs = try (0..<6).map { _ in try scene.start("run") }
     for run in runs { #expect(try run.wait().code == 0) }
@@ -145,7 +120,6 @@ import Testing
   // a process is stopped in the middle of a check.
   @Test("two concurrent readers of a queue get the same result")
   func twoReaders() throws {
-    let scene = try Scene()
     try scene.add("true", "true")
     try Journal(scene.queueFolder()).append([
       .started(id: 1, attempt: 1, at: Clock.now(), boot: Machine.boot())
@@ -156,8 +130,7 @@ import Testing
     #expect(try runnerLock.tryLockShared() && jobLock.tryLockShared())
     let status = try scene.serialq("status")
     #expect(status.text.contains("its runner and the job died"))
-    let follower = try scene.start("log", "-f", "2")
-    try follower.waitForErrors("has no active runner")
+    let follower = try scene.start("log", "-f", "2").waitForErrors("has no active runner")
     let run = try scene.start("run", "echo 3")
     try scene.waitForJob(3, .waiting)
     runnerLock.unlock()
@@ -172,15 +145,13 @@ import Testing
   // As above, with many real processes.
   @Test("reading a queue never counts as a runner or a job", .shows(Running.kernelLock))
   func readers() throws {
-    let scene = try Scene()
     let looking = try scene.launch([
-      Bytes("/bin/sh"), Bytes("-c"),
-      Bytes(
-        """
-        echo looking
-        while [ ! -e stop ]; do serialq status && serialq log -f || exit; done >looks
-        exit 0
-        """),
+      "/bin/sh", "-c",
+      """
+      echo looking
+      while [ ! -e stop ]; do serialq status && serialq log -f || exit; done >looks
+      exit 0
+      """,
     ])
     try looking.waitForOutput("looking")
     let rounds = isLong ? 200 : 25 / ease

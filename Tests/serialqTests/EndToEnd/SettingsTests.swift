@@ -1,16 +1,12 @@
-import Foundation
-import SerialqQueue
-import SerialqRunner
 @testable import SerialqSystem
 import TestSupport
 import Testing
 
 /// The settings of a queue: the shell for command lines, and the limit of logs.
-@Suite struct SettingsTests {
+@Suite final class SettingsTests: SceneSuite {
   // Fails if a setting is not listed, or in another form than `set` takes.
   @Test("set lists all settings in the form in which it takes them")
   func list() throws {
-    let scene = try Scene()
     #expect(
       try scene.serialq("set").text == """
         on-failure  continue
@@ -30,7 +26,7 @@ import Testing
       ["tty", "on"], ["launcher", "nice -n 5"],
     ]
     for words in values {
-      #expect(try scene.serialq((["set"] + words).map { Bytes($0.utf8) }).code == 0)
+      #expect(try scene.serialq(["set"] + words).code == 0)
     }
     let table = try scene.serialq("set").text
     // Read back by a shell, it sets the same.
@@ -46,7 +42,6 @@ import Testing
   // Fails if the shell is that of the time of add, or a program and its arguments need one.
   @Test("command lines run in the shell that is set when they start, and so do the hooks")
   func shell() throws {
-    let scene = try Scene()
     // Runs the line with /bin/sh, and records how it was called.
     try writeProgram(
       Bytes("#!/bin/sh\necho \"$1\" >>calls\nexec /bin/sh \"$@\"\n".utf8), to: scene.path("shell"))
@@ -71,7 +66,6 @@ import Testing
   // Fails if the middle is kept, a line is cut, or a command shows another log than the others.
   @Test("a long log loses its middle when the job is over, and every command shows the rest")
   func logLimit() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("set", "log-limit", "2K").code == 0)
     try scene.add("seq 1 1000; exit 3", "seq 1 100")
     #expect(try scene.serialq("run").code == 1)
@@ -98,13 +92,10 @@ import Testing
   // Fails if a log is cut before a retry: a follower would miss the output of the next attempt.
   @Test("a follower prints all of a log that is cut, over several attempts")
   func followed() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("set", "log-limit", "1K").code == 0)
     let line = "echo begin; read x <gate; seq 1 1000; echo x >>rec; [ $(wc -l <rec) -ge 3 ]"
     #expect(try scene.serialq("add", "--retries", "2", line).code == 0)
-    let follower = try scene.start("log", "-f", "-n", "all", "1")
-    try follower.waitForOutput("begin")
+    let follower = try scene.start("log", "-f", "-n", "all", "1").waitForOutput("begin")
     for _ in 1...3 { try gate.open() }
     let once = "begin\n" + (1...1_000).map { "\($0)\n" }.joined()
     #expect(try follower.wait().text == once + once + once)
@@ -114,8 +105,6 @@ import Testing
   // Fails if the log is replaced while a process still writes to it: its output would be lost.
   @Test("a log is not cut while a process that the job left behind writes to it")
   func leftBehind() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("set", "log-limit", "1K").code == 0)
     #expect(try scene.serialq("run", "seq 1 1000; (read x <gate; echo late) &").code == 0)
     try gate.open()
@@ -127,8 +116,6 @@ import Testing
   // Fails if only the runner that starts a job limits its log.
   @Test("the log of a job whose runner died is cut when it is over")
   func orphan() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("set", "log-limit", "1K").code == 0)
     try scene.add("echo begun; read x <gate; seq 1 1000")
     try scene.orphanJob(printing: "begun")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Completion in the supported shells.
-@Suite(.beside) struct ShellCompletionTests {
+@Suite(.beside) final class ShellCompletionTests: SceneSuite {
   /// The text typed before Tab, and the expected text after it.
   private static let typed: [(line: String, seen: [String])] = [
     ("serialq canc", ["> serialq cancel"]),
@@ -47,7 +47,7 @@ import Testing
   func tabInFish() throws { try checkTab(in: .fish) }
 
   private func checkTab(in shell: CompletionScript) throws {
-    let scene = try scene()
+    try fill()
     let terminal = try Terminal(scene, columns: 120, rows: 50)
     for (line, prompt) in shell.setUp {
       try terminal.type(line)
@@ -75,7 +75,8 @@ import Testing
   @Test("bash completes a job's command as bash-completion does it", .needs(.bash, .bashCompletion))
   func bashCompletion() throws {
     let script = try #require(Tool.bashCompletion.path())
-    let outcome = try scene().script(
+    try fill()
+    let outcome = try scene.script(
       """
       . \(script)
       eval "$(serialq completion bash)"
@@ -92,7 +93,8 @@ import Testing
   // character.
   @Test("job commands are shown in printable characters, one per line")
   func hostile() throws {
-    let outcome = try scene().serialq("completion", "--", "words", "wait", "-q", "video", "")
+    try fill()
+    let outcome = try scene.serialq("completion", "--", "words", "wait", "-q", "video", "")
     let lines = outcome.text.split(separator: "\n", omittingEmptySubsequences: false)
     #expect(lines.count == 4 && lines.first == "words" && lines.last == "")
     for (id, line) in zip(1..., lines.dropFirst().dropLast()) {
@@ -105,14 +107,14 @@ import Testing
   // Fails if labels are missing, or one is offered that the shell would take apart or that is an id.
   @Test("labels complete what is typed of them, if they need no quotes")
   func labels() throws {
-    let scene = try scene()
+    try fill()
     for label in ["a label", "intro", "7up", "in\tro"] {
       let added = try scene.serialq("add", "--no-start", "-q", "video", "-n", label, "true")
       #expect(added.code == 0)
     }
     func words(_ word: String) throws -> [Substring] {
       let call = ["completion", "--", "words", "wait", "-q", "video", word]
-      return try scene.serialq(call.map { Bytes($0.utf8) }).text.split(separator: "\n").dropFirst()
+      return try scene.serialq(call).text.split(separator: "\n").dropFirst()
         .compactMap { $0.split(separator: "\t").first }
     }
     #expect(try words("in") == ["intro"])
@@ -124,13 +126,13 @@ import Testing
   // Fails if an error of the queue is printed into the command line that is being typed.
   @Test("after an error, completion offers no candidates and prints no message")
   func faults() throws {
-    let scene = try scene()
+    try fill()
     #expect(try scene.script("chmod a+w \"$SERIALQ_DIR\"").code == 0)
     for words in [
       ["wait", ""], ["wait", "-q", ""], ["wait", "-q", "../x", ""], ["-q", "\u{7F}"],
     ] {
       let call = ["completion", "--", "words"] + words
-      let outcome = try scene.serialq(call.map { Bytes($0.utf8) }) {
+      let outcome = try scene.serialq(call) {
         $0.environment.append(Bytes("SERIALQ_QUEUE=no good"))
       }
       #expect(outcome.text == "words\n" && outcome.errors.isEmpty && outcome.code == 0, "\(words)")
@@ -138,8 +140,7 @@ import Testing
   }
 
   /// Jobs, some with hostile commands, and files.
-  private func scene() throws -> Scene {
-    let scene = try Scene()
+  private func fill() throws {
     try scene.add("make && make test", "true")
     let line = Bytes("echo '\u{1B}[2J'; `touch owned`\n$(touch owned)\tX\u{202E}") + [0xFF]
     for label in ["intro", "outro"] {
@@ -147,7 +148,6 @@ import Testing
       #expect(try scene.serialq(words + [line]).code == 0)
     }
     #expect(try scene.script("mkdir subfolder; : >jobs.txt").code == 0)
-    return scene
   }
 }
 

@@ -1,19 +1,11 @@
-import Foundation
 import SerialqSystem
 import TestSupport
 import Testing
 
 /// Locations that are not trusted, or not writable.
-@Suite struct SpoolSafetyTests {
+@Suite final class SpoolSafetyTests: SceneSuite {
   private static let isRoot = geteuid() == 0
   private static let otherUser: uid_t = 65_534
-
-  /// Root bypasses permissions, so forbidden operations are tested as another user.
-  private static let canSwitchUser: Bool = {
-    guard isRoot else { return true }
-    guard let scene = try? Scene() else { return false }
-    return (try? unprivileged(scene, "--version").code) == 0
-  }()
 
   /// Whether a separate file system can be mounted, invisible to other processes.
   private static let canMount: Bool = {
@@ -21,21 +13,9 @@ import Testing
     return (try? scene.script("unshare -m mount -t tmpfs tmpfs .").code) == 0
   }()
 
-  /// Runs `serialq` as a user who is not root and who owns the scene.
-  private static func unprivileged(_ scene: Scene, _ words: String...) throws -> Outcome {
-    let words = words.map { Bytes($0.utf8) }
-    guard isRoot else { return try scene.serialq(words) }
-    let owner = "\(otherUser):\(otherUser)"
-    try #require(try scene.script("chown -R \(owner) '\(scene.folder.path.text)'").code == 0)
-    let user = [Bytes("setpriv"), Bytes("--reuid=\(otherUser)".utf8), Bytes("--clear-groups")]
-    let program = [scene.programs.appending(path: Bytes("serialq"))]
-    return try scene.launch([Bytes("/usr/bin/env")] + user + program + words).wait()
-  }
-
   // Fails if a relative path is resolved against the current directory.
   @Test("a spool named by a relative path is refused")
   func relative() throws {
-    let scene = try Scene()
     let outcome = try scene.serialq("add", "--no-start", "true") {
       $0.environment = [Bytes("PATH=/usr/bin:/bin"), Bytes("SERIALQ_DIR=spool")]
     }
@@ -44,26 +24,25 @@ import Testing
       $0.environment = [Bytes("PATH=/bin")]
     }
     expectRefusal(homeless, "finding the queues: HOME is not set")
-    #expect(try FileSystem.names(in: scene.work) == [])
+    #expect(try scene.fileNames().isEmpty)
   }
 
   // Fails if the link is followed: it could be changed to another queue between two calls.
   @Test("a spool or a queue that is a symbolic link is refused", .shows(OnDisk.plantsAreRefused))
   func links() throws {
-    let scene = try Scene()
     try scene.add("true")
     let before = try scene.journal()
     let made = try scene.script(
       "ln -s '\(scene.spool.text)' link && ln -s default '\(scene.spool.text)/other'")
     #expect(made.code == 0)
     for words in [["add", "--no-start", "true"], ["list"], ["run"], ["status"]] {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) }) {
+      let outcome = try scene.serialq(words) {
         $0.environment.removeLast()
         $0.environment.append(Bytes("SERIALQ_DIR=") + scene.path("link"))
       }
       expectRefusal(outcome, "\(scene.path("link").text): is a symbolic link")
       let inOther = [words[0], "-q", "other"] + words.dropFirst()
-      let other = try scene.serialq(inOther.map { Bytes($0.utf8) })
+      let other = try scene.serialq(inOther)
       expectRefusal(other, "\(scene.spool.text)/other: is a symbolic link")
     }
     #expect(try scene.journal() == before)
@@ -74,14 +53,13 @@ import Testing
     "a spool or a queue that others can write to is refused", .shows(OnDisk.strangersAreRefused),
     arguments: ["", "/default"])
   func writableByOthers(part: String) throws {
-    let scene = try Scene()
     try scene.add("true")
     let before = try scene.journal()
     let path = scene.spool.text + part
     for mode in ["0770", "0702"] {
       #expect(try scene.script("chmod \(mode) '\(path)'").code == 0)
       for words in [["add", "--no-start", "true"], ["list"], ["run"], ["log", "1"]] {
-        let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+        let outcome = try scene.serialq(words)
         expectRefusal(outcome, "\(path): others can write to it (mode \(mode.dropFirst())")
         #expect(outcome.errorText.contains("chmod go-w \(path)"))
       }
@@ -93,7 +71,6 @@ import Testing
   // Fails if the advice is to change the mode of a folder such as /tmp.
   @Test("a spool that users share is refused, and another one is suggested")
   func shared() throws {
-    let scene = try Scene()
     #expect(try scene.script("mkdir shared; chmod 1777 shared").code == 0)
     let path = scene.path("shared").text
     let outcome = try scene.serialq("add", "--no-start", "true") {
@@ -107,12 +84,11 @@ import Testing
   // Fails if a queue's folder is opened without a check of its type.
   @Test("a file in place of a queue's folder is refused, and unchanged")
   func fileInTheWay() throws {
-    let scene = try Scene()
     try scene.add("true")
     let path = scene.spool.appending(path: Bytes("other"))
     try write(Bytes("mine"), to: path)
     for words in [["add", "--no-start", "-q", "other", "true"], ["list", "-q", "other"]] {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       expectRefusal(outcome, "\(path.text): is not a folder")
     }
     #expect(try content(path) == Bytes("mine"))
@@ -123,12 +99,11 @@ import Testing
     "a spool of another user is refused", .shows(OnDisk.strangersAreRefused),
     .enabled(if: isRoot, "only root can give it away"))
   func owner() throws {
-    let scene = try Scene()
     try scene.add("true")
     let before = try scene.journal()
     #expect(try scene.script("chown \(Self.otherUser) '\(scene.spool.text)'").code == 0)
     for words in [["add", "--no-start", "true"], ["list"], ["run"]] {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       expectRefusal(outcome, "\(scene.spool.text): belongs to user \(Self.otherUser)")
     }
     #expect(try scene.journal() == before)
@@ -138,19 +113,19 @@ import Testing
   @Test(
     "a spool that is not writable is reported, and can still be read",
     .shows(OnDisk.failuresChangeNothing),
-    .needs(.setpriv), .enabled(if: canSwitchUser, "a second user cannot reach the binary"))
+    .needs(.setpriv), .needsOtherUser)
   func notWritable() throws {
-    let scene = try Scene()
-    #expect(try Self.unprivileged(scene, "add", "--no-start", "echo text").code == 0)
-    #expect(try Self.unprivileged(scene, "run").text == "text\n")
+    // Root bypasses permissions.
+    let owner = OtherUser(65_534, scene)
+    try owner.own()
+    let ran = try owner.script("serialq add --no-start 'echo text'; serialq run")
+    #expect(ran.text == "1\ntext\n")
     let before = try scene.journal()
     #expect(try scene.script("chmod -R a-w '\(scene.spool.text)'").code == 0)
-    expectRefusal(try Self.unprivileged(scene, "add", "true"), "locking ")
-    expectRefusal(try Self.unprivileged(scene, "add", "-q", "new", "true"), "creating ")
-    #expect(try Self.unprivileged(scene, "list").text.contains("succeeded"))
-    #expect(try Self.unprivileged(scene, "status").code == 0)
-    #expect(try Self.unprivileged(scene, "log", "1").text == "text\n")
-    #expect(try Self.unprivileged(scene, "log", "-f", "1").text == "text\n")
+    expectRefusal(try owner.script("serialq add true"), "locking ")
+    expectRefusal(try owner.script("serialq add -q new true"), "creating ")
+    let read = try owner.script("serialq list && serialq status && serialq log 1; serialq log -f 1")
+    #expect(read.text.contains("succeeded") && read.text.hasSuffix("\ntext\ntext\n"))
     #expect(try scene.journal() == before)
     #expect(try scene.script("chmod -R u+w '\(scene.spool.text)'").code == 0)
   }
@@ -162,11 +137,10 @@ import Testing
     .needs(.unshare, .mount),
     .enabled(if: canMount, "mounting a tmpfs needs root and a mount namespace"))
   func fullDisk() throws {
-    let scene = try Scene()
     let lines = (1...2_000).map { "echo a line that takes some room \($0)\n" }.joined()
     try write(Bytes(lines.utf8), to: scene.path("jobs"))
     let outcome = try inMount(
-      scene, options: "size=256k",
+      options: "size=256k",
       """
       serialq add --no-start 'echo first'
       head -c 200k /dev/zero >"$SERIALQ_DIR/fill"
@@ -193,9 +167,8 @@ import Testing
     .needs(.unshare, .mount),
     .enabled(if: canMount, "mounting a tmpfs needs root and a mount namespace"))
   func readOnly() throws {
-    let scene = try Scene()
     let outcome = try inMount(
-      scene, options: "size=1m",
+      options: "size=1m",
       """
       serialq run 'echo text' && serialq add --no-start true
       mount -o remount,ro "$SERIALQ_DIR"
@@ -216,11 +189,10 @@ import Testing
     "wait names the full disk that ends the runners",
     .enabled(if: canMount, "mounting a tmpfs needs root and a mount namespace"))
   func fullDiskDuringWait() throws {
-    let scene = try Scene()
     let lines = (1...40).map { "echo a line that takes some room \($0)\n" }.joined()
     try write(Bytes(lines.utf8), to: scene.path("jobs"))
     let outcome = try inMount(
-      scene, options: "size=512k",
+      options: "size=512k",
       """
       mkfifo gate
       serialq add 'read x <gate' >ids
@@ -240,7 +212,7 @@ import Testing
     #expect(refused.hasSuffix("serialq start\n"), "\(refused)")
   }
 
-  private func inMount(_ scene: Scene, options: String, _ script: String) throws -> Outcome {
+  private func inMount(options: String, _ script: String) throws -> Outcome {
     try write(Bytes(script.utf8), to: scene.path("script"))
     return try scene.script(
       """

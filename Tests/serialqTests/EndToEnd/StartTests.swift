@@ -5,11 +5,10 @@ import TestSupport
 import Testing
 
 /// `start` ensures that a runner is active where there is work, and ends no pause.
-@Suite struct StartTests {
+@Suite final class StartTests: SceneSuite {
   // Fails if no runner is started, or a message reaches a script.
   @Test("start runs the waiting jobs in the background")
   func starts() throws {
-    let scene = try Scene()
     try scene.add("echo 1 >>rec", "echo 2 >>rec")
     #expect(try !RunnerLock.isHeld(scene.queueFolder()))
     let started = try scene.serialq("start")
@@ -22,8 +21,6 @@ import Testing
   // Fails if the runner lock is ignored.
   @Test("start leaves an active runner alone")
   func active() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     _ = try scene.serialq("add", "read x <gate")
     let runner = try scene.waitForRunner()
     _ = try scene.waitForProcess(of: 1)
@@ -36,7 +33,6 @@ import Testing
   // Fails if a pause ends, is not reported, or a runner starts for nothing.
   @Test("start ends no pause, reports it, and starts no runner")
   func paused() throws {
-    let scene = try Scene()
     try scene.add("true")
     #expect(try scene.serialq("pause").code == 0)
     let before = try scene.journal()
@@ -50,8 +46,6 @@ import Testing
   // Fails if only waiting jobs count as work: an orphan of a paused queue would have no runner.
   @Test("start supervises a job that lost its runner, also in a paused queue")
   func orphan() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("read x <gate", "true")
     try scene.orphanJob()
     #expect(try scene.serialq("pause").code == 0)
@@ -66,8 +60,6 @@ import Testing
   // Fails if a queue without work gets a runner, or a paused or missing one ends the loop.
   @Test("start --all starts a runner for each queue that has work")
   func all() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     for name in ["a", "b", "c", "d"] {
       let added = try scene.serialq("add", "-q", name, "--no-start", "read x <gate")
       #expect(added.code == 0)
@@ -85,8 +77,6 @@ import Testing
   // Fails if one of the messages claims what another case did.
   @Test("on a terminal, start says what it did", .needs(.script))
   func messages() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("read x <gate", "true")
     let line = "script -qec 'serialq start' /dev/null | tr -d '\\r'"
     let first = try scene.script(line)
@@ -104,14 +94,13 @@ import Testing
   // Fails if an unknown queue is created, or a wrong call starts a runner.
   @Test("start refuses an unknown queue and a wrong call")
   func wrong() throws {
-    let scene = try Scene()
     try scene.add("true")
     for (words, message) in [
       (["-q", "other"], "queue other: it has no jobs\nQueues with jobs: default"),
       (["1"], "1: start takes no argument"),
       (["--all", "-q", "default"], "--all: cannot be combined with --queue"),
     ] {
-      let outcome = try scene.serialq((["start"] + words).map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(["start"] + words)
       #expect(outcome.code == 125 && outcome.output.isEmpty)
       #expect(outcome.errorText.hasPrefix("serialq: \(message)"), "\(outcome.errorText)")
     }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Signals to a run in the foreground.
-@Suite struct StopTests {
+@Suite final class StopTests: SceneSuite {
   // Fails if only the job's shell is signalled (the grandchild survives), if the job counts as
   // killed, if SIGTERM counts as a cancel request of the user, or if the rest of the queue is
   // canceled or run. SIGQUIT: fails if the Swift runtime reports it as a crash, and continues.
@@ -11,15 +11,11 @@ import Testing
     "the first signal ends the running job and keeps the rest", .shows(Running.stopsInOrder),
     arguments: [SIGINT, SIGTERM, SIGQUIT])
   func first(signal: Int32) throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add(
       "(trap 'echo grandchild >>rec; exit' TERM; echo up; read x <gate; echo no >>rec) & "
         + "trap 'echo child >>rec; exit 7' TERM; wait; wait", "echo next >>rec")
-    let run = try scene.start("run")
-    try run.waitForOutput("up")
-    run.send(signal)
-    let outcome = try run.wait()
+    let run = try scene.start("run").waitForOutput("up")
+    let outcome = try run.end(signal)
     #expect(outcome.code == 128 + signal)
     #expect(outcome.errorText.contains("stopped by \(SignalName.of(signal)); 1 still waiting"))
     #expect(try scene.states() == [signal == SIGINT ? .cancelled : .interrupted, .waiting])
@@ -30,34 +26,26 @@ import Testing
     #expect(try !content(scene.path("rec")).text.contains("no"))
     // An interrupted job is an open failure.
     #expect(try scene.serialq("wait").code == (signal == SIGINT ? 0 : 1))
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if the second signal is handled like the first: the job ignores it, and runs until the
   // grace period of ten seconds is over.
   @Test("a second signal kills a job that ignores the first")
   func second() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("trap 'echo ignored' TERM; echo up; while :; do read x <gate; done", "true")
-    let run = try scene.start("run")
-    try run.waitForOutput("up")
+    let run = try scene.start("run").waitForOutput("up")
     run.send(SIGINT)
     try run.waitForOutput("ignored")
     #expect(try scene.states() == [.running, .waiting])
-    run.send(SIGINT)
-    let outcome = try run.wait()
+    let outcome = try run.end(SIGINT)
     #expect(outcome.code == 128 + SIGINT)
     #expect(try scene.states() == [.cancelled, .waiting])
     #expect(try scene.queue().job(1)?.run?.how == .killed(SIGKILL))
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if the run sets a handler for a signal that it inherited as ignored.
   @Test("a hangup that is ignored, as under nohup, has no effect")
   func ignoredHangup() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("echo up; read x <gate; echo over")
     let run = try scene.start("run") { $0.prelude = "trap '' HUP" }
     try run.waitForOutput("up")
@@ -70,23 +58,16 @@ import Testing
   // Fails if SIGHUP kills the run: its job would be interrupted instead of ended gracefully.
   @Test("the terminal's hangup stops a run gracefully, and its job is interrupted")
   func hangup() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("echo up; read x <gate", "true")
-    let run = try scene.start("run")
-    try run.waitForOutput("up")
-    run.send(SIGHUP)
-    #expect(try run.wait().code == 128 + SIGHUP)
+    let run = try scene.start("run").waitForOutput("up")
+    #expect(try run.end(SIGHUP).code == 128 + SIGHUP)
     #expect(try scene.states() == [.interrupted, .waiting])
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if a write error of the closed terminal (EIO) ends the run, or is reported as a failure:
   // the job, which is still ending, would have no runner.
   @Test("a closed terminal stops a run gracefully")
   func closedTerminal() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     // Not inheritable by processes of concurrent tests: a terminal closes with its last descriptor.
     let raw = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
     var window: FileDescriptor? = FileDescriptor(owning: raw)
@@ -109,23 +90,17 @@ import Testing
   // Fails if the first signal does not decide: a second Ctrl-C after a hangup would cancel the job.
   @Test("Ctrl-C after SIGTERM kills the job, which stays interrupted")
   func firstDecides() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("trap 'echo ignored' TERM; echo up; while :; do read x <gate; done")
-    let run = try scene.start("run")
-    try run.waitForOutput("up")
+    let run = try scene.start("run").waitForOutput("up")
     run.send(SIGTERM)
     try run.waitForOutput("ignored")
-    run.send(SIGINT)
-    #expect(try run.wait().code == 128 + SIGTERM)
+    #expect(try run.end(SIGINT).code == 128 + SIGTERM)
     #expect(try scene.states() == [.interrupted])
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if an ignored signal is inherited: the job could not be interrupted by it.
   @Test("jobs have the default action for every signal")
   func defaults() throws {
-    let scene = try Scene()
     let run = try scene.serialq("run", "--", "/bin/sh", "-c", "kill -HUP $$; echo alive") {
       $0.prelude = "trap '' HUP PIPE TERM"
     }
@@ -136,7 +111,6 @@ import Testing
   // Fails if signals wait for output to be printed: the reader may have stopped reading.
   @Test("a signal ends the job even if its output is not read")
   func blockedOutput() throws {
-    let scene = try Scene()
     let gate = try Gate(scene, "reader")
     let job = """
       trap 'echo ended >>rec; exit' TERM
@@ -146,7 +120,7 @@ import Testing
     try write(Bytes(job.utf8), to: scene.path("job"))
     // The read end of the pipe stays open, and is not read.
     let line = "sh -c 'echo $$ >pid; exec serialq run sh job' | { read x <reader; cat; }"
-    let pipeline = try scene.launch([Bytes("/bin/sh"), Bytes("-c"), Bytes(line.utf8)])
+    let pipeline = try scene.launch(["/bin/sh", "-c", line])
     try scene.waitForFile("rec", "up")
     let pid = try #require(Int32(content(scene.path("pid")).text.dropLast()))
     #expect(kill(pid, SIGINT) == 0)
@@ -159,20 +133,17 @@ import Testing
   // Fails if a follower can be ended only by closing its output.
   @Test("a second signal ends a follower whose output is not read")
   func blockedFollower() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let reader = try Gate(scene, "reader")
     try scene.add("yes | head -c 1000000; echo up >>rec; read x <gate")
     let first = try scene.start("run")
     try scene.waitForFile("rec", "up")
     let pipeline = try scene.launch([
-      Bytes("/bin/sh"), Bytes("-c"),
-      Bytes(
-        """
-        { serialq run & echo $! >pid; wait $!; echo $? >code; } | {
-          head -c 1 >printed; read x <reader; cat >/dev/null
-        }
-        """),
+      "/bin/sh", "-c",
+      """
+      { serialq run & echo $! >pid; wait $!; echo $? >code; } | {
+        head -c 1 >printed; read x <reader; cat >/dev/null
+      }
+      """,
     ])
     try pipeline.waitForErrors("another runner is active")
     try scene.waitForFile("printed", "y")

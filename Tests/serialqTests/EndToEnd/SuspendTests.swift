@@ -6,27 +6,27 @@ import Testing
 
 #if os(Linux)
   /// `pause --now`: the running job is stopped until `resume`.
-  @Suite(.beside) struct SuspendTests {
+  @Suite(.beside) final class SuspendTests: SceneSuite {
     /// The processes of the scene except serialq: those of its jobs.
-    private func processes(_ scene: Scene) throws -> [ProcessStatus] {
+    private func processes() throws -> [ProcessStatus] {
       try scene.processes().compactMap(ProcessStatus.of).filter { $0.name != Bytes("serialq") }
     }
 
     /// Waits until all processes of jobs are stopped, or none is.
     ///
     /// Looks again and again: the system reports a stopped process to its parent only.
-    private func wait(areStopped: Bool, _ scene: Scene) throws {
+    private func wait(areStopped: Bool) throws {
       let end = Clock.monotonic() + Int64(LaunchedProgram.patience) * 1_000_000_000
       while true {
-        let found = try processes(scene)
+        let found = try processes()
         if !found.isEmpty, found.allSatisfy({ $0.isStopped == areStopped }) { return }
         try #require(Clock.monotonic() < end, "\(found)")
         usleep(2_000)
       }
     }
 
-    private func expectSuspended(_ scene: Scene) throws {
-      try wait(areStopped: true, scene)
+    private func expectSuspended() throws {
+      try wait(areStopped: true)
       let job = try #require(try scene.queue().job(1))
       #expect(job.state == .running && job.suspendedSince != nil)
     }
@@ -38,14 +38,11 @@ import Testing
       .shows(Running.suspends), .needs(.setsid),
       arguments: ["sh work", "timeout 100 sh work", "setsid -w sh work", "setsid sh work & wait"])
     func suspended(command: String) throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       try write(Bytes("echo up; read x <gate; echo over\n".utf8), to: scene.path("work"))
-      _ = try scene.serialq("add", "\(command); true")
-      _ = try scene.serialq("add", "echo next")
-      try scene.waitForLog(1, "up")
+      try scene.addRunning("\(command); true", until: "up")
+      #expect(try scene.serialq("add", "echo next").code == 0)
       #expect(try scene.serialq("pause", "--now").code == 0)
-      try expectSuspended(scene)
+      try expectSuspended()
       #expect(try scene.states() == [.running, .waiting])
 
       let status = try scene.serialq()
@@ -57,7 +54,7 @@ import Testing
       #expect(try scene.listed()[0]["suspended"] is String)
       // Neither blocks where nothing can come.
       for words in [["wait"], ["wait", "1"], ["wait", "2"], ["log", "-f"], ["log", "-f", "1"]] {
-        let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+        let outcome = try scene.serialq(words)
         #expect(outcome.code == 125, "\(words)")
         #expect(outcome.errorText.contains("queue default: job 1 is suspended\nContinue it with: "))
       }
@@ -73,13 +70,10 @@ import Testing
     // else would continue it.
     @Test("what a suspended job leaves behind is continued at its end", .needs(.setsid))
     func leftBehind() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       let line = "setsid sh -c 'echo up; read x <gate; echo rest >>rec' & exec sleep 1000"
-      _ = try scene.serialq("add", line)
-      try scene.waitForLog(1, "up")
+      try scene.addRunning(line, until: "up")
       #expect(try scene.serialq("pause", "--now").code == 0)
-      try expectSuspended(scene)
+      try expectSuspended()
       let leader = try #require(try scene.queue().job(1)?.run?.pid)
       #expect(kill(leader, SIGKILL) == 0)
       try scene.waitForJob(1, .killed)
@@ -91,29 +85,23 @@ import Testing
     // less time, and nothing would wait for it.
     @Test("a job that is being ended at its time limit cannot be suspended")
     func ending() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       let line = "trap 'echo term' TERM; echo up; while :; do read x <gate; done"
-      _ = try scene.serialq("add", "--timeout", "1", line)
-      try scene.waitForLog(1, "term")
+      try scene.addRunning("--timeout", "1", line, until: "term")
       #expect(try scene.serialq("pause", "--now").code == 0)
       try waitUntil("no suspension", watching: [scene.queueFolder().path]) {
         try scene.queue().job(1)?.suspendedSince == nil
       }
       #expect(try scene.serialq("wait", "1").code == 124)
-      withExtendedLifetime(gate) {}
     }
 
     // Fails if a process that is started while the others are being stopped runs on.
     @Test("pause --now stops a job that starts processes all the time", .needs(.setsid))
     func forks() throws {
-      let scene = try Scene()
       let loop = "while :; do setsid -w sh -c 'echo x'; done"
-      _ = try scene.serialq("add", "(\(loop)) & \(loop)")
-      try scene.waitForLog(1, "x")
+      try scene.addRunning("(\(loop)) & \(loop)", until: "x")
       for _ in 0..<(isLong ? 100 : 3) {
         #expect(try scene.serialq("pause", "--now").code == 0)
-        try expectSuspended(scene)
+        try expectSuspended()
         let size = try scene.log(1).count
         #expect(try scene.serialq("resume").code == 0)
         try waitUntil("more output", watching: [scene.queueFolder().logs]) {
@@ -131,14 +119,11 @@ import Testing
     // Fails if the time limit or the duration includes a suspension.
     @Test("time limits and durations exclude a suspension")
     func timeLimit() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
-      _ = try scene.serialq("add", "--timeout", "\(Self.limit)", "echo up; read x <gate")
-      try scene.waitForLog(1, "up")
+      try scene.addRunning("--timeout", "\(Self.limit)", "echo up; read x <gate", until: "up")
       #expect(try scene.serialq("pause", "--now").code == 0)
       // Not a synchronization: the time span is under test.
       usleep(UInt32(Self.limit) * 1_000_000 + 500_000)
-      try expectSuspended(scene)
+      try expectSuspended()
       #expect(try scene.serialq("resume").code == 0)
       try gate.open()
       #expect(try scene.serialq("wait", "1").code == 0)
@@ -151,16 +136,12 @@ import Testing
       "a job suspended when its runner died continues at resume, with its time limit",
       .shows(Running.orphans))
     func orphan() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       _ = try scene.serialq(
         "add", "--no-start", "--timeout", "\(Self.limit)", "echo up; read x <gate; echo over")
-      let runner = try scene.start("run")
-      try runner.waitForOutput("up")
+      let runner = try scene.start("run").waitForOutput("up")
       #expect(try scene.serialq("pause", "--now").code == 0)
-      try expectSuspended(scene)
-      runner.send(SIGKILL)
-      _ = try runner.wait()
+      try expectSuspended()
+      _ = try runner.end(SIGKILL)
       usleep(UInt32(Self.limit) * 1_000_000 + 500_000)
       #expect(try scene.serialq("status").text.contains("serialq cancel 1"))
       #expect(try scene.serialq("resume").code == 0)
@@ -174,19 +155,17 @@ import Testing
     // Fails if only a runner of the job's own time can suspend it.
     @Test("pause --now suspends a job whose runner died")
     func orphanSuspended() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       try scene.add("echo up; read x <gate")
       try scene.orphanJob(printing: "up")
       #expect(try scene.serialq("pause", "--now").code == 0)
-      try expectSuspended(scene)
+      try expectSuspended()
       // Runners come and go; the job stays as it is.
       let second = try scene.waitForRunner()
       #expect(kill(second, SIGKILL) == 0)
       try scene.waitForNoRunner()
       #expect(try scene.serialq("start").code == 0)
       try scene.waitForWait(for: 1)
-      try expectSuspended(scene)
+      try expectSuspended()
       #expect(try scene.serialq("resume").code == 0)
       try gate.open()
       #expect(try scene.serialq("wait", "1").code == 1)
@@ -196,32 +175,26 @@ import Testing
     // suspended.
     @Test("a suspended job can be cancelled, and ends by itself")
     func cancelled() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
-      _ = try scene.serialq("add", "trap 'echo ended >>rec; exit 3' TERM; echo up; read x <gate")
-      try scene.waitForLog(1, "up")
+      try scene.addRunning(
+        "trap 'echo ended >>rec; exit 3' TERM; echo up; read x <gate", until: "up")
       #expect(try scene.serialq("pause", "--now").code == 0)
-      try expectSuspended(scene)
+      try expectSuspended()
       #expect(try scene.serialq("cancel", "1").code == 0)
       #expect(try scene.serialq("wait", "1").code == 3)
       #expect(try content(scene.path("rec")).text == "ended\n")
       #expect(try #require(try scene.queue().job(1)?.run?.duration) < Termination.grace)
-      withExtendedLifetime(gate) {}
     }
 
     // Fails if a stopped runner leaves a stopped job, if the job is shown as suspended while it is
     // ended, or is reported as one whose runner died.
     @Test("a runner that is stopped ends its suspended job, which is interrupted")
     func runnerStopped() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       try scene.add(
         "trap 'echo ending; read x <gate; echo ended >>rec; exit 3' TERM; echo up; read x <gate")
-      let run = try scene.start("run")
-      try run.waitForOutput("up")
+      let run = try scene.start("run").waitForOutput("up")
       #expect(try scene.serialq("pause", "--now").code == 0)
       try run.waitForErrors("serialq: job 1 is suspended; continue it: serialq resume\n")
-      try expectSuspended(scene)
+      try expectSuspended()
       run.send(SIGTERM)
       try run.waitForOutput("ending")
       #expect(try scene.queue().suspended.isEmpty)
@@ -231,32 +204,28 @@ import Testing
       #expect(try scene.states() == [.interrupted])
       let shown = try scene.serialq("show", "1").text
       #expect(shown.contains("was interrupted: its runner was stopped, outcome unknown"))
-      withExtendedLifetime(gate) {}
     }
 
     // Fails if a pause that is there already, or one without a job, changes what is requested.
     @Test("pause --now and resume can be repeated, and apply to one queue or to all")
     func repeated() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       #expect(try scene.serialq("pause", "--now").code == 0)
       #expect(try scene.queue().isPaused)
       #expect(try scene.serialq("pause", "--now").code == 0)
       #expect(try scene.serialq("resume").code == 0)
-      _ = try scene.serialq("add", "echo up; read x <gate")
-      try scene.waitForLog(1, "up")
+      try scene.addRunning("echo up; read x <gate", until: "up")
       #expect(try scene.serialq("pause").code == 0)
       #expect(try scene.queue().suspended.isEmpty)
       #expect(try scene.serialq("pause", "--now", "--all").code == 0)
-      try expectSuspended(scene)
+      try expectSuspended()
       let journal = try scene.journal()
       for words in [["pause"], ["pause", "--now"], ["pause", "--now", "--all"]] {
-        #expect(try scene.serialq(words.map { Bytes($0.utf8) }).code == 0)
+        #expect(try scene.serialq(words).code == 0)
       }
       #expect(try scene.journal() == journal)
       #expect(try scene.serialq("resume", "--all").code == 0)
       #expect(try scene.serialq("resume").code == 0)
-      try wait(areStopped: false, scene)
+      try wait(areStopped: false)
       // One that is being ended uses its grace period.
       _ = try scene.serialq(
         "add", "trap 'echo ending; read x <gate; exit 3' TERM; echo up; read x <gate")
@@ -273,13 +242,9 @@ import Testing
     // Fails if `status -w` or the display of `run` shows a suspended job as one that runs.
     @Test("live displays say that the job is suspended", .needs(.tmux, .bash))
     func displays() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       try scene.add("echo up; read x <gate")
-      let watch = try scene.start("status", "-w")
-      try watch.waitForOutput("No runner is active.")
-      let terminal = try Terminal(scene)
-      try terminal.type("clear; serialq run")
+      let watch = try scene.start("status", "-w").waitForOutput("No runner is active.")
+      let terminal = try Terminal(scene, typing: "clear; serialq run")
       try scene.waitForLog(1, "up")
       #expect(try scene.serialq("pause", "--now").code == 0)
       try terminal.waitForLine("Job 1 is suspended; continue it: serialq resume")
@@ -289,8 +254,7 @@ import Testing
       try gate.open()
       try terminal.waitForLine("serialq: 1 of 1 succeeded")
       #expect(!(try terminal.screen().contains { $0.contains("is suspended") }))
-      watch.send(SIGINT)
-      _ = try watch.wait()
+      _ = try watch.end(SIGINT)
     }
 
     // Fails if a process that cannot be stopped blocks anything, or is left without a word.
@@ -298,8 +262,6 @@ import Testing
       "what cannot be suspended is named by status, show and the log", .needs(.setpriv),
       .needsOtherUser)
     func unreachable() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       let owner = OtherUser(65_534, scene)
       try owner.own()
       try owner.addElevated()

@@ -1,4 +1,3 @@
-import Foundation
 import SerialqSystem
 import Testing
 
@@ -14,9 +13,10 @@ final class Terminal {
   private let columns: Int
 
   /// Opens a window of this size with a shell that has `variables` in addition to the environment
-  /// of every program in the scene.
+  /// of every program in the scene, and types a line.
   init(
-    _ scene: Scene, columns: Int = 80, rows: Int = 24, variables: [String] = []
+    _ scene: Scene, columns: Int = 80, rows: Int = 24, variables: [String] = [],
+    typing line: String? = nil
   ) throws {
     self.scene = scene
     self.columns = columns
@@ -36,6 +36,7 @@ final class Terminal {
     // Like `clear`, and clears the scrollback too.
     try type("PS1='$ '; clear() { printf '\\e[H\\e[2J\\e[3J'; }; clear")
     try waitFor("an empty screen") { $0 == ["$"] }
+    if let line { try type(line) }
   }
 
   deinit { _ = try? tmux(["kill-server"]) }
@@ -44,6 +45,12 @@ final class Terminal {
   func type(_ line: String) throws {
     try tmux(["send-keys", "-l", line])
     try press("Enter")
+  }
+
+  /// Types a line, and waits until a line of the screen begins with this text.
+  func type(_ line: String, until start: String) throws {
+    try type(line)
+    try waitForLine(start)
   }
 
   /// Presses a key by its name: `C-c`, `Enter`.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Jobs with a terminal of their own, without an attached one.
-@Suite(.beside) struct TerminalJobTests {
+@Suite(.beside) final class TerminalJobTests: SceneSuite {
   /// Runs one job with a terminal; returns its log as text.
   private func log(of line: String, in scene: Scene, code: Int32 = 0) throws -> String {
     let outcome = try scene.serialq("add", "-t", "-c", line)
@@ -17,7 +17,6 @@ import Testing
   // Fails if only standard output is a terminal, or it is not the controlling one.
   @Test("standard input, output and error of the job are its controlling terminal")
   func terminal() throws {
-    let scene = try Scene()
     let line = "test -t 0 && test -t 1 && test -t 2 && tty && echo hello >/dev/tty"
     let text = try log(of: line, in: scene)
     #expect(text.hasPrefix("/dev/pts/") && text.hasSuffix("\nhello\n"))
@@ -27,7 +26,6 @@ import Testing
   // Fails if a job without the option gets one too.
   @Test("without the option, or the queue's setting, a job has no terminal")
   func none() throws {
-    let scene = try Scene()
     let line = "if test -t 0 || test -t 1; then echo terminal; else echo none; fi"
     #expect(try scene.serialq("run", "-c", line).text == "none\n")
     #expect(try scene.serialq("set", "tty", "on").code == 0)
@@ -38,7 +36,6 @@ import Testing
   // Fails if the setting is read when the job is added.
   @Test("with set tty on, every job that starts has a terminal, except one with an input")
   func setting() throws {
-    let scene = try Scene()
     let line = "if test -t 0; then echo terminal; else echo none; fi"
     #expect(try scene.serialq("pause").code == 0)
     #expect(try scene.serialq("add", "-c", line).code == 0)
@@ -54,7 +51,6 @@ import Testing
   // Fails if the last output is lost, or the code is that of the keeper.
   @Test("the exit status is that of the job, and its log is complete")
   func ending() throws {
-    let scene = try Scene()
     #expect(try log(of: "seq 20000; exit 3", in: scene, code: 3).hasSuffix("\n20000\n"))
     #expect(try scene.log(1).count == (1...20_000).reduce(0) { $0 + "\($1)".utf8.count + 2 })
     _ = try log(of: "kill -9 $$", in: scene, code: 137)
@@ -71,7 +67,6 @@ import Testing
   // Fails if a program that cannot be run leaves a keeper behind.
   @Test("a program that is not found fails the job and leaves no process behind")
   func notFound() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("run", "true").code == 0)
     #expect(try scene.serialq("add", "-t", "no-such-program").code == 0)
     #expect(try scene.serialq("wait", "2").code == 127)
@@ -84,12 +79,8 @@ import Testing
   @Test(
     "a job with a terminal outlives its runner, and its log is complete", .shows(Running.orphans))
   func orphan() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    #expect(
-      try scene.serialq("add", "-t", "-c", "echo begun; read x <gate; seq 20000").code == 0)
+    try scene.addRunning("-t", "-c", "echo begun; read x <gate; seq 20000", until: "begun")
     #expect(try scene.serialq("add", "echo next").code == 0)
-    try scene.waitForLog(1, "begun")
     try scene.killRunner()
     #expect(try scene.serialq("start").code == 0)
     try scene.waitForWait(for: 1)
@@ -102,10 +93,7 @@ import Testing
   // Fails if a keeper waits for a signal only: no runner sends it.
   @Test("the keeper of a job whose runner died ends with the job", .shows(Running.orphans))
   func keeperEnds() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    #expect(try scene.serialq("add", "-t", "-c", "echo begun; read x <gate; echo over").code == 0)
-    try scene.waitForLog(1, "begun")
+    try scene.addRunning("-t", "-c", "echo begun; read x <gate; echo over", until: "begun")
     try scene.killRunner()
     let lock = try FileDescriptor.open(scene.queueFolder().keeperLock(1), .readWrite)
     try gate.open()
@@ -117,7 +105,6 @@ import Testing
   // Fails if the job continues without a terminal, or its end is recorded as another.
   @Test("if the keeper is killed, the job gets the hangup of a closed terminal")
   func killedKeeper() throws {
-    let scene = try Scene()
     #expect(
       try scene.serialq("add", "-t", "-c", "echo begun; while :; do sleep 100; done").code == 0)
     try scene.waitForLog(1, "begun")
@@ -132,8 +119,6 @@ import Testing
   // Fails if the loss is mentioned only when the job is over.
   @Test("status and show say that a job that ignores the hangup has lost its terminal")
   func lostTerminal() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(
       try scene.serialq("add", "-t", "-c", "trap '' HUP; echo begun; read x <gate").code == 0)
     try scene.waitForLog(1, "begun")
@@ -152,10 +137,8 @@ import Testing
   // Fails if the keeper is one of the processes that are ended with the job, or holds them up.
   @Test("a canceled job with a terminal ends with all its processes, and its output is logged")
   func cancel() throws {
-    let scene = try Scene()
     let line = "trap 'echo caught; exit 1' TERM; echo begun; while :; do sleep 0.01; done"
-    #expect(try scene.serialq("add", "-t", "-c", line).code == 0)
-    try scene.waitForLog(1, "begun")
+    try scene.addRunning("-t", "-c", line, until: "begun")
     #expect(try scene.serialq("cancel", "1").code == 0)
     #expect(try scene.serialq("wait", "1").code != 0)
     #expect(try scene.states() == [.cancelled])
@@ -166,7 +149,6 @@ import Testing
   // Fails if what a job leaves behind holds up the queue, or keeps the keeper.
   @Test("what a job leaves behind on its terminal gets the hangup, and holds up nothing")
   func leftBehind() throws {
-    let scene = try Scene()
     let line = """
       (trap 'echo hangup >>rec; exit' HUP; echo ready >>rec; while :; do sleep 0.01; done) &
       while ! [ -s rec ]; do sleep 0.01; done; echo over
@@ -186,8 +168,6 @@ import Testing
   // Fails if the question is not recorded, or stays when the job is over.
   @Test("a question is recorded while the job waits for the answer")
   func question() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let line = "printf 'Continue? [y/N] '; read x; "
     #expect(try scene.serialq("add", "-t", "-c", line).code == 0)
     try scene.waitForJob(1) { $0.run?.question == Question(.input, Bytes("Continue? [y/N]")) }
@@ -198,13 +178,11 @@ import Testing
     #expect(try scene.serialq("add", "-t", "-c", password).code == 0)
     try scene.waitForJob(2) { $0.run?.question == Question(.password, Bytes("Password:")) }
     #expect(try scene.serialq("cancel", "2").code == 0)
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if the on-ask command does not run, or without what it needs.
   @Test("the on-ask command gets the question")
   func onAsk() throws {
-    let scene = try Scene()
     let hook = "echo \"$SERIALQ_JOB $SERIALQ_ASKS: $SERIALQ_QUESTION ($SERIALQ_LABEL)\" >>asked"
     #expect(try scene.serialq("set", "on-ask", hook).code == 0)
     #expect(
@@ -218,7 +196,6 @@ import Testing
     "a log that cannot be written does not hold up the job, and the journal says so",
     .enabled(if: !isSanitized, "a sanitizer does not start within such a limit"))
   func fullLog() throws {
-    let scene = try Scene()
     // A limit on the size of files stands for a full disk.
     let run = try scene.script(
       "ulimit -f 40; serialq add -t -c 'seq 100000; echo >>done' && serialq wait")

@@ -1,10 +1,9 @@
-import SerialqQueue
 @testable import SerialqSystem
 import TestSupport
 import Testing
 
 /// Reading the output of jobs with a terminal.
-@Suite struct TerminalLogTests {
+@Suite final class TerminalLogTests: SceneSuite {
   /// A color that stays on, a progress bar, and a line without an end.
   private static let job = #"""
     printf '\033[32mgreen\n'; for i in 1 2 3; do printf "\r$i of 3 \033[K"; done; printf '\nend'
@@ -14,7 +13,7 @@ import Testing
   private static let text = "green\n3 of 3\nend"
 
   /// Queues jobs with a terminal, without a runner.
-  private func add(_ scene: Scene, _ lines: String...) throws {
+  private func add(_ lines: String...) throws {
     for line in lines {
       let outcome = try scene.serialq("add", "--no-start", "-t", "-c", line)
       #expect(outcome.code == 0, "\(outcome.errorText)")
@@ -24,11 +23,10 @@ import Testing
   // Fails if control sequences reach a file, or --raw changes a byte.
   @Test("where the output is no terminal, log and run print the text, and --raw the bytes")
   func text() throws {
-    let scene = try Scene()
-    try add(scene, Self.job)
+    try add(Self.job)
     #expect(try scene.serialq("run").text == Self.text)
     for words in [["log"], ["log", "1"], ["log", "-f", "1"], ["log", "-n", "3", "1"]] {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       #expect(outcome.code == 0 && outcome.text == Self.text, "\(words) \(outcome.errorText)")
     }
     #expect(try scene.serialq("log", "-n", "2").text == "3 of 3\nend")
@@ -41,8 +39,7 @@ import Testing
   // Fails if a job without a terminal is converted, or one with a terminal is not.
   @Test("each of several jobs is printed as it ran, and --raw changes nothing for the others")
   func several() throws {
-    let scene = try Scene()
-    try add(scene, Self.job)
+    try add(Self.job)
     try scene.add(Self.job)
     let plain = Self.bytes.replacing("\r\n", with: "\n")
     #expect(try scene.serialq("run").text == Self.text + plain)
@@ -55,13 +52,10 @@ import Testing
   @Test(
     "log -f prints each line of the text when it ends", arguments: ["log -f 1", "log -f --all"])
   func follow(command: String) throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    try add(scene, "printf '10%%\\r'; echo '20%'; read x <gate; printf '30%%\\r'; printf 40%%")
+    try add("printf '10%%\\r'; echo '20%'; read x <gate; printf '30%%\\r'; printf 40%%")
     let run = try scene.start("run")
-    let words = command.split(separator: " ").map { Bytes($0.utf8) }
-    let follower = try scene.start(words)
-    try follower.waitForOutput("20%\n")
+    let follower = try scene.start(command.split(separator: " ").map(String.init)).waitForOutput(
+      "20%\n")
     try run.waitForOutput("20%\n")
     try gate.open()
     let end = command.contains("--all") ? "40%\n" : "40%"
@@ -72,15 +66,11 @@ import Testing
   // Fails if following begins in the bytes, or with lines that a terminal does not show.
   @Test("log -f begins with the last lines of the text")
   func followLastLines() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let redrawn = #"for i in 1 2 3; do printf '\033[2A\033[Jc\nd\n'; done"#
-    try add(scene, "seq 20; echo a; echo b; \(redrawn); read x <gate; echo e")
-    let run = try scene.start("run")
-    try run.waitForOutput("d\n")
+    try add("seq 20; echo a; echo b; \(redrawn); read x <gate; echo e")
+    let run = try scene.start("run").waitForOutput("d\n")
     try scene.waitForLog(1, "d\r\n\u{1B}[2A\u{1B}[Jc\r\nd\r\n\u{1B}[2A\u{1B}[Jc\r\nd\r\n")
-    let follower = try scene.start("log", "-f", "-n", "3", "1")
-    try follower.waitForOutput("d\n")
+    let follower = try scene.start("log", "-f", "-n", "3", "1").waitForOutput("d\n")
     try gate.open()
     #expect(try follower.wait().text.hasSuffix("c\nd\ne\n"))
     #expect(try run.wait().code == 0)
@@ -93,7 +83,6 @@ import Testing
   // Fails if the conversion starts anew at a retry, or the second attempt is not followed.
   @Test("the text of a retried job is that of all its attempts")
   func attempts() throws {
-    let scene = try Scene()
     let line = "printf '1 %%\\rtry '; echo $SERIALQ_ATTEMPT; test -e tried || { >tried; false; }"
     let outcome = try scene.serialq(
       "add", "--no-start", "-t", "--retries", "1", "--retry-delay", "0", "-c", line)
@@ -107,18 +96,15 @@ import Testing
   // Fails if an excerpt shows control sequences, or an old state of a progress bar.
   @Test("status, its JSON and the report show the text")
   func excerpts() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try add(
-      scene, "\(Self.job); echo; exit 3",
+      "\(Self.job); echo; exit 3",
       #"printf "Rows\033[1m\r$((25 * 2)) %%\r"; printf '75 %%\033[K\rx\b'; read x <gate"#)
-    let run = try scene.start("run")
-    try run.waitForOutput("end\n")
+    let run = try scene.start("run").waitForOutput("end\n")
     try scene.waitForLog(2, "x\u{8}")
     let status = try scene.serialq("status")
     #expect(status.text.contains("3 of 3\n") && status.text.contains("x5 %\n"), "\(status.text)")
     for words in [["status"], ["status", "--json"], ["report", "--html", "-"]] {
-      let shown = try scene.serialq(words.map { Bytes($0.utf8) })
+      let shown = try scene.serialq(words)
       #expect(shown.code == 0)
       for hidden in ["^[", "\u{1B}", "1 of 3", "2 of 3", "50 %", "\\u001b"] {
         #expect(!shown.text.contains(hidden), "\(words): \(hidden)")
@@ -133,8 +119,7 @@ import Testing
   // effect.
   @Test("on a terminal, log prints the text with its colors", .needs(.script))
   func colors() throws {
-    let scene = try Scene()
-    try add(scene, Self.job)
+    try add(Self.job)
     #expect(try scene.serialq("run").code == 0)
     let lines = ["green", "3 of 3", "end"]
     let colored = lines.map { "\u{1B}[32m\($0)\u{1B}[m" }
@@ -145,8 +130,7 @@ import Testing
       ("TERM=dumb serialq log 1", lines.joined(separator: "\r\n")),
       ("serialq log --raw -n 1 1", "end"),
     ] {
-      let words = ["/usr/bin/env", "script", "-qefc", line, "/dev/null"]
-      let shown = try scene.launch(words.map { Bytes($0.utf8) }) {
+      let shown = try scene.launch(["/usr/bin/env", "script", "-qefc", line, "/dev/null"]) {
         $0.environment += [Bytes("TERM=xterm"), Bytes("SHELL=/bin/sh")]
       }.wait()
       #expect(shown.code == 0 && shown.text == expected, "\(line)")
@@ -158,13 +142,10 @@ import Testing
     "on a terminal, log -f prints the output itself and restores the terminal at the end",
     .needs(.tmux, .bash))
   func followOnTerminal() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    try add(scene, #"printf 'a\nb\nc\n\033[2A\033[31mB\n'; read x <gate; printf '\033[?25l'"#)
+    try add(#"printf 'a\nb\nc\n\033[2A\033[31mB\n'; read x <gate; printf '\033[?25l'"#)
     let run = try scene.start("run")
     try scene.waitForLog(1, "B")
-    let terminal = try Terminal(scene)
-    try terminal.type("clear; serialq log -f 1")
+    let terminal = try Terminal(scene, typing: "clear; serialq log -f 1")
     try terminal.waitFor("the lines") { $0 == ["a", "B", "c"] }
     try gate.open()
     try terminal.waitFor("the prompt") {
@@ -177,7 +158,6 @@ import Testing
   // Fails if the text differs from what another terminal shows of the same output.
   @Test("the text is what tmux shows", .needs(.tmux, .bash))
   func screens() throws {
-    let scene = try Scene()
     let terminal = try Terminal(scene, columns: 200, rows: 40)
     for (number, sample) in TerminalTextTests.samples.enumerated() {
       let output = Bytes(sample.output.replacing("^", with: "\u{1B}").utf8)

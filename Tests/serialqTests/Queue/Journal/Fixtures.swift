@@ -38,6 +38,17 @@ final class TemporaryFolder: Sendable {
   }
 }
 
+/// A suite in which every test has its own queue.
+class QueueSuite {
+  let temporary: TemporaryFolder
+  let folder: QueueFolder
+
+  init() throws {
+    temporary = try TemporaryFolder()
+    folder = try temporary.queue()
+  }
+}
+
 extension SeededGenerator {
   mutating func bytes(upTo count: Int, in range: ClosedRange<UInt8> = 0...255) -> Bytes {
     (0..<Int.random(in: 0...count, using: &self)).map { _ in .random(in: range, using: &self) }
