@@ -10,36 +10,6 @@ import Testing
 struct KeeperFaultTests {
   private static let output = "one\r\ntwo\r\n"
 
-  /// Starts a program on the terminal at a path, or with these descriptors.
-  private func start(
-    _ words: [Bytes], _ streams: JobProcess.Streams, lock: Int32? = nil, signal: Int32? = nil,
-    _ bench: FaultBench, _ fault: Fault?
-  ) throws -> ChildProcess {
-    let process = JobProcess(
-      command: .arguments(words),
-      environment: bench.scene.launchOptions.environment + [Bytes("TERM=xterm")]
-        + bench.variables(for: fault),
-      directory: bench.scene.work, umask: 0o022, streams: streams, lock: lock,
-      blockedSignal: signal)
-    guard case .running(let pid) = process.start() else {
-      throw Failure("the program", "it cannot be started", next: "See whether it is there.")
-    }
-    return ChildProcess(pid: pid)
-  }
-
-  /// Waits for the end of a process; a process that hangs fails the test.
-  private func end(of child: ChildProcess, _ place: String) throws -> Ending {
-    let handle = ProcessHandle(child.pid)
-    let ended = try waitForInput(
-      on: [try #require(handle.descriptor)],
-      timeoutMilliseconds: Int32(LaunchedProgram.patience * 1_000))
-    if ended == [false] {
-      Issue.record("\(place): it does not end")
-      _ = kill(child.pid, SIGKILL)
-    }
-    return try child.reap()
-  }
-
   // MARK: The keeper
 
   /// Runs a job whose keeper has the fault, as a runner does; returns how both ended.
@@ -55,10 +25,10 @@ struct KeeperFaultTests {
     var terminal: PseudoTerminal? = try PseudoTerminal(TerminalWindow(columns: 80, rows: 24))
     let path = try #require(terminal?.path)
     let master = try #require(terminal?.master.raw)
-    let keeper = try start(
-      [scene.programs + Bytes("/serialq"), KeeperProcess.word, Bytes("default"), Bytes("1")],
-      .files(input: master, output: log.raw), lock: keeperLock.raw, signal: KeeperProcess.signal,
-      bench, fault)
+    let keeper = try ChildProcess(
+      [Bytes("serialq"), KeeperProcess.word, Bytes("default"), Bytes("1")], scene,
+      .files(input: master, output: log.raw), variables: bench.variables(for: fault),
+      lock: keeperLock.raw, blockedSignal: KeeperProcess.signal)
     let job = JobProcess(
       command: .shell(Bytes("echo one; echo two")), environment: scene.launchOptions.environment,
       directory: scene.work, umask: 0o022, streams: .terminal(path), lock: lock.raw)
@@ -66,9 +36,9 @@ struct KeeperFaultTests {
       throw Failure("the job", "it cannot be started", next: "See whether sh is there.")
     }
     terminal = nil
-    let ended = try end(of: ChildProcess(pid: pid), place)
+    let ended = try ChildProcess(pid: pid).end(place)
     _ = kill(keeper.pid, KeeperProcess.signal)
-    return (try end(of: keeper, place), ended)
+    return (try keeper.end(place), ended)
   }
 
   // Fails if the keeper ends with an error of the log or the socket, hangs, or leaves its socket.
@@ -80,13 +50,7 @@ struct KeeperFaultTests {
     let clean = try keep(bench, nil, "clean")
     #expect(clean.keeper == .exited(0) && clean.job == .exited(0))
     #expect(try bench.scene.log(1).text == Self.output)
-    let calls = try bench.calls()
-    #expect(!calls.isEmpty)
-    var count = 0
-    for (index, fault) in calls.faults.enumerated() {
-      guard isLong || index % (13 * ease) == 5 else { continue }
-      count += 1
-      let place = "\(fault) (\(calls[fault.at - 1].name))"
+    try bench.calls().tryFaults(every: 13, from: 5) { fault, place in
       let (keeper, job) = try keep(bench, fault, place)
       let log = try bench.scene.log(1).text
       #expect(try bench.scene.queue().isConsistent, "\(place)")
@@ -100,7 +64,6 @@ struct KeeperFaultTests {
         #expect(signal == SIGHUP && keeper != .exited(0), "\(place)")
       }
     }
-    tally(count)
   }
 
   /// A queue whose job 1 runs on a terminal, according to its journal.
@@ -124,24 +87,16 @@ struct KeeperFaultTests {
     let scene = bench.scene
     let gate = try Gate(scene)
     let line = "while :; do echo begun; read x <gate; echo $x; done"
-    #expect(try scene.serialq("add", "-t", "-c", line).code == 0)
-    try scene.waitForLog(1, "begun")
+    try scene.addRunning("-t", "-c", line, until: "begun")
     _ = try bench.takeLog()
     _ = try attachAndLeave(bench, nil, "clean")
-    let calls = try bench.calls()
-    #expect(!calls.isEmpty)
-    var count = 0
-    for (index, fault) in calls.faults.enumerated() {
-      guard isLong || index % (29 * ease) == 7 else { continue }
-      count += 1
-      let place = "\(fault) (\(calls[fault.at - 1].name))"
+    try bench.calls().tryFaults(every: 29, from: 7) { fault, place in
       let ending = try attachAndLeave(bench, fault, place)
       if fault.kind.isHarmless { #expect(ending == .exited(0), "\(place)") }
       #expect(try scene.states() == [.running], "\(place)")
     }
     #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
     _ = try scene.serialq("wait", "1")
-    tally(count)
     withExtendedLifetime(gate) {}
   }
 
@@ -149,33 +104,27 @@ struct KeeperFaultTests {
   private func attachAndLeave(
     _ bench: FaultBench, _ fault: Fault?, _ place: String
   ) throws -> Ending {
-    let terminal = try PseudoTerminal(TerminalWindow(columns: 80, rows: 24))
-    let slave = try FileDescriptor.open(terminal.path, .readWrite, followingLinks: true)
-    let child = try start(
-      [bench.scene.programs + Bytes("/serialq"), Bytes("attach"), Bytes("1")],
-      .terminal(terminal.path), bench, fault)
+    let client = try TerminalClient(
+      bench.scene, [Bytes("1")], variables: bench.variables(for: fault))
     // Not the title of the job, which is shown before: until the terminal is raw, the key is a signal.
     // Nor the end of the line: if the terminal cannot be made raw, it adds another carriage return.
-    let handle = ProcessHandle(child.pid)
+    let handle = ProcessHandle(client.child.pid)
     let end = Clock.monotonic() + Int64(LaunchedProgram.patience) * 1_000_000_000
     var shown = Bytes()
     while !shown.text.contains("begun\r"), Clock.monotonic() < end {
       let ready = try waitForInput(
-        on: [terminal.master.raw, try #require(handle.descriptor)], until: end)
+        on: [client.terminal.master.raw, try #require(handle.descriptor)], until: end)
       guard ready[0] else { break }
       var piece = Bytes(repeating: 0, count: 4096)
-      let count = read(terminal.master.raw, &piece, piece.count)
+      let count = read(client.terminal.master.raw, &piece, piece.count)
       guard count > 0 else { break }
       shown += piece.prefix(count)
     }
-    try? terminal.master.writeAll([0x1C])
-    let ending = try self.end(of: child, "\(place): \(shown.text)")
+    try? client.terminal.master.writeAll([0x1C])
+    let ending = try client.child.end("\(place): \(shown.text)")
     if case .killed(SIGKILL) = ending { return ending }
-    var mode = termios()
-    #expect(tcgetattr(slave.raw, &mode) == 0)
-    let isUsual = mode.c_lflag & tcflag_t(ICANON) != 0 && mode.c_lflag & tcflag_t(ECHO) != 0
     let canRestore = !place.contains("tcsetattr")
-    #expect(isUsual || !canRestore, "\(place): the terminal is left raw")
+    #expect(client.isUsual || !canRestore, "\(place): the terminal is left raw")
     return ending
   }
 }

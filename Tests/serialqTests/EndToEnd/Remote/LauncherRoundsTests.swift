@@ -6,35 +6,18 @@ import TestSupport
 import Testing
 
 /// Kills every part between a queue and the work of its jobs elsewhere, at random moments.
-///
-/// `SERIALQ_SEED=0x… swift test --filter LauncherRoundsTests` repeats the jobs, victims and moments
-/// of a reported failure; SERIALQ_KILLS sets their number.
-@Suite(.beside, .needs(.flock, .setsid)) struct LauncherRoundsTests {
-  private static let seed: UInt64? = ProcessInfo.processInfo.environment["SERIALQ_SEED"].flatMap {
-    UInt64($0.hasPrefix("0x") ? String($0.dropFirst(2)) : $0, radix: $0.hasPrefix("0x") ? 16 : 10)
-  }
-
-  private static func rounds(_ usual: Int, long: Int) -> Int {
-    ProcessInfo.processInfo.environment["SERIALQ_KILLS"].flatMap { Int($0) }
-      ?? (isLong ? long : usual)
-  }
-
-  private static func newSeed() -> UInt64 {
-    seed ?? (isLong ? .random(in: 0 ... .max) : 20_261_123)
-  }
-
+@Suite(.beside, .needs(.flock, .setsid)) final class LauncherRoundsTests: SceneSuite {
   // Fails if a launcher's end is the end of its job, a report is taken from another attempt, or the
   // runner starts a job before the launcher of the one before has ended.
   @Test(
     "whichever part of a launcher's engine is killed, no job runs twice or overlaps another",
     .shows(Elsewhere.fence, Elsewhere.outlives, Elsewhere.report))
   func launcher() throws {
-    let scene = try Scene()
     let engine = try FakeEngine(scene)
-    var rounds = LauncherRounds(scene, seed: Self.newSeed(), client: "client")
-    try rounds.run(Self.rounds(15, long: 500), delay: 0...80_000)
+    var rounds = LauncherRounds(KillRounds(scene, 15, long: 500), client: "client")
+    try rounds.run(delay: 0...80_000)
     engine.stop()
-    try rounds.finish()
+    try rounds.check()
   }
 
   // Fails if the fence is left before the work ends, is entered by two, or by a job that was given
@@ -44,14 +27,15 @@ import Testing
     .needs(.ssh, .sshd, .sshKeygen, .perl),
     .shows(Elsewhere.fence, Elsewhere.outlives, Elsewhere.report), arguments: [false, true])
   func ssh(isKept: Bool) throws {
-    let queue = try SSHQueue()
+    let queue = try SSHQueue(scene, SSHServer(scene))
     if isKept {
       try queue.box.configure("ControlMaster auto", "ControlPersist 60", "ControlPath ~/%C")
     }
-    var rounds = LauncherRounds(queue.scene, seed: Self.newSeed(), client: "ssh", box: queue.box)
-    try rounds.run(Self.rounds(6, long: 100), delay: 0...500_000)
-    if isKept { _ = try queue.scene.script("ssh -O exit box") }
-    try rounds.finish()
+    var rounds = LauncherRounds(
+      KillRounds(scene, 6, long: 100), client: "ssh", box: queue.box)
+    try rounds.run(delay: 0...500_000)
+    if isKept { _ = try scene.script("ssh -O exit box") }
+    try rounds.check()
   }
 }
 
@@ -61,50 +45,32 @@ private struct LauncherRounds {
     case runner, launcher, both, client, session, cancel, cancelAtOnce
   }
 
-  /// An attempt, as the jobs record it.
-  private struct Attempt: Hashable, Comparable {
-    var job: JobID
-    var number: Int
-
-    static func < (one: Self, other: Self) -> Bool {
-      (one.job, one.number) < (other.job, other.number)
-    }
-  }
-
+  private var rounds: KillRounds
   private let scene: Scene
   /// The name of the process that waits for the engine's answer.
   private let client: String
   private let box: SSHServer?
-  private let seed: UInt64
-  private var random: SeededGenerator
   private var count = 0
-  private var cancelled: Set<JobID> = []
+  /// After the rounds.
+  private var queue = Queue()
 
-  init(_ scene: Scene, seed: UInt64, client: String, box: SSHServer? = nil) {
-    self.scene = scene
-    self.seed = seed
+  init(_ rounds: KillRounds, client: String, box: SSHServer? = nil) {
+    self.rounds = rounds
+    scene = rounds.scene
     self.client = client
     self.box = box
-    random = SeededGenerator(seed: seed)
   }
 
-  private var seedText: Comment { "SERIALQ_SEED=0x\(String(seed, radix: 16))" }
-
-  // MARK: The rounds
-
-  mutating func run(_ rounds: Int, delay: ClosedRange<UInt32>) throws {
-    tally(rounds)
-    for _ in 0..<rounds {
-      for _ in 0..<Int.random(in: 1...2, using: &random) { try add(delay) }
+  mutating func run(delay: ClosedRange<UInt32>) throws {
+    for _ in 0..<rounds.count {
+      for _ in 0..<Int.random(in: 1...2, using: &rounds.random) { try add(delay) }
       // Otherwise the queue would grow: a job is slower than a round.
       if count > 4 { try scene.waitForJob(count - 4) { $0.state.isOver } }
-      // The random moment is under test.
-      usleep(.random(in: delay, using: &random))
-      try strike(Victim.allCases.randomElement(using: &random) ?? .runner)
+      rounds.sleep(delay)
+      try strike(Victim.allCases.randomElement(using: &rounds.random) ?? .runner)
     }
     #expect(try scene.serialq("start").code == 0)
-    let code = try scene.serialq("wait").code
-    #expect(code == (try scene.queue().openCount == 0 ? 0 : 1), seedText)
+    queue = try rounds.finish()
   }
 
   /// Adds a job that records its start and its end, and whether another one is at work.
@@ -112,17 +78,15 @@ private struct LauncherRounds {
   /// A third of the jobs take longer than the next one needs to start without a fence.
   private mutating func add(_ delay: ClosedRange<UInt32>) throws {
     count += 1
-    let code = Int.random(in: 0...3, using: &random) == 0 ? 3 : 0
-    let isLong = Int.random(in: 0...2, using: &random) == 0
-    let time = isLong ? delay.upperBound * 3 : .random(in: delay, using: &random) / 4
+    let code = Int.random(in: 0...3, using: &rounds.random) == 0 ? 3 : 0
+    let isLong = Int.random(in: 0...2, using: &rounds.random) == 0
+    let time = isLong ? delay.upperBound * 3 : .random(in: delay, using: &rounds.random) / 4
     let seconds = String(format: "%.3f", Double(time) / 1_000_000)
-    let retries = Int.random(in: 0...2, using: &random) == 0 ? "1" : "0"
-    let line = """
-      id="$SERIALQ_JOB $SERIALQ_ATTEMPT"; \
-      end() { trap '' TERM; echo end $id $1 >>rec; echo out $id; exit $1; }; trap 'end 5' TERM; \
-      exec 5>>busy; flock -n 5 || echo overlap $id >>rec; \
-      echo start $id >>rec; sleep \(seconds); end \(code)
+    let retries = Int.random(in: 0...2, using: &rounds.random) == 0 ? "1" : "0"
+    let setUp = """
+      end() { trap '' TERM; echo end $id $1 >>rec; echo out $id; exit $1; }; trap 'end 5' TERM;
       """
+    let line = KillRounds.job(setUp: setUp, "sleep \(seconds); end \(code)")
     #expect(try scene.serialq("add", "--retries", retries, "-c", line).code == 0)
   }
 
@@ -141,7 +105,7 @@ private struct LauncherRounds {
       guard let running else { return }
       let signal = victim == .cancel ? "TERM" : "KILL"
       if try scene.serialq("cancel", "\(running)", "--signal", signal).code == 0 {
-        cancelled.insert(running)
+        rounds.ended.insert(running)
       }
     }
   }
@@ -149,38 +113,20 @@ private struct LauncherRounds {
   /// Kills the runner, if there is one; when this returns, it is dead, and `add` starts another one.
   private func killRunner() throws {
     guard let pid = try scene.runner(), kill(pid, SIGKILL) == 0 else { return }
-    let lock = try RunnerLock.open(scene.queueFolder())
-    try lock.lock()
-    lock.unlock()
+    try scene.waitForNoRunner()
   }
 
-  // MARK: The oracle
-
   /// Expects that everything has ended, as the journal says.
-  func finish() throws {
-    let queue = try scene.queue()
-    let record = try content(scene.path("rec")).text.split(separator: "\n")
-    let lines = record.map { $0.split(separator: " ") }
-    #expect(lines.allSatisfy { $0[0] != "overlap" }, seedText)
-    let work = lines.filter { $0[0] != "overlap" }.map { words in
-      (attempt: Attempt(job: Int(words[1]) ?? 0, number: Int(words[2]) ?? 0), words: words)
-    }
-    let starts = work.filter { $0.words[0] == "start" }.map(\.attempt)
-    #expect(starts == starts.sorted() && Set(starts).count == starts.count, seedText)
-    for (line, next) in zip(work, work.dropFirst() + [work[0]]) where line.words[0] == "start" {
-      let isEnd = next.words[0] == "end" && next.attempt == line.attempt
-      #expect(isEnd, "\(line.attempt) and \(next.attempt) at once; \(seedText)")
-    }
-    let ends = Dictionary(
-      work.filter { $0.words[0] == "end" }.map { ($0.attempt, Int($0.words[3])) }
-    ) { first, _ in first }
-    #expect(queue.jobs.count == count, seedText)
+  func check() throws {
+    #expect(queue.jobs.count == count, rounds.seedText)
+    let (starts, ends) = try rounds.record(canMissEnd: [])
     for job in queue.jobs {
-      let attempt = Attempt(job: job.id, number: job.run?.attempt ?? 0)
-      let isTrue = try check(job, ended: ends[attempt] ?? nil, hasStarted: starts.contains(attempt))
-      #expect(isTrue, "job \(job.id): \(job.state), \(String(describing: job.run)); \(seedText)")
+      let attempt = KillRounds.Attempt(job: job.id, number: job.run?.attempt ?? 0)
+      let isTrue = try check(job, ended: ends[attempt], hasStarted: starts.contains(attempt))
+      let run = String(describing: job.run)
+      #expect(isTrue, "job \(job.id): \(job.state), \(run); \(rounds.seedText)")
     }
-    try checkNothingIsLeft()
+    try rounds.expectNothingLeft(box?.processes() ?? [])
   }
 
   /// Whether the journal agrees with what the last attempt of a job recorded.
@@ -191,19 +137,9 @@ private struct LauncherRounds {
       let isComplete = try box == nil || scene.log(job.id).text.contains("out \(job.id) ")
       return code == 0 && isComplete
     case .failed: return job.exitCode == 3 ? code == 3 : job.exitCode == 126 && !hasStarted
-    case .cancelled: return cancelled.contains(job.id)
+    case .cancelled: return rounds.ended.contains(job.id)
     case .interrupted: return true
     default: return false
-    }
-  }
-
-  /// Expects that no runner, launcher or client exists, and no work.
-  private func checkNothingIsLeft() throws {
-    try scene.waitForNoRunner()
-    for pid in try scene.processes().union(box?.processes() ?? []) {
-      guard let descriptor = ProcessHandle(pid).descriptor else { continue }
-      let isGone = try waitForInput(on: [descriptor], timeoutMilliseconds: 10_000) == [true]
-      #expect(isGone, "process \(pid) is left; \(seedText)")
     }
   }
 }
