@@ -1,5 +1,4 @@
 import SerialqSystem
-import TestSupport
 import Testing
 
 /// An engine with a launcher, as small as the contract of launchers allows.

@@ -1,5 +1,3 @@
-import Foundation
-import SerialqQueue
 import SerialqSystem
 import TestSupport
 import Testing
@@ -33,14 +31,12 @@ private final class SeparateNetwork {
 
 /// A job on another machine, and a link that carries nothing without being closed.
 @Suite(.beside, .needs(.ssh, .sshd, .sshKeygen, .flock, .perl, .unshare, .nsenter, .ip), .needsRoot)
-struct SSHDeadLinkTests {
+final class SSHDeadLinkTests: SceneSuite {
   // Fails if a job is given up when its link comes back, or its end is lost that the link delayed.
   @Test("a job that ends while its link is down for a moment is recorded as it ended")
   func brief() throws {
-    let scene = try Scene()
     let network = try SeparateNetwork(scene)
     let queue = try SSHQueue(scene, SSHServer(scene, prefix: network.entry))
-    let gate = try Gate(scene)
     try scene.add("echo begun; read x <gate; echo over; echo first >>rec; exit 3")
     let run = try scene.launch(
       network.entry + [scene.programs.appending(path: Bytes("serialq")), Bytes("run")])
@@ -60,16 +56,13 @@ struct SSHDeadLinkTests {
     "a job behind a link that is down is interrupted, and delays the next one until it has ended",
     .shows(Elsewhere.fence))
   func dead() throws {
-    let scene = try Scene()
     let network = try SeparateNetwork(scene)
     let queue = try SSHQueue(scene, SSHServer(scene, prefix: network.entry))
-    let gate = try Gate(scene)
     try queue.box.configure("ServerAliveInterval 2", "ServerAliveCountMax 2", "ConnectTimeout 2")
     let run = network.entry + [scene.programs.appending(path: Bytes("serialq")), Bytes("run")]
 
     try scene.add("echo begun; read x <gate; echo first >>rec")
-    let first = try scene.launch(run)
-    try first.waitForOutput("begun")
+    let first = try scene.launch(run).waitForOutput("begun")
     try network.setLink("down")
     #expect(try first.wait().code == 1)
     #expect(try scene.states() == [.interrupted])

@@ -8,23 +8,13 @@ import Testing
   let queue: SSHQueue
   let scene: Scene
   let gate: Gate
-  /// A job that ends when the gate opens; it prints then, also if its connection is gone.
+  /// Prints at its end, also if its connection is gone.
   private let first = "echo begun; read x <gate; echo over; echo first >>rec"
-  private let second = "echo second >>rec"
 
   init() throws {
     queue = try SSHQueue()
     scene = queue.scene
     gate = try Gate(scene)
-  }
-
-  /// Opens the gate when job 2 waits at the fence; expects that it ran after job 1, which ended so.
-  private func expectSecond(after state: JobState) throws {
-    try scene.waitForLog(2, "waiting for the end of job 1/1, process ")
-    try gate.open()
-    #expect(try scene.serialq("wait", "2").code == 0)
-    try queue.expectRecord("first\nsecond\n")
-    #expect(try scene.states() == [state, .succeeded])
   }
 
   /// The ways to lose a connection.
@@ -47,24 +37,19 @@ import Testing
     }
     try scene.waitForJob(1, .interrupted)
     #expect(try scene.log(1).text.contains("the connection ended"))
-    try queue.add(second)
-    try expectSecond(after: .interrupted)
+    try queue.add(SSHQueue.second)
+    try queue.expectSecondWaits(gate)
   }
 
   // Fails if the lock is held by the launcher, or by its connection.
   @Test("a job whose launcher was killed delays the next one", .shows(Elsewhere.fence))
-  func launcherKilled() throws {
-    try queue.add(first, second)
-    try scene.waitForLog(1, "begun\n")
-    #expect(kill(try scene.waitForProcess(of: 1), SIGKILL) == 0)
-    try expectSecond(after: .interrupted)
-  }
+  func launcherKilled() throws { try queue.checkKilledLauncher(gate) }
 
   // Fails if the lock is released with the process there that waits for the job.
   @Test("a job whose supervisor on the other machine was killed delays the next one")
   func supervisorKilled() throws {
-    try queue.add("kill -9 $PPID; \(first)", second)
-    try expectSecond(after: .interrupted)
+    try queue.add("kill -9 $PPID; \(first)", SSHQueue.second)
+    try queue.expectSecondWaits(gate)
     #expect(try scene.log(1).text.contains("its supervisor on "))
   }
 
@@ -73,60 +58,22 @@ import Testing
     "the result of a job elsewhere is recorded by the next runner", .shows(Elsewhere.outlives),
     arguments: [false, true])
   func runnerKilled(isLauncherKilled: Bool) throws {
-    try queue.add("\(first); exit 3", second)
-    try scene.waitForLog(1, "begun\n")
-    try scene.killRunner()
-    if isLauncherKilled { #expect(kill(try scene.waitForProcess(of: 1), SIGKILL) == 0) }
-    let next = try scene.start("run")
-    try next.waitForErrors("waiting for it to end")
-    try gate.open()
-    #expect(try next.wait().code == 1)
-    try queue.expectRecord("first\nsecond\n")
-    #expect(try scene.states() == [.failed, .succeeded])
-    #expect(try scene.queue().job(1)?.exitCode == 3)
+    try queue.checkKilledRunner(gate, isLauncherKilled: isLauncherKilled)
   }
 
   // Fails if only the connection is ended, the job is killed at once, or the next one starts early.
   @Test(
     "SIGTERM reaches a job on another machine, and the next one starts after its end",
     arguments: [["cancel", "1"], ["cancel", "1", "--signal", "KILL"], []])
-  func cancel(words: [String]) throws {
-    let job = "trap 'echo first >>rec; exit 5' TERM; echo begun; while :; do sleep 0.1; done"
-    let limit = words.isEmpty ? ["--timeout", "3"] : []
-    let add = ["add"] + limit + ["-c", job]
-    #expect(try scene.serialq(add.map { Bytes($0.utf8) }).code == 0)
-    try scene.waitForLog(1, "begun\n")
-    try queue.add(second)
-    if !words.isEmpty { #expect(try scene.serialq(words.map { Bytes($0.utf8) }).code == 0) }
-    #expect(try scene.serialq("wait", "2").code == 0)
-    try queue.expectRecord("first\nsecond\n")
-    #expect(try scene.states() == [words.isEmpty ? .timedOut : .cancelled, .succeeded])
-    #expect(try scene.queue().job(1)?.exitCode == 5)
-  }
+  func cancel(words: [String]) throws { try queue.checkCancel(words) }
 
   // Fails if a job that ignores SIGTERM, or a process of it in another session, is left running.
   @Test("a canceled job that ignores SIGTERM is killed on the other machine", .needs(.setsid))
-  func stubborn() throws {
-    try queue.add("trap '' TERM; setsid sh -c 'read x <gate' & echo begun; read x <gate")
-    try scene.waitForLog(1, "begun\n")
-    #expect(try scene.serialq("cancel", "1").code == 0)
-    try queue.add(second)
-    #expect(try scene.serialq("wait", "2").code == 0)
-    #expect(try scene.queue().job(1)?.run?.how == .killed(SIGKILL))
-    #expect(try scene.states() == [.cancelled, .succeeded])
-    #expect(try queue.box.processes().isEmpty)
-  }
+  func stubborn() throws { try queue.checkStubborn(gate) }
 
   // Fails if other signals end the job, or are lost.
   @Test("cancel --signal INT sends SIGINT to a job on another machine")
-  func interrupt() throws {
-    try queue.add("trap 'echo first >>rec; exit 6' INT; echo begun; while :; do sleep 0.1; done")
-    try scene.waitForLog(1, "begun\n")
-    #expect(try scene.serialq("cancel", "--signal", "INT", "1").code == 0)
-    try scene.waitForJob(1) { $0.state.isOver }
-    #expect(try scene.queue().job(1)?.exitCode == 6)
-    try queue.expectRecord("first\n")
-  }
+  func interrupt() throws { try queue.checkInterrupt() }
 
   // Fails if the next job waits for a process that a job has left behind, or that is ended.
   @Test("what a job leaves behind on another machine continues, and delays no other job")
@@ -143,29 +90,12 @@ import Testing
 
   // Fails if a job that waits at the fence cannot be canceled, or runs later nevertheless.
   @Test("a job that waits for another machine is canceled at once, and never runs")
-  func cancelAtFence() throws {
-    try queue.add(first, second, "echo third >>rec")
-    try scene.waitForLog(1, "begun\n")
-    #expect(kill(try scene.waitForProcess(of: 1), SIGKILL) == 0)
-    try scene.waitForLog(2, "waiting for the end of job 1/1")
-    #expect(try scene.serialq("cancel", "2").code == 0)
-    try scene.waitForLog(3, "waiting for the end of job 1/1")
-    try gate.open()
-    #expect(try scene.serialq("wait", "3").code == 0)
-    try queue.expectRecord("first\nthird\n")
-    #expect(try scene.states() == [.interrupted, .cancelled, .succeeded])
-  }
+  func cancelAtFence() throws { try queue.checkCancelWhileWaiting(gate) }
 
   // Fails if the fence is that of all queues.
   @Test("a job on another machine does not delay those of other queues there")
   func otherQueue() throws {
-    try queue.add(first)
-    try scene.waitForLog(1, "begun\n")
-    #expect(try scene.serialq("set", "-q", "other", "launcher", "serialq-ssh box").code == 0)
-    #expect(try scene.serialq("run", "-q", "other", second).code == 0)
-    try gate.open()
-    #expect(try scene.serialq("wait").code == 0)
-    try queue.expectRecord("second\nfirst\n")
+    try queue.checkOtherQueue("other", launcher: "serialq-ssh box", gate)
   }
 
   // Fails if the order is that of the connections, or a kept connection breaks a guarantee.

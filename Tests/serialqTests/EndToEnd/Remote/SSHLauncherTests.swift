@@ -1,70 +1,48 @@
-import Foundation
 @testable import SerialqQueue
 import SerialqSystem
 import TestSupport
 import Testing
 
 /// A scene whose default queue executes its jobs on another machine, with `serialq-ssh`.
-///
-/// Both machines have the same files, so that jobs find the gates and files of the scene.
-struct SSHQueue {
+struct SSHQueue: FarQueue {
   let scene: Scene
+  let waiting = "waiting for the end of job 1/1, process "
   let box: SSHServer
 
-  init(options: String = "") throws {
+  init() throws {
     let scene = try Scene()
-    try self.init(scene, SSHServer(scene), options: options)
+    try self.init(scene, SSHServer(scene))
   }
 
-  init(_ scene: Scene, _ box: SSHServer, options: String = "") throws {
+  init(_ scene: Scene, _ box: SSHServer) throws {
     self.scene = scene
     self.box = box
     // As installed with a link to it: the launcher finds its other part beside the file.
-    let repository = (0..<5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
-      url.deletingLastPathComponent()
-    }
-    let source = repository.path + "/Sources/serialq/Launchers/serialq-ssh"
-    let link = scene.programs.text + "/serialq-ssh"
-    try #require(symlink(source, link) == 0)
-    #expect(try scene.serialq("set", "launcher", "serialq-ssh \(options) box").code == 0)
+    try scene.addLauncher("serialq-ssh")
+    try setLauncher("serialq-ssh box")
   }
 
-  /// Adds jobs, each a command line, to a queue that runs.
-  func add(_ lines: String...) throws {
-    for line in lines { #expect(try scene.serialq("add", "-c", line).code == 0) }
-  }
-
-  /// Expects what the jobs have appended to this file.
-  func expectRecord(_ text: String) throws {
-    #expect(try content(scene.path("rec")).text == text)
-  }
+  func expectNothingLeft() throws { #expect(try box.processes().isEmpty) }
 }
 
 /// Jobs on another machine, executed by `serialq-ssh`.
 @Suite(.beside, .needs(.ssh, .sshd, .sshKeygen, .flock, .perl)) struct SSHLauncherTests {
+  let queue: SSHQueue
+  let scene: Scene
+
+  init() throws {
+    queue = try SSHQueue()
+    scene = queue.scene
+  }
+
   // Fails if ssh's exit code is the result, or a signal looks like an exit.
   @Test(
-    "the exit code or signal of a job on another machine is exact", .shows(Elsewhere.report),
-    arguments: [
-      ("exit 0", JobState.succeeded, Ending.exited(0)), ("exit 3", .failed, .exited(3)),
-      ("exit 126", .failed, .exited(126)), ("exit 127", .failed, .exited(127)),
-      ("exit 137", .failed, .exited(137)), ("exit 255", .failed, .exited(255)),
-      ("kill -9 $$", .killed, .killed(SIGKILL)), ("kill $$", .killed, .killed(SIGTERM)),
-    ])
-  func result(line: String, state: JobState, ending: Ending) throws {
-    let queue = try SSHQueue()
-    #expect(
-      try queue.scene.serialq("run", "-c", line).code == (state == .succeeded ? 0 : 1))
-    let job = try #require(try queue.scene.queue().job(1))
-    #expect(job.state == state && job.run?.how == ending)
-    #expect(try queue.scene.log(1).text == "")
-  }
+    "the exit code or signal of a job on another machine is exact", .shows(Elsewhere.report))
+  func result() throws { try queue.checkResults() }
 
   // Fails if a job that cannot start is interrupted, or started in another directory.
   @Test("a program or directory that is missing on another machine fails with 127 or 126")
   func missing() throws {
-    let queue = try SSHQueue()
-    let scene = queue.scene
     try write(Bytes("text"), to: scene.path("text"))
     #expect(try scene.serialq("add", "--no-start", "no-such-program", "word").code == 0)
     #expect(try scene.serialq("add", "--no-start", "./text", "word").code == 0)
@@ -72,8 +50,7 @@ struct SSHQueue {
     #expect(try scene.queue().jobs.map(\.exitCode) == [127, 126])
     #expect(try scene.log(1).text.contains("no-such-program: No such file or directory"))
     // The machines share their files: every directory of this one is there.
-    let command = "serialq-ssh --directory /no/such box"
-    #expect(try scene.serialq("set", "launcher", command).code == 0)
+    try queue.setLauncher("serialq-ssh --directory /no/such box")
     #expect(try scene.serialq("run", "echo started >rec").code == 1)
     #expect(try scene.queue().job(3)?.exitCode == 126)
     #expect(try scene.log(3).text.contains("/no/such: no such directory on "))
@@ -83,37 +60,26 @@ struct SSHQueue {
   // Fails if PATH or HOME of this machine are used there, or the launcher's variables are passed on.
   @Test("the environment is that of a login there, with the job's names and what --env names")
   func environment() throws {
-    let queue = try SSHQueue(options: "--env GIVEN --env directory --env UNSET")
+    try queue.setLauncher("serialq-ssh --env GIVEN --env directory --env UNSET box")
     try queue.box.setLogin(variables: ["FAR=far", "sq_far=1", "folder=far", "UNSET=far"])
     let line = #"""
       echo "$HOME"; echo "$FAR $folder $GIVEN" "$directory $UNSET"
       echo "$SERIALQ_QUEUE $SERIALQ_JOB $SERIALQ_ATTEMPT ${SERIALQ_KEY#*/}"
       env | grep -c -e ^SERIALQ_RESULT -e ^SERIALQ_WORDS -e ^OTHER -e ^PERL
       """#
-    let run = try queue.scene.serialq(
+    let run = try scene.serialq(
       "run", "-e", "GIVEN=it's", "-e", "directory=here", "-e", "OTHER=here", "-c", line)
     let home = queue.box.home.text
     #expect(run.text == "\(home)\nfar far it's here far\ndefault 1 1 default/1/1\n0\n")
   }
 
   // Fails if the two streams are read separately, or the end of the output is lost.
-  @Test("standard output and error of a job on another machine stay in order, to the last byte")
-  func output() throws {
-    let queue = try SSHQueue()
-    let line = "i=0; while [ $i -lt 500 ]; do echo out $i; echo err $i >&2; i=$((i + 1)); done"
-    #expect(try queue.scene.serialq("add", "-c", line).code == 0)
-    #expect(try queue.scene.serialq("wait").code == 0)
-    let expected = (0..<500).map { "out \($0)\nerr \($0)\n" }.joined()
-    #expect(try queue.scene.log(1).text == expected)
-    let shown = try queue.scene.serialq("show", "1").text
-    #expect(shown.contains("launched as  ") && shown.contains("node         "))
-  }
+  @Test("the output of a job on another machine is one stream in order, and its input is exact")
+  func output() throws { try queue.checkOutput() }
 
   // Fails if a refused connection counts as lost, or the reason is not in the log.
   @Test("without a connection a job is not started, and fails with what ssh says")
   func refused() throws {
-    let queue = try SSHQueue()
-    let scene = queue.scene
     func expectFailure(_ id: JobID, _ code: Int, _ text: String) throws {
       #expect(try scene.serialq("run", "echo started >rec").code == 1)
       #expect(try scene.queue().job(id)?.exitCode == code)
@@ -137,8 +103,6 @@ struct SSHQueue {
   // Fails if a job starts without the lock that delays the next one.
   @Test("a machine without flock is refused, with the package that it needs")
   func noFlock() throws {
-    let queue = try SSHQueue()
-    let scene = queue.scene
     for tool in ["dd", "uname", "tr"] {
       let place = try scene.script("command -v \(tool)").text.dropLast()
       try #require(symlink(String(place), "\(queue.box.programs.text)/\(tool)") == 0)
@@ -153,25 +117,15 @@ struct SSHQueue {
   // Fails if a lock that cannot be taken counts as one that another job has.
   @Test("a machine whose file system has no locks is refused")
   func noLocks() throws {
-    let queue = try SSHQueue()
     let flock = queue.box.programs.appending(path: Bytes("flock"))
     try writeProgram(Bytes("#!/bin/sh\necho no locks >&2\nexit 1\n".utf8), to: flock)
-    #expect(try queue.scene.serialq("run", "echo started >rec").code == 1)
-    #expect(try queue.scene.queue().job(1)?.exitCode == 126)
-    #expect(try queue.scene.log(1).text.contains("no locks\nserialq: flock cannot lock "))
-    #expect(try FileSystem.status(of: queue.scene.path("rec")) == nil)
+    #expect(try scene.serialq("run", "echo started >rec").code == 1)
+    #expect(try scene.queue().job(1)?.exitCode == 126)
+    #expect(try scene.log(1).text.contains("no locks\nserialq: flock cannot lock "))
+    #expect(try FileSystem.status(of: scene.path("rec")) == nil)
   }
 
   // Fails if a job waits for answers that it cannot get.
   @Test("serialq-ssh gives no terminal, explains itself, and refuses to run without a queue")
-  func misuse() throws {
-    let queue = try SSHQueue()
-    #expect(try queue.scene.serialq("add", "-t", "true").code == 0)
-    #expect(try queue.scene.serialq("wait", "1").code == 126)
-    #expect(try queue.scene.log(1).text.contains("serialq-ssh gives a job no terminal"))
-    let help = try queue.scene.script("serialq-ssh --help")
-    #expect(help.code == 0 && help.text.hasPrefix("usage: serialq set launcher 'serialq-ssh "))
-    let alone = try queue.scene.script("serialq-ssh box true")
-    #expect(alone.code == 2 && alone.errorText.contains("is a launcher, which serialq starts"))
-  }
+  func misuse() throws { try queue.checkMisuse(of: "serialq-ssh", alone: "box true") }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import SerialqSystem
 import TestSupport
 import Testing
@@ -61,8 +60,7 @@ final class SSHServer {
   deinit {
     let sessions = self.sessions
     for pid in [listener] + sessions where pid > 0 { _ = kill(pid, SIGKILL) }
-    // A process can start another one before it receives its signal.
-    while let found = try? processes(), !found.isEmpty { for pid in found { kill(pid, SIGKILL) } }
+    killMarkedProcesses(with: Bytes(mark.utf8))
   }
 
   // MARK: The machine

@@ -1,4 +1,3 @@
-import SerialqQueue
 import SerialqSystem
 import TestSupport
 import Testing
@@ -52,15 +51,5 @@ import Testing
 
   // Fails if the lock ends with the process that waits for the job.
   @Test("without perl there, a job whose launcher was killed delays the next one")
-  func fence() throws {
-    let gate = try Gate(scene)
-    try queue.add("echo begun; read x <gate; echo first >>rec", "echo second >>rec")
-    try scene.waitForLog(1, "begun\n")
-    #expect(kill(try scene.waitForProcess(of: 1), SIGKILL) == 0)
-    try scene.waitForLog(2, "waiting for the end of job 1/1, process ")
-    try gate.open()
-    #expect(try scene.serialq("wait", "2").code == 0)
-    try queue.expectRecord("first\nsecond\n")
-    #expect(try scene.states() == [.interrupted, .succeeded])
-  }
+  func fence() throws { try queue.checkKilledLauncher(Gate(scene)) }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import SerialqSystem
 import TestSupport
 import Testing
@@ -28,9 +27,7 @@ struct SSHWordsTests {
     try #require(symlink(path, link) == 0)
     try queue.box.setLogin(shell: link)
     let scene = queue.scene
-    var words = ["it's", "a\n\nb\n", "", "$HOME", "`x`", "\\", "!", "'\n'\n", "-n", "*", "~"]
-      .map { Bytes($0.utf8) }
-    words += [[0xFF, 0xFE, 0x80], Bytes(repeating: UInt8(ascii: "'"), count: 100_000)]
+    let words = SSHQueue.words
     let script = #"printf '%s\0' "$@" >words; pwd >facts; umask >>facts; cat >>facts"#
     try write(Bytes("input\n"), to: scene.path("data"))
     let start = ["run", "-i", "data", "--", "/bin/sh", "-c", script, "sh"].map { Bytes($0.utf8) }

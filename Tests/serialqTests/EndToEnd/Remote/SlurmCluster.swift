@@ -1,20 +1,29 @@
 import Foundation
-import SerialqRunner
 import SerialqSystem
 import TestSupport
 import Testing
 
 /// Three nodes of Slurm on this machine: real daemons on loopback ports, with a folder of their own.
 ///
-/// Needs root. Programs in the scene find `serialq-slurm` and the commands of Slurm, which reach
-/// this cluster. Ended with all its daemons and tasks with the last reference to it.
+/// Needs root. Ended with all its daemons and tasks with the last reference to it.
 ///
 ///     @Suite(.needsSlurm, .needsRoot) struct SlurmTests {
 ///       let scene = try Scene()
 ///       let cluster = try SlurmCluster(scene)
+///       try cluster.addPrograms(to: scene)
 ///       #expect(try scene.script("srun -w n2 pwd").text == "\(scene.work.text)\n")
 ///       try cluster.killNode("n2")
 final class SlurmCluster {
+  /// For all tests that end no daemon; ended with the tests.
+  nonisolated(unsafe) static let shared: Result<SlurmCluster, any Error> = Result {
+    _ = atexit {
+      guard let cluster = try? SlurmCluster.shared.get() else { return }
+      killMarkedProcesses(with: cluster.mark)
+      TemporaryFolder.remove(cluster.scene.folder.path)
+    }
+    return try SlurmCluster(Scene())
+  }
+
   private static let nodes = ["n1", "n2", "n3"]
   private let scene: Scene
   private let folder: Bytes
@@ -26,7 +35,7 @@ final class SlurmCluster {
     for path in folders { _ = try FileSystem.makeFolder(folder + Bytes(path.utf8)) }
     let host = try scene.script("hostname -s").text.dropLast()
     try write(Bytes(configuration(host: String(host)).utf8), to: configurationFile)
-    try addPrograms()
+    try addPrograms(to: scene)
     try run(
       "head -c 1024 /dev/urandom >munge/key", "chmod 600 munge/key",
       """
@@ -39,10 +48,7 @@ final class SlurmCluster {
     try #require(outcome.code == 0, "\(outcome.errorText)")
   }
 
-  deinit {
-    // A daemon can start a process before it receives its signal.
-    while let found = try? processes(), !found.isEmpty { for pid in found { kill(pid, SIGKILL) } }
-  }
+  deinit { killMarkedProcesses(with: mark) }
 
   // MARK: Daemons
 
@@ -68,20 +74,21 @@ final class SlurmCluster {
 
   // MARK: Jobs
 
-  /// Returns when Slurm has no job of a queue that is not over.
-  func waitForNoJob() throws {
+  /// Returns when Slurm has no job of this scene that is not over.
+  func waitForNoJob(of scene: Scene) throws {
+    let name = "serialq-\(try scene.queueFolder().spoolIdentity().text)"
     // The one that waited for the nodes can be recovered with the state of a killed controller.
-    let found = try scene.script("squeue -h -o '%A %j' | sed -n 's/ serialq-.*//p'").text
+    let found = try scene.script("squeue -h -o '%A %j' | sed -n 's/ \(name).*//p'").text
     guard !found.isEmpty else { return }
     let ids = found.split(separator: "\n").joined(separator: ":")
     let outcome = try scene.script("srun --quiet --dependency=afterany:\(ids) true")
     #expect(outcome.code == 0, "\(ids): \(outcome.errorText)")
   }
 
-  /// Kills the processes that wait for a task here, as a crash of this machine does: none of them
-  /// observes the end of another one, and cancels the task.
-  func killClient() throws {
-    let clients = try processes().filter { ProcessStatus.of($0)?.name.text == "srun" }
+  /// Kills the processes of a scene that wait for a task here, as a crash of this machine does: none
+  /// of them observes the end of another one, and cancels the task.
+  func killClients(of scene: Scene) throws {
+    let clients = try scene.processes().filter { ProcessStatus.of($0)?.name.text == "srun" }
     for pid in clients { kill(pid, SIGSTOP) }
     for pid in clients { try end(pid) }
   }
@@ -90,11 +97,8 @@ final class SlurmCluster {
 
   private var configurationFile: Bytes { folder.appending(path: Bytes("slurm.conf")) }
 
-  /// The processes of the cluster: daemons, clients and tasks have its configuration in their
-  /// environment.
-  private func processes() throws -> [Int32] {
-    try markedProcesses(with: Bytes("SLURM_CONF=") + configurationFile)
-  }
+  /// In the environment of daemons, clients and tasks.
+  private var mark: Bytes { Bytes("SLURM_CONF=") + configurationFile }
 
   private func daemon(_ name: String) throws -> Int32 {
     let text = try content(folder.appending(path: Bytes("run/\(name).pid".utf8))).text
@@ -110,7 +114,8 @@ final class SlurmCluster {
 
   /// Kills the processes of the cluster with this name.
   private func endAll(_ name: String) throws {
-    for pid in try processes() where ProcessStatus.of(pid)?.name.text == name { try end(pid) }
+    for pid in try markedProcesses(with: mark)
+    where ProcessStatus.of(pid)?.name.text == name { try end(pid) }
   }
 
   /// Runs lines of a script with the configuration; daemons leave their parent by themselves.
@@ -121,20 +126,15 @@ final class SlurmCluster {
     try #require(outcome.code == 0, "\(outcome.errorText)")
   }
 
-  private func addPrograms() throws {
+  /// Programs of the scene find `serialq-slurm` and the commands of Slurm, which reach this cluster.
+  func addPrograms(to scene: Scene) throws {
     for tool in [Tool.srun, .squeue, .scancel, .scontrol] {
       let path = try #require(tool.path())
       try writeProgram(
         Bytes("#!/bin/sh\nSLURM_CONF='\(configurationFile.text)' exec \(path) \"$@\"\n".utf8),
         to: scene.programs.appending(path: Bytes(tool.rawValue.utf8)))
     }
-    let repository = (0..<5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
-      url.deletingLastPathComponent()
-    }
-    for name in ["serialq-slurm", "serialq-slurm-remote"] {
-      let source = repository.path + "/Sources/serialq/Launchers/\(name)"
-      try #require(symlink(source, scene.programs.text + "/\(name)") == 0)
-    }
+    try scene.addLauncher("serialq-slurm", "serialq-slurm-remote")
   }
 
   private func configuration(host: String) -> String {
@@ -143,7 +143,7 @@ final class SlurmCluster {
     let nodes = Self.nodes.enumerated().map { number, name in
       """
       NodeName=\(name) NodeHostname=\(host) NodeAddr=127.0.0.1 Port=\(port + 1 + number) \
-      CPUs=2 State=UNKNOWN
+      CPUs=8 State=UNKNOWN
       """
     }
     return """

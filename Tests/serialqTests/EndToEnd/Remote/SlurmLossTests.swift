@@ -1,4 +1,3 @@
-import Foundation
 @testable import SerialqQueue
 import SerialqSystem
 import TestSupport
@@ -9,9 +8,8 @@ import Testing
   let queue: SlurmQueue
   let scene: Scene
   let gate: Gate
-  /// A job that ends when the gate opens, without output after that: its connection may be gone.
-  private let first = "echo begun; read x <gate; echo first >>rec"
-  private let second = "echo second >>rec"
+  private let first = SlurmQueue.first
+  private let second = SlurmQueue.second
 
   init() throws {
     queue = try SlurmQueue()
@@ -19,26 +17,14 @@ import Testing
     gate = try Gate(scene)
   }
 
-  /// Opens the gate when job 2 waits; expects that it ran after job 1, which was interrupted.
-  private func expectSecondWaits() throws {
-    try scene.waitForLog(2, "serialq-slurm: waiting for ")
-    try gate.open()
-    #expect(try scene.serialq("wait", "2").code == 0)
-    try queue.expectRecord("first\nsecond\n")
-    #expect(try scene.states() == [.interrupted, .succeeded])
-    try queue.expectNothingLeft()
-  }
-
   // Fails if job 2 runs while job 1 still does, or Slurm keeps an allocation that has no srun.
   @Test(
     "a job whose launcher was killed delays the next one, also without its srun",
     .shows(Elsewhere.fence), arguments: [false, true])
   func launcherKilled(isClientKilled: Bool) throws {
-    try queue.add(first, second)
-    try scene.waitForLog(1, "begun\n")
-    #expect(kill(try scene.waitForProcess(of: 1), SIGKILL) == 0)
-    if isClientKilled { try queue.cluster.killClient() }
-    try expectSecondWaits()
+    try queue.checkKilledLauncher(gate) {
+      if isClientKilled { try queue.cluster.killClients(of: scene) }
+    }
   }
 
   // Fails if job 3 runs while job 2 does, because a crash of the machine restored an old file.
@@ -65,19 +51,7 @@ import Testing
   // Fails if the launcher ends with the runner, or its result is not used.
   @Test(
     "the result of a job on a node is recorded by the next runner", .shows(Elsewhere.outlives))
-  func runnerKilled() throws {
-    try queue.add("\(first); exit 3", second)
-    try scene.waitForLog(1, "begun\n")
-    try scene.killRunner()
-    let next = try scene.start("run")
-    try next.waitForErrors("waiting for it to end")
-    try gate.open()
-    #expect(try next.wait().code == 1)
-    try queue.expectRecord("first\nsecond\n")
-    #expect(try scene.states() == [.failed, .succeeded])
-    #expect(try scene.queue().job(1)?.exitCode == 3)
-    try queue.expectNothingLeft()
-  }
+  func runnerKilled() throws { try queue.checkKilledRunner(gate) }
 
   // Fails if a job without launcher and runner is forgotten, or succeeds by mistake.
   @Test("a job whose runner and launcher were killed runs once, and the next one after it")
@@ -87,30 +61,13 @@ import Testing
     let launcher = try scene.waitForProcess(of: 1)
     try scene.killRunner()
     #expect(kill(launcher, SIGKILL) == 0)
-    let next = try scene.start("run")
-    try next.waitForErrors("waiting for it to end")
+    let next = try scene.start("run").waitForErrors("waiting for it to end")
     try gate.open()
     #expect(try next.wait().code <= 1)
     try queue.expectRecord("first\nsecond\n")
     let states = try scene.states()
     // What the launcher started can still report.
     #expect([.succeeded, .interrupted].contains(states[0]) && states[1] == .succeeded)
-    try queue.expectNothingLeft()
-  }
-
-  // Fails if the exit code of srun, 0, is the result of a job whose node has failed.
-  @Test("a job whose node fails is interrupted, and the next one runs on another node")
-  func nodeKilled() throws {
-    try queue.add(first)
-    try scene.waitForLog(1, "begun\n")
-    let node = try #require(try scene.listed()[0]["launcher"] as? [String: Any])["node"] as? String
-    try queue.cluster.killNode(try #require(node))
-    try scene.waitForJob(1) { $0.state.isOver }
-    #expect(try scene.states() == [.interrupted])
-    #expect(try scene.serialq("show", "1").text.contains("NODE_FAIL"))
-    try queue.add(second)
-    #expect(try scene.serialq("wait", "2").code == 0)
-    try queue.expectRecord("second\n")
     try queue.expectNothingLeft()
   }
 
@@ -126,6 +83,71 @@ import Testing
     #expect(try scene.states() == [.interrupted, .succeeded])
     let show = try scene.serialq("show", "1").text
     #expect(show.contains("Slurm ended the job: CANCELLED"), "\(show)")
+    try queue.expectNothingLeft()
+  }
+
+  // Fails if srun receives the signal, the job is killed at once, or the next one starts early.
+  @Test(
+    "SIGTERM reaches a job on a node, and the next one starts after its end",
+    .shows(Elsewhere.alone),
+    arguments: [["cancel", "1"], ["cancel", "1", "--signal", "KILL"], []])
+  func cancel(words: [String]) throws { try queue.checkCancel(words) }
+
+  // Fails if a job that ignores SIGTERM, or a process of it in another session, is left running.
+  @Test("a canceled job that ignores SIGTERM is killed on its node", .needs(.setsid))
+  func stubborn() throws { try queue.checkStubborn(gate) }
+
+  // Fails if other signals end the job, or are lost.
+  @Test("cancel --signal INT sends SIGINT to a job on a node")
+  func interrupt() throws { try queue.checkInterrupt() }
+
+  // Fails if a job that Slurm has not started cannot be canceled, or runs later nevertheless.
+  @Test("a job that waits for a node is canceled at once, and never runs")
+  func pending() throws {
+    try queue.setLauncher("serialq-slurm --begin now+1hour")
+    try queue.add("echo first >>rec")
+    try scene.waitForLog(1, "queued and waiting for resources")
+    #expect(try scene.serialq("cancel", "1").code == 0)
+    try scene.waitForJob(1, .cancelled)
+    try queue.expectNothingLeft()
+    try queue.setLauncher("serialq-slurm")
+    try queue.add(second)
+    #expect(try scene.serialq("wait", "2").code == 0)
+    try queue.expectRecord("second\n")
+  }
+
+  // Fails if a job that waits for an earlier one cannot be canceled, or runs later nevertheless.
+  @Test("a job that waits for an earlier one in Slurm is canceled at once, and never runs")
+  func cancelAtFence() throws { try queue.checkCancelWhileWaiting(gate) }
+}
+
+/// The next job waits for one that runs on a node, whatever daemon is lost.
+@Suite(.beside, .needsSlurm, .needsRoot) struct SlurmDaemonLossTests {
+  let queue: SlurmQueue
+  let scene: Scene
+  let gate: Gate
+  private let first = SlurmQueue.first
+  private let second = SlurmQueue.second
+
+  init() throws {
+    queue = try SlurmQueue(hasOwnCluster: true)
+    scene = queue.scene
+    gate = try Gate(scene)
+  }
+
+  // Fails if the exit code of srun, 0, is the result of a job whose node has failed.
+  @Test("a job whose node fails is interrupted, and the next one runs on another node")
+  func nodeKilled() throws {
+    try queue.add(first)
+    try scene.waitForLog(1, "begun\n")
+    let node = try #require(try scene.listed()[0]["launcher"] as? [String: Any])["node"] as? String
+    try queue.cluster.killNode(try #require(node))
+    try scene.waitForJob(1) { $0.state.isOver }
+    #expect(try scene.states() == [.interrupted])
+    #expect(try scene.serialq("show", "1").text.contains("NODE_FAIL"))
+    try queue.add(second)
+    #expect(try scene.serialq("wait", "2").code == 0)
+    try queue.expectRecord("second\n")
     try queue.expectNothingLeft()
   }
 
@@ -160,83 +182,5 @@ import Testing
     try queue.cluster.startController()
     #expect(try scene.serialq("wait", "1").code == 0)
     try queue.expectRecord("second\n")
-  }
-
-  // Fails if srun receives the signal, the job is killed at once, or the next one starts early.
-  @Test(
-    "SIGTERM reaches a job on a node, and the next one starts after its end",
-    .shows(Elsewhere.alone),
-    arguments: [["cancel", "1"], ["cancel", "1", "--signal", "KILL"], []])
-  func cancel(words: [String]) throws {
-    let job = "trap 'echo first >>rec; exit 5' TERM; echo begun; while :; do sleep 0.1; done"
-    let limit = words.isEmpty ? ["--timeout", "3"] : []
-    let add = ["add"] + limit + ["-c", job]
-    #expect(try scene.serialq(add.map { Bytes($0.utf8) }).code == 0)
-    try scene.waitForLog(1, "begun\n")
-    try queue.add(second)
-    if !words.isEmpty { #expect(try scene.serialq(words.map { Bytes($0.utf8) }).code == 0) }
-    #expect(try scene.serialq("wait", "2").code == 0)
-    try queue.expectRecord("first\nsecond\n")
-    #expect(try scene.states() == [words.isEmpty ? .timedOut : .cancelled, .succeeded])
-    #expect(try scene.queue().job(1)?.exitCode == 5)
-    try queue.expectNothingLeft()
-  }
-
-  // Fails if a job that ignores SIGTERM, or a process of it in another session, is left running.
-  @Test("a canceled job that ignores SIGTERM is killed on its node", .needs(.setsid))
-  func stubborn() throws {
-    let other = "setsid sh -c 'read x <gate; echo no >>rec'"
-    try queue.add("trap '' TERM; \(other) & echo begun; read x <gate")
-    try scene.waitForLog(1, "begun\n")
-    #expect(try scene.serialq("cancel", "1").code == 0)
-    try queue.add(second)
-    #expect(try scene.serialq("wait", "2").code == 0)
-    #expect(try scene.queue().job(1)?.run?.how == .killed(SIGKILL))
-    #expect(try scene.states() == [.cancelled, .succeeded])
-    try gate.open()
-    try queue.expectRecord("second\n")
-    try queue.expectNothingLeft()
-  }
-
-  // Fails if other signals end the job, or are lost.
-  @Test("cancel --signal INT sends SIGINT to a job on a node")
-  func interrupt() throws {
-    try queue.add("trap 'echo first >>rec; exit 6' INT; echo begun; while :; do sleep 0.1; done")
-    try scene.waitForLog(1, "begun\n")
-    #expect(try scene.serialq("cancel", "--signal", "INT", "1").code == 0)
-    try scene.waitForJob(1) { $0.state.isOver }
-    #expect(try scene.queue().job(1)?.exitCode == 6)
-    try queue.expectRecord("first\n")
-  }
-
-  // Fails if a job that Slurm has not started cannot be canceled, or runs later nevertheless.
-  @Test("a job that waits for a node is canceled at once, and never runs")
-  func pending() throws {
-    try queue.setLauncher("serialq-slurm --begin now+1hour")
-    try queue.add("echo first >>rec")
-    try scene.waitForLog(1, "queued and waiting for resources")
-    #expect(try scene.serialq("cancel", "1").code == 0)
-    try scene.waitForJob(1, .cancelled)
-    try queue.expectNothingLeft()
-    try queue.setLauncher("serialq-slurm")
-    try queue.add(second)
-    #expect(try scene.serialq("wait", "2").code == 0)
-    try queue.expectRecord("second\n")
-  }
-
-  // Fails if a job that waits for an earlier one cannot be canceled, or runs later nevertheless.
-  @Test("a job that waits for an earlier one in Slurm is canceled at once, and never runs")
-  func cancelAtFence() throws {
-    try queue.add(first, second, "echo third >>rec")
-    try scene.waitForLog(1, "begun\n")
-    #expect(kill(try scene.waitForProcess(of: 1), SIGKILL) == 0)
-    try scene.waitForLog(2, "serialq-slurm: waiting for ")
-    #expect(try scene.serialq("cancel", "2").code == 0)
-    try scene.waitForLog(3, "serialq-slurm: waiting for ")
-    try gate.open()
-    #expect(try scene.serialq("wait", "3").code == 0)
-    try queue.expectRecord("first\nthird\n")
-    #expect(try scene.states() == [.interrupted, .cancelled, .succeeded])
-    try queue.expectNothingLeft()
   }
 }

@@ -1,0 +1,200 @@
+import Foundation
+@testable import SerialqQueue
+import SerialqSystem
+import TestSupport
+import Testing
+
+/// A scene whose default queue has its jobs executed elsewhere, and what is true wherever that is.
+///
+/// Both machines have the same files, so that jobs find the gates and files of the scene.
+protocol FarQueue {
+  var scene: Scene { get }
+  /// What the log says of a job that waits for an earlier one.
+  var waiting: String { get }
+  /// Expects that no process of a job is left.
+  func expectNothingLeft() throws
+}
+
+extension FarQueue {
+  /// A job that ends when the gate opens, and one after it.
+  static var first: String { "echo begun; read x <gate; echo first >>rec" }
+  static var second: String { "echo second >>rec" }
+
+  /// Words that some shell or protocol could change.
+  static var words: [Bytes] {
+    ["it's", "a\n\nb\n", "", "$HOME", "`x`", "\\", "!", "'\n'\n", "-n", "*", "~"]
+      .map { Bytes($0.utf8) } + [[0xFF, 0xFE, 0x80], Bytes(repeating: 0x27, count: 100_000)]
+  }
+
+  func setLauncher(_ command: String) throws {
+    #expect(try scene.serialq("set", "launcher", command).code == 0)
+  }
+
+  /// Adds jobs, each a command line, to a queue that runs.
+  func add(_ lines: String...) throws {
+    for line in lines { #expect(try scene.serialq("add", "-c", line).code == 0) }
+  }
+
+  /// Expects what the jobs have appended to this file.
+  func expectRecord(_ text: String) throws {
+    #expect(try content(scene.path("rec")).text == text)
+  }
+
+  /// Opens the gate when job 2 waits; expects that it ran after job 1, which was interrupted.
+  func expectSecondWaits(_ gate: Gate) throws {
+    try scene.waitForLog(2, waiting)
+    try gate.open()
+    #expect(try scene.serialq("wait", "2").code == 0)
+    try expectRecord("first\nsecond\n")
+    #expect(try scene.states() == [.interrupted, .succeeded])
+    try expectNothingLeft()
+  }
+
+  // MARK: Results
+
+  /// Runs jobs that end in every way; without perl there, a signal is reported as an exit code.
+  func checkResults(_ options: [String] = [], hasPerl: Bool = true) throws {
+    let endings: [(String, JobState, Ending)] = [
+      ("exit 0", .succeeded, .exited(0)), ("exit 3", .failed, .exited(3)),
+      ("exit 126", .failed, .exited(126)), ("exit 127", .failed, .exited(127)),
+      ("exit 255", .failed, .exited(255)), ("exit 137", .failed, .exited(137)),
+      ("kill -9 $$", .killed, .killed(SIGKILL)), ("kill $$", .killed, .killed(SIGTERM)),
+    ]
+    tally(endings.count)
+    for (number, (line, state, ending)) in endings.enumerated() {
+      let run = try scene.serialq(["run"] + options + ["--", "/bin/sh", "-c", line])
+      #expect(run.code == (state == .succeeded ? 0 : 1))
+      let job = try #require(try scene.queue().job(number + 1))
+      #expect(try scene.log(job.id).text == "", "\(line)")
+      if case .killed(let signal) = ending, !hasPerl {
+        #expect(job.run?.how == .exited(128 + signal), "\(line)")
+      } else {
+        #expect(job.state == state && job.run?.how == ending, "\(line)")
+      }
+    }
+  }
+
+  func checkOutput() throws {
+    let line = "i=0; while [ $i -lt 500 ]; do echo out $i; echo err $i >&2; i=$((i + 1)); done; cat"
+    let input = Bytes((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) })
+    try write(input, to: scene.path("data"))
+    #expect(try scene.serialq("add", "-i", "data", "-c", line).code == 0)
+    #expect(try scene.serialq("wait").code == 0)
+    let expected = Bytes((0..<500).map { "out \($0)\nerr \($0)\n" }.joined().utf8)
+    #expect(try scene.log(1) == expected + input)
+    let shown = try scene.serialq("show", "1").text
+    #expect(shown.contains("launched as  ") && shown.contains("node         "))
+  }
+
+  func checkMisuse(of launcher: String, alone: String) throws {
+    #expect(try scene.serialq("add", "-t", "true").code == 0)
+    #expect(try scene.serialq("wait", "1").code == 126)
+    #expect(try scene.log(1).text.contains("\(launcher) gives a job no terminal"))
+    let help = try scene.script("\(launcher) --help")
+    #expect(help.code == 0 && help.text.hasPrefix("usage: serialq set launcher '\(launcher) "))
+    let alone = try scene.script("\(launcher) \(alone)")
+    #expect(alone.code == 2 && alone.errorText.contains("is a launcher, which serialq starts"))
+  }
+
+  // MARK: Ends
+
+  /// Kills the launcher of job 1, and then `another`; job 2 waits.
+  func checkKilledLauncher(_ gate: Gate, another: () throws -> Void = {}) throws {
+    try add(Self.first, Self.second)
+    try scene.waitForLog(1, "begun\n")
+    #expect(kill(try scene.waitForProcess(of: 1), SIGKILL) == 0)
+    try another()
+    try expectSecondWaits(gate)
+  }
+
+  /// Kills the runner, and the launcher if its report comes without it.
+  func checkKilledRunner(_ gate: Gate, isLauncherKilled: Bool = false) throws {
+    try add("\(Self.first); exit 3", Self.second)
+    try scene.waitForLog(1, "begun\n")
+    try scene.killRunner()
+    if isLauncherKilled { #expect(kill(try scene.waitForProcess(of: 1), SIGKILL) == 0) }
+    let next = try scene.start("run").waitForErrors("waiting for it to end")
+    try gate.open()
+    #expect(try next.wait().code == 1)
+    try expectRecord("first\nsecond\n")
+    #expect(try scene.states() == [.failed, .succeeded])
+    #expect(try scene.queue().job(1)?.exitCode == 3)
+    try expectNothingLeft()
+  }
+
+  /// Ends job 1 by a command, or by its time limit if there is none.
+  func checkCancel(_ words: [String]) throws {
+    let job = "trap 'echo first >>rec; exit 5' TERM; echo begun; while :; do sleep 0.1; done"
+    let limit = words.isEmpty ? ["--timeout", "3"] : []
+    #expect(try scene.serialq(["add"] + limit + ["-c", job]).code == 0)
+    try scene.waitForLog(1, "begun\n")
+    try add(Self.second)
+    if !words.isEmpty { #expect(try scene.serialq(words).code == 0) }
+    #expect(try scene.serialq("wait", "2").code == 0)
+    try expectRecord("first\nsecond\n")
+    #expect(try scene.states() == [words.isEmpty ? .timedOut : .cancelled, .succeeded])
+    #expect(try scene.queue().job(1)?.exitCode == 5)
+    try expectNothingLeft()
+  }
+
+  func checkStubborn(_ gate: Gate) throws {
+    let other = "setsid sh -c 'read x <gate; echo no >>rec'"
+    try add("trap '' TERM; \(other) & echo begun; read x <gate")
+    try scene.waitForLog(1, "begun\n")
+    #expect(try scene.serialq("cancel", "1").code == 0)
+    try add(Self.second)
+    #expect(try scene.serialq("wait", "2").code == 0)
+    #expect(try scene.queue().job(1)?.run?.how == .killed(SIGKILL))
+    #expect(try scene.states() == [.cancelled, .succeeded])
+    try gate.open()
+    try expectRecord("second\n")
+    try expectNothingLeft()
+  }
+
+  func checkInterrupt() throws {
+    try add("trap 'echo first >>rec; exit 6' INT; echo begun; while :; do sleep 0.1; done")
+    try scene.waitForLog(1, "begun\n")
+    #expect(try scene.serialq("cancel", "--signal", "INT", "1").code == 0)
+    try scene.waitForJob(1) { $0.state.isOver }
+    #expect(try scene.queue().job(1)?.exitCode == 6)
+    try expectRecord("first\n")
+  }
+
+  func checkCancelWhileWaiting(_ gate: Gate) throws {
+    try add(Self.first, Self.second, "echo third >>rec")
+    try scene.waitForLog(1, "begun\n")
+    #expect(kill(try scene.waitForProcess(of: 1), SIGKILL) == 0)
+    try scene.waitForLog(2, waiting)
+    #expect(try scene.serialq("cancel", "2").code == 0)
+    try scene.waitForLog(3, waiting)
+    try gate.open()
+    #expect(try scene.serialq("wait", "3").code == 0)
+    try expectRecord("first\nthird\n")
+    #expect(try scene.states() == [.interrupted, .cancelled, .succeeded])
+    try expectNothingLeft()
+  }
+
+  /// Another queue does not wait for the job that runs in this one.
+  func checkOtherQueue(_ name: String, launcher: String, _ gate: Gate) throws {
+    try add(Self.first)
+    try scene.waitForLog(1, "begun\n")
+    #expect(try scene.serialq("set", "-q", name, "launcher", launcher).code == 0)
+    #expect(try scene.serialq("run", "-q", name, Self.second).code == 0)
+    try gate.open()
+    #expect(try scene.serialq("wait", "1").code == 0)
+    try expectRecord("second\nfirst\n")
+  }
+}
+
+extension Scene {
+  /// Adds links to these files of a launcher to the programs.
+  func addLauncher(_ names: String...) throws {
+    let repository = (0..<5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
+      url.deletingLastPathComponent()
+    }
+    for name in names {
+      let source = repository.path + "/Sources/serialq/Launchers/\(name)"
+      try #require(symlink(source, "\(programs.text)/\(name)") == 0)
+    }
+  }
+}
