@@ -5,16 +5,14 @@ import TestSupport
 import Testing
 
 /// Clock changes, reboots and reused process ids.
-@Suite(.beside) struct ClockTests {
+@Suite(.beside) final class ClockTests: SceneSuite {
   // Fails if elapsed time is measured by the date: the job would have a duration of zero or an
   // hour, be shown as running for an hour, or exceed its time limit of half an hour.
   @Test(
     "a clock change during a job affects neither its duration nor its time limit",
     .needs(.cc), .enabled(if: ShiftedClock.isThere, ShiftedClock.needs), arguments: [-3_600, 3_600])
   func running(shift: Int) throws {
-    let scene = try Scene()
     let clock = try ShiftedClock(scene)
-    let gate = try Gate(scene)
     #expect(try scene.serialq("add", "--no-start", "--timeout", "30m", "read x <gate").code == 0)
     let run = try scene.start("run", change: clock.change)
     _ = try scene.waitForProcess(of: 1)
@@ -38,14 +36,11 @@ import Testing
     "a clock set forward does not shorten the time limit of a dead runner's job",
     .needs(.cc), .enabled(if: ShiftedClock.isThere, ShiftedClock.needs))
   func orphan() throws {
-    let scene = try Scene()
     let clock = try ShiftedClock(scene)
-    let gate = try Gate(scene)
     #expect(try scene.serialq("add", "--no-start", "--timeout", "30m", "read x <gate").code == 0)
     try scene.orphanJob()
     try clock.set(3_600)
-    let second = try scene.start("run", change: clock.change)
-    try second.waitForErrors("waiting for it to end")
+    let second = try scene.start("run", change: clock.change).waitForErrors("waiting for it to end")
     try gate.open()
     _ = try second.wait()
     #expect(try scene.states() == [.interrupted])
@@ -57,7 +52,6 @@ import Testing
     "a clock set back during a retry delay does not extend the delay",
     .needs(.cc), .enabled(if: ShiftedClock.isThere, ShiftedClock.needs))
   func retry() throws {
-    let scene = try Scene()
     let clock = try ShiftedClock(scene)
     let added = try scene.serialq(
       "add", "--no-start", "--retries", "1", "--retry-delay", "2s", "test -e tried || ! : >tried")
@@ -78,7 +72,6 @@ import Testing
     "a queue with future dates is shown, cleaned and run in order",
     .needs(.cc), .enabled(if: ShiftedClock.isThere, ShiftedClock.needs))
   func future() throws {
-    let scene = try Scene()
     let clock = try ShiftedClock(scene)
     try clock.set(86_400)
     let ahead = try scene.serialq("run", "echo first; exit 3", change: clock.change)
@@ -102,7 +95,6 @@ import Testing
     "dates in JSON are UTC in any time zone, also on the days of a change",
     arguments: ["Europe/Berlin", "Asia/Kathmandu", "XXX+11YYY,0/0,365/23", "nonsense"])
   func zones(zone: String) throws {
-    let scene = try Scene()
     let began = Clock.now()
     let zoned: (inout LaunchOptions) -> Void = {
       $0.environment.append(Bytes("TZ=\(zone)".utf8))
@@ -122,8 +114,7 @@ import Testing
     "a job that ran when the machine crashed is interrupted at once, and its old pid not signalled",
     .shows(Running.reboot))
   func reboot() throws {
-    let scene = try Scene()
-    let stranger = try scene.launch([Bytes("/bin/sleep"), Bytes("1000")])
+    let stranger = try scene.launch(["/bin/sleep", "1000"])
     try scene.add("echo never >>rec", "echo next")
     let folder = try scene.queueFolder()
     let before = Event.started(
@@ -146,8 +137,7 @@ import Testing
     "canceling a job whose process id was reused signals only the process that holds its lock",
     .needs(.bash, .flock))
   func reused() throws {
-    let scene = try Scene()
-    let stranger = try scene.launch([Bytes("/bin/sleep"), Bytes("1000")])
+    let stranger = try scene.launch(["/bin/sleep", "1000"])
     try scene.add("true")
     let folder = try scene.queueFolder()
     try Journal(folder).append([
@@ -156,8 +146,8 @@ import Testing
     ])
     // A process that the job left behind is alive, but has another id.
     let rest = try scene.launch([
-      Bytes("/bin/bash"), Bytes("-c"),
-      Bytes("exec 63>>'\(folder.jobLock(1).text)'; flock 63; echo held; exec sleep 1000".utf8),
+      "/bin/bash", "-c",
+      "exec 63>>'\(folder.jobLock(1).text)'; flock 63; echo held; exec sleep 1000",
     ])
     try rest.waitForOutput("held")
     #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
@@ -169,24 +159,17 @@ import Testing
 }
 
 /// A clock that a test sets for individual programs: the date, not the monotonic clock.
-///
-/// A preloaded library, so it works only in a dynamically linked program.
 private struct ShiftedClock {
   private let library: Bytes
   private let offset: Bytes
 
   static let needs: Comment = "needs a serialq that is not linked statically: LD_PRELOAD"
 
+  private static let shared = Result { try PreloadedLibrary("clock", code) }
+
   init(_ scene: Scene) throws {
-    let source = scene.folder.path("clock.c")
-    library = scene.folder.path("clock.so")
+    library = try Self.shared.get().path
     offset = scene.folder.path("offset")
-    try write(Bytes(ShiftedClock.code.utf8), to: source)
-    let built = try scene.script(
-      "cc -shared -fPIC -o '\(library.text)' '\(source.text)' -ldl")
-    guard built.code == 0 else {
-      throw Failure("building the clock", built.errorText, next: "Is cc there?")
-    }
     try set(0)
   }
 

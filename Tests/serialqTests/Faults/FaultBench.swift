@@ -1,6 +1,7 @@
 import Foundation
 @testable import SerialqQueue
 import SerialqSystem
+import TestSupport
 import Testing
 
 /// A fault injected into one system call of the program.
@@ -56,6 +57,17 @@ struct NotedCall {
 }
 
 extension [NotedCall] {
+  /// Tries every fault; in a short run every `step`-th, beginning with `first`.
+  ///
+  /// The text names the fault and its call.
+  func tryFaults(every step: Int, from first: Int, _ body: (Fault, String) throws -> Void) throws {
+    #expect(count > 10)
+    let tried = faults.enumerated().filter { isLong || $0.offset % (step * ease) == first }
+    for (_, fault) in tried { try body(fault, "\(fault) (\(self[fault.at - 1].name))") }
+    #expect(!tried.isEmpty)
+    tally(tried.count)
+  }
+
   /// Every fault at every call, and the persistent ones, such as a full disk.
   var faults: [Fault] {
     let staying = [ENOSPC, EMFILE, EACCES].map { Fault.Kind(number: Int($0)) }
@@ -69,19 +81,20 @@ extension [NotedCall] {
 
 /// A scene whose program runs with the library of `faults.c` preloaded.
 final class FaultBench {
+  private static let built = Result {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    let source = folder.appendingPathComponent("faults.c")
+    return try PreloadedLibrary("faults", String(contentsOf: source, encoding: .utf8))
+  }
+
   let scene: Scene
   private let library: Bytes
   let log: Bytes
 
   init() throws {
     scene = try Scene()
-    library = scene.folder.path("faults.so")
+    library = try Self.built.get().path
     log = scene.folder.path("faults.log")
-    let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("faults.c").path
-    let built = try scene.script(
-      "cc -shared -fPIC -O1 -Wall -Wextra -Werror -o '\(library.text)' '\(source)' -ldl")
-    try #require(built.code == 0, "\(built.errorText)")
   }
 
   /// Whether the library can be built, and loaded into the tested program.

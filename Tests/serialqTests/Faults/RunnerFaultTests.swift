@@ -37,22 +37,16 @@ struct RunnerFaultTests {
     try settle(bench)
     let ran = try ran(bench)
     #expect(Set(ran).count == ran.count && ran.first == 4)
-    var count = 0
-    for (index, fault) in calls.faults.enumerated() {
-      // In a short run: a few.
-      guard isLong || index % (61 * ease) == 11 else { continue }
-      count += 1
+    try calls.tryFaults(every: 61, from: 11) { fault, call in
       let outcome = try run(bench, tried, fault)
       let added = try bench.scene.queue().job(5) != nil
       try settle(bench)
-      let place = "\(tried), \(fault) (\(calls[fault.at - 1].name)): \(outcome.errorText)"
+      let place = "\(tried), \(call): \(outcome.errorText)"
       try check(bench, outcome, fault, place, clean)
       if outcome.code == 125, !outcome.errorText.contains("despite this error") {
         #expect(!added, "\(place)")
       }
     }
-    #expect(count > 0)
-    tally(count)
   }
 
   private func run(_ bench: FaultBench, _ tried: FaultCase, _ fault: Fault?) throws -> Outcome {

@@ -22,20 +22,13 @@ struct SystemCallFaultTests {
     let clean = try tried.run(bench)
     #expect(clean.code == 0, "\(clean.errorText)")
     let after = try bench.scene.queue().gist
-    let calls = try bench.calls()
-    #expect(calls.count > 10)
-    var count = 0
-    for (index, fault) in calls.faults.enumerated() {
-      // In a short run: a few, different ones for every command.
-      guard isLong || index % (23 * ease) == tried.words[0].utf8.count % 23 else { continue }
-      count += 1
+    let first = tried.words[0].utf8.count % 23
+    try bench.calls().tryFaults(every: 23, from: first) { fault, call in
       let outcome = try tried.run(bench, fault)
-      let where_ = "\(tried), \(fault) (\(calls[fault.at - 1].name))"
-      try check(outcome, fault, where_, bench, before: before, after: after, clean: clean)
-      try checkNext(where_, bench)
+      let place = "\(tried), \(call)"
+      try check(outcome, fault, place, bench, before: before, after: after, clean: clean)
+      try checkNext(place, bench)
     }
-    #expect(count > 0)
-    tally(count)
   }
 
   // Fails when an interrupted or partial call is an error, or counts as complete: leave out
