@@ -1,10 +1,9 @@
-import Foundation
 import SerialqSystem
 import TestSupport
 import Testing
 
 /// Files that others plant in a queue, and attempts to read it.
-@Suite struct IntrudersTests {
+@Suite final class IntrudersTests: SceneSuite {
   private static let files = [
     "journal", "journal.new", "lock", "runner.lock", "runner.log", "hook.log", "damaged",
     "env/.new",
@@ -26,7 +25,6 @@ import Testing
     .shows(OnDisk.plantsAreRefused),
     arguments: files, ["ln -s", "ln", "mkfifo -m 600", "mkdir -m 700"])
   func planted(file: String, how: String) throws {
-    let scene = try Scene()
     let path = "\(scene.spool.text)/default/\(file)"
     try scene.add("echo one; exit 3", "echo two")
     #expect(try scene.serialq("set", "on-finish", "echo hook").code == 0)
@@ -36,8 +34,9 @@ import Testing
     try write(Bytes("precious\n"), to: scene.path("precious"))
     let made = try scene.script("rm -f '\(path)' && \(how) \(target) '\(path)'")
     #expect(made.code == 0, "\(made.errorText)")
-    // For slow runs, each command for only some of the planted files.
-    for command in Self.commands.eased(offset: file.utf8.count + how.utf8.count) {
+    // In a short run, each command for only some of the planted files.
+    for (index, command) in Self.commands.enumerated() {
+      guard isLong || index % (4 * ease) == (file.utf8.count + how.utf8.count) % 4 else { continue }
       let outcome = try scene.script("serialq \(command)")
       let seen = "\(command): \(outcome.code) \(outcome.errorText)"
       // 1: a job that failed, because of the planted file or by itself.
@@ -60,7 +59,6 @@ import Testing
     .shows(OnDisk.plantsAreRefused, OnDisk.strangersAreRefused),
     arguments: ["log", "locks", "env"])
   func folders(name: String) throws {
-    let scene = try Scene()
     try scene.add("echo one")
     let path = "\(scene.spool.text)/default/\(name)"
     for (plant, fault) in [
@@ -84,7 +82,6 @@ import Testing
     "a file that is writable by others, or owned by another user, is refused by name",
     .shows(OnDisk.strangersAreRefused))
   func strangers() throws {
-    let scene = try Scene()
     try scene.add("echo one")
     #expect(try scene.serialq("run").code == 0)
     var plants = [("chmod 0606", "chmod 0600", "others can write to it (mode 606)")]
@@ -108,7 +105,6 @@ import Testing
   // Fails if reading a log checks its link count: a user may keep logs by hard links.
   @Test("a log with a second hard link can be read")
   func linkedLog() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("run", "echo one").code == 0)
     #expect(try scene.script("ln '\(scene.spool.text)/default/log/1' kept").code == 0)
     #expect(try scene.serialq("log", "1").text == "one\n")
@@ -125,7 +121,6 @@ import Testing
     .needsOtherUser,
     arguments: ["000", "022", "777"])
   func modes(umask: String) throws {
-    let scene = try Scene()
     let owner = OtherUser(65_534, scene)
     try owner.own()
     let own = try owner.script(
@@ -165,8 +160,6 @@ import Testing
       "no command line of a runner or a job, and no runner's environment, contains a secret",
       .shows(OnDisk.environmentsSecret))
     func processes() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       let added = try scene.serialq("add", "-e", "GIVEN=hunter3", "sh", "-c", "read x <gate") {
         $0.environment.append(Bytes("TOKEN=hunter2"))
       }

@@ -1,17 +1,15 @@
+@testable import SerialqQueue
 import SerialqSystem
 import Testing
 
-@testable import SerialqQueue
 @testable import SerialqRunner
 
 /// Which file the lock of a job has.
-@Suite struct JobLockTests {
+@Suite final class JobLockTests: QueueSuite {
   // Fails if a file is created for each job; on ext4 without a journal, each one that was removed
   // makes the next creation slower.
   @Test("the lock file of an ended job becomes that of the next one")
   func renamed() throws {
-    let temporary = try TemporaryFolder()
-    let folder = try temporary.queue()
     let file = try JobLock.take(1, folder).status().identity
     let lock = try JobLock.take(2, spare: 1, folder)
     #expect(try lock.status().identity == file)
@@ -24,8 +22,6 @@ import Testing
   // count as one of the next job, and be ended with it.
   @Test("a job gets another lock file than the one before if a process holds that lock")
   func held() throws {
-    let temporary = try TemporaryFolder()
-    let folder = try temporary.queue()
     let left = try JobLock.take(1, folder)
     let lock = try JobLock.take(2, spare: 1, folder)
     #expect(try lock.status().identity != left.status().identity)
@@ -37,8 +33,6 @@ import Testing
   // Fails if a job cannot start because someone removed or replaced a file.
   @Test("a spare lock file that is gone, or is no file, is replaced")
   func missing() throws {
-    let temporary = try TemporaryFolder()
-    let folder = try temporary.queue()
     for spare in [1, 7] {
       let lock = try JobLock.take(7, spare: spare, folder)
       #expect(try JobLock.isHeld(7, folder))

@@ -4,15 +4,7 @@ import Testing
 
 @testable import SerialqQueue
 
-@Suite struct EnvironmentsTests {
-  private let temporary: TemporaryFolder
-  private let folder: QueueFolder
-
-  init() throws {
-    temporary = try TemporaryFolder()
-    folder = try temporary.queue()
-  }
-
+@Suite final class EnvironmentsTests: QueueSuite {
   private func store(_ variables: [Bytes], _ environments: Environments) throws -> Bytes {
     try Journal(folder).locked { (scope) throws(Failure) in
       try environments.store(variables, in: scope)

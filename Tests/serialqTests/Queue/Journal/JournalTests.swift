@@ -6,14 +6,11 @@ import Testing
 
 @testable import SerialqQueue
 
-@Suite struct JournalTests {
-  private let temporary: TemporaryFolder
-  private let folder: QueueFolder
-
-  init() throws {
-    temporary = try TemporaryFolder()
-    folder = try temporary.queue()
-  }
+@Suite final class JournalTests: QueueSuite {
+  /// Fails to flush.
+  private static let broken = JournalOutput(
+    write: JournalOutput.system.write,
+    flush: { (_) throws(Failure) in throw Failure("fdatasync", EIO, "flushing") })
 
   // Fails when the id is read before the lock is taken: move `nextID` out of `locked`.
   @Test("Ids are unique when eight threads add", .shows(OnDisk.appends))
@@ -109,12 +106,10 @@ import Testing
   @Test("After a failed flush the journal is rewritten, once")
   func rewritten() throws {
     try Journal(folder).append([added(1)])
-    let broken = JournalOutput(
-      write: JournalOutput.system.write,
-      flush: { (_) throws(Failure) in throw Failure("fdatasync", EIO, "flushing") })
     let first = try FileSystem.status(of: folder.journal)?.identity
     #expect(throws: Failure.self) {
-      try Journal(folder, output: broken).locked { (scope) throws(Failure) in try scope.flush() }
+      try Journal(folder, output: Self.broken).locked { (scope) throws(Failure) in try scope.flush()
+      }
     }
     try Journal(folder).append([added(2)])
     let second = try FileSystem.status(of: folder.journal)?.identity
@@ -147,10 +142,7 @@ import Testing
     try reader.read()
     try Journal(folder, output: noted).flush(readBy: reader)
     #expect(flushed.withLock { $0 } == [false, true])
-    let broken = JournalOutput(
-      write: JournalOutput.system.write,
-      flush: { (_) throws(Failure) in throw Failure("fdatasync", EIO, "flushing") })
-    #expect(throws: Failure.self) { try Journal(folder, output: broken).flush(readBy: reader) }
+    #expect(throws: Failure.self) { try Journal(folder, output: Self.broken).flush(readBy: reader) }
     let file = try FileSystem.status(of: folder.journal)?.identity
     try Journal(folder).append([])
     #expect(try FileSystem.status(of: folder.journal)?.identity != file)
@@ -165,10 +157,7 @@ import Testing
     try Journal(folder).locked { (scope) throws(Failure) in
       try scope.append([added(1)], flush: false)
     }
-    let broken = JournalOutput(
-      write: JournalOutput.system.write,
-      flush: { (_) throws(Failure) in throw Failure("fdatasync", EIO, "flushing") })
-    #expect(throws: Failure.self) { try Journal(folder, output: broken).append([]) }
+    #expect(throws: Failure.self) { try Journal(folder, output: Self.broken).append([]) }
   }
 
   // Fails when a name is trusted whose creator died before it flushed the folder.
@@ -189,7 +178,7 @@ import Testing
 
   /// A reader that reads in the middle of an append.
   private final class Seen: Sendable {
-    private let state = Guarded()
+    private let state = Locked<JournalReader?>(nil)
 
     var queue: Queue { state.withLock { $0?.queue ?? Queue() } }
     var ids: [JobID] { queue.jobs.map(\.id) }
@@ -330,27 +319,12 @@ import Testing
   func failedCompaction() throws {
     try Journal(folder).append([added(1)])
     let before = try content(folder.journal)
-    let broken = JournalOutput(
-      write: JournalOutput.system.write,
-      flush: { (_) throws(Failure) in throw Failure("fdatasync", ENOSPC, "flushing") })
     #expect(throws: Failure.self) {
-      try Journal(folder, output: broken).locked { (scope) throws(Failure) in
+      try Journal(folder, output: Self.broken).locked { (scope) throws(Failure) in
         _ = try scope.compact()
       }
     }
     #expect(try content(folder.journal) == before)
     #expect(try FileSystem.status(of: folder.newJournal) == nil)
-  }
-}
-
-/// The state of a test's reader behind a lock, because a journal's output may be called from any
-/// thread.
-private final class Guarded: Sendable {
-  private let queue = DispatchQueue(label: "guarded")
-  // Accessed only on `queue`.
-  private nonisolated(unsafe) var reader: JournalReader?
-
-  func withLock<Result>(_ body: (inout JournalReader?) throws -> Result) rethrows -> Result {
-    try queue.sync { try body(&reader) }
   }
 }
