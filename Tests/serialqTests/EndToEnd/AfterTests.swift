@@ -4,22 +4,20 @@ import SerialqSystem
 import Testing
 
 /// `--after`: jobs that run only if others succeeded.
-@Suite struct AfterTests {
-  /// A scene whose job 1 fails without the file `ok`, and whose job 2 was skipped for it.
-  private func skipped() throws -> Scene {
-    let scene = try Scene()
+@Suite final class AfterTests: SceneSuite {
+  /// Adds job 1, which fails without the file `ok`, and job 2, which is skipped for it.
+  private func skipJob() throws {
     try scene.add("test -e ok")
     #expect(try scene.serialq("add", "--no-start", "--after", "1", "true").code == 0)
     #expect(try scene.serialq("run").code == 1)
-    return scene
   }
 
   // Fails if a retry silently runs a job whose condition is not met, or leaves skipped jobs behind.
   @Test("retry says what it does to the jobs that depend on others", .needs(.tmux, .bash))
   func retryNotes() throws {
-    let scene = try skipped()
-    let terminal = try Terminal(scene)
-    try terminal.type("clear; serialq retry 2; serialq wait 2; touch ok; serialq retry 1")
+    try skipJob()
+    let terminal = try Terminal(
+      scene, typing: "clear; serialq retry 2; serialq wait 2; touch ok; serialq retry 1")
     try terminal.waitFor("the notes") { lines in
       lines.contains("The results of other jobs do not matter this time to job 2.")
     }
@@ -29,9 +27,8 @@ import Testing
   // Fails if retry leaves skipped jobs behind without a word.
   @Test("retry names the jobs that stay skipped", .needs(.tmux, .bash))
   func retryLeaves() throws {
-    let scene = try skipped()
-    let terminal = try Terminal(scene)
-    try terminal.type("clear; touch ok; serialq retry 1")
+    try skipJob()
+    let terminal = try Terminal(scene, typing: "clear; touch ok; serialq retry 1")
     try terminal.waitFor("the note") { lines in
       lines.contains("Still skipped: job 2. Run them too: serialq retry --failed")
     }
@@ -40,7 +37,7 @@ import Testing
   // Fails if log prints nothing, or the output of an earlier attempt, without a word.
   @Test("log says that a job was skipped, and whose output it prints")
   func skippedLog() throws {
-    let scene = try skipped()
+    try skipJob()
     let skip = "was skipped because job 1 did not succeed"
     let none = try scene.serialq("log", "2")
     #expect(none.text == "" && none.code == 0)
@@ -51,32 +48,24 @@ import Testing
     #expect(try scene.serialq("wait", "2").code == 1)
     for option in [[], ["-f"]] {
       let words = ["log"] + option + ["2"]
-      let old = try scene.serialq(words.map { Bytes($0.utf8) })
+      let old = try scene.serialq(words)
       #expect(old.text == "deployed\n")
       let output = "this is the output of attempt 1"
       #expect(old.errorText == "serialq: job 2 \(skip); \(output)\n")
     }
   }
 
-  /// A scene whose queue is paused, so that jobs wait.
-  private func paused() throws -> Scene {
-    let scene = try Scene()
-    #expect(try scene.serialq("pause").code == 0)
-    return scene
-  }
-
-  private func waiting(_ scene: Scene) throws -> [JobID] {
+  private func waiting() throws -> [JobID] {
     try scene.queue().waiting.map(\.id)
   }
 
   // Fails if a job runs without the success of all, a chain continues, or the reason is missing.
   @Test("a job runs only if all named jobs succeeded, else it and its chain are skipped")
   func chain() throws {
-    let scene = try Scene()
     _ = try scene.serialq("add", "--no-start", "-n", "build", "echo 1 >>rec")
     try scene.add("echo 2 >>rec; exit 3")
     func add(_ words: String...) throws {
-      let outcome = try scene.serialq((["add", "--no-start"] + words).map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(["add", "--no-start"] + words)
       #expect(outcome.code == 0, "\(outcome.errorText)")
     }
     try add("--after", "build", "echo 3 >>rec")
@@ -117,7 +106,6 @@ import Testing
   // Fails if a job is queued, or a queue is made, when a named job does not exist.
   @Test("a named job must exist, else nothing is queued")
   func refused() throws {
-    let scene = try Scene()
     let none = try scene.serialq("add", "--after", "1", "true")
     expectRefusal(none, "queue default: it has no jobs, so none can be --after one")
     #expect(try scene.serialq("run", "--after", "1", "true").code == 125)
@@ -137,13 +125,13 @@ import Testing
   // Fails if a job whose turn comes first is skipped or blocks the queue, or its order is reversed.
   @Test("a job waits behind the named ones, wherever it is put")
   func order() throws {
-    let scene = try paused()
+    #expect(try scene.serialq("pause").code == 0)
     try scene.add("exit 1", "true", "true")
     let added = try scene.serialq("add", "--first", "--after", "1", "-f", "-") {
       $0.input = Bytes("true\ntrue\n")
     }
     #expect(added.code == 0)
-    #expect(try waiting(scene) == [1, 4, 5, 2, 3])
+    #expect(try waiting() == [1, 4, 5, 2, 3])
     let before = try scene.journal()
     expectRefusal(
       try scene.serialq("move", "5", "--first"),
@@ -153,92 +141,22 @@ import Testing
       "job 4: it cannot be before job 1, after which it runs")
     #expect(try scene.journal() == before)
     #expect(try scene.serialq("move", "1", "4", "5", "--last").code == 0)
-    #expect(try waiting(scene) == [2, 3, 1, 4, 5])
+    #expect(try waiting() == [2, 3, 1, 4, 5])
     // A job that is retried takes those that wait for it with it.
     #expect(try scene.serialq("cancel", "1").code == 0)
     #expect(try scene.serialq("add", "true").text == "6\n")
     #expect(try scene.serialq("retry", "1").code == 0)
-    #expect(try waiting(scene) == [2, 3, 6, 1, 4, 5])
+    #expect(try waiting() == [2, 3, 6, 1, 4, 5])
     #expect(try scene.serialq("resume").code == 0)
     #expect(try scene.serialq("wait").code == 1)
     #expect(
       try scene.states() == [.failed, .succeeded, .succeeded, .skipped, .skipped, .succeeded])
   }
 
-  // Fails if a job is skipped because a required one waits for its retry, or runs in between.
-  @Test("a job waits for the automatic retries of the named one")
-  func retries() throws {
-    let scene = try Scene()
-    let line = "echo $SERIALQ_JOB >>rec; [ $(grep -c 1 rec) = 3 ]"
-    _ = try scene.serialq("add", "--no-start", "--retries", "2", line)
-    _ = try scene.serialq("add", "--no-start", "--after", "1", "echo 2 >>rec")
-    #expect(try scene.serialq("run").code == 0)
-    #expect(try content(scene.path("rec")).text == "1\n1\n1\n2\n")
-  }
-
-  // Fails if a removed success counts as a failure, or a removed failure as a success.
-  @Test("the result of a named job counts also after it was removed")
-  func removed() throws {
-    let scene = try Scene()
-    #expect(try scene.serialq("run", "exit 0").code == 0)
-    #expect(try scene.serialq("run", "exit 1").code == 1)
-    #expect(try scene.serialq("pause").code == 0)
-    _ = try scene.serialq("add", "--after", "1", "echo 3 >>rec")
-    _ = try scene.serialq("add", "--after", "1,2", "echo 4 >>rec")
-    #expect(try scene.serialq("clean", "--all").code == 0)
-    #expect(try scene.queue().jobs.map(\.id) == [3, 4])
-    #expect(try scene.serialq("resume").code == 0)
-    #expect(try scene.serialq("wait").code == 1)
-    #expect(try content(scene.path("rec")).text == "3\n")
-    #expect(try scene.serialq("show", "4").text.contains("because job 2 did not succeed"))
-  }
-
-  // Fails if a runner that is killed loses the condition, or an interrupted job counts as success.
-  @Test("an interrupted job did not succeed")
-  func interrupted() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    #expect(try scene.serialq("add", "echo up; read x <gate").code == 0)
-    try scene.waitForLog(1, "up\n")
-    #expect(try scene.serialq("add", "--after", "1", "echo 2 >>rec").code == 0)
-    try scene.killRunner()
-    try gate.open()
-    #expect(try scene.serialq("wait").code == 1)
-    #expect(try scene.states() == [.interrupted, .skipped])
-  }
-
-  // Fails if `--if-ok` without a job before it is skipped.
-  @Test("--if-ok runs the first job of a queue")
-  func first() throws {
-    let scene = try Scene()
-    #expect(try scene.serialq("run", "--if-ok", "echo ran").text == "ran\n")
-  }
-
-  // Fails if cancel skips more or fewer jobs than its help says.
-  @Test(
-    "canceling a job skips the --if-ok jobs that directly follow it, and those --after it later")
-  func cancelled() throws {
-    let scene = try paused()
-    try scene.add("true", "true")
-    _ = try scene.serialq("add", "--if-ok", "true")
-    try scene.add("true")
-    _ = try scene.serialq("add", "--if-ok", "true")
-    _ = try scene.serialq("add", "--after", "2", "true")
-    #expect(try scene.serialq("cancel", "2").code == 0)
-    #expect(
-      try scene.states() == [.waiting, .cancelled, .skipped, .waiting, .waiting, .waiting])
-    #expect(try scene.serialq("resume").code == 0)
-    #expect(try scene.serialq("wait").code == 1)
-    #expect(
-      try scene.states() == [
-        .succeeded, .cancelled, .skipped, .succeeded, .succeeded, .skipped,
-      ])
-  }
-
   // Fails if `show` leaves one out.
   @Test("show prints the time limit, the retries and the conditions")
   func shown() throws {
-    let scene = try paused()
+    #expect(try scene.serialq("pause").code == 0)
     try scene.add("true")
     _ = try scene.serialq(
       "add", "--timeout", "1h30m", "--retries", "3", "--retry-delay", "10", "--if-ok", "--after",
@@ -262,7 +180,6 @@ import Testing
   // Fails if `retry` continues to count the automatic retries of before.
   @Test("retry grants all --retries again")
   func retriesAgain() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("run", "--retries", "1", "echo x >>rec; exit 1").code == 1)
     #expect(try scene.serialq("show", "1").text.contains("\nretries    1, 1 used\n"))
     #expect(try scene.serialq("retry", "1").code == 0)
@@ -274,7 +191,6 @@ import Testing
   // Fails if a job that is put first during a retry delay waits for the delay, as the help denies.
   @Test("--first and move put a job before one that waits for its next attempt")
   func duringDelay() throws {
-    let scene = try Scene()
     _ = try scene.serialq("add", "--retries", "1", "--retry-delay", "1h", "exit 1")
     try scene.waitForJob(1) { $0.run?.due != nil }
     #expect(try scene.serialq("add", "--first", "echo 2 >>rec").text == "2\n")

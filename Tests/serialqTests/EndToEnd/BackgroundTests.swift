@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Jobs that run in the background after `add` returns.
-@Suite struct BackgroundTests {
+@Suite final class BackgroundTests: SceneSuite {
   /// Ways to call `add` that must return at once, and run the job.
   static let callers = [
     "id=$(serialq add 'echo ran; read x <gate'); echo $id",
@@ -32,8 +32,6 @@ import Testing
   }
 
   private func checkReturnsAtOnce(_ line: String) throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let outcome = try scene.script(line)
     #expect(outcome.text == "1\n", "\(outcome.errorText)")
     try scene.waitForLog(1, "ran")
@@ -48,8 +46,6 @@ import Testing
     "a runner has its own session, and shares nothing with its caller",
     .shows(Running.background, Running.hangup))
   func detached() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("add", "-e", "SECRET=x", "read x <gate").code == 0)
     let runner = try scene.waitForRunner()
     #expect(getsid(runner) == runner && getpgid(runner) == runner)
@@ -74,8 +70,6 @@ import Testing
   func manyAdds() throws {
     let count = isLong ? 10_000 : 150 / ease
     tally(count)
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("add", "read x <gate").code == 0)
     let runner = try scene.waitForRunner()
     let adds = try scene.script(
@@ -93,7 +87,6 @@ import Testing
   // check of the queue: here every add meets a runner that is about to exit.
   @Test("no job is left waiting without a runner", .shows(Running.noLostWakeUp))
   func lostWakeUp() throws {
-    let scene = try Scene()
     let count = isLong ? 500 : 40 / ease
     tally(count)
     for id in 1...count {
@@ -109,7 +102,6 @@ import Testing
   // Fails if add or a runner ignores a pause, or resume starts no runner.
   @Test("a paused queue starts no job, reports the pause, and continues after resume")
   func paused() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("pause").code == 0)
     let added = try scene.serialq("add", "echo ran")
     #expect(added.text == "1\n" && added.errorText.contains("is paused"))
@@ -124,7 +116,6 @@ import Testing
   // Fails if a run in the foreground starts jobs of a paused queue, or reports success.
   @Test("a run of a paused queue starts no job, and reports the pause")
   func pausedRun() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("pause").code == 0)
     try scene.add("echo ran")
     let run = try scene.serialq("run")
@@ -135,27 +126,15 @@ import Testing
   // Fails if the command stays in the queue although run reports an error: it would run on resume.
   @Test("run with a command refuses a paused queue, and queues nothing")
   func pausedRunOfCommand() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("pause").code == 0)
     let before = try scene.journal()
     for words in [["run", "echo ran"], ["run", "--unique", "echo", "ran"]] {
       expectRefusal(
-        try scene.serialq(words.map { Bytes($0.utf8) }), "queue default: it is paused")
+        try scene.serialq(words), "queue default: it is paused")
     }
     let refused = try scene.serialq("run", "echo ran")
     #expect(refused.errorText.contains("Nothing was queued. Resume it: serialq resume\n"))
     #expect(try scene.journal() == before && scene.states().isEmpty)
-  }
-
-  // Fails if add starts a runner.
-  @Test("with --no-start the job waits until start, as after a reboot")
-  func noStart() throws {
-    let scene = try Scene()
-    #expect(try scene.serialq("add", "--no-start", "echo ran").code == 0)
-    #expect(try scene.serialq("queues").text.contains("no runner"))
-    #expect(try !RunnerLock.isHeld(scene.queueFolder()))
-    #expect(try scene.serialq("start", "--all").code == 0)
-    try scene.waitForJob(1, .succeeded)
   }
 
   // Fails if a job that ran during a crash of the machine is rerun silently, or blocks the rest.
@@ -163,7 +142,6 @@ import Testing
     "after a reboot, start --all reports the interrupted job and runs the rest",
     .shows(Running.reboot))
   func reboot() throws {
-    let scene = try Scene()
     try scene.add("echo 1 >>rec", "echo 2 >>rec")
     try Journal(scene.queueFolder()).append([
       .started(id: 1, attempt: 1, at: Clock.now(), boot: Bytes("an earlier one")),
@@ -179,7 +157,6 @@ import Testing
   // Fails if the boot entries end a pause: of a person, or of `on-failure stop`.
   @Test("a pause survives a reboot, also one after a failure")
   func pausedAtReboot() throws {
-    let scene = try Scene()
     try scene.add("false", "echo ran >>rec")
     #expect(try scene.serialq("set", "on-failure", "stop").code == 0)
     #expect(try scene.serialq("run").code == 1)
@@ -197,15 +174,12 @@ import Testing
   // Fails if the system's shutdown counts as a cancel request: the job would be skipped.
   @Test("a runner that receives SIGTERM records its job as interrupted, and the rest waits")
   func terminated() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     _ = try scene.serialq("add", "read x <gate")
     _ = try scene.serialq("add", "true")
     _ = try scene.waitForProcess(of: 1)
     #expect(try kill(scene.waitForRunner(), SIGTERM) == 0)
     try scene.waitForJob(1, .interrupted)
     #expect(try scene.states() == [.interrupted, .waiting])
-    withExtendedLifetime(gate) {}
   }
 
   #if os(Linux)
@@ -214,8 +188,6 @@ import Testing
       "an idle runner and an idle wait sleep, in all their threads", .shows(Running.noPolling),
       .disabled(if: isSanitized, "a sanitizer has a thread of its own, which works all the time"))
     func idle() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       _ = try scene.serialq("add", "read x <gate")
       let waiter = try scene.start("wait")
       let runner = try scene.waitForRunner()

@@ -6,12 +6,10 @@ import TestSupport
 import Testing
 
 /// Jobs that are canceled, time out, or fail and are retried.
-@Suite(.beside) struct EndingTests {
+@Suite(.beside) final class EndingTests: SceneSuite {
   // Fails if the queue looks stuck while the command runs.
   @Test("status says between two jobs that the on-finish command may be running")
   func betweenJobs() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("set", "on-finish", "echo up; read x <gate").code == 0)
     try scene.add("true", "true")
     #expect(try scene.serialq("start").code == 0)
@@ -33,7 +31,7 @@ import Testing
     """
 
   /// The processes of a group, except zombies.
-  private func alive(in group: Int32, _ scene: Scene) throws -> String {
+  private func alive(in group: Int32) throws -> String {
     try scene.script("ps -eo pgid=,stat=,args= | awk '$1 == \(group) && $2 !~ /Z/'").text
   }
 
@@ -42,26 +40,21 @@ import Testing
   @Test(
     "cancel ends a job with its grandchildren, including those that ignore the signal", .needs(.ps))
   func cancelFamily() throws {
-    let scene = try Scene()
-    _ = try scene.serialq("add", Self.family)
-    try scene.waitForLog(1, "up")
+    try scene.addRunning(Self.family, until: "up")
     let group = try scene.waitForProcess(of: 1)
     #expect(try scene.serialq("cancel", "1").code == 0)
     // Does not wait for the grace period.
     #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
     #expect(try scene.serialq("wait", "1").code != 0)
     #expect(try scene.states() == [.cancelled])
-    #expect(try alive(in: group, scene) == "")
+    #expect(try alive(in: group) == "")
   }
 
   // Fails if the runner counts itself as one of the job's processes: the queue would continue only
   // after both grace periods.
   @Test("a job that reacts to the signal is over as soon as it exits")
   func cancelPromptly() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    _ = try scene.serialq("add", "trap 'exit 5' TERM; echo up; read x <gate")
-    try scene.waitForLog(1, "up")
+    try scene.addRunning("trap 'exit 5' TERM; echo up; read x <gate", until: "up")
     let lock = try #require(try JobLock.existing(1, scene.queueFolder()))
     #expect(try scene.serialq("cancel", "1").code == 0)
     // Held only by the job, so free after its exit, and before its end is recorded.
@@ -70,15 +63,12 @@ import Testing
     #expect(try scene.serialq("wait", "1").code == 5)
     let duration = try #require(try scene.queue().job(1)?.run?.duration)
     #expect(duration < Termination.grace)
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if requests are not read under the lock that records the end: a job that was reported as
   // being canceled would start again.
   @Test("a cancel that races with the end of the job prevents a retry")
   func cancelAtTheEnd() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     _ = try scene.serialq("add", "--retries", "3", "echo x >>rec; read x <gate; exit 1")
     _ = try scene.waitForProcess(of: 1)
     let folder = try scene.queueFolder()
@@ -100,9 +90,7 @@ import Testing
     "wait for a job that is canceled while it runs exits as the job did, but never with 0",
     arguments: [("", 128 + SIGTERM), ("trap 'exit 0' TERM;", 1)])
   func cancelledCode(trap: String, code: Int32) throws {
-    let scene = try Scene()
-    _ = try scene.serialq("add", "\(trap) echo up; sleep 1000")
-    try scene.waitForLog(1, "up")
+    try scene.addRunning("\(trap) echo up; sleep 1000", until: "up")
     #expect(try scene.serialq("cancel", "1").code == 0)
     #expect(try scene.serialq("wait", "1").code == code)
     #expect(try scene.states() == [.cancelled])
@@ -111,31 +99,17 @@ import Testing
   // Fails if the deadline is ignored, or only the leader is ended.
   @Test("a job that exceeds its time limit is ended with its grandchildren", .needs(.ps))
   func timeOut() throws {
-    let scene = try Scene()
     _ = try scene.serialq("add", "--timeout", "1", "sleep 1000 & sleep 1000 & wait")
     let group = try scene.waitForProcess(of: 1)
     #expect(try scene.serialq("wait", "1").code == 124)
     #expect(try scene.states() == [.timedOut])
-    #expect(try alive(in: group, scene) == "")
+    #expect(try alive(in: group) == "")
     #expect(try scene.listed()[0]["state"] as? String == "timed-out")
-  }
-
-  // Fails if a cancel of a job whose runner was killed is ignored.
-  @Test("cancel ends the job of a dead runner, with a new runner")
-  func cancelOrphan() throws {
-    let scene = try Scene()
-    _ = try scene.serialq("add", "echo up; sleep 1000")
-    try scene.waitForLog(1, "up")
-    // Dead when this returns: during its death, the runner would still hold its lock.
-    try scene.killRunner()
-    #expect(try scene.serialq("cancel", "--running").code == 0)
-    try scene.waitForJob(1, .cancelled)
   }
 
   // Fails if a canceled waiting job starts, or --all omits one.
   @Test("cancel prevents waiting jobs from running, and --all ends everything")
   func cancelWaiting() throws {
-    let scene = try Scene()
     try scene.add("echo 1 >>rec", "echo 2 >>rec", "echo 3 >>rec")
     #expect(try scene.serialq("cancel", "2").code == 0)
     expectRefusal(try scene.serialq("cancel", "1", "2"), "job 2: it has finished: it was cancelled")
@@ -152,7 +126,6 @@ import Testing
   // Fails if retries are miscounted, run after other jobs, or lose the job's environment.
   @Test("a job is retried before any other, and counts as failed only after the last attempt")
   func retries() throws {
-    let scene = try Scene()
     let line = "echo $SERIALQ_JOB >>rec; [ $(wc -l <rec) -ge 3 ]"
     _ = try scene.serialq("add", "--no-start", "--retries", "5", "--retry-delay", "1", line)
     try scene.add("echo 2 >>rec")
@@ -167,7 +140,6 @@ import Testing
   // Fails if a run treats a retry as the end of the job, or misses an attempt's output.
   @Test("a run prints every attempt, and fails only if the last one did")
   func retriesShown() throws {
-    let scene = try Scene()
     let line = "echo attempt; echo x >>rec; [ $(wc -l <rec) -ge 3 ]"
     let run = try scene.serialq("run", "--retries", "2", "--retry-delay", "1", line)
     #expect(run.text == "attempt\nattempt\nattempt\n" && run.code == 0, "\(run.errorText)")
@@ -183,17 +155,13 @@ import Testing
   // Fails if a slow reader loses the output of attempts that have ended.
   @Test("a follower that was stopped prints every attempt once, and reports each failure")
   func retriesMissed() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let line = "echo x >>rec; n=$(wc -l <rec); echo $n; [ $n -gt 1 ] || read x <gate; [ $n -ge 4 ]"
     _ = try scene.serialq("add", "--retries", "5", line)
-    let follower = try scene.start("log", "-f", "1")
-    try follower.waitForOutput("1\n")
+    let follower = try scene.start("log", "-f", "1").waitForOutput("1\n")
     follower.send(SIGSTOP)
     try gate.open()
     #expect(try scene.serialq("wait", "1").code == 0)
-    follower.send(SIGCONT)
-    let outcome = try follower.wait()
+    let outcome = try follower.end(SIGCONT)
     #expect(outcome.text == "1\n2\n3\n4\n" && outcome.code == 0)
     let reported = outcome.errorText.split(separator: "\n").filter { $0.contains("retrying") }
     #expect(reported.count == 3)
@@ -202,7 +170,6 @@ import Testing
   // Fails if a chain continues after a failure, or a retry of it stays skipped.
   @Test("--if-ok skips the chain after a failure, and retry --failed runs it again in order")
   func chain() throws {
-    let scene = try Scene()
     try scene.add("echo 1 >>rec; [ -e fixed ]")
     _ = try scene.serialq("add", "--no-start", "--if-ok", "echo 2 >>rec")
     _ = try scene.serialq("add", "--no-start", "--if-ok", "echo 3 >>rec")
@@ -219,7 +186,6 @@ import Testing
   // Fails if the queue continues after a failure that must stop it, or the reason is not reported.
   @Test("on-failure stop pauses the queue, and reports which job caused it")
   func stopOnFailure() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("set", "on-failure", "stop").code == 0)
     try scene.add("exit 3", "echo 2 >>rec")
     let waited = try scene.serialq("wait")
@@ -233,7 +199,6 @@ import Testing
   // is lost.
   @Test("the hook runs after each job, receives its data, and its failure is reported")
   func hook() throws {
-    let scene = try Scene()
     let line =
       "echo hook $SERIALQ_JOB $SERIALQ_STATE $SERIALQ_EXIT $TOLD >>rec; [ $SERIALQ_JOB = 1 ]"
     let set = try scene.serialq("set", "on-finish", line) {
@@ -254,7 +219,6 @@ import Testing
   // it; or if the report names a log that now belongs to a later hook.
   @Test("the hook's failure is reported by show, and by status until a later hook runs")
   func hookFailure() throws {
-    let scene = try Scene()
     let line = "echo no such host; [ $SERIALQ_JOB -ge 3 ] || exit 2"
     #expect(try scene.serialq("set", "on-finish", line).code == 0)
     try scene.add("exit 1")

@@ -2,11 +2,10 @@ import SerialqSystem
 import Testing
 
 /// The first commands of a new user.
-@Suite struct FirstUseTests {
+@Suite final class FirstUseTests: SceneSuite {
   // Fails if `run` does not queue its input, runs it out of order, or prints text of its own.
   @Test("command lines from a pipe run in order, and only their output is printed")
   func readme() throws {
-    let scene = try Scene()
     let line = "printf '%s\\n' 'echo one' 'sleep 1' 'echo two' | serialq run -f -"
     let outcome = try scene.script(line)
     #expect(outcome.text == "one\ntwo\n")
@@ -18,7 +17,6 @@ import Testing
   // Fails if any of them writes to standard error without an error.
   @Test("without errors, only results are printed")
   func quiet() throws {
-    let scene = try Scene()
     let calls: [([String], String?)] = [
       (["list"], ""), (["add", "--no-start", "echo a; echo b >&2"], "1\n"),
       (["add", "--no-start", "-n", "x", "true"], "2\n"),
@@ -28,7 +26,7 @@ import Testing
       (["list", "--json"], nil), (["status", "--json"], nil), (["show", "1", "--json"], nil),
     ]
     for (words, expected) in calls {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       #expect(outcome.code == 0, "\(words)")
       #expect(outcome.errorText == "", "\(words)")
       if let expected { #expect(outcome.text == expected, "\(words)") }
@@ -36,20 +34,9 @@ import Testing
     }
   }
 
-  // Fails if a file of jobs is queued partially, in another order, or with its comments.
-  @Test("a file of jobs is queued completely and in order")
-  func jobFile() throws {
-    let scene = try Scene()
-    let text = "# comment\necho 1\n\n   \n  # too\necho '#2'\r\necho 3"
-    try write(Bytes(text.utf8), to: scene.path("jobs"))
-    #expect(try scene.serialq("add", "--no-start", "-f", "jobs").text == "1-3\n")
-    #expect(try scene.serialq("run").text == "1\n#2\n3\n")
-  }
-
   // Fails if a queue lists another's jobs, or the option does not override the variable.
   @Test("queues are separate, and named by option or variable")
   func queues() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("add", "--no-start", "-q", "other", "echo other").text == "1\n")
     #expect(try scene.serialq("add", "--no-start", "echo default").text == "1\n")
     let named = try scene.serialq("add", "--no-start", "echo named") {
@@ -67,11 +54,9 @@ import Testing
   // Fails if advice omits the queue: the command would act on another one.
   @Test("commands in advice name the same queue, and work")
   func advice() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let queue = ["-q", "other"]
     func call(_ command: String, _ words: String...) throws -> String {
-      let outcome = try scene.serialq(([command] + queue + words).map { Bytes($0.utf8) })
+      let outcome = try scene.serialq([command] + queue + words)
       return outcome.text + outcome.errorText
     }
     #expect(try call("status").contains("serialq add -q other 'make test'"))
@@ -81,33 +66,29 @@ import Testing
     #expect(try call("log", "1").contains("serialq log -q other -f 1\n"))
     #expect(try call("log").contains("serialq log -q other -f\n"))
     #expect(try call("status").contains("serialq run -q other\n"))
-    let follower = try scene.start("log", "-q", "other", "-f", "1")
-    try follower.waitForErrors("serialq start -q other\n")
+    let follower = try scene.start("log", "-q", "other", "-f", "1").waitForErrors(
+      "serialq start -q other\n")
     #expect(try call("run").contains("serialq log -q other 1\n"))
     #expect(try call("status").contains("4 more open: serialq list -q other --open\n"))
     #expect(try call("status").contains("serialq log -q other 7\n"))
     #expect(try call("move", "1", "--first").contains("serialq list -q other --state waiting\n"))
     #expect(try call("edit", "1", "--after", "1").contains("serialq list -q other\n"))
     #expect(try follower.wait().code == 0)
-    let run = try scene.start("run", "-q", "other", "echo up; read x <gate")
-    try run.waitForOutput("up")
+    let run = try scene.start("run", "-q", "other", "echo up; read x <gate").waitForOutput("up")
     _ = try call("add", "--no-start", "true")
-    run.send(15)
-    let stopped = try run.wait()
+    let stopped = try run.end(15)
     #expect(stopped.errorText.contains("serialq run -q other\n"), "\(stopped)")
     // As in a job of that queue.
     let elsewhere = try scene.serialq("status", "-q", "default") {
       $0.environment.append(Bytes("SERIALQ_QUEUE=other"))
     }
     #expect(elsewhere.text.contains("serialq add -q default 'make test'"), "\(elsewhere)")
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if a result is printed on standard error, or to a file that has a standard descriptor's
   // number.
   @Test("closed standard descriptors are harmless")
   func closedDescriptors() throws {
-    let scene = try Scene()
     try scene.add("true")
     let before = try scene.journal()
     let closed = try scene.script("serialq list >&-")

@@ -3,12 +3,11 @@ import Foundation
 import SerialqSystem
 import Testing
 
-/// Jobs files, durations and sizes as users write them.
-@Suite struct InputTests {
+/// Jobs files, long commands and damaged queues, as users have them.
+@Suite final class InputTests: SceneSuite {
   // Fails if a backslash makes two jobs, or the mark becomes a part of the first command.
   @Test("a jobs file may have joined lines, a byte order mark and quotes in comments")
   func jobsFile() throws {
-    let scene = try Scene()
     let mark: Bytes = [0xEF, 0xBB, 0xBF]
     let text = "echo one \\\r\n  two\r\n# don't\necho \"it's\" # don't\n"
     try write(mark + Bytes(text.utf8), to: scene.path("jobs"))
@@ -18,11 +17,10 @@ import Testing
   // Fails if the warning is missing, or comes for a directory that exists.
   @Test("a directory that does not exist is accepted with a warning: an earlier job may make it")
   func missingDirectory() throws {
-    let scene = try Scene()
     try scene.add("mkdir later")
     for command in [["add", "--no-start"], ["run"]] {
       let words = command + ["-C", "later", "basename $PWD"]
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       #expect(outcome.code == 0)
       #expect(outcome.errorText.contains("/later: no such directory yet") == true)
     }
@@ -31,22 +29,10 @@ import Testing
     #expect(try scene.log(2) == Bytes("later\n"))
   }
 
-  // Fails if the limit is refused, or is another one.
-  @Test("durations combine units and have fractions")
-  func durations() throws {
-    let scene = try Scene()
-    for text in ["1h30m", "1.5h", "5400"] {
-      #expect(try scene.serialq("add", "--no-start", "--timeout", text, "true").code == 0)
-    }
-    #expect(try scene.queue().jobs.map(\.limits.timeout) == [5_400, 5_400, 5_400])
-    expectRefusal(try scene.serialq("add", "--timeout", "1h30", "true"), "--timeout 1h30: not a")
-  }
-
   #if os(Linux)
     // Fails if a command is queued that the system cannot execute, or one that it can is refused.
     @Test("a command that is too long to be executed is refused, and the message is short")
     func tooLong() throws {
-      let scene = try Scene()
       let longest = 32 * sysconf(Int32(_SC_PAGESIZE)) - 1
       func add(_ count: Int) throws -> Outcome {
         try scene.serialq("add", "--no-start", "-f", "-") {
@@ -65,7 +51,6 @@ import Testing
   // Fails if one of the columns is not bounded, or the width is ignored.
   @Test("long labels and commands are cut in list, and lines to COLUMNS")
   func bounds() throws {
-    let scene = try Scene()
     let long = String(repeating: "x", count: 3_000)
     _ = try scene.serialq("add", "--no-start", "-n", long, "echo \(long)")
     let list = try scene.serialq("list").text
@@ -74,7 +59,7 @@ import Testing
     #expect(narrow.text.split(separator: "\n").allSatisfy { $0.count <= 40 })
     #expect(try scene.serialq("status").text.split(separator: "\n").allSatisfy { $0.count < 300 })
     for words in [["queues"], ["status"], ["list", "--all"]] {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) }) {
+      let outcome = try scene.serialq(words) {
         $0.environment.append(Bytes("COLUMNS=20"))
       }
       #expect(outcome.text.split(separator: "\n").contains { $0.count == 20 }, "\(words)")
@@ -84,7 +69,7 @@ import Testing
     #expect(try scene.serialq("run", "head -c 9000 /dev/zero | tr '\\0' x; exit 3").code == 1)
     #expect(try scene.serialq("run", "--", long).code == 1)
     for words in [["status"], ["status", "--all"], ["wait"], ["wait", "--all"], ["queues"]] {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       for line in (outcome.text + outcome.errorText).split(separator: "\n") {
         #expect(line.count < 1_400, "\(words)")
       }
@@ -94,7 +79,6 @@ import Testing
   // Fails if the time is printed in UTC, or JSON in another zone.
   @Test("show prints local times, JSON prints UTC")
   func localTime() throws {
-    let scene = try Scene()
     try scene.add("true")
     let zoned: (inout LaunchOptions) -> Void = { $0.environment.append(Bytes("TZ=AHEAD-5:30")) }
     let shown = try scene.serialq("show", "1", change: zoned).text
@@ -106,7 +90,6 @@ import Testing
   // Fails if a color is shown as text in the status.
   @Test("colors of a job's last lines are dropped from the status")
   func colors() throws {
-    let scene = try Scene()
     _ = try scene.serialq("run", "printf '\\033[1;31mbad\\033[0m\\007\\n'; exit 1")
     let status = try scene.serialq("status").text
     #expect(status.contains("| bad^G\n"), "\(status)")
@@ -116,7 +99,6 @@ import Testing
   // Fails if every damaged line has a message of its own.
   @Test("of many damaged lines, three are reported and the others counted")
   func damagedLines() throws {
-    let scene = try Scene()
     try scene.add("echo 1", "echo 2", "echo 3", "echo 4", "echo 5", "echo 6", "echo 7")
     var journal = try scene.journal()
     for index in journal.indices where journal[index...].starts(with: Bytes("echo")) {

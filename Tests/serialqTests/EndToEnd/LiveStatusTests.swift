@@ -5,14 +5,11 @@ import Testing
 
 /// `status -w`, captured from a terminal, and without one.
 @Suite(.needs(.tmux, .bash))
-struct LiveStatusTests {
+final class LiveStatusTests: SceneSuite {
   // Fails if it misses an event, shows an old state, or exits on its own.
   @Test("status -w follows the queue, and Ctrl-C ends it like any program")
   func watch() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    let terminal = try Terminal(scene)
-    try terminal.type("clear; serialq -w")
+    let terminal = try Terminal(scene, typing: "clear; serialq -w")
     try terminal.waitForScreen(
       """
       Queue default is empty.
@@ -65,14 +62,12 @@ struct LiveStatusTests {
     #expect(try run.wait().code == 1)
     try terminal.press("C-c")
     try terminal.waitForScreen("\(end)\n^C\n$")
-    try terminal.type("echo ended $?")
-    try terminal.waitForLine("ended 130")
+    try terminal.type("echo ended $?", until: "ended 130")
   }
 
   // Fails if a line wraps at a width, or resizing leaves text behind.
   @Test("status -w fits any terminal, also after a resize")
   func sizes() throws {
-    let scene = try Scene()
     let terminal = try Terminal(scene, columns: 40, rows: 20)
     let words = "日本語ドキュメント 日本語ドキュメント 日本語ドキュメント"
     #expect(try scene.serialq("run", "echo \(words); exit 1").code == 1)
@@ -106,11 +101,9 @@ struct LiveStatusTests {
   // missed.
   @Test("without a terminal, status -w prints a line for each job that begins or ends")
   func plain() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("read x <gate")
-    let watch = try scene.start("status", "-w")
-    try watch.waitForOutput("1 waiting, next is job 1: read x <gate\n")
+    let watch = try scene.start("status", "-w").waitForOutput(
+      "1 waiting, next is job 1: read x <gate\n")
     try scene.add("read x <gate; exit 3")
     try watch.waitForOutput("job 2 waits: ")
     let run = try scene.start("run")
@@ -120,8 +113,7 @@ struct LiveStatusTests {
     try gate.open()
     #expect(try run.wait().code == 1)
     try watch.waitForOutput("job 2 failed with exit code 3 after ")
-    watch.send(SIGINT)
-    let outcome = try watch.wait()
+    let outcome = try watch.end(SIGINT)
     #expect(outcome.status == .killed(SIGINT))
     #expect(outcome.errors.isEmpty && !outcome.output.contains(0x1B))
     let reported = outcome.text.split(separator: "\n").suffix(5).map { $0.prefix(12) }
@@ -132,16 +124,13 @@ struct LiveStatusTests {
   // Fails if only the last change of a job is reported that changes twice between two reads.
   @Test("without a terminal, status -w prints a line for each change, however fast they are")
   func fast() throws {
-    let scene = try Scene()
     try scene.add("true")
-    let watch = try scene.start("status", "-w")
-    try watch.waitForOutput("1 waiting, next is job 1: true\n")
+    let watch = try scene.start("status", "-w").waitForOutput("1 waiting, next is job 1: true\n")
     watch.send(SIGSTOP)
     #expect(try scene.serialq("run").code == 0)
     watch.send(SIGCONT)
     try watch.waitForOutput("job 1 succeeded")
-    watch.send(SIGINT)
-    let reported = try watch.wait().text.split(separator: "\n").suffix(2).map { $0.prefix(12) }
+    let reported = try watch.end(SIGINT).text.split(separator: "\n").suffix(2).map { $0.prefix(12) }
     #expect(reported == ["job 1 begins", "job 1 succee"])
   }
 
@@ -149,8 +138,6 @@ struct LiveStatusTests {
   // the next line.
   @Test("log -f follows the queue with a line for each job that begins and ends")
   func log() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let terminal = try Terminal(scene)
     try scene.add("printf one; read x <gate", "echo two; exit 3")
     let run = try scene.start("run")
@@ -170,25 +157,5 @@ struct LiveStatusTests {
       $
       """)
     #expect(try run.wait().code == 1)
-  }
-
-  // Fails if a runner that waits for an orphan is shown as running a job.
-  @Test(
-    "a runner that waits for an orphan is reported, with the process and how to end it",
-    .shows(Running.orphansAreNamed))
-  func orphan() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    try scene.add("echo begun; read x <gate", "true")
-    let job = try scene.orphanJob()
-    let second = try scene.start("run")
-    try second.waitForErrors("waiting for it to end")
-    let status = try scene.serialq()
-    #expect(status.text.contains("running for") && status.text.contains("process \(job)"))
-    #expect(status.text.contains("its runner died; the next job waits for this one to end"))
-    #expect(status.text.contains("End it:  serialq cancel 1\n"))
-    try gate.open()
-    #expect(try second.wait().code == 1)
-    #expect(try scene.serialq().text.contains("was interrupted"))
   }
 }

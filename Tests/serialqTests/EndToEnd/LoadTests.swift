@@ -1,24 +1,15 @@
-import Foundation
 @testable import SerialqQueue
 import SerialqSystem
 import TestSupport
 import Testing
 
 /// Larger loads than in practice; with `SERIALQ_LONG=1`, much larger.
-@Suite struct LoadTests {
-  // Fails if concurrent adders are refused, or share an id.
-  @Test("sixty-four concurrent adders lose no job", .shows(OnDisk.appends))
-  func adders() throws {
-    try Scene().addAtOnce(64, each: isLong ? 1_000 : max(2 / ease, 1))
-  }
-
+@Suite final class LoadTests: SceneSuite {
   // Fails if one job is listed, counted or canceled for another, or if a runner uses more memory
   // than allowed for the waiting ones.
   @Test("a hundred thousand waiting jobs are listed, counted, reordered and canceled")
   func waitingJobs() throws {
     let count = isLong ? 100_000 : 1_000 / ease
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("add", "read x <gate").code == 0)
     let added = try scene.serialq("add", "-f", "-") {
       $0.input = Bytes(String(repeating: "exit 7\n", count: count - 1).utf8)
@@ -48,7 +39,6 @@ import Testing
   @Test("a gigabyte of output is in the log, and printed unchanged")
   func output() throws {
     let megabytes = isLong ? 1_024 : max(4 / ease, 1)
-    let scene = try Scene()
     let line = "yes 0123456789abcde | head -c \(megabytes)M"
     #expect(try scene.serialq("add", line).code == 0)
     #expect(try scene.serialq("wait", "1").code == 0)
@@ -64,7 +54,6 @@ import Testing
       // The limit of an argument on Linux, and on no other system: 32 pages, including the final
       // NUL.
       let limit = 32 * sysconf(Int32(_SC_PAGESIZE)) - 1
-      let scene = try Scene()
       let start = "echo $((1 + 1)) #"
       let line = start + String(repeating: "x", count: limit - start.utf8.count)
       #expect(line.utf8.count == limit)
@@ -83,7 +72,6 @@ import Testing
   @Test("a job receives ten thousand variables")
   func variables() throws {
     let variables = (1...10_000).map { Bytes("VARIABLE_\($0)=value number \($0)".utf8) }
-    let scene = try Scene()
     let added = try scene.serialq("add", "--no-start", "-c", "env -0") {
       $0.environment += variables
     }
@@ -96,7 +84,6 @@ import Testing
   @Test("a thousand queues are counted, and each one is run")
   func queues() throws {
     let count = isLong ? 1_000 : 25 / ease
-    let scene = try Scene()
     let script = """
       i=0
       while [ $i -lt \(count) ]; do
@@ -117,8 +104,6 @@ import Testing
   @Test("two hundred waiters and fifty followers are all notified")
   func audience() throws {
     let (waiters, followers) = isLong ? (200, 50) : (20, 5)
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("add", "echo start; read x <gate; echo end; exit 3").code == 0)
     let waiting = try (0..<waiters).map { _ in try scene.start("wait", "1") }
     let following = try (0..<followers).map { _ in try scene.start("log", "-f", "1") }

@@ -1,27 +1,22 @@
-import SerialqRunner
 import SerialqSystem
 import SerialqWatch
 import TestSupport
 import Testing
 
 /// Reading the output of jobs, during a run and afterwards.
-@Suite struct LogTests {
+@Suite final class LogTests: SceneSuite {
   // Fails if the follower does not wait for the start, prints another job's output, or does not
   // end.
   @Test("following a waiting job begins with its start, and ends with its end")
   func followWaiting() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add(
       "echo first; read x <gate", "echo second; read x <gate; echo over; exit 4", "true")
-    let waiting = try scene.start("log", "-f", "2")
-    try waiting.waitForErrors("has no active runner; start one with: serialq start")
-    let run = try scene.start("run")
-    try run.waitForOutput("first")
+    let waiting = try scene.start("log", "-f", "2").waitForErrors(
+      "has no active runner; start one with: serialq start")
+    let run = try scene.start("run").waitForOutput("first")
     try gate.open()
     try waiting.waitForOutput("second")
-    let late = try scene.start("log", "-f", "2")
-    try late.waitForOutput("second")
+    let late = try scene.start("log", "-f", "2").waitForOutput("second")
     #expect(late.errors.text == "")
     try gate.open()
     for follower in [waiting, late] {
@@ -37,7 +32,6 @@ import Testing
   // arrives: `log -f` printed nothing, and reported success.
   @Test("following a job that has just ended prints all of its output, once")
   func followEnded() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("run", "echo all").code == 0)
     var follower = try Follower(scene.queueFolder(), .job(1), Follower.OutputStyle())
     let file = try FileDescriptor.open(scene.path("printed"), .log)
@@ -50,8 +44,6 @@ import Testing
   // of an open log is lost.
   @Test("a slow follower reports the jobs whose output was deleted")
   func followForgotten() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("set", "keep", "1").code == 0)
     try scene.add("echo 1; read x <gate; echo end", "echo 2", "echo 3", "echo 4")
     var follower = try Follower(scene.queueFolder(), .queue, Follower.OutputStyle())
@@ -75,31 +67,13 @@ import Testing
     withExtendedLifetime(files) {}
   }
 
-  // Fails if the follower stops between two jobs, or at the end of the first.
-  @Test("following the queue continues from job to job")
-  func followQueue() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    try scene.add("echo 1; read x <gate", "echo 2 >&2", "echo 3")
-    let run = try scene.start("run")
-    try run.waitForOutput("1")
-    let follower = try scene.start("log", "-f")
-    try follower.waitForOutput("1")
-    try gate.open()
-    #expect(try follower.wait().text == "1\n2\n3\n")
-    #expect(try run.wait().text == "1\n2\n3\n")
-  }
-
   // Fails if following begins with another line, leaves out a line that is written later, or if an
   // incomplete line is not one: drop `isFirstLook` in `Follower`.
   @Test("log -f begins with the last ten lines, or as many as -n says, and prints all that follow")
   func followLastLines() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     let many = "seq 20; printf begun; read x <gate; echo; seq 21 40"
     try scene.add(many, "seq 41 60")
-    let run = try scene.start("run")
-    try run.waitForOutput("begun")
+    let run = try scene.start("run").waitForOutput("begun")
     func lines(_ range: ClosedRange<Int>) -> String { range.map { "\($0)\n" }.joined() }
     let calls: [(words: [String], begins: String, isQueue: Bool)] = [
       (["-f", "1"], lines(12...20), false), (["-f"], lines(12...20), true),
@@ -107,7 +81,7 @@ import Testing
       (["-f", "-n", "all", "1"], lines(1...20), false),
     ]
     let followers = try calls.map { call in
-      try scene.start((["log"] + call.words).map { Bytes($0.utf8) })
+      try scene.start(["log"] + call.words)
     }
     for follower in followers { try follower.waitForOutput("begun") }
     try gate.open()
@@ -128,23 +102,19 @@ import Testing
   // Fails if it blocks, or advises a command that starts nothing in a paused queue.
   @Test("following ends where a pause lets no output come, and says how to resume")
   func followPaused() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("echo first; read x <gate", "echo second")
     #expect(try scene.serialq("pause").code == 0)
     for words in [["log", "-f"], ["log", "-f", "2"]] {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       expectRefusal(outcome, "queue default: it is paused; jobs waiting: 2")
       #expect(outcome.errorText.hasSuffix("\nResume it with: serialq resume\n"))
     }
     // The advice works.
     #expect(try scene.serialq("resume").code == 0)
-    let follower = try scene.start("log", "-f")
-    try follower.waitForOutput("first")
+    let follower = try scene.start("log", "-f").waitForOutput("first")
     // A running job is followed to its end.
     #expect(try scene.serialq("pause").code == 0)
-    let late = try scene.start("log", "-f", "1")
-    try late.waitForOutput("first")
+    let late = try scene.start("log", "-f", "1").waitForOutput("first")
     try gate.open()
     #expect(try late.wait().code == 0)
     let outcome = try follower.wait()
@@ -155,7 +125,6 @@ import Testing
   // Fails if it ends silently: a script could not tell it from a job without output.
   @Test("following a queue without work says that there is nothing to follow")
   func followNothing() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("run", "echo done").code == 0)
     let outcome = try scene.serialq("log", "-f")
     #expect(outcome.code == 0 && outcome.text == "")
@@ -169,17 +138,15 @@ import Testing
   // Fails if a job between two attempts counts as one that never ran, or another is shown instead.
   @Test("between two attempts, log prints the output of the last one")
   func betweenAttempts() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("run", "echo older").code == 0)
     let delayed = ["--retries", "1", "--retry-delay", "1h", "echo once; false"]
-    #expect(try scene.serialq((["add"] + delayed).map { Bytes($0.utf8) }).code == 0)
+    #expect(try scene.serialq(["add"] + delayed).code == 0)
     try scene.waitForJob(2) { $0.run?.due != nil }
     for words in [["log", "2"], ["log"], ["log", "-n", "1", "2"]] {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       #expect(outcome.code == 0 && outcome.text == "once\n", "\(words) \(outcome.errorText)")
     }
-    let follower = try scene.start("log", "-f", "2")
-    try follower.waitForOutput("once")
+    let follower = try scene.start("log", "-f", "2").waitForOutput("once")
     #expect(try scene.serialq("cancel", "2").code == 0)
     let followed = try follower.wait()
     #expect(followed.code == 0 && followed.text == "once\n", "\(followed.errorText)")
@@ -194,11 +161,10 @@ import Testing
   // Fails if a missing folder cannot be watched: another process is creating it.
   @Test("following a queue that is just being created is not an error")
   func followUnmade() throws {
-    let scene = try Scene()
     let folder = try scene.queueFolder()
     for path in [scene.spool, folder.path] { #expect(try FileSystem.makeFolder(path)) }
     for words in [["log", "-f"], ["list"], ["status"]] {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       let isSilent = outcome.errors.isEmpty || words[0] == "log"
       #expect(outcome.code == 0 && isSilent, "\(outcome.errorText)")
     }
@@ -207,7 +173,6 @@ import Testing
   // Fails if output is cut to a buffer size, or printed twice between two reads.
   @Test("output larger than any pipe is complete, with every command that prints it")
   func large() throws {
-    let scene = try Scene()
     let words = "0123456789012345678901234567890123456789"
     let count = 20_000 / ease
     let line = "i=0; while [ $i -lt \(count) ]; do echo \"$i \(words)\"; i=$((i + 1)); done"
@@ -228,7 +193,6 @@ import Testing
   // until it reaches a size limit.
   @Test("a job that prints its own log prints the present content, and ends")
   func own() throws {
-    let scene = try Scene()
     let run = try scene.serialq("run", "\(Scene.smallFiles) echo so far; exec serialq log")
     #expect(run.code == 0 && run.text == "so far\nso far\n", "\(run.errorText)")
   }
@@ -236,55 +200,16 @@ import Testing
   // Fails if bytes are converted to text.
   @Test("a log of any bytes is printed unchanged")
   func binary() throws {
-    let scene = try Scene()
     try write((0...255).map { $0 }, to: scene.path("bytes"))
     try scene.add("cat bytes")
     #expect(try scene.serialq("run").output == (0...255).map { $0 })
     #expect(try scene.serialq("log", "1").output == (0...255).map { $0 })
   }
 
-  // Fails if the last line end starts a line, a line across two reads is missed, or bytes are
-  // converted to text: start at `end` in `LogReader.start(ofLast:before:)`.
-  @Test("log -n prints the last lines, and a last line without a line end is one")
-  func lastLines() throws {
-    let scene = try Scene()
-    // One line is longer than a read, and one line end is the first byte of a read.
-    let long = String(repeating: "x", count: 200_000)
-    let logs: [Bytes] = [
-      Bytes("a\nb\nc\n".utf8), Bytes("a\nb\nc".utf8), Bytes("a\n\n\n".utf8), Bytes("\n".utf8), [],
-      [0xFF, 0x0A, 0x00, 0x0D, 0x0A, 0xC3], Bytes("a\n\(long)\nb\n".utf8),
-      Bytes("a\n\(long.prefix(65_536))\n".utf8), Bytes("a\n\(long.prefix(65_535))\n".utf8),
-    ]
-    for (index, log) in logs.enumerated() {
-      let file = "bytes\(index)"
-      try write(log, to: scene.path(file))
-      try scene.add("cat \(file)")
-    }
-    #expect(try scene.serialq("run").code == 0)
-    for (index, log) in logs.enumerated() {
-      for count in [1, 2, 3, 4, 1_000_000_000] {
-        let expected = Bytes(lines(of: log).suffix(count).joined())
-        let outcome = try scene.serialq("log", "-n", "\(count)", "\(index + 1)")
-        #expect(outcome.code == 0 && outcome.output == expected, "log \(index), -n \(count)")
-      }
-    }
-  }
-
-  /// The lines with their line ends.
-  private func lines(of bytes: Bytes) -> [Bytes] {
-    var lines: [Bytes] = []
-    for byte in bytes {
-      if lines.last.map({ $0.last == 0x0A }) ?? true { lines.append([]) }
-      lines[lines.count - 1].append(byte)
-    }
-    return lines
-  }
-
   // Fails if a job that has not run is treated as one without lines, or the selected job differs
   // from that of `log`.
   @Test("log -n selects the job as log does")
   func lastLinesOfSelected() throws {
-    let scene = try Scene()
     try scene.add("echo one; echo two")
     let early = try scene.serialq("log", "-n", "1", "1")
     #expect(early.code == 125 && early.errorText.contains("it has not run yet"))
@@ -296,7 +221,6 @@ import Testing
   // Fails if SIGPIPE kills it, or EPIPE is reported as an error.
   @Test("a closed reader ends the command silently")
   func readerGone() throws {
-    let scene = try Scene()
     // More than a pipe holds.
     try scene.add("yes | head -c \(1_000_000 / ease)")
     #expect(try scene.serialq("run").code == 0)
@@ -311,15 +235,13 @@ import Testing
   // Fails if it continues to read for as long as the job prints, although its output is closed.
   @Test("following a job that never stops printing ends when its reader is closed")
   func endlessReaderGone() throws {
-    let scene = try Scene()
     try scene.add("while :; do echo line; done")
     let run = try scene.start("run")
     // The run's output is not read here: it could grow faster than it is read.
     _ = try scene.waitForProcess(of: 1)
     let outcome = try scene.script("serialq log -f 1 | head -n 1")
     #expect(outcome.text == "line\n" && outcome.errorText == "")
-    run.send(SIGTERM)
-    #expect(try run.wait().code == 128 + SIGTERM)
+    #expect(try run.end(SIGTERM).code == 128 + SIGTERM)
   }
 
   // Fails if Ctrl-C ends the job, leaves the user in doubt about it, or waits for a blocked reader.
@@ -327,19 +249,16 @@ import Testing
     "Ctrl-C ends log -f and wait, which say that the job continues",
     arguments: [["log", "-f", "1"], ["log", "-f"], ["wait"], ["wait", "1"]])
   func followerInterrupted(words: [String]) throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("echo up; read x <gate; echo over")
     if words[0] == "log" { #expect(try scene.serialq("start").code == 0) }
-    let follower = try scene.start(words.map { Bytes($0.utf8) })
+    let follower = try scene.start(words)
     // `wait` has started the runner, and receives signals by then.
     if words[0] == "wait" {
       try scene.waitForLog(1, "up")
     } else {
       try follower.waitForOutput("up")
     }
-    follower.send(SIGINT)
-    let outcome = try follower.wait()
+    let outcome = try follower.end(SIGINT)
     #expect(outcome.status == .killed(SIGINT))
     #expect(outcome.errorText == "serialq: job 1 continues\n")
     try gate.open()
@@ -349,7 +268,6 @@ import Testing
   // Fails if the run stops with its reader: `| head` would stop the queue.
   @Test("a run whose reader is closed still runs every job")
   func runWithoutReader() throws {
-    let scene = try Scene()
     try scene.add("yes | head -c 200000", "exit 2", "echo end >>rec")
     let script = "{ serialq run; echo $? >code; } | head -n 1"
     #expect(try scene.script(script).text == "y\n")
@@ -362,8 +280,6 @@ import Testing
     // stay.
     @Test("a run that cannot write its output runs every job, and then reports the error")
     func runIntoFullDisk() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       try scene.add("echo a; read x <gate", "echo b; exit 2", "echo c >>rec")
       let run = try scene.start("run") { $0.prelude = "exec >/dev/full" }
       try scene.waitForLog(1, "a")
@@ -378,21 +294,9 @@ import Testing
     }
   #endif
 
-  // Fails if a job without output is not distinguished from one that has not run.
-  @Test("a job that has not run has no log, and the message names the next command")
-  func notRun() throws {
-    let scene = try Scene()
-    try scene.add("true")
-    let outcome = try scene.serialq("log", "1")
-    #expect(outcome.code == 125 && outcome.output.isEmpty)
-    #expect(
-      outcome.errorText
-        == "serialq: the log of job 1: it has not run yet\nWait for it: serialq log -f 1\n")
-  }
   // Fails if the order of ids decides, and not the order of execution.
   @Test("log without an id prints the output of the job that ran last")
   func lastRun() throws {
-    let scene = try Scene()
     try scene.add("echo one", "echo two")
     #expect(try scene.serialq("move", "2", "--first").code == 0)
     #expect(try scene.serialq("run").code == 0)

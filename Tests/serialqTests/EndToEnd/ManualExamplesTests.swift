@@ -6,14 +6,13 @@ import TestSupport
 import Testing
 
 /// The examples in the manual.
-@Suite struct ManualExamplesTests {
+@Suite final class ManualExamplesTests: SceneSuite {
   /// The programs that the examples run, besides those of every system.
   private static let programs = ["make", "rsync", "mail", "notify-send"]
 
   // Fails if an example is wrong: if it does not do what the manual describes, a later one fails.
   @Test("the manual's examples work, one after another", .needs(.jq))
   func examples() throws {
-    let scene = try Scene()
     let program = Bytes("#!/bin/sh\nprintf '%s|' \"$0\" \"$@\"\n")
     for name in ["upload", "fetch"] + Self.programs.map({ "../bin/\($0)" }) {
       try writeProgram(program, to: scene.path(name))
@@ -48,7 +47,6 @@ import Testing
     .shows(Running.bootEntries)
   )
   func reboot() throws {
-    let scene = try Scene()
     try scene.add("echo up >here")
     let lines = try Manual.text.split(separator: "\n").map { $0.replacing("\\-", with: "-") }
     let cron = try #require(lines.first { $0.hasPrefix(".Dl @reboot ") }).dropFirst(12)
@@ -63,31 +61,39 @@ import Testing
   // Fails if an undocumented member is printed.
   @Test("every member of the JSON is in the manual")
   func members() throws {
-    let scene = try Scene()
     try scene.add("true")
     for call in [["list"], ["show", "1"], ["status"], ["queues"], ["add", "--no-start", "x"]] {
       let words = call.prefix(1) + ["--json"] + call.dropFirst()
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(Array(words))
       for key in try keys(of: JSONSerialization.jsonObject(with: Data(outcome.output))) {
         #expect(try Manual.text.contains("Va \(key)"), "\(key) of \(call)")
       }
     }
   }
 
-  // Fails if an undocumented variable is set, or a documented one is not.
-  @Test("the on-finish command receives the variables in the manual")
-  func hook() throws {
-    let scene = try Scene()
-    #expect(try scene.script("serialq set on-finish 'env >>seen'").code == 0)
-    #expect(try scene.serialq("run", "--retries", "1", "exit 3").code == 1)
+  // Fails if a variable is missing, or in the manual only.
+  @Test(
+    "the commands of the settings receive the variables in the manual",
+    arguments: ["on-finish", "on-ask", "on-idle"])
+  func variables(setting: String) throws {
+    #expect(try scene.serialq("set", setting, "env >>seen; echo >>seen.done").code == 0)
+    let job = setting == "on-ask" ? ["-t", "printf 'Continue? '; read x"] : ["exit 3"]
+    #expect(try scene.serialq(["add", "--retries", "1"] + job).code == 0)
+    try scene.waitForFile("seen.done", "\n")
+    _ = try scene.serialq("cancel", "1")
     let seen = try content(scene.path("seen")).text.split(separator: "\n").map(String.init)
-    let names = seen.compactMap { $0.split(separator: "=").first }.filter {
-      $0.hasPrefix("SERIALQ_") && $0 != "SERIALQ_DIR"
+    // The on-idle command is given no job.
+    #expect(seen.contains("SERIALQ_JOB=") == (setting == "on-idle"))
+    let others = ["SERIALQ_DIR"] + (setting == "on-idle" ? ["SERIALQ_JOB"] : [])
+    let names = seen.map { String($0.prefix { $0 != "=" }) }.filter {
+      $0.hasPrefix("SERIALQ_") && !others.contains($0)
     }
-    let section = try #require(try Manual.text.split(separator: "\n.Ss The on-finish command").last)
+    let title = "\n.Ss The \(setting) command"
+    let section = try #require(try Manual.text.components(separatedBy: title).last)
     let list = section.split(separator: "\n").prefix { $0 != ".El" }
-    let reported = list.filter { $0.hasPrefix(".It Ev ") }.map { $0.dropFirst(7) }
+    let reported = list.filter { $0.hasPrefix(".It Ev ") }.map { String($0.dropFirst(7)) }
     #expect(Set(reported) == Set(names))
+    guard setting == "on-finish" else { return }
     // As documented: not between the attempts.
     #expect(seen.filter { $0.hasPrefix("SERIALQ_STATE=") } == ["SERIALQ_STATE=failed"])
     #expect(seen.filter { $0.hasPrefix("SERIALQ_ATTEMPT=") } == ["SERIALQ_ATTEMPT=2"])
@@ -96,7 +102,6 @@ import Testing
   // Fails if a variable has another name, or an example is not a command line.
   @Test("the manual's examples of notifications work")
   func notifications() throws {
-    let scene = try Scene()
     let program = Bytes("#!/bin/sh\n{ printf '%s|' \"${0##*/}\" \"$@\"; cat; } >>told\n".utf8)
     for name in ["mail", "notify-send"] {
       try writeProgram(program, to: scene.programs.appending(path: Bytes(name.utf8)))
@@ -119,48 +124,9 @@ import Testing
       "\(told)")
   }
 
-  // Fails if a variable is missing, or in the manual only.
-  @Test("the on-ask command receives the variables in the manual")
-  func ask() throws {
-    let scene = try Scene()
-    let asking = "printf 'Continue? '; read x"
-    #expect(try scene.script("serialq set on-ask 'env >>seen; echo >>seen.done'").code == 0)
-    #expect(try scene.serialq("add", "-t", "-c", asking).code == 0)
-    try scene.waitForFile("seen.done", "\n")
-    let names = try content(scene.path("seen")).text.split(separator: "\n")
-      .compactMap { $0.split(separator: "=").first }.filter {
-        $0.hasPrefix("SERIALQ_") && $0 != "SERIALQ_DIR"
-      }
-    let section = try #require(
-      Manual.text.components(separatedBy: "\n.Ss The on-ask command").last)
-    let list = section.split(separator: "\n").prefix { $0 != ".El" }
-    let reported = list.filter { $0.hasPrefix(".It Ev ") }.map { String($0.dropFirst(7)) }
-    #expect(Set(reported) == Set(names.map(String.init)))
-    #expect(try scene.serialq("cancel", "1").code == 0)
-  }
-
-  // Fails if a variable is missing, or in the manual only.
-  @Test("the on-idle command receives the variables in the manual")
-  func idleVariables() throws {
-    let scene = try Scene()
-    #expect(try scene.script("serialq set on-idle 'env >>seen'").code == 0)
-    #expect(try scene.serialq("run", "true").code == 0)
-    let seen = try content(scene.path("seen")).text.split(separator: "\n").map(String.init)
-    let names = seen.compactMap { $0.split(separator: "=").first }.filter {
-      $0.hasPrefix("SERIALQ_") && $0 != "SERIALQ_DIR" && $0 != "SERIALQ_JOB"
-    }
-    #expect(seen.contains("SERIALQ_JOB="))
-    let section = try #require(
-      Manual.text.components(separatedBy: "\n.Ss The on-idle command").last)
-    let list = section.split(separator: "\n").prefix { $0 != ".El" }
-    let reported = list.filter { $0.hasPrefix(".It Ev ") }.map { String($0.dropFirst(7)) }
-    #expect(Set(reported) == Set(names.map(String.init)))
-  }
-
   // Fails if the attempt numbers differ from the manual.
   @Test("the attempt is null, 0 or a number, as documented")
   func attempts() throws {
-    let scene = try Scene()
     try scene.add("true", "true", "true")
     #expect(try scene.serialq("cancel", "2").code == 0)
     #expect(try scene.listed("--state", "waiting").allSatisfy { $0["attempt"] is NSNull })

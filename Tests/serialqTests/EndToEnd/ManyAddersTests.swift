@@ -1,25 +1,47 @@
-import SerialqQueue
 import SerialqSystem
 import TestSupport
 import Testing
 
 /// Concurrent adders.
-@Suite struct ManyAddersTests {
+@Suite final class ManyAddersTests: SceneSuite {
   // Fails if an id is assigned outside the journal's lock (two jobs share it), or if another adder
   // can split a batch.
   @Test(
     "jobs added by sixteen processes at once are all queued, each once, in their adder's order",
     .shows(OnDisk.appends), .shows(Running.order))
   func addersAtOnce() throws {
-    try Scene().addAtOnce(16, each: isLong ? 100 : 6)
+    let (adders, each) = (16, isLong ? 4_000 : 8)
+    let script = """
+      i=0
+      while [ $i -lt \(each) ]; do
+        i=$((i + 1))
+        serialq add --no-start -n "w$0-$i" true || exit
+      done
+      """
+    let running = try (1...adders).map { adder in
+      try self.scene.launch(["/bin/sh", "-c", script, "\(adder)"])
+    }
+    tally(adders * each)
+    var printed: [Int] = []
+    for (index, process) in running.enumerated() {
+      let outcome = try process.wait()
+      #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errorText)")
+      let ids = outcome.text.split(separator: "\n").compactMap { Int($0) }
+      #expect(ids.count == each && ids == ids.sorted())
+      let queue = try scene.queue()
+      let labels = ids.map { queue.job($0)?.label?.text ?? "" }
+      #expect(labels == (1...each).map { "w\(index + 1)-\($0)" })
+      printed += ids
+    }
+    #expect(printed.sorted() == Array(1...adders * each))
+    #expect(try scene.queue().count(.waiting) == adders * each)
   }
 
   // Fails if the lines of a file are appended one by one.
   @Test("files added at once stay together", .shows(OnDisk.appends))
   func filesAtOnce() throws {
-    let scene = try Scene()
     let running = try (0..<8).map { adder in
-      try scene.start("add", "--no-start", "-n", "f\(adder)", "-f", "-") {
+      try self.scene.start("add", "--no-start", "-n", "f\(adder)", "-f", "-") {
         $0.input = Bytes((1...50).map { "echo \($0)\n" }.joined().utf8)
       }
     }
@@ -33,47 +55,12 @@ import Testing
   // Fails if a runner releases its lock before its last check, or an adder does not wake it.
   @Test("jobs added during a run are run by it or wait for the next")
   func whileRunning() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("echo 0; read x <gate")
-    let run = try scene.start("run")
-    try run.waitForOutput("0\n")
+    let run = try scene.start("run").waitForOutput("0\n")
     for id in 1...5 { try scene.add("echo \(id)") }
     try gate.open()
     let outcome = try run.wait()
     #expect(outcome.text == (0...5).map { "\($0)\n" }.joined())
     #expect(outcome.code == 0 && outcome.errorText == "")
-  }
-}
-
-extension Scene {
-  /// Starts concurrent processes that each add several jobs, and checks the result.
-  func addAtOnce(_ adders: Int, each: Int) throws {
-    let script = """
-      i=0
-      while [ $i -lt \(each) ]; do
-        i=$((i + 1))
-        serialq add --no-start -n "w$0-$i" true || exit
-      done
-      """
-    let running = try (1...adders).map { adder in
-      try launch([
-        Bytes("/bin/sh"), Bytes("-c"), Bytes(script.utf8), Bytes("\(adder)".utf8),
-      ])
-    }
-    tally(adders * each)
-    var printed: [Int] = []
-    for (index, process) in running.enumerated() {
-      let outcome = try process.wait()
-      #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errorText)")
-      let ids = outcome.text.split(separator: "\n").compactMap { Int($0) }
-      #expect(ids.count == each && ids == ids.sorted())
-      let queue = try queue()
-      let labels = ids.map { queue.job($0)?.label?.text ?? "" }
-      #expect(labels == (1...each).map { "w\(index + 1)-\($0)" })
-      printed += ids
-    }
-    #expect(printed.sorted() == Array(1...adders * each))
-    #expect(try states() == [JobState](repeating: .waiting, count: adders * each))
   }
 }

@@ -4,15 +4,13 @@ import TestSupport
 import Testing
 
 /// Processes that outlive their parent.
-@Suite struct OrphanTests {
+@Suite final class OrphanTests: SceneSuite {
   // Fails if the job does not inherit its lock, or recovery does not wait for it: job 2 would run
   // while job 1 still does.
   @Test(
     "a job whose runner was killed delays the next one until it has ended",
-    .shows(Running.orphans))
+    .shows(Running.orphans, Running.orphansAreNamed))
   func holdsUp() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("echo begun; read x <gate; echo over >>rec", "echo next >>rec; echo next")
     let job = try scene.orphanJob(printing: "begun")
 
@@ -21,8 +19,8 @@ import Testing
     #expect(status.text.contains("process \(job)"))
     #expect(status.text.contains("serialq cancel 1"))
 
-    let second = try scene.start("run")
-    try second.waitForErrors("still running after its runner died; waiting for it to end")
+    let second = try scene.start("run").waitForErrors(
+      "still running after its runner died; waiting for it to end")
     #expect(second.errors.text.contains("\(job)"))
     #expect(try scene.states() == [.running, .waiting])
     try gate.open()
@@ -38,27 +36,21 @@ import Testing
     "an orphan is ended by the command that status suggests", .shows(Running.orphansAreNamed),
     .needs(.bash))
   func ended() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("(read x <gate; echo grandchild); true", "echo next")
     try scene.orphanJob()
     let advice = "serialq cancel 1"
     #expect(try scene.serialq().text.contains(advice))
-    let second = try scene.start("run")
-    try second.waitForErrors("waiting for it to end")
+    let second = try scene.start("run").waitForErrors("waiting for it to end")
     #expect(second.errors.text.contains("To end it: \(advice)\n"))
     #expect(try scene.script(advice).code == 0)
     let outcome = try second.wait()
     #expect(outcome.text == "next\n" && outcome.code == 1)
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if the runner waits for the lock after a job that ended by itself, or for its output to
   // be closed.
   @Test("a process that a job left behind does not delay the queue", .shows(Running.leftovers))
   func leftBehind() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("(read x <gate; echo late >>rec) & echo first", "echo second")
     let run = try scene.serialq("run")
     #expect(run.text == "first\nsecond\n" && run.errors.isEmpty && run.code == 0)
@@ -73,17 +65,11 @@ import Testing
   // wait for.
   @Test("a run that waits for an orphan stops at once, and does not signal the orphan")
   func stopWhileWaiting() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("echo begun; read x <gate; echo over >>rec", "echo next")
-    let first = try scene.start("run")
-    try first.waitForOutput("begun")
-    first.send(SIGKILL)
-    _ = try first.wait()
-    let second = try scene.start("run")
-    try second.waitForErrors("waiting for it to end")
-    second.send(SIGINT)
-    #expect(try second.wait().code == 128 + SIGINT)
+    let first = try scene.start("run").waitForOutput("begun")
+    _ = try first.end(SIGKILL)
+    let second = try scene.start("run").waitForErrors("waiting for it to end")
+    #expect(try second.end(SIGINT).code == 128 + SIGINT)
     #expect(try scene.states() == [.running, .waiting])
     try gate.open()
     try scene.waitForFile("rec", "over")
@@ -96,36 +82,27 @@ import Testing
     // must not delay the queue, as after a job with a known end.
     @Test("a process that an orphan left behind does not delay the queue", .needs(.flock, .setsid))
     func leftByOrphan() throws {
-      let scene = try Scene()
-      let (first, gate, daemonGate) = try orphanWithDaemon(scene)
+      let daemonGate = try Gate(scene, "daemon-gate")
+      let daemon = "exec 9>&-; exec setsid sh -c 'read x <daemon-gate'"
+      // A lock of its own shows when its first process has ended.
+      try scene.add(
+        "exec 9>alive; flock 9; (\(daemon)) & echo begun; read x <gate", "echo next")
+      try scene.orphanJob(printing: "begun")
+      let alive = try FileDescriptor.open(scene.path("alive"), .readWrite)
       try gate.open()
-      try waitForEnd(scene)
+      try alive.lock()
+      alive.unlock()
       #expect(try scene.serialq("status").text.contains("kill --") == false)
       let outcome = try scene.serialq("run")
       #expect(outcome.text == "begun\nnext\n" && outcome.code == 1)
       #expect(try scene.states() == [.interrupted, .succeeded])
-      withExtendedLifetime((first, daemonGate)) {}
-    }
-
-    // Fails if SIGKILL does not reach a process that left the group, or the runner does not continue.
-    @Test("a canceled orphan ends with the processes that it left behind", .needs(.flock, .setsid))
-    func cancelledDaemon() throws {
-      let scene = try Scene()
-      let (first, gate, daemonGate) = try orphanWithDaemon(scene)
-      let second = try scene.start("run")
-      try scene.waitForWait(for: 1)
-      #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
-      #expect(try second.wait().text == "begun\nnext\n")
-      #expect(try scene.states() == [.cancelled, .succeeded])
-      withExtendedLifetime((first, gate, daemonGate)) {}
+      withExtendedLifetime(daemonGate) {}
     }
 
     // Fails if a job is found only by the id that its runner recorded: this runner died before
     // that.
     @Test("an orphan whose process id was not recorded can be ended")
     func withoutNumber() throws {
-      let scene = try Scene()
-      let gate = try Gate(scene)
       try scene.add("echo begun; read x <gate", "echo next")
       try scene.orphanJob()
       let journal = try scene.queueFolder().journal.text
@@ -134,29 +111,6 @@ import Testing
       #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
       #expect(try scene.serialq("wait", "2").code == 0)
       #expect(try scene.states() == [.cancelled, .succeeded])
-      withExtendedLifetime(gate) {}
-    }
-
-    /// A dead runner, a job that ends when the first gate opens, and a process that it left behind
-    /// in its own session, which ends when the second opens; another job waits.
-    private func orphanWithDaemon(_ scene: Scene) throws -> (LaunchedProgram, Gate, Gate) {
-      let gates = (try Gate(scene), try Gate(scene, "daemon-gate"))
-      let daemon = "exec 9>&-; exec setsid sh -c 'read x <daemon-gate'"
-      try scene.add(
-        "exec 9>alive; flock 9; (\(daemon)) & echo begun; read x <gate", "echo next")
-      let first = try scene.start("run")
-      _ = try scene.waitForProcess(of: 1)
-      try first.waitForOutput("begun")
-      first.send(SIGKILL)
-      _ = try first.wait()
-      return (first, gates.0, gates.1)
-    }
-
-    /// Waits until the job's first process has ended: it holds a separate lock.
-    private func waitForEnd(_ scene: Scene) throws {
-      let alive = try FileDescriptor.open(scene.path("alive"), .readWrite)
-      try alive.lock()
-      alive.unlock()
     }
   #endif
 }

@@ -4,22 +4,20 @@ import TestSupport
 import Testing
 
 /// Data that other queues lose after a crash or damage, tested on this one.
-@Suite struct PeerLossesTests {
+@Suite final class PeerLossesTests: SceneSuite {
   /// Queues jobs one call after another; each records its id.
-  private func addRecorders(_ count: Int, _ scene: Scene) throws {
+  private func addRecorders(_ count: Int) throws {
     for _ in 0..<count { #expect(try scene.serialq("add", "echo $SERIALQ_JOB >>rec").code == 0) }
   }
 
   /// Starts job 1, which does not end, queues others behind it, and kills the runner and that job.
-  private func killEverything(_ scene: Scene, waiting count: Int) throws {
-    let gate = try Gate(scene)
+  private func killEverything(waiting count: Int) throws {
     #expect(try scene.serialq("add", "read x <gate").code == 0)
-    try addRecorders(count, scene)
+    try addRecorders(count)
     try scene.killRunner(andJob: 1)
-    withExtendedLifetime(gate) {}
   }
 
-  private func record(_ scene: Scene) throws -> [JobID] {
+  private func record() throws -> [JobID] {
     let file = try FileDescriptor.openIfThere(scene.path("rec"), .read)
     return try (file?.readAll().text ?? "").split(separator: "\n").compactMap { JobID($0) }
   }
@@ -30,17 +28,14 @@ import Testing
     "after every serialq is killed with 15 jobs queued, the next call reports it, and all run once",
     .shows(Running.orphans))
   func serverKilled() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("run", "echo history; exit 3").code == 1)
     #expect(try scene.serialq("add", "echo up; read x <gate").code == 0)
-    try addRecorders(15, scene)
+    try addRecorders(15)
     let others = try [scene.start("log", "-f"), scene.start("run"), scene.start("wait")]
     for other in others.prefix(2) { try other.waitForOutput("up") }
     // The runner is killed last, or one of the others would start the next.
     for other in others {
-      other.send(SIGKILL)
-      #expect(try other.wait().code == 128 + SIGKILL)
+      #expect(try other.end(SIGKILL).code == 128 + SIGKILL)
     }
     try scene.killRunner()
 
@@ -54,36 +49,9 @@ import Testing
     try gate.open()
     let waited = try scene.serialq("wait")
     #expect(waited.code == 1 && waited.errorText.contains("job 2 was interrupted"))
-    #expect(try record(scene) == Array(3...17))
+    #expect(try record() == Array(3...17))
     #expect(
       try scene.states() == [.failed, .interrupted] + Array(repeating: .succeeded, count: 15))
-  }
-
-  // tsp: the running job's helper killed, the next job starts while the orphan still runs.
-  // Fails if the job does not hold its own lock, or the new runner does not wait for it.
-  @Test(
-    "after a runner is killed during a job, the next job starts when the orphan has ended",
-    .shows(Running.orphans))
-  func helperKilled() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    #expect(try scene.serialq("add", "read x <gate; echo $SERIALQ_JOB >>rec").code == 0)
-    try addRecorders(1, scene)
-    let orphan = try scene.waitForProcess(of: 1)
-    try scene.killRunner()
-    // Starts another runner, as every add does.
-    try addRecorders(1, scene)
-    try scene.waitForWait(for: 1)
-    #expect(try scene.states() == [.running, .waiting, .waiting])
-    let reported = try scene.serialq().text
-    #expect(
-      reported.contains(
-        "process \(orphan)\n  its runner died; the next job waits for this one to end"))
-    #expect(try record(scene) == [])
-    try gate.open()
-    let waited = try scene.serialq("wait")
-    #expect(waited.code == 1 && waited.errorText.contains("job 1 was interrupted"))
-    #expect(try record(scene) == [1, 2, 3])
   }
 
   // nq: all helpers killed, 12 jobs never run, `wait` returns 0.
@@ -91,11 +59,10 @@ import Testing
   @Test(
     "after everything is killed, jobs too, wait runs the 12 others before it ends, and is not 0")
   func helpersKilled() throws {
-    let scene = try Scene()
-    try killEverything(scene, waiting: 12)
+    try killEverything(waiting: 12)
     #expect(try scene.states() == [.running] + Array(repeating: .waiting, count: 12))
     #expect(try scene.serialq("wait", "13").code == 0)
-    #expect(try record(scene) == Array(2...13))
+    #expect(try record() == Array(2...13))
     #expect(try scene.serialq("wait", "1").code == 1)
     let waited = try scene.serialq("wait")
     #expect(waited.code == 1 && waited.errorText.contains("job 1 was interrupted"))
@@ -105,8 +72,6 @@ import Testing
   // Fails if a started job without an end counts as waiting.
   @Test("a job that ran when everything was killed is interrupted, and runs again only on request")
   func resumed() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     #expect(try scene.serialq("add", "echo $SERIALQ_JOB >>rec; read x <gate").code == 0)
     try scene.waitForFile("rec", "1\n")
     try scene.killRunner(andJob: 1)
@@ -116,38 +81,11 @@ import Testing
     let reported = try scene.serialq().text
     #expect(reported.contains("was interrupted: its runner died, outcome unknown"), "\(reported)")
     #expect(reported.contains("serialq retry 1\n"))
-    #expect(try record(scene) == [1])
+    #expect(try record() == [1])
     try gate.open()
     #expect(try scene.script("serialq retry 1 && serialq wait").code == 0)
-    #expect(try record(scene) == [1, 1])
+    #expect(try record() == [1, 1])
     #expect(try scene.queue().job(1)?.run?.attempt == 2)
-  }
-
-  // pueue: daemon must be started by hand.
-  // Fails if `add` starts no runner.
-  @Test("nothing has to be started by hand: the first add runs its job")
-  func noDaemon() throws {
-    let scene = try Scene()
-    #expect(try scene.script("serialq add 'echo ran'").text == "1\n")
-    // Only the runner starts the job.
-    try scene.waitForJob(1, .succeeded)
-    #expect(try scene.log(1) == Bytes("ran\n"))
-  }
-
-  // pueue: `wait` returns 0 on failure.
-  // Fails if the exit code is lost between the job and `wait`.
-  @Test("wait is not 0 when a job failed, whether it is named or not")
-  func waitReports() throws {
-    let scene = try Scene()
-    for line in ["exit 3", "kill -9 $$", "true"] {
-      #expect(try scene.serialq("add", line).code == 0)
-    }
-    for (words, code) in [
-      (["wait"], 1), (["wait", "1"], 3), (["wait", "2"], 137), (["wait", "3"], 0),
-      (["wait", "1-3"], 1),
-    ] {
-      #expect(try scene.serialq(words.map { Bytes($0.utf8) }).code == Int32(code), "\(words)")
-    }
   }
 
   // pueue: every add rewrites the whole state.
@@ -156,7 +94,6 @@ import Testing
     "an add appends its line to the journal, and changes nothing before it", .shows(OnDisk.appends)
   )
   func appendsOnly() throws {
-    let scene = try Scene()
     try scene.add("true")
     let file = try FileSystem.status(of: scene.queueFolder().journal)?.identity
     for _ in 0..<20 {
@@ -175,14 +112,13 @@ import Testing
     "damage to a journal is reported, affects only the damaged line, and that line is kept",
     .shows(OnDisk.damage))
   func damaged() throws {
-    let scene = try Scene()
     try scene.add("echo $SERIALQ_JOB >>rec", "echo lost >>rec", "echo $SERIALQ_JOB >>rec")
     var lines = try scene.journal().split(separator: UInt8(ascii: "\n")).map { Bytes($0) }
     lines[1][30] ^= 1
     let damaged = Bytes(lines.map { $0 + Bytes("\n") }.joined())
     try write(damaged, to: scene.queueFolder().journal)
     for words in [[], ["list"], ["add", "--no-start", "echo $SERIALQ_JOB >>rec"], ["list"]] {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       #expect(outcome.code == 0)
       // An add reads only the last line.
       let isReported = outcome.errorText.contains(
@@ -192,10 +128,10 @@ import Testing
     #expect(try scene.journal().starts(with: damaged))
     for words in [["clean"], ["wait"], ["run"]] {
       try write(damaged, to: scene.queueFolder().journal)
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       #expect(outcome.errorText.contains("line 2 is damaged"), "\(words): \(outcome.errorText)")
     }
-    #expect(try record(scene) == [1, 3, 1, 3])
+    #expect(try record() == [1, 3, 1, 3])
     let kept = try scene.queueFolder().damaged
     #expect(try content(kept) == Bytes([lines[1], lines[1], lines[1], []].joined(separator: [10])))
     #expect(try scene.serialq("list").errorText == "")
@@ -208,36 +144,16 @@ import Testing
   }
 
   // pueue: the paused group after a crash does nothing and does not report it.
-  // Fails if a crash pauses the queue, or a stopped queue does not show how to resume it.
+  // Fails if a crash pauses the queue, or `status` does not show how to continue.
   @Test("after a crash, status shows why the queue is stopped, and a command that resumes it")
   func standsStill() throws {
-    let scene = try Scene()
-    try killEverything(scene, waiting: 1)
+    try killEverything(waiting: 1)
     let crashed = try scene.serialq().text
     #expect(crashed.contains("its runner and the job died"), "\(crashed)")
-    try follow(advice: "In background:", in: crashed, scene)
+    let advice = "In background:"
+    let line = try #require(crashed.split(separator: "\n").first { $0.hasPrefix(advice) })
+    #expect(try scene.script(String(line.dropFirst(advice.count))).code == 0)
     try scene.waitForJob(2, .succeeded)
-
-    #expect(try scene.serialq("pause").code == 0)
-    try addPaused(scene)
-    let paused = try scene.serialq().text
-    #expect(paused.hasPrefix("Job 1") && paused.contains("Paused, just now: no job is started."))
-    let waited = try scene.serialq("wait")
-    #expect(waited.code == 125 && waited.errorText.contains("Resume it with: serialq resume"))
-    try follow(advice: "Resume:", in: paused, scene)
-    try scene.waitForJob(3, .succeeded)
-    #expect(try record(scene) == [2, 3])
-  }
-
-  private func addPaused(_ scene: Scene) throws {
-    let added = try scene.serialq("add", "echo $SERIALQ_JOB >>rec")
-    #expect(added.code == 0 && added.errorText.contains("queue default is paused"))
-  }
-
-  /// Runs the command in the advice.
-  private func follow(advice: String, in text: String, _ scene: Scene) throws {
-    let line = text.split(separator: "\n").first { $0.hasPrefix(advice) }
-    let command = try #require(line, "\(text)").dropFirst(advice.count)
-    #expect(try scene.script(String(command)).code == 0)
+    #expect(try record() == [2])
   }
 }

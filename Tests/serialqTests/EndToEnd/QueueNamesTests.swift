@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Queues are made on purpose only, and a mistyped name is reported.
-@Suite struct QueueNamesTests {
+@Suite final class QueueNamesTests: SceneSuite {
   private static let readers = [
     ["status"], ["list"], ["log"], ["log", "-f"], ["log", "1"], ["show", "1"], ["wait"],
     ["wait", "1"], ["report"], ["clean"], ["run"], ["set"], ["resume"], ["start"],
@@ -13,34 +13,26 @@ import Testing
   ]
 
   // Fails if a command makes the queue that it reads, or does not name those that have jobs.
-  @Test("a mistyped queue is not made, and the queues with jobs are named", arguments: readers)
-  func mistyped(words: [String]) throws {
-    let scene = try Scene()
+  @Test("a mistyped queue is not made, and the queues with jobs are named")
+  func mistyped() throws {
     for name in ["one", "two"] {
       #expect(try scene.serialq("add", "-q", name, "--no-start", "true").code == 0)
     }
     #expect(try scene.serialq("set", "-q", "empty", "keep", "9").code == 0)
-    let outcome = try scene.serialq((words + ["-q", "tow"]).map { Bytes($0.utf8) })
-    let said = outcome.errorText + outcome.text
-    #expect(said.contains("tow"), "\(said)")
-    #expect(said.contains("Queues with jobs: one, two"), "\(said)")
-    let names = ["empty", "one", "two"].map { Bytes($0.utf8) }
-    #expect(try Spool(path: scene.spool).queueNames() == names)
-  }
-
-  // Fails if `wait -q tow && deploy` deploys.
-  @Test("wait for a mistyped queue fails")
-  func waitForMistyped() throws {
-    let scene = try Scene()
-    try scene.add("true")
-    expectRefusal(try scene.serialq("wait", "-q", "tow"), "queue tow: it has no jobs")
-    expectRefusal(try scene.serialq("wait", "-q", "tow", "1"), "queue tow: it has no jobs")
+    for words in Self.readers {
+      let outcome = try scene.serialq(words + ["-q", "tow"])
+      let said = outcome.errorText + outcome.text
+      #expect(said.contains("tow") && said.contains("Queues with jobs: one, two"), "\(said)")
+      // Else `wait -q tow && deploy` would deploy.
+      if words[0] == "wait" { expectRefusal(outcome, "queue tow: it has no jobs") }
+      let names = try Spool(path: scene.spool).queueNames().map(\.text)
+      #expect(names == ["empty", "one", "two"], "\(words)")
+    }
   }
 
   // Fails if an acknowledged failure is listed, or an open one is not.
   @Test("list --open shows what status leads with")
   func open() throws {
-    let scene = try Scene()
     try scene.add("true", "false", "exit 2")
     #expect(try scene.serialq("add", "--no-start", "--if-ok", "true").code == 0)
     #expect(try scene.serialq("run").code == 1)
@@ -53,7 +45,6 @@ import Testing
   // Fails if a mistyped name of a queue for a new job goes unnoticed.
   @Test("add says on a terminal that a named queue is new", .needs(.tmux, .bash))
   func new() throws {
-    let scene = try Scene()
     let terminal = try Terminal(scene)
     try terminal.type(
       "clear; serialq add -q buidl true; serialq add -q buidl true; serialq add true")
@@ -66,7 +57,6 @@ import Testing
   // Fails if the empty queue hides why it will start no job.
   @Test("the status of a queue that is paused before its first job says so")
   func pausedFirst() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("pause").code == 0)
     let status = try scene.serialq("status")
     #expect(status.text.contains("It is paused; resume it: serialq resume\n"), "\(status.text)")
@@ -75,9 +65,8 @@ import Testing
   // Fails if the first use of serialq gets a message about a mistyped queue.
   @Test("without any job, no queue is called mistyped")
   func firstUse() throws {
-    let scene = try Scene()
     for words in [["list"], ["wait"], ["run"], ["clean"], ["report"]] {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errorText)")
     }
     #expect(try FileSystem.status(of: scene.spool) == nil)
@@ -86,34 +75,29 @@ import Testing
   // Fails if a pause of a mistyped queue looks like one of the right queue.
   @Test("pause and set make a queue, and report that it has no jobs")
   func made() throws {
-    let scene = try Scene()
     try scene.add("true")
     for words in [["pause", "-q", "a"], ["set", "-q", "b", "keep", "3"]] {
-      let first = try scene.serialq(words.map { Bytes($0.utf8) })
+      let first = try scene.serialq(words)
       #expect(first.code == 0)
       #expect(
         first.errorText == "serialq: queue \(words[2]) has no jobs\nQueues with jobs: default\n")
-      #expect(try scene.serialq(words.map { Bytes($0.utf8) }).errors.isEmpty)
+      #expect(try scene.serialq(words).errors.isEmpty)
     }
   }
 
   // Fails if the watch makes the queue, or misses that another process makes it.
   @Test("status -w does not make a queue, and shows its first job")
   func watched() throws {
-    let scene = try Scene()
-    let watching = try scene.start("status", "-w", "-q", "new")
-    try watching.waitForOutput("Queue new is empty.")
+    let watching = try scene.start("status", "-w", "-q", "new").waitForOutput("Queue new is empty.")
     #expect(try Spool(path: scene.spool).queueNames().isEmpty)
     #expect(try scene.serialq("run", "-q", "new", "exit 3").code == 1)
     try watching.waitForOutput("job 1 failed with exit code 3")
-    watching.send(SIGINT)
-    #expect(try watching.wait().status == .killed(SIGINT))
+    #expect(try watching.end(SIGINT).status == .killed(SIGINT))
   }
 
   // Fails if one queue that cannot be read hides the others, or its row does not say why.
   @Test("queues shows a queue that cannot be read, with what is wrong, beside the others")
   func unreadable() throws {
-    let scene = try Scene()
     for name in ["a", "b", "c"] {
       #expect(try scene.serialq("add", "-q", name, "--no-start", "true").code == 0)
     }
@@ -144,7 +128,6 @@ import Testing
   // Fails if the link is followed, or left out as if there were no such queue.
   @Test("queues shows a link in place of a queue, with what is wrong")
   func link() throws {
-    let scene = try Scene()
     for name in ["a", "b"] {
       #expect(try scene.serialq("add", "-q", name, "--no-start", "true").code == 0)
     }
@@ -165,7 +148,6 @@ import Testing
   // Fails if a queue with jobs is removed, or something of an empty one stays.
   @Test("queues --remove removes a queue without jobs, and no other")
   func remove() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("run", "-q", "old", "echo output").code == 0)
     expectRefusal(try scene.serialq("queues", "--remove", "old"), "queue old: it has 1 job")
     #expect(try scene.log(1, in: "old") == Bytes("output\n"))
@@ -182,7 +164,6 @@ import Testing
     // comparison of the lock files in `Journal.locked`.
     @Test("a command that waits for the lock of a queue that is removed changes nothing")
     func removedMeanwhile() throws {
-      let scene = try Scene()
       let folder = try Spool(path: scene.spool).makeQueue(named: Bytes("old")).folder
       let lock = try FileDescriptor.open(folder.lock, .lock)
       try lock.lock()

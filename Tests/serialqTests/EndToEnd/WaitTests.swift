@@ -4,11 +4,10 @@ import TestSupport
 import Testing
 
 /// `wait` returns the correct code.
-@Suite(.beside) struct WaitTests {
+@Suite(.beside) final class WaitTests: SceneSuite {
   // Fails if a code is translated, or an end without a code counts as success.
   @Test("wait for one job exits as the job did")
   func codes() throws {
-    let scene = try Scene()
     try scene.add("true", "exit 3", "kill -9 $$", "/nowhere/x")
     _ = try scene.serialq("add", "--no-start", "--timeout", "1", "sleep 100")
     try scene.add("true")
@@ -28,7 +27,6 @@ import Testing
   // Fails if an earlier or an acknowledged failure counts wrongly.
   @Test("wait for the queue reports open failures, whenever they occurred")
   func openFailures() throws {
-    let scene = try Scene()
     #expect(try scene.serialq("wait").code == 0)
     _ = try scene.serialq("run", "exit 3")
     let failed = try scene.serialq("wait")
@@ -44,7 +42,6 @@ import Testing
   // Fails if a skipped job counts as done: `wait && deploy` would deploy without it.
   @Test("a skipped job is open until it is acknowledged, retried or removed")
   func skipped() throws {
-    let scene = try Scene()
     try scene.add("true")
     func chain() throws {
       #expect(try scene.serialq("add", "--no-start", "--if-ok", "[ -e fixed ]").code == 0)
@@ -77,7 +74,6 @@ import Testing
   // Fails if a run that skipped a job exits with 0, and reports nothing.
   @Test("a run exits with 1 if a job was skipped")
   func skippedInRun() throws {
-    let scene = try Scene()
     try scene.add("kill -9 $$", "exit 3")
     #expect(try scene.serialq("run").code == 1)
     #expect(try scene.serialq("ack", "--all").code == 0)
@@ -92,20 +88,9 @@ import Testing
         """)
   }
 
-  // Fails if `wait` only observes: with all helpers killed, 12 jobs never ran and it returned 0.
-  @Test("wait starts a runner when there is none")
-  func starts() throws {
-    let scene = try Scene()
-    try scene.add("echo 1 >>rec", "echo 2 >>rec")
-    #expect(try scene.serialq("wait").code == 0)
-    #expect(try content(scene.path("rec")).text == "1\n2\n")
-  }
-
   // Fails if the runner's death is not detected: `wait` would block forever.
   @Test("a runner that is killed during a wait is detected, and another continues")
   func killedRunner() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     try scene.add("read x <gate", "echo 2 >>rec")
     let waiter = try scene.start("wait")
     let job = try scene.waitForProcess(of: 1)
@@ -118,14 +103,11 @@ import Testing
     let outcome = try waiter.wait()
     #expect(outcome.code == 1 && outcome.errorText.contains("job 1 was interrupted"))
     #expect(try scene.states() == [.interrupted, .succeeded])
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if the time limit is ignored, or ends the job.
   @Test("wait gives up after its time limit, and does not end the job")
   func timeout() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     _ = try scene.serialq("add", "read x <gate")
     let outcome = try scene.serialq("wait", "--timeout", "1", "1")
     #expect(outcome.code == 124 && outcome.errorText.contains("gave up after"))
@@ -140,7 +122,6 @@ import Testing
     "a runner that cannot run jobs is reported with its message, and no job is lost",
     arguments: ["log", "locks"])
   func brokenRunner(part: String) throws {
-    let scene = try Scene()
     try scene.add("echo 1 >>rec", "echo 2 >>rec")
     let broken = try scene.queueFolder().path.appending(path: Bytes("\(part)/1".utf8))
     #expect(try FileSystem.makeFolder(broken))
@@ -161,14 +142,12 @@ import Testing
   // if the running job cannot be waited for.
   @Test("wait in a paused queue fails at once for waiting jobs, and waits for running ones")
   func paused() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     _ = try scene.serialq("add", "read x <gate; exit 3")
     try scene.add("true")
     _ = try scene.waitForProcess(of: 1)
     #expect(try scene.serialq("pause").code == 0)
     for words in [["wait"], ["wait", "1", "2"]] {
-      let outcome = try scene.serialq(words.map { Bytes($0.utf8) })
+      let outcome = try scene.serialq(words)
       expectRefusal(outcome, "queue default: it is paused; jobs waiting: 1")
     }
     let waiter = try scene.start("wait", "1")
@@ -180,7 +159,6 @@ import Testing
   // size limit; or if another queue, or an ended job, is refused too.
   @Test("a job that would wait for its own queue is refused, and may wait for another")
   func ownQueue() throws {
-    let scene = try Scene()
     let line = """
       \(Scene.smallFiles) \
       for call in 'run true' wait 'wait 3' 'log -f 2' 'wait 1'; do serialq $call; echo $?; done; \
@@ -212,7 +190,6 @@ import Testing
         "env -i SERIALQ_DIR=\"$SERIALQ_DIR\" PATH=\"$PATH\" ASAN_OPTIONS=$ASAN_OPTIONS timeout 1000",
       ])
     func ownQueueElsewhere(prefix: String) throws {
-      let scene = try Scene()
       try scene.add(
         "\(Scene.smallFiles) for call in 'run true' wait 'log -f 1'; do \(prefix) serialq $call; "
           + "echo $?; done")
@@ -232,21 +209,17 @@ import Testing
   // Fails if only the variables are checked: all processes that a job left behind inherit them.
   @Test("a process that has a job's variables, but is not part of the job, can wait for it")
   func strangersVariables() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
     _ = try scene.serialq("add", "read x <gate")
     _ = try scene.waitForProcess(of: 1)
     let waited = try scene.serialq("wait", "--timeout", "1", "1") {
       $0.environment += [Bytes("SERIALQ_JOB=1"), Bytes("SERIALQ_QUEUE=default")]
     }
     #expect(waited.code == 124)
-    withExtendedLifetime(gate) {}
   }
 
   // Fails if the only message is that a job was skipped, without a next step.
   @Test("wait says where to look if only a skipped job is open")
   func onlySkipped() throws {
-    let scene = try Scene()
     try scene.add("false")
     #expect(try scene.serialq("add", "--no-start", "--if-ok", "true").code == 0)
     #expect(try scene.serialq("run").code == 1)
@@ -259,7 +232,6 @@ import Testing
   // Fails if it blocks forever on a job that was removed by clean.
   @Test("wait reports a missing job")
   func missing() throws {
-    let scene = try Scene()
     expectRefusal(try scene.serialq("wait", "3"), "queue default: it has no jobs")
     try scene.add("true")
     expectRefusal(try scene.serialq("wait", "3-5"), "jobs 3-5: queue default has no such job")

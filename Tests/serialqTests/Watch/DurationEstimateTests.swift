@@ -1,9 +1,8 @@
 @testable import SerialqQueue
+@testable import SerialqRunner
 import SerialqSystem
 @testable import SerialqWatch
 import Testing
-
-@testable import SerialqRunner
 
 @Suite struct DurationEstimateTests {
   /// A job that ended after the given number of seconds.

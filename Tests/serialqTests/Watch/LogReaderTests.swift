@@ -1,8 +1,7 @@
+@testable import SerialqRunner
 @testable import SerialqSystem
 @testable import SerialqWatch
 import Testing
-
-@testable import SerialqRunner
 
 @Suite struct LogCursorTests {
   // Fails if the incomplete line is printed early, scanned only in its last piece, or lost.
@@ -66,8 +65,10 @@ import Testing
     /// What was printed since the last call.
     func printed() throws -> String {
       defer { try? target.truncate(to: 0) }
-      return try content(path).text
+      return try bytes().text
     }
+
+    func bytes() throws -> Bytes { try content(path) }
   }
 
   // Fails if a missing log is an error, is not looked for again, or old content is printed again.
@@ -172,6 +173,31 @@ import Testing
     try bench.reader.printOnce(to: &output)
     try output.flush()
     #expect(try content(bench.log).text == text + text)
+  }
+
+  // Fails if the last line end starts a line, a line across two reads is missed, or bytes are
+  // converted to text: start at `end` in `LogReader.start(ofLast:before:)`.
+  @Test("the last lines of any bytes are printed, and a last line without a line end is one")
+  func lastLines() throws {
+    // One line is longer than a read, and one line end is the first byte of a read.
+    let long = String(repeating: "x", count: 200_000)
+    let logs: [Bytes] = [
+      Bytes("a\nb\nc\n".utf8), Bytes("a\nb\nc".utf8), Bytes("a\n\n\n".utf8), Bytes("\n".utf8), [],
+      [0xFF, 0x0A, 0x00, 0x0D, 0x0A, 0xC3], Bytes("a\n\(long)\nb\n".utf8),
+      Bytes("a\n\(long.prefix(65_536))\n".utf8), Bytes("a\n\(long.prefix(65_535))\n".utf8),
+    ]
+    for (index, log) in logs.enumerated() {
+      let ended = log.last == 0x0A || log.isEmpty
+      let lines = log.split(separator: 0x0A, omittingEmptySubsequences: false).map { $0 + [0x0A] }
+      for count in [1, 2, 3, 4, 1_000_000_000] {
+        var bench = try Bench()
+        try FileDescriptor.open(bench.log, .log).writeAll(log)
+        try bench.reader.printOnce(to: &bench.output, lines: count)
+        try bench.output.flush()
+        let last = Bytes((ended ? lines.dropLast() : lines[...]).suffix(count).joined())
+        #expect(try bench.bytes() == (ended ? last : last.dropLast()), "log \(index), \(count)")
+      }
+    }
   }
 
   // Fails if the whole file is read, or control characters are not escaped.

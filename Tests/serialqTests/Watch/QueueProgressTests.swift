@@ -1,9 +1,8 @@
 @testable import SerialqQueue
+@testable import SerialqRunner
 @testable import SerialqSystem
 @testable import SerialqWatch
 import Testing
-
-@testable import SerialqRunner
 
 @Suite struct QueueProgressTests {
   private func at(_ second: Int64) -> Timestamp {

@@ -1,9 +1,8 @@
 import Dispatch
+@testable import SerialqRunner
 @testable import SerialqSystem
 @testable import SerialqWatch
 import Testing
-
-@testable import SerialqRunner
 
 /// The thread that prints and the thread that receives signals.
 @Suite struct TerminalRestorerTests {

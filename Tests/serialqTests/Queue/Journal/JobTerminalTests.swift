@@ -1,5 +1,4 @@
 import SerialqSystem
-import TestSupport
 import Testing
 
 @testable import SerialqQueue

@@ -1,9 +1,7 @@
-import Foundation
 import SerialqQueue
+@testable import SerialqRunner
 import SerialqSystem
 import Testing
-
-@testable import SerialqRunner
 
 @Suite struct ExitStatusTests {
   // Fails if the bits are decoded differently from the C macros.

@@ -1,8 +1,6 @@
-import Foundation
+@testable import SerialqRunner
 import SerialqSystem
 import Testing
-
-@testable import SerialqRunner
 
 /// Serialized, because a spawn briefly changes the umask of the whole test process.
 @Suite(.serialized) struct SpawnTests {

@@ -1,5 +1,4 @@
 @testable import SerialqSystem
-
 /// A terminal of a given width that supports only what a live region needs; it records any other
 /// input as a fault.
 struct TestScreen {

@@ -1,4 +1,3 @@
-import Foundation
 import SerialqQueue
 import TestSupport
 import Testing
