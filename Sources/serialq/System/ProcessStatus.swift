@@ -5,45 +5,26 @@ package struct ProcessStatus: Equatable, Sendable {
     package var pid: Int32
     /// The start of the process, in clock ticks since boot.
     package var started: UInt64
-
-    package init(pid: Int32, started: UInt64) {
-      self.pid = pid
-      self.started = started
-    }
   }
 
   package var identity: Identity
   /// The name of the program, of up to 15 bytes.
   package var name: Bytes
-  package var parent: Int32
+  package var parent: Int32 = 1
   package var group: Int32
   package var session: Int32
   /// Whether it does not run before it receives SIGCONT or what it waits for.
   ///
   /// Stopped by a signal or a debugger, or waiting without interruption. The latter cannot be
   /// stopped, for example while a child that it started by `vfork(2)` is, but stops when it ends.
-  package var isStopped: Bool
-  /// Whether it waits for something, until that or a signal wakes it.
-  var isAsleep: Bool
-
+  package var isStopped = false
   /// Whether a signal has stopped it; not if another process traces it.
   package var isSuspended = false
 
   package var pid: Int32 { identity.pid }
+}
 
-  package init(
-    _ identity: Identity, name: Bytes, parent: Int32 = 1, group: Int32, session: Int32,
-    isStopped: Bool = false, isAsleep: Bool = true
-  ) {
-    self.identity = identity
-    self.name = name
-    self.parent = parent
-    self.group = group
-    self.session = session
-    self.isStopped = isStopped
-    self.isAsleep = isAsleep
-  }
-
+extension ProcessStatus {
   /// Parses the line; nil if it is not one, or if the process has ended and is not reaped yet.
   ///
   /// The descriptors of a zombie are hidden like those of another user's process, but it has none.
@@ -60,9 +41,9 @@ package struct ProcessStatus: Equatable, Sendable {
       let session = Int32(fields[3]), let started = UInt64(fields[19])
     else { return nil }
     self.init(
-      Identity(pid: pid, started: started), name: Bytes(line[(open + 1)..<close]),
+      identity: Identity(pid: pid, started: started), name: Bytes(line[(open + 1)..<close]),
       parent: parent, group: group, session: session,
-      isStopped: ["T", "t", "D"].contains(fields[0]), isAsleep: fields[0] == "S")
+      isStopped: ["T", "t", "D"].contains(fields[0]), isSuspended: fields[0] == "T")
   }
 
   /// The present status of a process; nil if there is none, or no `proc(5)`.

@@ -1,7 +1,7 @@
-import SerialqSystem
 import Testing
 
 @testable import SerialqRunner
+@testable import SerialqSystem
 
 /// Which processes receive the signals of a job.
 @Suite struct SignalRoundsTests {
@@ -10,7 +10,7 @@ import Testing
     isStopped: Bool = false
   ) -> ProcessStatus {
     ProcessStatus(
-      ProcessStatus.Identity(pid: pid, started: started), name: Bytes("p\(pid)".utf8),
+      identity: ProcessStatus.Identity(pid: pid, started: started), name: Bytes("p\(pid)".utf8),
       parent: parent, group: group, session: session ?? group, isStopped: isStopped)
   }
 

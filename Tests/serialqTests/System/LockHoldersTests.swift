@@ -1,5 +1,6 @@
-import SerialqSystem
 import Testing
+
+@testable import SerialqSystem
 
 /// What `proc(5)` says about processes and their locks.
 @Suite struct LockHoldersTests {
@@ -11,12 +12,22 @@ import Testing
     #expect(
       process
         == ProcessStatus(
-          ProcessStatus.Identity(pid: 4992, started: 431), name: Bytes("a) b (c"), parent: 10,
+          identity: ProcessStatus.Identity(pid: 4992, started: 431), name: Bytes("a) b (c"),
+          parent: 10,
           group: 4990, session: 4980))
     // A zombie has no descriptors: as a hidden process, it would never be gone.
     #expect(ProcessStatus(line: Bytes(line.replacing(" S ", with: " Z ").utf8)) == nil)
     for damaged in ["", "4992", "4992 (a", "4992 (a) S 10", ") 1 ("] {
       #expect(ProcessStatus(line: Bytes(damaged.utf8)) == nil)
+    }
+  }
+
+  // Fails if a suspended keeper is not continued at the end of its job, or a traced one is.
+  @Test("a process that a signal stopped is suspended, and one that another process traces is not")
+  func suspended() throws {
+    for (state, isSuspended) in [("T", true), ("t", false), ("S", false)] {
+      let line = "1 (a) \(state) 10 4990 4980 0 -1 4194560 5 5 0 1 1 4 42 7 20 0 1 0 431 51 1"
+      #expect(try #require(ProcessStatus(line: Bytes(line.utf8))).isSuspended == isSuspended)
     }
   }
 
