@@ -31,19 +31,15 @@ package struct BackgroundRunner: Sendable {
 
   private func start(_ folder: QueueFolder, _ lock: FileDescriptor) throws(Failure) -> Int32 {
     let log = try FileDescriptor.open(folder.runnerLog, .log)
-    // The spool is the parent of the queue's folder. The runner inherits nothing else of the
-    // caller: its directory would block an unmount, and its environment may contain secrets.
-    let spool = Bytes(folder.path.dropLast(folder.name.count + 1))
     let process = JobProcess(
-      command: .arguments([Machine.program(), word, folder.name]),
-      environment: [Bytes("SERIALQ_DIR=") + spool], directory: Bytes("/"), umask: 0o077,
-      streams: .files(input: nil, output: log.raw), lock: lock.raw, blockedSignal: SIGHUP)
-    switch withExtendedLifetime((log, lock), { process.start() }) {
-    case .running(let pid): return pid
-    case .cannotRun(_, let reason):
+      serialq: [word, folder.name], in: folder, .files(input: nil, output: log.raw), lock: lock,
+      blocking: SIGHUP)
+    do throws(Failure) {
+      return try withExtendedLifetime((log, lock)) { () throws(Failure) in try process.start().pid }
+    } catch {
       let name = folder.name.text
       throw Failure(
-        "queue \(name)", "no runner could be started: \(reason)",
+        "queue \(name)", "no runner could be started: \(error.sentence)",
         next: "Its jobs are waiting. Run them here: \(serialq) run\(QueueName.option(for: name))")
     }
   }

@@ -43,44 +43,40 @@ extension Runner {
   private func perform(
     _ hook: Hook, _ variables: [Bytes], log path: Bytes
   ) throws(Failure) -> Ending {
-    switch start(hook, variables, log: path) {
-    case .cannotRun(let code, let reason):
-      return .cannotRun(code.rawValue, reason: Bytes(reason.utf8))
-    case .running(let pid):
-      var termination = Termination(
-        timeLimit: Clock.monotonic() + Runner.limit, after: supervision.level)
-      return try supervise(
-        ChildProcess(pid: pid), &termination, requests: { _ in Termination.Requests() })
-    }
-  }
-
-  private func start(_ hook: Hook, _ variables: [Bytes], log path: Bytes) -> JobProcess.Started {
+    let child: ChildProcess
     do throws(Failure) {
-      let log = try FileDescriptor.open(path, .emptyLog)
-      let process = JobProcess(
-        command: .shell(hook.line), shell: view.withLock { $0.queue.settings.shell },
-        environment: try Environments(folder).load(hook.context.environment, adding: variables),
-        directory: hook.context.directory, umask: hook.context.umask,
-        streams: .files(input: nil, output: log.raw), lock: nil)
-      return withExtendedLifetime(log) { process.start() }
+      child = try hook.start(
+        in: folder, shell: view.withLock { $0.queue.settings.shell }, adding: variables,
+        log: FileDescriptor.open(path, .emptyLog))
     } catch {
-      return .cannotRun(error.code, reason: error.sentence)
+      return Ending(error)
     }
+    var termination = Termination(
+      timeLimit: Clock.monotonic() + Runner.limit, after: supervision.level)
+    return try supervise(child, &termination)
   }
 
   /// The environment variables that describe the job to the command.
   private func variables(_ job: Job) -> [Bytes] {
-    func variable(_ name: StaticString, _ value: Bytes) -> Bytes { Bytes(name) + value }
     let seconds = job.run?.duration.map { "\($0 / 1_000_000_000)" } ?? ""
-    return folder.variables(of: job.id) + [
-      variable("SERIALQ_STATE=", Bytes(job.state.name)),
-      variable("SERIALQ_EXIT=", Bytes((job.exitCode.map { "\($0)" } ?? "").utf8)),
-      variable("SERIALQ_SIGNAL=", job.signalName ?? []),
-      variable("SERIALQ_ATTEMPT=", Bytes("\(job.run?.attempt ?? 0)".utf8)),
-      variable("SERIALQ_SECONDS=", Bytes(seconds.utf8)),
-      variable("SERIALQ_LABEL=", job.label ?? []),
-      variable("SERIALQ_COMMAND=", Bytes(ShellQuote.command(job.command).utf8)),
-      variable("SERIALQ_LOG=", folder.log(job.id)),
+    let exit = job.exitCode.map { "\($0)" } ?? ""
+    return folder.variables(describing: job) + [
+      Bytes("SERIALQ_STATE=") + Bytes(job.state.name),
+      Bytes("SERIALQ_EXIT=\(exit)".utf8),
+      Bytes("SERIALQ_SIGNAL=") + (job.signalName ?? []),
+      Bytes("SERIALQ_ATTEMPT=\(job.run?.attempt ?? 0)".utf8),
+      Bytes("SERIALQ_SECONDS=\(seconds)".utf8),
+      Bytes("SERIALQ_LOG=") + folder.log(job.id),
+    ]
+  }
+}
+
+extension QueueFolder {
+  /// What each command that is run because of a job finds.
+  func variables(describing job: Job) -> [Bytes] {
+    variables(of: job.id) + [
+      Bytes("SERIALQ_LABEL=") + (job.label ?? []),
+      Bytes("SERIALQ_COMMAND=") + Bytes(ShellQuote.command(job.command).utf8),
     ]
   }
 }

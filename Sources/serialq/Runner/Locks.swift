@@ -147,25 +147,20 @@ package enum JobLock {
   ///
   /// Ignores errors, because a remaining file is harmless.
   static func remove(_ job: Job, _ folder: QueueFolder) -> JobID? {
-    // Its removal ends `attach` elsewhere.
-    let isSpare = job.run?.hasTerminal != true
-    if !isSpare { removeFile(of: job.id, folder) }
-    removeOtherFiles(of: job, folder)
-    return isSpare ? job.id : nil
-  }
-
-  static func removeFile(of id: JobID, _ folder: QueueFolder) {
-    try? FileSystem.remove(folder.jobLock(id))
-  }
-
-  private static func removeOtherFiles(of job: Job, _ folder: QueueFolder) {
     if job.run?.launch != nil { try? FileSystem.remove(folder.launcherResult(job.id)) }
-    guard job.run?.hasTerminal == true else { return }
+    guard job.run?.hasTerminal == true else { return job.id }
+    // Its removal ends `attach` elsewhere.
+    removeFile(of: job.id, folder)
     // Only what a killed keeper left: another file was not created by serialq.
     if (try? FileSystem.status(of: folder.socket(job.id)))?.kind == .socket {
       try? FileSystem.remove(folder.socket(job.id))
     }
     try? FileSystem.remove(folder.keeperLock(job.id))
+    return nil
+  }
+
+  static func removeFile(of id: JobID, _ folder: QueueFolder) {
+    try? FileSystem.remove(folder.jobLock(id))
   }
 }
 

@@ -2,23 +2,16 @@ import SerialPromises
 import SerialqQueue
 import SerialqSystem
 
-/// The step that runs the first waiting job of the queue.
-///
-/// Chooses the job only when its turn has come, so that jobs can be reordered and cancelled until
-/// then.
-struct NextJob: Promisable {
-  let runner: Runner
-  /// What was chosen when the last job ended; nil if nothing was.
-  let choice: Choice?
-
-  var handler: Handler {
-    { then in
-      runner.step(then) { () throws(Failure) in
-        guard let (job, log) = try begin() else {
-          return runner.finish(nil)
-        }
-        runner.addNext(try run(job, log))
-      }
+// The step that runs the first waiting job of the queue.
+//
+// Chooses the job only when its turn has come, so that jobs can be reordered and cancelled until
+// then.
+extension Runner {
+  /// Adds the step; `choice` is what was chosen when the last job ended, nil if nothing was.
+  func addNext(_ choice: Choice? = nil) {
+    add("next job") { [self] () throws(Failure) in
+      guard let (job, log) = try begin(choice) else { return finish(nil) }
+      addNext(try run(job, log))
     }
   }
 
@@ -26,22 +19,22 @@ struct NextJob: Promisable {
   ///
   /// Returns nil if no job is waiting or the runner was stopped; the runner has then released its
   /// lock.
-  private func begin() throws(Failure) -> (Job, FileDescriptor)? {
+  private func begin(_ choice: Choice?) throws(Failure) -> (Job, FileDescriptor)? {
     var chosen = choice
     while true {
       let next = if let chosen = chosen.take() { chosen } else { try choose() }
       let due: Int64
       switch next {
       case .idle(let hook, let results, let open):
-        try runner.run(hook, after: results, open: open)
+        try run(hook, after: results, open: open)
         continue
       case .started(let job, let log): return (job, log)
       case .nothing: return nil
       case .later(let time): due = time
       }
-      runner.removeSpareLock()
-      runner.removePrepared()
-      try runner.supervision.waitForChange(until: due)
+      removeSpareLock()
+      removePrepared()
+      try supervision.waitForChange(until: due)
     }
   }
 
@@ -58,15 +51,15 @@ struct NextJob: Promisable {
   private func choose() throws(Failure) -> Choice {
     var damaged: [DamagedLine] = []
     defer { report(damaged) }
-    runner.supervision.drain()
-    return try runner.decide { (view, scope) throws(Failure) in
+    supervision.drain()
+    return try decide { (view, scope) throws(Failure) in
       try choose(&view, &scope, &damaged)
     }
   }
 
   /// Call it after the journal's lock is released: the reader of the messages may block.
   private func report(_ damaged: [DamagedLine]) {
-    for text in damaged.messages(in: runner.folder) { runner.say(text) }
+    for text in damaged.messages(in: folder) { say(text) }
   }
 
   private func choose(
@@ -81,19 +74,12 @@ struct NextJob: Promisable {
       let clocks = Clock.reading()
       let now = clocks.date
       let date = view.delay.date(for: view.queue.firstWaiting, clocks)
-      switch runner.supervision.isStopped ? .nothing : view.queue.next(now: date) {
+      switch supervision.isStopped ? .nothing : view.queue.next(now: date) {
       case .run(let job):
-        let prepared = runner.takePrepared(for: job)
-        try runner.jobLock.withLock { (lock) throws(Failure) in
-          lock =
-            if let prepared { prepared.lock } else {
-              try JobLock.take(job.id, spare: runner.takeSpareLock(), runner.folder)
-            }
-        }
         let attempt = (job.run?.attempt ?? 0) + 1
         // Before the start is recorded: if logs cannot be created, each runner would otherwise
         // record one more start, until all jobs of the queue are interrupted.
-        let log = if let prepared { prepared.log } else { try makeLog(of: job, attempt: attempt) }
+        let log = try takeFiles(of: job, attempt: attempt)
         let launch = view.queue.settings.launcher.map { Launch(command: $0) }
         let launched = launch.map { [Event.launched(id: job.id, $0)] } ?? []
         let start = try scope.append(
@@ -111,7 +97,7 @@ struct NextJob: Promisable {
         try scope.flush()
         return .later(view.delay.end ?? clocks.monotonic)
       case .nothing:
-        if !runner.supervision.isStopped, view.queue.isIdleHookDue,
+        if !supervision.isStopped, view.queue.isIdleHookDue,
           let hook = view.queue.settings.onIdle
         {
           let (results, open) = (view.queue.results, view.queue.openCount)
@@ -122,7 +108,7 @@ struct NextJob: Promisable {
         }
         // The end of the last job was left to this flush.
         try scope.flush()
-        runner.release()
+        release()
         return .nothing
       }
     }
@@ -136,21 +122,21 @@ struct NextJob: Promisable {
     let begun = Clock.monotonic()
     let (process, termination) = try perform(job, log)
     let ended = Clock.monotonic()
-    let (ending, launch) = runner.end(of: job, process: process)
+    let (ending, launch) = end(of: job, process: process)
     if ending != process, let reason = launch?.failure(ending) {
       // The disk may be full.
       try? log.writeAll(Bytes("serialq: \(reason)\n".utf8))
     }
-    let hook = runner.view.withLock { $0.queue.settings.onFinish }
+    let hook = view.withLock { $0.queue.settings.onFinish }
     let now = Clock.now()
-    let isInterrupted = termination.isStopped && runner.interruptsJob
+    let isInterrupted = termination.isStopped && interruptsJob
     let state = ending?.state(because: termination.cause) ?? .interrupted
-    runner.limitLog(of: job, ending: isInterrupted ? .interrupted : state)
+    limitLog(of: job, ending: isInterrupted ? .interrupted : state)
     var next: Choice?
     var damaged: [DamagedLine] = []
     defer { report(damaged) }
-    runner.supervision.drain()
-    try runner.record(of: job, launch, flush: hook != nil) { current in
+    supervision.drain()
+    try record(of: job, launch, flush: hook != nil) { current in
       // A cancellation was reported as accepted, so the job must not be retried, even if it had
       // ended or timed out before.
       let cause = current.isCancelRequested ? .cancelled : termination.cause
@@ -166,7 +152,7 @@ struct NextJob: Promisable {
       guard hook == nil else { return }
       next = try choose(&view, &scope, &damaged)
     }
-    if let hook { try runner.run(hook, for: job.id) }
+    if let hook { try run(hook, for: job.id) }
     return next
   }
 
@@ -178,98 +164,96 @@ struct NextJob: Promisable {
     var termination = Termination(
       timeLimit: limit > 0 ? Clock.monotonic() + limit * 1_000_000_000 : nil,
       isLauncher: job.run?.launch != nil)
-    switch spawn(job, log) {
-    case .cannotRun(let code, let reason):
-      try log.writeAll(Bytes("serialq: \(reason)\n".utf8))
-      return (.cannotRun(code.rawValue, reason: Bytes(reason.utf8)), termination)
-    case .running(let pid, let keeper):
-      reportProcess(pid, of: job)
-      if let next = runner.view.withLock({ $0.queue.firstWaiting }), next.run == nil {
-        runner.prepare(next)
-      }
-      let ending = try runner.supervise(
-        ChildProcess(pid: pid), &termination, lock: runner.folder.jobLock(job.id),
-        isLauncher: job.run?.launch != nil
-      ) {
-        (isEnding) throws(Failure) in
-        try runner.requests(for: job.id, isEnding: isEnding)
-      } report: { (left, isEnding) throws(Failure) in
-        try runner.report(left, of: job, isEnding: isEnding)
-      }
-      try finish(keeper, log)
-      return (ending, termination)
+    let (child, keeper): (ChildProcess, ChildProcess?)
+    do throws(Failure) {
+      (child, keeper) = try spawn(job, log)
+    } catch {
+      // Fails only the job: a failing runner would leave one interrupted job after another.
+      try log.writeAll(Bytes("serialq: \(error.sentence)\n".utf8))
+      return (Ending(error), termination)
     }
+    reportProcess(child.pid, of: job)
+    if let next = view.withLock({ $0.queue.firstWaiting }), next.run == nil { prepare(next) }
+    let ending = try supervise(child, of: job, &termination)
+    if let keeper { try finish(keeper, log) }
+    return (ending, termination)
   }
 
-  private enum Spawned {
-    case running(pid: Int32, KeeperProcess.Running?)
-    case cannotRun(ExitCode, reason: String)
-  }
-
-  /// Spawns the job and closes the runner's descriptor of its lock, so that only the job holds it.
-  private func spawn(_ job: Job, _ log: FileDescriptor) -> Spawned {
-    runner.jobLock.withLock { lock in
-      defer { lock = nil }
-      var process: JobProcess
-      let input: FileDescriptor?
-      do throws(Failure) {
-        input = try runner.folder.openInput(of: job)
-        process = try self.process(of: job)
-        process.streams = .files(input: input?.raw, output: log.raw)
-        process.lock = lock?.raw
-      } catch {
-        // Fails only the job: a failing runner would leave one interrupted job after another.
-        return .cannotRun(error.code, reason: error.sentence)
-      }
-      var keeper: KeeperProcess?
-      if job.run?.hasTerminal == true {
-        // Before the job: without it, there is no terminal to run in.
-        switch KeeperProcess.start(for: job, in: runner.folder, log: log) {
-        case .running(let started):
-          keeper = started
-          process.streams = .terminal(started.path)
-        case .cannotRun(let code, let reason):
-          return .cannotRun(code, reason: "its terminal: \(reason)")
-        }
-      }
-      let started = withExtendedLifetime((log, input, keeper)) { process.start() }
-      switch started {
-      case .running(let pid): return .running(pid: pid, keeper?.running)
-      case .cannotRun(let code, let reason):
-        // The keeper ends when the lock of the job is free, which it would be too late for `log`.
-        if let keeper { _ = try? keeper.running.finish() }
-        return .cannotRun(code, reason: reason)
-      }
+  /// Spawns the job, and before it the keeper of its terminal, if it has one.
+  ///
+  /// Closes the runner's descriptor of its lock, so that only the job holds it.
+  private func spawn(
+    _ job: Job, _ log: FileDescriptor
+  ) throws(Failure) -> (ChildProcess, keeper: ChildProcess?) {
+    let files = prepared.withLock { $0.take() }
+    let input = try folder.openInput(of: job)
+    var process = try process(of: job)
+    process.streams = .files(input: input?.raw, output: log.raw)
+    process.lock = files?.lock.raw
+    guard job.run?.hasTerminal == true else {
+      return (
+        try withExtendedLifetime((files, input)) { () throws(Failure) in try process.start() }, nil
+      )
+    }
+    // Without it, there is no terminal to run in.
+    let (terminal, keeper): (PseudoTerminal, ChildProcess)
+    do throws(Failure) {
+      (terminal, keeper) = try KeeperProcess.start(for: job, in: folder, log: log)
+    } catch {
+      throw Failure(
+        "its terminal", error.sentence, next: "The job was not started.", code: error.code)
+    }
+    process.streams = .terminal(terminal.path)
+    do throws(Failure) {
+      return (
+        try withExtendedLifetime((files, terminal)) { () throws(Failure) in try process.start() },
+        keeper
+      )
+    } catch {
+      // The keeper ends when the lock of the job is free, which it would be too late for `log`.
+      _ = try? KeeperProcess.finish(keeper)
+      throw error
     }
   }
 
   /// The process that executes a job, without its streams: its own, or that of the launcher.
   private func process(of job: Job) throws(Failure) -> JobProcess {
     var process = JobProcess(
-      command: job.command, shell: runner.view.withLock { $0.queue.settings.shell },
+      command: job.command, shell: view.withLock { $0.queue.settings.shell },
       environment: [], directory: job.context.directory, umask: job.context.umask)
-    var variables = runner.folder.variables(of: job.id)
-    if let launcher = Launcher(of: job, in: runner.folder) {
+    var variables = folder.variables(of: job.id)
+    if let launcher = Launcher(of: job, in: folder) {
       let words = process.arguments
       variables = try launcher.prepare(words: words.count)
       process.command = .arguments(launcher.arguments(for: words))
     }
-    process.environment = try runner.environment.withLock { (last) throws(Failure) in
-      try last.load(
-        job.context.environment, of: Environments(runner.folder), adding: variables)
+    process.environment = try environments.withLock { (environments) throws(Failure) in
+      try environments.load(job.context.environment, adding: variables)
     }
     return process
   }
 
   /// Waits until the last output is in the log, which then also says if the terminal was lost.
-  private func finish(_ keeper: KeeperProcess.Running?, _ log: FileDescriptor) throws(Failure) {
-    guard let keeper else { return }
-    let ending = try keeper.finish()
+  private func finish(_ keeper: ChildProcess, _ log: FileDescriptor) throws(Failure) {
+    let ending = try KeeperProcess.finish(keeper)
     guard ending != .exited(0) else { return }
     let how = if case .killed(let signal) = ending { "by \(SignalName.of(signal))" } else { "" }
     // The disk may be full.
     try? log.writeAll(
       Bytes("\r\nserialq: the process that held the job's terminal was ended \(how)\r\n".utf8))
+  }
+
+  /// Acquires the lock and opens the log of a job that is about to start, unless both are prepared;
+  /// returns the log.
+  private func takeFiles(of job: Job, attempt: Int) throws(Failure) -> FileDescriptor {
+    if let ready = prepared.withLock({ $0 }), ready.id == job.id, job.run == nil {
+      return ready.log
+    }
+    removePrepared()
+    let lock = try JobLock.take(job.id, spare: takeSpareLock(), folder)
+    let log = try makeLog(of: job, attempt: attempt)
+    prepared.withLock { $0 = PreparedJob(id: job.id, lock: lock, log: log) }
+    return log
   }
 
   /// Opens the log of an attempt: a new file after a manual retry, the same file after an automatic
@@ -278,7 +262,7 @@ struct NextJob: Promisable {
   /// After a manual retry a process of the old attempt may still write to the old file. During
   /// automatic retries a follower may not have read the last output yet.
   private func makeLog(of job: Job, attempt: Int) throws(Failure) -> FileDescriptor {
-    let path = runner.folder.log(job.id)
+    let path = folder.log(job.id)
     if let run = job.run, run.used > 0 { return try FileDescriptor.open(path, .log) }
     if attempt > 1 { try FileSystem.remove(path) }
     return try FileDescriptor.open(path, .emptyLog)
@@ -289,7 +273,7 @@ struct NextJob: Promisable {
   /// Not flushed: a process does not survive a reboot either. Ignores errors: a running job must
   /// not be left without supervision.
   private func reportProcess(_ pid: Int32, of job: Job) {
-    try? runner.decide { (view, scope) throws(Failure) in
+    try? decide { (view, scope) throws(Failure) in
       try view.reader.take(try scope.append([.spawned(id: job.id, pid: pid)], flush: false))
     }
   }
@@ -300,38 +284,5 @@ extension QueueFolder {
     guard let path = input(of: job) else { return nil }
     if case .file = job.input { return try FileDescriptor.openInput(path) }
     return try FileDescriptor.open(path, .read)
-  }
-}
-
-extension Runner {
-  /// Waits for the end of a child, and, if it was terminated, for that of all processes that hold
-  /// its lock.
-  ///
-  /// `lock` is the path of the lock that the processes of a job inherit.
-  func supervise(
-    _ child: ChildProcess, _ termination: inout Termination, lock path: Bytes? = nil,
-    isLauncher: Bool = false,
-    requests: (_ isEnding: Bool) throws(Failure) -> Termination.Requests,
-    report: (_ left: [SignalRounds.Unreachable], _ isEnding: Bool) throws(Failure) -> Void = {
-      _, _ in
-    }
-  ) throws(Failure) -> Ending {
-    // The group is that of the child until it is reaped.
-    var delivery = SignalDelivery(lock: path, isLauncher: isLauncher) { child.pid }
-    let ended = try Notice(ofEndOf: child)
-    try supervision.wait(
-      for: ended, &termination, &delivery, requests: requests, report: report)
-    // Reaped only after its group is gone: otherwise a signal could reach a reused process group.
-    if termination.cause != .itself, let path,
-      let lock = try FileDescriptor.openIfThere(path, .readWrite)
-    {
-      let free = try Notice {
-        try? lock.lock()
-        lock.unlock()
-      }
-      try supervision.wait(
-        for: free, &termination, &delivery, canGiveUp: true, requests: requests, report: report)
-    }
-    return try child.reap()
   }
 }

@@ -55,10 +55,9 @@ extension Runner {
   /// Processes that left the group do not block the queue, as after a normal end. On request
   /// terminates all processes that hold the job's lock, and waits for them.
   private func waitForOrphan(_ job: Job) throws(Failure) -> Termination {
-    let folder = folder
-    let supervision = supervision
-    let isLauncher = job.run?.launch != nil
-    var termination = Termination(timeLimit: timeLimit(of: job), isLauncher: isLauncher)
+    let (folder, supervision) = (folder, supervision)
+    var termination = Termination(
+      timeLimit: timeLimit(of: job), isLauncher: job.run?.launch != nil)
     guard let lock = try JobLock.existing(job.id, folder), try !lock.tryLock() else {
       return termination
     }
@@ -68,26 +67,15 @@ extension Runner {
     if try JobLock.isHeld(job.id, folder) { reportOrphan(job) }
     RunnerLock.sign(self.lock, orphan: job.id)
     defer { RunnerLock.sign(self.lock) }
-    let free = try Notice { try? lock.lock() }
+    let free = try Notice(ofRelease: lock)
     // The end of the group leaves no event if a process that left the group holds the lock.
     _ = try Notice {
       JobLock.waitUntilGone(job, folder)
       supervision.wake()
     }
-    var delivery = SignalDelivery(lock: folder.jobLock(job.id), isLauncher: isLauncher) {
-      JobLock.groups(of: job, folder).first
-    }
-    let heedsStop = kind == .background
+    var delivery = SignalDelivery(to: job, in: folder) { JobLock.groups(of: job, folder).first }
     try whileWaiting { () throws(Failure) in
-      try supervision.wait(
-        for: free, &termination, &delivery, heedsStop: heedsStop, canGiveUp: true,
-        isGone: { cause in cause == .itself && JobLock.isGone(job, folder) },
-        requests: { (isEnding) throws(Failure) in
-          try requests(for: job.id, heedsStop: heedsStop, isEnding: isEnding)
-        },
-        report: { (left, isEnding) throws(Failure) in
-          try report(left, of: job, isEnding: isEnding)
-        })
+      try wait(for: .orphan, of: job, free, &termination, &delivery)
     }
     return termination
   }

@@ -25,22 +25,17 @@ package final class Runner: Sendable {
   /// Supervises the process of the running job.
   let supervision: Supervision
 
-  /// Of the last job; used by one step at a time.
-  let environment = Locked(LastEnvironment())
+  /// Used by one step at a time.
+  let environments: Locked<Environments>
 
   /// Prints messages about findings and waits.
   let say: @Sendable (String) -> Void
 
-  /// The lock of the job to be spawned next.
-  ///
-  /// Closed after the spawn: otherwise the runner would count as one of the job's processes.
-  let jobLock = Locked<FileDescriptor?>(nil)
-
   /// The ended job whose lock file another one can use; used by one step at a time.
   private let spareLock = Locked<JobID?>(nil)
 
-  /// The lock and the log of the job that probably runs next; used by one step at a time.
-  private let prepared = Locked<PreparedJob?>(nil)
+  /// The files of the job that is to be spawned next, or that probably is; used by one step at a time.
+  let prepared = Locked<PreparedJob?>(nil)
 
   /// The queue's runner lock.
   let lock: FileDescriptor
@@ -77,20 +72,18 @@ package final class Runner: Sendable {
     hasLock = lock != nil
     self.lock = if let lock { lock } else { try RunnerLock.open(folder) }
     view = Locked(QueueView(folder))
+    environments = Locked(Environments(folder))
     supervision = try Supervision(folder, willWait: changed)
   }
 
   /// Starts the runner; it is done when the queue is empty or a step has failed.
   package func start() {
-    manager.add(
-      Step("take over") { then in
-        self.step(then) { () throws(Failure) in
-          guard try self.takeOver() else { return self.finish(nil) }
-          self.state.withLock { $0.reportsChanges = true }
-          self.wake()
-          self.addNext()
-        }
-      })
+    add("take over") { [self] () throws(Failure) in
+      guard try takeOver() else { return finish(nil) }
+      state.withLock { $0.reportsChanges = true }
+      wake()
+      addNext()
+    }
   }
 
   /// Terminates the running job and starts no other; waiting jobs stay in the queue.
@@ -123,20 +116,18 @@ package final class Runner: Sendable {
 
   // MARK: Steps
 
-  /// Adds a step that runs the next job, if any; `choice` is what was chosen already.
-  func addNext(_ choice: NextJob.Choice? = nil) {
-    manager.add(NextJob(runner: self, choice: choice))
-  }
-
-  /// Runs the work of a step and ends the runner if it fails.
-  func step(_ then: Then, _ work: () throws(Failure) -> Void) {
-    do throws(Failure) {
-      try work()
-      then()
-    } catch {
-      finish(error)
-      then(error)
-    }
+  /// Adds a step that does this work, and ends the runner if it fails.
+  func add(_ name: String, _ work: @escaping @Sendable () throws(Failure) -> Void) {
+    manager.add(
+      Step(name) { then in
+        do throws(Failure) {
+          try work()
+          then()
+        } catch {
+          self.finish(error)
+          then(error)
+        }
+      })
   }
 
   /// Ends the runner, because no job is waiting or because of this failure.
@@ -199,7 +190,9 @@ package final class Runner: Sendable {
   }
 }
 
-/// See ``Runner/prepare(_:)``.
+/// The lock and the log of a job that has not started.
+///
+/// Closed after the spawn: otherwise the runner would count as one of the job's processes.
 struct PreparedJob {
   let id: JobID
   let lock: FileDescriptor
@@ -241,12 +234,10 @@ extension Runner {
     }
   }
 
-  /// What was requested for a running job; with `heedsStop`, a stop of the runner ends it.
+  /// What was requested for a running job.
   ///
-  /// `isEnding` is whether the job is being ended already, and so is not suspended.
-  func requests(
-    for id: JobID, heedsStop: Bool = true, isEnding: Bool
-  ) throws(Failure) -> Termination.Requests {
+  /// `isEnding` is whether the job is being ended, and so is not suspended.
+  func requests(for id: JobID, isEnding: Bool) throws(Failure) -> Termination.Requests {
     func found() throws(Failure) -> Termination.Requests {
       try current { queue in
         let run = queue.job(id)?.run
@@ -255,9 +246,7 @@ extension Runner {
       }
     }
     let requests = try found()
-    guard requests.suspension.since != nil, isEnding || heedsStop && supervision.isStopped else {
-      return requests
-    }
+    guard requests.suspension.since != nil, isEnding else { return requests }
     // It is continued to receive the signal, and the queue must not say otherwise. Ignores errors:
     // the disk may be full, and the job must be ended nevertheless.
     let clocks = Clock.reading()
@@ -316,17 +305,6 @@ extension Runner {
     } catch {}
   }
 
-  /// What was prepared for a job; nil, and removed, if it was for another one.
-  func takePrepared(for job: Job) -> PreparedJob? {
-    guard let prepared = prepared.withLock({ $0 }) else { return nil }
-    guard prepared.id == job.id, job.run == nil else {
-      removePrepared()
-      return nil
-    }
-    self.prepared.withLock { $0 = nil }
-    return prepared
-  }
-
   func removePrepared() {
     let prepared = self.prepared.withLock { $0.take() }
     // An empty log stays, for the job.
@@ -334,9 +312,6 @@ extension Runner {
   }
 
   func takeSpareLock() -> JobID? {
-    spareLock.withLock { id in
-      defer { id = nil }
-      return id
-    }
+    spareLock.withLock { $0.take() }
   }
 }

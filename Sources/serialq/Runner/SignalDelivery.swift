@@ -28,9 +28,9 @@ struct SignalDelivery {
   /// The number of rounds before waiting: processes could fork as fast as they are found.
   private static let limit = 8
 
-  init(lock path: Bytes?, isLauncher: Bool = false, group: @escaping () -> Int32?) {
-    self.path = path
-    self.isLauncher = isLauncher
+  init(to job: Job?, in folder: QueueFolder, group: @escaping () -> Int32?) {
+    path = job.map { folder.jobLock($0.id) }
+    isLauncher = job?.run?.launch != nil
     self.group = group
   }
 

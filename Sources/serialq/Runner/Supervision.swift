@@ -2,10 +2,7 @@ import SerialPromises
 import SerialqQueue
 import SerialqSystem
 
-/// Waits for the end of a job and sends it signals after a cancellation, a timeout or a stop of the
-/// runner.
-///
-/// Does not poll: the end of the process, the journal, a stop or the next deadline wakes it.
+/// Wakes the runner while it waits: after a change of the queue, and for a stop.
 final class Supervision: Sendable {
   private let watch: FileWatch
   private let stopped: WakeUpPipe
@@ -29,57 +26,6 @@ final class Supervision: Sendable {
 
   var isStopped: Bool { level != .no }
 
-  /// Waits until `ended` comes, `isGone` returns true, or, with `canGiveUp`, no remaining
-  /// process can be signaled.
-  ///
-  /// With `heedsStop` a stop of the runner terminates the job. `requests` reads what was requested
-  /// for the job. Calls `report` with the processes that cannot be ended or else suspended.
-  ///
-  /// Continues what a suspended job leaves behind: nothing else would.
-  func wait(
-    for ended: Notice, _ termination: inout Termination, _ delivery: inout SignalDelivery,
-    heedsStop: Bool = true, canGiveUp: Bool = false, isGone: (EndCause) -> Bool = { _ in false },
-    requests: (_ isEnding: Bool) throws(Failure) -> Termination.Requests,
-    report: (_ left: [SignalRounds.Unreachable], _ isEnding: Bool) throws(Failure) -> Void
-  ) throws(Failure) {
-    try waitForEnd(
-      ended, &termination, &delivery, heedsStop, canGiveUp, isGone, requests, report)
-    if termination.isSuspended {
-      delivery.begin(SIGCONT)
-      _ = delivery.advance(now: Clock.monotonic())
-    }
-  }
-
-  private func waitForEnd(
-    _ ended: Notice, _ termination: inout Termination, _ delivery: inout SignalDelivery,
-    _ heedsStop: Bool, _ canGiveUp: Bool, _ isGone: (EndCause) -> Bool,
-    _ requests: (_ isEnding: Bool) throws(Failure) -> Termination.Requests,
-    _ report: (_ left: [SignalRounds.Unreachable], _ isEnding: Bool) throws(Failure) -> Void
-  ) throws(Failure) {
-    while true {
-      // Drained before the check, so that a change during the check wakes the next wait.
-      drain()
-      let now = Clock.monotonic()
-      let stop = heedsStop ? level : .no
-      for signal in termination.signals(
-        try requests(termination.cause != .itself), stop: stop, now: now)
-      {
-        delivery.begin(signal)
-        _ = delivery.advance(now: now)
-      }
-      if isGone(termination.cause) { return }
-      let outlook = delivery.advance(now: now)
-      let isEnding = termination.cause != .itself
-      if !outlook.left.isEmpty { try report(outlook.left, isEnding) }
-      // A process that received SIGKILL takes as long as it takes: it may wait for a disk.
-      let isPatienceOver = outlook.isBlind && termination.isGivenUp(now: now)
-      if canGiveUp, isEnding, !outlook.left.isEmpty || isPatienceOver { return }
-      let due = termination.nextDue(canGiveUp: canGiveUp && outlook.isBlind)
-      let next = [due, outlook.next].compactMap(\.self).min()
-      if try waitForChange(until: next, orFor: ended.descriptor)[0] { return }
-    }
-  }
-
   /// Wakes the waiting thread, from any thread.
   func wake() { stopped.wake() }
 
@@ -94,5 +40,75 @@ final class Supervision: Sendable {
   func drain() {
     stopped.drain()
     watch.drain()
+  }
+}
+
+extension Runner {
+  /// The end for which a runner waits.
+  enum Awaited {
+    /// The end of a child of the runner.
+    case child
+    /// That of all other processes that hold the lock of the job, after it was terminated.
+    case rest
+    /// That of all processes in the group of a job whose runner died.
+    case orphan
+  }
+
+  /// Waits for the end of a child, and, if it was terminated, for that of all processes that hold
+  /// the lock of its job.
+  func supervise(
+    _ child: ChildProcess, of job: Job? = nil, _ termination: inout Termination
+  ) throws(Failure) -> Ending {
+    // The group is that of the child until it is reaped.
+    var delivery = SignalDelivery(to: job, in: folder) { child.pid }
+    try wait(for: .child, of: job, Notice(ofEndOf: child), &termination, &delivery)
+    // Reaped only after its group is gone: otherwise a signal could reach a reused process group.
+    if termination.cause != .itself, let job, let lock = try JobLock.existing(job.id, folder) {
+      try wait(for: .rest, of: job, Notice(ofRelease: lock), &termination, &delivery)
+    }
+    return try child.reap()
+  }
+
+  /// Waits until `ended` comes, or no remaining process can be signaled, and sends signals after a
+  /// cancellation, a timeout or a stop of the runner.
+  ///
+  /// Does not poll: the end of the process, the journal, a stop or the next deadline wakes it.
+  /// Continues what a suspended job leaves behind: nothing else would.
+  func wait(
+    for awaited: Awaited, of job: Job?, _ ended: Notice, _ termination: inout Termination,
+    _ delivery: inout SignalDelivery
+  ) throws(Failure) {
+    // A foreground run that is stopped leaves an orphan to the next runner.
+    let heedsStop = awaited != .orphan || kind == .background
+    let canGiveUp = awaited != .child
+    while true {
+      // Drained before the check, so that a change during the check wakes the next wait.
+      supervision.drain()
+      let now = Clock.monotonic()
+      let stop = heedsStop ? supervision.level : .no
+      var requests = Termination.Requests()
+      if let job {
+        requests = try self.requests(
+          for: job.id, isEnding: termination.cause != .itself || stop != .no)
+      }
+      for signal in termination.signals(requests, stop: stop, now: now) {
+        delivery.begin(signal)
+        _ = delivery.advance(now: now)
+      }
+      let isEnding = termination.cause != .itself
+      if let job, awaited == .orphan, !isEnding, JobLock.isGone(job, folder) { break }
+      let outlook = delivery.advance(now: now)
+      if let job, !outlook.left.isEmpty { try report(outlook.left, of: job, isEnding: isEnding) }
+      // A process that received SIGKILL takes as long as it takes: it may wait for a disk.
+      let isPatienceOver = outlook.isBlind && termination.isGivenUp(now: now)
+      if canGiveUp, isEnding, !outlook.left.isEmpty || isPatienceOver { break }
+      let due = termination.nextDue(canGiveUp: canGiveUp && outlook.isBlind)
+      let next = [due, outlook.next].compactMap(\.self).min()
+      if try supervision.waitForChange(until: next, orFor: ended.descriptor)[0] { break }
+    }
+    if termination.isSuspended {
+      delivery.begin(SIGCONT)
+      _ = delivery.advance(now: Clock.monotonic())
+    }
   }
 }

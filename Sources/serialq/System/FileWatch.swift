@@ -114,9 +114,7 @@
         errno = error
       }
       // The process may have inherited a mask that blocks it.
-      var own = sigset_t()
-      sigemptyset(&own)
-      sigaddset(&own, SIGIO)
+      var own = signalSet(SIGIO)
       pthread_sigmask(SIG_UNBLOCK, &own, nil)
       let events = DN_MODIFY | DN_CREATE | DN_DELETE | DN_RENAME
       var opened = folders.compactMap { notifying($0, of: events) }

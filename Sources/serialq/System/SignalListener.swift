@@ -43,9 +43,7 @@ package final class SignalListener: Sendable {
   ///
   /// Unlike listening, receives one that was sent before.
   package static func wait(for number: Int32) {
-    var awaited = sigset_t()
-    sigemptyset(&awaited)
-    sigaddset(&awaited, number)
+    var awaited = signalSet(number)
     var received: Int32 = 0
     while sigwait(&awaited, &received) == EINTR {}
   }
@@ -60,10 +58,8 @@ package final class SignalListener: Sendable {
     // Dispatch's own action, without which it stops receiving the signal.
     sigaction(number, nil, &action)
     signal(number, SIG_DFL)
-    var own = sigset_t()
+    var own = signalSet(number)
     var before = sigset_t()
-    sigemptyset(&own)
-    sigaddset(&own, number)
     // Dispatch blocks the signals that it listens to. Unblocked and raised for this thread only: a
     // process-wide signal could also reach Dispatch.
     pthread_sigmask(SIG_UNBLOCK, &own, &before)
@@ -91,4 +87,12 @@ package final class SignalListener: Sendable {
     #endif
     return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
+}
+
+/// A set of only these signals.
+package func signalSet(_ signals: Int32...) -> sigset_t {
+  var set = sigset_t()
+  sigemptyset(&set)
+  for signal in signals { sigaddset(&set, signal) }
+  return set
 }

@@ -48,7 +48,8 @@ extension Failure {
     name.isEmpty ? "\(doing)" : "\(doing) \(Visible.text(name))"
   }
 
-  private static func advice(on number: Int32, of call: StaticString) -> String {
+  /// What to do after this error of this call.
+  package static func advice(on number: Int32, of call: StaticString) -> String {
     switch number {
     case ENOENT where "\(call)" == "getcwd":
       "The current directory was removed: change to another one with cd."

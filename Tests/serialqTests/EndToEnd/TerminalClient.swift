@@ -36,10 +36,7 @@ extension ChildProcess {
       environment: scene.launchOptions.environment + [Bytes("TERM=xterm")] + variables,
       directory: scene.work, umask: 0o022, streams: streams, lock: lock,
       blockedSignal: blockedSignal)
-    guard case .running(let pid) = process.start() else {
-      throw Failure("the program", "it cannot be started", next: "See whether it is there.")
-    }
-    self.init(pid: pid)
+    self = try process.start()
   }
 
   /// Waits for its end; if it hangs, the test fails.

@@ -21,7 +21,7 @@ struct KeeperFaultTests {
     let folder = try scene.queueFolder()
     let log = try FileDescriptor.open(folder.log(1), .emptyLog)
     let lock = try JobLock.take(1, folder)
-    let keeperLock = try KeeperLock.take(1, folder)
+    let keeperLock = try takeLock(folder.keeperLock(1))
     var terminal: PseudoTerminal? = try PseudoTerminal(TerminalWindow(columns: 80, rows: 24))
     let path = try #require(terminal?.path)
     let master = try #require(terminal?.master.raw)
@@ -32,11 +32,9 @@ struct KeeperFaultTests {
     let job = JobProcess(
       command: .shell(Bytes("echo one; echo two")), environment: scene.launchOptions.environment,
       directory: scene.work, umask: 0o022, streams: .terminal(path), lock: lock.raw)
-    guard case .running(let pid) = withExtendedLifetime((terminal, lock), { job.start() }) else {
-      throw Failure("the job", "it cannot be started", next: "See whether sh is there.")
-    }
+    let child = try withExtendedLifetime((terminal, lock)) { try job.start() }
     terminal = nil
-    let ended = try ChildProcess(pid: pid).end(place)
+    let ended = try child.end(place)
     _ = kill(keeper.pid, KeeperProcess.signal)
     return (try keeper.end(place), ended)
   }

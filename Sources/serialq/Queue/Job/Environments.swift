@@ -10,6 +10,8 @@ package struct Environments: Sendable {
   let output: JournalOutput
   /// Returns 16 hexadecimal digits for a content; tests replace it to force collisions.
   var hash: @Sendable (Bytes) -> Bytes = Environments.fnv1a
+  /// What was loaded last, which never changes: most jobs of a queue have the same environment.
+  private var last: (key: Bytes, variables: [Bytes])?
 
   package init(_ folder: QueueFolder, output: JournalOutput = .system) {
     self.folder = folder
@@ -53,14 +55,12 @@ package struct Environments: Sendable {
   }
 
   /// The variables stored under a key, overridden by `others`.
-  package func load(_ key: Bytes, adding others: [Bytes]) throws(Failure) -> [Bytes] {
-    Self.variables(try load(key), overriddenBy: others)
-  }
-
-  fileprivate static func variables(_ all: [Bytes], overriddenBy others: [Bytes]) -> [Bytes] {
+  package mutating func load(_ key: Bytes, adding others: [Bytes]) throws(Failure) -> [Bytes] {
+    let variables = if let last, last.key == key { last.variables } else { try load(key) }
+    last = (key, variables)
     let equals = UInt8(ascii: "=")
     let names = others.map { Bytes($0.prefix { $0 != equals }) + [equals] }
-    return all.filter { variable in !names.contains { variable.starts(with: $0) } } + others
+    return variables.filter { variable in !names.contains { variable.starts(with: $0) } } + others
   }
 
   /// Deletes every file that neither a job nor a command of the settings uses.
@@ -102,29 +102,6 @@ package struct Environments: Sendable {
   }
 }
 
-/// The environment that was loaded last: most jobs of a queue have the same one.
-///
-/// A file under a key never changes.
-package struct LastEnvironment: Sendable {
-  private var last: (key: Bytes, variables: [Bytes])?
-
-  package init() {}
-
-  /// The variables stored under a key, overridden by `others`.
-  package mutating func load(
-    _ key: Bytes, of environments: Environments, adding others: [Bytes]
-  ) throws(Failure) -> [Bytes] {
-    let variables: [Bytes]
-    if let last, last.key == key {
-      variables = last.variables
-    } else {
-      variables = try environments.load(key)
-      last = (key, variables)
-    }
-    return Environments.variables(variables, overriddenBy: others)
-  }
-}
-
 extension JournalScope {
   /// Rewrites the journal, and deletes the environments and inputs of forgotten jobs.
   ///
@@ -141,9 +118,7 @@ extension JournalScope {
   package func storeEnvironment(_ variables: [Bytes]) throws(Failure) -> Bytes {
     try Environments(journal.folder, output: journal.output).store(variables, in: self)
   }
-}
 
-extension JournalScope {
   /// A command line with the context of this process, for an event appended under the same lock.
   package func hook(_ line: Bytes) throws(Failure) -> Hook {
     Hook(

@@ -5,6 +5,9 @@ package struct QueueFolder: Equatable, Sendable {
   package let name: Bytes
   package let path: Bytes
 
+  /// The folder of all queues, with a slash at the end.
+  package var spool: Bytes { Bytes(path.dropLast(name.count)) }
+
   /// The events, one per line.
   var journal: Bytes { path.appending(path: Bytes("journal")) }
   /// The output of compaction, renamed over the journal.
@@ -64,7 +67,6 @@ package struct QueueFolder: Equatable, Sendable {
 
   /// Removes the queue; under the lock of its journal, which must have no jobs.
   package func remove() throws(Failure) {
-    let spool = Bytes(path.dropLast(name.count))
     // Not the name of a queue: no other process reads one that is partially removed.
     let away = spool + Bytes(".removed-") + name + Bytes("-\(Machine.processID())".utf8)
     try FileSystem.rename(path, to: away)

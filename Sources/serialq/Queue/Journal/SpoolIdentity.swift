@@ -6,9 +6,7 @@ extension QueueFolder {
   ///
   /// An engine that several machines use knows the jobs of each by it.
   package func spoolIdentity() throws(Failure) -> Bytes {
-    let spool = Bytes(path.dropLast(name.count + 1))
-    let path = spool.appending(path: Bytes(".id"))
-    let file = try FileDescriptor.open(path, .lock)
+    let file = try FileDescriptor.open(spool + Bytes(".id"), .lock)
     // Otherwise the runners of two queues could each create one, and only one would last.
     try file.lock()
     let digits = 16

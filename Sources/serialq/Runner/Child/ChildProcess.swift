@@ -63,6 +63,11 @@ extension Ending {
     self = signal == 0 ? .exited((waitStatus >> 8) & 0xFF) : .killed(signal)
   }
 
+  /// That no process could be started.
+  init(_ failure: Failure) {
+    self = .cannotRun(failure.code.rawValue, reason: Bytes(failure.sentence.utf8))
+  }
+
   /// The exit code of a shell: the exit code itself, or 128 plus the signal.
   package var shellCode: ExitCode {
     switch self {

@@ -8,25 +8,27 @@ package enum Foreground {
   /// Runs a program with the standard streams of this process; returns how it ended, and after a
   /// signal that was sent to it, that signal: some programs exit instead.
   ///
-  /// - Parameter signals: Sent to the program if this process receives them. Without SIGINT, that is
-  ///   ignored, as by system(3): Ctrl-C is meant for the program, which receives it too.
+  /// Sends `signals` to the program if this process receives them. Without SIGINT, that is ignored, as
+  /// by system(3): Ctrl-C is meant for the program, which receives it too.
   package static func run(
     _ words: [Bytes], passing signals: [Int32] = [SIGTERM, SIGHUP]
   ) throws(Failure) -> Ending {
     let ignored = Set([SIGINT, SIGQUIT]).subtracting(signals)
     let before = ignored.map { ($0, signal($0, SIG_IGN)) }
     defer { for (number, handler) in before { signal(number, handler) } }
-    let start = ProcessStart(
-      words, streams: [], leadsSession: false,
-      defaultSignals: [SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ])
+    let process = JobProcess(
+      command: .arguments(words), environment: Machine.environment(), directory: Bytes("."),
+      umask: Machine.umask(), streams: .inherited)
     let child: ChildProcess
     do throws(Failure) {
-      child = ChildProcess(pid: try start.start())
+      child = try process.start()
     } catch {
-      guard error.number == ENOENT else { throw error }
-      throw Failure(
-        Visible.text(words[0]), "not found",
-        next: "Nothing was changed. Install it, or add its folder to PATH.")
+      var failure = error
+      if error.code == .notFound {
+        failure = error.adding("Nothing was changed. Install it, or add its folder to PATH.")
+      }
+      failure.code = .cannot
+      throw failure
     }
     // Not after it was reaped: its ID may be reused.
     let state = Locked<(running: Int32?, passed: Int32?)>((child.pid, nil))

@@ -1,7 +1,7 @@
 import SerialqQueue
 import SerialqSystem
 
-/// The properties with which a job's process starts.
+/// The properties with which a process starts: that of a job, or another that runs beside it.
 struct JobProcess {
   var command: Command
   /// The shell for a command line; nil for the default.
@@ -24,6 +24,8 @@ struct JobProcess {
     case files(input: Int32?, output: Int32)
     /// The path of a terminal, which becomes the controlling terminal of the child.
     case terminal(Bytes)
+    /// Those of this process, whose session, directory and ignored signals the child keeps too.
+    case inherited
   }
 
   /// The descriptor of the lock in the child; high, to avoid collisions with descriptors in
@@ -44,10 +46,35 @@ struct JobProcess {
     let signs = Bytes("-+")
     return line.first.map(signs.contains) == true ? [UInt8(ascii: " ")] + line : line
   }
+}
 
-  enum Started: Equatable {
-    case running(pid: Int32)
-    /// Holds the exit code of the job: 125, 126 or 127.
-    case cannotRun(ExitCode, reason: String)
+extension JobProcess {
+  /// A process of serialq itself that works for a queue.
+  ///
+  /// It inherits nothing else of the caller: its directory would block an unmount, and its
+  /// environment may contain secrets.
+  init(
+    serialq words: [Bytes], in folder: QueueFolder, _ streams: Streams, lock: FileDescriptor,
+    blocking signal: Int32
+  ) {
+    self.init(
+      command: .arguments([Machine.program()] + words),
+      environment: [Bytes("SERIALQ_DIR=") + folder.spool], directory: Bytes("/"), umask: 0o077,
+      streams: streams, lock: lock.raw, blockedSignal: signal)
+  }
+}
+
+extension Hook {
+  /// Starts the command, whose output goes to `log`.
+  func start(
+    in folder: QueueFolder, shell: Bytes?, adding variables: [Bytes], log: FileDescriptor
+  ) throws(Failure) -> ChildProcess {
+    var environments = Environments(folder)
+    let process = JobProcess(
+      command: .shell(line), shell: shell,
+      environment: try environments.load(context.environment, adding: variables),
+      directory: context.directory, umask: context.umask,
+      streams: .files(input: nil, output: log.raw))
+    return try process.start()
   }
 }

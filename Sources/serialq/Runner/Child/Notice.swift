@@ -28,6 +28,14 @@ package final class Notice: Sendable {
     source = try Self.thread(wait)
   }
 
+  /// Of the moment from which no process holds a lock any more.
+  convenience init(ofRelease lock: FileDescriptor) throws(Failure) {
+    try self.init {
+      try? lock.lock()
+      lock.unlock()
+    }
+  }
+
   private static func thread(_ wait: @escaping @Sendable () -> Void) throws(Failure) -> Source {
     let pipe = try WakeUpPipe()
     // A separate queue gets a thread at once. The global queue could be full of threads that block
@@ -44,10 +52,5 @@ package final class Notice: Sendable {
     case .process(_, let descriptor): descriptor
     case .thread(let pipe): pipe.descriptor
     }
-  }
-
-  /// Whether it has come.
-  package func hasCome() throws(Failure) -> Bool {
-    try waitForInput(on: [descriptor], timeoutMilliseconds: 0)[0]
   }
 }

@@ -10,37 +10,38 @@ extension JobProcess {
   /// Temporarily sets the umask of the whole process, because `posix_spawn` has no other way to
   /// pass one. This is safe because only the runner's thread spawns, and because other threads
   /// create files only with mode 0600, which the umask cannot widen.
-  func start() -> Started {
+  func start() throws(Failure) -> ChildProcess {
     let words = arguments
     guard !directory.containsNUL, !words.contains(where: { $0.containsNUL }),
       !environment.contains(where: { $0.containsNUL })
     else {
-      return .cannotRun(.cannot, reason: "a NUL byte cannot be passed to a program")
+      throw Failure(
+        "cannot start a process", "a NUL byte cannot be passed to a program",
+        next: "Remove it from the command and its environment.")
     }
     let settings = SpawnSettings(for: self)
     guard settings.error == 0 else {
-      return .cannotRun(.cannot, reason: "cannot start a process: \(Self.message(settings.error))")
+      throw Self.failure("cannot start a process", settings.error)
     }
     let before = Machine.setUmask(umask)
     defer { _ = Machine.setUmask(before) }
-    return search(settings)
+    return try search(settings)
   }
 
   /// Tries the candidate paths in order, as `execvp(3)` does.
-  private func search(_ settings: borrowing SpawnSettings) -> Started {
-    let name = arguments.first ?? []
+  private func search(_ settings: borrowing SpawnSettings) throws(Failure) -> ChildProcess {
     var error = ENOENT
-    for path in ProgramSearch.candidates(for: name, environment: environment) {
+    for path in candidates {
       let (failed, pid) = attempt(path, settings)
       switch failed {
-      case 0: return .running(pid: pid)
+      case 0: return ChildProcess(pid: pid)
       // Kept: "permission denied" is more helpful than a later "not found".
       case EACCES: error = EACCES
       case ENOENT, ENOTDIR, ESTALE, ENODEV, ETIMEDOUT: continue
-      default: return cannotRun(failed)
+      default: throw failure(failed)
       }
     }
-    return cannotRun(error)
+    throw failure(error)
   }
 
   /// Starts the program at `path`; returns the error number, or 0 and the process ID.
@@ -58,35 +59,44 @@ extension JobProcess {
   ///
   /// The same number can come from any step in the child. The directory is checked only after the
   /// failure: it could disappear between an earlier check and the spawn.
-  private func cannotRun(_ error: Int32) -> Started {
+  private func failure(_ error: Int32) -> Failure {
     // `/.` exists only if the path is a directory with search permission.
     if let fault = Self.fault(at: directory + Bytes("/.")) {
-      return .cannotRun(
-        .cannot, reason: "directory \(Visible.text(directory)): \(Self.message(fault))"
-      )
+      return Self.failure("directory \(Visible.text(directory))", fault)
     }
     let name = Visible.text(arguments.first ?? [])
     switch error {
     case ENOENT, ENOTDIR, ESTALE, ENODEV, ETIMEDOUT:
-      return .cannotRun(.notFound, reason: "\(name): \(notFound)")
+      let advice = Failure.advice(on: ENOENT, of: "posix_spawn")
+      return Failure(name, notFound, next: advice, code: .notFound)
     case EAGAIN, ENOMEM, EMFILE, ENFILE, EBADF, EINVAL:
-      return .cannotRun(.cannot, reason: "cannot start a process: \(Self.message(error))")
-    default:
-      return .cannotRun(.cannotExecute, reason: "\(name): \(Self.message(error))")
+      return Self.failure("cannot start a process", error)
+    default: return Self.failure(name, error, .cannotExecute)
     }
+  }
+
+  private static func failure(
+    _ what: String, _ error: Int32, _ code: ExitCode = .cannot
+  ) -> Failure {
+    Failure(
+      what, String(cString: strerror(error)),
+      next: Failure.advice(on: error, of: "posix_spawn"), code: code)
+  }
+
+  /// The paths at which the program may be.
+  private var candidates: [Bytes] {
+    ProgramSearch.candidates(for: arguments.first ?? [], environment: environment)
   }
 
   /// Why the program was not found, with what its name suggests.
   private var notFound: String {
-    let name = arguments.first ?? []
-    let paths = ProgramSearch.candidates(for: name, environment: environment)
-    let isThere = paths.contains { path in
+    let isThere = candidates.contains { path in
       Self.fault(at: path.first == UInt8(ascii: "/") ? path : directory.appending(path: path))
         == nil
     }
     // A script whose `#!` names no program, or a binary without its loader.
     if isThere { return "its interpreter was not found" }
-    return ShellQuote.meansMoreToShell(name)
+    return ShellQuote.meansMoreToShell(arguments.first ?? [])
       ? "not found; a shell command line is one argument, after all options" : "not found"
   }
 
@@ -94,9 +104,5 @@ extension JobProcess {
   private static func fault(at path: Bytes) -> Int32? {
     var status = stat()
     return path.withCString { stat($0, &status) == 0 ? nil : errno }
-  }
-
-  private static func message(_ error: Int32) -> String {
-    String(cString: strerror(error))
   }
 }

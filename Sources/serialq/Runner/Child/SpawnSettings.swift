@@ -1,6 +1,6 @@
 import SerialqSystem
 
-/// The attributes and file actions of `posix_spawn(3)` for one job.
+/// The attributes and file actions of `posix_spawn(3)` for one process.
 struct SpawnSettings: ~Copyable {
   #if canImport(Glibc)
     private var attributes = posix_spawnattr_t()
@@ -33,9 +33,7 @@ struct SpawnSettings: ~Copyable {
     var pid: pid_t = 0
     // Dispatch blocks it in its threads. The end of a job would then not be ignored, but wake two other
     // threads first.
-    var ofChildren = sigset_t()
-    sigemptyset(&ofChildren)
-    sigaddset(&ofChildren, SIGCHLD)
+    var ofChildren = signalSet(SIGCHLD)
     pthread_sigmask(SIG_UNBLOCK, &ofChildren, nil)
     let error = path.withCString { path in
       arguments.withCStrings { arguments in
@@ -49,16 +47,25 @@ struct SpawnSettings: ~Copyable {
 
   /// Returns the first error number, or 0.
   private mutating func prepare(_ job: JobProcess) -> Int32 {
-    var errors = prepareAttributes(job)
+    let inherits = if case .inherited = job.streams { true } else { false }
+    // SIGPIPE and SIGXFSZ are ignored by serialq itself, and the others by ``Foreground``.
+    var defaults = inherits ? signalSet(SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ) : Self.allSignals
+    var blocked = job.blockedSignal.map { signalSet($0) } ?? signalSet()
+    var errors = [
+      posix_spawnattr_setsigdefault(&attributes, &defaults),
+      posix_spawnattr_setsigmask(&attributes, &blocked),
+      posix_spawnattr_setflags(&attributes, Self.flags(leadsSession: !inherits)),
+    ]
     // First, because all later paths may be relative to it.
-    errors.append(
-      job.directory.withCString { posix_spawn_file_actions_addchdir_np(&actions, $0) }
-    )
+    if !inherits {
+      errors.append(
+        job.directory.withCString { posix_spawn_file_actions_addchdir_np(&actions, $0) })
+    }
     errors += prepareDescriptors(job)
     return errors.first { $0 != 0 } ?? 0
   }
 
-  private mutating func prepareAttributes(_ job: JobProcess) -> [Int32] {
+  private static var allSignals: sigset_t {
     var all = sigset_t()
     sigfillset(&all)
     #if canImport(Glibc)
@@ -71,18 +78,25 @@ struct SpawnSettings: ~Copyable {
     // These two cannot be changed, and some systems then reject the whole set.
     sigdelset(&all, SIGKILL)
     sigdelset(&all, SIGSTOP)
-    var blocked = sigset_t()
-    sigemptyset(&blocked)
-    if let signal = job.blockedSignal { sigaddset(&blocked, signal) }
-    // A session leader also leads a process group. In the terminal's session, a program that
-    // prompts, such as sudo or ssh, would be stopped by SIGTTIN as a background group, and block
-    // the queue forever without a message.
-    let flags = ProcessStart.flags(leadsSession: true)
-    return [
-      posix_spawnattr_setsigdefault(&attributes, &all),
-      posix_spawnattr_setsigmask(&attributes, &blocked),
-      posix_spawnattr_setflags(&attributes, flags),
-    ]
+    return all
+  }
+
+  /// The flags that set the mask and the actions of signals, and start a session.
+  ///
+  /// A session leader also leads a process group. In the terminal's session, a program that prompts,
+  /// such as sudo or ssh, would be stopped by SIGTTIN as a background group, and block the queue
+  /// forever without a message.
+  private static func flags(leadsSession: Bool) -> Int16 {
+    #if canImport(Glibc)
+      // POSIX_SPAWN_SETSID, a macro that Swift does not import.
+      let session: Int32 = 0x80
+      let flags = Int32(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
+    #else
+      let session = Int32(POSIX_SPAWN_SETSID)
+      let flags = Int32(
+        POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_CLOEXEC_DEFAULT)
+    #endif
+    return Int16(leadsSession ? flags | session : flags)
   }
 
   /// Prepares the descriptors of the child.
@@ -115,6 +129,7 @@ struct SpawnSettings: ~Copyable {
 
   private mutating func prepareStreams(_ streams: JobProcess.Streams) -> [Int32] {
     switch streams {
+    case .inherited: return []
     case .files(let input, let output):
       return [
         posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO),

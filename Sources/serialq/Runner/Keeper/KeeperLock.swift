@@ -7,10 +7,6 @@ import SerialqSystem
 /// copies its last output. The file contains the process ID of the keeper and the number of
 /// attached terminals.
 package enum KeeperLock {
-  static func take(_ id: JobID, _ folder: QueueFolder) throws(Failure) -> FileDescriptor {
-    try takeLock(folder.keeperLock(id))
-  }
-
   /// Whether a keeper serves the terminal of the job.
   package static func isHeld(_ id: JobID, _ folder: QueueFolder) throws(Failure) -> Bool {
     try isLocked(folder.keeperLock(id))

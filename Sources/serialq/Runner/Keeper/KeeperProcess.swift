@@ -1,8 +1,8 @@
 import SerialqQueue
 import SerialqSystem
 
-/// A job's terminal, and the process that holds its other end; see ``Keeper``.
-package struct KeeperProcess {
+/// The process that holds the other end of a job's terminal; see ``Keeper``.
+package enum KeeperProcess {
   /// The argument that starts the program as a keeper; followed by the names of the queue and the
   /// job.
   ///
@@ -13,55 +13,29 @@ package struct KeeperProcess {
   /// The signal that reports the end of the job to its keeper.
   static let signal = SIGTERM
 
-  /// The terminal, which must be kept open until the job has it.
-  private let terminal: PseudoTerminal
-  let running: Running
-
-  /// The path of the job's terminal.
-  var path: Bytes { terminal.path }
-
-  enum Started {
-    case running(KeeperProcess)
-    case cannotRun(ExitCode, reason: String)
-  }
-
-  /// Opens a terminal and starts its keeper.
+  /// Opens a terminal and starts its keeper; the terminal must be kept open until the job has it.
   static func start(
     for job: Job, in folder: QueueFolder, log: FileDescriptor
-  ) -> Started {
-    do throws(Failure) {
-      let terminal = try PseudoTerminal(job.terminalSize)
-      let lock = try KeeperLock.take(job.id, folder)
-      let process = JobProcess(
-        command: .arguments([
-          Machine.program(), word, folder.name, Bytes("\(job.id)".utf8),
-        ]),
-        environment: [Bytes("SERIALQ_DIR=") + Bytes(folder.path.dropLast(folder.name.count + 1))],
-        directory: Bytes("/"), umask: 0o077,
-        streams: .files(input: terminal.master.raw, output: log.raw), lock: lock.raw,
-        blockedSignal: signal)
-      switch withExtendedLifetime((terminal, log, lock), { process.start() }) {
-      case .running(let pid):
-        let running = Running(process: ChildProcess(pid: pid))
-        return .running(KeeperProcess(terminal: terminal, running: running))
-      case .cannotRun(let code, let reason): return .cannotRun(code, reason: reason)
-      }
-    } catch {
-      return .cannotRun(error.code, reason: error.sentence)
+  ) throws(Failure) -> (terminal: PseudoTerminal, keeper: ChildProcess) {
+    // The size before a terminal is attached.
+    let (columns, rows) = (job.terminal?.columns ?? 0, job.terminal?.rows ?? 0)
+    let terminal = try PseudoTerminal(TerminalWindow(columns: columns, rows: rows))
+    let lock = try takeLock(folder.keeperLock(job.id))
+    let process = JobProcess(
+      serialq: [word, folder.name, Bytes("\(job.id)".utf8)], in: folder,
+      .files(input: terminal.master.raw, output: log.raw), lock: lock, blocking: signal)
+    let keeper = try withExtendedLifetime((terminal, lock)) { () throws(Failure) in
+      try process.start()
     }
+    return (terminal, keeper)
   }
 
-  /// The process of a keeper; holds no terminal open.
-  struct Running {
-    fileprivate let process: ChildProcess
-
-    /// Reports the end of the job to the keeper, waits until it has copied the last output, and
-    /// returns how it ended.
-    func finish() throws(Failure) -> Ending {
-      // Not reaped, so the ID is its own.
-      KeeperProcess.end(process.pid) { _ = kill(process.pid, $0) }
-      return try process.reap()
-    }
+  /// Reports the end of the job to the keeper, waits until it has copied the last output, and
+  /// returns how it ended.
+  static func finish(_ keeper: ChildProcess) throws(Failure) -> Ending {
+    // Not reaped, so the ID is its own.
+    end(keeper.pid) { _ = kill(keeper.pid, $0) }
+    return try keeper.reap()
   }
 
   /// Reports the end of the job to its keeper, and continues that if it is suspended.
@@ -80,22 +54,9 @@ package struct KeeperProcess {
     if let (pid, keeper) = KeeperLock.keeper(id, runner.folder) {
       end(pid) { _ = keeper.send($0) }
     }
-    let free = try Notice {
-      try? lock.lock()
-      lock.unlock()
-    }
+    let free = try Notice(ofRelease: lock)
     while try !runner.supervision.waitForChange(until: nil, orFor: free.descriptor)[0] {
       runner.supervision.drain()
     }
-  }
-}
-
-extension Job {
-  /// The size of the job's terminal before one is attached.
-  fileprivate var terminalSize: TerminalWindow {
-    guard let terminal, terminal.rows > 0, terminal.columns > 0 else {
-      return TerminalWindow(columns: 80, rows: 24)
-    }
-    return TerminalWindow(columns: terminal.columns, rows: terminal.rows)
   }
 }

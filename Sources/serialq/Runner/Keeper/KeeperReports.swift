@@ -57,13 +57,16 @@ final class KeeperReports: Sendable {
       try reader.read()
       guard let hook = reader.queue.settings.onAsk, let job = reader.queue.job(id) else { return }
       let log = try FileDescriptor.open(folder.askHookLog, .emptyLog)
-      let process = JobProcess(
-        command: .shell(hook.line), shell: reader.queue.settings.shell,
-        environment: try Environments(folder).load(
-          hook.context.environment, adding: variables(job, question)),
-        directory: hook.context.directory, umask: hook.context.umask,
-        streams: .files(input: nil, output: log.raw), lock: nil)
-      guard let text = try end(of: process, log) else { return }
+      let child: ChildProcess
+      do throws(Failure) {
+        child = try hook.start(
+          in: folder, shell: reader.queue.settings.shell, adding: variables(job, question), log: log
+        )
+      } catch {
+        return try log.writeAll(
+          Bytes("serialq: the on-ask command cannot run: \(error.sentence)\n".utf8))
+      }
+      guard let text = try fault(of: child) else { return }
       try log.writeAll(Bytes("serialq: the on-ask command \(text)\n".utf8))
     } catch {
       // The command is a convenience; the question itself is in the journal.
@@ -71,33 +74,24 @@ final class KeeperReports: Sendable {
     }
   }
 
-  /// Runs the command; returns what went wrong, nil if nothing did.
-  private func end(
-    of process: JobProcess, _ log: FileDescriptor
-  ) throws(Failure) -> String? {
-    switch withExtendedLifetime(log, { process.start() }) {
-    case .cannotRun(_, let reason): return "cannot run: \(reason)"
-    case .running(let pid):
-      let handle = ProcessHandle(pid)
-      let child = ChildProcess(pid: pid)
-      if let descriptor = handle.descriptor,
-        try !waitForInput(on: [descriptor], until: Clock.monotonic() + Self.limit)[0]
-      {
-        _ = try child.signalGroup(SIGKILL)
-        _ = try child.reap()
-        return "was killed after 60 seconds"
-      }
-      let ending = try child.reap()
-      return ending == .exited(0) ? nil : "ended with \(ending.shellCode.rawValue)"
+  /// Waits for the end of the command; returns what went wrong, nil if nothing did.
+  private func fault(of child: ChildProcess) throws(Failure) -> String? {
+    let handle = ProcessHandle(child.pid)
+    if let descriptor = handle.descriptor,
+      try !waitForInput(on: [descriptor], until: Clock.monotonic() + Self.limit)[0]
+    {
+      _ = try child.signalGroup(SIGKILL)
+      _ = try child.reap()
+      return "was killed after 60 seconds"
     }
+    let ending = try child.reap()
+    return ending == .exited(0) ? nil : "ended with \(ending.shellCode.rawValue)"
   }
 
   private func variables(_ job: Job, _ question: Question) -> [Bytes] {
-    folder.variables(of: id) + [
+    folder.variables(describing: job) + [
       Bytes("SERIALQ_ASKS=") + Bytes(question.kind == .password ? "password" : "input"),
       Bytes("SERIALQ_QUESTION=") + question.text,
-      Bytes("SERIALQ_LABEL=") + (job.label ?? []),
-      Bytes("SERIALQ_COMMAND=") + Bytes(ShellQuote.command(job.command).utf8),
     ]
   }
 }

@@ -27,11 +27,9 @@ package struct TerminalMode: Sendable {
   /// Waiting until the output is written would block on a stopped terminal.
   private static func set(_ mode: termios, on descriptor: Int32) {
     var mode = mode
-    var signals = sigset_t()
-    var before = sigset_t()
-    sigemptyset(&signals)
     // It stops a process in the background that changes the mode, unless the process blocks it.
-    sigaddset(&signals, SIGTTOU)
+    var signals = signalSet(SIGTTOU)
+    var before = sigset_t()
     pthread_sigmask(SIG_BLOCK, &signals, &before)
     while tcsetattr(descriptor, TCSANOW, &mode) == -1, errno == EINTR {}
     pthread_sigmask(SIG_SETMASK, &before, nil)

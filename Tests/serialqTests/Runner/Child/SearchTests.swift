@@ -1,3 +1,4 @@
+import SerialqQueue
 import SerialqSystem
 import Testing
 
@@ -55,6 +56,16 @@ extension SpawnTests {
       #expect(try job.output() == Bytes("./tool a b\n"))
     }
 
+    /// How a job ends whose process cannot be started; nil if it can.
+    private func failure(of process: JobProcess) -> Ending? {
+      do throws(Failure) {
+        _ = try process.start()
+        return nil
+      } catch {
+        return Ending(error)
+      }
+    }
+
     // Fails if two errors are confused. Each is also tried with env(1), where env knows it.
     @Test("a command that cannot run reports the reason, with the code of env")
     func cannotRun() throws {
@@ -75,7 +86,8 @@ extension SpawnTests {
         try job.addFile("bin/x", "", mode: 0o644)
         job.process.environment = [Bytes("PATH=/nowhere::/usr/bin:/bin")]
         job.process.command = .arguments([Bytes(name.utf8)])
-        #expect(job.process.start() == .cannotRun(code, reason: reason))
+        #expect(
+          failure(of: job.process) == Ending.cannotRun(code.rawValue, reason: Bytes(reason.utf8)))
         job.process.command = .arguments([Bytes("env"), Bytes(name.utf8)])
         let status = try job.run()
         // For a path that leads through a file, env(1) exits with 126; shells and serialq use 127.
@@ -92,12 +104,15 @@ extension SpawnTests {
       try job.addFile("x", "#!/bin/sh\n", mode: 0o755)
       job.process.environment = [Bytes("PATH=")]
       #expect(
-        job.process.start() == .cannotRun(.cannotExecute, reason: "x: Argument list too long")
+        failure(of: job.process)
+          == .cannotRun(126, reason: Bytes("x: Argument list too long"))
       )
       job.process.command = .shell(Bytes("a\0b"))
       #expect(
-        job.process.start()
-          == .cannotRun(.cannot, reason: "a NUL byte cannot be passed to a program")
+        failure(of: job.process)
+          == .cannotRun(
+            125,
+            reason: Bytes("cannot start a process: a NUL byte cannot be passed to a program"))
       )
       job.process.command = .shell(Bytes("true"))
       for (directory, why) in [
@@ -105,7 +120,8 @@ extension SpawnTests {
       ] {
         job.process.directory = Bytes(directory.utf8)
         #expect(
-          job.process.start() == .cannotRun(.cannot, reason: "directory \(directory): \(why)")
+          failure(of: job.process)
+            == .cannotRun(125, reason: Bytes("directory \(directory): \(why)".utf8))
         )
       }
     }

@@ -44,13 +44,7 @@ struct TestJob: ~Copyable {
     try Bytes(Data(contentsOf: folder.appendingPathComponent("log")))
   }
 
-  func start() throws -> ChildProcess {
-    switch process.start() {
-    case .running(let pid): return ChildProcess(pid: pid)
-    case .cannotRun(let code, let reason):
-      throw Failure("cannot run", reason, next: "See why with strace.", code: code)
-    }
-  }
+  func start() throws -> ChildProcess { try process.start() }
 
   func run() throws -> Ending {
     let child = try start()
