@@ -2,7 +2,7 @@
 package struct ClockReading: Equatable, Sendable {
   package var date: Timestamp
   package var monotonic: Int64
-  /// The boot that `monotonic` counts from; see ``Machine/boot()``.
+  /// The boot that `monotonic` counts from; see ``Machine/boot``.
   package var boot: Bytes
 }
 
@@ -17,7 +17,7 @@ package enum Clock {
   package static func monotonic() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
 
   package static func reading() -> ClockReading {
-    ClockReading(date: now(), monotonic: monotonic(), boot: Machine.boot())
+    ClockReading(date: now(), monotonic: monotonic(), boot: Machine.boot)
   }
 
   /// Converts a duration to nanoseconds; durations over 292 years overflow.

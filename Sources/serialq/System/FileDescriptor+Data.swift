@@ -3,18 +3,24 @@ extension FileDescriptor {
   package func readAll() throws(Failure) -> Bytes {
     var all: Bytes = []
     while true {
-      let start = all.count
       let status = try status()
-      let room = max(4096, Int(status.size) - start + 1)
-      all.append(contentsOf: repeatElement(0, count: room))
-      let count = try retrying("read", "reading", name) {
-        all.withUnsafeMutableBytes { read(raw, $0.baseAddress?.advanced(by: start), room) }
-      }
-      all.removeSubrange((start + count)...)
-      if count == 0 { return all }
+      let piece = try readOnce(max(4096, Int(status.size) - all.count + 1)) ?? []
+      if all.isEmpty { all = piece } else { all += piece }
+      if piece.isEmpty { return all }
       // There was room for more, so this is the end. Files in /proc report 0.
       if status.kind == .file, all.count == Int(status.size) { return all }
     }
+  }
+
+  /// Reads once, at most `limit` bytes; nil if that fails with the error number `expected`.
+  private func readOnce(_ limit: Int, unless expected: Int32 = 0) throws(Failure) -> Bytes? {
+    var bytes = Bytes(repeating: 0, count: limit)
+    let count = try retrying("read", "reading", name, unless: expected) {
+      bytes.withUnsafeMutableBytes { read(raw, $0.baseAddress, $0.count) }
+    }
+    guard count >= 0 else { return nil }
+    bytes.removeSubrange(count...)
+    return bytes
   }
 
   /// The bytes between the current position and the end of a file; nil for anything else.
@@ -31,14 +37,10 @@ extension FileDescriptor {
   package func copyAll(to target: FileDescriptor, atMost limit: Int64) throws(Failure) -> Bool {
     var left = limit
     while true {
-      var piece = Bytes(repeating: 0, count: 1 << 18)
-      let count = try retrying("read", "reading", name) {
-        piece.withUnsafeMutableBytes { read(raw, $0.baseAddress, $0.count) }
-      }
-      if count == 0 { return true }
-      left -= Int64(count)
+      let piece = try readOnce(1 << 18) ?? []
+      if piece.isEmpty { return true }
+      left -= Int64(piece.count)
       if left < 0 { return false }
-      piece.removeSubrange(count...)
       try target.writeAll(piece)
     }
   }
@@ -101,38 +103,23 @@ extension FileDescriptor {
   ///
   /// Returns an empty array if there is nothing yet, and nil at the end.
   package func readSome(_ limit: Int) throws(Failure) -> Bytes? {
-    var bytes = Bytes(repeating: 0, count: limit)
-    let count: Int
     do throws(Failure) {
-      count = try retrying("read", "reading", name, unless: EAGAIN) {
-        bytes.withUnsafeMutableBytes { read(raw, $0.baseAddress, $0.count) }
-      }
+      guard let bytes = try readOnce(limit, unless: EAGAIN) else { return [] }
+      return bytes.isEmpty ? nil : bytes
     } catch {
       // The other end of a socket was closed before it had read everything.
       guard error.number == ECONNRESET else { throw error }
       return nil
     }
-    if count == 0 { return nil }
-    bytes.removeSubrange(max(0, count)...)
-    return bytes
   }
 
   /// Writes as many bytes as a non-blocking descriptor accepts, by `write(2)`; returns how many.
-  package func writeSome(_ bytes: some Collection<UInt8>) throws(Failure) -> Int {
+  package func writeSome(_ bytes: ArraySlice<UInt8>) throws(Failure) -> Int {
     if bytes.isEmpty { return 0 }
-    let accepted =
-      bytes.withContiguousStorageIfAvailable(accept)
-      ?? Bytes(bytes).withUnsafeBufferPointer(accept)
-    return max(0, try accepted.get())
-  }
-
-  /// Writes once; returns -1 if the descriptor accepts nothing now.
-  private func accept(_ bytes: UnsafeBufferPointer<UInt8>) -> Result<Int, Failure> {
-    Result { () throws(Failure) in
-      try retrying("write", "writing", name, unless: EAGAIN) {
-        write(raw, bytes.baseAddress, bytes.count)
-      }
+    let count = try retrying("write", "writing", name, unless: EAGAIN) {
+      bytes.withUnsafeBytes { write(raw, $0.baseAddress, $0.count) }
     }
+    return max(0, count)
   }
 
   /// Makes reads and writes return instead of blocking, by `fcntl(2)` with O_NONBLOCK.

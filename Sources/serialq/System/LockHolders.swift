@@ -1,14 +1,9 @@
 /// The processes that hold a lock of `flock(2)`, as far as `proc(5)` shows them.
 package struct LockHolders: Equatable, Sendable {
   /// Processes with an open descriptor that holds the lock.
-  package var known: [ProcessStatus]
+  package var known: [ProcessStatus] = []
   /// Processes whose descriptors this user cannot read, of other users for example.
-  package var hidden: [ProcessStatus]
-
-  package init(known: [ProcessStatus] = [], hidden: [ProcessStatus] = []) {
-    self.known = known
-    self.hidden = hidden
-  }
+  package var hidden: [ProcessStatus] = []
 
   /// The hidden processes in the sessions of the known ones or in this session, and the hidden
   /// descendants of all of these and of the leader of the session.

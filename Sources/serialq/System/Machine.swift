@@ -59,9 +59,7 @@ package enum Machine {
   }
 
   /// An identifier that is unique to each boot; empty if the system has none.
-  static func boot() -> Bytes { thisBoot }
-
-  private static let thisBoot: Bytes = {
+  static let boot: Bytes = {
     #if os(Linux)
       let path = Bytes("/proc/sys/kernel/random/boot_id")
       let text = try? FileDescriptor.openIfThere(
@@ -90,14 +88,7 @@ package enum Machine {
     #if os(Linux)
       // Also valid after the file was replaced or deleted.
       let link = Bytes("/proc/self/exe")
-      let found = link.withCString { link in
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { path -> Bytes in
-          guard let base = path.baseAddress else { return [] }
-          return path.prefix(max(0, readlink(link, base, path.count))).map {
-            UInt8(bitPattern: $0)
-          }
-        }
-      }
+      let found = FileSystem.target(of: link) ?? []
       return (try? FileSystem.status(of: found)) == nil ? link : found
     #else
       var size: UInt32 = 4096

@@ -141,7 +141,7 @@ import Testing
     try scene.add("true")
     let folder = try scene.queueFolder()
     try Journal(folder).append([
-      .started(id: 1, attempt: 1, at: Clock.now(), boot: Machine.boot(), uptime: Clock.monotonic()),
+      .started(id: 1, attempt: 1, at: Clock.now(), boot: Machine.boot, uptime: Clock.monotonic()),
       .spawned(id: 1, pid: stranger.pid),
     ])
     // A process that the job left behind is alive, but has another id.

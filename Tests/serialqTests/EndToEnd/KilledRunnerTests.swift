@@ -61,7 +61,7 @@ import Testing
     .shows(OnDisk.startIsDurable))
   func startedAndNotSpawned() throws {
     try scene.add("echo first >>rec", "echo second >>rec")
-    let started = Event.started(id: 1, attempt: 1, at: Clock.now(), boot: Machine.boot())
+    let started = Event.started(id: 1, attempt: 1, at: Clock.now(), boot: Machine.boot)
     try Journal(scene.queueFolder()).append([started])
     let run = try scene.serialq("run")
     #expect(run.code == 1)

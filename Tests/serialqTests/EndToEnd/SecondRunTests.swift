@@ -122,7 +122,7 @@ import Testing
   func twoReaders() throws {
     try scene.add("true", "true")
     try Journal(scene.queueFolder()).append([
-      .started(id: 1, attempt: 1, at: Clock.now(), boot: Machine.boot())
+      .started(id: 1, attempt: 1, at: Clock.now(), boot: Machine.boot)
     ])
     let runnerLock = try RunnerLock.open(scene.queueFolder())
     let jobLock = try JobLock.take(1, scene.queueFolder())

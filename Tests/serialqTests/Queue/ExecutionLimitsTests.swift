@@ -1,4 +1,4 @@
-import SerialqQueue
+@testable import SerialqQueue
 import SerialqSystem
 import Testing
 

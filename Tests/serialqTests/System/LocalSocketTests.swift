@@ -18,10 +18,10 @@ import Testing
     let other = try accept(socket)
     #expect(try socket.accept() == nil)
     #expect(try one.readSome(10) == [])
-    #expect(try other.writeSome(Bytes("hello")) == 5)
+    #expect(try other.writeSome(Bytes("hello")[...]) == 5)
     #expect(try one.readSome(3) == Bytes("hel"))
     #expect(try one.readSome(10) == Bytes("lo"))
-    #expect(try one.writeSome(Bytes("x")) == 1)
+    #expect(try one.writeSome(Bytes("x")[...]) == 1)
     for raw in [one.raw, other.raw, socket.descriptor.raw] {
       #expect(fcntl(raw, F_GETFD) & FD_CLOEXEC != 0)
       #expect(fcntl(raw, F_GETFL) & O_NONBLOCK != 0)
@@ -38,13 +38,13 @@ import Testing
     let client = try #require(try LocalSocket.connect(to: temporary.path("socket")))
     do {
       let other = try accept(socket)
-      if hasUnread { #expect(try client.writeSome(Bytes("unread")) == 6) }
+      if hasUnread { #expect(try client.writeSome(Bytes("unread")[...]) == 6) }
       withExtendedLifetime(other) {}
     }
     // A process that a concurrent test spawns may have it open a moment longer.
     #expect(try waitForInput(on: [client.raw], until: nil) == [true])
     #expect(try client.readSome(10) == nil)
-    #expect(throws: Failure.self) { try client.writeSome(Bytes("x")) }
+    #expect(throws: Failure.self) { try client.writeSome(Bytes("x")[...]) }
   }
 
   // Fails if a full socket blocks the writer, or what was not accepted is reported as written.

@@ -90,7 +90,8 @@ struct FlatObject {
   ) throws(FlatObjectError) -> Bytes {
     try enter(name)
     let text = try string()
-    if !text.isPlain { return shared.copy(of: decoded(text)) }
+    // With an escape, seldom.
+    if !text.isPlain { return decoded(text) }
     return shared.copy(of: UnsafeBufferPointer(rebasing: line[text.range]))
   }
 

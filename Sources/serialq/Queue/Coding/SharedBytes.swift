@@ -14,21 +14,13 @@ struct SharedBytes {
     for known in recent where known.withUnsafeBufferPointer({ $0.isSame(as: bytes) }) {
       return known
     }
-    return remember(Bytes(bytes))
-  }
-
-  /// Returns the shared copy of these bytes, or the bytes themselves; O(count).
-  mutating func copy(of bytes: Bytes) -> Bytes {
-    recent.first { $0 == bytes } ?? remember(bytes)
-  }
-
-  private mutating func remember(_ bytes: Bytes) -> Bytes {
+    let new = Bytes(bytes)
     if recent.count < SharedBytes.limit {
-      recent.append(bytes)
+      recent.append(new)
     } else {
-      recent[next] = bytes
+      recent[next] = new
       next = (next + 1) % SharedBytes.limit
     }
-    return bytes
+    return new
   }
 }

@@ -35,18 +35,8 @@ package struct JobSelection: Equatable, Sendable {
   /// A list is one of ids only: a label may contain a comma.
   private static func parts(of word: Bytes) -> [Part] {
     let items = word.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
-    let ranges = items.compactMap { range(Bytes($0)) }
+    let ranges = items.compactMap { ClosedRange<JobID>(Bytes($0)) }
     return ranges.count == items.count ? ranges.map { .ids($0) } : [.label(word)]
-  }
-
-  /// Parses `3`, and `3-7` whose ends may be equal.
-  private static func range(_ word: Bytes) -> ClosedRange<JobID>? {
-    let ends = word.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-    let ids = ends.compactMap { JobID.parse(Bytes($0)) }
-    guard ids.count == ends.count, ids.count <= 2, let first = ids.first, let last = ids.last,
-      first <= last
-    else { return nil }
-    return first...last
   }
 }
 
@@ -100,9 +90,7 @@ extension Queue {
   private func jobs(
     _ range: ClosedRange<JobID>, in name: String
   ) throws(Failure) -> ArraySlice<Job> {
-    let part = jobs[Queue.place(of: range.lowerBound, in: jobs)...].prefix {
-      range.contains($0.id)
-    }
+    let part = jobs(in: range)
     guard part.isEmpty else { return part }
     let last = jobs.last.map { "its last job is \($0.id)" } ?? "it has no jobs"
     throw Failure(

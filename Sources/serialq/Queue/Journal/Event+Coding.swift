@@ -176,12 +176,12 @@ extension ClosedRange<JobID> {
   /// `3-7`, or `3` for a single id.
   package var text: String { count == 1 ? "\(lowerBound)" : "\(lowerBound)-\(upperBound)" }
 
-  /// Parses the output of ``text`` and nothing else.
+  /// Parses `3`, and `3-7` whose ends may be equal.
   package init?(_ text: Bytes) {
     let parts = text.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
     let ends = parts.compactMap { JobID.parse(Bytes($0)) }
-    guard ends.count == parts.count, let first = ends.first, let last = ends.last,
-      first < last || parts.count == 1, parts.count <= 2
+    guard ends.count == parts.count, ends.count <= 2, let first = ends.first, let last = ends.last,
+      first <= last
     else { return nil }
     self = first...last
   }
@@ -219,7 +219,7 @@ extension FlatObject {
   ) throws(FlatObjectError) -> [ClosedRange<JobID>] {
     let texts = try list(name)
     let ranges = texts.compactMap { ClosedRange<JobID>($0) }
-    guard ranges.count == texts.count else { throw .malformed }
+    guard texts == ranges.map({ Bytes($0.text.utf8) }) else { throw .malformed }
     return ranges
   }
 }

@@ -114,7 +114,7 @@ extension Queue {
     let events = jobs.enumerated().map { index, job in
       var place = Place.last
       if first { place = index == 0 ? .first : .after(jobs[index - 1].id) }
-      let isAwaiting = self.jobs(in: job.limits.after).contains { required in
+      let isAwaiting = job.limits.after.lazy.flatMap(self.jobs(in:)).contains { required in
         retried.contains(required.id) || !required.state.isOver
       }
       let isFree = index == 0 || job.state != .skipped || !job.limits.ifOK
@@ -194,11 +194,9 @@ extension Queue {
     return queue
   }
 
-  /// The existing jobs in these ranges.
-  private func jobs(in ranges: [ClosedRange<JobID>]) -> some Sequence<Job> {
-    ranges.lazy.flatMap { range in
-      jobs[Queue.place(of: range.lowerBound, in: jobs)...].prefix { range.contains($0.id) }
-    }
+  /// The existing jobs in this range.
+  func jobs(in range: ClosedRange<JobID>) -> ArraySlice<Job> {
+    jobs[Queue.place(of: range.lowerBound, in: jobs)...].prefix { range.contains($0.id) }
   }
 
   /// The job that caused this one to be skipped, or the job itself.

@@ -5,8 +5,11 @@ package struct QueueFolder: Equatable, Sendable {
   package let name: Bytes
   package let path: Bytes
 
-  /// The folder of all queues, with a slash at the end.
-  package var spool: Bytes { Bytes(path.dropLast(name.count)) }
+  /// The folder of all queues.
+  package var spool: Bytes {
+    let spool = path.dropLast(name.count + 1)
+    return spool.isEmpty ? Bytes("/") : Bytes(spool)
+  }
 
   /// The events, one per line.
   var journal: Bytes { path.appending(path: Bytes("journal")) }
@@ -68,7 +71,8 @@ package struct QueueFolder: Equatable, Sendable {
   /// Removes the queue; under the lock of its journal, which must have no jobs.
   package func remove() throws(Failure) {
     // Not the name of a queue: no other process reads one that is partially removed.
-    let away = spool + Bytes(".removed-") + name + Bytes("-\(Machine.processID())".utf8)
+    let away = spool.appending(
+      path: Bytes(".removed-") + name + Bytes("-\(Machine.processID())".utf8))
     try FileSystem.rename(path, to: away)
     // Ignores errors: what remains is not a queue.
     for part in parts + [path] {

@@ -74,24 +74,15 @@ package struct Spool: Equatable, Sendable {
   /// A folder in the spool that is not a queue, created if necessary.
   package func makeFolder(_ folder: PrivateFolder) throws(Failure) -> Bytes {
     try make()
-    let folder = path.appending(path: folder.name)
+    let folder = path.appending(path: Bytes(folder.rawValue.utf8))
     _ = try Spool.make(folder, isSpool: false)
     return folder
   }
 
   /// Folders in the spool that are not queues: no name of a queue starts with a dot.
-  package enum PrivateFolder {
-    /// The sockets of calls from other machines.
-    case calls
+  package enum PrivateFolder: String {
     /// The sockets of connections to other machines.
-    case connections
-
-    fileprivate var name: Bytes {
-      switch self {
-      case .calls: Bytes(".calls")
-      case .connections: Bytes(".ssh")
-      }
-    }
+    case connections = ".ssh"
   }
 
   /// Creates a folder outside of the spool if necessary; fails if others can write to it.

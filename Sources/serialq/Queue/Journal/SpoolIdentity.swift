@@ -6,7 +6,7 @@ extension QueueFolder {
   ///
   /// An engine that several machines use knows the jobs of each by it.
   package func spoolIdentity() throws(Failure) -> Bytes {
-    let file = try FileDescriptor.open(spool + Bytes(".id"), .lock)
+    let file = try FileDescriptor.open(spool.appending(path: Bytes(".id")), .lock)
     // Otherwise the runners of two queues could each create one, and only one would last.
     try file.lock()
     let digits = 16

@@ -7,11 +7,6 @@ package struct ExecutionLimits: Equatable, Sendable {
   /// One argument or variable with its final NUL; nil if only the total counts.
   package var each: Int?
 
-  package init(total: Int, each: Int?) {
-    self.total = total
-    self.each = each
-  }
-
   /// The limits of this system, by `sysconf(3)`.
   ///
   /// The runner's may differ, if it was started with another limit of the stack.

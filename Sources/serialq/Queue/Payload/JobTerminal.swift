@@ -2,20 +2,15 @@ import SerialqSystem
 
 /// The terminal that a job asked for, with the size of the terminal from which it was added.
 package struct JobTerminal: Equatable, Sendable {
-  // As the system stores them.
-  private let ownRows: UInt16
-  private let ownColumns: UInt16
+  /// 0 if unknown.
+  package let rows: UInt16
+  /// 0 if unknown.
+  package let columns: UInt16
 
   package init(rows: Int, columns: Int) {
-    ownRows = UInt16(clamping: rows)
-    ownColumns = UInt16(clamping: columns)
+    self.rows = UInt16(clamping: rows)
+    self.columns = UInt16(clamping: columns)
   }
-
-  /// 0 if unknown.
-  package var rows: Int { Int(ownRows) }
-
-  /// 0 if unknown.
-  package var columns: Int { Int(ownColumns) }
 
   /// A terminal for a job that was added without one.
   package static let unknownSize = JobTerminal(rows: 0, columns: 0)
@@ -41,7 +36,8 @@ extension JobTerminal {
 
 /// What a running job seems to ask on its terminal.
 package struct Question: Equatable, Sendable {
-  package enum Kind: Equatable, Sendable {
+  /// As the journal, JSON and the on-ask command name it.
+  package enum Kind: String, Sendable {
     /// The terminal hides what is typed.
     case password
     /// The job seems to wait for input.
@@ -52,7 +48,7 @@ package struct Question: Equatable, Sendable {
   /// The last line of the terminal, as plain text.
   package var text: Bytes
 
-  /// The most bytes of a text.
+  /// The most bytes of a text; more of a line says no more.
   package static let maxText = 200
 
   package init(_ kind: Kind, _ text: Bytes) {
@@ -63,26 +59,15 @@ package struct Question: Equatable, Sendable {
 
 extension Question {
   func encode(to json: inout JSONWriter) {
-    json.member("kind", Bytes(kind.name))
+    json.member("kind", Bytes(kind.rawValue.utf8))
     json.member("text", text)
   }
 
   /// Returns nil if there is none.
   init?(from object: inout FlatObject) throws(FlatObjectError) {
     guard object.has("kind") else { return nil }
-    let word = try object.word("kind")
-    let kinds = [Kind.password, .input]
-    guard let kind = kinds.first(where: { word.spells($0.name) }) else { throw .malformed }
+    let word = String(decoding: try object.word("kind"), as: UTF8.self)
+    guard let kind = Kind(rawValue: word) else { throw .malformed }
     self.init(kind, try object.bytes("text"))
-  }
-}
-
-extension Question.Kind {
-  /// As the journal, JSON and the on-ask command name it.
-  package var name: StaticString {
-    switch self {
-    case .password: "password"
-    case .input: "input"
-    }
   }
 }

@@ -11,13 +11,6 @@ package struct Launch: Equatable, Sendable {
   /// Why the end of the job is unknown, once the launcher has ended; as text.
   package var lost: Bytes?
 
-  package init(command: Bytes, job: Bytes? = nil, node: Bytes? = nil, lost: Bytes? = nil) {
-    self.command = command
-    self.job = job
-    self.node = node
-    self.lost = lost
-  }
-
   /// `serialq-slurm, job 4711, node n2`.
   package var text: String {
     let name = command.split(separator: UInt8(ascii: " ")).first.map { Bytes($0) } ?? command
@@ -29,6 +22,8 @@ package struct Launch: Equatable, Sendable {
 }
 
 extension Launch {
+  package init(command: Bytes) { self.init(command: command, job: nil) }
+
   func encode(to json: inout JSONWriter) {
     json.member("launcher", command)
     if let job { json.member("job", job) }

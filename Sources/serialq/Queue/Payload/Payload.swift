@@ -5,7 +5,7 @@ package struct Payload: Equatable, Sendable {
   package var command: Command
   package var context: ExecutionContext
   /// Nil for most jobs, which keeps a job small.
-  private var rare: Rare?
+  private var box: Box?
 
   package init(
     _ command: Command, in context: ExecutionContext, label: Bytes? = nil, input: Input? = nil,
@@ -13,43 +13,39 @@ package struct Payload: Equatable, Sendable {
   ) {
     self.command = command
     self.context = context
-    rare = Rare(label, input, terminal, key)
+    rare = Rare(label: label, input: input, terminal: terminal, key: key)
   }
 
   package var label: Bytes? {
-    get { rare?.label }
-    set { rare = Rare(newValue, input, terminal, key) }
+    get { rare.label }
+    set { rare.label = newValue }
   }
 
-  package var input: Input? { rare?.input }
+  package var input: Input? { rare.input }
 
   /// The terminal that the job has in any case; nil to do as the queue's settings say.
   package var terminal: JobTerminal? {
-    get { rare?.terminal }
-    set { rare = Rare(label, input, newValue, key) }
+    get { rare.terminal }
+    set { rare.terminal = newValue }
   }
 
   /// Identifies the call that added the job; nil if it gave none.
-  package var key: Bytes? { rare?.key }
+  package var key: Bytes? { rare.key }
 
-  private final class Rare: Equatable, Sendable {
-    let label: Bytes?
-    let input: Input?
-    let terminal: JobTerminal?
-    let key: Bytes?
+  private struct Rare: Equatable, Sendable {
+    var label: Bytes?
+    var input: Input?
+    var terminal: JobTerminal?
+    var key: Bytes?
+  }
 
-    init?(_ label: Bytes?, _ input: Input?, _ terminal: JobTerminal?, _ key: Bytes?) {
-      if label == nil, input == nil, terminal == nil, key == nil { return nil }
-      self.label = label
-      self.input = input
-      self.terminal = terminal
-      self.key = key
-    }
+  private indirect enum Box: Equatable, Sendable {
+    case rare(Rare)
+  }
 
-    static func == (left: Rare, right: Rare) -> Bool {
-      left.label == right.label && left.input == right.input && left.terminal == right.terminal
-        && left.key == right.key
-    }
+  private var rare: Rare {
+    get { if case .rare(let rare)? = box { rare } else { Rare() } }
+    set { box = newValue == Rare() ? nil : .rare(newValue) }
   }
 }
 
@@ -94,8 +90,8 @@ extension Payload {
     command = try Command(from: &object)
     context = try ExecutionContext(from: &object, sharing: &shared)
     rare = Rare(
-      try object.optionalBytes("label"), try Input(from: &object),
-      try JobTerminal(from: &object), try object.optionalBytes("key"))
+      label: try object.optionalBytes("label"), input: try Input(from: &object),
+      terminal: try JobTerminal(from: &object), key: try object.optionalBytes("key"))
   }
 }
 

@@ -29,8 +29,6 @@ struct Asking {
 
   /// A password prompt is recognized by the mode of the terminal, and so earlier.
   static let delays: [Int64] = [300_000_000, 2_000_000_000]
-  /// The longest question; more of a line says no more.
-  private static let longest = 200
   private static let mostTail = 4096
 
   init(now: Int64) {
@@ -116,6 +114,6 @@ struct Asking {
     _ = text.convert(line)
     var line = text.openLine
     while line.last == UInt8(ascii: " ") { line.removeLast() }
-    return Bytes(line.prefix(longest))
+    return Bytes(line.prefix(Question.maxText))
   }
 }

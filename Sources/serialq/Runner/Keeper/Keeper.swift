@@ -148,7 +148,7 @@ package struct Keeper {
   private mutating func typeKeys() {
     guard !keys.isEmpty else { return }
     // A terminal that fails is reported by the next read.
-    keys.removeFirst((try? terminal.write(keys)) ?? keys.count)
+    keys.removeFirst((try? terminal.master.writeSome(keys[...])) ?? keys.count)
   }
 
   // MARK: Attached terminals
@@ -170,22 +170,23 @@ package struct Keeper {
         clients[index].isGone = true
         return
       }
-      for request in try clients[index].viewer.receive(bytes) { handle(request, from: index) }
+      for message in try clients[index].viewer.receive(bytes) { handle(message, from: index) }
     } catch {
       clients[index].isGone = true
     }
   }
 
-  private mutating func handle(_ request: Viewer.Request, from index: Int) {
+  private mutating func handle(_ message: AttachMessage, from index: Int) {
     let isTyping = typing == index
-    switch request {
-    case .attached: attach(index)
-    case .resized: if isTyping { resize() }
+    switch message {
+    case .hello: attach(index)
+    case .size: if isTyping { resize() }
     case .keys(let new):
       guard isTyping else { return }
       keys += new
       typeKeys()
       if asking.typed(at: Clock.monotonic()) { reports.asked(nil) }
+    case .output, .typing, .over: break
     }
   }
 
@@ -234,7 +235,7 @@ package struct Keeper {
       let window = clients[index].viewer.window
       let next = clients[index].viewer.next { window.map(tail.repaint) ?? [] }
       do throws(Failure) {
-        clients[index].viewer.note(sent: try clients[index].socket.writeSome(Bytes(next)))
+        clients[index].viewer.note(sent: try clients[index].socket.writeSome(next))
       } catch {
         clients[index].isGone = true
       }

@@ -18,8 +18,9 @@ package enum KeeperProcess {
     for job: Job, in folder: QueueFolder, log: FileDescriptor
   ) throws(Failure) -> (terminal: PseudoTerminal, keeper: ChildProcess) {
     // The size before a terminal is attached.
-    let (columns, rows) = (job.terminal?.columns ?? 0, job.terminal?.rows ?? 0)
-    let terminal = try PseudoTerminal(TerminalWindow(columns: columns, rows: rows))
+    let size = job.terminal ?? .unknownSize
+    let terminal = try PseudoTerminal(
+      TerminalWindow(columns: Int(size.columns), rows: Int(size.rows)))
     let lock = try takeLock(folder.keeperLock(job.id))
     let process = JobProcess(
       serialq: [word, folder.name, Bytes("\(job.id)".utf8)], in: folder,

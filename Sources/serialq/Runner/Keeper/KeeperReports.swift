@@ -90,7 +90,7 @@ final class KeeperReports: Sendable {
 
   private func variables(_ job: Job, _ question: Question) -> [Bytes] {
     folder.variables(describing: job) + [
-      Bytes("SERIALQ_ASKS=") + Bytes(question.kind == .password ? "password" : "input"),
+      Bytes("SERIALQ_ASKS=\(question.kind.rawValue)".utf8),
       Bytes("SERIALQ_QUESTION=") + question.text,
     ]
   }

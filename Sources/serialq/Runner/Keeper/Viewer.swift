@@ -20,31 +20,17 @@ struct Viewer {
   /// Whether something waits to be sent.
   var hasOutput: Bool { sent < pending.count || isBehind }
 
-  /// What a terminal asks for.
-  enum Request: Equatable {
-    /// Its first message: it is to be painted, and its keys reach the job from now on.
-    case attached
-    case keys(Bytes)
-    case resized
-  }
-
-  /// Takes what was read from the socket; fails if it is not of the protocol.
-  mutating func receive(_ bytes: Bytes) throws(Failure) -> [Request] {
+  /// Takes what was read from the socket, and returns the messages in it; fails if it is not of the
+  /// protocol.
+  mutating func receive(_ bytes: Bytes) throws(Failure) -> [AttachMessage] {
     reader.add(bytes)
-    var requests: [Request] = []
+    var messages: [AttachMessage] = []
     while let message = try reader.next() {
-      switch message {
-      case .hello(let size):
-        window = size
-        requests.append(.attached)
-      case .size(let size):
-        window = size
-        requests.append(.resized)
-      case .keys(let keys): requests.append(.keys(keys))
-      case .output, .typing, .over: break
-      }
+      if case .hello(let size) = message { window = size }
+      if case .size(let size) = message { window = size }
+      messages.append(message)
     }
-    return requests
+    return messages
   }
 
   /// Queues output of the job.

@@ -67,11 +67,6 @@ package final class ServedTerminal: Sendable {
       return 0
     }
   }
-
-  /// Types keys, as many as the terminal accepts now; returns how many.
-  package func write(_ keys: some Collection<UInt8>) throws(Failure) -> Int {
-    try master.writeSome(keys)
-  }
 }
 
 /// `read(2)`, which the method of the same name hides.

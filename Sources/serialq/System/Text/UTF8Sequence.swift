@@ -5,23 +5,18 @@ package enum UTF8Sequence {
   /// The ranges follow table 3-7 of the Unicode standard: no overlong forms, no surrogates.
   package static func length(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
     let first = bytes[index]
-    let length: Int
-    var second: ClosedRange<UInt8> = 0x80...0xBF
-    switch first {
-    case 0..<0x80: return 1
-    case 0xC2...0xDF: length = 2
-    case 0xE0...0xEF:
-      length = 3
-      if first == 0xE0 { second = 0xA0...0xBF }
-      if first == 0xED { second = 0x80...0x9F }
-    case 0xF0...0xF4:
-      length = 4
-      if first == 0xF0 { second = 0x90...0xBF }
-      if first == 0xF4 { second = 0x80...0x8F }
-    default: return 0
-    }
-    guard index + length <= bytes.count, second ~= bytes[index + 1] else { return 0 }
-    for next in (index + 2)..<max(index + 2, index + length) {
+    if first < 0x80 { return 1 }
+    let length = length(startingWith: first)
+    let second: ClosedRange<UInt8> =
+      switch first {
+      case 0xE0: 0xA0...0xBF
+      case 0xED: 0x80...0x9F
+      case 0xF0: 0x90...0xBF
+      case 0xF4: 0x80...0x8F
+      default: 0x80...0xBF
+      }
+    guard length > 1, index + length <= bytes.count, second ~= bytes[index + 1] else { return 0 }
+    for next in (index + 2)..<(index + length) {
       guard 0x80...0xBF ~= bytes[next] else { return 0 }
     }
     return length

@@ -8,8 +8,8 @@ struct ViewerTests {
 
   private func attached() throws -> Viewer {
     var viewer = Viewer()
-    let requests = try viewer.receive(AttachMessage.hello(window).encoded)
-    #expect(requests == [.attached])
+    let messages = try viewer.receive(AttachMessage.hello(window).encoded)
+    #expect(messages == [.hello(window)])
     return viewer
   }
 

@@ -55,7 +55,7 @@ final class TerminalProcess: Sendable {
 
   /// Types all of the keys.
   func type(_ keys: String) throws {
-    let count = try terminal.write(Bytes(keys.utf8))
+    let count = try terminal.master.writeSome(Bytes(keys.utf8)[...])
     try #require(count == keys.utf8.count)
   }
 }
