@@ -32,10 +32,10 @@ package struct BackgroundRunner: Sendable {
   private func start(_ folder: QueueFolder, _ lock: FileDescriptor) throws(Failure) -> Int32 {
     let log = try FileDescriptor.open(folder.runnerLog, .log)
     let process = JobProcess(
-      serialq: [word, folder.name], in: folder, .files(input: nil, output: log.raw), lock: lock,
+      serialq: [word, folder.name], in: folder, .files(input: nil, output: log), lock: lock,
       blocking: SIGHUP)
     do throws(Failure) {
-      return try withExtendedLifetime((log, lock)) { () throws(Failure) in try process.start().pid }
+      return try process.start().pid
     } catch {
       let name = folder.name.text
       throw Failure(

@@ -185,16 +185,13 @@ extension Runner {
   private func spawn(
     _ job: Job, _ log: FileDescriptor
   ) throws(Failure) -> (ChildProcess, keeper: ChildProcess?) {
-    let files = prepared.withLock { $0.take() }
+    // Taken first: closed at the end of this function, also after an error.
+    let lock = prepared.withLock { $0.take() }?.lock
     let input = try folder.openInput(of: job)
     var process = try process(of: job)
-    process.streams = .files(input: input?.raw, output: log.raw)
-    process.lock = files?.lock.raw
-    guard job.run?.hasTerminal == true else {
-      return (
-        try withExtendedLifetime((files, input)) { () throws(Failure) in try process.start() }, nil
-      )
-    }
+    process.streams = .files(input: input, output: log)
+    process.lock = lock
+    guard job.run?.hasTerminal == true else { return (try process.start(), nil) }
     // Without it, there is no terminal to run in.
     let (terminal, keeper): (PseudoTerminal, ChildProcess)
     do throws(Failure) {
@@ -206,8 +203,7 @@ extension Runner {
     process.streams = .terminal(terminal.path)
     do throws(Failure) {
       return (
-        try withExtendedLifetime((files, terminal)) { () throws(Failure) in try process.start() },
-        keeper
+        try withExtendedLifetime(terminal) { () throws(Failure) in try process.start() }, keeper
       )
     } catch {
       // The keeper ends when the lock of the job is free, which it would be too late for `log`.

@@ -25,8 +25,7 @@ extension Timestamp {
 
   /// The local time by `localtime_r(3)`, which reads TZ.
   private var local: tm {
-    let limits = Timestamp.expressible
-    let moment = min(max(microseconds, limits.lowerBound), limits.upperBound)
+    let moment = expressible
     // Rounded down, also before 1970.
     var seconds = time_t(moment >= 0 ? moment / 1_000_000 : (moment - 999_999) / 1_000_000)
     var time = tm()

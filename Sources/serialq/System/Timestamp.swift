@@ -10,17 +10,17 @@ package struct Timestamp: Equatable, Comparable, Sendable {
   }
 
   private static let dayLength: Int64 = 86_400_000_000
-  /// 0000-01-01 through 9999-12-31, the range of a four-digit year.
-  static let expressible: ClosedRange<Int64> =
-    -62_167_219_200_000_000...253_402_300_799_999_999
+  /// The microseconds, within 0000-01-01 through 9999-12-31, the range of a four-digit year.
+  var expressible: Int64 {
+    min(max(microseconds, -62_167_219_200_000_000), 253_402_300_799_999_999)
+  }
 
   /// RFC 3339 in 27 bytes: `2026-11-21T10:00:00.123456Z`.
   ///
   /// Uses the Gregorian rule instead of `gmtime_r`: it cannot fail and is the exact inverse of the
   /// parser.
   package var rfc3339: Bytes {
-    let limits = Timestamp.expressible
-    let moment = min(max(microseconds, limits.lowerBound), limits.upperBound)
+    let moment = expressible
     var day = moment / Timestamp.dayLength
     var rest = moment % Timestamp.dayLength
     if rest < 0 {

@@ -29,7 +29,7 @@ extension ChildProcess {
   /// Starts a program of a scene as a runner starts a job, with these descriptors or on a terminal.
   init(
     _ words: [Bytes], _ scene: Scene, _ streams: JobProcess.Streams, variables: [Bytes],
-    lock: Int32? = nil, blockedSignal: Int32? = nil
+    lock: FileDescriptor? = nil, blockedSignal: Int32? = nil
   ) throws {
     let process = JobProcess(
       command: .arguments(words),

@@ -24,14 +24,13 @@ struct KeeperFaultTests {
     let keeperLock = try takeLock(folder.keeperLock(1))
     var terminal: PseudoTerminal? = try PseudoTerminal(TerminalWindow(columns: 80, rows: 24))
     let path = try #require(terminal?.path)
-    let master = try #require(terminal?.master.raw)
     let keeper = try ChildProcess(
       [Bytes("serialq"), KeeperProcess.word, Bytes("default"), Bytes("1")], scene,
-      .files(input: master, output: log.raw), variables: bench.variables(for: fault),
-      lock: keeperLock.raw, blockedSignal: KeeperProcess.signal)
+      .files(input: terminal?.master, output: log), variables: bench.variables(for: fault),
+      lock: keeperLock, blockedSignal: KeeperProcess.signal)
     let job = JobProcess(
       command: .shell(Bytes("echo one; echo two")), environment: scene.launchOptions.environment,
-      directory: scene.work, umask: 0o022, streams: .terminal(path), lock: lock.raw)
+      directory: scene.work, umask: 0o022, streams: .terminal(path), lock: lock)
     let child = try withExtendedLifetime((terminal, lock)) { try job.start() }
     terminal = nil
     let ended = try child.end(place)

@@ -218,13 +218,7 @@ package struct Queue: Equatable, Sendable {
 
   /// The index of the first job whose id is not lower.
   static func place(of id: JobID, in jobs: [Job]) -> Int {
-    var low = 0
-    var high = jobs.count
-    while low < high {
-      let middle = (low + high) / 2
-      if jobs[middle].id < id { low = middle + 1 } else { high = middle }
-    }
-    return low
+    firstIndex(upTo: jobs.count) { jobs[$0].id < id }
   }
 }
 

@@ -34,11 +34,6 @@ struct UnplacedJobs {
 
   /// The number of jobs up to this id.
   private func number(upTo id: JobID) -> Int {
-    var (low, high) = (0, ids.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if ids[middle] <= id { low = middle + 1 } else { high = middle }
-    }
-    return low
+    firstIndex(upTo: ids.count) { ids[$0] <= id }
   }
 }

@@ -14,14 +14,14 @@ struct JobProcess {
   /// The lock that the child and its children keep open as `lockDescriptor`.
   ///
   /// Must be 3 or above; nil for none.
-  var lock: Int32?
+  var lock: FileDescriptor?
   /// A signal that is blocked in the child, so that it has no effect before the child expects it.
   var blockedSignal: Int32?
 
   /// What the child gets as standard input, output and error.
   enum Streams {
     /// Descriptors: for standard input, or nil for `/dev/null`, and for both others.
-    case files(input: Int32?, output: Int32)
+    case files(input: FileDescriptor?, output: FileDescriptor)
     /// The path of a terminal, which becomes the controlling terminal of the child.
     case terminal(Bytes)
     /// Those of this process, whose session, directory and ignored signals the child keeps too.
@@ -60,7 +60,7 @@ extension JobProcess {
     self.init(
       command: .arguments([Machine.program()] + words),
       environment: [Bytes("SERIALQ_DIR=") + folder.spool], directory: Bytes("/"), umask: 0o077,
-      streams: streams, lock: lock.raw, blockedSignal: signal)
+      streams: streams, lock: lock, blockedSignal: signal)
   }
 }
 
@@ -74,7 +74,7 @@ extension Hook {
       command: .shell(line), shell: shell,
       environment: try environments.load(context.environment, adding: variables),
       directory: context.directory, umask: context.umask,
-      streams: .files(input: nil, output: log.raw))
+      streams: .files(input: nil, output: log))
     return try process.start()
   }
 }

@@ -109,7 +109,7 @@ struct SpawnSettings: ~Copyable {
       // serialq opens its own files close-on-exec, but descriptors that it inherited would leak
       // into the job. An action can close all from a number on, but no range below the lock.
       let free = STDERR_FILENO + 1
-      if let lock = job.lock {
+      if let lock = job.lock?.raw {
         errors += [
           posix_spawn_file_actions_adddup2(&actions, lock, free),
           posix_spawn_file_actions_addclosefrom_np(&actions, free + 1),
@@ -120,7 +120,7 @@ struct SpawnSettings: ~Copyable {
         errors.append(posix_spawn_file_actions_addclosefrom_np(&actions, free))
       }
     #else
-      if let lock = job.lock {
+      if let lock = job.lock?.raw {
         errors.append(posix_spawn_file_actions_adddup2(&actions, lock, JobProcess.lockDescriptor))
       }
     #endif
@@ -132,9 +132,9 @@ struct SpawnSettings: ~Copyable {
     case .inherited: return []
     case .files(let input, let output):
       return [
-        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO),
-        posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO),
-        input.map { posix_spawn_file_actions_adddup2(&actions, $0, STDIN_FILENO) }
+        posix_spawn_file_actions_adddup2(&actions, output.raw, STDOUT_FILENO),
+        posix_spawn_file_actions_adddup2(&actions, output.raw, STDERR_FILENO),
+        input.map { posix_spawn_file_actions_adddup2(&actions, $0.raw, STDIN_FILENO) }
           ?? posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
       ]
     case .terminal(let path):

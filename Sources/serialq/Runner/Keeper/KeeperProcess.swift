@@ -24,11 +24,8 @@ package enum KeeperProcess {
     let lock = try takeLock(folder.keeperLock(job.id))
     let process = JobProcess(
       serialq: [word, folder.name, Bytes("\(job.id)".utf8)], in: folder,
-      .files(input: terminal.master.raw, output: log.raw), lock: lock, blocking: signal)
-    let keeper = try withExtendedLifetime((terminal, lock)) { () throws(Failure) in
-      try process.start()
-    }
-    return (terminal, keeper)
+      .files(input: terminal.master, output: log), lock: lock, blocking: signal)
+    return (terminal, try process.start())
   }
 
   /// Reports the end of the job to the keeper, waits until it has copied the last output, and

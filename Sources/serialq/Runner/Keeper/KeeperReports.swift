@@ -40,27 +40,25 @@ final class KeeperReports: Sendable {
 
   /// Ignores errors: the disk may be full, and the job continues without the report.
   private func append(_ event: Event) {
-    let isRunning: Bool
-    do throws(Failure) {
-      var reader = JournalReader(folder)
-      try reader.read()
-      isRunning = reader.queue.job(id)?.state == .running
-    } catch {
-      return
-    }
-    if isRunning { try? Journal(folder).append([event]) }
+    guard (try? queue())?.job(id)?.state == .running else { return }
+    try? Journal(folder).append([event])
+  }
+
+  private func queue() throws(Failure) -> Queue {
+    var reader = JournalReader(folder)
+    try reader.read()
+    return reader.queue
   }
 
   private func run(_ question: Question) {
     do throws(Failure) {
-      var reader = JournalReader(folder)
-      try reader.read()
-      guard let hook = reader.queue.settings.onAsk, let job = reader.queue.job(id) else { return }
+      let queue = try queue()
+      guard let hook = queue.settings.onAsk, let job = queue.job(id) else { return }
       let log = try FileDescriptor.open(folder.askHookLog, .emptyLog)
       let child: ChildProcess
       do throws(Failure) {
         child = try hook.start(
-          in: folder, shell: reader.queue.settings.shell, adding: variables(job, question), log: log
+          in: folder, shell: queue.settings.shell, adding: variables(job, question), log: log
         )
       } catch {
         return try log.writeAll(

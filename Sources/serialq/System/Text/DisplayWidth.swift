@@ -19,12 +19,8 @@ package enum DisplayWidth {
   }
 
   private static func isWide(_ scalar: UInt32) -> Bool {
-    var (low, high) = (0, wide.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if wide[middle].upperBound < scalar { low = middle + 1 } else { high = middle }
-    }
-    return low < wide.count && wide[low].contains(scalar)
+    let place = firstIndex(upTo: wide.count) { wide[$0].upperBound < scalar }
+    return place < wide.count && wide[place].contains(scalar)
   }
 
   /// East Asian wide and full-width blocks, and emoji that terminals draw wide; in order.

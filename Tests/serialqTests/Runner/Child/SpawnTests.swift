@@ -56,8 +56,8 @@ import Testing
     func descriptors() throws {
       var job = try TestJob()
       // Simulates an inheritable descriptor of the parent; 200 is beyond the lock's number.
-      let stray = dup(job.log)
-      let strayAbove = fcntl(job.log, F_DUPFD, 200)
+      let stray = dup(job.log.raw)
+      let strayAbove = fcntl(job.log.raw, F_DUPFD, 200)
       defer {
         close(stray)
         close(strayAbove)
@@ -75,8 +75,8 @@ import Testing
       // In a separate process: here the number may be a descriptor of a concurrent test.
       await #expect(processExitsWith: .success) {
         var job = try TestJob("echo a")
-        try #require(dup2(job.log, 63) == 63)
-        job.process.streams = .files(input: nil, output: 63)
+        try #require(dup2(job.log.raw, 63) == 63)
+        job.process.streams = .files(input: nil, output: FileDescriptor(owning: 63))
         #expect(try job.run() == .exited(0))
         #expect(try job.output() == Bytes("a\n"))
       }
@@ -116,7 +116,7 @@ import Testing
     let child = try job.start()
     #expect(getpgid(child.pid) == child.pid && getsid(child.pid) == child.pid)
     // From here on only the job's processes hold the lock.
-    close(try #require(job.process.lock))
+    job.process.lock = nil
     let lock = try job.openLock()
     defer { close(lock) }
     #expect(flock(lock, LOCK_EX | LOCK_NB) == -1)
@@ -124,7 +124,6 @@ import Testing
     try child.waitUntilEnded()
     #expect(try child.reap() == .killed(SIGKILL))
     #expect(flock(lock, LOCK_EX) == 0)
-    job.process.lock = try job.openLock()
   }
 
   // Fails if WNOWAIT is dropped: the process is then already reaped.

@@ -7,8 +7,7 @@ import SerialqSystem
 /// A job in its own folder, with its log and its lock.
 struct TestJob: ~Copyable {
   let folder: URL
-  /// The descriptor of the log.
-  let log: Int32
+  let log: FileDescriptor
   var process: JobProcess
 
   /// Runs a command line, unless the test sets another command.
@@ -19,19 +18,14 @@ struct TestJob: ~Copyable {
     let log = open("\(path)/log", O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
     let lock = open("\(path)/lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
     guard log > 2, lock > 2, flock(lock, LOCK_EX) == 0 else { throw CocoaError(.fileWriteUnknown) }
-    self.log = log
+    self.log = FileDescriptor(owning: log)
     process = JobProcess(
       command: .shell(Bytes(line)), environment: [Bytes("PATH=/usr/bin:/bin")],
       directory: Bytes(path.utf8), umask: 0o022,
-      streams: .files(input: nil, output: log), lock: lock
-    )
+      streams: .files(input: nil, output: self.log), lock: FileDescriptor(owning: lock))
   }
 
-  deinit {
-    close(log)
-    if let lock = process.lock { close(lock) }
-    try? FileManager.default.removeItem(at: folder)
-  }
+  deinit { try? FileManager.default.removeItem(at: folder) }
 
   /// The lock as another process sees it.
   func openLock() throws -> Int32 {
