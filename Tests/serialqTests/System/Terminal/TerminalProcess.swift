@@ -14,10 +14,7 @@ final class TerminalProcess: Sendable {
     let process = JobProcess(
       command: .shell(Bytes(line.utf8)), environment: [Bytes("PATH=/usr/local/bin:/usr/bin:/bin")],
       directory: Bytes("/"), umask: 0o022, streams: .terminal(new.path), lock: nil)
-    guard case .running(let pid) = process.start() else {
-      throw Failure("the shell", "it cannot be started", next: "See whether it is there.")
-    }
-    self.pid = pid
+    pid = try process.start().pid
   }
 
   deinit {
