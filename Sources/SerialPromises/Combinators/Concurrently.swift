@@ -8,8 +8,8 @@ import Dispatch
 ///
 /// The sequence is iterated on the caller's actor: in a `@MainActor` function, and at the top level
 /// of `main.swift`, on the main actor. Its closures may therefore access the same state as the
-/// caller. Without isolation, it is iterated on the thread that demands the result, or on a global
-/// queue. It is never accessed by two threads concurrently.
+/// caller. Without isolation, it is iterated on a queue of its own. It is never accessed by two threads
+/// concurrently.
 ///
 /// - Parameters:
 ///   - promises: A sequence of promises. The next one is pulled, and started if cold, when the
@@ -89,25 +89,19 @@ private func pull<Promises: Sequence, Value: Sendable, Item: Sendable>(
 
 /// A sequence whose ownership was transferred.
 private final class PromiseSource<Value: Sendable, Item: Sendable>: @unchecked Sendable {
-  // Sendable because no other reference to the sequence exists, and `enter` serializes its use.
+  // Sendable because no other reference to the sequence exists, and one thread at a time uses it.
 
-  private struct Access {
-    var isTaken = false
-    var waiting = Fifo<Pull<Value, Item>>()
-  }
-
-  /// Creates an iterator.
-  ///
-  /// Requires a call between `enter` and `leave`.
+  /// Creates an iterator; on the actor or the queue, as all of its uses.
   let makeIterator: () -> PromiseIterator<Value>
 
   /// The minimum number of promises.
   let underestimatedCount: Int
 
-  /// The actor that iterates the sequence; nil means any thread.
+  /// The actor that iterates the sequence; nil means the queue.
   let isolation: (any Actor)?
 
-  private let access = Locked(Access())
+  /// A `retry` pulls while the previous attempt may still be inside `next()` on another thread.
+  let queue = DispatchQueue(label: "SerialPromises.when(concurrently:)")
 
   init<Promises: Sequence>(_ promises: Promises, _ isolation: (any Actor)?)
   where Promises.Element == Promise<Value> {
@@ -117,28 +111,6 @@ private final class PromiseSource<Value: Sendable, Item: Sendable>: @unchecked S
       var iterator = promises.makeIterator()
       return PromiseIterator { iterator.next() }
     }
-  }
-
-  /// Acquires the sequence.
-  ///
-  /// A `retry` pulls while the previous attempt may still be inside `next()` on another thread.
-  ///
-  /// - Returns: Whether `pull` has acquired it; otherwise `pull` is resumed when it is free.
-  func enter(_ pull: Pull<Value, Item>) -> Bool {
-    access.withLock { access in
-      if access.isTaken { access.waiting.append(pull) }
-      defer { access.isTaken = true }
-      return !access.isTaken
-    }
-  }
-
-  func leave() {
-    let next = access.withLock { access in
-      access.isTaken = false
-      return access.waiting.popFirst()
-    }
-    guard let next else { return }
-    DispatchQueue.global().async { next.resume() }
   }
 }
 
@@ -156,8 +128,8 @@ private final class PromiseIterator<Value: Sendable> {
 
 /// Pulls promises from a sequence, up to a limit at a time.
 private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
-  // Sendable because `iterator` is accessed only by the holder of the pulling claim after it has
-  // entered the source, and `state` is protected by a lock.
+  // Sendable because `iterator` is accessed only by the holder of the pulling claim, on the actor or
+  // the queue of the source, and `state` is protected by a lock.
   private let source: PromiseSource<Value, Item>
   private var iterator: PromiseIterator<Value>?
   private let take: @Sendable (Result<Value, any Error>) throws -> Item
@@ -190,7 +162,9 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
   ///
   /// Requires the claim.
   func resume() {
-    guard let isolation = source.isolation else { return pull(isolation: nil) }
+    guard let isolation = source.isolation else {
+      return source.queue.async { self.pull(isolation: nil) }
+    }
     Task { await pull(isolation: isolation) }
   }
 
@@ -198,12 +172,9 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
     while true {
       let action = state.withLock { $0.nextAction() }
       if action == .rest { return finish() }
-      // Otherwise `leave` resumes this.
-      guard source.enter(self) else { return }
       if action == .end {
         // Here, because the iterator shares state with the sequence.
         iterator = nil
-        source.leave()
         state.withLock { $0.hasEnded = true }
         continue
       }
@@ -211,7 +182,6 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
       let iterator = self.iterator ?? source.makeIterator()
       self.iterator = iterator
       let promise = iterator.next()
-      source.leave()
       if let promise { begin(promise) } else { state.withLock { $0.isExhausted = true } }
     }
   }
