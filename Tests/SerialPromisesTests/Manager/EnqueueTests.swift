@@ -60,7 +60,7 @@ struct EnqueueTests {
         }
       }
     }
-    let fault = await faultInRounds(isLong ? 50_000 : 5_000 / ease) {
+    let fault = await faultInRounds(isLong ? 50_000 : 1_000 / ease) {
       Round(end)
     } _: { round in
       if end == .canceled { round.manager.cancelWaiting() } else { round.manager.resume() }

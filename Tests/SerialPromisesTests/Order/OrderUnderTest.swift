@@ -43,7 +43,7 @@ struct OrderUnderTest {
 
   mutating func apply(_ event: OrderEvent) -> String {
     notified.withLock { $0 = [] }
-    _ = published.removeAll()
+    if isWatched { _ = published.removeAll() }
     var consequences: Consequences?
     let result = perform(event, &consequences)
     consequences?.perform { leaving += $0 }

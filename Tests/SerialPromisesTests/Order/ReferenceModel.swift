@@ -4,7 +4,7 @@
 ///
 /// Steps are identified by their number.
 enum OrderEvent: Hashable {
-  enum Ending { case success, failure, cancellation }
+  enum Ending: Int { case success, failure, cancellation }
 
   enum Place: Hashable { case first, last, before(Int) }
 
@@ -49,7 +49,7 @@ struct Observation: Equatable {
 }
 
 /// A naive implementation of the rules of a serial order, with arrays.
-struct ReferenceModel {
+struct ReferenceModel: Equatable {
   struct Step: Equatable {
     var stage = Slot.Stage.waiting
     var isParked = false
@@ -65,8 +65,8 @@ struct ReferenceModel {
   let distinguishesSweeps: Bool
 
   var steps: [Step] = []
-  /// All steps, in the order in which they are to run.
-  var line: [Int] = []
+  /// The waiting steps, in the order in which they are to run.
+  var waiting: [Int] = []
   var phase = SerialOrder.Phase.resting
   var running: Int?
   var isPaused = false
@@ -114,9 +114,12 @@ struct ReferenceModel {
     self.distinguishesSweeps = distinguishesSweeps
   }
 
-  /// The waiting steps, in the order in which they are to run.
-  var waiting: [Int] { line.filter { stage($0) == .waiting } }
-  var parked: [Int] { ids { $0.stage == .waiting && $0.isParked } }
+  /// The steps whose callers wait for room, in the order of the calls.
+  var parked: [Int] {
+    capacity == nil ? [] : steps.indices.filter { steps[$0].isParked }.map { $0 + 1 }
+  }
+  /// The step that was added last, of those that have ended.
+  var over: Int? { steps.lastIndex { $0.stage.isOver }.map { $0 + 1 } }
   var isIdle: Bool { running == nil && waiting.isEmpty && leaving.isEmpty }
 
   /// The time when the next step may begin.
@@ -131,10 +134,6 @@ struct ReferenceModel {
     case .atRest: running == nil && (phase != .claimed || isPaused || waiting.isEmpty)
     case .waitingBelow(let limit): waiting.count < limit
     }
-  }
-
-  func ids(where isIncluded: (Step) -> Bool) -> [Int] {
-    steps.indices.filter { isIncluded(steps[$0]) }.map { $0 + 1 }
   }
 
   func stage(_ id: Int) -> Slot.Stage { steps[id - 1].stage }
@@ -159,43 +158,54 @@ struct ReferenceModel {
       isClosed: isClosed, hasFailure: hasFailure, progress: added > 0 ? over / added : 1)
   }
 
-  /// The part of the state that determines future behavior.
+  /// The part of the state that determines future behavior, as the digits of one number.
+  ///
+  /// One number, because the search makes and compares millions of keys.
   struct Key: Hashable {
-    var steps: [UInt8]
-    /// The order of the waiting steps, relative to the first step that has not ended.
-    var line: [Int]
-    var phase: SerialOrder.Phase
-    var flags: [Bool]
-    var leaving: Int
-    var waiters: Set<Waiters.Condition>
-    var ending: OrderEvent.Ending?
-    var progress: Double
-    /// The time since the latest starts, as far as the rate needs it.
-    var ages: [Int]
+    private var digits: UInt128 = 1
+
+    /// Traps if the digits do not fit.
+    mutating func append(_ digit: Int, below base: UInt128) {
+      digits = digits * base + UInt128(digit)
+    }
+
+    mutating func append(_ flag: Bool) { append(flag ? 1 : 0, below: 2) }
   }
 
   var key: Key {
-    let states = steps[visited...].map { step -> UInt8 in
+    var key = Key()
+    for step in steps[visited...] {
       // Both have run, and no longer affect the state.
       let stage = step.stage == .failed ? .succeeded : step.stage
-      return stage.rawValue + (step.isParked ? 16 : 0) + (step.isWork ? 32 : 0)
+      key.append(Int(stage.rawValue) + (step.isParked ? 16 : 0) + (step.isWork ? 32 : 0), below: 64)
     }
-    return Key(
-      steps: states, line: waiting.map { $0 - visited }, phase: phase,
-      flags: [
-        isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isAbandoned, runsCancelHandlers,
-        cancelHandlers > 0, hasWaited, hasSwept && distinguishesSweeps,
-      ],
-      leaving: leaving.count, waiters: Set(waiters.keys), ending: ending, progress: progress,
-      ages: rate.map { rate in
-        starts.suffix(rate.starts).map { min(now - $0, Int(rate.interval.components.seconds)) }
-      } ?? [])
+    // Ends the steps, and then their order, relative to the first step that has not ended.
+    key.append(63, below: 64)
+    for id in waiting { key.append(id - visited, below: 8) }
+    key.append(0, below: 8)
+    key.append(phase.digit, below: 8)
+    for flag in [
+      isPaused, isClosed, hasFailure, isAskedToStop, isGraceOver, isAbandoned, runsCancelHandlers,
+      cancelHandlers > 0, hasWaited, hasSwept && distinguishesSweeps,
+    ] { key.append(flag) }
+    key.append(leaving.count, below: 4)
+    for condition in Waiters.Condition.tried { key.append(waiters[condition] != nil) }
+    key.append(ending.map { $0.rawValue + 1 } ?? 0, below: 4)
+    key.append(Int(progress * 4), below: 5)
+    guard let rate else { return key }
+    // A wait that ends early moves the start of its step into the future.
+    // The time since the latest starts, as far as the rate needs it.
+    for start in starts.suffix(rate.starts) {
+      key.append(min(now - start, Int(rate.interval.components.seconds)) + 8, below: 16)
+    }
+    return key
   }
 
+  /// Whether an event had no effect except notifications.
   func isUnchanged(since before: Self) -> Bool {
-    key == before.key && steps == before.steps && line == before.line && visited == before.visited
-      && idleMark == before.idleMark && cancelHandlers == before.cancelHandlers
-      && waiters == before.waiters && now == before.now
+    var state = self
+    (state.notified, state.published) = (before.notified, before.published)
+    return state == before
   }
 }
 
@@ -302,7 +312,7 @@ extension ReferenceModel {
     if !hasRoom && !parks { return "full" }
     if isIdle { idleMark = steps.count }
     steps.append(Step(isParked: !hasRoom))
-    line.append(steps.count)
+    waiting.append(steps.count)
     if hasRoom && parks { notified.append("admitted true") }
     publish("added \(steps.count)")
     return "entered \(steps.count) claims \(claim())"
@@ -310,13 +320,12 @@ extension ReferenceModel {
 
   private mutating func put(_ id: Int, _ place: OrderEvent.Place) {
     if place == .before(id) { return }
-    line.removeAll { $0 == id }
+    waiting.removeAll { $0 == id }
     switch place {
-    case .last: line.append(id)
-    case .before(let other) where stage(other) == .waiting:
-      line.insert(id, at: line.firstIndex(of: other) ?? line.endIndex)
-    case .first, .before:
-      line.insert(id, at: line.firstIndex { stage($0) == .waiting } ?? line.endIndex)
+    case .first: waiting.insert(id, at: 0)
+    case .last: waiting.append(id)
+    // The position before a step that does not wait is the first.
+    case .before(let other): waiting.insert(id, at: waiting.firstIndex(of: other) ?? 0)
     }
   }
 
@@ -363,6 +372,7 @@ extension ReferenceModel {
       hasWaited = false
     }
     phase = .handling
+    waiting.removeFirst()
     steps[id - 1].stage = .running
     running = id
     // The step has left the queue, although it was moved before others that had room.
@@ -442,6 +452,7 @@ extension ReferenceModel {
   }
 
   private mutating func cancelWaiting(_ id: Int) {
+    waiting.removeAll { $0 == id }
     if steps[id - 1].isParked {
       steps[id - 1].isParked = false
       notified.append("admitted false")
@@ -559,7 +570,6 @@ extension ReferenceModel {
     }
     events += waiting.map(OrderEvent.cancel)
     // A running, a waiting and an ended step, if they exist.
-    let over = ids { $0.stage.isOver }.last
     for id in [running, waiting.first, over].compactMap({ $0 }) {
       events += [.cancel(id), .abandon(id), .endCancelled(id)]
       events += [.timeOut(id, abandoning: false), .timeOut(id, abandoning: true), .timedOut(id)]
@@ -577,11 +587,30 @@ extension ReferenceModel {
     var events = places.map(OrderEvent.addAt)
     for id in waiting { events += places.map { .move(id, $0) } }
     // A step that no longer waits is not moved, and the position before it is the first.
-    for id in [running, ids { $0.stage.isOver }.last].compactMap({ $0 }) {
+    for id in [running, over].compactMap({ $0 }) {
       events += [.addAt(.before(id)), .move(id, .first)]
       if let last = waiting.last { events.append(.move(last, .before(id))) }
     }
     return events
+  }
+}
+
+extension Waiters.Condition {
+  /// All that a setting awaits.
+  static let tried: [Self] = [.idle, .atRest, .waitingBelow(1), .waitingBelow(2)]
+}
+
+extension SerialOrder.Phase {
+  fileprivate var digit: Int {
+    switch self {
+    case .resting: 0
+    case .claimed: 1
+    case .handling: 2
+    case .ended: 3
+    case .awaitingThen: 4
+    case .held: 5
+    case .throttled: 6
+    }
   }
 }
 

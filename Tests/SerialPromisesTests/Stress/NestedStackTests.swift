@@ -8,7 +8,7 @@ import Testing
 ///
 /// Each test overflows the stack, and ends the whole run, if the code is recursive.
 @Suite(.allShow(Promising.stack)) struct NestedStackTests {
-  private let depth = isLong ? 100_000 : 20_000 / ease
+  private let depth = isLong ? 100_000 : 6_000 / min(ease, 2)
 
   private func onSmallStack(_ body: @escaping @Sendable (_ depth: Int) -> Void) {
     onThread(stackSize: 512 * 1024) { [depth] in body(depth) }
@@ -134,7 +134,7 @@ import Testing
   func nestedErrors() {
     onSmallStack { _ in
       var error: any Error = Failed(number: 5)
-      for index in 0..<40_000 {
+      for index in 0..<10_000 {
         error = index % 2 == 0 ? WhenError(position: 1, underlying: error) : error
         if index % 2 == 1 {
           error = RetryError(lastError: AllFailedError(errors: [error]), attempts: 2)

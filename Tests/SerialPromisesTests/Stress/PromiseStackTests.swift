@@ -8,7 +8,7 @@ import Testing
 ///
 /// Each test overflows the stack, and ends the whole run, if the code is recursive.
 @Suite(.allShow(Promising.stack)) struct PromiseStackTests {
-  private let count = isLong ? 1_000_000 : 100_000 / ease
+  private let count = isLong ? 1_000_000 : 20_000 / min(ease, 2)
 
   private func onSmallStack(_ body: @escaping @Sendable (_ count: Int) -> Void) {
     onThread(stackSize: 512 * 1024) { [count] in body(count) }
