@@ -53,7 +53,9 @@ struct FirstTests {
       let loser = Deferred<Int>("loser", diagnostics: reports.place)
       loser.onCancel { log.append(1) }
       let first = Promise.race([.value(1), loser.promise])
+      let any = Promise.any([.value(1), loser.promise])
       #expect(await first.outcome == "1")
+      #expect(await any.outcome == "1")
       loser.fail(Failed())
     }
     #expect(reports.all.isEmpty && log.all.isEmpty)

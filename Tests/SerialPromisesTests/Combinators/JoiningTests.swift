@@ -16,22 +16,6 @@ struct JoiningTests {
     #expect(await Promise<Promise<Int>>.failure(Failed()).then { $0 }.outcome.contains("Failed"))
   }
 
-  // Fails if the outer and the inner promise do not count one half each.
-  @Test(
-    "in the progress of a promise of a promise, outer and inner count one half each",
-    .shows(Progressing.join))
-  func joinProgress() async {
-    let (log, outer, inner) = (Log<Double>(), Deferred<Promise<Int>>(), Deferred<Int>())
-    let joined = outer.promise.then { $0 }.progressed { log.append($0) }
-    outer.progress(0.5)
-    outer.fulfill(inner.promise)
-    await outer.promise.waitForHandlers()
-    inner.progress(0.5)
-    inner.fulfill(1)
-    await joined.waitForHandlers()
-    #expect(log.all == [0.25, 0.5, 0.75, 1])
-  }
-
   // Fails if the order of the steps changes, or a step runs after a failure.
   @Test("chain passes a value through its steps, and stops at a failure", .shows(Promising.chain))
   func chaining() async {

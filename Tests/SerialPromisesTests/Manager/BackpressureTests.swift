@@ -12,10 +12,7 @@ struct BackpressureTests {
     let manager = PromiseManager(capacity: 2, diagnostics: reports.place)
     manager.add(taken.handler)
     for number in 1...2 {
-      manager.add { then in
-        log.append(number)
-        then()
-      }
+      manager.add(log.appending(number))
     }
     let refused = manager.add(Step("third") { _ in log.append(3) })
     let error = PromiseError.full(capacity: 2)
@@ -162,10 +159,7 @@ struct BackpressureTests {
     for number in 1...3 {
       adders.append(
         Task {
-          try await manager.addWhenRoom { then in
-            log.append(number)
-            then()
-          }
+          try await manager.addWhenRoom(nil, log.appending(number))
         })
       await manager.waiting(number + 1)
     }
@@ -177,19 +171,6 @@ struct BackpressureTests {
     try await adders[2].value
     await manager.idle()
     #expect(log.all == [1, 3])
-  }
-
-  // Fails if `cancelAll` reports room to the suspended callers.
-  @Test("cancelAll makes the callers that wait for room throw")
-  func cancelAllParked() async {
-    let (manager, taken) = (PromiseManager(capacity: 1), Taken())
-    manager.add(taken.handler)
-    manager.add { then in then() }
-    let adder = Task { try await manager.addWhenRoom { then in then() } }
-    await manager.waiting(2)
-    manager.cancelAll()
-    await #expect(throws: CancellationError.self) { try await adder.value }
-    taken.call()
   }
 
   // Fails if the position of the first step that waits for room outlives the last one: it retains
@@ -210,45 +191,6 @@ struct BackpressureTests {
     }
     await work()
     #expect(order == nil)
-  }
-
-  // Hangs if a task that was canceled before the call is suspended.
-  @Test("addWhenRoom in a canceled task throws when there is no room")
-  func canceledBefore() async {
-    let (manager, taken, gate) = (PromiseManager(capacity: 1), Taken(), Gate())
-    manager.add(taken.handler)
-    manager.add { then in then() }
-    let adder = Task {
-      await gate.passed()
-      try await manager.addWhenRoom { _ in Issue.record("it ran") }
-    }
-    adder.cancel()
-    gate.open()
-    await #expect(throws: CancellationError.self) { try await adder.value }
-    taken.call()
-  }
-
-  // Fails if the last step that waits for room is not found in the next segment.
-  @Test("a step that waits for room is found across a segment boundary")
-  func border() async throws {
-    let (manager, log) = (PromiseManager(capacity: 60), Log<Int>())
-    manager.pause()
-    for _ in 1...60 { manager.add { then in then() } }
-    var adders: [Task<Void, any Error>] = []
-    for number in 1...10 {
-      adders.append(
-        Task {
-          try await manager.addWhenRoom { then in
-            log.append(number)
-            then()
-          }
-        })
-      await manager.waiting(60 + number)
-    }
-    manager.resume()
-    for adder in adders { try await adder.value }
-    await manager.idle()
-    #expect(log.all == Array(1...10))
   }
 
   // Fails if a closed manager accepts steps, drops those it has, or does not report that it is
@@ -272,21 +214,24 @@ struct BackpressureTests {
     #expect(text(waiting.state) == "succeeded")
   }
 
-  // Fails if `addWhenRoom` does not check for cancellation when there is room at once.
-  @Test("addWhenRoom in a canceled task throws even if there is room, and its step does not run")
-  func canceledBeforeWithRoom() async {
-    let (manager, log, gate) = (PromiseManager(capacity: 1), Log<Int>(), Gate())
+  // Hangs if a task that was canceled before the call is suspended; fails if `addWhenRoom` does not
+  // check for cancellation when there is room at once.
+  @Test(
+    "addWhenRoom in a canceled task throws, with or without room, and its step does not run",
+    arguments: [true, false])
+  func canceledBefore(hasRoom: Bool) async {
+    let (manager, taken, gate) = (PromiseManager(capacity: 1), Taken(), Gate())
+    manager.add(taken.handler)
+    if !hasRoom { manager.add { then in then() } }
     let adder = Task {
       await gate.passed()
-      try await manager.addWhenRoom { then in
-        log.append(1)
-        then()
-      }
+      try await manager.addWhenRoom { _ in Issue.record("it ran") }
     }
     adder.cancel()
     gate.open()
     await #expect(throws: CancellationError.self) { try await adder.value }
-    #expect(log.count == 0)
+    taken.call()
+    await manager.idle()
   }
 
   // Fails if canceling the caller reaches a step for which there was room: the caller would get the

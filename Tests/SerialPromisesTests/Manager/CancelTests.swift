@@ -191,10 +191,7 @@ struct CancelTests {
       log.append("first returns")
     }
     steps.append(handle)
-    manager.add { then in
-      log.append("second")
-      then()
-    }
+    manager.add(log.appending("second"))
     await onNewThread { manager.resume() }
     await done.passed()
     #expect(log.all == ["first returns", "second"])

@@ -17,58 +17,30 @@ struct CancelWaitingTests {
       handler(then)
     }
     let waiting = (1...3).map { number in
-      manager.add { then in
-        log.append("\(number)")
-        then()
-      }
+      manager.add(log.appending("\(number)"))
     }
     manager.cancelWaiting()
     #expect(manager.waitingCount == 0)
     #expect(taken.with(\.isCancelled) == false)
     #expect(waiting.map { text($0.state) } == ["cancelled", "cancelled", "cancelled"])
-    let later = manager.add { then in
-      log.append("later")
-      then()
-    }
+    let later = manager.add(log.appending("later"))
     taken.call()
     #expect(text(running.state) == "succeeded")
     #expect(text(later.state) == "succeeded")
     #expect(log.all == ["later"])
   }
 
-  // Hangs if canceling the waiting steps does not wake the tasks that wait for an idle manager.
-  @Test("a paused manager whose waiting steps are canceled is idle, and wakes its waiters")
-  func settles() async {
-    let manager = PromiseManager()
-    manager.pause()
-    let events = manager.events()
-    manager.add { then in then() }
-    let waiter = Task { await manager.idle() }
-    await manager.idleWaiting(1)
-    manager.cancelWaiting()
-    await waiter.value
-    var published: [String] = []
-    for await event in events {
-      switch event {
-      case .added: published.append("added")
-      case .cancelled: published.append("cancelled")
-      case .idle: published.append("idle")
-      case .started, .finished: published.append("wrong")
-      }
-      if published.last == "idle" { break }
-    }
-    #expect(published == ["added", "cancelled", "idle"])
-  }
-
   // Fails if a suspended caller is resumed with room; hangs if it is not resumed.
-  @Test("cancelWaiting makes the callers that wait for room throw")
-  func parked() async {
+  @Test(
+    "cancelWaiting and cancelAll make the callers that wait for room throw",
+    arguments: [true, false])
+  func parked(isAll: Bool) async {
     let (manager, taken) = (PromiseManager(capacity: 1), Taken())
     manager.add(taken.handler)
     manager.add { then in then() }
     let adder = Task { try await manager.addWhenRoom { then in then() } }
     await manager.waiting(2)
-    manager.cancelWaiting()
+    if isAll { manager.cancelAll() } else { manager.cancelWaiting() }
     await #expect(throws: CancellationError.self) { try await adder.value }
     taken.call()
   }

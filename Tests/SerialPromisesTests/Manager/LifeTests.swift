@@ -14,10 +14,7 @@ struct LifeTests {
       let made = PromiseManager()
       manager = made
       made.add(taken.handler)
-      made.add { then in
-        log.append("second")
-        then()
-      }
+      made.add(log.appending("second"))
     }
     #expect(manager != nil)
     taken.call()

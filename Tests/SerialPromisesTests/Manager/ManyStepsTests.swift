@@ -8,10 +8,7 @@ struct ManyStepsTests {
   private let log = Log<String>()
 
   private func step(_ name: String) -> Step {
-    Step(name) { [log] then in
-      log.append(name)
-      then()
-    }
+    Step(name, log.appending(name))
   }
 
   // Fails if the order is not that of the array, or a promise runs out of turn.

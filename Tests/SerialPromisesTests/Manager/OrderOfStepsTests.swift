@@ -11,10 +11,7 @@ struct OrderOfStepsTests {
     let (manager, log) = (PromiseManager(), Log<Int>())
     manager.pause()
     for number in 1...200 {
-      manager.add { then in
-        log.append(number)
-        then()
-      }
+      manager.add(log.appending(number))
     }
     #expect(log.count == 0)
     manager.resumeAndWait()
@@ -28,17 +25,11 @@ struct OrderOfStepsTests {
     let (manager, log) = (PromiseManager(), Log<String>())
     manager.pause()
     manager.add { then in
-      manager.add { then in
-        log.append("added")
-        then()
-      }
+      manager.add(log.appending("added"))
       log.append("first")
       then()
     }
-    manager.add { then in
-      log.append("second")
-      then()
-    }
+    manager.add(log.appending("second"))
     manager.resumeAndWait()
     #expect(log.all == ["first", "second", "added"])
   }
@@ -50,10 +41,7 @@ struct OrderOfStepsTests {
   func thenInsideHandler() throws {
     let (manager, log) = (PromiseManager(), Log<String>())
     manager.add { then in
-      manager.add { then in
-        log.append("second")
-        then()
-      }
+      manager.add(log.appending("second"))
       then()
       log.append("after then")
     }

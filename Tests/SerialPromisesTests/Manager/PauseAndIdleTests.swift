@@ -35,10 +35,7 @@ struct PauseAndIdleTests {
       then()
       log.append("first returns")
     }
-    let second = manager.add { then in
-      log.append("second")
-      then()
-    }
+    let second = manager.add(log.appending("second"))
     manager.resume()
     #expect(text(second.state) == "waiting")
     manager.resume()

@@ -8,16 +8,9 @@ struct PlaceTests {
   private let manager = PromiseManager(diagnostics: .silent)
   private let log = Log<String>()
 
-  private func logging(_ name: String) -> Promisable.Handler {
-    { [log] then in
-      log.append(name)
-      then()
-    }
-  }
-
   @discardableResult
   private func add(_ name: String, at place: StepPlace = .last) -> StepHandle {
-    manager.add(name, at: place, logging(name))
+    manager.add(name, at: place, log.appending(name))
   }
 
   // MARK: Adding
@@ -31,35 +24,12 @@ struct PlaceTests {
     add("d", at: .first)
     add("e", at: .last)
     add("f", at: .before(a))
-    manager.add(at: .before(b), logging("g"))
-    manager.add(Step("h", logging("h")), at: .first)
+    manager.add(at: .before(b), log.appending("g"))
+    manager.add(Step("h", log.appending("h")), at: .first)
     #expect(manager.waitingCount == 8)
     manager.resumeAndWait()
     #expect(log.all == ["h", "d", "f", "a", "c", "g", "b", "e"])
     #expect(manager.waitingCount == 0 && manager.progress == 1)
-  }
-
-  // Fails if steps added first are queued behind each other.
-  @Test("of the steps that are added first, the latest runs first")
-  func stack() {
-    manager.pause()
-    add("last")
-    for number in 1...200 { add("\(number)", at: .first) }
-    manager.resumeAndWait()
-    #expect(log.all == (1...200).reversed().map(String.init) + ["last"])
-  }
-
-  // Fails if a step that is added first begins during the running one, or before it.
-  @Test("a step that is added first waits for the running one")
-  func firstBesideRunning() {
-    let taken = Taken()
-    let running = manager.add(taken.handler)
-    add("a")
-    let first = add("b", at: .first)
-    let before = add("c", at: .before(running))
-    #expect([running, first, before].map { text($0.state) } == ["running", "waiting", "waiting"])
-    taken.call()
-    #expect(log.all == ["c", "b", "a"])
   }
 
   // Fails if a step that a handler adds first runs inside the handler, or after the others.
@@ -67,8 +37,7 @@ struct PlaceTests {
   func fromHandler() {
     manager.pause()
     manager.add { [manager, log] then in
-      let inner = logging("inner")
-      manager.add(at: .first, inner)
+      manager.add(at: .first, log.appending("inner"))
       then()
       log.append("outer")
     }
@@ -118,11 +87,11 @@ struct PlaceTests {
   func refused() {
     let manager = PromiseManager(capacity: 1, diagnostics: .silent)
     manager.pause()
-    let a = manager.add("a", logging("a"))
-    let full = manager.add("b", at: .first, logging("b"))
+    let a = manager.add("a", log.appending("a"))
+    let full = manager.add("b", at: .first, log.appending("b"))
     #expect(text(full.state) == "failed \(PromiseError.full(capacity: 1))")
     manager.close()
-    let closed = manager.add("c", at: .before(a), logging("c"))
+    let closed = manager.add("c", at: .before(a), log.appending("c"))
     #expect(text(closed.state) == "failed \(PromiseError.closed)")
     #expect((full.id, closed.id, closed.name) == (0, 0, "c"))
     #expect(!full.move(to: .first) && !closed.move(to: .last))
@@ -173,7 +142,7 @@ struct PlaceTests {
     let reports = Reports()
     let manager = PromiseManager(capacity: 2, diagnostics: reports.place)
     manager.pause()
-    manager.add("a", logging("a"))
+    manager.add("a", log.appending("a"))
     let running = Task { [manager, log] in
       try await manager.run(at: .first) { log.append("b") }
     }
@@ -225,7 +194,7 @@ struct PlaceTests {
   func withoutNeighbor() {
     let other = PromiseManager()
     other.pause()
-    let foreign = other.add("foreign", logging("foreign"))
+    let foreign = other.add("foreign", log.appending("foreign"))
     let over = add("over")
     manager.pause()
     let cancelled = add("x")
@@ -238,30 +207,6 @@ struct PlaceTests {
     manager.resumeAndWait()
     #expect(log.all == ["over", "e", "d", "c", "b", "a"])
     #expect(text(foreign.state) == "waiting")
-  }
-
-  // Fails if a moved step is canceled in the slot that it has left, or is not found in the new one.
-  @Test("a moved step is canceled like any other")
-  func canceled() {
-    manager.pause()
-    let steps = ["a", "b", "c", "d"].map { add($0) }
-    let places: [StepPlace] = [.first, .before(steps[1]), .last]
-    for (step, place) in zip([steps[3], steps[2], steps[0]], places) {
-      step.move(to: place)
-      step.cancel()
-      #expect(text(step.state) == "cancelled")
-    }
-    #expect(manager.waitingCount == 1)
-    manager.resumeAndWait()
-    #expect(log.all == ["b"])
-    steps[1].move(to: .first)
-    manager.pause()
-    add("e").move(to: .first)
-    add("f", at: .first)
-    manager.cancelAll()
-    #expect(manager.waitingCount == 0 && manager.order.withLock { $0.isIdle })
-    manager.resumeAndWait()
-    #expect(log.all == ["b"])
   }
 
   // Fails if the manager looks a promise up in the slot that it has left.
@@ -320,7 +265,7 @@ struct PlaceTests {
   private func park(_ number: Int, on manager: PromiseManager) -> Parked? {
     let admission = manager.order.transition { order, consequences in
       order.addWhenRoom(
-        logging("\(number)"), StepRecord(manager.order), lock: manager.order, owner: nil,
+        log.appending("\(number)"), StepRecord(manager.order), lock: manager.order, owner: nil,
         admitted: { [log] in log.append("room for \(number): \($0)") }, &consequences)
     }
     guard case .entered(let record, let id, _) = admission else { return nil }
@@ -470,17 +415,17 @@ struct PlaceTests {
   func cutBefore() {
     manager.pause()
     let a = add("a")
-    manager.add(logging("b"))
+    manager.add(log.appending("b"))
     let c = add("c")
-    manager.add(logging("d"))
+    manager.add(log.appending("d"))
     // Splits the segment between b and c.
     a.move(to: .before(c))
-    let canceled = manager.add(logging("canceled"))
+    let canceled = manager.add(log.appending("canceled"))
     canceled.cancel()
     #expect(manager.waitingCount == 4 && text(canceled.state) == "cancelled")
-    manager.add(logging("e"))
+    manager.add(log.appending("e"))
     c.move(to: .first)
-    let kept = manager.add(logging("kept"))
+    let kept = manager.add(log.appending("kept"))
     kept.move(to: .before(a))
     #expect(text(kept.state) == "waiting")
     manager.resumeAndWait()
@@ -558,10 +503,10 @@ struct PlaceTests {
         }
         switch way {
         case 0..<40:
-          handles.append(manager.add(logging("\(number)")))
+          handles.append(manager.add(log.appending("\(number)")))
           line.append(number)
         case 40..<55:
-          handles.append(manager.add("\(number)", at: place, logging("\(number)")))
+          handles.append(manager.add("\(number)", at: place, log.appending("\(number)")))
           put(number)
         case 55..<85:
           guard let moved = line.randomElement(using: &random) else { continue }
@@ -596,37 +541,5 @@ struct PlaceTests {
     manager.resumeAndWait()
     #expect(log.all == expected + line.map(String.init))
     #expect(manager.segmentCount <= 2 && manager.waitingCount == 0)
-  }
-
-  // Fails if a move races with the turn that passes the same segments: a step is lost or runs
-  // twice.
-  @Test("threads that add at positions, move and cancel lose no step")
-  func threads() {
-    let (manager, ran) = (PromiseManager(), Log<Int>())
-    let perThread = 2_000 / ease
-    let handles = Locked<[StepHandle]>([])
-    onThreads(4) { thread in
-      var random = SeededGenerator(seed: UInt64(thread))
-      var mine: [StepHandle] = []
-      for index in 0..<perThread {
-        let number = thread * perThread + index
-        let handler: Promisable.Handler = { then in
-          ran.append(number)
-          then()
-        }
-        let other = mine.randomElement(using: &random)
-        switch Int.random(in: 0..<4, using: &random) {
-        case 0: mine.append(manager.add(handler))
-        case 1: mine.append(manager.add(at: .first, handler))
-        default: mine.append(manager.add("x", at: other.map { .before($0) } ?? .last, handler))
-        }
-        other?.move(to: index % 2 == 0 ? .first : .last)
-        if index % 50 == 0 { manager.pause() } else if index % 50 == 10 { manager.resume() }
-      }
-      handles.withLock { [mine] in $0 += mine }
-    }
-    manager.resumeAndWait()
-    #expect(ran.all.sorted() == Array(0..<4 * perThread))
-    #expect(handles.withLock { $0 }.allSatisfy { text($0.state) == "succeeded" })
   }
 }

@@ -172,15 +172,6 @@ struct RateTests {
     #expect(began.all == [0, 0, 10])
   }
 
-  // Fails if the manager polls a clock that throws; hangs if it waits forever.
-  @Test("a wait that the clock cannot measure counts as elapsed")
-  func brokenClock() async {
-    let manager = PromiseManager(rate: rate, clock: BrokenClock())
-    for _ in 1...7 { manager.add(step) }
-    await manager.idle()
-    #expect(began.count == 7)
-  }
-
   // Fails if a step that began before the end of its wait is counted from its start, and not from
   // `time + delay` in `SerialOrder.next(at:)`: the third wait would end at 10, like the first.
   @Test(

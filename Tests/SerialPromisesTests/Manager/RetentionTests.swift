@@ -156,10 +156,7 @@ struct RetentionTests {
     #expect(manager.segmentCount <= 2)
     let log = Log<Int>()
     for number in 1...100 {
-      manager.add { then in
-        log.append(number)
-        then()
-      }
+      manager.add(log.appending(number))
     }
     manager.resumeAndWait()
     #expect(log.all == Array(1...100))
@@ -207,10 +204,7 @@ struct RetentionTests {
       for _ in 1...Int.random(in: 1...300, using: &random) {
         let number = handles.count
         handles.append(
-          manager.add { then in
-            log.append(number)
-            then()
-          })
+          manager.add(log.appending(number)))
       }
       let from = Int.random(in: 0..<handles.count, using: &random)
       for handle in handles[from...].prefix(200).shuffled(using: &random) { handle.cancel() }

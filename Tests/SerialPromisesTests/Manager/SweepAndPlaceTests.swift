@@ -49,13 +49,6 @@ struct SweepAndPlaceTests {
   private let reports = Reports()
   private let log = Log<String>()
 
-  private func logging(_ name: String) -> Promisable.Handler {
-    { [log] then in
-      log.append(name)
-      then()
-    }
-  }
-
   // Fails if `nextToSweep` moves the start of the first segment past the running step: `insert` then
   // takes the new segment for the first one, and the manager never becomes idle. Seen with 1, 40 and
   // 300 waiting steps: in the segment of the running one, and in others.
@@ -67,9 +60,9 @@ struct SweepAndPlaceTests {
     for count in [1, 40, 300] {
       let (manager, running) = (PromiseManager(diagnostics: reports.place), Taken())
       let first = manager.add("first", running.handler)
-      let waiting = (1...count).map { manager.add("a\($0)", logging("a\($0)")) }
+      let waiting = (1...count).map { manager.add("a\($0)", log.appending("a\($0)")) }
       sweep.apply(to: manager, waiting, ManualClock())
-      placing.apply(to: manager, logging)
+      placing.apply(to: manager, log.appending)
       try #require(manager.runningStep?.name == "first", "of \(count)")
       #expect(manager.waitingCount == 2 && text(first.state) == "running" && log.all.isEmpty)
       running.call()
@@ -80,20 +73,6 @@ struct SweepAndPlaceTests {
       #expect(waiting.allSatisfy { text($0.state) == "cancelled" })
       #expect(manager.runningStep == nil && manager.waitingCount == 0)
     }
-  }
-
-  // Times out if the new segment is taken for the first one.
-  @Test("a manager whose running step ends after a sweep and a place becomes idle")
-  func idle() throws {
-    let (manager, running) = (PromiseManager(diagnostics: .silent), Taken())
-    manager.add("first", running.handler)
-    manager.add("a", logging("a"))
-    manager.cancelWaiting()
-    let b = manager.add("b", logging("b"))
-    manager.add("c", at: .before(b), logging("c"))
-    running.call()
-    try manager.waitUntilIdle(timeout: .seconds(2))
-    #expect(log.all == ["c", "b"])
   }
 
   // Fails if a sweep or a place puts the queue in an order that a list does not have, or if the
@@ -138,7 +117,7 @@ struct SweepAndPlaceTests {
         default:
           number += 1
           let name = "\(number)"
-          put((manager.add(name, at: place, logging(name)), name))
+          put((manager.add(name, at: place, log.appending(name)), name))
         }
         try #require(manager.runningStep?.name == "running", "seed \(seed)")
         try #require(manager.waitingCount == line.count, "seed \(seed)")

@@ -13,37 +13,6 @@ struct TimeLimitTests {
     PromiseManager(timeLimit: .seconds(5), clock: clock, diagnostics: reports.place)
   }
 
-  // Hangs if the queue waits for an abandoned step, or never continues; fails if the step is not
-  // notified, or a late `then` takes effect.
-  @Test(
-    "a step that exceeds its manager's time limit is notified and fails, and the queue continues",
-    arguments: [true, false])
-  func timeout(_ isAbandoned: Bool) async {
-    let manager = PromiseManager(
-      timeLimit: .seconds(5), abandoning: isAbandoned, clock: clock, diagnostics: reports.place)
-    let (log, taken) = (Log<String>(), Taken())
-    let handler = taken.handler
-    let handle = manager.add(
-      Step("slow") { then in
-        then.onCancel { log.append("notified") }
-        handler(then)
-      })
-    manager.add { then in
-      log.append("next")
-      then()
-    }
-    await clock.waitForSleeper()
-    #expect(log.all.isEmpty)
-    clock.advance(by: .seconds(5))
-    #expect(text(await handle.outcome) == late)
-    if !isAbandoned { taken.call() }
-    await manager.idle()
-    #expect(log.all == ["notified", "next"])
-    if isAbandoned { taken.call() }
-    let slow = StepIdentity(id: 1, name: "slow")
-    #expect(reports.all == [isAbandoned ? .thenCalledLate(slow) : .timedOut(slow)])
-  }
-
   // Fails if the time limit of a step includes its wait, or its timer outlives the step.
   @Test("each step has the full time from its start, and stops its timer if it ends in time")
   func eachStep() async {

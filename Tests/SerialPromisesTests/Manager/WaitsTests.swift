@@ -46,34 +46,6 @@ struct WaitsTests {
     #expect(text(next.state) == "succeeded")
   }
 
-  // Fails if the waiter is resumed between two steps, when the next one is about to begin.
-  @Test("atRest of a manager that is not paused returns when all steps have ended")
-  func restOfRunning() async {
-    let (manager, first, last) = (PromiseManager(), Taken(), Taken())
-    manager.add(first.handler)
-    manager.add(last.handler)
-    let waiter = Task { await manager.atRest() }
-    await manager.waiting(1, for: .atRest)
-    first.call()
-    #expect(manager.order.withLock { $0.waiters.count(.atRest) } == 1)
-    last.call()
-    await waiter.value
-    #expect(manager.isIdle)
-  }
-
-  // Hangs if a failure that stops the manager resumes no waiter.
-  @Test("atRest returns when a failure stops the manager")
-  func stopped() async {
-    let (manager, taken) = (PromiseManager(onFailure: .stop), Taken())
-    manager.add(taken.handler)
-    manager.add { then in then() }
-    let waiter = Task { await manager.atRest() }
-    await manager.waiting(1, for: .atRest)
-    taken.call(Failed())
-    await waiter.value
-    #expect(manager.waitingCount == 1)
-  }
-
   // Fails if a waiter for a smaller number is resumed; hangs if waiters are not resumed when steps
   // begin or are canceled.
   @Test(
@@ -96,18 +68,6 @@ struct WaitsTests {
     taken.call()
     for waiter in waiters { await waiter.value }
     #expect(manager.order.withLock { $0.waiters.isEmpty && !$0.waiters.haveLimits })
-  }
-
-  // Hangs if a sweep skips a number that a waiter waits for.
-  @Test("fewerWaiting(than:) returns when all waiting steps are canceled at once", arguments: 1...3)
-  func swept(_ limit: Int) async {
-    let manager = PromiseManager()
-    manager.pause()
-    for _ in 1...3 { manager.add { then in then() } }
-    let waiter = Task { await manager.fewerWaiting(than: limit) }
-    await manager.waiting(1, for: .waitingBelow(limit))
-    manager.cancelWaiting()
-    await waiter.value
   }
 
   // Hangs if canceling the task does not remove its waiter; fails if the empty line stays.

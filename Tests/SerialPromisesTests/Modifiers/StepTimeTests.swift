@@ -10,62 +10,6 @@ struct StepTimeTests {
 
   private var manager: PromiseManager { PromiseManager(diagnostics: reports.place) }
 
-  // Hangs if the queue waits for the step; fails if the step is not notified, or its late `then`
-  // takes effect.
-  @Test(
-    "an abandoned step is notified and fails, and the queue continues", .shows(Managing.lateThen))
-  func timeout() async {
-    let (manager, log, taken) = (manager, Log<String>(), Taken())
-    let handler = taken.handler
-    let slow = Step("slow") { then in
-      then.onCancel { log.append("notified") }
-      handler(then)
-    }
-    let handle = manager.add(slow.timeout(.seconds(5), abandoning: true, clock: clock))
-    manager.add { then in
-      log.append("next")
-      then()
-    }
-    await clock.waitForSleeper()
-    #expect(log.all.isEmpty && handle.name == "slow")
-    clock.advance(by: .seconds(5))
-    #expect(
-      text(await handle.outcome)
-        == "failed not done within 5.0 seconds; the work may still be running")
-    await manager.idle()
-    #expect(log.all == ["notified", "next"])
-    taken.call()
-    #expect(reports.all == [.thenCalledLate(StepIdentity(id: 1, name: "slow"))])
-  }
-
-  // Fails if the next step begins before the `then`, or observers wait for it.
-  @Test(
-    "a step that exceeds its limit has failed at once, and the next step waits for its then",
-    .shows(Managing.timeout))
-  func waiting() async {
-    let (manager, log, taken) = (manager, Log<String>(), Taken())
-    let handler = taken.handler
-    let slow = Step { then in
-      then.onCancel { log.append("notified") }
-      handler(then)
-    }
-    let handle = manager.add(slow.timeout(.seconds(5), clock: clock))
-    manager.add { then in
-      log.append("next")
-      then()
-    }
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(5))
-    #expect(
-      text(await handle.outcome)
-        == "failed not done within 5.0 seconds; the work may still be running")
-    #expect(log.all == ["notified"] && manager.runningStep?.id == 1 && !manager.isIdle)
-    taken.call()
-    await manager.idle()
-    #expect(log.all == ["notified", "next"])
-    #expect(reports.all == [.timedOut(StepIdentity(id: 1, name: nil))])
-  }
-
   // Fails if the timer continues to sleep, or ends a later step.
   @Test("a step that ends in time stops its timer")
   func inTime() async {

@@ -6,16 +6,6 @@ import Testing
 
 /// Timers: their threads, their time, and the objects that they retain.
 struct TimerTests {
-  /// A clock that cannot sleep.
-  private struct BrokenClock: Clock {
-    var now: ContinuousClock.Instant { .now }
-    var minimumResolution: Duration { .zero }
-
-    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-      throw Failed(number: 7)
-    }
-  }
-
   // Times out after a minute if a timer needs a thread of the cooperative pool: put the wait of
   // every clock into a task.
   @Test("timers fire while every thread of the cooperative pool is blocked")

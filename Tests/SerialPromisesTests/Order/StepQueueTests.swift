@@ -61,41 +61,6 @@ struct StepQueueTests {
     while queue.removeSegment() != nil {}
   }
 
-  // Fails if a spent segment keeps its link to the next one.
-  @Test("a handle to an old step does not retain the segments after it")
-  func oldHandle() {
-    let manager = PromiseManager()
-    let first = manager.add { then in then() }
-    weak var second: Segment?
-    for _ in 1...64 { second = manager.add { then in then() }.record.segment }
-    #expect(second != nil)
-    for _ in 1...64 { manager.add { then in then() } }
-    #expect(second == nil, "the second segment is spent, and only the first is held")
-    #expect(text(first.state) == "succeeded")
-  }
-
-  // Fails if a spent segment stays in the queue until the queue is released.
-  @Test("a spent segment is released while the queue continues")
-  func spent() {
-    let manager = PromiseManager()
-    weak var first: Segment?
-    first = manager.add { then in then() }.record.segment
-    for _ in 1...63 { manager.add { then in then() } }
-    #expect(first != nil, "the tail stays until another follows")
-    manager.add { then in then() }
-    #expect(first == nil)
-  }
-
-  // Overflows the stack if segments are released through their links.
-  @Test("a million slots are released segment by segment, on a small stack")
-  func longQueue() {
-    onThread(stackSize: 512 * 1024) {
-      var queue = filled(1_000_000)
-      while queue.removeSegment() != nil {}
-      #expect(queue.head == nil)
-    }
-  }
-
   // Fails if a segment that becomes the first again begins with slots that were passed already.
   @Test("a queue continues at its old position when a step that was added first has ended")
   func continues() {
@@ -110,24 +75,6 @@ struct StepQueueTests {
     #expect(queue.removePoppedSegment() != nil)
     #expect(queue.first == 4)
     while queue.removeSegment() != nil {}
-  }
-
-  // Overflows the stack if segments are released through their links. Fails if a moved step shares
-  // a segment.
-  @Test("a million segments of one slot are released one by one, on a small stack")
-  func longQueueOfSingles() {
-    onThread(stackSize: 512 * 1024) { [lock] in
-      var queue = StepQueue()
-      for id in 1...1_000_000 / ease {
-        var work: Work? = Work { _ in }
-        let record = queue.append(&work, StepRecord(lock), lock: lock)
-        guard id > 1, let segment = record.segment else { continue }
-        _ = queue.move(id, in: segment, to: .first(isRunning: false))
-      }
-      var count = 0
-      while queue.removeSegment() != nil { count += 1 }
-      #expect(count >= 1_000_000 / ease)
-    }
   }
 }
 

@@ -154,16 +154,6 @@ struct ChainWordsTests {
     #expect(promise.fulfilled { @MainActor _ in }.core === promise.core)
   }
 
-  // Fails if a handler that is attached after the settlement is never called.
-  @Test("a handler that is attached late is called too")
-  func late() async {
-    let promise = Promise.value(1)
-    await promise.waitForHandlers()
-    for index in 0..<10 {
-      #expect(await promise.map { $0 + index }.outcome == "\(1 + index)")
-    }
-  }
-
   // Fails if a canceled chain does not clean up, or cleans up again when its source ends.
   @Test("canceling a chain runs its finally, once", arguments: 0..<4)
   func cleansUp(way: Int) async {

@@ -94,13 +94,6 @@ struct ColdAndHotTests {
     #expect(log.all == ["task", "success(20)"])
   }
 
-  // Hangs if a cold promise that a handler returns is awaited without being started.
-  @Test("a cold promise that a handler returns is started")
-  func returned() async {
-    let inner = Promise<Int> { resolve, _ in resolve(2) }
-    #expect(await Promise.value(1).then { _ in inner }.outcome == "2")
-  }
-
   // Fails if the asynchronous initializer is not cold, or loses its outcome.
   @Test("asynchronous work is cold, runs once, and settles the promise", .shows(Promising.awaiting))
   func asynchronous() async {
@@ -151,29 +144,5 @@ struct ColdAndHotTests {
     #expect(await promise.outcome == "1")
     let failing = Promise<Int>.on(queue) { throw Failed() }
     #expect(await failing.outcome == "failed Failed(number: 0)")
-  }
-
-  // Fails if the time is not counted from the call, or another clock is used.
-  @Test("after gives a value or an error once the time has elapsed", .shows(Promising.hot))
-  func after() async {
-    let clock = ManualClock()
-    let promise = Promise.value(1, after: .seconds(10), clock: clock)
-    await clock.slept.passed()
-    #expect(text(promise.state) == "pending")
-    clock.advance(by: .seconds(10))
-    #expect(await promise.outcome == "1")
-    let later = ManualClock()
-    let failing = Promise<Int>.failure(Failed(), after: .seconds(1), clock: later)
-    await later.slept.passed()
-    later.advance(by: .seconds(1))
-    #expect(await failing.outcome == "failed Failed(number: 0)")
-  }
-
-  // Fails if such a promise cannot be canceled.
-  @Test("after can be canceled before the time has elapsed")
-  func afterCanceled() async {
-    let promise = Promise.value(1, after: .seconds(10), clock: ManualClock())
-    #expect(promise.cancel())
-    #expect(await promise.outcome == "failed CancellationError()")
   }
 }

@@ -66,10 +66,7 @@ struct PromiseStepTests {
   func failure() async {
     let (manager, log) = (PromiseManager(onFailure: .stop), Log<Int>())
     let handle = manager.add(Promise<Int>.failure(Failed(number: 3)))
-    let next = manager.add { then in
-      log.append(1)
-      then()
-    }
+    let next = manager.add(log.appending(1))
     #expect(text(await handle.outcome) == "failed Failed(number: 3)")
     #expect(text(next.state) == "waiting")
     manager.resume()
@@ -93,25 +90,6 @@ struct PromiseStepTests {
     #expect(text(await manager.add { then in then() }.outcome) == "succeeded")
   }
 
-  // Fails if the step or the promise is not canceled.
-  @Test("canceling the step cancels the promise")
-  func cancel() async {
-    let (manager, log, begun) = (PromiseManager(), Log<String>(), Gate())
-    let promise = Promise<Int> { deferred in
-      deferred.onCancel {
-        // Retains the deferred, which would otherwise abandon the promise.
-        withExtendedLifetime(deferred) { log.append("stop") }
-      }
-      begun.open()
-    }
-    let handle = manager.add(promise)
-    await begun.passed()
-    handle.cancel()
-    #expect(text(await handle.outcome) == "cancelled")
-    #expect(log.all == ["stop"])
-    #expect(text(promise.state) == "failed CancellationError()")
-  }
-
   // Fails if the step of a promise that cannot be canceled ends early.
   @Test("a promise that cannot be canceled ends its step when it is settled")
   func cannotCancel() async {
@@ -121,22 +99,6 @@ struct PromiseStepTests {
     #expect(text(handle.state) == "running")
     deferred.fulfill(1)
     #expect(text(await handle.outcome) == "succeeded")
-  }
-
-  // Fails if a step that never runs starts its promise.
-  @Test("a promise whose step is canceled while it waits is never started")
-  func canceledWaiting() async {
-    let (manager, log, taken) = (PromiseManager(), Log<Int>(), Taken())
-    manager.add(taken.handler)
-    let handle = manager.add(
-      Promise<Int> { resolve, _ in
-        log.append(1)
-        resolve(1)
-      })
-    handle.cancel()
-    taken.call()
-    await manager.idle()
-    #expect(log.count == 0)
   }
 
   // Fails if the progress of a promise is not that of the step.

@@ -5,6 +5,34 @@ import Testing
 
 /// Promises/A+ 2.2.6 and 2.2.7, clause by clause: several handlers, and the result of `then`.
 @Suite(.allShow(Promising.then)) struct PromisesAPlusOrderTests {
+  // Fails if a handler that is attached by another is called before the existing ones.
+  @Test(
+    "2.2.6.1, 2.2.6.2 a handler that is attached in a handler is called last",
+    arguments: Moment.allCases, [false, true])
+  func attachedInHandler(_ moment: Moment, fails: Bool) async {
+    let (log, done) = (Log<Int>(), Gate())
+    moment.settling(fails ? .failure(Failed()) : .success(1)) { (promise: Promise<Int>) in
+      let attach = { @Sendable (handler: @escaping @Sendable () -> Void) -> Void in
+        if fails { promise.failed { _ in handler() } } else { promise.fulfilled { _ in handler() } }
+      }
+      // Attached before the handlers can be called, to fix the order.
+      let attached = Gate()
+      attach {
+        attached.block()
+        log.append(1)
+        attach {
+          log.append(4)
+          done.open()
+        }
+      }
+      attach { log.append(2) }
+      attach { log.append(3) }
+      attached.open()
+    }
+    await done.passed()
+    #expect(log.all == [1, 2, 3, 4])
+  }
+
   // Fails if handlers of one promise are called in another order, or one prevents another.
   @Test("2.2.6.1 all fulfillment handlers are called, in order", arguments: Moment.allCases)
   func fulfillmentOrder(_ moment: Moment) async {
@@ -37,30 +65,6 @@ import Testing
     #expect(await promises[0].outcome == "2")
     #expect(await promises[1].outcome == "failed Failed(number: 0)")
     #expect(await promises[2].outcome == "3")
-  }
-
-  // Fails if a handler that is attached by another is called before the existing ones.
-  @Test(
-    "2.2.6.1 a handler that is attached in a handler is called last", arguments: Moment.allCases)
-  func fulfillmentNested(_ moment: Moment) async {
-    let (log, done) = (Log<Int>(), Gate())
-    moment.settling(.success(1)) { promise in
-      // Attached before the handlers can be called, to fix the order.
-      let attached = Gate()
-      promise.fulfilled { _ in
-        attached.block()
-        log.append(1)
-        promise.fulfilled { _ in
-          log.append(4)
-          done.open()
-        }
-      }
-      promise.fulfilled { _ in log.append(2) }
-      promise.fulfilled { _ in log.append(3) }
-      attached.open()
-    }
-    await done.passed()
-    #expect(log.all == [1, 2, 3, 4])
   }
 
   // Fails if handlers of one promise are called in another order, or one prevents another.
@@ -99,29 +103,6 @@ import Testing
     #expect(await promises[0].outcome == "2")
     #expect(await promises[1].outcome == "failed Failed(number: 2)")
     #expect(await promises[2].outcome == "3")
-  }
-
-  // Fails if a handler that is attached by another is called before the existing ones.
-  @Test(
-    "2.2.6.2 a handler that is attached in a handler is called last", arguments: Moment.allCases)
-  func failureNested(_ moment: Moment) async {
-    let (log, done) = (Log<Int>(), Gate())
-    moment.settling(Result<Int, any Error>.failure(Failed())) { promise in
-      let attached = Gate()
-      promise.failed { _ in
-        attached.block()
-        log.append(1)
-        promise.failed { _ in
-          log.append(4)
-          done.open()
-        }
-      }
-      promise.failed { _ in log.append(2) }
-      promise.failed { _ in log.append(3) }
-      attached.open()
-    }
-    await done.passed()
-    #expect(log.all == [1, 2, 3, 4])
   }
 
   // Fails if `then` returns the same promise.

@@ -29,26 +29,54 @@ import Testing
     #expect(await fulfilled.catch { _ in }.map { _ in 3 }.outcome == "3")
   }
 
-  // Fails if a handler is not called, or receives another value.
+  // Fails if a handler is not called, or receives another value or error.
   @Test(
-    "2.2.2.1 the handler is called after fulfillment, with the value", arguments: Moment.allCases)
-  func calledWithValue(_ moment: Moment) async {
+    "2.2.2.1, 2.2.3.1 the handler is called after the settlement, with the value or the error",
+    arguments: Moment.allCases)
+  func called(_ moment: Moment) async {
     let log = Log<String>()
     await moment.settling(.success("value")) { $0.map { log.append($0) } }.waitForHandlers()
-    #expect(log.all == ["value"])
+    let failure = Result<Int, any Error>.failure(Failed(number: 5))
+    await moment.settling(failure) { $0.catch { log.append("\($0)") } }.waitForHandlers()
+    #expect(log.all == ["value", "Failed(number: 5)"])
   }
 
-  // Fails if a handler is called before the promise is fulfilled.
-  @Test("2.2.2.2 the handler is not called before fulfillment")
-  func notBeforeFulfillment() async {
+  // Fails if a handler is called before the promise is settled.
+  @Test(
+    "2.2.2.2, 2.2.3.2 the handler is not called before the settlement", arguments: [false, true])
+  func notBefore(fails: Bool) async {
     let (log, deferred) = (Log<String>(), Deferred<Int>())
-    let promise = deferred.promise.map { _ in log.append("handler") }
+    let source = deferred.promise
+    let promise =
+      fails
+      ? source.catch { _ in log.append("handler") } : source.map { _ in log.append("handler") }
     // If the handler were runnable, it would run before this one.
     await Promise.value(0).waitForHandlers()
-    log.append("fulfill")
-    deferred.fulfill(1)
+    log.append("settle")
+    if fails { deferred.fail(Failed()) } else { deferred.fulfill(1) }
     await promise.waitForHandlers()
-    #expect(log.all == ["fulfill", "handler"])
+    #expect(log.all == ["settle", "handler"])
+  }
+
+  // Fails if a second settlement calls the handlers again.
+  @Test(
+    "2.2.2.3, 2.2.3.3 the handler is not called more than once", arguments: Moment.allCases,
+    [false, true])
+  func once(_ moment: Moment, fails: Bool) async {
+    let (log, deferred) = (Log<Int>(), Deferred<Int>(diagnostics: .silent))
+    if fails {
+      deferred.promise.catch { _ in log.append(1) }
+    } else {
+      deferred.promise.map { log.append($0) }.start()
+    }
+    let settle = { @Sendable in
+      if fails { deferred.fail(Failed()) } else { deferred.fulfill(1) }
+    }
+    settle()
+    if moment == .later { await deferred.promise.waitForHandlers() }
+    if moment == .already { settle() } else { onThread(settle) }
+    await deferred.promise.waitForHandlers()
+    #expect(log.all == [1])
   }
 
   // Fails if a handler of a promise that is never fulfilled is called, at the latest when the
@@ -62,23 +90,6 @@ import Testing
     }
     await Promise.value(0).waitForHandlers()
     #expect(log.count == 0)
-  }
-
-  // Fails if a second settlement calls the handlers again.
-  @Test("2.2.2.3 the handler is not called more than once", arguments: Moment.allCases)
-  func onceFulfilled(_ moment: Moment) async {
-    let (log, deferred) = (Log<Int>(), Deferred<Int>(diagnostics: .silent))
-    deferred.promise.map { log.append($0) }.start()
-    if moment == .already {
-      deferred.fulfill(1)
-      deferred.fulfill(1)
-    } else {
-      deferred.fulfill(1)
-      if moment == .later { await deferred.promise.waitForHandlers() }
-      onThread { deferred.fulfill(1) }
-    }
-    await deferred.promise.waitForHandlers()
-    #expect(log.all == [1])
   }
 
   // Fails if attaching one handler calls another one again, or prevents it.
@@ -95,27 +106,6 @@ import Testing
     #expect(log.all == [0, 1, 2, 3])
   }
 
-  // Fails if a handler is not called, or receives another error.
-  @Test("2.2.3.1 the handler is called after failure, with the error", arguments: Moment.allCases)
-  func calledWithError(_ moment: Moment) async {
-    let log = Log<String>()
-    let failure = Result<Int, any Error>.failure(Failed(number: 5))
-    await moment.settling(failure) { $0.catch { log.append("\($0)") } }.waitForHandlers()
-    #expect(log.all == ["Failed(number: 5)"])
-  }
-
-  // Fails if a handler is called before the promise has failed.
-  @Test("2.2.3.2 the handler is not called before failure")
-  func notBeforeFailure() async {
-    let (log, deferred) = (Log<String>(), Deferred<Int>())
-    let promise = deferred.promise.catch { _ in log.append("handler") }
-    await Promise.value(0).waitForHandlers()
-    log.append("fail")
-    deferred.fail(Failed())
-    await promise.waitForHandlers()
-    #expect(log.all == ["fail", "handler"])
-  }
-
   // Fails if a handler for errors is called for a value.
   @Test("2.2.3.2 the failure handler of a promise that never fails is never called")
   func neverFailed() async {
@@ -124,19 +114,6 @@ import Testing
     deferred.fulfill(1)
     await promise.waitForHandlers()
     #expect(log.count == 0)
-  }
-
-  // Fails if a second settlement calls the handlers again.
-  @Test("2.2.3.3 the handler is not called more than once", arguments: Moment.allCases)
-  func onceFailed(_ moment: Moment) async {
-    let (log, deferred) = (Log<String>(), Deferred<Int>(diagnostics: .silent))
-    deferred.promise.catch { log.append("\($0)") }
-    deferred.fail(Failed(number: 1))
-    if moment == .later { await deferred.promise.waitForHandlers() }
-    if moment == .already { deferred.fail(Failed(number: 2)) }
-    if moment != .already { onThread { deferred.fail(Failed(number: 2)) } }
-    await deferred.promise.waitForHandlers()
-    #expect(log.all == ["Failed(number: 1)"])
   }
 
   // MARK: 2.2.4

@@ -123,21 +123,6 @@ struct UnhandledFailureTests {
     #expect(reports.all.count == 0)
   }
 
-  // Fails if the failure of a race's loser is reported, which no code can handle.
-  @Test("failures of the losers of a race are not reported", .shows(Promising.losers))
-  func losers() async {
-    do {
-      let (winner, loser) = (Deferred<Int>(), Deferred<Int>("loser", diagnostics: reports.place))
-      let race = Promise.race([winner.promise, loser.promise])
-      let any = Promise.any([winner.promise, loser.promise])
-      winner.fulfill(1)
-      #expect(await race.outcome == "1")
-      #expect(await any.outcome == "1")
-      loser.fail(Failed())
-    }
-    #expect(reports.all.count == 0)
-  }
-
   // Fails if the shared diagnostics handler replaces a given one, or silence.
   @Test(
     "reports go to the configured diagnostics handler, or nowhere", .shows(Promising.redirected))

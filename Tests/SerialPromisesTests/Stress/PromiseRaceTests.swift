@@ -108,44 +108,4 @@ struct PromiseRaceTests {
       }
     }
   }
-
-  // Fails if a promise, a handler or a capture is retained.
-  @Test(
-    "promises that were settled, canceled, timed out or never started leak nothing",
-    .shows(Promising.noLeaks))
-  func leaks() async {
-    let clock = ManualClock()
-    for kind in 0..<6 {
-      let released = Gate()
-      let watched = Log<Watched>()
-      do {
-        let sentinel = Sentinel { released.open() }
-        let deferred = Deferred<Int>(diagnostics: .silent)
-        deferred.onCancel { sentinel.touch() }
-        let root = kind == 5 ? Promise<Int> { _, _ in sentinel.touch() } : deferred.promise
-        let chain = root.then { value in
-          sentinel.touch()
-          return Promise.value(value)
-        }.recover { _ in
-          sentinel.touch()
-          return 2
-        }
-        watched.append(Watched(root.core))
-        watched.append(Watched(chain.core))
-        switch kind {
-        case 0: deferred.fulfill(1)
-        case 1: deferred.fail(Failed())
-        case 2: chain.cancel()
-        case 3:
-          let limited = chain.timeout(.seconds(1), clock: clock)
-          await clock.waitForSleeper()
-          clock.advance(by: .seconds(1))
-          _ = try? await limited.value
-        default: break
-        }
-      }
-      await released.passed()
-      for core in watched.all { while !core.isGone { await Task.yield() } }
-    }
-  }
 }

@@ -67,6 +67,16 @@ final class Log<Element: Sendable>: Sendable {
   }
 }
 
+extension Log {
+  /// A handler of a step that appends the element and ends.
+  func appending(_ element: Element) -> Promisable.Handler {
+    { [self] then in
+      append(element)
+      then()
+    }
+  }
+}
+
 /// Stores the diagnostics that a manager reports.
 final class Reports: Sendable {
   private let log = Log<Diagnostic>()
