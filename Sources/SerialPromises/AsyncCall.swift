@@ -29,40 +29,43 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
 
   private let operation: Operation
 
+  private struct State {
+    // Set before the addition of the step, and constant from then on.
+    var receiver: Receiver?
+    /// The steps that wait for this one.
+    var waiting: RunningStep?
+    /// Whether the code that adds the step is part of another step.
+    var isAddedInStep = false
+    /// The thread that adds the step.
+    var addingThread = ThreadIdentity()
+
+    /// The number of the step; 0 before its addition.
+    var id = 0
+    /// The continuation of the step, from the start of its handler until its task takes it.
+    var then: Then?
+    var task = CancellableTask()
+    var isCancelled = false
+    var isDone = false
+    var result = Outcome.value(())
+    /// What follows from the outcome of the promise.
+    var effects = Settlement.Effects()
+  }
+
   // Unchecked because of the lock: no user code runs while it is held, so there is no reentrant
   // access.
-
-  // Set before the addition of the step, and constant from then on.
-  @exclusivity(unchecked) private var receiver: Receiver?
-  /// The steps that wait for this one.
-  @exclusivity(unchecked) private var waiting: RunningStep?
-  /// Whether the code that adds the step is part of another step.
-  @exclusivity(unchecked) private var isAddedInStep = false
-  /// The thread that adds the step.
-  @exclusivity(unchecked) private var addingThread = ThreadIdentity()
+  @exclusivity(unchecked) private var state = State()
 
   /// Whether the addition is in progress.
   ///
   /// Significant to the adder only, which runs the step on its stack or not: needs no ordering.
   private let isBeingAdded = Atomic(false)
 
-  /// The number of the step; 0 before its addition.
-  @exclusivity(unchecked) private var id = 0
-  /// The continuation of the step, from the start of its handler until its task takes it.
-  @exclusivity(unchecked) private var then: Then?
-  @exclusivity(unchecked) private var task = CancellableTask()
-  @exclusivity(unchecked) private var isCancelled = false
-  @exclusivity(unchecked) private var isDone = false
-  @exclusivity(unchecked) private var result = Outcome.value(())
-  /// What follows from the outcome of the promise.
-  @exclusivity(unchecked) private var effects = Settlement.Effects()
-
   init(_ lock: Locked<SerialOrder>, name: String?, _ operation: @escaping Operation) {
     self.operation = operation
     super.init(lock, name: name)
   }
 
-  private var isAwaited: Bool { if case .caller = receiver { true } else { false } }
+  private var isAwaited: Bool { if case .caller = state.receiver { true } else { false } }
 
   /// Adds the work as a step.
   ///
@@ -76,20 +79,20 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
     for receiver: Receiver
   ) {
     // Without the lock: no other thread has a reference before the addition, except `cancel`.
-    self.receiver = receiver
-    isAddedInStep = caller != nil
+    state.receiver = receiver
+    state.isAddedInStep = caller != nil
     // Read here, because the work may start in another context.
-    if isAwaited { waiting = RunningStep.running(caller) }
-    addingThread = ThreadIdentity()
+    if isAwaited { state.waiting = RunningStep.running(caller) }
+    state.addingThread = ThreadIdentity()
     isBeingAdded.store(true, ordering: .relaxed)
     defer { isBeingAdded.store(false, ordering: .relaxed) }
     var work: Work? = Work { then in self.run(then) }
     let admission = lock.transition { order, _ -> SerialOrder.Admission? in
       // The task was canceled before.
-      if isCancelled { return nil }
+      if state.isCancelled { return nil }
       let admission = order.add(&work, self, at: place, lock: lock, owner: manager)
       // Under the lock, because the step may start on another thread.
-      if case .entered(_, let id, _) = admission { self.id = id }
+      if case .entered(_, let id, _) = admission { state.id = id }
       return admission
     }
     switch admission {
@@ -102,19 +105,20 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
   /// Cancels the step after its waiting task was canceled.
   func cancel() {
     lock.transition { order, consequences in
-      isCancelled = true
-      if id > 0 { order.cancel(id, self, &consequences) }
+      state.isCancelled = true
+      if state.id > 0 { order.cancel(state.id, self, &consequences) }
     }
   }
 
   private func run(_ then: Then) {
     // Without the lock: used by nothing else before the task.
-    self.then = then
-    let isCallersTurn = isBeingAdded.load(ordering: .relaxed) && addingThread == ThreadIdentity()
+    state.then = then
+    let isCallersTurn =
+      isBeingAdded.load(ordering: .relaxed) && state.addingThread == ThreadIdentity()
     if isCallersTurn, isAwaited {
-      Task.startingHere { await self.work(isInStep: self.isAddedInStep) }
+      Task.startingHere { await self.work(isInStep: self.state.isAddedInStep) }
     } else if isCallersTurn {
-      Task { await self.work(isInStep: self.isAddedInStep) }
+      Task { await self.work(isInStep: self.state.isAddedInStep) }
     } else {
       // This thread runs no task, or that of another step, whose task-local values must not be
       // inherited.
@@ -125,21 +129,21 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
   /// - Parameter isInStep: Whether this task has inherited the mark of another step.
   nonisolated(nonsending) private func work(isInStep: Bool) async {
     // Without the lock: stored before this task was created, and used by nothing else.
-    guard let then = then.take() else { preconditionFailure("the step runs") }
+    guard let then = state.then.take() else { preconditionFailure("the step runs") }
     await withUnsafeCurrentTask { current in
       // Before the work starts, which may be canceled before its first suspension.
       let wasCancelled = lock.withLock { order in
-        task.enter(current)
-        return order.isRunning(id) && order.isCancelRequested
+        state.task.enter(current)
+        return order.isRunning(state.id) && order.isCancelRequested
       }
       // If the step was canceled in between, the cancellation found no task.
       if wasCancelled { cancelWork() }
-      let step = RunningStep(lock: lock, id: id, outer: waiting)
+      let step = RunningStep(lock: lock, id: state.id, outer: state.waiting)
       let outcome = await RunningStep.$current.withValue(step) { await operation() }
       let mayEnd = lock.withLock { _ in
-        result = outcome
-        isDone = true
-        return task.leave()
+        state.result = outcome
+        state.isDone = true
+        return state.task.leave()
       }
       if isInStep {
         // The caller may continue from here, so this task is no longer part of the step.
@@ -149,7 +153,7 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
       }
       guard !mayEnd else { return }
       await withUnsafeContinuation { continuation in
-        if lock.withLock({ _ in task.leave(continuation) }) { continuation.resume() }
+        if lock.withLock({ _ in state.task.leave(continuation) }) { continuation.resume() }
       }
     }
   }
@@ -158,9 +162,9 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
   override var receivesFailures: Bool { true }
 
   override func cancelWork() {
-    guard let current = lock.withLock({ _ in task.beginCancel() }) else { return }
+    guard let current = lock.withLock({ _ in state.task.beginCancel() }) else { return }
     current.cancel()
-    lock.withLock { _ in task.endCancel() }?.resume()
+    lock.withLock { _ in state.task.endCancel() }?.resume()
   }
 
   private func end(_ outcome: Outcome, _ then: Then) {
@@ -176,20 +180,20 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
   // The promise together with the step. Otherwise the manager could be idle, or a step that awaits the
   // promise take its turn, while the promise still looks as if it waited for this step.
   override func settle(_ outcome: StepOutcome) {
-    guard case .promise(let core) = receiver else { return }
-    core.settleLocked(self.outcome(outcome, isDone: isDone), &effects)
+    guard case .promise(let core) = state.receiver else { return }
+    core.settle(self.outcome(outcome, isDone: state.isDone), by: .adopted, &state.effects)
   }
 
   override func ended(_ outcome: StepOutcome) {
-    switch receiver {
+    switch state.receiver {
     case .caller(let continuation):
       var isDone = true
-      if case .cancelled = outcome { isDone = lock.withLock { _ in self.isDone } }
+      if case .cancelled = outcome { isDone = lock.withLock { _ in state.isDone } }
       continuation.resume(returning: self.outcome(outcome, isDone: isDone))
     case .promise(let core):
       // Without the lock: stored by this thread, and used by nothing else.
       var taken = Settlement.Effects()
-      swap(&taken, &effects)
+      swap(&taken, &state.effects)
       core.carryOut(taken)
     case nil: break
     }
@@ -200,9 +204,9 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
     // Includes work that ended after the step had timed out, as requested.
     case .failed(let error): .failure(error)
     // Stored before the call of `then` that ended the step.
-    case .succeeded: result
+    case .succeeded: state.result
     // Without a result, the step was canceled before, or ended by a grace period.
-    case .cancelled: isDone ? result : .failure(CancellationError())
+    case .cancelled: isDone ? state.result : .failure(CancellationError())
     }
   }
 }

@@ -201,16 +201,12 @@ public final class Deferred<Value: Sendable>: Sendable {
       core.origin.report(
         .promiseProgressIgnored(core.origin.identity, current: current, reported: fraction))
     }
-    var agenda = Agenda()
-    core.carryOut(consequences, &agenda)
-    agenda.run()
+    core.carryOut(consequences)
   }
 
   /// Reports the progress of the work, if it exceeds the current value.
   func rise(to fraction: Double) {
-    var agenda = Agenda()
-    core.rise(to: fraction, &agenda)
-    agenda.run()
+    core.carryOut(core.withLock { $0.rise(to: fraction) })
   }
 
   /// Registers a cancel handler.

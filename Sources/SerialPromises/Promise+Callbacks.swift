@@ -21,7 +21,7 @@ extension Promise {
     let place = HandlerPlace(queue, isolation: handler.isolation)
     let handler = unisolated(handler)
     return call(on: place, seesFailures: false) {
-      if case .success(let value) = $0.result(of: Value.self) { handler(value) }
+      if case .success(let value) = $0.result(of: Value.self) { try? handler(value) }
     }
   }
 
@@ -44,7 +44,7 @@ extension Promise {
     let place = HandlerPlace(queue, isolation: handler.isolation)
     let handler = unisolated(handler)
     return call(on: place, seesFailures: true) {
-      if case .failure(let error) = $0 { handler(error) }
+      if case .failure(let error) = $0 { try? handler(error) }
     }
   }
 
@@ -70,7 +70,8 @@ extension Promise {
     on queue: DispatchQueue? = nil, _ handler: @escaping @isolated(any) @Sendable (Double) -> Void
   ) -> Promise {
     let place = HandlerPlace(queue, isolation: handler.isolation)
-    let listener = ProgressListener(on: place, unisolated(handler))
+    let handler = unisolated(handler)
+    let listener = ProgressListener(on: place) { try? handler($0) }
     if core.withLock({ $0.listen(listener) }) { Trampoline.schedule(core) }
     core.rejoin()
     core.watch()

@@ -115,7 +115,7 @@ extension Promise {
     let isolation = handler.isolation
     let handler = unisolated(handler)
     return link(.passage, on: queue, isolation) {
-      handler($0.result())
+      try handler($0.result())
       return try .passOn($0)
     }
   }
@@ -194,12 +194,7 @@ extension Promise {
     on queue: DispatchQueue? = nil,
     _ handler: @escaping @isolated(any) @Sendable (any Error) throws -> Value
   ) -> Promise {
-    let isolation = handler.isolation
-    let handler = unisolated(handler)
-    return link(.passage, on: queue, isolation) { outcome in
-      guard case .failure(let error) = outcome else { return try .passOn(outcome) }
-      return .value(try handler(error))
-    }
+    recover(from: (any Error).self, on: queue, handler)
   }
 
   /// Replaces a failure with a value, asynchronously.
@@ -236,12 +231,7 @@ extension Promise {
     on queue: DispatchQueue? = nil,
     _ handler: @escaping @isolated(any) @Sendable (any Error) throws -> Promise<Value>
   ) -> Promise {
-    let isolation = handler.isolation
-    let handler = unisolated(handler)
-    return link(.passage, on: queue, isolation) { outcome in
-      guard case .failure(let error) = outcome else { return try .passOn(outcome) }
-      return .promise(try handler(error).erased)
-    }
+    recover(from: (any Error).self, on: queue, handler)
   }
 
   /// Replaces a failure of one type with a value; passes other failures on.
@@ -325,16 +315,12 @@ extension Promise {
   // MARK: Links
 
   /// Derives a promise with a synchronous handler.
-  ///
-  /// The handler runs on the actor of `isolation` or, without one, on the queue. Its own isolation
-  /// has been removed.
   @inlinable
   func link<Output: Sendable>(
     _ kind: LinkKind, on queue: DispatchQueue? = nil, _ isolation: (any Actor)? = nil,
     _ handler: consuming @escaping LinkHandler
   ) -> Promise<Output> {
-    guard let isolation else { return Promise<Output>(erased.link(kind, on: queue, handler)) }
-    return Promise<Output>(erased.link(kind, isolatedTo: isolation, handler))
+    Promise<Output>(erased.link(kind, on: queue, isolation, handler))
   }
 
   /// Derives a promise with an asynchronous handler.

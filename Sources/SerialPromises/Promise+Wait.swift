@@ -52,7 +52,7 @@ extension Promise {
 }
 
 /// A thread that waits for a promise.
-private final class Waiter: Reaction, @unchecked Sendable {
+private final class Waiter: Reaction {
   // Sendable as its superclass: adds only a constant.
   let semaphore = DispatchSemaphore(value: 0)
 
@@ -67,7 +67,7 @@ extension Core {
   /// The reason for which waiting on the calling thread would deadlock; nil if it would not.
   fileprivate func deadlockReason() -> String? {
     let turn = Trampoline.current
-    let running = turn?.runningReaction ?? Trampoline.onQueue.current
+    let running = turn?.runningReaction ?? Trampoline.onQueue.current.map(ObjectIdentifier.init)
     let isMain = MainQueue.isUsed.load(ordering: .relaxed) && MainQueue.isCurrent
     guard running != nil || isMain else { return nil }
     let needsMain = "on the main thread, where something has to run first; wait on another thread"
@@ -88,8 +88,9 @@ extension Core {
       case .one(let source, let reaction):
         guard reaction.isExclusive else { continue }
         // Either it runs on this thread now, or it follows the handler that does.
-        let waitsForTurn = source === turn?.running && source.withLock { _ in reaction.isListed }
-        if reaction === running || waitsForTurn && !reaction.isImmediate {
+        let waitsForTurn =
+          ObjectIdentifier(source) == turn?.running && source.withLock { _ in reaction.isListed }
+        if ObjectIdentifier(reaction) == running || waitsForTurn && !reaction.isImmediate {
           return "in a handler that has to return first; return the promise from it instead"
         }
         // The link's own handler. It has run if the promise was resolved with another.

@@ -116,7 +116,8 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (_ deferred: Deferred<Value>) throws -> Void
   ) {
-    self.init(cold: Origin(name, file, line, diagnostics), isCancellable: false) { deferred in
+    let traits = Core.Traits(origin: Origin(name, file, line, diagnostics))
+    self.init(cold: traits, isCancellable: false) { deferred in
       do { try body(deferred) } catch { deferred.fail(error) }
     }
   }
@@ -141,9 +142,10 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
     file: StaticString = #fileID, line: UInt = #line,
     _ operation: @escaping @isolated(any) @Sendable () async throws -> Value
   ) {
-    let isOnMainQueue = MainQueue.is(operation.isolation)
-    self.init(cold: Origin(name, file, line, diagnostics), isOnMainQueue: isOnMainQueue) {
-      deferred in
+    let traits = Core.Traits(
+      origin: Origin(name, file, line, diagnostics),
+      runsOnMainQueue: MainQueue.is(operation.isolation))
+    self.init(cold: traits) { deferred in
       // Registered before the work starts, so that code started by the work can cancel the promise.
       let running = Locked<Task<Void, Never>?>(nil)
       deferred.onCancel { running.withLock { $0 }?.cancel() }
@@ -157,14 +159,12 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
   }
 
   init(
-    cold origin: Origin, isOnMainQueue: Bool = false, isCancellable: Bool = true,
-    isRepeatable: Bool = true, _ begin: @escaping @Sendable (Deferred<Value>) -> Void
+    cold traits: Core.Traits, isCancellable: Bool = true, isRepeatable: Bool = true,
+    _ begin: @escaping @Sendable (Deferred<Value>) -> Void
   ) {
-    let core = Core(
-      Core.Traits(origin: origin, runsOnMainQueue: isOnMainQueue), isDemanded: false)
+    let core = Core(traits, isDemanded: false)
     let root = UnstartedRoot(core)
-    let recipe = ColdRecipe(
-      begin, isOnMainQueue: isOnMainQueue, isCancellable: isCancellable, isRepeatable: isRepeatable)
+    let recipe = ColdRecipe(begin, isCancellable: isCancellable, isRepeatable: isRepeatable)
     core.withLock { $0.wait(toStart: recipe, root: root) }
     erased = AnyPromise(core: core, lifeline: Lifeline(root))
   }
@@ -257,16 +257,14 @@ public struct Promise<Value: Sendable>: Promisable, Sendable {
 /// The work of a cold promise.
 private final class ColdRecipe<Value: Sendable>: Recipe {
   private let begin: @Sendable (Deferred<Value>) -> Void
-  private let isOnMainQueue: Bool
   let isCancellable: Bool
   let isRepeatable: Bool
 
   init(
-    _ begin: @escaping @Sendable (Deferred<Value>) -> Void, isOnMainQueue: Bool,
-    isCancellable: Bool, isRepeatable: Bool
+    _ begin: @escaping @Sendable (Deferred<Value>) -> Void, isCancellable: Bool,
+    isRepeatable: Bool
   ) {
     self.begin = begin
-    self.isOnMainQueue = isOnMainQueue
     self.isCancellable = isCancellable
     self.isRepeatable = isRepeatable
   }
@@ -281,11 +279,8 @@ private final class ColdRecipe<Value: Sendable>: Recipe {
     if !isCancellable, core.withLock({ $0.started() }) { core.cancel() }
   }
 
-  func copy(_ origin: Origin) -> AnyPromise {
-    Promise<Value>(
-      cold: origin, isOnMainQueue: isOnMainQueue, isCancellable: isCancellable,
-      isRepeatable: isRepeatable, begin
-    ).erased
+  func copy(_ traits: Core.Traits) -> AnyPromise {
+    Promise(cold: traits, isCancellable: isCancellable, isRepeatable: isRepeatable, begin).erased
   }
 }
 

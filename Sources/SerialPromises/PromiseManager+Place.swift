@@ -21,7 +21,7 @@ extension PromiseManager {
     add(handler, name: name, at: place)
   }
 
-  /// Adds a step made from a closure at a place.
+  /// Adds a step at a place.
   ///
   /// ```swift
   /// manager.add(at: .first) { then in download { then() } }
@@ -49,10 +49,7 @@ extension PromiseManager {
   /// - Returns: The step's handle.
   @discardableResult
   public func add(_ step: Step, at place: StepPlace) -> StepHandle {
-    if let promise = step.promise {
-      return add(promise, step.handler, name: step.name, at: place)
-    }
-    return add(step.handler, name: step.name, at: place)
+    add(step.handler, name: step.name, at: place, of: step.promise)
   }
 
   /// Adds a step of any type, for instance a promise, at a place.
@@ -68,23 +65,22 @@ extension PromiseManager {
   /// - Returns: The step's handle.
   @discardableResult
   public func add(_ step: some Promisable, at place: StepPlace) -> StepHandle {
-    if let step = step as? Step { return add(step, at: place) }
-    if let promise = step.promise {
-      return add(promise, step.handler, name: step.stepName, at: place)
-    }
-    return add(step.handler, name: nil, at: place)
+    add(step.handler, name: step.stepName, at: place, of: step.promise)
   }
 
-  /// Adds a step made from a closure at a place.
+  /// Adds a step at a place.
   ///
   /// - Parameters:
   ///   - handler: The work.
   ///   - name: The name of the step.
   ///   - place: The place in the queue.
+  ///   - promise: The promise that is the step; nil for a closure.
   /// - Returns: The step's handle.
   func add(
-    _ handler: @escaping Promisable.Handler, name: String?, at place: StepPlace
+    _ handler: @escaping Promisable.Handler, name: String?, at place: StepPlace,
+    of promise: AnyPromise? = nil
   ) -> StepHandle {
+    if let promise { return add(promise, handler, name: name, at: place) }
     let record = StepRecord(order, name: name)
     var work: Work? = Work(call: marked(handler))
     let admission = order.transition { order, _ in

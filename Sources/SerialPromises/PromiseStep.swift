@@ -138,7 +138,7 @@ extension PromiseManager {
     // may settle, and so withdraw this, or read its progress.
     result.withLock { settlement in
       guard settlement.phase == .pending else { return }
-      settlement.depend(on: Upstream(promise.core, value))
+      settlement.depend(on: .adopted(promise.core, value))
     }
     promise.core.attach(value)
     let handle = add(promise.erased, promise.handler, name: name, reportsRefusal: false)
@@ -150,7 +150,7 @@ extension PromiseManager {
 }
 
 /// Passes on the outcome of a step's promise.
-private final class StepValue: Reaction, @unchecked Sendable {
+private final class StepValue: Reaction {
   // Sendable as its superclass: adds only a constant.
   private let result: Core
 
@@ -197,7 +197,7 @@ extension Core {
   fileprivate func work(for then: Then) {
     // Retained until the end of this call: a task that has settled its promise may still be
     // running.
-    let work = StepWork(then)
+    let work = WorkScope(then)
     let scopes: [WorkScope] = [work]
     withExtendedLifetime(work) {
       then.onCancel { self.cancel() }
@@ -208,9 +208,7 @@ extension Core {
       watch()
       demand(in: scopes)
       if let step = deadlockedStep(in: scopes) { endDeadlock(then, end, step) }
-      var agenda = Agenda()
-      agenda.append(withLock { $0.endStepHandler() }, of: self)
-      agenda.run()
+      Agenda.run { $0.append(withLock { $0.endStepHandler() }, of: self) }
     }
   }
 
@@ -310,9 +308,9 @@ struct PromiseEntry {
 /// reservation.
 private final class PromiseStepRecord: StepRecord, @unchecked Sendable {
   // Sendable as its superclass: mutable state is accessed only under the lock.
-  @exclusivity(unchecked) private var place: Reservation?
+  private var place: Reservation?
   /// The promise until the end of the step and, if it fails, as long as this.
-  @exclusivity(unchecked) private var promise: AnyPromise?
+  private var promise: AnyPromise?
 
   init(
     _ lock: Locked<SerialOrder>, name: String?, _ promise: AnyPromise, _ place: Reservation
@@ -366,10 +364,10 @@ private final class PromiseStepRecord: StepRecord, @unchecked Sendable {
 /// The place of a promise's step in a manager's queue.
 ///
 /// Listed by the promise, so that canceling the promise cancels the step.
-private final class Reservation: Reaction, @unchecked Sendable {
-  // Sendable as its superclass; `place` is accessed only under the lock of the order.
+private final class Reservation: Reaction {
   private let lock: Locked<SerialOrder>
-  @exclusivity(unchecked) private var place: (record: StepRecord, id: Int)?
+  /// Accessed only under the lock.
+  private var place: (record: StepRecord, id: Int)?
 
   init(_ lock: Locked<SerialOrder>) {
     self.lock = lock
@@ -393,82 +391,15 @@ private final class Reservation: Reaction, @unchecked Sendable {
   }
 }
 
-/// The work of a promise as a step.
-///
-/// The step ends when all of that work has ended.
-private final class StepWork: WorkScope, @unchecked Sendable {
-  // Sendable because `ending` is accessed only under one of the shared locks.
-  private enum Ending {
-    case succeeded, failed(any Error), cancelled
-  }
-
-  private let then: Then
-  private var ending: Ending?
-
-  init(_ then: Then) {
-    self.then = then
-    super.init(turn: then.token.lock)
-  }
-
-  deinit {
-    let manager: (any StepRunner)?
-    switch withLock({ ending }) {
-    // The promise was released unsettled, so the step has dropped its `then`.
-    case nil: return
-    case .succeeded: manager = then.token.callLocked(nil)
-    case .failed(let error): manager = then.token.callLocked(error)
-    case .cancelled:
-      // Late if a time limit or a grace period ended the step, which canceled the promise: not a
-      // misuse.
-      manager = then.token.callLocked(
-        CancellationError(), isCancellation: true, reportsLate: false)
-    }
-    guard let manager else { return }
-    // After the turn: if the next step ran inside it, that step could wait forever for its own
-    // settlements and for the remaining handlers of this promise. On another thread if this one may
-    // hold locks or runs a task.
-    if let turn = Trampoline.current, turn.runningReaction is StepEnd, turn.manager == nil,
-      manager.runsOnThisThread
-    {
-      turn.manager = manager
-    } else {
-      manager.continueElsewhere()
-    }
-  }
-
-  private func withLock<Result>(_ body: () -> Result) -> Result {
-    SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in lock.withLock { _ in body() } }
-  }
-
-  /// Stores the outcome of the promise.
-  func settled(_ source: Core) {
-    let isCancellation = source.withLock { $0.isCancellation }
-    let ending: Ending =
-      switch source.settledOutcome {
-      case .value: .succeeded
-      case .failure where isCancellation: .cancelled
-      case .failure(let error): .failed(error)
-      }
-    withLock { self.ending = ending }
-  }
-
-  func advance(to fraction: Double) {
-    then.advance(to: fraction)
-  }
-
-  override func runningStep(in outer: RunningStep?) -> RunningStep? {
-    then.runningStep(in: outer)
-  }
-}
-
 /// Records the end of a step when its promise is settled.
-private final class StepEnd: Reaction, @unchecked Sendable {
-  // Sendable as its superclass; `work` is accessed only under one of the shared locks, because
-  // progress may be propagated concurrently.
-  private var work: StepWork?
+private final class StepEnd: Reaction {
+  /// Accessed only under one of the shared locks, because progress may be propagated concurrently.
+  private var work: WorkScope?
 
-  init(_ work: StepWork) {
+  init(_ work: WorkScope) {
     self.work = work
+    super.init()
+    work.end = ObjectIdentifier(self)
   }
 
   // Runs after the handlers that were attached before.
@@ -479,16 +410,11 @@ private final class StepEnd: Reaction, @unchecked Sendable {
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     // Released here, where no user code is on the stack.
-    guard let work = withLock({ work.take() }) else { return }
-    work.settled(source)
+    SharedLocks.withLock(for: self) { work.take() }?.settled(source)
   }
 
   override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
     // Two threads may propagate the progress of two promises in any order.
-    withLock { work }?.advance(to: fraction)
-  }
-
-  private func withLock<Result>(_ body: () -> Result) -> Result {
-    SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in lock.withLock { _ in body() } }
+    SharedLocks.withLock(for: self) { work }?.advance(to: fraction)
   }
 }

@@ -61,7 +61,7 @@ final class Combination: Sendable {
     let combination = Combination(rule, result, count: promises.count, finish)
     let members = promises.indices.map { Member(of: combination, $0) }
     let junction = Members(promises.map(\.core), members, combination)
-    result.depend(on: Upstream(junction))
+    result.depend(on: .combined(junction))
     // Attaches to all inputs at the same moment: otherwise an input that another thread settles
     // meanwhile could decide before one that is settled already.
     var due: [(index: Int, hasFailed: Bool, effect: Count)] = []
@@ -206,8 +206,7 @@ final class Combination: Sendable {
   }
 
   /// The reaction to an input.
-  private final class Member: Reaction, @unchecked Sendable {
-    // Sendable as its superclass: adds only constants.
+  private final class Member: Reaction {
     private let combination: Combination
     private let index: Int
 
@@ -232,8 +231,7 @@ final class Combination: Sendable {
   }
 
   /// The inputs of the combined promise, until it is settled.
-  private final class Members: Junction, @unchecked Sendable {
-    // Sendable as its superclass: adds only constants.
+  private final class Members: Junction {
     private let members: [Member]
     private let combination: Combination
 
@@ -263,11 +261,16 @@ final class Combination: Sendable {
 }
 
 extension Promise {
-  /// Combines promises; requires at least one.
+  /// Combines promises.
   init(
     combining promises: [AnyPromise], _ rule: Combination.Rule, _ origin: Origin,
     _ finish: @escaping @Sendable (Combination.Verdict, [Core]) throws -> Value
   ) {
+    guard !promises.isEmpty else {
+      let outcome = Outcome(Result { try finish(.complete, []) })
+      self.init(hot: Core(origin: origin, outcome))
+      return
+    }
     self.init(Combination.promise(promises, rule, origin) { try finish($0, $1) })
   }
 }

@@ -75,10 +75,9 @@ private func pull<Promises: Sequence, Value: Sendable, Item: Sendable>(
   // Only a collection yields the same elements again: an iterator would leave out those of the first
   // attempt.
   let isRepeatable = promises is any Collection
-  let source = PromiseSource<Value, Item>(promises, isolation)
-  let isOnMainQueue = MainQueue.is(isolation)
-  return Promise(cold: origin, isOnMainQueue: isOnMainQueue, isRepeatable: isRepeatable) {
-    deferred in
+  let source = PromiseSource<Value>(promises, isolation)
+  let traits = Core.Traits(origin: origin, runsOnMainQueue: source.isOnMainQueue)
+  return Promise(cold: traits, isRepeatable: isRepeatable) { deferred in
     let pull = Pull(source, limit: limit, take, into: deferred)
     deferred.onCancel { pull.stop(cancelling: true) }
     // Records the running promises, for the detection of cycles.
@@ -88,50 +87,35 @@ private func pull<Promises: Sequence, Value: Sendable, Item: Sendable>(
 }
 
 /// A sequence whose ownership was transferred.
-private final class PromiseSource<Value: Sendable, Item: Sendable>: @unchecked Sendable {
-  // Sendable because no other reference to the sequence exists, and one thread at a time uses it.
-
-  /// Creates an iterator; on the actor or the queue, as all of its uses.
-  let makeIterator: () -> PromiseIterator<Value>
+private final class PromiseSource<Value: Sendable>: @unchecked Sendable {
+  // Sendable because no other reference to the sequence exists, and it is iterated at one place.
+  private let promises: any Sequence<Promise<Value>>
 
   /// The minimum number of promises.
   let underestimatedCount: Int
 
-  /// The actor that iterates the sequence; nil means the queue.
-  let isolation: (any Actor)?
+  /// Whether the sequence is iterated on the main queue.
+  let isOnMainQueue: Bool
 
-  /// A `retry` pulls while the previous attempt may still be inside `next()` on another thread.
-  let queue = DispatchQueue(label: "SerialPromises.when(concurrently:)")
+  /// Iterates the sequence: the actor or, without one, a serial queue.
+  ///
+  /// Serial, because a `retry` pulls while the previous attempt may still be inside `next()`.
+  let place: HandlerPlace
 
-  init<Promises: Sequence>(_ promises: Promises, _ isolation: (any Actor)?)
-  where Promises.Element == Promise<Value> {
-    self.isolation = isolation
+  init(_ promises: any Sequence<Promise<Value>>, _ isolation: (any Actor)?) {
+    self.promises = promises
     underestimatedCount = promises.underestimatedCount
-    makeIterator = {
-      var iterator = promises.makeIterator()
-      return PromiseIterator { iterator.next() }
-    }
+    isOnMainQueue = MainQueue.is(isolation)
+    let queue = DispatchQueue(label: "SerialPromises.when(concurrently:)")
+    place = HandlerPlace(queue, isolation: isolation)
   }
-}
 
-/// The iterator of the sequence.
-///
-/// A class, because a closure that is read from a property and written back is wrapped again each
-/// time.
-private final class PromiseIterator<Value: Sendable> {
-  let next: () -> Promise<Value>?
-
-  init(_ next: @escaping () -> Promise<Value>?) {
-    self.next = next
-  }
+  func makeIterator() -> any IteratorProtocol<Promise<Value>> { promises.makeIterator() }
 }
 
 /// Pulls promises from a sequence, up to a limit at a time.
-private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
-  // Sendable because `iterator` is accessed only by the holder of the pulling claim, on the actor or
-  // the queue of the source, and `state` is protected by a lock.
-  private let source: PromiseSource<Value, Item>
-  private var iterator: PromiseIterator<Value>?
+private final class Pull<Value: Sendable, Item: Sendable>: Sendable {
+  private let source: PromiseSource<Value>
   private let take: @Sendable (Result<Value, any Error>) throws -> Item
   private let deferred: Deferred<[Item]>
   private let state: Locked<PullState<Value, Item>>
@@ -142,7 +126,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
   private let scopes: [WorkScope]
 
   init(
-    _ source: PromiseSource<Value, Item>, limit: Int,
+    _ source: PromiseSource<Value>, limit: Int,
     _ take: @escaping @Sendable (Result<Value, any Error>) throws -> Item,
     into deferred: Deferred<[Item]>
   ) {
@@ -155,35 +139,20 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
 
   /// Pulls while the limit allows; on one thread at a time, and without recursion.
   func more() {
-    if state.withLock({ $0.claim() }) { resume() }
+    if state.withLock({ $0.claim() }) { source.place.call { self.pull() } }
   }
 
-  /// Pulls.
-  ///
-  /// Requires the claim.
-  func resume() {
-    guard let isolation = source.isolation else {
-      return source.queue.async { self.pull(isolation: nil) }
-    }
-    Task { await pull(isolation: isolation) }
-  }
-
-  private func pull(isolation: isolated (any Actor)?) {
-    while true {
-      let action = state.withLock { $0.nextAction() }
-      if action == .rest { return finish() }
-      if action == .end {
-        // Here, because the iterator shares state with the sequence.
-        iterator = nil
-        state.withLock { $0.hasEnded = true }
-        continue
-      }
+  private func pull() {
+    while let (isOver, iterator) = state.withLock({ $0.next() }) {
+      // Released here, because it shares state with the sequence.
+      if isOver { continue }
       // Not under the lock: the sequence is user code.
-      let iterator = self.iterator ?? source.makeIterator()
-      self.iterator = iterator
+      var iterator = iterator ?? source.makeIterator()
       let promise = iterator.next()
-      if let promise { begin(promise) } else { state.withLock { $0.isExhausted = true } }
+      state.withLock { [iterator] in $0.pulled(iterator, isLast: promise == nil) }
+      if let promise { begin(promise) }
     }
+    finish()
   }
 
   private func begin(_ promise: Promise<Value>) {
@@ -199,20 +168,20 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
     }
     // If pulling stopped while the sequence made the promise, or before it was attached, it never
     // starts.
-    if state.withLock({ $0.stopped == nil }) {
+    if state.withLock({ $0.end == nil }) {
       promise.core.demand(in: scopes)
       if let step = promise.core.deadlockedStep(in: scopes) {
         fail(PromiseError.deadlock(step), at: reaction.index)
       }
     }
     // `stop` could withdraw only attached reactions, and cancel only started promises.
-    guard let stopped = state.withLock({ $0.stopped }) else { return }
+    guard let end = state.withLock({ $0.end }) else { return }
     _ = promise.core.withdraw(reaction, cancelling: false)
     // As for a promise that a handler returned: joins its scopes, because nothing else waits for
     // its work.
-    let scopes = stopped.cancelling ? scopes : []
+    let scopes = end == .cancelled ? scopes : []
     promise.core.join(scopes)
-    promise.core.abandon(cancelling: stopped.cancelling, for: scopes)
+    promise.core.abandon(cancelling: end == .cancelled, for: scopes)
   }
 
   /// Stops pulling, and withdraws from the running promises.
@@ -246,7 +215,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
 
   /// Whether promises remain to be pulled on the main queue.
   var needsMainQueue: Bool {
-    MainQueue.is(source.isolation) && !state.withLock { $0.isExhausted || $0.isOver }
+    source.isOnMainQueue && !state.withLock { $0.isOver }
   }
 
   /// The unsettled promises and their reactions.
@@ -258,8 +227,7 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
   }
 
   /// The reaction to a pulled promise.
-  private final class Pulled: Reaction, @unchecked Sendable {
-    // Sendable as its superclass: adds only constants.
+  private final class Pulled: Reaction {
     private let pull: Pull
     let index: Int
 
@@ -282,65 +250,62 @@ private final class Pull<Value: Sendable, Item: Sendable>: @unchecked Sendable {
 
 /// The state machine of `Pull`.
 private struct PullState<Value: Sendable, Item: Sendable> {
-  /// The next action of the holder of the claim.
-  enum NextAction {
-    /// Pulls another promise. → pull, end, rest
-    case pull
-    /// Releases the iterator. → rest
-    case end
-    /// Stops. The claim has been released.
-    case rest
-  }
-
-  struct Stop {
-    /// Whether the running promises are canceled as well.
-    let cancelling: Bool
+  enum End {
+    case complete
+    /// No further promises are pulled.
+    case stopped
+    /// As `stopped`, and the running promises are canceled.
+    case cancelled
   }
 
   let limit: Int
 
-  /// Whether the sequence has ended.
-  var isExhausted = false
+  /// Nil at the beginning, at the end, and while the holder of the claim uses it.
+  private var iterator: (any IteratorProtocol<Promise<Value>>)?
 
-  /// Whether the iterator has been released.
-  var hasEnded = false
+  /// Whether the sequence has ended.
+  private var isExhausted = false
 
   /// The items in the order of the sequence.
   private(set) var values: [Item?] = []
 
   private(set) var unsettled: [Int: (Promise<Value>, Reaction)] = [:]
   private var isPulling = false
-  private(set) var isOver = false
-
-  /// How pulling was stopped early.
-  private(set) var stopped: Stop?
+  private(set) var end: End?
 
   init(limit: Int) {
     self.limit = limit
   }
 
-  private var due: NextAction {
-    if isOver || isExhausted { return hasEnded ? .rest : .end }
-    return unsettled.count < limit ? .pull : .rest
-  }
+  /// Whether no promise is to be pulled any more.
+  var isOver: Bool { isExhausted || end != nil }
+
+  private var isDue: Bool { isOver ? iterator != nil : unsettled.count < limit }
 
   /// Gives the caller the claim if there is work and no other thread holds the claim.
   mutating func claim() -> Bool {
-    guard !isPulling, due != .rest else { return false }
+    guard !isPulling, isDue else { return false }
     isPulling = true
     return true
   }
 
-  /// The next action of the holder of the claim.
-  mutating func nextAction() -> NextAction {
+  /// The next action of the holder of the claim: another pull or, if pulling is over, the release of
+  /// the iterator.
+  ///
+  /// - Returns: Nil if there is none; the claim has been released.
+  mutating func next() -> (isOver: Bool, iterator: (any IteratorProtocol<Promise<Value>>)?)? {
     // Atomic: otherwise no thread would notice capacity that becomes free in between.
-    isPulling = due != .rest
-    return due
+    isPulling = isDue
+    return isPulling ? (isOver, iterator.take()) : nil
+  }
+
+  mutating func pulled(_ iterator: any IteratorProtocol<Promise<Value>>, isLast: Bool) {
+    if isLast { isExhausted = true } else { self.iterator = iterator }
   }
 
   mutating func begin(_ promise: Promise<Value>, _ reaction: Reaction) {
     // If pulling stopped while the sequence made the promise, nothing waits for it.
-    if !isOver { unsettled[values.count] = (promise, reaction) }
+    if end == nil { unsettled[values.count] = (promise, reaction) }
     values.append(nil)
   }
 
@@ -355,15 +320,14 @@ private struct PullState<Value: Sendable, Item: Sendable> {
 
   /// All values, if this was the last one.
   mutating func takeValues() -> [Item]? {
-    guard isExhausted, unsettled.isEmpty, !isOver else { return nil }
-    isOver = true
+    guard isExhausted, unsettled.isEmpty, end == nil else { return nil }
+    end = .complete
     return values.compactMap { $0 }
   }
 
   /// - Returns: The unsettled promises.
   mutating func stop(cancelling: Bool) -> [(Promise<Value>, Reaction)] {
-    isOver = true
-    if stopped?.cancelling != true { stopped = Stop(cancelling: cancelling) }
+    if end != .cancelled { end = cancelling ? .cancelled : .stopped }
     let released = unsettled
     unsettled = [:]
     return Array(released.values)
@@ -371,11 +335,8 @@ private struct PullState<Value: Sendable, Item: Sendable> {
 }
 
 /// The unsettled promises of a `Pull`, as dependencies of its result.
-private final class UnsettledPromises<Value: Sendable, Item: Sendable>: Junction,
-  @unchecked Sendable
-{
-  // Sendable as its superclass: adds only a constant. Weak, because the result retains this, and
-  // `pull` retains the result.
+private final class UnsettledPromises<Value: Sendable, Item: Sendable>: Junction {
+  // Weak, because the result retains this, and `pull` retains the result.
   private weak let pull: Pull<Value, Item>?
 
   init(_ pull: Pull<Value, Item>) {

@@ -55,9 +55,6 @@ extension Promise {
     _ promises: [Promise], file: StaticString = #fileID, line: UInt = #line
   ) -> Promise {
     let origin = Origin("any", file, line)
-    guard !promises.isEmpty else {
-      return Promise(hot: Core(origin: origin, .failure(AllFailedError(errors: []))))
-    }
     return Promise(combining: promises.map(\.erased), .any, origin) { verdict, sources in
       switch verdict {
       case .decided(let index): return try sources[index].settledValue()
@@ -107,9 +104,6 @@ extension Promise {
     _ promises: [Promise], file: StaticString = #fileID, line: UInt = #line
   ) -> Promise {
     let origin = Origin("race", file, line)
-    guard !promises.isEmpty else {
-      return Promise(hot: Core(origin: origin, .failure(PromiseError.noPromises)))
-    }
     return Promise(combining: promises.map(\.erased), .race, origin) { verdict, sources in
       guard case .decided(let index) = verdict else { throw PromiseError.noPromises }
       return try sources[index].settledValue()

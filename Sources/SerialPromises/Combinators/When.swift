@@ -66,8 +66,7 @@ public func when<Value: Sendable>(
 }
 
 func when<Value: Sendable>(_ promises: [Promise<Value>], _ origin: Origin) -> Promise<[Value]> {
-  guard !promises.isEmpty else { return Promise(hot: Core(origin: origin, .value([Value]()))) }
-  return Promise(combining: promises.map(\.erased), .all, origin) { verdict, sources in
+  Promise(combining: promises.map(\.erased), .all, origin) { verdict, sources in
     switch verdict {
     case .complete: return try sources.map { try $0.settledValue() }
     case .decided(let index): throw sources[index].failure(at: index)
@@ -92,9 +91,6 @@ public func when<Key: Hashable & Sendable, Value: Sendable>(
   _ promises: [Key: Promise<Value>], file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Key: Value]> {
   let origin = Origin("when", file, line)
-  guard !promises.isEmpty else {
-    return Promise(hot: Core(origin: origin, .value([Key: Value]())))
-  }
   let keys = Array(promises.keys)
   return Promise(combining: promises.values.map(\.erased), .all, origin) { verdict, sources in
     switch verdict {
@@ -152,9 +148,6 @@ public func when<Value: Sendable>(
   resolved promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line
 ) -> Promise<[Result<Value, any Error>]> {
   let origin = Origin("when(resolved:)", file, line)
-  guard !promises.isEmpty else {
-    return Promise(hot: Core(origin: origin, .value([Result<Value, any Error>]())))
-  }
   return Promise(combining: promises.map(\.erased), .settled, origin) { _, sources in
     sources.map { source in Result { try source.settledValue() } }
   }

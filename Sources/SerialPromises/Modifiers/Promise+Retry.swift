@@ -65,7 +65,7 @@ extension Promise<Void> {
   /// A hot one could be fulfilled before its link joins the steps that the next attempt works for, and
   /// the attempt would then not be marked with them.
   fileprivate init(pausing pause: Duration, _ clock: some Clock<Duration>, _ origin: Origin) {
-    self.init(cold: origin) { deferred in
+    self.init(cold: Core.Traits(origin: origin)) { deferred in
       let timer = Timer(after: pause, on: clock) { failure in
         if let failure { deferred.tryFail(failure) } else { deferred.tryFulfill(()) }
       }

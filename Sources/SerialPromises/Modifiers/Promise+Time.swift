@@ -49,7 +49,7 @@ extension AnyPromise {
     let link = TimeoutLink(traits(.passage), duration, clock)
     let recipe = TimeoutRecipe(link, of: core)
     link.withLock { $0.wait(toStart: recipe) }
-    link.depend(on: Upstream(core))
+    link.depend(on: .linked(core))
     // Not attached as a link, which inherits the demand of its source: the demand starts the timer.
     core.attach(link)
     if core.withLock({ $0.isDemanded }) { link.demand() }
@@ -110,7 +110,7 @@ private final class TimeoutRecipe<C: Clock<Duration>>: Recipe {
     core.onCancel { timer.cancel() }
   }
 
-  func copy(_ origin: Origin) -> AnyPromise {
+  func copy(_ traits: Core.Traits) -> AnyPromise {
     AnyPromise(core: link, lifeline: nil)
   }
 }

@@ -99,26 +99,14 @@ final class EventBuffer {
     return (nil, events.count > limit ? events.popFirst() : nil)
   }
 
-  /// The result of a request for an event.
-  enum Answer {
-    case event(StepEvent)
-    case ended
-    /// No event is available.
-    case none
-  }
-
-  func next() -> Answer {
-    if let event = events.popFirst() { return .event(event) }
-    return isEnded ? .ended : .none
-  }
-
-  /// As `next()`.
+  /// The next event, or nil in the optional at the end of the sequence.
   ///
-  /// If no event is available, stores the listener until there is one.
-  func next(_ listener: CheckedContinuation<StepEvent?, Never>) -> Answer {
-    let answer = next()
-    if case .none = answer { waiting.append(listener) }
-    return answer
+  /// - Returns: Nil if no event is available; stores the listener until there is one.
+  func next(_ listener: CheckedContinuation<StepEvent?, Never>) -> StepEvent?? {
+    if let event = events.popFirst() { return event }
+    if isEnded { return .some(nil) }
+    waiting.append(listener)
+    return nil
   }
 
   /// Ends the sequence.
@@ -164,16 +152,9 @@ final class EventListener: @unchecked Sendable {
   }
 
   func next() async -> StepEvent? {
-    switch lock.withLock({ _ in buffer.next() }) {
-    case .event(let event): return event
-    case .ended: return nil
-    case .none: break
-    }
-    return await withCheckedContinuation { continuation in
-      switch lock.withLock({ _ in buffer.next(continuation) }) {
-      case .event(let event): continuation.resume(returning: event)
-      case .ended: continuation.resume(returning: nil)
-      case .none: break
+    await withCheckedContinuation { continuation in
+      if let event = lock.withLock({ _ in buffer.next(continuation) }) {
+        continuation.resume(returning: event)
       }
     }
   }

@@ -591,7 +591,10 @@ extension SerialOrder {
       record.settle(outcome)
       consequences.needed.end(record, outcome)
     }
-    if !record.observers.isEmpty { consequences.needed.notify(record.takeObservers(), outcome) }
+    if !record.observers.isEmpty {
+      consequences.needed.notify(record.observers, outcome)
+      record.observers = []
+    }
     record.close(outcome)
     if isWork || outcome.stage == .failed {
       if !isWork { consequences.needed.release(record) }

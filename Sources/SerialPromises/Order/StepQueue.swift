@@ -37,7 +37,7 @@ struct Slot {
 /// A block of slots for steps with consecutive numbers.
 ///
 /// A waiting step costs its slot, without an allocation of its own.
-final class Segment: @unchecked Sendable {
+final class Segment {
   // Sendable because mutable state is accessed only under `lock`, and later by `deinit`, which has
   // the only reference.
 

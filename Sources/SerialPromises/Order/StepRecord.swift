@@ -14,29 +14,22 @@ class StepRecord: @unchecked Sendable {
 
   let name: String?
 
-  // Unchecked because of the lock: no user code runs while it is held.
-
   /// The segment with the step's slot; nil after the record is closed.
-  @exclusivity(unchecked) var segment: Segment?
+  var segment: Segment?
 
   /// The outcome of the step.
   ///
   /// Nil also for a plain step that succeeded, until the next step is added; its slot has the
   /// outcome.
-  @exclusivity(unchecked) private(set) var outcome: StepOutcome?
+  private(set) var outcome: StepOutcome?
 
-  @exclusivity(unchecked) var observers: [@Sendable (StepOutcome) -> Void] = []
+  var observers: [@Sendable (StepOutcome) -> Void] = []
 
   /// The failure of the step, until something receives it.
-  @exclusivity(unchecked) var unreceived: UnreceivedFailure?
+  var unreceived: UnreceivedFailure?
 
-  /// The adder, if it had to wait for room.
-  @exclusivity(unchecked) var adder: ParkedAdder?
-
-  /// Notifies an adder that waits for room: true when there is room, false when it is not needed.
-  ///
-  /// Nil if no adder waits, or it has been notified.
-  var admitted: (@Sendable (_ hasRoom: Bool) -> Void)? { adder?.admitted }
+  /// The number of the adder, if it had to wait for room.
+  var adder: Int?
 
   init(_ lock: Locked<SerialOrder>, name: String? = nil) {
     self.lock = lock
@@ -82,11 +75,6 @@ class StepRecord: @unchecked Sendable {
   func close(_ outcome: StepOutcome) {
     self.outcome = outcome
     segment = nil
-  }
-
-  func takeObservers() -> [@Sendable (StepOutcome) -> Void] {
-    defer { observers = [] }
-    return observers
   }
 
   /// The state of step `id`, which has this record.

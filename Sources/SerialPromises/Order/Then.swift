@@ -101,13 +101,6 @@ public struct Then: Sendable {
       _ = order.report(fraction, of: token.id)
     }
   }
-
-  /// Creates a mark for the task that does the step's work.
-  ///
-  /// `outer` are the steps that wait for this one.
-  func runningStep(in outer: RunningStep?) -> RunningStep {
-    RunningStep(lock: token.lock, id: token.id, outer: outer)
-  }
 }
 
 /// Marks a task as part of a step, to detect a step that waits for itself.

@@ -3,11 +3,11 @@ import Synchronization
 /// The shared state of the copies of a `then`.
 ///
 /// Its `deinit` detects a dropped `then`.
-final class Token: @unchecked Sendable {
-  // Sendable because `id` changes only in `reuse`, while a single reference exists. Others read it
-  // under the lock, or before they release their reference.
+final class Token: Sendable {
   let lock: Locked<SerialOrder>
-  private(set) var id: Int
+  // Changes only in `reuse`, while a single reference exists. Others read it under the lock, or before
+  // they release their reference.
+  private let step: Atomic<Int>
   private let callState = Atomic(CallState.onStack)
 
   /// The handling of a call of `then`.
@@ -24,8 +24,10 @@ final class Token: @unchecked Sendable {
 
   init(lock: Locked<SerialOrder>, id: Int) {
     self.lock = lock
-    self.id = id
+    step = Atomic(id)
   }
+
+  var id: Int { step.load(ordering: .relaxed) }
 
   deinit {
     guard callState.load(ordering: .acquiring) != CallState.called else { return }
@@ -41,7 +43,7 @@ final class Token: @unchecked Sendable {
   ///
   /// Requires the only reference.
   func reuse(for id: Int) {
-    self.id = id
+    step.store(id, ordering: .relaxed)
     callState.store(CallState.onStack, ordering: .relaxed)
   }
 

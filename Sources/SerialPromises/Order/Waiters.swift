@@ -1,7 +1,6 @@
 /// The callers that wait for a condition of the order.
 ///
-/// There is a line for each condition, so that waking takes time proportional to the number of
-/// woken callers.
+/// Those of each condition are kept apart, so that waking takes no time for the others.
 struct Waiters {
   /// The awaited condition.
   enum Condition: Hashable, Sendable {
@@ -23,8 +22,8 @@ struct Waiters {
 
   typealias Wake = @Sendable () -> Void
 
-  /// Contains no empty lines.
-  private var lines: [Condition: Line] = [:]
+  /// The callers by number; contains no empty dictionaries.
+  private var lines: [Condition: [Int: Wake]] = [:]
   private var lastNumber = 0
 
   /// The number of lines with a `waitingBelow` condition.
@@ -38,7 +37,7 @@ struct Waiters {
   mutating func add(_ condition: Condition, _ wake: @escaping Wake) -> Ticket {
     lastNumber += 1
     if condition.isLimit, lines[condition] == nil { limitCount += 1 }
-    lines[condition, default: Line()].append(lastNumber, wake)
+    lines[condition, default: [:]][lastNumber] = wake
     return Ticket(condition: condition, number: lastNumber)
   }
 
@@ -46,54 +45,16 @@ struct Waiters {
   mutating func takeAll(_ condition: Condition) -> [Wake] {
     guard let line = lines.removeValue(forKey: condition) else { return [] }
     if condition.isLimit { limitCount -= 1 }
-    return line.all
+    return line.sorted { $0.key < $1.key }.map(\.value)
   }
 
   /// Removes a caller, unless it has been woken.
   mutating func remove(_ ticket: Ticket) -> Wake? {
-    guard let wake = lines[ticket.condition]?.remove(ticket.number) else { return nil }
+    guard let wake = lines[ticket.condition]?.removeValue(forKey: ticket.number) else { return nil }
     if lines[ticket.condition]?.isEmpty == true { _ = takeAll(ticket.condition) }
     return wake
   }
 
   /// The number of callers that wait for a condition.
   func count(_ condition: Condition) -> Int { lines[condition]?.count ?? 0 }
-}
-
-/// The callers that wait for the same condition, in the order of arrival.
-private struct Line {
-  /// Sorted by number.
-  ///
-  /// The callback is nil after removal.
-  private var entries: [(number: Int, wake: Waiters.Wake?)] = []
-  private var leftCount = 0
-
-  var isEmpty: Bool { leftCount == entries.count }
-
-  var all: [Waiters.Wake] { entries.compactMap(\.wake) }
-
-  var count: Int { entries.count - leftCount }
-
-  mutating func append(_ number: Int, _ wake: @escaping Waiters.Wake) {
-    entries.append((number, wake))
-  }
-
-  mutating func remove(_ number: Int) -> Waiters.Wake? {
-    var range = entries.indices
-    while range.count > 1 {
-      let middle = range.lowerBound + range.count / 2
-      range =
-        entries[middle].number <= number ? middle..<range.upperBound : range.lowerBound..<middle
-    }
-    guard let index = range.first, entries[index].number == number,
-      let wake = entries[index].wake.take()
-    else { return nil }
-    leftCount += 1
-    // Keeps the removed entries in the minority, because each search passes over them.
-    if leftCount > entries.count / 2 {
-      entries.removeAll { $0.wake == nil }
-      leftCount = 0
-    }
-    return wake
-  }
 }

@@ -6,7 +6,7 @@
 /// Sendable because mutable state is accessed only under the lock.
 class Core: Reaction, @unchecked Sendable {
   /// The constants of a promise.
-  struct Traits {
+  struct Traits: Sendable {
     let origin: Origin
 
     /// The number of links from the root, including the root.
@@ -21,7 +21,7 @@ class Core: Reaction, @unchecked Sendable {
     var runsOnMainQueue = false
   }
 
-  private let traits: Traits
+  final let traits: Traits
 
   // Unchecked because of the lock: no user code runs while it is held, so there is no reentrant
   // access.
@@ -89,7 +89,7 @@ class Core: Reaction, @unchecked Sendable {
   /// Records the dependencies of a promise that only its owner settles.
   final func wait(for junction: Junction) {
     withLock { settlement in
-      if settlement.phase == .pending { settlement.depend(on: Upstream(junction)) }
+      if settlement.phase == .pending { settlement.depend(on: .combined(junction)) }
     }
   }
 
@@ -101,9 +101,7 @@ class Core: Reaction, @unchecked Sendable {
   /// `body`.
   @inline(__always)
   final func withLock<Result>(_ body: (inout Settlement) -> Result) -> Result {
-    SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in
-      lock.withLock { _ in body(&settlement) }
-    }
+    SharedLocks.withLock(for: self) { body(&settlement) }
   }
 
   // MARK: Outcome
@@ -163,9 +161,7 @@ class Core: Reaction, @unchecked Sendable {
 
   /// Attaches a reaction, which runs when this promise is settled, or immediately if it is.
   final func attach(_ reaction: Reaction) {
-    var agenda = Agenda()
-    attach(reaction, &agenda)
-    agenda.run()
+    Agenda.run { attach(reaction, &$0) }
   }
 
   /// Attaches a new promise.
@@ -178,9 +174,7 @@ class Core: Reaction, @unchecked Sendable {
       link.settlement.inheritDemand(from: settlement)
       return settlement.attach(link)
     }
-    var agenda = Agenda()
-    follow(attachment, link, &agenda)
-    agenda.run()
+    Agenda.run { follow(attachment, link, &$0) }
   }
 
   final func attach(_ reaction: Reaction, _ agenda: inout Agenda) {
@@ -201,10 +195,7 @@ class Core: Reaction, @unchecked Sendable {
     switch attachment {
     case .listed: break
     case .schedules: Trampoline.schedule(self)
-    case .due:
-      var due = DueList()
-      due.append(reaction)
-      agenda.append(due, of: self)
+    case .due: agenda.append(Fifo(reaction), of: self)
     case .rejoins: rejoin(&agenda)
     }
   }
@@ -214,9 +205,7 @@ class Core: Reaction, @unchecked Sendable {
   /// - Returns: Whether this call settled it.
   @discardableResult
   final func settle(_ outcome: Outcome, by settler: Settlement.Settler) -> Bool {
-    var agenda = Agenda()
-    defer { agenda.run() }
-    return settle(outcome, by: settler, &agenda)
+    Agenda.run { settle(outcome, by: settler, &$0) }
   }
 
   /// Settles the promise.
@@ -227,52 +216,33 @@ class Core: Reaction, @unchecked Sendable {
     _ outcome: Outcome, by settler: Settlement.Settler, reached: Double = 0,
     _ agenda: inout Agenda
   ) -> Bool {
-    switch outcome {
-    case .value(let value): fulfill(value, by: settler, &agenda)
-    case .failure(let error): fail(error, by: settler, reached: reached, &agenda)
-    }
-  }
-
-  final func fulfill(
-    _ value: any Sendable, by settler: Settlement.Settler, _ agenda: inout Agenda
-  ) -> Bool {
     var effects = Settlement.Effects()
-    let isFirst = store(value, by: settler, &effects)
+    let isFirst = settle(outcome, by: settler, reached: reached, &effects)
     if isFirst { carryOut(effects, &agenda) }
     return isFirst
   }
 
+  /// Settles the promise for a caller that carries out the effects, after it has released the lock of
+  /// an order.
   @inline(__always)
-  private final func store(
-    _ value: any Sendable, by settler: Settlement.Settler, _ effects: inout Settlement.Effects
+  @discardableResult
+  final func settle(
+    _ outcome: Outcome, by settler: Settlement.Settler, reached: Double = 0,
+    _ effects: inout Settlement.Effects
   ) -> Bool {
-    withLock { settlement in
-      let isFirst = settlement.settle(nil, by: settler, reached: 1, &effects)
-      if isFirst {
-        self.value = value
-        hasValue = true
-      }
-      return isFirst
-    }
-  }
-
-  /// Settles the promise for a caller that holds the lock of an order, and carries out the effects
-  /// after that.
-  final func settleLocked(_ outcome: Outcome, _ effects: inout Settlement.Effects) {
     switch outcome {
-    case .value(let value): _ = store(value, by: .adopted, &effects)
     case .failure(let error):
-      _ = withLock { $0.settle(error, by: .adopted, reached: 0, &effects) }
+      withLock { $0.settle(error, by: settler, reached: reached, &effects) }
+    case .value(let value):
+      withLock { settlement in
+        let isFirst = settlement.settle(nil, by: settler, reached: 1, &effects)
+        if isFirst {
+          self.value = value
+          hasValue = true
+        }
+        return isFirst
+      }
     }
-  }
-
-  final func fail(
-    _ error: any Error, by settler: Settlement.Settler, reached: Double, _ agenda: inout Agenda
-  ) -> Bool {
-    var effects = Settlement.Effects()
-    let isFirst = withLock { $0.settle(error, by: settler, reached: reached, &effects) }
-    if isFirst { carryOut(effects, &agenda) }
-    return isFirst
   }
 
   /// Resolves this promise with another, which alone can settle it from now on.
@@ -287,12 +257,12 @@ class Core: Reaction, @unchecked Sendable {
       return settle(.failure(error), by: .owner, &agenda)
     }
     let adoption = Adoption(target: self, share: share)
-    let (bound, scopes) = withLock { ($0.bind(to: Upstream(other, adoption)), $0.scopes) }
+    let (bound, scopes) = withLock { ($0.bind(to: .adopted(other, adoption)), $0.scopes) }
     guard let bound else { return false }
     other.demand(in: scopes)
     // The manager of its step would wait for the step that this promise works for.
     if !scopes.isEmpty, let step = other.deadlockedStep(in: scopes) {
-      return fail(PromiseError.deadlock(step), by: .adopted, reached: 0, &agenda)
+      return settle(.failure(PromiseError.deadlock(step)), by: .adopted, &agenda)
     }
     other.join(scopes)
     let attachment = other.withLock { $0.attach(adoption) }
@@ -304,7 +274,7 @@ class Core: Reaction, @unchecked Sendable {
     if attachment != .due, other.waits(for: self) {
       _ = other.withdraw(adoption, cancelling: false)
       let error = PromiseError.resolvedWithItself(origin.identity)
-      _ = fail(error, by: .adopted, reached: 0, &agenda)
+      settle(.failure(error), by: .adopted, &agenda)
       return true
     }
     if bound.isWatched {
@@ -323,7 +293,7 @@ class Core: Reaction, @unchecked Sendable {
       guard let adopter = old.target else { continue }
       let new = Adoption(target: adopter, share: old.share.then(adoption.share))
       let (released, isRebound) = adopter.withLock {
-        $0.rebind(old, to: Upstream(source, new))
+        $0.rebind(old, to: .adopted(source, new))
       }
       withExtendedLifetime(released) {}
       // Otherwise it was canceled, and has found no reaction to withdraw.
@@ -336,7 +306,7 @@ class Core: Reaction, @unchecked Sendable {
       }
     }
     let (isForwarded, released) = withLock {
-      $0.forward(to: Upstream(forwardedTo: source, adoption.share), adopters)
+      $0.forward(to: .forwarded(source, adoption.share), adopters)
     }
     // The withdrawal cancels the source if all adopters were canceled meanwhile.
     if isForwarded { _ = source.withdraw(adoption, cancelling: true) }
@@ -345,15 +315,13 @@ class Core: Reaction, @unchecked Sendable {
 
   /// Lets a promise that was forwarded depend on its source again, because it is observed.
   final func rejoin() {
-    var agenda = Agenda()
-    rejoin(&agenda)
-    agenda.run()
+    Agenda.run { rejoin(&$0) }
   }
 
   final func rejoin(_ agenda: inout Agenda) {
     guard let (source, share) = withLock({ $0.forwarded }) else { return }
     let adoption = Adoption(target: self, share: share)
-    if withLock({ $0.rejoin(Upstream(source, adoption)) }) { source.attach(adoption, &agenda) }
+    if withLock({ $0.rejoin(.adopted(source, adoption)) }) { source.attach(adoption, &agenda) }
   }
 
   /// Records progress of a promise that this one depends on.
@@ -362,21 +330,19 @@ class Core: Reaction, @unchecked Sendable {
   }
 
   final func carryOut(_ effects: Settlement.Effects) {
-    var agenda = Agenda()
-    carryOut(effects, &agenda)
-    agenda.run()
+    Agenda.run { carryOut(effects, &$0) }
   }
 
   final func carryOut(_ effects: Settlement.Effects, _ agenda: inout Agenda) {
     // Canceled before its work started.
-    effects.released.extras?.root?.take()
+    effects.released.extras?.state.root?.take()
     if !effects.watchers.isEmpty { notify(effects.watchers) }
     if !effects.due.isEmpty { agenda.append(effects.due, of: self) }
     if effects.schedules { Trampoline.schedule(self) }
   }
 
   /// Propagates progress to the dependents of this promise, transitively.
-  private final func notify(_ watchers: Few<Reaction>) {
+  private final func notify(_ watchers: Fifo<Reaction>) {
     var front = ProgressFront()
     front.notify(watchers, withLock { $0.progress })
     front.passOn()
@@ -414,7 +380,7 @@ class Core: Reaction, @unchecked Sendable {
     while let reaction = withLock({ $0.next() }) {
       // Not delayed by the next handler, which may take long or wait for the next step.
       if trampoline.manager != nil { trampoline.manager.take()?.continueElsewhere() }
-      trampoline.runningReaction = reaction
+      trampoline.runningReaction = ObjectIdentifier(reaction)
       var agenda = Agenda()
       reaction.react(to: self, &agenda)
       trampoline.runningReaction = nil
@@ -424,8 +390,7 @@ class Core: Reaction, @unchecked Sendable {
 }
 
 /// Passes the outcome of a promise to the promise that was resolved with it.
-final class Adoption: Reaction, @unchecked Sendable {
-  // Sendable as its superclass: adds only constants.
+final class Adoption: Reaction {
   private let adopter: Core
   private let adopterShare: ProgressShare
 

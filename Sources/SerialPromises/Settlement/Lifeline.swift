@@ -1,55 +1,64 @@
+import Synchronization
+
 /// Held by every copy of a cold promise and of its dependents; detects the release of all of them.
 ///
 /// A promise retains its dependents, to notify them, and they retain it, to demand it. Settlement
 /// breaks this cycle. A promise that is never started is never settled, so its lifeline breaks the
 /// cycle.
-final class Lifeline: @unchecked Sendable {
-  // Sendable because it is set before it is shared, and emptied through the only reference.
-  private let root: UnstartedRoot?
-  private var others: [Lifeline]
-
-  /// The lifeline of a cold promise.
-  init(_ root: UnstartedRoot) {
-    self.root = root
-    others = []
+final class Lifeline: Sendable {
+  private enum End: Sendable {
+    /// Of a cold promise.
+    case root(UnstartedRoot)
+    /// Of a promise that depends on several others.
+    case joined(Parts<Lifeline>)
   }
 
-  /// The lifeline of a promise that depends on several others.
-  private init(others: [Lifeline]) {
-    root = nil
-    self.others = others
+  private let end: End
+
+  private init(_ end: End) {
+    self.end = end
+  }
+
+  convenience init(_ root: UnstartedRoot) {
+    self.init(.root(root))
   }
 
   static func joining(_ lifelines: [Lifeline]) -> Lifeline? {
-    lifelines.count > 1 ? Lifeline(others: lifelines) : lifelines.first
+    lifelines.count > 1 ? Lifeline(.joined(Parts(lifelines))) : lifelines.first
   }
 
   deinit {
-    guard !others.isEmpty else {
-      if let root = root?.take(), root.isUnstarted { Core.invalidate([root]) }
-      return
+    switch end {
+    case .root(let root):
+      if let root = root.take(), root.isUnstarted { Core.invalidate([root]) }
+    case .joined(let others):
+      var roots: [Core] = []
+      others.release { lifeline in
+        switch lifeline.end {
+        case .root(let root):
+          if let root = root.take() { roots.append(root) }
+          return []
+        case .joined(let others): return others.take()
+        }
+      }
+      Core.invalidate(roots.filter(\.isUnstarted))
     }
-    var roots: [Core] = []
-    // Iterative: combinations may be nested to any depth.
-    while var lifeline = others.popLast() {
-      guard isKnownUniquelyReferenced(&lifeline) else { continue }
-      if let root = lifeline.root?.take() { roots.append(root) }
-      others += lifeline.others
-      lifeline.others = []
-    }
-    Core.invalidate(roots.filter(\.isUnstarted))
   }
 }
 
 /// The root of a cold chain, until its work starts or it is settled; retained by both sides.
 ///
 /// Not a weak reference, which would make every retain and release of the promise a slow one.
-final class UnstartedRoot: @unchecked Sendable {
-  // Sendable because `core` is accessed only under one of the shared locks.
-  @exclusivity(unchecked) private var core: Core?
+final class UnstartedRoot: Sendable {
+  /// Owned by this, until `take` passes the reference on.
+  private let core: Atomic<Unmanaged<Core>?>
 
   init(_ core: Core) {
-    self.core = core
+    self.core = Atomic(.passRetained(core))
+  }
+
+  deinit {
+    take()
   }
 
   /// Removes the promise, for the only caller that gets it.
@@ -57,9 +66,7 @@ final class UnstartedRoot: @unchecked Sendable {
   /// Call it without locks held.
   @discardableResult
   func take() -> Core? {
-    SharedLocks.lock(for: self)._withUnsafeGuaranteedRef { lock in
-      lock.withLock { _ in core.take() }
-    }
+    core.exchange(nil, ordering: .acquiringAndReleasing)?.takeRetainedValue()
   }
 }
 

@@ -58,7 +58,7 @@ class Link: Core, @unchecked Sendable {
     do {
       switch try hasSteps ? callMarked(handler, outcome) : handler(outcome) {
       case .value(let value):
-        _ = fulfill(value, by: .adopted, &agenda)
+        settle(.value(value), by: .adopted, &agenda)
       case .promise(let promise):
         let done = progress(after: source, outcome)
         if !adopt(promise, share: share.rest(from: done), &agenda) {
@@ -72,7 +72,7 @@ class Link: Core, @unchecked Sendable {
       }
     } catch {
       let reached = progress(after: source, outcome)
-      _ = fail(error, by: .adopted, reached: reached, &agenda)
+      settle(.failure(error), by: .adopted, reached: reached, &agenda)
     }
   }
 
@@ -83,6 +83,22 @@ class Link: Core, @unchecked Sendable {
   ) throws -> Decision {
     guard let step = currentStep else { return try handler(outcome) }
     return try RunningStep.$current.withValue(step) { try handler(outcome) }
+  }
+
+  /// Ends the work of a link whose handler, which has been taken, is not going to settle this promise.
+  ///
+  /// A retained promise that was canceled must not retain the captured values of its handler.
+  fileprivate final func discard<Handler: Sendable>(
+    _ handler: Handler?, on queue: DispatchQueue?,
+    _ cleanUp: @escaping @Sendable (Handler, Outcome, [WorkScope]) -> Void
+  ) {
+    defer { endProducing() }
+    guard let handler, kind == .cleanup else { return }
+    // Notified like the dependents of this promise, which is about to fail. Cleanup is part of the
+    // work.
+    let scopes = withLock { $0.scopes }
+    attach(
+      Callback(on: .queue(queue), seesFailures: false) { cleanUp(handler, $0, scopes) })
   }
 
   /// The progress of this promise when its source is settled.
@@ -101,7 +117,10 @@ class HandlerLink: Link, @unchecked Sendable {
   // removed from the source's list. Other threads read it only while the link is listed.
   fileprivate var handler: LinkHandler?
 
-  init(_ traits: Traits, _ handler: @escaping LinkHandler) {
+  private let queue: DispatchQueue?
+
+  init(_ traits: Traits, on queue: DispatchQueue? = nil, _ handler: @escaping LinkHandler) {
+    self.queue = queue
     self.handler = handler
     super.init(traits, isDemanded: false, hasProducer: true)
   }
@@ -110,56 +129,23 @@ class HandlerLink: Link, @unchecked Sendable {
     // Taken, so that the promise does not retain the captured values of its handler.
     guard !waitsForTurn(source), let handler = handler.take() else { return }
     let outcome = source.settledOutcome
-    settle(after: source, outcome, &agenda, handler)
+    guard let queue else { return settle(after: source, outcome, &agenda, handler) }
+    queue.async {
+      Trampoline.onQueue.with(self) {
+        Agenda.run { self.settle(after: source, outcome, &$0, handler) }
+      }
+    }
   }
 
   override func discard() {
-    // The handler is not going to settle this promise.
-    defer { endProducing() }
-    // A retained promise that was canceled must not retain the captured values of its handler.
-    guard let handler = handler.take(), kind == .cleanup else { return }
-    // Notified like the dependents of this promise, which is about to fail. Cleanup is part of the
-    // work.
-    let scopes = withLock { $0.scopes }
-    attach(
-      Callback(on: .queue(blockedQueue), seesFailures: false) { outcome in
-        withExtendedLifetime(scopes) { _ = try? handler(outcome) }
-      })
-  }
-
-  override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
-    guard let handler else { return nil }
-    return { [kind] in $0.link(kind, on: nil, handler) }
-  }
-}
-
-/// A link with a handler that runs on a dispatch queue.
-final class QueueLink: HandlerLink, @unchecked Sendable {
-  // Sendable as its superclass: adds only a constant.
-  private let queue: DispatchQueue
-
-  init(_ traits: Traits, on queue: DispatchQueue, _ handler: @escaping LinkHandler) {
-    self.queue = queue
-    super.init(traits, handler)
-  }
-
-  override var blockedQueue: DispatchQueue? { queue }
-
-  override func react(to source: Core, _ agenda: inout Agenda) {
-    guard !waitsForTurn(source), let handler = handler.take() else { return }
-    let outcome = source.settledOutcome
-    queue.async {
-      Trampoline.onQueue.with(self) {
-        var agenda = Agenda()
-        self.settle(after: source, outcome, &agenda, handler)
-        agenda.run()
-      }
+    discard(handler.take(), on: queue) { handler, outcome, scopes in
+      withExtendedLifetime(scopes) { _ = try? handler(outcome) }
     }
   }
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
     guard let handler else { return nil }
-    return { [kind, queue] in $0.link(kind, on: queue, handler) }
+    return { [kind, queue] in $0.link(kind, on: queue, nil, handler) }
   }
 }
 
@@ -235,9 +221,7 @@ final class TaskLink: Link, @unchecked Sendable {
           decision = .failure(error)
         }
         let mayEnd = withLock { _ in task.leave() }
-        var agenda = Agenda()
-        settle(after: source, outcome, &agenda) { _ in try decision.get() }
-        agenda.run()
+        Agenda.run { settle(after: source, outcome, &$0) { _ in try decision.get() } }
         guard !mayEnd else { return }
         await withUnsafeContinuation { continuation in
           if withLock({ _ in task.leave(continuation) }) { continuation.resume() }
@@ -253,20 +237,12 @@ final class TaskLink: Link, @unchecked Sendable {
   }
 
   override func discard() {
-    // The handler is not going to settle this promise.
-    defer { endProducing() }
-    // A retained promise that was canceled must not retain the captured values of its handler.
-    guard let handler = handler.take(), kind == .cleanup else { return }
-    // Notified like the dependents of this promise, which is about to fail. Cleanup is part of the
-    // work.
-    let scopes = withLock { $0.scopes }
-    attach(
-      Callback(on: .queue(nil), seesFailures: false) { outcome in
-        Task.startingHere {
-          _ = try? await handler(outcome)
-          withExtendedLifetime(scopes) {}
-        }
-      })
+    discard(handler.take(), on: nil) { handler, outcome, scopes in
+      Task.startingHere {
+        _ = try? await handler(outcome)
+        withExtendedLifetime(scopes) {}
+      }
+    }
   }
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
@@ -277,24 +253,21 @@ final class TaskLink: Link, @unchecked Sendable {
 
 extension AnyPromise {
   /// Derives a promise with a synchronous handler.
+  ///
+  /// The handler runs on the actor of `isolation` or, without one, on the queue. Its own isolation
+  /// has been removed.
   @usableFromInline
   func link(
-    _ kind: LinkKind, on queue: DispatchQueue?, _ handler: consuming @escaping LinkHandler
+    _ kind: LinkKind, on queue: DispatchQueue?, _ isolation: (any Actor)? = nil,
+    _ handler: consuming @escaping LinkHandler
   ) -> AnyPromise {
-    guard let queue else { return attach(HandlerLink(traits(kind), handler)) }
-    let traits = traits(kind, isOnMainQueue: MainQueue.is(queue))
-    return attach(QueueLink(traits, on: queue, handler))
-  }
-
-  /// Derives a promise with a handler that runs on an actor.
-  @usableFromInline
-  func link(
-    _ kind: LinkKind, isolatedTo isolation: any Actor, _ handler: @escaping LinkHandler
-  ) -> AnyPromise {
-    switch HandlerPlace(nil, isolation: isolation) {
-    case .queue(let queue): link(kind, on: queue, handler)
+    switch HandlerPlace(queue, isolation: isolation) {
+    case .queue(let queue):
+      return attach(
+        HandlerLink(traits(kind, isOnMainQueue: MainQueue.is(queue)), on: queue, handler))
     case .actor(let actor):
-      link(kind, isOnMainQueue: false) { outcome in
+      let handler = handler
+      return link(kind, isOnMainQueue: false) { outcome in
         try await perform(on: actor) { try handler(outcome) }
       }
     }
@@ -315,7 +288,7 @@ extension AnyPromise {
   }
 
   func attach(_ link: Link) -> AnyPromise {
-    link.depend(on: Upstream(core))
+    link.depend(on: .linked(core))
     core.attach(link: link)
     return AnyPromise(core: link, lifeline: lifeline)
   }
@@ -324,8 +297,7 @@ extension AnyPromise {
 /// A callback for an outcome.
 ///
 /// Creates no promise.
-final class Callback: Reaction, @unchecked Sendable {
-  // Sendable as its superclass: adds only constants.
+final class Callback: Reaction {
   typealias Handler = @Sendable (Outcome) -> Void
 
   private let place: HandlerPlace
@@ -343,7 +315,6 @@ final class Callback: Reaction, @unchecked Sendable {
   override var isCallback: Bool { true }
   override var handlesFailures: Bool { seesFailures }
   override var passesProgress: Bool { false }
-  override var blockedQueue: DispatchQueue? { place.queue }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     let outcome = source.settledOutcome

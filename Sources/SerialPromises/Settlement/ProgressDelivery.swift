@@ -30,7 +30,7 @@ struct ProgressFront {
     while let (core, fraction) = rises.popFirst() { core.rise(to: fraction, &self) }
   }
 
-  mutating func notify(_ watchers: Few<Reaction>, _ fraction: Double) {
+  mutating func notify(_ watchers: Fifo<Reaction>, _ fraction: Double) {
     watchers.forEach { $0.progressed(fraction, &self) }
   }
 
@@ -55,8 +55,7 @@ final class ProgressListener: Sendable {
 }
 
 /// A progress update for one listener, in the promise's order of events.
-final class ProgressDelivery: Reaction, @unchecked Sendable {
-  // Sendable as its superclass: adds only constants.
+final class ProgressDelivery: Reaction {
   private let listener: ProgressListener
   private let fraction: Double
 
@@ -89,8 +88,8 @@ struct WatcherList {
   ///
   /// A copy of this one would: a removal checks for other references without acquiring the writes of
   /// the thread that has just released its copy.
-  var all: Few<Reaction> {
-    var all = Few<Reaction>()
+  var all: Fifo<Reaction> {
+    var all = Fifo<Reaction>()
     for watcher in watchers { if let watcher { all.append(watcher) } }
     return all
   }

@@ -1,10 +1,8 @@
-import Dispatch
-
 /// An action that runs when a promise is settled: a node of the promise's list.
 ///
-/// Sendable because mutable state is accessed by one thread at a time: under the lock of the
-/// promise that lists the node, or by the thread that removed it.
-class Reaction: @unchecked Sendable {
+/// Accessed by one thread at a time: under the lock of the promise that lists the node, or by the
+/// thread that removed it.
+class Reaction {
   /// The next node of the list.
   fileprivate var next: Reaction?
 
@@ -58,9 +56,6 @@ class Reaction: @unchecked Sendable {
 
   /// The contribution of the source's progress to the target's.
   var share: ProgressShare { ProgressShare() }
-
-  /// The queue that must be free for the target to be settled.
-  var blockedQueue: DispatchQueue? { nil }
 
   /// Creates the same reaction to another source; nil if this cannot be repeated.
   ///
@@ -119,108 +114,65 @@ struct ReactionList {
   }
 
   /// Removes the reactions that satisfy a condition, in order.
-  mutating func takeAll(where condition: (Reaction) -> Bool) -> DueList {
-    var taken = DueList()
-    var reaction = first
-    while let current = reaction {
-      reaction = current.next
-      if condition(current) {
-        remove(current)
-        taken.append(current)
-      }
+  mutating func takeAll(where condition: (Reaction) -> Bool) -> Fifo<Reaction> {
+    var taken = Fifo<Reaction>()
+    for reaction in self where condition(reaction) {
+      remove(reaction)
+      taken.append(reaction)
     }
     return taken
   }
 
   /// The dependents in this list; nil if it has more than `limit` reactions.
   func targets(limit: Int) -> [Core]? {
-    var targets: [Core] = []
-    var (reaction, left) = (first, limit)
-    while let current = reaction {
+    var (targets, left) = ([Core](), limit)
+    for reaction in self {
       guard left > 0 else { return nil }
       left -= 1
-      if let target = current.target { targets.append(target) }
-      reaction = current.next
+      if let target = reaction.target { targets.append(target) }
     }
     return targets
   }
-
-  func contains(where condition: (Reaction) -> Bool) -> Bool {
-    var reaction = first
-    while let current = reaction {
-      if condition(current) { return true }
-      reaction = current.next
-    }
-    return false
-  }
-
-  /// Calls `body` for each reaction.
-  ///
-  /// `body` may change the list.
-  func forEach(_ body: (Reaction) -> Void) {
-    var reaction = first
-    while let current = reaction {
-      reaction = current.next
-      body(current)
-    }
-  }
 }
 
-/// Removed reactions that a thread is going to run, in order.
-///
-/// They have no `previous` node, so that a withdrawal detects that it is too late.
-struct DueList {
-  private var first: Reaction?
-  // Unowned: reachable from `first`.
-  private unowned(unsafe) var last: Reaction?
+/// The loop may remove the current reaction.
+extension ReactionList: Sequence {
+  struct Iterator: IteratorProtocol {
+    fileprivate var rest: Reaction?
 
-  var isEmpty: Bool { first == nil }
-
-  /// Appends a reaction that is in no list.
-  mutating func append(_ reaction: Reaction) {
-    if let last { last.next = reaction } else { first = reaction }
-    last = reaction
+    mutating func next() -> Reaction? {
+      guard let reaction = rest else { return nil }
+      rest = reaction.next
+      return reaction
+    }
   }
 
-  mutating func popFirst() -> Reaction? {
-    guard let reaction = first.take() else { return nil }
-    first = reaction.next.take()
-    if first == nil { last = nil }
-    return reaction
-  }
+  func makeIterator() -> Iterator { Iterator(rest: first) }
 }
 
 /// The pending reactions of a settling thread; they run no user code.
 ///
 /// Iterative, so that promises that settle each other use constant stack.
 struct Agenda {
-  private var source: Core?
-  private var due = DueList()
-
-  // Used only if one settlement settles several promises.
-  private var later = Fifo<(Core, DueList)>()
+  private var due = Fifo<(source: Core, reactions: Fifo<Reaction>)>()
 
   /// Appends the reactions to the settlement of `source`.
-  mutating func append(_ reactions: DueList, of source: Core) {
-    if due.isEmpty && later.isEmpty {
-      self.source = source
-      due = reactions
-    } else {
-      later.append((source, reactions))
-    }
+  mutating func append(_ reactions: Fifo<Reaction>, of source: Core) {
+    due.append((source, reactions))
+  }
+
+  /// Runs the reactions that `body` appends.
+  @inline(__always)
+  static func run<Result>(_ body: (inout Agenda) -> Result) -> Result {
+    var agenda = Agenda()
+    defer { agenda.run() }
+    return body(&agenda)
   }
 
   /// Runs all pending reactions, including those that they cause.
   mutating func run() {
-    while true {
-      if let source, let reaction = due.popFirst() {
-        reaction.react(to: source, &self)
-      } else if let (core, reactions) = later.popFirst() {
-        source = core
-        due = reactions
-      } else {
-        return
-      }
+    while var next = due.popFirst() {
+      while let reaction = next.reactions.popFirst() { reaction.react(to: next.source, &self) }
     }
   }
 }

@@ -3,14 +3,12 @@
 /// A node for each promise, with the nodes of its sources. Nested retries share theirs: otherwise
 /// making them would take quadratic time. All operations are iterative, because chains, combinations
 /// and retries may be nested to any depth.
-final class Restart: @unchecked Sendable {
-  // Sendable because `sources` changes only in `deinit`.
-
+final class Restart: Sendable {
   private enum Part: Sendable {
     /// A promise that cannot start again.
     case same(Core)
     /// A cold promise.
-    case root(any Recipe, Origin)
+    case root(any Recipe, Core.Traits)
     case link(@Sendable (AnyPromise) -> AnyPromise)
     case combination(@Sendable ([AnyPromise]) -> AnyPromise)
     case retry(RetryLink.Recipe)
@@ -19,22 +17,16 @@ final class Restart: @unchecked Sendable {
   /// The identity of the promise: two nodes of the same promise recreate it once.
   private let id: ObjectIdentifier
   private let part: Part
-  private var sources: [Restart]
+  private let sources: Parts<Restart>
 
   private init(_ core: Core, _ part: Part, _ sources: [Restart] = []) {
     id = ObjectIdentifier(core)
     self.part = part
-    self.sources = sources
+    self.sources = Parts(sources)
   }
 
   deinit {
-    var rest = sources
-    sources = []
-    while var source = rest.popLast() {
-      guard isKnownUniquelyReferenced(&source) else { continue }
-      rest += source.sources
-      source.sources = []
-    }
+    sources.release { $0.sources.take() }
   }
 
   private var isSame: Bool { if case .same = part { true } else { false } }
@@ -45,11 +37,12 @@ final class Restart: @unchecked Sendable {
     var frontier = [(node: self, hasSources: false)]
     while let (node, hasSources) = frontier.popLast() {
       guard made[node.id] == nil else { continue }
-      if hasSources || node.sources.isEmpty {
-        made[node.id] = node.make(node.sources.compactMap { made[$0.id] })
+      let sources = node.sources.all
+      if hasSources || sources.isEmpty {
+        made[node.id] = node.make(sources.compactMap { made[$0.id] })
       } else {
         frontier.append((node, true))
-        for source in node.sources.reversed() { frontier.append((source, false)) }
+        for source in sources.reversed() { frontier.append((source, false)) }
       }
     }
     guard let result = made[id] else { preconditionFailure("the last promise has been made") }
@@ -59,10 +52,10 @@ final class Restart: @unchecked Sendable {
   private func make(_ promises: [AnyPromise]) -> AnyPromise {
     switch part {
     case .same(let core): AnyPromise(core: core, lifeline: nil)
-    case .root(let recipe, let origin): recipe.copy(origin)
+    case .root(let recipe, let traits): recipe.copy(traits)
     case .link(let link): link(promises[0])
     case .combination(let combine): combine(promises)
-    case .retry(let retry): retry(promises[0], sources[0])
+    case .retry(let retry): retry(promises[0], sources.all[0])
     }
   }
 
@@ -94,7 +87,7 @@ final class Restart: @unchecked Sendable {
         frontier.append((core, sources))
         sources.forEach { source, _ in frontier.append((source, nil)) }
       } else if let recipe, recipe.isRepeatable {
-        nodes[id] = (core, Restart(core, .root(recipe, core.origin)))
+        nodes[id] = (core, Restart(core, .root(recipe, core.traits)))
       } else {
         nodes[id] = (core, Restart(core, .same(core)))
       }

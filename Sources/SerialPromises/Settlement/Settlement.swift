@@ -92,13 +92,13 @@ struct Settlement {
     isDemanded = true
     hasProducer = false
     phase = failure == nil ? .fulfilled : .failed
-    if failure != nil { neededExtras.failure = failure }
+    if failure != nil { neededExtras.state.failure = failure }
   }
 
   var isSettled: Bool { phase == .fulfilled || phase == .failed }
 
   /// The error of a failed promise.
-  var failure: (any Error)? { extras?.failure }
+  var failure: (any Error)? { extras?.state.failure }
 
   /// Whether the promise was canceled, or failed because a dependency was.
   var isCancellation: Bool { wasCancelled || failure is CancellationError }
@@ -125,7 +125,9 @@ struct Settlement {
       if isSettled { return .due }
       hasImmediateReactions = true
     }
-    if isWatched, !isSettled, reaction.passesProgress { neededExtras.watchers.append(reaction) }
+    if isWatched, !isSettled, reaction.passesProgress {
+      neededExtras.state.watchers.append(reaction)
+    }
     reactions.append(reaction)
     guard isSettled else { return isForwarded ? .rejoins : .listed }
     return !isLeftToStepHandler && claimDrain() ? .schedules : .listed
@@ -138,9 +140,9 @@ struct Settlement {
     let wasThere = reactions.remove(reaction)
     if wasThere {
       wasWithdrawn = true
-      if isWatched { extras?.watchers.remove(reaction) }
+      if isWatched { extras?.state.watchers.remove(reaction) }
     }
-    let isWanted = !reactions.isEmpty || extras?.adopters.isEmpty == false
+    let isWanted = !reactions.isEmpty || extras?.state.adopters.isEmpty == false
     return (wasThere, wasThere && !isWanted && phase == .pending)
   }
 
@@ -152,7 +154,7 @@ struct Settlement {
 
   /// The next reaction for the drain; nil ends the drain.
   mutating func next() -> Reaction? {
-    if let delivery = extras?.deliveries.popFirst() { return delivery }
+    if let delivery = extras?.state.deliveries.popFirst() { return delivery }
     if isSettled, let reaction = reactions.popFirst() { return reaction }
     isScheduled = false
     return nil
@@ -191,13 +193,13 @@ struct Settlement {
 
   private var hasOnlyAdopters: Bool {
     reactions.first?.isAdoption == true && !isInStepHandler
-      && extras?.listeners.isEmpty != false && !reactions.contains { !$0.isAdoption }
+      && extras?.state.listeners.isEmpty != false && !reactions.contains { !$0.isAdoption }
   }
 
   /// Removes the adopters, which are going to depend on the source of this promise.
-  mutating func takeAdopters() -> DueList {
-    guard phase == .pending, hasOnlyAdopters else { return DueList() }
-    extras?.watchers = WatcherList()
+  mutating func takeAdopters() -> Fifo<Reaction> {
+    guard phase == .pending, hasOnlyAdopters else { return Fifo<Reaction>() }
+    extras?.state.watchers = WatcherList()
     return reactions.takeAll { _ in true }
   }
 
@@ -223,14 +225,14 @@ struct Settlement {
   ) {
     guard phase == .pending, reactions.isEmpty else { return (false, (nil, [])) }
     let extras = neededExtras
-    extras.adopters += adopters
+    extras.state.adopters += adopters
     defer {
       upstream = source
       isForwarded = true
       // The source is the rest of the work.
-      extras.scopes = []
+      extras.state.scopes = []
     }
-    return (true, (upstream, extras.scopes))
+    return (true, (upstream, extras.state.scopes))
   }
 
   /// What this promise was forwarded to.
@@ -255,9 +257,9 @@ struct Settlement {
     guard !isDemanded else { return nil }
     guard isTurn(of: scopes) else { return nil }
     isDemanded = true
-    let (recipe, root) = (extras?.recipe.take(), extras?.root.take())
-    let (released, parkedAt) = (turns, extras?.parkedAt.take())
-    extras?.turns = []
+    let (recipe, root) = (extras?.state.recipe.take(), extras?.state.root.take())
+    let (released, parkedAt) = (turns, extras?.state.parkedAt.take())
+    extras?.state.turns = []
     // Together with the recipe: if the promise is canceled from now on, its work is still about to
     // start.
     if recipe?.settles == true { hasProducer = true }
@@ -299,48 +301,50 @@ struct Settlement {
   /// - Returns: Whether the promise was not started.
   mutating func reserve(for turn: Locked<SerialOrder>) -> Bool {
     guard !isDemanded, phase == .pending else { return false }
-    neededExtras.turns.append(turn)
+    neededExtras.state.turns.append(turn)
     return true
   }
 
   /// Names the manager whose turn the work of the promise waits for.
-  mutating func wait(for turn: Locked<SerialOrder>) { neededExtras.turns.append(turn) }
+  mutating func wait(for turn: Locked<SerialOrder>) { neededExtras.state.turns.append(turn) }
 
   /// Defers the handler until the turn, after the source has been settled.
   ///
   /// - Returns: Whether the promise waits for a turn; otherwise the handler runs.
   mutating func park(at source: Core) -> Bool {
-    guard !isDemanded, phase == .pending, let extras, !extras.turns.isEmpty else { return false }
-    extras.parkedAt = source
+    guard !isDemanded, phase == .pending, let extras, !extras.state.turns.isEmpty else {
+      return false
+    }
+    extras.state.parkedAt = source
     return true
   }
 
   /// The managers whose turn the promise waits for.
-  var turns: [Locked<SerialOrder>] { extras?.turns ?? [] }
+  var turns: [Locked<SerialOrder>] { extras?.state.turns ?? [] }
 
   private func isTurn(of scopes: [WorkScope]) -> Bool {
-    guard let turns = extras?.turns, !turns.isEmpty else { return true }
+    guard let turns = extras?.state.turns, !turns.isEmpty else { return true }
     return turns.contains { turn in scopes.contains { $0.turn === turn } }
   }
 
   /// The scopes of this promise's work.
-  var scopes: [WorkScope] { extras?.scopes ?? [] }
+  var scopes: [WorkScope] { extras?.state.scopes ?? [] }
 
   /// Begins the handler of a step that starts this promise.
   mutating func beginStepHandler(_ scopes: [WorkScope]) {
     isInStepHandler = true
     // The thread that adds the step may not have reserved the promise yet. Without this, a promise
     // that also waits for another manager would miss this turn.
-    if let turn = scopes.first?.turn, extras?.turns.first !== turn { _ = reserve(for: turn) }
+    if let turn = scopes.first?.turn, extras?.state.turns.first !== turn { _ = reserve(for: turn) }
     join(scopes)
   }
 
   /// Ends the handler of a step.
   ///
   /// - Returns: The ends of steps that were left to it.
-  mutating func endStepHandler() -> DueList {
+  mutating func endStepHandler() -> Fifo<Reaction> {
     defer { isInStepHandler = false }
-    return isSettled && isLeftToStepHandler ? reactions.takeAll { _ in true } : DueList()
+    return isSettled && isLeftToStepHandler ? reactions.takeAll { _ in true } : Fifo<Reaction>()
   }
 
   /// Whether the running handler of a step performs all reactions when it returns.
@@ -356,9 +360,9 @@ struct Settlement {
     guard !scopes.isEmpty, !isSettled || hasProducer else { return }
     let extras = neededExtras
     // The common case shares the array.
-    if extras.scopes.isEmpty { return extras.scopes = scopes }
-    for scope in scopes where !extras.scopes.contains(where: { $0 === scope }) {
-      extras.scopes.append(scope)
+    if extras.state.scopes.isEmpty { return extras.state.scopes = scopes }
+    for scope in scopes where !extras.state.scopes.contains(where: { $0 === scope }) {
+      extras.state.scopes.append(scope)
     }
   }
 
@@ -368,8 +372,8 @@ struct Settlement {
   mutating func endProducing() -> [WorkScope] {
     hasProducer = false
     guard isSettled, let extras else { return [] }
-    defer { extras.scopes = [] }
-    return extras.scopes
+    defer { extras.state.scopes = [] }
+    return extras.state.scopes
   }
 
   /// Inherits the demand of the source of a link.
@@ -378,7 +382,7 @@ struct Settlement {
   }
 
   /// The work of a cold promise that is not demanded.
-  var recipe: (any Recipe)? { extras?.recipe }
+  var recipe: (any Recipe)? { extras?.state.recipe }
 
   /// Makes the promise cold.
   ///
@@ -386,8 +390,8 @@ struct Settlement {
   ///   - recipe: The work to start on demand.
   ///   - root: Refers to this promise, if it is the root of a chain.
   mutating func wait(toStart recipe: any Recipe, root: UnstartedRoot? = nil) {
-    neededExtras.recipe = recipe
-    neededExtras.root = root
+    neededExtras.state.recipe = recipe
+    neededExtras.state.root = root
   }
 
   // MARK: Settling
@@ -395,9 +399,9 @@ struct Settlement {
   /// The effects of a transition, performed after the lock is released.
   struct Effects {
     /// To run on the settling thread.
-    var due = DueList()
+    var due = Fifo<Reaction>()
     /// To notify of progress.
-    var watchers = Few<Reaction>()
+    var watchers = Fifo<Reaction>()
     /// Whether the caller must schedule a drain.
     var schedules = false
     /// To release.
@@ -422,10 +426,10 @@ struct Settlement {
     if hasProducer { effects.scopes = endProducing() }
     guard phase == .pending, settler == .adopted || !isBound else { return false }
     // Progress precedes the outcome.
-    if isWatched, case .risen(let fraction) = neededExtras.progress.rise(to: reached) {
+    if isWatched, case .risen(let fraction) = neededExtras.state.progress.rise(to: reached) {
       deliver(fraction, &effects)
     } else if reached > 0, failure != nil {
-      _ = neededExtras.progress.rise(to: reached)
+      _ = neededExtras.state.progress.rise(to: reached)
     }
     publish(failure, &effects)
     return true
@@ -443,8 +447,9 @@ struct Settlement {
     isParked: Bool
   )? {
     guard phase == .pending else { return nil }
-    let handlers = extras?.cancelHandlers ?? []
-    guard upstream != nil || extras?.recipe != nil || !handlers.isEmpty || isCancellable else {
+    let handlers = extras?.state.cancelHandlers ?? []
+    guard upstream != nil || extras?.state.recipe != nil || !handlers.isEmpty || isCancellable
+    else {
       isCancelPending = isStarting
       return nil
     }
@@ -452,7 +457,7 @@ struct Settlement {
     wasCancelled = true
     join(scopes)
     return (
-      handlers, upstream, extras?.adopters ?? [], self.scopes, extras?.parkedAt != nil
+      handlers, upstream, extras?.state.adopters ?? [], self.scopes, extras?.state.parkedAt != nil
     )
   }
 
@@ -482,12 +487,16 @@ struct Settlement {
     effects.released.extras = old
     extras = nil
     if let failure {
-      neededExtras.failure = failure
-      if let old { neededExtras.progress = old.progress }
+      neededExtras.state.failure = failure
+      if let old { neededExtras.state.progress = old.state.progress }
     }
-    if let old, !old.deliveries.isEmpty { neededExtras.deliveries = old.deliveries }
+    if let old, !old.state.deliveries.isEmpty {
+      neededExtras.state.deliveries = old.state.deliveries
+    }
     // The work of a canceled promise continues.
-    if hasProducer, let old, !old.scopes.isEmpty { neededExtras.scopes = old.scopes }
+    if hasProducer, let old, !old.state.scopes.isEmpty {
+      neededExtras.state.scopes = old.state.scopes
+    }
   }
 
   /// Registers a cancel handler.
@@ -495,7 +504,7 @@ struct Settlement {
   /// - Returns: Whether the promise is already canceled; the caller then calls the handler.
   mutating func onCancel(_ handler: @escaping @Sendable () -> Void) -> Bool {
     switch phase {
-    case .pending: neededExtras.cancelHandlers.append(handler)
+    case .pending: neededExtras.state.cancelHandlers.append(handler)
     case .cancelling, .fulfilled, .failed: break
     }
     return wasCancelled
@@ -504,18 +513,18 @@ struct Settlement {
   // MARK: Progress
 
   /// The known progress from 0 to 1.
-  var progress: Double { phase == .fulfilled ? 1 : extras?.progress.fraction ?? 0 }
+  var progress: Double { phase == .fulfilled ? 1 : extras?.state.progress.fraction ?? 0 }
 
   /// Records progress that the owner reported.
   mutating func report(_ fraction: Double) -> (Progress.Change, Effects) {
     guard phase == .pending, !isBound else { return (.refused, Effects()) }
-    return announce(neededExtras.progress.report(fraction))
+    return announce(neededExtras.state.progress.report(fraction))
   }
 
   /// Records progress of a dependency.
   mutating func rise(to fraction: Double) -> Effects {
     guard phase == .pending else { return Effects() }
-    return announce(neededExtras.progress.rise(to: fraction)).1
+    return announce(neededExtras.state.progress.rise(to: fraction)).1
   }
 
   private mutating func announce(_ change: Progress.Change) -> (Progress.Change, Effects) {
@@ -527,12 +536,12 @@ struct Settlement {
     return (change, effects)
   }
 
-  private var hasDeliveries: Bool { extras?.deliveries.isEmpty == false }
+  private var hasDeliveries: Bool { extras?.state.deliveries.isEmpty == false }
 
   /// Notifies the listeners, in the order of events, and collects the dependents.
   private mutating func deliver(_ fraction: Double, _ effects: inout Effects) {
-    extras?.listeners.forEach { extras?.deliver(fraction, to: $0) }
-    if let extras { effects.watchers = extras.watchers.all }
+    extras?.state.listeners.forEach { extras?.state.deliver(fraction, to: $0) }
+    if let extras { effects.watchers = extras.state.watchers.all }
   }
 
   /// Starts to propagate progress to this promise.
@@ -542,7 +551,7 @@ struct Settlement {
     guard !isWatched else { return nil }
     isWatched = true
     // Collected here, so that an event does not search all reactions.
-    reactions.forEach { if $0.passesProgress { neededExtras.watchers.append($0) } }
+    reactions.forEach { if $0.passesProgress { neededExtras.state.watchers.append($0) } }
     return .some(upstream)
   }
 
@@ -550,9 +559,9 @@ struct Settlement {
   ///
   /// - Returns: Whether the caller must schedule a drain.
   mutating func listen(_ listener: ProgressListener) -> Bool {
-    if !isSettled { neededExtras.listeners.append(listener) }
+    if !isSettled { neededExtras.state.listeners.append(listener) }
     guard progress > 0 else { return false }
-    neededExtras.deliver(progress, to: listener)
+    neededExtras.state.deliver(progress, to: listener)
     return claimDrain()
   }
 
@@ -564,7 +573,7 @@ struct Settlement {
   /// - Returns: False for a promise that is settled or being canceled: its handlers run.
   func isAwaited(standsAlone: Bool) -> Bool {
     guard phase == .pending else { return false }
-    if standsAlone && reactions.isEmpty || extras?.listeners.isEmpty == false { return true }
+    if standsAlone && reactions.isEmpty || extras?.state.listeners.isEmpty == false { return true }
     return reactions.contains { $0.isCallback }
   }
 
@@ -572,9 +581,9 @@ struct Settlement {
   ///
   /// A promise that is settled or being canceled keeps its pending reactions.
   mutating func invalidate() -> (
-    reactions: DueList, released: (upstream: Upstream?, extras: Extras?)
+    reactions: Fifo<Reaction>, released: (upstream: Upstream?, extras: Extras?)
   ) {
-    guard phase == .pending else { return (DueList(), (nil, nil)) }
+    guard phase == .pending else { return (Fifo<Reaction>(), (nil, nil)) }
     defer {
       upstream = nil
       extras = nil
@@ -595,31 +604,34 @@ struct Settlement {
 
 /// State that most promises do not need, kept separately for the size of plain promises.
 final class Extras {
-  // Unchecked because the promise's lock protects all of it, and no user code runs meanwhile.
+  struct State {
+    /// The work of a cold promise that is not demanded.
+    var recipe: (any Recipe)?
+    /// Refers to this promise for the lifeline of its chain, as long as it has a recipe.
+    var root: UnstartedRoot?
+    /// The error of a failed promise.
+    var failure: (any Error)?
+    var progress = Progress()
+    var cancelHandlers: [@Sendable () -> Void] = []
+    var listeners: [ProgressListener] = []
+    /// The reactions that propagate progress, if the promise is watched.
+    var watchers = WatcherList()
+    /// Pending progress updates for listeners.
+    var deliveries = ReactionList()
+    /// The managers whose turn this promise waits for before it starts.
+    var turns: [Locked<SerialOrder>] = []
+    /// The settled source whose reaction waits for the turn.
+    var parkedAt: Core?
+    /// The scopes of the work.
+    var scopes: [WorkScope] = []
+    /// The promises that were resolved with this one, and depend on its source since it was forwarded.
+    var adopters: [Core] = []
 
-  /// The work of a cold promise that is not demanded.
-  @exclusivity(unchecked) var recipe: (any Recipe)?
-  /// Refers to this promise for the lifeline of its chain, as long as it has a recipe.
-  @exclusivity(unchecked) var root: UnstartedRoot?
-  /// The error of a failed promise.
-  @exclusivity(unchecked) var failure: (any Error)?
-  @exclusivity(unchecked) var progress = Progress()
-  @exclusivity(unchecked) var cancelHandlers: [@Sendable () -> Void] = []
-  @exclusivity(unchecked) var listeners: [ProgressListener] = []
-  /// The reactions that propagate progress, if the promise is watched.
-  @exclusivity(unchecked) var watchers = WatcherList()
-  /// Pending progress updates for listeners.
-  @exclusivity(unchecked) var deliveries = ReactionList()
-  /// The managers whose turn this promise waits for before it starts.
-  @exclusivity(unchecked) var turns: [Locked<SerialOrder>] = []
-  /// The settled source whose reaction waits for the turn.
-  @exclusivity(unchecked) var parkedAt: Core?
-  /// The scopes of the work.
-  @exclusivity(unchecked) var scopes: [WorkScope] = []
-  /// The promises that were resolved with this one, and depend on its source since it was forwarded.
-  @exclusivity(unchecked) var adopters: [Core] = []
-
-  func deliver(_ fraction: Double, to listener: ProgressListener) {
-    deliveries.append(ProgressDelivery(listener: listener, fraction: fraction))
+    mutating func deliver(_ fraction: Double, to listener: ProgressListener) {
+      deliveries.append(ProgressDelivery(listener: listener, fraction: fraction))
+    }
   }
+
+  // Unchecked because the promise's lock protects all of it, and no user code runs meanwhile.
+  @exclusivity(unchecked) var state = State()
 }

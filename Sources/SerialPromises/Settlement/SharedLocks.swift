@@ -14,8 +14,11 @@ enum SharedLocks {
     return UnsafePointer(locks)
   }()
 
+  /// Holds the lock of an object.
   @inline(__always)
-  static func lock(for object: AnyObject) -> Unmanaged<Locked<Void>> { locks[index(of: object)] }
+  static func withLock<Result>(for object: AnyObject, _ body: () -> Result) -> Result {
+    locks[index(of: object)]._withUnsafeGuaranteedRef { lock in lock.withLock { _ in body() } }
+  }
 
   @inline(__always)
   private static func index(of object: AnyObject) -> Int {

@@ -14,62 +14,49 @@ final class Trampoline {
   /// The link whose handler the calling thread runs on a dispatch queue, outside a trampoline.
   static let onQueue = ThreadLocal<Reaction>()
 
-  // Unchecked because only one thread uses it. The running promise is unowned: the caller retains
-  // it, and resets this property before releasing it.
-
   /// The promise whose handlers run.
-  @exclusivity(unchecked) private(set) unowned(unsafe) var running: Core?
+  private(set) var running: ObjectIdentifier?
 
   /// The reaction whose handler runs.
-  @exclusivity(unchecked) unowned(unsafe) var runningReaction: Reaction?
+  var runningReaction: ObjectIdentifier?
 
-  // Inline storage for the single waiting promise of a plain chain.
-  @exclusivity(unchecked) private var first: Core?
-  @exclusivity(unchecked) private var later = Fifo<Core>()
+  private var waiting: Fifo<Core>
+
+  private init(_ waiting: Fifo<Core>) {
+    self.waiting = waiting
+  }
 
   /// The manager whose next step runs after this, on the same thread: transfers the claim.
-  @exclusivity(unchecked) var manager: (any StepRunner)?
+  var manager: (any StepRunner)?
 
   /// Schedules a drain of a promise.
   ///
   /// Requires the claim of that drain.
   static func schedule(_ core: Core) {
     if let current {
-      current.append(core)
+      current.waiting.append(core)
     } else {
-      begin(with: core, Fifo())
+      begin(Fifo(core))
     }
   }
 
-  private static func begin(with first: Core, _ later: Fifo<Core>) {
+  private static func begin(_ waiting: Fifo<Core>) {
     DispatchQueue.global().async {
-      let trampoline = Trampoline()
-      trampoline.first = first
-      trampoline.later = later
+      let trampoline = Trampoline(waiting)
       slot.with(trampoline) { trampoline.run() }
       trampoline.manager.take()?.continueTurn()
     }
   }
 
-  private func append(_ core: Core) {
-    if first == nil && later.isEmpty { first = core } else { later.append(core) }
-  }
-
-  private func popFirst() -> Core? {
-    if let core = first.take() { return core }
-    return later.popFirst()
-  }
-
   /// Transfers the waiting promises to another thread, because this one is about to block.
   func handOver() {
-    guard let next = popFirst() else { return }
-    Self.begin(with: next, later)
-    later = Fifo()
+    if !waiting.isEmpty { Self.begin(waiting) }
+    waiting = Fifo()
   }
 
   private func run() {
-    while let core = popFirst() {
-      running = core
+    while let core = waiting.popFirst() {
+      running = ObjectIdentifier(core)
       core.drain(in: self)
       running = nil
     }

@@ -8,9 +8,9 @@ extension Core {
   ///
   /// - Parameter scopes: The scopes of the work, from its start to its end.
   func demand(in scopes: [WorkScope] = []) {
-    var recipes = Few<(any Recipe, Core)>()
+    var recipes = Fifo<(any Recipe, Core)>()
     var parked: [(Core, Core)] = []
-    var frontier = Few(self)
+    var frontier = Fifo(self)
     // Retains the promises, so that no other one reuses the address of a released one.
     var passed: [ObjectIdentifier: Core] = [:]
     while let core = frontier.popLast() {
@@ -70,7 +70,7 @@ extension Core {
   func watch() -> Int {
     // Each promise follows its dependencies.
     var watched: [(core: Core, sources: Upstream.Sources)] = []
-    var frontier = Few<(core: Core, sources: Upstream.Sources?)>((self, nil))
+    var frontier = Fifo<(core: Core, sources: Upstream.Sources?)>((self, nil))
     while let (core, sources) = frontier.popLast() {
       if let sources {
         watched.append((core, sources))
@@ -100,30 +100,8 @@ extension Core {
 
   /// The current progress of this promise, even if it is not watched.
   var currentProgress: Double {
-    var share = ProgressShare()
-    var core = self
-    // Promises that were resolved with each other form a cycle until it is detected. Detects the
-    // cycle with a mark that moves at increasing distances.
-    var (mark, untilMark, distance) = (self, 1, 1)
-    while true {
-      let (known, upstream) = core.withLock { ($0.progress, $0.upstream) }
-      switch upstream?.sources(of: core) {
-      case nil:
-        return share.of(known)
-      case .many:
-        var walk = ProgressWalk()
-        return share.of(walk.progress(of: core))
-      case .one(let source, let reaction):
-        share = share.then(reaction.share)
-        core = source
-        guard core !== mark else { return progress }
-        untilMark -= 1
-        if untilMark == 0 {
-          distance *= 2
-          (mark, untilMark) = (core, distance)
-        }
-      }
-    }
+    var walk = ProgressWalk()
+    return walk.progress(of: self)
   }
 
   /// Cancels this promise, and its dependencies if nothing else wants their outcome.
@@ -176,9 +154,7 @@ extension Core {
 }
 
 /// The inputs of a combination, until it is settled.
-///
-/// Sendable because it and its subclasses have only constants, or lock their mutable state.
-class Junction: @unchecked Sendable {
+class Junction {
   /// The inputs, in order.
   let sources: [Core]
 
@@ -231,5 +207,5 @@ protocol Recipe: AnyObject, Sendable {
   func start(_ core: Core)
 
   /// Creates a cold promise with the same work.
-  func copy(_ origin: Origin) -> AnyPromise
+  func copy(_ traits: Core.Traits) -> AnyPromise
 }

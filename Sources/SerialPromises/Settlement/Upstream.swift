@@ -1,55 +1,34 @@
 /// The dependencies of a promise: demanded, withdrawn from, and combined into its progress.
-struct Upstream {
+enum Upstream {
+  /// The dependency of a link, which is itself the reaction, and must not retain itself.
+  case linked(Core)
+  /// The dependency of a promise that was resolved with another.
+  case adopted(Core, Reaction)
+  /// The dependency of a promise whose adopters depend on the source directly, and which has no
+  /// reaction of its own there.
+  case forwarded(Core, ProgressShare)
+  /// The dependencies of a combination.
+  case combined(Junction)
+
   /// The dependencies, each with the reaction that waits for it.
   enum Sources {
     case one(Core, Reaction)
     case many(Junction)
   }
 
-  private enum Kind {
-    // A link is itself the reaction, so it must not retain itself.
-    case linked(Core)
-    case adopted(Core, Reaction)
-    case forwarded(Core, ProgressShare)
-    case combined(Junction)
-  }
-
-  private let kind: Kind
-
-  /// The dependency of a link.
-  init(_ source: Core) {
-    kind = .linked(source)
-  }
-
-  /// The dependency of a promise that was resolved with another.
-  init(_ source: Core, _ adoption: Reaction) {
-    kind = .adopted(source, adoption)
-  }
-
-  /// The dependency of a promise whose adopters depend on `source` directly, and which has no reaction
-  /// of its own there.
-  init(forwardedTo source: Core, _ share: ProgressShare) {
-    kind = .forwarded(source, share)
-  }
-
-  /// The dependencies of a combination.
-  init(_ junction: Junction) {
-    kind = .combined(junction)
-  }
-
   /// What the promise was forwarded to.
   var forwarded: (source: Core, share: ProgressShare)? {
-    if case .forwarded(let source, let share) = kind { (source, share) } else { nil }
+    if case .forwarded(let source, let share) = self { (source, share) } else { nil }
   }
 
   /// Whether this depends on `reaction`.
   func isAdopted(by reaction: Reaction) -> Bool {
-    if case .adopted(_, let adoption) = kind { adoption === reaction } else { false }
+    if case .adopted(_, let adoption) = self { adoption === reaction } else { false }
   }
 
   /// The dependencies of `owner`, whose upstream this is.
   func sources(of owner: Core) -> Sources {
-    switch kind {
+    switch self {
     case .linked(let source): .one(source, owner)
     case .adopted(let source, let adoption): .one(source, adoption)
     // Not listed, so that a withdrawal has no effect.

@@ -14,20 +14,6 @@ func unisolated<Input, Result>(
   unsafeBitCast(function, to: (@Sendable (Input) throws -> Result).self)
 }
 
-@inlinable
-func unisolated<Input>(
-  _ function: @escaping @isolated(any) @Sendable (Input) -> Void
-) -> @Sendable (Input) -> Void {
-  unsafeBitCast(function, to: (@Sendable (Input) -> Void).self)
-}
-
-@inlinable
-func unisolated<Result>(
-  _ function: @escaping @isolated(any) @Sendable () throws -> Result
-) -> @Sendable () throws -> Result {
-  unsafeBitCast(function, to: (@Sendable () throws -> Result).self)
-}
-
 /// The executor of a synchronous handler.
 enum HandlerPlace {
   /// A dispatch queue; nil selects a global one.
@@ -47,13 +33,6 @@ enum HandlerPlace {
     } else {
       self = .queue(queue)
     }
-  }
-
-  /// The queue of the handlers.
-  ///
-  /// Blocking its thread keeps them from running.
-  var queue: DispatchQueue? {
-    if case .queue(let queue) = self { queue } else { nil }
   }
 
   /// Calls `body` on this executor, or immediately if any thread is allowed.

@@ -34,27 +34,22 @@ extension NestedError {
 /// The errors that another error contains.
 ///
 /// Releases errors of any depth without recursion.
-///
-/// Sendable because it is mutated only in `deinit`.
-final class ErrorList: @unchecked Sendable {
-  private(set) var errors: [any Error]
+final class ErrorList: Sendable {
+  private let list: Locked<[any Error]>
 
   init(_ errors: [any Error]) {
-    self.errors = errors
+    list = Locked(errors)
   }
 
   deinit {
-    // Iterative: takes uniquely referenced errors apart before their release.
-    while !errors.isEmpty {
-      guard var causes = Self.causes(of: errors.removeLast()),
-        isKnownUniquelyReferenced(&causes)
-      else { continue }
-      errors += causes.errors
-      causes.errors = []
-    }
+    Parts(takeCauses()).release { $0.takeCauses() }
   }
 
-  private static func causes(of error: any Error) -> ErrorList? {
-    (error as? any NestedError)?.causes
+  var errors: [any Error] { list.withLock { $0 } }
+
+  private func takeCauses() -> [ErrorList] {
+    let errors = errors
+    list.withLock { $0 = [] }
+    return errors.compactMap { ($0 as? any NestedError)?.causes }
   }
 }

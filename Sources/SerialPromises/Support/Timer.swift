@@ -75,15 +75,15 @@ extension Locked where State == Timer.Action? {
 }
 
 /// A Dispatch timer that fires when the remaining time is zero.
-final class TimerSource: @unchecked Sendable {
-  // Sendable because the source is constant, and Dispatch allows its use on any thread.
-  private let source: any DispatchSourceTimer
+final class TimerSource: Sendable {
+  // Dispatch allows its use on any thread, but does not declare it.
+  private let source: Locked<any DispatchSourceTimer>
 
   init(
     remaining: @escaping @Sendable () -> Duration, action: @escaping @Sendable () -> Void
   ) {
     let source = DispatchSource.makeTimerSource(queue: .global())
-    self.source = source
+    self.source = Locked(source)
     // The source and its handler retain each other until the source is canceled.
     source.setEventHandler {
       let time = remaining()
@@ -97,7 +97,7 @@ final class TimerSource: @unchecked Sendable {
 
   /// Safe to call more than once, on any thread.
   func cancel() {
-    source.cancel()
+    source.withLock { $0.cancel() }
   }
 }
 

@@ -71,26 +71,17 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .thenCalledAgain(let step):
-      """
-      \(step) called `then` again; only the first call counts; \
-      call it once on each path
-      """
+      "\(step) called `then` again; only the first call counts; call it once on each path"
     case .thenCalledLate(let step):
-      """
-      \(step) called `then` after a time limit or a grace period ended it; the call has no effect, \
-      but its work may have overlapped with the next step; stop it in `onCancel`, or let the next \
-      step wait for it, without `abandoning`
-      """
+      "\(step) called `then` after a time limit or a grace period ended it; the call has no "
+        + "effect, but its work may have overlapped with the next step; stop it in `onCancel`, or "
+        + "let the next step wait for it, without `abandoning`"
     case .timedOut(let step):
-      """
-      \(step) has timed out and still runs, so the next step waits; stop its work in `onCancel`, end \
-      it with `cancel(grace:)`, or set the time limit with `abandoning: true`
-      """
+      "\(step) has timed out and still runs, so the next step waits; stop its work in `onCancel`, "
+        + "end it with `cancel(grace:)`, or set the time limit with `abandoning: true`"
     case .unhandledStepFailure(let step, let error):
-      """
-      \(step) failed and the error was not handled: \(error); read the `outcome` of its handle, \
-      listen to `events`, or choose the policy `.stop`
-      """
+      "\(step) failed and the error was not handled: \(error); read the `outcome` of its handle, "
+        + "listen to `events`, or choose the policy `.stop`"
     case .refused(let error):
       "a step was refused and will not run: \(error)"
     case .deadlock(let step):
@@ -98,28 +89,20 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     case .progressIgnored(let step, let current, let reported):
       "\(step) reported progress \(reported) after \(current); ignored, progress rises from 0 to 1"
     case .promiseProgressIgnored(let promise, let current, let reported):
-      """
-      \(promise) reported progress \(reported) after \(current); ignored, progress rises from 0 to 1 \
-      until the promise is settled
-      """
+      "\(promise) reported progress \(reported) after \(current); ignored, progress rises from 0 "
+        + "to 1 until the promise is settled"
     case .settledAgain(let promise):
-      """
-      \(promise) was settled again; only the first time counts; \
-      settle it once, or use `tryFulfill` and `tryFail` where callers race
-      """
+      "\(promise) was settled again; only the first time counts; settle it once, or use "
+        + "`tryFulfill` and `tryFail` where callers race"
     case .unhandledFailure(let promise, let error):
       "\(promise) failed and the error was not handled: \(error); end the chain with `catch`"
     case .neverStarted(let promise):
-      """
-      \(promise) was never started, so its handlers never run; call `start()`, await its `value`, \
-      or add it to a manager
-      """
+      "\(promise) was never started, so its handlers never run; call `start()`, await its `value`, "
+        + "or add it to a manager"
     case .cannotRetry(let promise):
-      """
-      \(promise) is tried only once because its work has already begun or cannot be repeated; \
-      call `retry` on a promise made from a closure, before it starts; to retry a step, add the \
-      retried promise
-      """
+      "\(promise) is tried only once because its work has already begun or cannot be repeated; "
+        + "call `retry` on a promise made from a closure, before it starts; to retry a step, add "
+        + "the retried promise"
     }
   }
 

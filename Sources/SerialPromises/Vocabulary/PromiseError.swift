@@ -45,10 +45,8 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
     case .abandonedPromise(let promise):
       "nothing is left that could settle \(promise); fulfill or fail it on every path"
     case .resolvedWithItself(let promise):
-      """
-      \(promise) was resolved with itself, or with a promise that depends on it, and could never be \
-      settled; resolve it with a promise that does not depend on it
-      """
+      "\(promise) was resolved with itself, or with a promise that depends on it, and could never "
+        + "be settled; resolve it with a promise that does not depend on it"
     case .noPromises:
       "there was no promise to choose from; pass at least one"
     case .full(let capacity):
@@ -56,10 +54,8 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
     case .closed:
       "the manager is closed and accepts no steps; add steps before `close()`"
     case .deadlock(let step):
-      """
-      \(step) waits for its own manager, which waits for that step to end; \
-      wait after the step, or in a detached task that the step does not await
-      """
+      "\(step) waits for its own manager, which waits for that step to end; wait after the step, "
+        + "or in a detached task that the step does not await"
     case .timedOut(let duration):
       "not done within \(duration); the work may still be running"
     }

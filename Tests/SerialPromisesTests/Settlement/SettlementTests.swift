@@ -87,7 +87,7 @@ struct SettlementTests {
   }
 }
 
-extension Few {
+extension Fifo {
   var elements: [Element] {
     var all: [Element] = []
     forEach { all.append($0) }

@@ -48,12 +48,12 @@ struct SettlementUnderTest {
   init(hasUpstream: Bool, hasProducer: Bool) {
     settlement = Settlement(isDemanded: false, hasProducer: hasProducer)
     managers = Self.managers
-    scopes = Self.managers.map { WorkScope(turn: $0) }
+    scopes = Self.managers.map { WorkScope(Then(token: Token(lock: $0, id: 0))) }
     if hasUpstream { settlement.depend(on: makeUpstream()) }
   }
 
   private func makeUpstream() -> Upstream {
-    Upstream(other, Probe(-1, isImmediate: true, handlesFailures: true))
+    .adopted(other, Probe(-1, isImmediate: true, handlesFailures: true))
   }
 
   var observation: String {
@@ -161,7 +161,7 @@ struct SettlementUnderTest {
     return "due \(handOut(effects.due)), " + text(effects)
   }
 
-  private mutating func handOut(_ reactions: DueList) -> [Int] {
+  private mutating func handOut(_ reactions: Fifo<Reaction>) -> [Int] {
     var (reactions, ids) = (reactions, [Int]())
     while let reaction = reactions.popFirst() {
       handOut(reaction)
