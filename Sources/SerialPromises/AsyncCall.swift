@@ -170,11 +170,8 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
   private func end(_ outcome: Outcome, _ then: Then) {
     // Late only if a time limit or a grace period ended the step, which canceled this task: not a
     // misuse.
-    if case .failure(let error) = outcome {
-      then.token.call(error, reportsLate: false)
-    } else {
-      then.token.call(nil, reportsLate: false)
-    }
+    let error: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
+    then.token.call(error, reportsLate: false)
   }
 
   // The promise together with the step. Otherwise the manager could be idle, or a step that awaits the

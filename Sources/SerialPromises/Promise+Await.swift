@@ -17,7 +17,7 @@ extension Promise {
       if erased.lifeline != nil { core.demand() }
       // Separate function, because the following code needs stack that a settled promise does not.
       if let outcome = core.poll() { return try outcome.get() }
-      if RunningStep.current != nil, let step = core.deadlock(RunningStep.deadlockedStep) {
+      if RunningStep.current != nil, let step = core.deadlock({ RunningStep.deadlockedStep($0) }) {
         throw PromiseError.deadlock(step)
       }
       return try await settledValue()
@@ -36,7 +36,7 @@ extension Promise {
 
 /// A task that awaits a promise.
 private final class Awaiter<Value: Sendable>: Reaction, @unchecked Sendable {
-  // Sendable as its superclass: the continuation is set before this is attached to the promise, and
+  // Sendable because the continuation is set before this is attached to the promise, and
   // resumed once, by the thread that removes this from the promise's list.
   private let core: Core
   private var continuation: UnsafeContinuation<Value, any Error>?

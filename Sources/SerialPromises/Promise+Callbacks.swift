@@ -71,8 +71,10 @@ extension Promise {
   ) -> Promise {
     let place = HandlerPlace(queue, isolation: handler.isolation)
     let handler = unisolated(handler)
-    let listener = ProgressListener(on: place) { try? handler($0) }
-    if core.withLock({ $0.listen(listener) }) { Trampoline.schedule(core) }
+    let schedules = core.withLock { settlement in
+      settlement.listen { fraction in place.call { try? handler(fraction) } }
+    }
+    if schedules { Trampoline.schedule(core) }
     core.rejoin()
     core.watch()
     return self

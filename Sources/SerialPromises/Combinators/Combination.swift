@@ -13,7 +13,7 @@ final class Combination: Sendable {
     /// One is settled.
     case race
 
-    /// Whether the progress is the mean; otherwise it is the maximum.
+    /// Whether all inputs count, so that the progress is their mean; otherwise it is the maximum.
     var takesMean: Bool { self == .all || self == .settled }
   }
 
@@ -94,11 +94,6 @@ final class Combination: Sendable {
 
   // MARK: Settling
 
-  private func settled(_ index: Int, _ source: Core, _ agenda: inout Agenda) {
-    let hasFailed = source.failure != nil
-    carryOut(count(index, hasFailed), index, hasFailed, &agenda)
-  }
-
   /// The effect of the settlement of an input.
   private enum Count {
     case decides(Verdict)
@@ -149,47 +144,11 @@ final class Combination: Sendable {
     junction.withdraw()
   }
 
-  /// Whether the combined promise waits for each of the open inputs.
-  private var needsEachOpen: Bool {
-    switch rule {
-    case .all, .settled: true
-    case .any, .race: state.withLock { $0.live == 1 }
-    }
-  }
-
-  /// Records that an input will never be settled.
-  ///
-  /// - Returns: Whether the combined promise cannot be settled either.
-  private func lost() -> Bool {
-    state.withLock { state in
-      state.hasLost = true
-      state.live -= 1
-      return state.live == 0 || rule == .settled
-    }
-  }
-
   // MARK: Progress
 
   /// The contribution of an input to the progress.
   private func counted(_ source: Core, _ fraction: Double) -> Double {
     rule == .settled && source.withLock({ $0.isSettled }) ? 1 : fraction
-  }
-
-  private func progress(of sources: [Core], _ fraction: (Core) -> Double) -> Double {
-    let each = sources.map { counted($0, fraction($0)) }
-    return rule.takesMean ? each.reduce(0, +) / Double(each.count) : each.max() ?? 0
-  }
-
-  /// Starts to record the progress of the inputs.
-  private func watch(_ sources: [Core]) -> Double {
-    state.withLock { state in
-      if state.progress.isEmpty { state.progress = Array(repeating: 0, count: sources.count) }
-    }
-    var reached = 0.0
-    for (index, source) in sources.enumerated() {
-      reached = max(reached, advance(index, to: counted(source, source.progress)) ?? 0)
-    }
-    return reached
   }
 
   /// Records the progress of an input.
@@ -216,12 +175,23 @@ final class Combination: Sendable {
     }
 
     override var target: Core? { combination.result }
-    override var isExclusive: Bool { combination.needsEachOpen }
 
-    override func sourceIsLost() -> Bool { combination.lost() }
+    // Whether the combined promise waits for each of the open inputs.
+    override var isExclusive: Bool {
+      combination.rule.takesMean || combination.state.withLock { $0.live == 1 }
+    }
+
+    override func sourceIsLost() -> Bool {
+      combination.state.withLock { state in
+        state.hasLost = true
+        state.live -= 1
+        return state.live == 0 || combination.rule == .settled
+      }
+    }
 
     override func react(to source: Core, _ agenda: inout Agenda) {
-      combination.settled(index, source, &agenda)
+      let hasFailed = source.failure != nil
+      combination.carryOut(combination.count(index, hasFailed), index, hasFailed, &agenda)
     }
 
     override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
@@ -246,10 +216,20 @@ final class Combination: Sendable {
     }
 
     override func progress(_ fraction: (Core) -> Double) -> Double {
-      combination.progress(of: sources, fraction)
+      let each = sources.map { combination.counted($0, fraction($0)) }
+      return combination.rule.takesMean
+        ? each.reduce(0, +) / Double(each.count) : each.max() ?? 0
     }
 
-    override func watch() -> Double { combination.watch(sources) }
+    override func watch() -> Double {
+      combination.state.withLock { state in
+        if state.progress.isEmpty { state.progress = Array(repeating: 0, count: sources.count) }
+      }
+      return sources.enumerated().reduce(0) { reached, input in
+        let fraction = combination.counted(input.element, input.element.progress)
+        return max(reached, combination.advance(input.offset, to: fraction) ?? 0)
+      }
+    }
 
     override var recipe: (@Sendable ([AnyPromise]) -> AnyPromise)? {
       let (rule, origin) = (combination.rule, combination.result.origin)

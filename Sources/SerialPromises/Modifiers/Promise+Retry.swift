@@ -49,27 +49,17 @@ extension AnyPromise {
         restart().retry(policy, clock, attempt: attempt + 1, restart)
       }
       guard pause > .zero else { return .promise(next()) }
+      // Cold: a hot promise could be fulfilled before its link joins the steps that the next attempt
+      // works for, and the attempt would then not be marked with them.
+      let wait = Promise<Void>(cold: Core.Traits(origin: origin)) {
+        $0.adopt(.later(.value(()), pause, clock, origin))
+      }
       return .promise(
-        Promise<Void>(pausing: pause, clock, origin).erased.link(.step, on: nil) {
+        wait.erased.link(.step, on: nil) {
           _ = try $0.passOn()
           return .promise(next())
         })
     }
     return attach(link)
-  }
-}
-
-extension Promise<Void> {
-  /// Creates a cold promise that is fulfilled after a pause.
-  ///
-  /// A hot one could be fulfilled before its link joins the steps that the next attempt works for, and
-  /// the attempt would then not be marked with them.
-  fileprivate init(pausing pause: Duration, _ clock: some Clock<Duration>, _ origin: Origin) {
-    self.init(cold: Core.Traits(origin: origin)) { deferred in
-      let timer = Timer(after: pause, on: clock) { failure in
-        if let failure { deferred.tryFail(failure) } else { deferred.tryFulfill(()) }
-      }
-      deferred.onCancel { timer.cancel() }
-    }
   }
 }

@@ -136,13 +136,10 @@ final class RunningStep: Sendable {
 
   private var isRunning: Bool { lock.withLock { $0.isRunning(id) } }
 
-  /// The running step of this manager that the caller belongs to, if any.
-  static func deadlockedStep(_ lock: Locked<SerialOrder>) -> StepIdentity? {
-    deadlockedStep(lock, in: current)
-  }
-
-  /// As `deadlockedStep`, for a caller with this mark.
-  static func deadlockedStep(_ lock: Locked<SerialOrder>, in mark: RunningStep?) -> StepIdentity? {
+  /// The running step of this manager that the caller, which has the mark, belongs to, if any.
+  static func deadlockedStep(
+    _ lock: Locked<SerialOrder>, in mark: RunningStep? = current
+  ) -> StepIdentity? {
     var link = mark
     while let step = link {
       if step.lock === lock {

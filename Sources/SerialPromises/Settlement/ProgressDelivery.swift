@@ -39,27 +39,15 @@ struct ProgressFront {
   }
 }
 
-/// A handler for the progress of a promise.
-final class ProgressListener: Sendable {
-  private let place: HandlerPlace
-  private let handler: @Sendable (Double) -> Void
-
-  init(on place: HandlerPlace, _ handler: @escaping @Sendable (Double) -> Void) {
-    self.place = place
-    self.handler = handler
-  }
-
-  func receive(_ fraction: Double) {
-    place.call { [handler] in handler(fraction) }
-  }
-}
+/// A handler for the progress of a promise, which runs it at its place.
+typealias ProgressListener = @Sendable (_ fraction: Double) -> Void
 
 /// A progress update for one listener, in the promise's order of events.
 final class ProgressDelivery: Reaction {
   private let listener: ProgressListener
   private let fraction: Double
 
-  init(listener: ProgressListener, fraction: Double) {
+  init(listener: @escaping ProgressListener, fraction: Double) {
     self.listener = listener
     self.fraction = fraction
   }
@@ -67,7 +55,7 @@ final class ProgressDelivery: Reaction {
   override var isImmediate: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    listener.receive(fraction)
+    listener(fraction)
   }
 }
 

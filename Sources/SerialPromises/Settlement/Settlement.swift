@@ -558,7 +558,7 @@ struct Settlement {
   /// Adds a listener, which receives the current progress unless that is 0.
   ///
   /// - Returns: Whether the caller must schedule a drain.
-  mutating func listen(_ listener: ProgressListener) -> Bool {
+  mutating func listen(_ listener: @escaping ProgressListener) -> Bool {
     if !isSettled { neededExtras.state.listeners.append(listener) }
     guard progress > 0 else { return false }
     neededExtras.state.deliver(progress, to: listener)
@@ -627,7 +627,7 @@ final class Extras {
     /// The promises that were resolved with this one, and depend on its source since it was forwarded.
     var adopters: [Core] = []
 
-    mutating func deliver(_ fraction: Double, to listener: ProgressListener) {
+    mutating func deliver(_ fraction: Double, to listener: @escaping ProgressListener) {
       deliveries.append(ProgressDelivery(listener: listener, fraction: fraction))
     }
   }

@@ -36,16 +36,10 @@ struct CancellableTask {
 
   /// Ends the use of the task: it cannot be canceled from now on.
   ///
+  /// - Parameter continuation: Returned by `endCancel` if a cancellation is in progress.
   /// - Returns: Whether the task may end; false while a cancellation is in progress.
-  mutating func leave() -> Bool {
+  mutating func leave(_ continuation: UnsafeContinuation<Void, Never>? = nil) -> Bool {
     task = nil
-    return !isBeingCancelled
-  }
-
-  /// As `leave()`.
-  ///
-  /// If a cancellation is in progress, `endCancel` returns the continuation.
-  mutating func leave(_ continuation: UnsafeContinuation<Void, Never>) -> Bool {
     if isBeingCancelled { leaver = continuation }
     return !isBeingCancelled
   }

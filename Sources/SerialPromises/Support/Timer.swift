@@ -16,12 +16,7 @@ final class Timer: Sendable {
   /// Dispatch or the clock fires.
   private let action: Locked<Action?>
 
-  private let wait: Wait
-
-  private enum Wait: Sendable {
-    case source(TimerSource)
-    case task(Task<Void, Never>)
-  }
+  private let stop: @Sendable () -> Void
 
   init<C: Clock<Duration>>(
     after delay: Duration, on clock: C, _ action: @escaping Action
@@ -40,7 +35,7 @@ final class Timer: Sendable {
       } action: {
         action.call(nil)
       }
-      wait = .source(source)
+      stop = { source.cancel() }
     } else {
       // Detached: the action does not inherit the task that set the timer.
       let task = Task.detached {
@@ -48,7 +43,7 @@ final class Timer: Sendable {
         do { try await clock.sleep(until: deadline, tolerance: nil) } catch { failure = error }
         DispatchQueue.global().async { [failure] in action.call(failure) }
       }
-      wait = .task(task)
+      stop = { task.cancel() }
     }
   }
 
@@ -59,10 +54,7 @@ final class Timer: Sendable {
   /// Releases the action without calling it, unless it has been called.
   func cancel() {
     let action = action.withLock { $0.take() }
-    switch wait {
-    case .source(let source): source.cancel()
-    case .task(let task): task.cancel()
-    }
+    stop()
     withExtendedLifetime(action) {}
   }
 }

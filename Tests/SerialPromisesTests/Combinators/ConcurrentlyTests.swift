@@ -112,6 +112,7 @@ struct ConcurrentlyTests {
   func cancelWhilePulling() async {
     let (log, all) = (Log<Int>(), Locked<Promise<[Int]>?>(nil))
     let (made, held) = (Locked<[Promise<Int>]>([]), Locked<[Deferred<Int>]>([]))
+    let ended = Gate()
     let promises = (0..<10).lazy.map { index in
       if index == 1 { all.withLock { $0 }?.cancel() }
       let promise = Promise<Int> { deferred in
@@ -119,17 +120,18 @@ struct ConcurrentlyTests {
         held.withLock { $0.append(deferred) }
         deferred.onCancel {}
       }
+      // Not awaited, which would start it.
+      if index == 1 { promise.failed { _ in ended.open() } }
       made.withLock { $0.append(promise) }
       return promise
     }
     let promise = when(promises, concurrently: 2)
     all.withLock { $0 = promise }
-    #expect(await promise.outcome == "failed CancellationError()")
-    await waitUntil { made.withLock { $0 }.count == 2 }
-    for promise in made.withLock({ $0 }) {
-      #expect(await promise.outcome == "failed CancellationError()")
-    }
+    promise.start()
+    await ended.passed()
     #expect(log.all == [0])
+    let cancelled = "failed CancellationError()"
+    #expect(made.withLock { $0 }.map { text($0.state) } == [cancelled, cancelled])
     all.withLock { $0 = nil }
     held.withLock { $0.removeAll() }
   }

@@ -188,10 +188,9 @@ struct SettlementUnderTest {
     if hasDeliveredHandler { hasLateListener = true }
     let listener = listeners
     listeners += 1
-    let schedules = settlement.listen(
-      ProgressListener(on: .queue(nil)) { [received] in
-        received.append("listener \(listener) receives \($0)")
-      })
+    let schedules = settlement.listen { [received] in
+      received.append("listener \(listener) receives \($0)")
+    }
     return "schedules \(schedules)"
   }
 

@@ -1,0 +1,24 @@
+import Foundation
+import Testing
+
+/// What the compiler does not check.
+struct UncheckedTests {
+  // Fails if a source has one more `@unchecked Sendable`, or one less, than the table says.
+  @Test("CONTRIBUTING counts what the compiler does not check")
+  func counts() throws {
+    let root = ExamplesAreTested.root
+    let guide = root.appendingPathComponent("CONTRIBUTING.md")
+    let table = try String(contentsOf: guide, encoding: .utf8)
+      .matches(of: /\| `(?<kind>[^`|]+)` \| (?<count>\d+) \|/)
+    #expect(table.count == 5)
+    let folder = root.appendingPathComponent("Sources/SerialPromises")
+    let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+    let code = try paths.filter { $0.hasSuffix(".swift") }.map { path in
+      try String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)
+        .replacing(/\/\/[^\n]*/, with: "")
+    }.joined()
+    for row in table {
+      #expect(code.split(separator: row.kind).count - 1 == Int(row.count), "\(row.kind)")
+    }
+  }
+}
