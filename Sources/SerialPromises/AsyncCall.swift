@@ -178,7 +178,7 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
   // promise take its turn, while the promise still looks as if it waited for this step.
   override func settle(_ outcome: StepOutcome) {
     guard case .promise(let core) = state.receiver else { return }
-    core.settle(self.outcome(outcome, isDone: state.isDone), by: .adopted, &state.effects)
+    core.settleLocked(self.outcome(outcome, isDone: state.isDone), &state.effects)
   }
 
   override func ended(_ outcome: StepOutcome) {

@@ -315,12 +315,16 @@ extension Promise {
   // MARK: Links
 
   /// Derives a promise with a synchronous handler.
+  ///
+  /// The handler runs on the actor of `isolation` or, without one, on the queue. Its own isolation
+  /// has been removed.
   @inlinable
   func link<Output: Sendable>(
     _ kind: LinkKind, on queue: DispatchQueue? = nil, _ isolation: (any Actor)? = nil,
     _ handler: consuming @escaping LinkHandler
   ) -> Promise<Output> {
-    Promise<Output>(erased.link(kind, on: queue, isolation, handler))
+    guard let isolation else { return Promise<Output>(erased.link(kind, on: queue, handler)) }
+    return Promise<Output>(erased.link(kind, isolatedTo: isolation, handler))
   }
 
   /// Derives a promise with an asynchronous handler.

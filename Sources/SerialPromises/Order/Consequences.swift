@@ -2,10 +2,17 @@
 ///
 /// Allocated only if there is one, which is rare.
 final class Consequences {
-  /// Work to notify; an outcome is nil for a step that leaves the queue.
-  private var works = Fifo<(work: StepRecord, id: Int, outcome: StepOutcome?)>()
-  private var actions: [() -> Void] = []
-  private var releases = Fifo<Any>()
+  // Unchecked because one thread uses it: it is filled under the lock, and then performed.
+
+  /// Most have one step to notify: it needs no array.
+  @exclusivity(unchecked) private var ended: (work: StepRecord, outcome: StepOutcome)?
+  /// Other work to notify; an outcome is nil for a step that leaves the queue.
+  @exclusivity(unchecked) private var works: [(work: StepRecord, id: Int, outcome: StepOutcome?)] =
+    []
+  @exclusivity(unchecked) private var actions: [() -> Void] = []
+  /// Most have one object to release: it needs no array.
+  @exclusivity(unchecked) private var released: Any?
+  @exclusivity(unchecked) private var releases: [Any] = []
 
   /// Notifies observers of the outcome of a step.
   func notify(_ observers: [@Sendable (StepOutcome) -> Void], _ outcome: StepOutcome) {
@@ -14,7 +21,7 @@ final class Consequences {
 
   /// Notifies the work of a step of its end, before all other actions, which may depend on it.
   func end(_ work: StepRecord, _ outcome: StepOutcome) {
-    works.append((work, 0, outcome))
+    if ended == nil { ended = (work, outcome) } else { works.append((work, 0, outcome)) }
   }
 
   /// Cancels the work of a step that was canceled while it waited.
@@ -39,20 +46,24 @@ final class Consequences {
 
   /// Retains a value until the lock is released, because its release may run user code.
   func release(_ value: Any) {
-    releases.append(value)
+    if released == nil { released = value } else { releases.append(value) }
   }
 
   /// Performs the effects.
   ///
   /// - Parameter left: Ends the steps whose work has been canceled.
   func perform(_ left: ([(work: StepRecord, id: Int)]) -> Void) {
-    var leaving: [(work: StepRecord, id: Int)] = []
-    works.forEach { work, id, outcome in
-      work.ended(outcome ?? .cancelled)
-      if outcome == nil { leaving.append((work, id)) }
-    }
-    if !leaving.isEmpty { left(leaving) }
+    if let ended { ended.work.ended(ended.outcome) }
+    if !works.isEmpty { notifyWorks(left) }
     for action in actions { action() }
+  }
+}
+
+extension Consequences {
+  private func notifyWorks(_ left: ([(work: StepRecord, id: Int)]) -> Void) {
+    for (work, _, outcome) in works { work.ended(outcome ?? .cancelled) }
+    let leaving = works.compactMap { $0.outcome == nil ? (work: $0.work, id: $0.id) : nil }
+    if !leaving.isEmpty { left(leaving) }
   }
 }
 

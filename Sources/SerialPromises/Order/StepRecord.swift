@@ -14,22 +14,24 @@ class StepRecord: @unchecked Sendable {
 
   let name: String?
 
+  // Unchecked because of the lock: no user code runs while it is held.
+
   /// The segment with the step's slot; nil after the record is closed.
-  var segment: Segment?
+  @exclusivity(unchecked) var segment: Segment?
 
   /// The outcome of the step.
   ///
   /// Nil also for a plain step that succeeded, until the next step is added; its slot has the
   /// outcome.
-  private(set) var outcome: StepOutcome?
+  @exclusivity(unchecked) private(set) var outcome: StepOutcome?
 
-  var observers: [@Sendable (StepOutcome) -> Void] = []
+  @exclusivity(unchecked) var observers: [@Sendable (StepOutcome) -> Void] = []
 
   /// The failure of the step, until something receives it.
-  var unreceived: UnreceivedFailure?
+  @exclusivity(unchecked) var unreceived: UnreceivedFailure?
 
   /// The number of the adder, if it had to wait for room.
-  var adder: Int?
+  @exclusivity(unchecked) var adder: Int?
 
   init(_ lock: Locked<SerialOrder>, name: String? = nil) {
     self.lock = lock

@@ -3,7 +3,8 @@
 /// A subclass of `Reaction`: the promise of a link waits in its source's list without another
 /// object.
 ///
-/// Sendable because mutable state is accessed only under the lock.
+/// Sendable because mutable state is accessed only under the lock, and its place in a list as that of
+/// any reaction.
 class Core: Reaction, @unchecked Sendable {
   /// The constants of a promise.
   struct Traits: Sendable {
@@ -195,7 +196,10 @@ class Core: Reaction, @unchecked Sendable {
     switch attachment {
     case .listed: break
     case .schedules: Trampoline.schedule(self)
-    case .due: agenda.append(Fifo(reaction), of: self)
+    case .due:
+      var due = DueList()
+      due.append(reaction)
+      agenda.append(due, of: self)
     case .rejoins: rejoin(&agenda)
     }
   }
@@ -216,33 +220,52 @@ class Core: Reaction, @unchecked Sendable {
     _ outcome: Outcome, by settler: Settlement.Settler, reached: Double = 0,
     _ agenda: inout Agenda
   ) -> Bool {
+    switch outcome {
+    case .value(let value): fulfill(value, by: settler, &agenda)
+    case .failure(let error): fail(error, by: settler, reached: reached, &agenda)
+    }
+  }
+
+  final func fulfill(
+    _ value: any Sendable, by settler: Settlement.Settler, _ agenda: inout Agenda
+  ) -> Bool {
     var effects = Settlement.Effects()
-    let isFirst = settle(outcome, by: settler, reached: reached, &effects)
+    let isFirst = store(value, by: settler, &effects)
     if isFirst { carryOut(effects, &agenda) }
     return isFirst
   }
 
-  /// Settles the promise for a caller that carries out the effects, after it has released the lock of
-  /// an order.
   @inline(__always)
-  @discardableResult
-  final func settle(
-    _ outcome: Outcome, by settler: Settlement.Settler, reached: Double = 0,
-    _ effects: inout Settlement.Effects
+  private final func store(
+    _ value: any Sendable, by settler: Settlement.Settler, _ effects: inout Settlement.Effects
   ) -> Bool {
-    switch outcome {
-    case .failure(let error):
-      withLock { $0.settle(error, by: settler, reached: reached, &effects) }
-    case .value(let value):
-      withLock { settlement in
-        let isFirst = settlement.settle(nil, by: settler, reached: 1, &effects)
-        if isFirst {
-          self.value = value
-          hasValue = true
-        }
-        return isFirst
+    withLock { settlement in
+      let isFirst = settlement.settle(nil, by: settler, reached: 1, &effects)
+      if isFirst {
+        self.value = value
+        hasValue = true
       }
+      return isFirst
     }
+  }
+
+  /// Settles the promise for a caller that holds the lock of an order, and carries out the effects
+  /// after that.
+  final func settleLocked(_ outcome: Outcome, _ effects: inout Settlement.Effects) {
+    switch outcome {
+    case .value(let value): _ = store(value, by: .adopted, &effects)
+    case .failure(let error):
+      _ = withLock { $0.settle(error, by: .adopted, reached: 0, &effects) }
+    }
+  }
+
+  final func fail(
+    _ error: any Error, by settler: Settlement.Settler, reached: Double, _ agenda: inout Agenda
+  ) -> Bool {
+    var effects = Settlement.Effects()
+    let isFirst = withLock { $0.settle(error, by: settler, reached: reached, &effects) }
+    if isFirst { carryOut(effects, &agenda) }
+    return isFirst
   }
 
   /// Resolves this promise with another, which alone can settle it from now on.

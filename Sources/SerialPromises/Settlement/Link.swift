@@ -58,7 +58,7 @@ class Link: Core, @unchecked Sendable {
     do {
       switch try hasSteps ? callMarked(handler, outcome) : handler(outcome) {
       case .value(let value):
-        settle(.value(value), by: .adopted, &agenda)
+        _ = fulfill(value, by: .adopted, &agenda)
       case .promise(let promise):
         let done = progress(after: source, outcome)
         if !adopt(promise, share: share.rest(from: done), &agenda) {
@@ -72,7 +72,7 @@ class Link: Core, @unchecked Sendable {
       }
     } catch {
       let reached = progress(after: source, outcome)
-      settle(.failure(error), by: .adopted, reached: reached, &agenda)
+      _ = fail(error, by: .adopted, reached: reached, &agenda)
     }
   }
 
@@ -145,7 +145,7 @@ class HandlerLink: Link, @unchecked Sendable {
 
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
     guard let handler else { return nil }
-    return { [kind, queue] in $0.link(kind, on: queue, nil, handler) }
+    return { [kind, queue] in $0.link(kind, on: queue, handler) }
   }
 }
 
@@ -253,21 +253,24 @@ final class TaskLink: Link, @unchecked Sendable {
 
 extension AnyPromise {
   /// Derives a promise with a synchronous handler.
-  ///
-  /// The handler runs on the actor of `isolation` or, without one, on the queue. Its own isolation
-  /// has been removed.
   @usableFromInline
   func link(
-    _ kind: LinkKind, on queue: DispatchQueue?, _ isolation: (any Actor)? = nil,
-    _ handler: consuming @escaping LinkHandler
+    _ kind: LinkKind, on queue: DispatchQueue?, _ handler: consuming @escaping LinkHandler
   ) -> AnyPromise {
-    switch HandlerPlace(queue, isolation: isolation) {
-    case .queue(let queue):
-      return attach(
-        HandlerLink(traits(kind, isOnMainQueue: MainQueue.is(queue)), on: queue, handler))
+    guard let queue else { return attach(HandlerLink(traits(kind), handler)) }
+    let traits = traits(kind, isOnMainQueue: MainQueue.is(queue))
+    return attach(HandlerLink(traits, on: queue, handler))
+  }
+
+  /// Derives a promise with a handler that runs on an actor.
+  @usableFromInline
+  func link(
+    _ kind: LinkKind, isolatedTo isolation: any Actor, _ handler: @escaping LinkHandler
+  ) -> AnyPromise {
+    switch HandlerPlace(nil, isolation: isolation) {
+    case .queue(let queue): link(kind, on: queue, handler)
     case .actor(let actor):
-      let handler = handler
-      return link(kind, isOnMainQueue: false) { outcome in
+      link(kind, isOnMainQueue: false) { outcome in
         try await perform(on: actor) { try handler(outcome) }
       }
     }

@@ -114,8 +114,8 @@ struct ReactionList {
   }
 
   /// Removes the reactions that satisfy a condition, in order.
-  mutating func takeAll(where condition: (Reaction) -> Bool) -> Fifo<Reaction> {
-    var taken = Fifo<Reaction>()
+  mutating func takeAll(where condition: (Reaction) -> Bool) -> DueList {
+    var taken = DueList()
     for reaction in self where condition(reaction) {
       remove(reaction)
       taken.append(reaction)
@@ -150,15 +150,48 @@ extension ReactionList: Sequence {
   func makeIterator() -> Iterator { Iterator(rest: first) }
 }
 
+/// Removed reactions that a thread is going to run, in order.
+///
+/// They have no `previous` node, so that a withdrawal detects that it is too late.
+struct DueList {
+  private var first: Reaction?
+  // Unowned: reachable from `first`.
+  private unowned(unsafe) var last: Reaction?
+
+  var isEmpty: Bool { first == nil }
+
+  /// Appends a reaction that is in no list.
+  mutating func append(_ reaction: Reaction) {
+    if let last { last.next = reaction } else { first = reaction }
+    last = reaction
+  }
+
+  mutating func popFirst() -> Reaction? {
+    guard let reaction = first.take() else { return nil }
+    first = reaction.next.take()
+    if first == nil { last = nil }
+    return reaction
+  }
+}
+
 /// The pending reactions of a settling thread; they run no user code.
 ///
 /// Iterative, so that promises that settle each other use constant stack.
 struct Agenda {
-  private var due = Fifo<(source: Core, reactions: Fifo<Reaction>)>()
+  private var source: Core?
+  private var due = DueList()
+
+  // Used only if one settlement settles several promises.
+  private var later = Fifo<(Core, DueList)>()
 
   /// Appends the reactions to the settlement of `source`.
-  mutating func append(_ reactions: Fifo<Reaction>, of source: Core) {
-    due.append((source, reactions))
+  mutating func append(_ reactions: DueList, of source: Core) {
+    if due.isEmpty && later.isEmpty {
+      self.source = source
+      due = reactions
+    } else {
+      later.append((source, reactions))
+    }
   }
 
   /// Runs the reactions that `body` appends.
@@ -171,8 +204,15 @@ struct Agenda {
 
   /// Runs all pending reactions, including those that they cause.
   mutating func run() {
-    while var next = due.popFirst() {
-      while let reaction = next.reactions.popFirst() { reaction.react(to: next.source, &self) }
+    while true {
+      if let source, let reaction = due.popFirst() {
+        reaction.react(to: source, &self)
+      } else if let (core, reactions) = later.popFirst() {
+        source = core
+        due = reactions
+      } else {
+        return
+      }
     }
   }
 }

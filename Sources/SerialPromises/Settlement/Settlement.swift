@@ -197,8 +197,8 @@ struct Settlement {
   }
 
   /// Removes the adopters, which are going to depend on the source of this promise.
-  mutating func takeAdopters() -> Fifo<Reaction> {
-    guard phase == .pending, hasOnlyAdopters else { return Fifo<Reaction>() }
+  mutating func takeAdopters() -> DueList {
+    guard phase == .pending, hasOnlyAdopters else { return DueList() }
     extras?.state.watchers = WatcherList()
     return reactions.takeAll { _ in true }
   }
@@ -342,9 +342,9 @@ struct Settlement {
   /// Ends the handler of a step.
   ///
   /// - Returns: The ends of steps that were left to it.
-  mutating func endStepHandler() -> Fifo<Reaction> {
+  mutating func endStepHandler() -> DueList {
     defer { isInStepHandler = false }
-    return isSettled && isLeftToStepHandler ? reactions.takeAll { _ in true } : Fifo<Reaction>()
+    return isSettled && isLeftToStepHandler ? reactions.takeAll { _ in true } : DueList()
   }
 
   /// Whether the running handler of a step performs all reactions when it returns.
@@ -399,7 +399,7 @@ struct Settlement {
   /// The effects of a transition, performed after the lock is released.
   struct Effects {
     /// To run on the settling thread.
-    var due = Fifo<Reaction>()
+    var due = DueList()
     /// To notify of progress.
     var watchers = Fifo<Reaction>()
     /// Whether the caller must schedule a drain.
@@ -581,9 +581,9 @@ struct Settlement {
   ///
   /// A promise that is settled or being canceled keeps its pending reactions.
   mutating func invalidate() -> (
-    reactions: Fifo<Reaction>, released: (upstream: Upstream?, extras: Extras?)
+    reactions: DueList, released: (upstream: Upstream?, extras: Extras?)
   ) {
-    guard phase == .pending else { return (Fifo<Reaction>(), (nil, nil)) }
+    guard phase == .pending else { return (DueList(), (nil, nil)) }
     defer {
       upstream = nil
       extras = nil

@@ -20,42 +20,54 @@ final class Trampoline {
   /// The reaction whose handler runs.
   var runningReaction: ObjectIdentifier?
 
-  private var waiting: Fifo<Core>
+  // Unchecked because only one thread uses it.
 
-  private init(_ waiting: Fifo<Core>) {
-    self.waiting = waiting
-  }
+  // Inline storage for the single waiting promise of a plain chain.
+  @exclusivity(unchecked) private var first: Core?
+  @exclusivity(unchecked) private var later = Fifo<Core>()
 
   /// The manager whose next step runs after this, on the same thread: transfers the claim.
-  var manager: (any StepRunner)?
+  @exclusivity(unchecked) var manager: (any StepRunner)?
 
   /// Schedules a drain of a promise.
   ///
   /// Requires the claim of that drain.
   static func schedule(_ core: Core) {
     if let current {
-      current.waiting.append(core)
+      current.append(core)
     } else {
-      begin(Fifo(core))
+      begin(with: core, Fifo())
     }
   }
 
-  private static func begin(_ waiting: Fifo<Core>) {
+  private static func begin(with first: Core, _ later: Fifo<Core>) {
     DispatchQueue.global().async {
-      let trampoline = Trampoline(waiting)
+      let trampoline = Trampoline()
+      trampoline.first = first
+      trampoline.later = later
       slot.with(trampoline) { trampoline.run() }
       trampoline.manager.take()?.continueTurn()
     }
   }
 
+  private func append(_ core: Core) {
+    if first == nil && later.isEmpty { first = core } else { later.append(core) }
+  }
+
+  private func popFirst() -> Core? {
+    if let core = first.take() { return core }
+    return later.popFirst()
+  }
+
   /// Transfers the waiting promises to another thread, because this one is about to block.
   func handOver() {
-    if !waiting.isEmpty { Self.begin(waiting) }
-    waiting = Fifo()
+    guard let next = popFirst() else { return }
+    Self.begin(with: next, later)
+    later = Fifo()
   }
 
   private func run() {
-    while let core = waiting.popFirst() {
+    while let core = popFirst() {
       running = ObjectIdentifier(core)
       core.drain(in: self)
       running = nil

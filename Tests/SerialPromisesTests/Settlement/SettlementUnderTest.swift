@@ -161,7 +161,7 @@ struct SettlementUnderTest {
     return "due \(handOut(effects.due)), " + text(effects)
   }
 
-  private mutating func handOut(_ reactions: Fifo<Reaction>) -> [Int] {
+  private mutating func handOut(_ reactions: DueList) -> [Int] {
     var (reactions, ids) = (reactions, [Int]())
     while let reaction = reactions.popFirst() {
       handOut(reaction)
