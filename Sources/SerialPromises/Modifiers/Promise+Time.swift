@@ -47,8 +47,7 @@ extension Promise {
 extension AnyPromise {
   func timeout(_ duration: Duration, _ clock: some Clock<Duration>) -> AnyPromise {
     let link = TimeoutLink(traits(.passage), duration, clock)
-    let recipe = TimeoutRecipe(link, of: core)
-    link.withLock { $0.wait(toStart: recipe) }
+    link.withLock { $0.wait(toStart: link) }
     link.depend(on: .linked(core))
     // Not attached as a link, which inherits the demand of its source: the demand starts the timer.
     core.attach(link)
@@ -57,11 +56,11 @@ extension AnyPromise {
   }
 }
 
-/// Passes an outcome on within the time limit.
-private final class TimeoutLink<C: Clock<Duration>>: Link, @unchecked Sendable {
+/// Passes an outcome on within the time limit; starts the timer when it is demanded.
+private final class TimeoutLink<C: Clock<Duration>>: Link, Recipe, @unchecked Sendable {
   // Sendable as its superclass: adds only constants.
-  let duration: Duration
-  let clock: C
+  private let duration: Duration
+  private let clock: C
 
   init(_ traits: Traits, _ duration: Duration, _ clock: C) {
     self.duration = duration
@@ -80,37 +79,27 @@ private final class TimeoutLink<C: Clock<Duration>>: Link, @unchecked Sendable {
   override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? {
     { [duration, clock] in $0.timeout(duration, clock) }
   }
-}
-
-/// Starts the timer when the promise is demanded.
-private final class TimeoutRecipe<C: Clock<Duration>>: Recipe {
-  private let link: TimeoutLink<C>
-  private let source: Core
-
-  init(_ link: TimeoutLink<C>, of source: Core) {
-    self.link = link
-    self.source = source
-  }
 
   var settles: Bool { false }
   var isCancellable: Bool { false }
   var isRepeatable: Bool { true }
 
   func start(_ core: Core) {
-    let duration = link.duration
-    let timer = Timer(after: duration, on: link.clock) { [link, source] failure in
+    // Nil if this was canceled or settled in between.
+    guard case .one(let source, _) = sources else { return }
+    let timer = Timer(after: duration, on: clock) { [self, source] failure in
       let error: any Error = failure ?? PromiseError.timedOut(duration)
       // Decides what came first: once withdrawn, the link is not settled by its source. The source is
       // canceled before the failure, which announces it.
-      let scopes = link.withLock { $0.scopes }
-      guard source.withdraw(link, cancelling: true, for: scopes) else { return }
-      link.settle(.failure(error), by: .adopted)
+      let scopes = withLock { $0.scopes }
+      guard source.withdraw(self, cancelling: true, for: scopes) else { return }
+      settle(.failure(error), by: .adopted)
     }
     // Released, with the timer, when the promise is settled.
-    core.onCancel { timer.cancel() }
+    onCancel { timer.cancel() }
   }
 
   func copy(_ traits: Core.Traits) -> AnyPromise {
-    AnyPromise(core: link, lifeline: nil)
+    AnyPromise(core: self, lifeline: nil)
   }
 }
