@@ -365,7 +365,7 @@ class Core: Reaction, @unchecked Sendable {
   }
 
   /// Propagates progress to the dependents of this promise, transitively.
-  private final func notify(_ watchers: Fifo<Reaction>) {
+  private final func notify(_ watchers: Few<Reaction>) {
     var front = ProgressFront()
     front.notify(watchers, withLock { $0.progress })
     front.passOn()

@@ -30,7 +30,7 @@ struct ProgressFront {
     while let (core, fraction) = rises.popFirst() { core.rise(to: fraction, &self) }
   }
 
-  mutating func notify(_ watchers: Fifo<Reaction>, _ fraction: Double) {
+  mutating func notify(_ watchers: Few<Reaction>, _ fraction: Double) {
     watchers.forEach { $0.progressed(fraction, &self) }
   }
 
@@ -76,8 +76,8 @@ struct WatcherList {
   ///
   /// A copy of this one would: a removal checks for other references without acquiring the writes of
   /// the thread that has just released its copy.
-  var all: Fifo<Reaction> {
-    var all = Fifo<Reaction>()
+  var all: Few<Reaction> {
+    var all = Few<Reaction>()
     for watcher in watchers { if let watcher { all.append(watcher) } }
     return all
   }

@@ -401,7 +401,7 @@ struct Settlement {
     /// To run on the settling thread.
     var due = DueList()
     /// To notify of progress.
-    var watchers = Fifo<Reaction>()
+    var watchers = Few<Reaction>()
     /// Whether the caller must schedule a drain.
     var schedules = false
     /// To release.

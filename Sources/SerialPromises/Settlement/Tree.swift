@@ -8,9 +8,9 @@ extension Core {
   ///
   /// - Parameter scopes: The scopes of the work, from its start to its end.
   func demand(in scopes: [WorkScope] = []) {
-    var recipes = Fifo<(any Recipe, Core)>()
+    var recipes = Few<(any Recipe, Core)>()
     var parked: [(Core, Core)] = []
-    var frontier = Fifo(self)
+    var frontier = Few(self)
     // Retains the promises, so that no other one reuses the address of a released one.
     var passed: [ObjectIdentifier: Core] = [:]
     while let core = frontier.popLast() {
@@ -70,7 +70,7 @@ extension Core {
   func watch() -> Int {
     // Each promise follows its dependencies.
     var watched: [(core: Core, sources: Upstream.Sources)] = []
-    var frontier = Fifo<(core: Core, sources: Upstream.Sources?)>((self, nil))
+    var frontier = Few<(core: Core, sources: Upstream.Sources?)>((self, nil))
     while let (core, sources) = frontier.popLast() {
       if let sources {
         watched.append((core, sources))

@@ -87,7 +87,7 @@ struct SettlementTests {
   }
 }
 
-extension Fifo {
+extension Few {
   var elements: [Element] {
     var all: [Element] = []
     forEach { all.append($0) }
