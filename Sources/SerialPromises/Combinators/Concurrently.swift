@@ -139,7 +139,10 @@ private final class Pull<Value: Sendable, Item: Sendable>: Sendable {
 
   /// Pulls while the limit allows; on one thread at a time, and without recursion.
   func more() {
-    if state.withLock({ $0.claim() }) { source.place.call { self.pull() } }
+    guard state.withLock({ $0.claim() }) else { return }
+    // The sequence may wait for a step, as the code that caused the pull may.
+    let step = RunningStep.current
+    source.place.call { RunningStep.$current.withValue(step) { self.pull() } }
   }
 
   private func pull() {
