@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -104,7 +105,7 @@ struct FirstTests {
       onThreads(2) { index in
         if index == 0 {
           // The race is registered with the first promise, and not yet with most of the others.
-          while first.promise.core.withLock({ !$0.isFailureHandled }) {}
+          while first.promise.core.withLock({ !$0.isFailureHandled }) { sched_yield() }
           return first.fulfill(1)
         }
         let race = Promise.race([first.promise] + never.map(\.promise))

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -65,7 +66,7 @@ struct EnqueueTests {
     } _: { round in
       if end == .canceled { round.manager.cancelWaiting() } else { round.manager.resume() }
     } _: { round in
-      while !round.manager.isIdle {}
+      while !round.manager.isIdle { sched_yield() }
       if case .pending = round.promise.state { round.isPending.append(true) }
     } fault: { round in
       round.promise.catch { _ in }

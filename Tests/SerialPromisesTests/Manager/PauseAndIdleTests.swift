@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -140,7 +141,7 @@ struct PauseAndIdleTests {
         #expect(throws: Never.self) { try manager.waitUntilIdle(timeout: timeout) }
         log.append("idle")
       } else {
-        while manager.order.withLock({ $0.waiters.isEmpty }) {}
+        while manager.order.withLock({ $0.waiters.isEmpty }) { sched_yield() }
         log.append("then")
         taken.call()
       }

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -28,7 +29,7 @@ struct CanceledFirstTests {
       round.clock.slept.block()
       round.clock.advance(by: .seconds(1))
     } _: { round in
-      while case .pending = round.promise.state {}
+      while case .pending = round.promise.state { sched_yield() }
       round.seen.append(text(round.work.state))
     } fault: { round in
       let isLimited = text(round.promise.state).contains("not done within")
@@ -88,8 +89,8 @@ struct CanceledFirstTests {
     /// Waits until the steps are seen to be over.
     func wait(_ sight: Sight) {
       switch sight {
-      case .state: while steps.contains(where: { text($0.state) != "cancelled" }) {}
-      case .isIdle: while !manager.isIdle {}
+      case .state: while steps.contains(where: { text($0.state) != "cancelled" }) { sched_yield() }
+      case .isIdle: while !manager.isIdle { sched_yield() }
       }
     }
   }

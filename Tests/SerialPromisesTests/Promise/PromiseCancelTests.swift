@@ -1,3 +1,4 @@
+import Foundation
 import Dispatch
 import TestSupport
 import Testing
@@ -156,7 +157,7 @@ struct PromiseCancelTests {
       let both = Locked(0)
       onThreads(2) { index in
         both.withLock { $0 += 1 }
-        while both.withLock({ $0 }) < 2 {}
+        while both.withLock({ $0 }) < 2 { sched_yield() }
         if index == 0 { inner.promise.relay(to: outer) } else { outer.promise.cancel() }
       }
       #expect(await outer.promise.outcome == "failed CancellationError()")

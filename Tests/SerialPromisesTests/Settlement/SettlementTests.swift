@@ -29,7 +29,7 @@ struct SettlementTests {
   func watcherList() {
     var generator = SeededGenerator(seed: 13)
     var (list, naive) = (WatcherList(), [Reaction]())
-    for _ in 0..<2000 {
+    for _ in 0..<500 {
       if naive.isEmpty || Int.random(in: 0..<5, using: &generator) < 3 {
         let reaction = Reaction()
         list.append(reaction)

@@ -59,19 +59,26 @@ private let oneAtATime = Locked(())
 private final class Meeting: Sendable {
   private let count: Int
   private let arrived = Atomic(0)
+  private let awake = Atomic(0)
+  private let condition = NSCondition()
 
   init(of count: Int) { self.count = count }
 
   func wait() {
-    let number = arrived.add(1, ordering: .acquiringAndReleasing).newValue
-    let all = (number + count - 1) / count * count
+    // Blocks, because the processors may be busy with other tests.
+    condition.lock()
+    let all = whole(arrived.add(1, ordering: .relaxed).newValue)
+    if arrived.load(ordering: .relaxed) == all { condition.broadcast() }
+    while arrived.load(ordering: .relaxed) < all { condition.wait() }
+    condition.unlock()
+    // They wake one after another, and are to begin together.
+    let present = whole(awake.add(1, ordering: .acquiringAndReleasing).newValue)
     var spins = 0
-    while arrived.load(ordering: .acquiring) < all {
-      spins += 1
-      // The processors may be busy with other tests.
-      if spins % 100 == 0 { sched_yield() }
-    }
+    while awake.load(ordering: .acquiring) < present, spins < 10_000 { spins += 1 }
   }
+
+  /// The count at which all threads have come, for one of them.
+  private func whole(_ number: Int) -> Int { (number + count - 1) / count * count }
 }
 
 /// Waits until a condition holds, for ten seconds at most.

@@ -31,23 +31,24 @@ struct SlurmQueue: FarQueue {
   }
 
   // Fails if the order is Slurm's, or two jobs run at once.
-  @Test("a hundred jobs on three nodes run in the order of the queue, also after move")
+  @Test("jobs on three nodes run in the order of the queue, also after move")
   func order() throws {
     try queue.setLauncher("serialq-slurm --nodelist n$((SERIALQ_JOB % 3 + 1))")
     let line = """
       mkdir busy || echo overlap >>rec; echo $SERIALQ_JOB $SLURMD_NODENAME >>rec; rmdir busy
       """
-    let lines = Bytes(String(repeating: "\(line)\n", count: 100).utf8)
+    let count = isLong ? 100 : 30
+    let lines = Bytes(String(repeating: "\(line)\n", count: count).utf8)
     #expect(try scene.serialq("add", "--no-start", "-f", "-") { $0.input = lines }.code == 0)
-    #expect(try scene.serialq("move", "100", "50", "--first").code == 0)
+    #expect(try scene.serialq("move", "\(count)", "5", "--first").code == 0)
     #expect(try scene.serialq("move", "1", "--last").code == 0)
     #expect(try scene.serialq("start").code == 0)
     #expect(try scene.serialq("wait").code == 0)
-    let order = [100, 50] + (2..<100).filter { $0 != 50 } + [1]
+    let order = [count, 5] + (2..<count).filter { $0 != 5 } + [1]
     try queue.expectRecord(order.map { "\($0) n\($0 % 3 + 1)\n" }.joined())
-    #expect(try scene.log(1).isEmpty && scene.log(50).isEmpty)
-    let shown = try scene.serialq("show", "100").text
-    #expect(shown.contains("node         n2\n") && shown.contains("launched as  "), "\(shown)")
+    #expect(try scene.log(1).isEmpty && scene.log(5).isEmpty)
+    let shown = try scene.serialq("show", "\(count)").text
+    #expect(shown.contains("node         n\(count % 3 + 1)\n") && shown.contains("launched as  "), "\(shown)")
     try queue.expectNothingLeft()
   }
 
