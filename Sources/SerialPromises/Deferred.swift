@@ -204,11 +204,6 @@ public final class Deferred<Value: Sendable>: Sendable {
     core.carryOut(consequences)
   }
 
-  /// Reports the progress of the work, if it exceeds the current value.
-  func rise(to fraction: Double) {
-    core.carryOut(core.withLock { $0.rise(to: fraction) })
-  }
-
   /// Registers a cancel handler.
   ///
   /// A promise without one cannot be canceled.

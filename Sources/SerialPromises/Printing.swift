@@ -4,7 +4,15 @@
 extension Promise: CustomStringConvertible {
   /// The name or source location, and the state: `promise "page" (pending)`, `promise "page"
   /// (fulfilled: 42)`, `promise "page" (failed: Missing())`, `promise "page" (not started)`.
-  public var description: String { "\(core.origin.identity) (\(core.stateText(of: Value.self)))" }
+  public var description: String {
+    let state =
+      switch core.peek()?.result(of: Value.self) {
+      case nil: core.withLock { $0.isDemanded } ? "pending" : "not started"
+      case .success(let value): "fulfilled: \(value)"
+      case .failure(let error): "failed: \(error)"
+      }
+    return "\(core.origin.identity) (\(state))"
+  }
 }
 
 extension Deferred: CustomStringConvertible {
@@ -58,15 +66,5 @@ extension PromiseManager: CustomStringConvertible {
     if isThrottled { parts.append("held back by the rate") }
     if isClosed { parts.append("closed") }
     return "PromiseManager (\(parts.joined(separator: ", ")))"
-  }
-}
-
-extension Core {
-  fileprivate func stateText<Value: Sendable>(of type: Value.Type) -> String {
-    switch peek()?.result(of: type) {
-    case nil: withLock { $0.isDemanded } ? "pending" : "not started"
-    case .success(let value): "fulfilled: \(value)"
-    case .failure(let error): "failed: \(error)"
-    }
   }
 }

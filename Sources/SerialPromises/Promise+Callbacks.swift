@@ -20,9 +20,11 @@ extension Promise {
   ) -> Promise {
     let place = HandlerPlace(queue, isolation: handler.isolation)
     let handler = unisolated(handler)
-    return call(on: place, seesFailures: false) {
-      if case .success(let value) = $0.result(of: Value.self) { try? handler(value) }
-    }
+    core.attach(
+      Callback(on: place, seesFailures: false) {
+        if case .success(let value) = $0.result(of: Value.self) { try? handler(value) }
+      })
+    return self
   }
 
   /// Registers a callback for the error, which marks the failure as handled.
@@ -43,9 +45,11 @@ extension Promise {
   ) -> Promise {
     let place = HandlerPlace(queue, isolation: handler.isolation)
     let handler = unisolated(handler)
-    return call(on: place, seesFailures: true) {
-      if case .failure(let error) = $0 { try? handler(error) }
-    }
+    core.attach(
+      Callback(on: place, seesFailures: true) {
+        if case .failure(let error) = $0 { try? handler(error) }
+      })
+    return self
   }
 
   /// Registers a callback for the progress.
@@ -77,13 +81,6 @@ extension Promise {
     if schedules { Trampoline.schedule(core) }
     core.rejoin()
     core.watch()
-    return self
-  }
-
-  private func call(
-    on place: HandlerPlace, seesFailures: Bool, _ handler: @escaping Callback.Handler
-  ) -> Promise {
-    core.attach(Callback(on: place, seesFailures: seesFailures, handler))
     return self
   }
 }

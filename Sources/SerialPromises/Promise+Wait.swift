@@ -78,25 +78,23 @@ extension Core {
       if isMain, core.withLock({ $0.turns }).contains(where: { $0.withLock { $0.usesMainQueue } }) {
         return needsMain
       }
-      switch core.sources {
-      case nil:
+      let sources = core.sources
+      guard case .one(let source, let reaction) = sources else {
         // Checked last: a settled promise needs no thread.
         if isMain, core.runsOnMainQueue, core.outcome == nil { return needsMain }
-      case .many(let junction):
-        if isMain, junction.needsMainQueue { return needsMain }
-        junction.forEachSource { if $1.isExclusive { frontier.append($0) } }
-      case .one(let source, let reaction):
-        guard reaction.isExclusive else { continue }
-        // Either it runs on this thread now, or it follows the handler that does.
-        let waitsForTurn =
-          ObjectIdentifier(source) == turn?.running && source.withLock { _ in reaction.isListed }
-        if ObjectIdentifier(reaction) == running || waitsForTurn && !reaction.isImmediate {
-          return "in a handler that has to return first; return the promise from it instead"
-        }
-        // The link's own handler. It has run if the promise was resolved with another.
-        if isMain, core.runsOnMainQueue, reaction === core { return needsMain }
-        frontier.append(source)
+        sources?.forEach { if $1.isExclusive { frontier.append($0) } }
+        continue
       }
+      guard reaction.isExclusive else { continue }
+      // Either it runs on this thread now, or it follows the handler that does.
+      let waitsForTurn =
+        ObjectIdentifier(source) == turn?.running && source.withLock { _ in reaction.isListed }
+      if ObjectIdentifier(reaction) == running || waitsForTurn && !reaction.isImmediate {
+        return "in a handler that has to return first; return the promise from it instead"
+      }
+      // The link's own handler. It has run if the promise was resolved with another.
+      if isMain, core.runsOnMainQueue, reaction === core { return needsMain }
+      frontier.append(source)
     }
     return nil
   }

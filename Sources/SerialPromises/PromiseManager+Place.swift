@@ -1,5 +1,5 @@
 extension PromiseManager {
-  /// Adds a step made from a closure, with a name.
+  /// Adds a step made from a closure, with a name or at a place.
   ///
   /// Takes constant time for every place, plus the time of the steps that run on this thread
   /// because of it. The step's number reflects the order of addition, regardless of its place.
@@ -10,46 +10,15 @@ extension PromiseManager {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: The name in events, errors and diagnostics.
+  ///   - name: The name in events, errors and diagnostics; nil for none.
   ///   - place: The place in the queue.
   ///   - handler: The work; it must call `then`.
   /// - Returns: The step's handle.
   @discardableResult
   public func add(
-    _ name: String?, at place: StepPlace = .last, _ handler: @escaping Promisable.Handler
+    _ name: String? = nil, at place: StepPlace = .last, _ handler: @escaping Promisable.Handler
   ) -> StepHandle {
     add(handler, name: name, at: place)
-  }
-
-  /// Adds a step at a place.
-  ///
-  /// ```swift
-  /// manager.add(at: .first) { then in download { then() } }
-  /// ```
-  ///
-  /// - Parameters:
-  ///   - place: The place in the queue.
-  ///   - handler: The work; it must call `then`.
-  /// - Returns: The step's handle.
-  @discardableResult
-  public func add(at place: StepPlace, _ handler: @escaping Promisable.Handler) -> StepHandle {
-    add(handler, name: nil, at: place)
-  }
-
-  /// Adds a named step at a place.
-  ///
-  /// ```swift
-  /// let urgent = Step("urgent") { then in self.upload(file) { error in then(error) } }
-  /// manager.add(urgent, at: .first)
-  /// ```
-  ///
-  /// - Parameters:
-  ///   - step: The step.
-  ///   - place: The place in the queue.
-  /// - Returns: The step's handle.
-  @discardableResult
-  public func add(_ step: Step, at place: StepPlace) -> StepHandle {
-    add(step.handler, name: step.name, at: place, of: step.promise)
   }
 
   /// Adds a step of any type, for instance a promise, at a place.

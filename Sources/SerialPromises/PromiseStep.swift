@@ -415,6 +415,6 @@ private final class StepEnd: Reaction {
 
   override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
     // Two threads may propagate the progress of two promises in any order.
-    SharedLocks.withLock(for: self) { work }?.advance(to: fraction)
+    SharedLocks.withLock(for: self) { work }?.then.advance(to: fraction)
   }
 }

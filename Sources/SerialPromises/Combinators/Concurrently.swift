@@ -76,7 +76,7 @@ private func pull<Promises: Sequence, Value: Sendable, Item: Sendable>(
   // attempt.
   let isRepeatable = promises is any Collection
   let source = PromiseSource<Value>(promises, isolation)
-  let traits = Core.Traits(origin: origin, runsOnMainQueue: source.isOnMainQueue)
+  let traits = Core.Traits(origin: origin, runsOnMainQueue: MainQueue.is(isolation))
   return Promise(cold: traits, isRepeatable: isRepeatable) { deferred in
     let pull = Pull(source, limit: limit, take, into: deferred)
     deferred.onCancel { pull.stop(cancelling: true) }
@@ -94,9 +94,6 @@ private final class PromiseSource<Value: Sendable>: @unchecked Sendable {
   /// The minimum number of promises.
   let underestimatedCount: Int
 
-  /// Whether the sequence is iterated on the main queue.
-  let isOnMainQueue: Bool
-
   /// Iterates the sequence: the actor or, without one, a serial queue.
   ///
   /// Serial, because a `retry` pulls while the previous attempt may still be inside `next()`.
@@ -105,7 +102,6 @@ private final class PromiseSource<Value: Sendable>: @unchecked Sendable {
   init(_ promises: any Sequence<Promise<Value>>, _ isolation: (any Actor)?) {
     self.promises = promises
     underestimatedCount = promises.underestimatedCount
-    isOnMainQueue = MainQueue.is(isolation)
     let queue = DispatchQueue(label: "SerialPromises.when(concurrently:)")
     place = HandlerPlace(queue, isolation: isolation)
   }
@@ -203,7 +199,10 @@ private final class Pull<Value: Sendable, Item: Sendable>: Sendable {
       // After unlocking: this may be the last reference.
       withExtendedLifetime(released) {}
       let expected = source.underestimatedCount
-      if done < expected { deferred.rise(to: Double(done) / Double(expected)) }
+      if done < expected {
+        let core = deferred.core
+        core.carryOut(core.withLock { $0.rise(to: Double(done) / Double(expected)) })
+      }
       more()
       finish()
     case .failure(let error):
@@ -214,11 +213,6 @@ private final class Pull<Value: Sendable, Item: Sendable>: Sendable {
   private func fail(_ error: any Error, at index: Int) {
     deferred.tryFail(WhenError(position: index, underlying: error))
     stop(cancelling: false)
-  }
-
-  /// Whether promises remain to be pulled on the main queue.
-  var needsMainQueue: Bool {
-    source.isOnMainQueue && !state.withLock { $0.isOver }
   }
 
   /// The unsettled promises and their reactions.
@@ -346,8 +340,6 @@ private final class UnsettledPromises<Value: Sendable, Item: Sendable>: Junction
     self.pull = pull
     super.init([])
   }
-
-  override var needsMainQueue: Bool { pull?.needsMainQueue ?? false }
 
   override func forEachSource(_ body: (Core, Reaction) -> Void) {
     for (promise, reaction) in pull?.unsettled ?? [] { body(promise.core, reaction) }

@@ -85,9 +85,4 @@ struct RetryPolicy: Sendable {
     guard attempts <= retries, !(error is CancellationError), condition(error) else { return nil }
     return delay.countable(times: backoff.factor(after: attempts))
   }
-
-  /// The final error.
-  func failure(after attempts: Int, _ error: any Error) -> any Error {
-    error is CancellationError ? error : RetryError(lastError: error, attempts: attempts)
-  }
 }

@@ -43,7 +43,7 @@ extension AnyPromise {
     let link = RetryLink(traits(.passage), restart, recipe) { [origin = core.origin] outcome in
       guard case .failure(let error) = outcome else { return try .passOn(outcome) }
       guard let restart, let pause = policy.pause(after: attempt, error) else {
-        throw policy.failure(after: attempt, error)
+        throw error is CancellationError ? error : RetryError(lastError: error, attempts: attempt)
       }
       let next = { @Sendable in
         restart().retry(policy, clock, attempt: attempt + 1, restart)
@@ -56,7 +56,7 @@ extension AnyPromise {
       }
       return .promise(
         wait.erased.link(.step, on: nil) {
-          _ = try $0.passOn()
+          _ = try Decision.passOn($0)
           return .promise(next())
         })
     }

@@ -18,7 +18,8 @@ extension Promise {
     _ duration: Duration, clock: some Clock<Duration> = ContinuousClock()
   ) -> Promise {
     link(.passage, on: nil) { [origin = core.origin] outcome in
-      .promise(Promise.later(.value(try outcome.passOn()), duration, clock, origin).erased)
+      if case .failure = outcome { return try .passOn(outcome) }
+      return .promise(Promise.later(outcome, duration, clock, origin).erased)
     }
   }
 

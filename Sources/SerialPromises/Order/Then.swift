@@ -124,14 +124,9 @@ final class RunningStep: Sendable {
 
   /// The steps of a mark, without those that have ended, which would accumulate.
   static func running(_ mark: RunningStep?) -> RunningStep? {
-    guard mark != nil else { return nil }
-    var link = mark
-    var running: [RunningStep] = []
-    while let step = link {
-      if step.isRunning { running.append(step) }
-      link = step.outer
-    }
-    return running.reversed().reduce(nil) { RunningStep(lock: $1.lock, id: $1.id, outer: $0) }
+    guard let mark else { return nil }
+    return sequence(first: mark, next: \.outer).filter(\.isRunning).reversed()
+      .reduce(nil) { RunningStep(lock: $1.lock, id: $1.id, outer: $0) }
   }
 
   private var isRunning: Bool { lock.withLock { $0.isRunning(id) } }
@@ -140,13 +135,10 @@ final class RunningStep: Sendable {
   static func deadlockedStep(
     _ lock: Locked<SerialOrder>, in mark: RunningStep? = current
   ) -> StepIdentity? {
-    var link = mark
-    while let step = link {
-      if step.lock === lock {
-        let identity = lock.withLock { $0.isRunning(step.id) ? $0.runningStep : nil }
-        if let identity { return identity }
-      }
-      link = step.outer
+    guard let mark else { return nil }
+    for step in sequence(first: mark, next: \.outer) where step.lock === lock {
+      let identity = lock.withLock { $0.isRunning(step.id) ? $0.runningStep : nil }
+      if let identity { return identity }
     }
     return nil
   }

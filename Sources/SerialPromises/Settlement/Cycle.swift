@@ -30,12 +30,10 @@ extension Core {
     var limit = 16
     while true {
       // Each walk starts over. In total they take at most twice as long as the last two.
-      if let isFound = Self.walk(from: self, to: other, limit, { $0.sourceCores(limit: $1) }) {
-        return isFound
-      }
-      if let isFound = Self.walk(from: other, to: self, limit, { $0.targets(limit: $1) }) {
-        return isFound
-      }
+      let sources = { (core: Core, limit: Int) in core.sourceCores(limit: limit) }
+      if let isFound = Self.walk(from: self, to: other, limit, sources) { return isFound }
+      let targets = { (core: Core, limit: Int) in core.withLock { $0.targets(limit: limit) } }
+      if let isFound = Self.walk(from: other, to: self, limit, targets) { return isFound }
       limit *= 2
     }
   }
@@ -71,10 +69,5 @@ extension Core {
       junction.forEachSource { core, _ in cores.append(core) }
       return cores.count <= limit ? cores : nil
     }
-  }
-
-  /// The promises that depend on this one.
-  private func targets(limit: Int) -> [Core]? {
-    withLock { $0.targets(limit: limit) }
   }
 }

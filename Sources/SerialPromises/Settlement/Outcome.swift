@@ -43,14 +43,6 @@ enum Outcome: Sendable {
     return value
   }
 
-  /// Returns the erased value or throws the error.
-  func passOn() throws -> any Sendable {
-    switch self {
-    case .value(let value): value
-    case .failure(let error): throw error
-    }
-  }
-
   /// Resumes a task that awaits the value.
   func resume<Value: Sendable>(_ continuation: UnsafeContinuation<Value, any Error>) {
     do { continuation.resume(returning: try get()) } catch { continuation.resume(throwing: error) }
@@ -70,7 +62,10 @@ enum Decision: Sendable {
 
   /// The outcome itself.
   static func passOn(_ outcome: Outcome) throws -> Decision {
-    .value(try outcome.passOn())
+    switch outcome {
+    case .value(let value): .value(value)
+    case .failure(let error): throw error
+    }
   }
 }
 

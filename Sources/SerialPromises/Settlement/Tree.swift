@@ -183,9 +183,6 @@ class Junction {
   /// - Returns: The combined progress.
   func watch() -> Double { 0 }
 
-  /// Whether remaining work needs the main queue.
-  var needsMainQueue: Bool { false }
-
   /// Creates the same combination of other promises; nil if it cannot be repeated.
   var recipe: (@Sendable ([AnyPromise]) -> AnyPromise)? { nil }
 }

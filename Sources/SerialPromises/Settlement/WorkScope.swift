@@ -5,7 +5,7 @@
 final class WorkScope: @unchecked Sendable {
   // Sendable because `ending` is accessed only under one of the shared locks; `end` is set before
   // this is shared.
-  private let then: Then
+  let then: Then
   private var ending: StepOutcome?
 
   /// The reaction that stores the outcome.
@@ -54,10 +54,6 @@ final class WorkScope: @unchecked Sendable {
       case .failure(let error): .failed(error)
       }
     SharedLocks.withLock(for: self) { self.ending = ending }
-  }
-
-  func advance(to fraction: Double) {
-    then.advance(to: fraction)
   }
 
   /// Creates a mark for this work, for the detection of deadlocks.

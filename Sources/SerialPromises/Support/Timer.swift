@@ -25,6 +25,7 @@ final class Timer: Sendable {
     let deadline = clock.now.advanced(by: delay.countable)
     let action = Locked<Action?>(action)
     self.action = action
+    let end: Action = { failure in action.withLock { $0.take() }?(failure) }
     if clock is ContinuousClock || clock is SuspendingClock {
       // `ContinuousClock` advances while the machine sleeps; `SuspendingClock` and Dispatch timers
       // do not. A long wait on `ContinuousClock` is therefore checked against the clock once a
@@ -33,7 +34,7 @@ final class Timer: Sendable {
       let source = TimerSource {
         min(clock.now.duration(to: deadline), longest)
       } action: {
-        action.call(nil)
+        end(nil)
       }
       stop = { source.cancel() }
     } else {
@@ -41,7 +42,7 @@ final class Timer: Sendable {
       let task = Task.detached {
         var failure: (any Error)?
         do { try await clock.sleep(until: deadline, tolerance: nil) } catch { failure = error }
-        DispatchQueue.global().async { [failure] in action.call(failure) }
+        DispatchQueue.global().async { [failure] in end(failure) }
       }
       stop = { task.cancel() }
     }
@@ -56,13 +57,6 @@ final class Timer: Sendable {
     let action = action.withLock { $0.take() }
     stop()
     withExtendedLifetime(action) {}
-  }
-}
-
-extension Locked where State == Timer.Action? {
-  /// Calls the action, unless it has been called or canceled.
-  fileprivate func call(_ failure: (any Error)?) {
-    withLock { $0.take() }?(failure)
   }
 }
 
