@@ -19,17 +19,6 @@ struct CancelTests {
     #expect(text(await second.outcome) == "failed Failed(number: 0)")
   }
 
-  // Fails if the waiting tasks are not resumed, or only the first one is.
-  @Test("every task that awaits an outcome is resumed when the step ends")
-  func outcomes() async {
-    let (manager, taken) = (PromiseManager(), Taken())
-    let handle = manager.add(taken.handler)
-    let waiters = (1...5).map { _ in Task { text(await handle.outcome) } }
-    while handle.observerCount < 5 { await Task.yield() }
-    taken.call(Failed(number: 7))
-    for waiter in waiters { #expect(await waiter.value == "failed Failed(number: 7)") }
-  }
-
   // Fails if a canceled waiting step is run, or retains its handler.
   @Test(
     "a waiting step that is canceled never runs and releases its captures",
@@ -89,20 +78,6 @@ struct CancelTests {
     handle.cancel()
     taken.call(error)
     #expect(text(handle.state) == (error == nil ? "succeeded" : "failed Failed(number: 0)"))
-  }
-
-  // Fails if the cancellation request is not cleared when a step ends.
-  @Test("the step after a canceled one is not notified, and an ended step keeps its state")
-  func next() {
-    let (manager, taken, next) = (PromiseManager(), Taken(), Taken())
-    let first = manager.add(taken.handler)
-    manager.add(next.handler)
-    first.cancel()
-    taken.call()
-    first.cancel()
-    #expect(text(first.state) == "succeeded")
-    #expect(next.with(\.isCancelled) == false)
-    next.call()
   }
 
   // Fails if cancelAll affects steps added afterwards, or ignores the running one.
@@ -165,43 +140,5 @@ struct CancelTests {
     #expect(text(second.state) == "cancelled")
     #expect(text(third.state) == "running")
     next.call()
-  }
-
-  // Fails if the next step starts when the grace period ends and not when the handler returns.
-  @Test("a grace period that ends during the handler takes effect when the handler returns")
-  func graceDuringHandler() async {
-    let (manager, clock) = (PromiseManager(), ManualClock())
-    let (started, proceed, log) = (Gate(), Gate(), Log<String>())
-    let steps = Log<StepHandle>()
-    let done = Gate()
-    Task.detached {
-      await started.passed()
-      for handle in steps.all { handle.cancel(grace: .seconds(1), clock: clock) }
-      await clock.slept.passed()
-      clock.advance(by: .seconds(1))
-      while !manager.order.withLock({ $0.isGraceOver }) { await Task.yield() }
-      #expect(log.count == 0)
-      proceed.open()
-      done.open()
-    }
-    manager.pause()
-    let handle = manager.add { _ in
-      started.open()
-      proceed.block()
-      log.append("first returns")
-    }
-    steps.append(handle)
-    manager.add(log.appending("second"))
-    await onNewThread { manager.resume() }
-    await done.passed()
-    #expect(log.all == ["first returns", "second"])
-    #expect(text(handle.state) == "cancelled")
-  }
-}
-
-extension StepHandle {
-  /// The number of tasks that await the outcome.
-  var observerCount: Int {
-    record.lock.withLock { _ in record.observers.count }
   }
 }

@@ -63,28 +63,6 @@ struct FailurePolicyTests {
     #expect(text(manager.add { then in then() }.state) == "succeeded")
   }
 
-  // Fails if a canceled step counts as failed, or a step that dropped its `then` does not.
-  @Test("a canceled step is not a failure; an abandoned one is")
-  func whatCounts() {
-    let (manager, taken) = (PromiseManager(onFailure: .stop), Taken())
-    let cancelled = manager.add(taken.handler)
-    cancelled.cancel()
-    taken.call(CancellationError())
-    #expect(text(cancelled.state) == "cancelled")
-    #expect(!manager.isPaused)
-    manager.add { _ in }
-    #expect(manager.isPaused)
-  }
-
-  // Fails if a cancellation error counts as a cancellation without a request.
-  @Test("a step that ends with a cancellation error without being asked to stop has failed")
-  func notAsked() {
-    let manager = PromiseManager(onFailure: .stop)
-    let handle = manager.add { then in then(CancellationError()) }
-    #expect(text(handle.state) == "failed CancellationError()")
-    #expect(manager.isPaused)
-  }
-
   private func text(_ policy: FailurePolicy) -> String { "\(policy)" }
   private func text(_ state: StepHandle.State) -> String { SerialPromisesTests.text(state) }
 }

@@ -129,16 +129,4 @@ struct OrderOfStepsTests {
     #expect(log.all == ["read", "run"])
     #expect(handle.name == nil)
   }
-
-  // Fails if the names of steps passed as `some Promisable` are lost.
-  @Test("a step keeps its name, also if it is added as some Promisable")
-  func names() {
-    func add(_ step: some Promisable, to manager: PromiseManager) -> StepHandle {
-      manager.add(step)
-    }
-    let manager = PromiseManager()
-    #expect(manager.add(Step("upload") { then in then() }).name == "upload")
-    #expect(add(Step("download") { then in then() }, to: manager).name == "download")
-    #expect(manager.add { then in then() }.id == 3)
-  }
 }

@@ -23,37 +23,6 @@ struct PauseAndIdleTests {
     manager.resume()
   }
 
-  // Fails if a pause in a handler takes effect one step late, or `resume` in a handler runs a step
-  // inside it.
-  @Test("a handler may pause and resume its manager")
-  func fromHandler() {
-    let (manager, log) = (PromiseManager(), Log<String>())
-    manager.pause()
-    manager.add { then in
-      manager.pause()
-      manager.resume()
-      manager.pause()
-      then()
-      log.append("first returns")
-    }
-    let second = manager.add(log.appending("second"))
-    manager.resume()
-    #expect(text(second.state) == "waiting")
-    manager.resume()
-    #expect(log.all == ["first returns", "second"])
-  }
-
-  // Hangs if `idle` waits for an event in a manager without steps.
-  @Test("idle returns at once if there are no steps")
-  func idleAlready() async throws {
-    let manager = PromiseManager()
-    await manager.idle()
-    try manager.blockUntilIdle()
-    manager.pause()
-    await manager.idle()
-    try manager.blockUntilIdle(timeout: .zero)
-  }
-
   // Fails if a waiter is resumed before the last step ends; hangs if some waiters are not resumed.
   @Test(
     "all waiters for idle are resumed after the last step, and not before", .shows(Managing.idle))
@@ -90,27 +59,6 @@ struct PauseAndIdleTests {
     await manager.idleWaiting(1)
     handle.cancel()
     await waiter.value
-  }
-
-  // Hangs if canceling the task does not remove its waiter.
-  @Test("idle returns early if the waiting task is canceled")
-  func canceled() async {
-    let (manager, taken) = (PromiseManager(), Taken())
-    manager.add(taken.handler)
-    let waiter = Task { await manager.idle() }
-    await manager.idleWaiting(1)
-    waiter.cancel()
-    await waiter.value
-    #expect(manager.order.withLock { $0.waiters.isEmpty })
-    let gate = Gate()
-    let late = Task {
-      await gate.passed()
-      await manager.idle()
-    }
-    late.cancel()
-    gate.open()
-    await late.value
-    taken.call()
   }
 
   // Fails if the timeout is ignored, or its waiter is left behind or waits again.

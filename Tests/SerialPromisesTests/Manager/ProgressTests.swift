@@ -50,18 +50,4 @@ struct ProgressTests {
     #expect(manager.progress == 0.5)
     taken.call()
   }
-
-  // Fails if the progress of an ended step is counted for the running one.
-  @Test("progress that a step reports after its end is ignored")
-  func late() {
-    let (reports, taken, next) = (Reports(), Taken(), Taken())
-    let manager = PromiseManager(diagnostics: reports.place)
-    manager.add(taken.handler)
-    manager.add(next.handler)
-    taken.call()
-    _ = taken.with { $0.progress(0.5) }
-    #expect(manager.progress == 0.5)
-    #expect(reports.all.isEmpty)
-    next.call()
-  }
 }

@@ -165,24 +165,6 @@ struct PromiseTurnTests {
     #expect(log.all.filter { $0 == "cleaned up" }.count == 1)
   }
 
-  // Hangs if an attempt is treated as the turn of another manager.
-  @Test("a promise that is retried, delayed or limited begins in its turn")
-  func modifiers() async {
-    func step(_ promise: Promise<Int>, _ kind: Int) -> any Promisable {
-      switch kind {
-      case 0: promise.retry(1)
-      case 1: promise.retry(1).retry(1)
-      case 2: promise.delay(.milliseconds(1)).retry(1)
-      default: (promise.retry(1) as any Promisable).timeout(.seconds(3600))
-      }
-    }
-    for kind in 0...3 {
-      let manager = PromiseManager()
-      let promise = Promise<Int> { 1 }
-      #expect(text(await manager.add(step(promise, kind)).outcome) == "succeeded")
-    }
-  }
-
   // Fails if the promise begins in the turn that was assigned first, and not in the first that
   // comes.
   @Test("a promise in two managers begins in whichever turn comes first", .shows(Managing.turns))

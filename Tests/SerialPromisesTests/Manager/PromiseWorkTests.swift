@@ -273,29 +273,6 @@ struct PromiseWorkTests {
     #expect(text(await handle.outcome) == "succeeded")
     #expect(log.all == ["handler", "work"])
   }
-
-  // Fails if the step of a canceled promise has failed.
-  @Test("canceling a promise cancels its step, and notifies it once")
-  func once() async {
-    let (manager, log) = (PromiseManager(onFailure: .stop), Log<String>())
-    let (begun, released) = (Gate(), Gate())
-    let promise = Promise<Int> { deferred in
-      deferred.onCancel { log.append("cancel handler") }
-      begun.open()
-      DispatchQueue.global().async {
-        released.block()
-        deferred.fulfill(1)
-      }
-    }
-    let handle = manager.add(promise.retry(1))
-    await begun.passed()
-    #expect(promise.cancel())
-    handle.cancel()
-    released.open()
-    #expect(text(await handle.outcome) == "cancelled")
-    #expect(manager.failure == nil)
-    #expect(log.all == ["cancel handler"])
-  }
 }
 
 extension Step {

@@ -156,22 +156,6 @@ struct RateTests {
     while manager != nil { await Task.yield() }
   }
 
-  // Fails if canceling one step ends the wait of the others.
-  @Test("the other steps still wait if one is canceled, or the manager is closed")
-  func closed() async {
-    let manager = manager
-    for _ in 1...2 { manager.add(step) }
-    let handle = manager.add(step)
-    manager.add(step)
-    await clock.waitForSleeper()
-    handle.cancel()
-    manager.close()
-    #expect(clock.sleepers == 1)
-    await pass(10)
-    await manager.idle()
-    #expect(began.all == [0, 0, 10])
-  }
-
   // Fails if a step that began before the end of its wait is counted from its start, and not from
   // `time + delay` in `SerialOrder.next(at:)`: the third wait would end at 10, like the first.
   @Test(

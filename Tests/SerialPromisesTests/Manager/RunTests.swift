@@ -124,45 +124,6 @@ struct RunTests {
     #expect(try await manager.run { 7 } == 7)
   }
 
-  @TaskLocal private static var word: String?
-
-  // Fails if a task that begins where another step ended inherits its task-local values.
-  @Test("work does not see the task-local values of the preceding step")
-  func taskLocalValues() async throws {
-    let (manager, started, proceed) = (PromiseManager(), Gate(), Gate())
-    let first = Self.$word.withValue("first") {
-      Task {
-        try await manager.run {
-          started.open()
-          await proceed.passed()
-          return Self.word
-        }
-      }
-    }
-    await started.passed()
-    let second = Task { try await manager.run { Self.word } }
-    await manager.waiting(1)
-    proceed.open()
-    #expect(try await first.value == "first")
-    #expect(try await second.value == nil)
-  }
-
-  // Fails if work that ignores its cancellation loses its value.
-  @Test("work that finishes despite its cancellation returns its value")
-  func finishesAnyway() async throws {
-    let (manager, started) = (PromiseManager(), Gate())
-    let task = Task {
-      try await manager.run {
-        started.open()
-        await withTaskCancellation()
-        return 7
-      }
-    }
-    await started.passed()
-    task.cancel()
-    #expect(try await task.value == 7)
-  }
-
   // Hangs if a grace period that ends a step of `run` does not resume the caller. Fails if
   // `AsyncCall.end` reports the late call, which is not misuse.
   @Test(

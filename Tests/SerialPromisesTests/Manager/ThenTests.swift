@@ -112,19 +112,4 @@ struct ThenTests {
     let error = PromiseError.abandoned(StepIdentity(id: 1, name: nil))
     #expect(text(handle.state) == "failed \(error)")
   }
-
-  // Fails if a called `then` counts as dropped when it is released.
-  @Test("dropping a called then has no effect")
-  func droppedAfterCall() {
-    let (reports, taken, next) = (Reports(), Taken(), Taken())
-    let manager = PromiseManager(diagnostics: reports.place)
-    let first = manager.add(taken.handler)
-    let second = manager.add(next.handler)
-    taken.call()
-    taken.drop()
-    #expect(text(first.state) == "succeeded")
-    #expect(text(second.state) == "running")
-    next.call()
-    #expect(reports.all.isEmpty)
-  }
 }

@@ -29,21 +29,6 @@ struct TimeLimitTests {
     while clock.sleepers > 0 { await Task.yield() }
   }
 
-  // Fails if the promise or its step continues, or the next promise begins at the same time.
-  @Test("a promise that exceeds the limit is canceled, and its step fails")
-  func promise() async {
-    let (manager, gate) = (manager, Gate())
-    let promise = Promise<Int> { deferred in
-      deferred.onCancel { withExtendedLifetime(deferred) { gate.open() } }
-    }
-    let handle = manager.add(promise)
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(5))
-    #expect(text(await handle.outcome) == late)
-    #expect(gate.isOpen)
-    #expect(text(promise.state) == "failed CancellationError()")
-  }
-
   // Fails if the awaiting task gets the cancellation caused by the limit, or if the late end of the
   // work, which the library canceled, is reported.
   @Test(

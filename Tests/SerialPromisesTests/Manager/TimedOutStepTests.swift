@@ -69,23 +69,6 @@ struct TimedOutStepTests {
     #expect(reports.all.count(where: isTimedOut) == 3 && reports.all.count == 3)
   }
 
-  // Fails if the events report the end only when `then` is called.
-  @Test("events report the end of a step when its limit passes")
-  func events() async {
-    let (manager, taken) = (manager(), Taken())
-    let events = manager.events()
-    manager.add("slow", taken.handler)
-    await exceed()
-    for await event in events {
-      guard case .finished(let step, let outcome, _) = event else { continue }
-      #expect(step.name == "slow" && text(outcome) == late)
-      break
-    }
-    #expect(!manager.isIdle)
-    taken.call()
-    await manager.idle()
-  }
-
   // Hangs if the queue waits for `then`; fails if a late `then` is not reported.
   @Test(
     "with abandoning, the queue moves on when the limit passes", .shows(Managing.lateThen),

@@ -71,22 +71,33 @@ struct WaitsTests {
   }
 
   // Hangs if canceling the task does not remove its waiter; fails if the empty line stays.
-  @Test("both return early if the waiting task is canceled", arguments: [true, false])
-  func canceled(_ isRest: Bool) async {
-    let (manager, taken) = (PromiseManager(), Taken())
+  @Test(
+    "all three return early if the waiting task is canceled, also before the call",
+    arguments: [Waiters.Condition.idle, .atRest, .waitingBelow(1)])
+  func canceled(_ condition: Waiters.Condition) async {
+    let (manager, taken, gate) = (PromiseManager(), Taken(), Gate())
     manager.add(taken.handler)
     manager.add { then in then() }
-    let condition: Waiters.Condition = isRest ? .atRest : .waitingBelow(1)
-    let waiters = (1...5).map { _ in
-      Task {
-        if isRest { await manager.atRest() } else { await manager.fewerWaiting(than: 1) }
+    let wait = { @Sendable in
+      switch condition {
+      case .idle: await manager.idle()
+      case .atRest: await manager.atRest()
+      case .waitingBelow(let limit): await manager.fewerWaiting(than: limit)
       }
     }
+    let waiters = (1...5).map { _ in Task { await wait() } }
     await manager.waiting(5, for: condition)
     for number in [2, 0, 4, 1, 3] {
       waiters[number].cancel()
       await waiters[number].value
     }
+    let late = Task {
+      await gate.passed()
+      await wait()
+    }
+    late.cancel()
+    gate.open()
+    await late.value
     #expect(manager.order.withLock { $0.waiters.isEmpty && !$0.waiters.haveLimits })
     taken.call()
   }
