@@ -20,16 +20,6 @@ struct PromiseTimeTests {
     #expect(await error.outcome == "failed Failed(number: 0)")
   }
 
-  // Fails if the wait continues.
-  @Test("canceling ends the wait")
-  func cancelWait() async {
-    let value = Promise.value(1, after: .seconds(2), clock: clock)
-    await clock.waitForSleeper()
-    #expect(value.cancel())
-    #expect(await value.outcome == "failed CancellationError()")
-    while clock.sleepers > 0 { await Task.yield() }
-  }
-
   // Fails if the value is not delayed, or the failure is.
   @Test(
     "a value is delayed from the moment of its fulfillment; a failure is not delayed",

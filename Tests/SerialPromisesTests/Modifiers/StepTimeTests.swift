@@ -10,17 +10,6 @@ struct StepTimeTests {
 
   private var manager: PromiseManager { PromiseManager(diagnostics: reports.place) }
 
-  // Fails if the timer continues to sleep, or ends a later step.
-  @Test("a step that ends in time stops its timer")
-  func inTime() async {
-    let (manager, taken) = (manager, Taken())
-    let handle = manager.add(Step(nil, taken.handler).timeout(.seconds(5), clock: clock))
-    await clock.waitForSleeper()
-    taken.call()
-    #expect(text(await handle.outcome) == "succeeded")
-    while clock.sleepers > 0 { await Task.yield() }
-  }
-
   // Hangs if the timer retains `then`.
   @Test("a dropped then is detected before the time limit")
   func dropped() async {

@@ -88,17 +88,4 @@ struct DeferredTests {
     let deferred = Promise<Int>("deferred") { _ in }
     #expect(await deferred.outcome.contains("nothing is left"))
   }
-
-  // Fails if releasing a deferred settles a promise that was relayed from another one.
-  @Test("a deferred released after a relay leaves its promise to the other one")
-  func relayed() async {
-    let source = Deferred<Int>()
-    let promise = {
-      let deferred = Deferred<Int>()
-      source.promise.relay(to: deferred)
-      return deferred.promise
-    }()
-    source.fulfill(1)
-    #expect(await promise.outcome == "1")
-  }
 }

@@ -53,18 +53,6 @@ struct PromiseCancelTests {
     #expect(log.all == ["CancellationError()"])
   }
 
-  // Fails if handlers are called twice, or the second call returns that it canceled the promise.
-  @Test("canceling again, or settling afterwards, has no effect")
-  func twice() async {
-    let log = Log<Int>()
-    let deferred = cancellable { log.append(1) }
-    #expect(deferred.promise.cancel())
-    #expect(!deferred.promise.cancel())
-    #expect(!deferred.tryFulfill(1))
-    #expect(log.count == 1)
-    #expect(await deferred.promise.outcome == "failed CancellationError()")
-  }
-
   // Fails if a settled promise can be canceled.
   @Test(
     "a settled promise is unchanged", .shows(Promising.settledStays), arguments: [false, true])
@@ -75,19 +63,6 @@ struct PromiseCancelTests {
     #expect(!deferred.promise.cancel())
     #expect(text(deferred.promise.state) == (fails ? "failed Failed(number: 0)" : "1"))
     #expect(log.count == 0)
-  }
-
-  // Fails if a handler that is registered late is dropped.
-  @Test("a cancel handler that is registered after the cancellation is called at once")
-  func lateHandler() {
-    let (log, deferred) = (Log<Int>(), cancellable())
-    deferred.promise.cancel()
-    deferred.onCancel { log.append(1) }
-    #expect(log.count == 1)
-    let settled = Deferred<Int>()
-    settled.fulfill(1)
-    settled.onCancel { log.append(2) }
-    #expect(log.count == 1)
   }
 
   // Fails if canceling the end of a chain does not reach its beginning.
@@ -222,20 +197,6 @@ struct PromiseCancelTests {
     waiter.cancel()
     gate.open()
     #expect(await waiter.value == "failed CancellationError()")
-  }
-
-  // Fails if a canceled cold promise runs its task.
-  @Test("a cold promise that is canceled never begins")
-  func cold() async {
-    let log = Log<Int>()
-    let promise = Promise<Int> { resolve, _ in
-      log.append(1)
-      resolve(1)
-    }
-    #expect(promise.map { $0 }.cancel())
-    promise.start()
-    #expect(await promise.outcome == "failed CancellationError()")
-    #expect(log.count == 0)
   }
 
   // Fails if the promise that a handler returns is not canceled after its last dependent.

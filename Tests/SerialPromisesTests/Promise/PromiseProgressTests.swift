@@ -52,17 +52,6 @@ struct PromiseProgressTests {
     #expect(reports.all.count == 0)
   }
 
-  // Fails if 1 is reported a second time.
-  @Test("1 is reported once")
-  func oneOnce() async {
-    let deferred = deferred()
-    let log = recorded(deferred.promise)
-    deferred.progress(1)
-    deferred.fulfill(1)
-    await deferred.promise.waitForHandlers()
-    expect(log, [1])
-  }
-
   // Fails if a failure reports progress.
   @Test("a failure reports no progress", .shows(Progressing.end))
   func failing() async {
@@ -253,17 +242,6 @@ struct PromiseProgressTests {
     inner.fulfill(1)
     await outer.promise.waitForHandlers()
     expect(log, [0.25, 0.5, 1])
-  }
-
-  // Hangs if reading the progress of promises that wait for each other loops.
-  @Test("promises that were resolved with each other have no progress, and reading it ends")
-  func circle() async {
-    let (one, other) = (deferred(), deferred())
-    one.promise.progressed { _ in }
-    one.promise.relay(to: other)
-    other.promise.relay(to: one)
-    #expect(one.promise.progress == 0)
-    #expect(other.promise.map { $0 }.map { $0 }.progress == 0)
   }
 
   // Fails if the two promises do not count one half each.

@@ -61,46 +61,6 @@ struct PromiseStepTests {
     #expect(log.all == ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"])
   }
 
-  // Fails if the step of a failed promise has not failed.
-  @Test("a promise that fails fails its step, and the policy applies")
-  func failure() async {
-    let (manager, log) = (PromiseManager(onFailure: .stop), Log<Int>())
-    let handle = manager.add(Promise<Int>.failure(Failed(number: 3)))
-    let next = manager.add(log.appending(1))
-    #expect(text(await handle.outcome) == "failed Failed(number: 3)")
-    #expect(text(next.state) == "waiting")
-    manager.resume()
-    #expect(text(await next.outcome) == "succeeded")
-  }
-
-  // Hangs if the step of a hot or settled promise never ends.
-  @Test("a hot promise is a step too, and any promise may be a step twice")
-  func hot() async {
-    let (manager, promise) = (PromiseManager(), Promise.value(1))
-    let handles = [manager.add(promise), manager.add(promise), manager.add(promise.map { $0 })]
-    for handle in handles { #expect(text(await handle.outcome) == "succeeded") }
-  }
-
-  // Hangs if an abandoned promise blocks the queue.
-  @Test("a promise that can no longer be settled fails its step, and the queue continues")
-  func abandoned() async {
-    let manager = PromiseManager()
-    let handle = manager.add(Promise<Int>("left") { _, _ in })
-    #expect(text(await handle.outcome).contains("nothing is left that could settle promise"))
-    #expect(text(await manager.add { then in then() }.outcome) == "succeeded")
-  }
-
-  // Fails if the step of a promise that cannot be canceled ends early.
-  @Test("a promise that cannot be canceled ends its step when it is settled")
-  func cannotCancel() async {
-    let (manager, deferred) = (PromiseManager(), Deferred<Int>())
-    let handle = manager.add(deferred.promise)
-    handle.cancel()
-    #expect(text(handle.state) == "running")
-    deferred.fulfill(1)
-    #expect(text(await handle.outcome) == "succeeded")
-  }
-
   // Fails if the progress of a promise is not that of the step.
   @Test("a promise's progress is that of its step")
   func progress() async {

@@ -234,15 +234,6 @@ struct WhereChainsRunTests {
     }
     #expect(await promise.outcome == "true")
   }
-
-  // Fails if a handler runs on the thread that settles or attaches.
-  @Test("without a queue, handlers run on another thread than the one that settles")
-  func elsewhere() async {
-    let deferred = Deferred<Int>()
-    let promise = deferred.promise.map { [self] _ in place() }
-    queue.sync { deferred.fulfill(1) }
-    #expect(await promise.outcome == "elsewhere")
-  }
 }
 
 /// An actor that is not the main actor.
