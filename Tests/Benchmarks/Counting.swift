@@ -56,15 +56,37 @@ final class Floor: @unchecked Sendable {
   }
 }
 
-// The same `n` pieces of work, each of which counts, for every queue.
-
 extension Floor {
   func add(_ n: Int, counting tally: Tally) {
     for number in 0..<n { add { tally.add(number) } }
   }
 }
 
-extension PromiseManager {
+/// A queue that runs closures one at a time, and can hold them back.
+protocol SerialQueue: AnyObject, Sendable {
+  func pause()
+  func resume()
+  /// Adds `n` closures, each of which counts: the same work for every queue.
+  func add(_ n: Int, counting tally: Tally)
+  /// Waits until all closures have run.
+  func finish()
+}
+
+extension SerialQueue {
+  /// The time to add `n` closures and to run them, which may be held back until all are added.
+  func time(_ n: Int, isHeldBack: Bool = false, _ add: (Self, Tally) -> Void) -> Double {
+    let tally = Tally()
+    return nanoseconds {
+      if isHeldBack { pause() }
+      add(self, tally)
+      if isHeldBack { resume() }
+      finish()
+      precondition(tally.count == n)
+    }
+  }
+}
+
+extension PromiseManager: SerialQueue {
   func add(_ n: Int, counting tally: Tally) {
     for number in 0..<n {
       add { then in
@@ -73,24 +95,34 @@ extension PromiseManager {
       }
     }
   }
+
+  func finish() { try? waitUntilIdle() }
 }
 
-extension DispatchQueue {
+extension DispatchQueue: SerialQueue {
+  func pause() { suspend() }
+
   func add(_ n: Int, counting tally: Tally) {
     for number in 0..<n { async { tally.add(number) } }
   }
+
+  func finish() { sync {} }
 }
 
-extension OperationQueue {
-  static func serial() -> OperationQueue {
-    let queue = OperationQueue()
-    queue.maxConcurrentOperationCount = 1
-    return queue
-  }
+/// An `OperationQueue` that runs one operation at a time.
+final class SerialOperations: SerialQueue {
+  let queue = OperationQueue()
+
+  init() { queue.maxConcurrentOperationCount = 1 }
+
+  func pause() { queue.isSuspended = true }
+  func resume() { queue.isSuspended = false }
 
   func add(_ n: Int, counting tally: Tally) {
-    for number in 0..<n { addOperation { tally.add(number) } }
+    for number in 0..<n { queue.addOperation { tally.add(number) } }
   }
+
+  func finish() { queue.waitUntilAllOperationsAreFinished() }
 }
 
 /// Creates a chain of `n` links, and passes a value through it.

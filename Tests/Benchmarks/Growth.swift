@@ -38,15 +38,7 @@ struct Growth {
         // The cost of memory accesses beyond the processor's caches.
         series("the floor: an array") { Floor.time($0) },
         series("a step, added and run") { n in
-          let manager = PromiseManager()
-          let tally = Tally()
-          return nanoseconds {
-            manager.pause()
-            manager.add(n, counting: tally)
-            manager.resume()
-            try? manager.waitUntilIdle()
-            precondition(tally.count == n)
-          }
+          PromiseManager().time(n, isHeldBack: true) { $0.add(n, counting: $1) }
         },
         series("a link, created and passed") { n in nanoseconds { passThroughChain(n) } },
         series("a step, canceled") { n in
@@ -107,7 +99,7 @@ struct Growth {
       }
       lines.append(row([series.name] + cells))
     }
-    for verdict in verdicts { lines.append("  \(verdict.isReached ? "+" : "!") \(verdict.text)") }
+    lines += verdicts.map(\.line)
     return lines.joined(separator: "\n") + "\n"
   }
 
@@ -128,10 +120,7 @@ struct Growth {
   private func digits(_ value: Double) -> Int { value < 10 ? 2 : 0 }
 
   private func row(_ cells: [String]) -> String {
-    cells.enumerated().map { index, cell in
-      let padding = String(repeating: " ", count: max(0, (index == 0 ? 26 : 12) - cell.count))
-      return index == 0 ? "  " + cell + padding : padding + cell
-    }.joined()
+    Report.row(cells, [26] + sizes.map { _ in 12 })
   }
 
   var json: [String: Any] {
@@ -143,7 +132,7 @@ struct Growth {
           "points": series.points.map { ["size": Double($0.size), "cost": $0.cost] },
         ] as [String: Any]
       },
-      "targets": verdicts.map { ["text": $0.text, "reached": $0.isReached] as [String: Any] },
+      "targets": verdicts.map(\.json),
     ]
   }
 }

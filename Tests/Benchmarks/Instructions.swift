@@ -17,13 +17,7 @@ enum Instructions {
     func run(_ count: Int) {
       switch self {
       case .step:
-        let manager = PromiseManager()
-        let tally = Tally()
-        manager.pause()
-        manager.add(count, counting: tally)
-        manager.resume()
-        try? manager.waitUntilIdle()
-        precondition(tally.count == count)
+        _ = PromiseManager().time(count, isHeldBack: true) { $0.add(count, counting: $1) }
       case .stepElsewhere:
         let manager = PromiseManager()
         let other = DispatchQueue(label: "serialq.benchmarks")

@@ -16,44 +16,10 @@ private func steps(_ n: Int, heldBack: Bool) -> Contest {
   let way = heldBack ? "then run them: each calls `then` at once" : "run at once"
   return Contest(
     title: "add \(n) steps, \(way)", unit: "step",
-    subjects: [
-      Subject(name: "floor") { Floor.time(n) / Double(n) },
-      Subject(name: "PromiseManager") {
-        let manager = PromiseManager()
-        let tally = Tally()
-        return nanoseconds {
-          if heldBack { manager.pause() }
-          manager.add(n, counting: tally)
-          if heldBack { manager.resume() }
-          try? manager.waitUntilIdle()
-          precondition(tally.count == n)
-        } / Double(n)
-      },
-      Subject(name: "DispatchQueue") {
-        let queue = DispatchQueue(label: "serial")
-        let tally = Tally()
-        return nanoseconds {
-          if heldBack { queue.suspend() }
-          queue.add(n, counting: tally)
-          if heldBack { queue.resume() }
-          queue.sync { precondition(tally.count == n) }
-        } / Double(n)
-      },
-      Subject(name: "OperationQueue") {
-        let queue = OperationQueue.serial()
-        let tally = Tally()
-        return nanoseconds {
-          queue.isSuspended = heldBack
-          queue.add(n, counting: tally)
-          queue.isSuspended = false
-          queue.waitUntilAllOperationsAreFinished()
-          precondition(tally.count == n)
-        } / Double(n)
-      },
-      Subject(name: "AsyncStream") {
-        nanoseconds { streamed(n) } / Double(n)
-      },
-    ], against: "DispatchQueue",
+    subjects: [Subject(name: "floor") { Floor.time(n) / Double(n) }]
+      + queues(n, isHeldBack: heldBack) { $0.add(n, counting: $1) }
+      + [Subject(name: "AsyncStream") { nanoseconds { streamed(n) } / Double(n) }],
+    against: "DispatchQueue",
     // Steps that run at once do not accumulate, so the floor does different work.
     targets: heldBack
       ? [
@@ -64,6 +30,24 @@ private func steps(_ n: Int, heldBack: Bool) -> Contest {
       ? Contest.Picture(
         name: "steps", title: "The cost of a step that calls then at once", floor: "floor",
         isOwn: { $0 == "PromiseManager" }) : nil)
+}
+
+/// The three queues, to each of which `add` adds N closures.
+private func queues(
+  _ n: Int, isHeldBack: Bool = false, _ add: @escaping (any SerialQueue, Tally) -> Void
+) -> [Subject] {
+  [
+    queue("PromiseManager", { PromiseManager() }, n, isHeldBack: isHeldBack, add),
+    queue("DispatchQueue", { DispatchQueue(label: "serial") }, n, isHeldBack: isHeldBack, add),
+    queue("OperationQueue", { SerialOperations() }, n, isHeldBack: isHeldBack, add),
+  ]
+}
+
+private func queue<Queue: SerialQueue>(
+  _ name: String, _ make: @escaping () -> Queue, _ n: Int, isHeldBack: Bool,
+  _ add: @escaping (Queue, Tally) -> Void
+) -> Subject {
+  Subject(name: name) { make().time(n, isHeldBack: isHeldBack, add) / Double(n) }
 }
 
 /// Sends N closures through a stream to a task that calls them.
@@ -91,45 +75,29 @@ private func elsewhere(_ n: Int) -> Contest {
           precondition(tally.count == n)
         } / Double(n)
       },
-      Subject(name: "PromiseManager") {
-        let manager = PromiseManager()
-        let tally = Tally()
-        return nanoseconds {
-          manager.pause()
-          for number in 0..<n {
-            manager.add { then in
-              other.async {
-                tally.add(number)
-                then()
-              }
+      queue("PromiseManager", { PromiseManager() }, n, isHeldBack: true) { manager, tally in
+        for number in 0..<n {
+          manager.add { then in
+            other.async {
+              tally.add(number)
+              then()
             }
           }
-          manager.resume()
-          try? manager.waitUntilIdle()
-          precondition(tally.count == n)
-        } / Double(n)
+        }
       },
       // The usual form of such a block: an operation cannot end later than its block, except with a
       // subclass that manages its own state.
-      Subject(name: "OperationQueue") {
-        let queue = OperationQueue.serial()
-        let tally = Tally()
-        return nanoseconds {
-          queue.isSuspended = true
-          for number in 0..<n {
-            queue.addOperation {
-              let done = DispatchSemaphore(value: 0)
-              other.async {
-                tally.add(number)
-                done.signal()
-              }
-              done.wait()
+      queue("OperationQueue", { SerialOperations() }, n, isHeldBack: true) { operations, tally in
+        for number in 0..<n {
+          operations.queue.addOperation {
+            let done = DispatchSemaphore(value: 0)
+            other.async {
+              tally.add(number)
+              done.signal()
             }
+            done.wait()
           }
-          queue.isSuspended = false
-          queue.waitUntilAllOperationsAreFinished()
-          precondition(tally.count == n)
-        } / Double(n)
+        }
       },
     ], against: "OperationQueue",
     targets: [
@@ -171,39 +139,8 @@ private func producers(_ threads: Int, _ n: Int) -> Contest {
   let share = n / threads
   return Contest(
     title: "\(threads) threads add \(share) steps each", unit: "step",
-    subjects: [
-      Subject(name: "PromiseManager") {
-        let manager = PromiseManager()
-        let tally = Tally()
-        return nanoseconds {
-          onThreads(threads) {
-            manager.add(share, counting: tally)
-          }
-          try? manager.waitUntilIdle()
-          precondition(tally.count == threads * share)
-        } / Double(threads * share)
-      },
-      Subject(name: "DispatchQueue") {
-        let queue = DispatchQueue(label: "serial")
-        let tally = Tally()
-        return nanoseconds {
-          onThreads(threads) {
-            queue.add(share, counting: tally)
-          }
-          queue.sync { precondition(tally.count == threads * share) }
-        } / Double(threads * share)
-      },
-      Subject(name: "OperationQueue") {
-        let queue = OperationQueue.serial()
-        let tally = Tally()
-        return nanoseconds {
-          onThreads(threads) {
-            queue.add(share, counting: tally)
-          }
-          queue.waitUntilAllOperationsAreFinished()
-          precondition(tally.count == threads * share)
-        } / Double(threads * share)
-      },
-    ], against: "DispatchQueue",
+    subjects: queues(threads * share) { queue, tally in
+      onThreads(threads) { queue.add(share, counting: tally) }
+    }, against: "DispatchQueue",
     targets: [.of("PromiseManager", atMost: 1, times: "DispatchQueue")])
 }

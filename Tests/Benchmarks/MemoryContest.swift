@@ -52,16 +52,9 @@ enum WaitingSteps: String, CaseIterable {
       let floor = Floor()
       floor.add(n, counting: tally)
       return floor
-    case .manager:
-      let manager = PromiseManager()
-      manager.pause()
-      manager.add(n, counting: tally)
-      return manager
-    case .dispatchQueue:
-      let queue = DispatchQueue(label: "serial")
-      queue.suspend()
-      queue.add(n, counting: tally)
-      return queue
+    case .manager: return held(PromiseManager(), n, tally)
+    case .dispatchQueue: return held(DispatchQueue(label: "serial"), n, tally)
+    case .operationQueue: return held(SerialOperations(), n, tally)
     case .promise:
       let deferred = Deferred<Int>()
       var last = deferred.promise
@@ -72,12 +65,13 @@ enum WaitingSteps: String, CaseIterable {
         }
       }
       return deferred
-    case .operationQueue:
-      let queue = OperationQueue.serial()
-      queue.isSuspended = true
-      queue.add(n, counting: tally)
-      return queue
     }
+  }
+
+  private func held(_ queue: some SerialQueue, _ n: Int, _ tally: Tally) -> AnyObject {
+    queue.pause()
+    queue.add(n, counting: tally)
+    return queue
   }
 
   /// The resident memory of the process; nil if the system has no `/proc`.

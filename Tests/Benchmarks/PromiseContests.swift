@@ -67,28 +67,27 @@ private func steps(_ n: Int, _ add: (PromiseManager) -> Void) -> Double {
   } / Double(n)
 }
 
+extension Subject {
+  /// The time of a task that awaits something N times.
+  fileprivate init(
+    _ name: String, awaits n: Int, _ work: @escaping @Sendable () async -> Void
+  ) {
+    self.init(name: name) { nanoseconds { waiting(for: work) } / Double(n) }
+  }
+}
+
 /// A task awaits available values.
 private func awaitingSettled(_ n: Int) -> Contest {
-  Contest(
+  // Only a few: with more, cache misses would dominate.
+  let promises = (0..<1_000).map { Promise.value($0) }
+  return Contest(
     title: "await \(n) available values", unit: "await",
     subjects: [
-      Subject(name: "checked continuation") {
-        nanoseconds {
-          waiting {
-            for number in 0..<n {
-              _ = await withCheckedContinuation { $0.resume(returning: number) }
-            }
-          }
-        } / Double(n)
+      Subject("checked continuation", awaits: n) {
+        for number in 0..<n { _ = await withCheckedContinuation { $0.resume(returning: number) } }
       },
-      Subject(name: "Promise") {
-        // Only a few: with more, cache misses would dominate.
-        let promises = (0..<1_000).map { Promise.value($0) }
-        return nanoseconds {
-          waiting {
-            for number in 0..<n { _ = try? await promises[number % 1_000].value }
-          }
-        } / Double(n)
+      Subject("Promise", awaits: n) {
+        for number in 0..<n { _ = try? await promises[number % 1_000].value }
       },
     ], against: "checked continuation")
 }
@@ -99,27 +98,19 @@ private func awaitingOthers(_ n: Int) -> Contest {
   return Contest(
     title: "await \(n) values from another thread", unit: "await",
     subjects: [
-      Subject(name: "checked continuation") {
-        nanoseconds {
-          waiting {
-            for number in 0..<n {
-              _ = await withCheckedContinuation { continuation in
-                queue.async { continuation.resume(returning: number) }
-              }
-            }
+      Subject("checked continuation", awaits: n) {
+        for number in 0..<n {
+          _ = await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: number) }
           }
-        } / Double(n)
+        }
       },
-      Subject(name: "Promise") {
-        nanoseconds {
-          waiting {
-            for number in 0..<n {
-              let deferred = Deferred<Int>()
-              queue.async { deferred.fulfill(number) }
-              _ = try? await deferred.promise.value
-            }
-          }
-        } / Double(n)
+      Subject("Promise", awaits: n) {
+        for number in 0..<n {
+          let deferred = Deferred<Int>()
+          queue.async { deferred.fulfill(number) }
+          _ = try? await deferred.promise.value
+        }
       },
     ], against: "checked continuation")
 }
@@ -138,26 +129,14 @@ private func running(_ n: Int) -> Contest {
   Contest(
     title: "\(n) times await manager.run { }", unit: "run",
     subjects: [
-      Subject(name: "continuation in a task") {
-        nanoseconds {
-          waiting { await continueInTasks(n) }
-        } / Double(n)
-      },
-      Subject(name: "PromiseManager") {
+      Subject("continuation in a task", awaits: n) { await continueInTasks(n) },
+      Subject("PromiseManager", awaits: n) {
         let manager = PromiseManager()
-        return nanoseconds {
-          waiting {
-            for number in 0..<n { _ = try? await manager.run { number } }
-          }
-        } / Double(n)
+        for number in 0..<n { _ = try? await manager.run { number } }
       },
-      Subject(name: "PromiseManager, enqueue") {
+      Subject("PromiseManager, enqueue", awaits: n) {
         let manager = PromiseManager()
-        return nanoseconds {
-          waiting {
-            for number in 0..<n { _ = try? await manager.enqueue { number }.value }
-          }
-        } / Double(n)
+        for number in 0..<n { _ = try? await manager.enqueue { number }.value }
       },
     ], against: "continuation in a task",
     targets: [

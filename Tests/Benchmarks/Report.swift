@@ -49,7 +49,7 @@ struct Report {
           ratio(index, to: 0).map { Self.number($0, 2) } ?? "",
           ratio(index, to: self.index(of: contest.against)).map { Self.number($0, 2) } ?? ""))
     }
-    for verdict in verdicts { lines.append("  \(verdict.isReached ? "+" : "!") \(verdict.text)") }
+    lines += verdicts.map(\.line)
     return lines.joined(separator: "\n") + "\n"
   }
 
@@ -65,6 +65,9 @@ struct Report {
       let by = limit > 0 ? " by \(Report.number(missing, missing < 10 ? 1 : 0)) %" : ""
       self.text = text + (isReached ? ": met" : ": missed\(by)")
     }
+
+    var line: String { "  \(isReached ? "+" : "!") \(text)" }
+    var json: [String: Any] { ["text": text, "reached": isReached] }
   }
 
   var verdicts: [Verdict] {
@@ -99,9 +102,11 @@ struct Report {
     String(format: "%.\(digits)f", value)
   }
 
-  private func row(_ cells: String...) -> String {
-    let widths = [32, 12, 8, 9, 28]
-    return zip(cells, widths).enumerated().map { index, cell in
+  private func row(_ cells: String...) -> String { Self.row(cells, [32, 12, 8, 9, 28]) }
+
+  /// Cells in columns: the first one starts at the left, the others end at the right.
+  static func row(_ cells: [String], _ widths: [Int]) -> String {
+    zip(cells, widths).enumerated().map { index, cell in
       let padding = String(repeating: " ", count: max(0, cell.1 - cell.0.count))
       return index == 0 ? "  " + cell.0 + padding : padding + cell.0
     }.joined()
@@ -117,7 +122,7 @@ struct Report {
           "spread": samples[index].spread, "timesFloor": ratio(index, to: 0) ?? 0,
         ] as [String: Any]
       },
-      "targets": verdicts.map { ["text": $0.text, "reached": $0.isReached] as [String: Any] },
+      "targets": verdicts.map(\.json),
     ]
   }
 }
