@@ -130,9 +130,12 @@ struct AttachTests {
     #expect(!screen.contains { $0.contains("no connection") || $0.contains("no active runner") })
   }
 
-  // Fails if Ctrl-C does not work before the job has started.
-  @Test("Ctrl-C ends attach while it waits for the start")
-  func interrupted() throws {
+  // Fails if a key does not work before the job has started, or the detach key, which leaves a
+  // running job, ends in a core dump.
+  @Test(
+    "Ctrl-C ends attach while it waits for the start, and so does the detach key",
+    arguments: [("C-c", "130"), (#"C-\"#, "0")])
+  func interrupted(key: String, code: String) throws {
     let scene = try Scene()
     let gate = try Gate(scene)
     try scene.add("read x <gate")
@@ -141,10 +144,11 @@ struct AttachTests {
     try noteMode(terminal)
     try terminal.type("serialq attach 2")
     try terminal.waitForLine("serialq: waiting for job 2")
-    try terminal.press("C-c")
-    try terminal.waitFor("the prompt") { $0.last == "$" }
+    try terminal.press(key)
+    let screen = try terminal.waitFor("the prompt") { $0.last == "$" }
+    #expect((code == "0") == screen.contains("serialq: job 2 stays in the queue"))
     try terminal.type("echo $?")
-    try terminal.waitForLine("130")
+    try terminal.waitForLine(code)
     try expectSameMode(terminal)
     try gate.open()
     #expect(try scene.serialq("wait").code == 0)
@@ -314,24 +318,6 @@ struct AttachTests {
     try gate.open()
     #expect(try scene.serialq("wait", "1").code == 0)
     #expect(try scene.log(1).text.hasSuffix("over\r\n"))
-  }
-
-  // Fails if the key that leaves a running job ends in a core dump before it runs.
-  @Test("the detach key also leaves a job that has not started")
-  func leavesWaiting() throws {
-    let scene = try Scene()
-    let gate = try Gate(scene)
-    try scene.add("read x <gate")
-    #expect(try scene.serialq("add", "-t", "-c", "true").code == 0)
-    let terminal = try Terminal(scene)
-    try terminal.type("clear; serialq attach 2; echo $?")
-    try terminal.waitForLine("serialq: waiting for job 2")
-    try terminal.press(#"C-\"#)
-    try terminal.waitFor("the prompt") {
-      $0.suffix(3) == ["serialq: job 2 stays in the queue", "0", "$"]
-    }
-    try gate.open()
-    #expect(try scene.serialq("wait").code == 0)
   }
 
   // Fails if a suspended job looks like one that does not answer.

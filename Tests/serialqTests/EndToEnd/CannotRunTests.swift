@@ -109,11 +109,4 @@ import Testing
     #expect(try run.wait().code == 125)
     withExtendedLifetime(pipe) {}
   }
-
-  // Fails if a file without `#!` is an error: every shell runs it.
-  @Test("a script without an interpreter line runs in sh")
-  func scriptWithoutShell() throws {
-    try writeProgram(Bytes("echo \"$1\"\n"), to: scene.path("script"))
-    #expect(try scene.serialq("run", "--", "./script", "a  b").text == "a  b\n")
-  }
 }

@@ -118,43 +118,4 @@ import Testing
     #expect(try ids() == [5])
     #expect(try scene.serialq("add", "--no-start", "true").text == "6\n")
   }
-
-  // Fails if keep forgets too much or too little, or leaves logs.
-  @Test("keep N keeps the last jobs")
-  func keep() throws {
-    #expect(try scene.serialq("set", "keep", "2").code == 0)
-    #expect(try scene.serialq("set").text.contains("keep        2\n"))
-    try scene.add("exit 1", "true", "true", "true")
-    _ = try scene.serialq("run")
-    #expect(try scene.queue().jobs.map(\.id) == [1, 3, 4])
-    #expect(try FileSystem.names(in: scene.queueFolder().logs).count == 3)
-  }
-
-  // Fails if a queue is missing, or has the counts of another.
-  @Test("queues shows every queue with its counts")
-  func queues() throws {
-    #expect(try scene.serialq("queues", "--json").text == "[]\n")
-    _ = try scene.serialq("run", "-q", "b", "exit 1")
-    try scene.add("true", "true")
-    #expect(
-      try scene.serialq("queues").text == """
-        QUEUE    WAITING  RUNNING  DONE  OPEN
-        b              0        0     1     1
-        default        2        0     0     0  no runner
-
-        """)
-  }
-
-  // Fails if a retry is a new job, or appends to the log of the previous attempt.
-  @Test("retry runs the same job again, as its next attempt")
-  func retry() throws {
-    _ = try scene.serialq("run", "-e", "A=b", "echo $A; exit 3")
-    #expect(try scene.serialq("retry", "1").code == 0)
-    #expect(try scene.serialq("wait", "1").code == 3)
-    #expect(try scene.log(1) == Bytes("b\n"))
-    let job = try #require(try scene.listed().first)
-    #expect(job["attempt"] as? Int == 2 && job["exitCode"] as? Int == 3)
-    try scene.add("true")
-    expectRefusal(try scene.serialq("retry", "2"), "job 2: it is already waiting")
-  }
 }

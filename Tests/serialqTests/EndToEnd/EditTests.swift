@@ -129,30 +129,6 @@ import Testing
     #expect(try scene.queue().job(3)?.limits == Limits.none)
   }
 
-  // Fails if something is written before a mistake is found.
-  @Test("mistakes are refused, and nothing is changed")
-  func mistakes() throws {
-    let scene = try scene()
-    try scene.add("true")
-    let before = try scene.journal()
-    let mistakes: [([String], String)] = [
-      (["9", "true"], "job 9: queue default has no such job"),
-      (["1-2", "true"], "1-2: edit takes only one job"), (["1", ""], "'': the command is empty"),
-      (["1", "--"], "--: no program follows it"),
-      (["-c", "a", "1", "b"], "b: a command cannot be combined with --shell"),
-      (["1", "--unconditional", "--if-ok"], "--unconditional: cannot be combined"),
-      (["1", "--first"], "--first: unknown option of edit"),
-      (["1", "--after", "none"], "none: not a job id"), (["1", "-e", "x"], "--env x: "),
-    ]
-    for (words, message) in mistakes {
-      expectRefusal(try scene.serialq((["edit"] + words).map { Bytes($0.utf8) }), message)
-    }
-    #expect(try scene.journal() == before)
-    #expect(try scene.serialq("edit", "1", "true").errorText == "serialq: job 1 is unchanged\n")
-    #expect(
-      try scene.serialq("edit", "1", "-C", "none").errorText.contains("no such directory yet"))
-  }
-
   // Fails if keep acts only when a job ends, counts open jobs, or leaves a log.
   @Test("set keep acts at once, and does not count open jobs")
   func keep() throws {

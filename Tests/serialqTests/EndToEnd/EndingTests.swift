@@ -24,32 +24,6 @@ import Testing
     #expect(try scene.serialq("wait").code == 0)
   }
 
-  /// A shell with two child processes, one of which ignores SIGTERM.
-  private static let family = """
-    (trap '' TERM; echo one >>pids; while :; do sleep 0.1; done) &
-    (sleep 1000) & echo up; wait
-    """
-
-  /// The processes of a group, except zombies.
-  private func alive(in group: Int32) throws -> String {
-    try scene.script("ps -eo pgid=,stat=,args= | awk '$1 == \(group) && $2 !~ /Z/'").text
-  }
-
-  // Fails if only the shell is signalled (its children survive), or the queue continues before the
-  // last of them is dead. One of them has to be killed, which takes the whole grace period.
-  @Test(
-    "cancel ends a job with its grandchildren, including those that ignore the signal", .needs(.ps))
-  func cancelFamily() throws {
-    try scene.addRunning(Self.family, until: "up")
-    let group = try scene.waitForProcess(of: 1)
-    #expect(try scene.serialq("cancel", "1").code == 0)
-    // Does not wait for the grace period.
-    #expect(try scene.serialq("cancel", "--signal", "KILL", "1").code == 0)
-    #expect(try scene.serialq("wait", "1").code != 0)
-    #expect(try scene.states() == [.cancelled])
-    #expect(try alive(in: group) == "")
-  }
-
   // Fails if the runner counts itself as one of the job's processes: the queue would continue only
   // after both grace periods.
   @Test("a job that reacts to the signal is over as soon as it exits")
@@ -96,17 +70,6 @@ import Testing
     #expect(try scene.states() == [.cancelled])
   }
 
-  // Fails if the deadline is ignored, or only the leader is ended.
-  @Test("a job that exceeds its time limit is ended with its grandchildren", .needs(.ps))
-  func timeOut() throws {
-    _ = try scene.serialq("add", "--timeout", "1", "sleep 1000 & sleep 1000 & wait")
-    let group = try scene.waitForProcess(of: 1)
-    #expect(try scene.serialq("wait", "1").code == 124)
-    #expect(try scene.states() == [.timedOut])
-    #expect(try alive(in: group) == "")
-    #expect(try scene.listed()[0]["state"] as? String == "timed-out")
-  }
-
   // Fails if a canceled waiting job starts, or --all omits one.
   @Test("cancel prevents waiting jobs from running, and --all ends everything")
   func cancelWaiting() throws {
@@ -150,21 +113,6 @@ import Testing
     #expect(try scene.log(1).text == run.text)
     let late = try scene.serialq("log", "-f", "1")
     #expect(late.text == run.text)
-  }
-
-  // Fails if a slow reader loses the output of attempts that have ended.
-  @Test("a follower that was stopped prints every attempt once, and reports each failure")
-  func retriesMissed() throws {
-    let line = "echo x >>rec; n=$(wc -l <rec); echo $n; [ $n -gt 1 ] || read x <gate; [ $n -ge 4 ]"
-    _ = try scene.serialq("add", "--retries", "5", line)
-    let follower = try scene.start("log", "-f", "1").waitForOutput("1\n")
-    follower.send(SIGSTOP)
-    try gate.open()
-    #expect(try scene.serialq("wait", "1").code == 0)
-    let outcome = try follower.end(SIGCONT)
-    #expect(outcome.text == "1\n2\n3\n4\n" && outcome.code == 0)
-    let reported = outcome.errorText.split(separator: "\n").filter { $0.contains("retrying") }
-    #expect(reported.count == 3)
   }
 
   // Fails if a chain continues after a failure, or a retry of it stays skipped.

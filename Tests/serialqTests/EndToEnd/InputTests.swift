@@ -5,15 +5,6 @@ import Testing
 
 /// Jobs files, long commands and damaged queues, as users have them.
 @Suite final class InputTests: SceneSuite {
-  // Fails if a backslash makes two jobs, or the mark becomes a part of the first command.
-  @Test("a jobs file may have joined lines, a byte order mark and quotes in comments")
-  func jobsFile() throws {
-    let mark: Bytes = [0xEF, 0xBB, 0xBF]
-    let text = "echo one \\\r\n  two\r\n# don't\necho \"it's\" # don't\n"
-    try write(mark + Bytes(text.utf8), to: scene.path("jobs"))
-    #expect(try scene.serialq("run", "-f", "jobs").text == "one two\nit's\n")
-  }
-
   // Fails if the warning is missing, or comes for a directory that exists.
   @Test("a directory that does not exist is accepted with a warning: an earlier job may make it")
   func missingDirectory() throws {
@@ -76,24 +67,13 @@ import Testing
     }
   }
 
-  // Fails if the time is printed in UTC, or JSON in another zone.
-  @Test("show prints local times, JSON prints UTC")
+  // Fails if the time is printed in UTC.
+  @Test("show prints local times")
   func localTime() throws {
     try scene.add("true")
     let zoned: (inout LaunchOptions) -> Void = { $0.environment.append(Bytes("TZ=AHEAD-5:30")) }
     let shown = try scene.serialq("show", "1", change: zoned).text
     #expect(shown.firstMatch(of: /added +[0-9-]{10} [0-9:]{8} AHEAD\n/) != nil, "\(shown)")
-    let json = try scene.serialq("show", "1", "--json", change: zoned).text
-    #expect(json.firstMatch(of: /"added":"[0-9-]{10}T[0-9:.]{15}Z"/) != nil, "\(json)")
-  }
-
-  // Fails if a color is shown as text in the status.
-  @Test("colors of a job's last lines are dropped from the status")
-  func colors() throws {
-    _ = try scene.serialq("run", "printf '\\033[1;31mbad\\033[0m\\007\\n'; exit 1")
-    let status = try scene.serialq("status").text
-    #expect(status.contains("| bad^G\n"), "\(status)")
-    #expect(try scene.log(1) == Bytes("\u{1B}[1;31mbad\u{1B}[0m\u{7}\n"))
   }
 
   // Fails if every damaged line has a message of its own.

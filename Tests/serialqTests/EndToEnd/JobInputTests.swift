@@ -56,7 +56,7 @@ import Testing
   // need it, or is kept longer.
   @Test("--input - copies standard input, and keeps the copy until the job is removed")
   func copy() throws {
-    let added = try scene.script("seq 1 100000 | serialq add --no-start -i - 'cat; exit 2'")
+    let added = try scene.script("seq 1 100000 | serialq add --no-start -e A=2 -i - 'cat; exit $A'")
     #expect(added.text == "1\n" && added.errorText == "")
     let path = try scene.queueFolder().inputCopy(1)
     #expect(try FileSystem.status(of: path)?.mode == 0o600)
@@ -64,7 +64,7 @@ import Testing
     let numbers = (1...100_000).map { "\($0)\n" }.joined()
     #expect(try scene.serialq("run").text == numbers)
     #expect(try scene.serialq("retry", "1").code == 0)
-    #expect(try scene.serialq("wait").code == 1)
+    #expect(try scene.serialq("wait", "1").code == 2)
     #expect(try scene.log(1).text == numbers)
     #expect(try scene.serialq("clean").code == 0)
     #expect(try copies() == ["1"])

@@ -66,28 +66,6 @@ final class LiveRunTests: SceneSuite {
     }
   }
 
-  // Fails if the width is counted in bytes or characters: lines then wrap, and are left behind.
-  @Test("at 40 columns a long command of wide characters is cut to one line")
-  func forty() throws {
-    let terminal = try Terminal(scene, columns: 40)
-    try scene.add("true", "read x <gate; : 翻訳する 日本語ドキュメント 日本語ドキュメント", "true")
-    try terminal.type("serialq run -q default")
-    try terminal.waitForScreen(
-      """
-      $ serialq run -q default
-      [1] true
-      [1] succeeded after TIME
-      [2] read x <gate; : 翻訳する 日本語ドキ
-      ュメント 日本語ドキュメント
-      [2] read x <gate; : 翻訳する … TIME
-      [###>.....] 1 of 3 done, about TIME left
-      """)
-    try gate.open()
-    try terminal.waitForLine("serialq: 3 of 3 succeeded")
-    let screen = try terminal.screen()
-    #expect(!screen.contains { $0.contains("…") || $0.contains(" done") })
-  }
-
   // Fails if each line that a narrower terminal wrapped counts as one row.
   //
   // The display shows days, so that its text stays the same: tmux notifies a program of its

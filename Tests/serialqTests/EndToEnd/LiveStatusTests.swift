@@ -133,29 +133,4 @@ final class LiveStatusTests: SceneSuite {
     let reported = try watch.end(SIGINT).text.split(separator: "\n").suffix(2).map { $0.prefix(12) }
     #expect(reported == ["job 1 begins", "job 1 succee"])
   }
-
-  // Fails if the output of two jobs cannot be distinguished, or output without a newline swallows
-  // the next line.
-  @Test("log -f follows the queue with a line for each job that begins and ends")
-  func log() throws {
-    let terminal = try Terminal(scene)
-    try scene.add("printf one; read x <gate", "echo two; exit 3")
-    let run = try scene.start("run")
-    try scene.waitForLog(1, "one")
-    try terminal.type("clear; serialq log -f; serialq log -f")
-    try terminal.waitForScreen("[1] printf one; read x <gate\none")
-    try gate.open()
-    try terminal.waitForScreen(
-      """
-      [1] printf one; read x <gate
-      one
-      [1] succeeded after TIME
-      [2] echo two; exit 3
-      two
-      [2] failed with exit code 3 after TIME
-      serialq: queue default has nothing to follow; list its jobs: serialq list
-      $
-      """)
-    #expect(try run.wait().code == 1)
-  }
 }

@@ -28,18 +28,6 @@ import Testing
     #expect(try scene.serialq("log", "-f", "2").text == "second\nover\n")
   }
 
-  // Fails if a job is missed that ended after `log -f` read its state, because no further event
-  // arrives: `log -f` printed nothing, and reported success.
-  @Test("following a job that has just ended prints all of its output, once")
-  func followEnded() throws {
-    #expect(try scene.serialq("run", "echo all").code == 0)
-    var follower = try Follower(scene.queueFolder(), .job(1), Follower.OutputStyle())
-    let file = try FileDescriptor.open(scene.path("printed"), .log)
-    var output = Output(results: file.raw)
-    for _ in 0..<2 { try follower.advance(&output) }
-    #expect(try follower.isAtEnd && content(scene.path("printed")).text == "all\n")
-  }
-
   // Fails if jobs that are forgotten between two reads are neither reported nor counted, or the end
   // of an open log is lost.
   @Test("a slow follower reports the jobs whose output was deleted")
@@ -204,18 +192,6 @@ import Testing
     try scene.add("cat bytes")
     #expect(try scene.serialq("run").output == (0...255).map { $0 })
     #expect(try scene.serialq("log", "1").output == (0...255).map { $0 })
-  }
-
-  // Fails if a job that has not run is treated as one without lines, or the selected job differs
-  // from that of `log`.
-  @Test("log -n selects the job as log does")
-  func lastLinesOfSelected() throws {
-    try scene.add("echo one; echo two")
-    let early = try scene.serialq("log", "-n", "1", "1")
-    #expect(early.code == 125 && early.errorText.contains("it has not run yet"))
-    #expect(try scene.serialq("run").code == 0)
-    #expect(try scene.serialq("log", "-n", "1").text == "two\n")
-    #expect(try scene.serialq("log", "--lines=2").text == "one\ntwo\n")
   }
 
   // Fails if SIGPIPE kills it, or EPIPE is reported as an error.

@@ -90,21 +90,4 @@ import Testing
     let third = try scene.script(line)
     #expect(third.text == "serialq: queue default has no work: no runner is needed\n")
   }
-
-  // Fails if an unknown queue is created, or a wrong call starts a runner.
-  @Test("start refuses an unknown queue and a wrong call")
-  func wrong() throws {
-    try scene.add("true")
-    for (words, message) in [
-      (["-q", "other"], "queue other: it has no jobs\nQueues with jobs: default"),
-      (["1"], "1: start takes no argument"),
-      (["--all", "-q", "default"], "--all: cannot be combined with --queue"),
-    ] {
-      let outcome = try scene.serialq(["start"] + words)
-      #expect(outcome.code == 125 && outcome.output.isEmpty)
-      #expect(outcome.errorText.hasPrefix("serialq: \(message)"), "\(outcome.errorText)")
-    }
-    #expect(try scene.states() == [.waiting])
-    #expect(try Spool(path: scene.spool).queueNames() == [Bytes("default")])
-  }
 }

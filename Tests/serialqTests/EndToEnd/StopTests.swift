@@ -1,3 +1,4 @@
+import SerialqQueue
 import SerialqSystem
 import TestSupport
 import Testing
@@ -9,7 +10,7 @@ import Testing
   // canceled or run. SIGQUIT: fails if the Swift runtime reports it as a crash, and continues.
   @Test(
     "the first signal ends the running job and keeps the rest", .shows(Running.stopsInOrder),
-    arguments: [SIGINT, SIGTERM, SIGQUIT])
+    arguments: [SIGINT, SIGTERM, SIGQUIT, SIGHUP])
   func first(signal: Int32) throws {
     try scene.add(
       "(trap 'echo grandchild >>rec; exit' TERM; echo up; read x <gate; echo no >>rec) & "
@@ -29,17 +30,19 @@ import Testing
   }
 
   // Fails if the second signal is handled like the first: the job ignores it, and runs until the
-  // grace period of ten seconds is over.
-  @Test("a second signal kills a job that ignores the first")
-  func second() throws {
+  // grace period of ten seconds is over. Or if the first does not decide: Ctrl-C after SIGTERM would
+  // cancel the job.
+  @Test(
+    "a second signal kills a job that ignores the first, which decides how it ended",
+    arguments: [(SIGINT, JobState.cancelled), (SIGTERM, .interrupted)])
+  func second(first: Int32, state: JobState) throws {
     try scene.add("trap 'echo ignored' TERM; echo up; while :; do read x <gate; done", "true")
     let run = try scene.start("run").waitForOutput("up")
-    run.send(SIGINT)
+    run.send(first)
     try run.waitForOutput("ignored")
     #expect(try scene.states() == [.running, .waiting])
-    let outcome = try run.end(SIGINT)
-    #expect(outcome.code == 128 + SIGINT)
-    #expect(try scene.states() == [.cancelled, .waiting])
+    #expect(try run.end(SIGINT).code == 128 + first)
+    #expect(try scene.states() == [state, .waiting])
     #expect(try scene.queue().job(1)?.run?.how == .killed(SIGKILL))
   }
 
@@ -53,15 +56,6 @@ import Testing
     try gate.open()
     let outcome = try run.wait()
     #expect(outcome.code == 0 && outcome.text == "up\nover\n" && outcome.errorText == "")
-  }
-
-  // Fails if SIGHUP kills the run: its job would be interrupted instead of ended gracefully.
-  @Test("the terminal's hangup stops a run gracefully, and its job is interrupted")
-  func hangup() throws {
-    try scene.add("echo up; read x <gate", "true")
-    let run = try scene.start("run").waitForOutput("up")
-    #expect(try run.end(SIGHUP).code == 128 + SIGHUP)
-    #expect(try scene.states() == [.interrupted, .waiting])
   }
 
   // Fails if a write error of the closed terminal (EIO) ends the run, or is reported as a failure:
@@ -85,17 +79,6 @@ import Testing
     #expect(try run.wait().code == 128 + SIGHUP)
     #expect(try scene.states() == [.interrupted, .waiting])
     #expect(try content(scene.path("rec")).text == "over\n")
-  }
-
-  // Fails if the first signal does not decide: a second Ctrl-C after a hangup would cancel the job.
-  @Test("Ctrl-C after SIGTERM kills the job, which stays interrupted")
-  func firstDecides() throws {
-    try scene.add("trap 'echo ignored' TERM; echo up; while :; do read x <gate; done")
-    let run = try scene.start("run").waitForOutput("up")
-    run.send(SIGTERM)
-    try run.waitForOutput("ignored")
-    #expect(try run.end(SIGINT).code == 128 + SIGTERM)
-    #expect(try scene.states() == [.interrupted])
   }
 
   // Fails if an ignored signal is inherited: the job could not be interrupted by it.

@@ -54,6 +54,7 @@ import Testing
     #expect(waited.code == 1)
     #expect(
       waited.errorText.hasPrefix("serialq: job 2 was skipped because job 1 did not succeed"))
+    #expect(waited.errorText.hasSuffix("\nSee why: serialq show 2\n"), "\(waited.errorText)")
     let status = try scene.serialq().text
     #expect(status.hasPrefix("Job 2: [ -e fixed ]\n  was skipped because job 1 did not succeed"))
     #expect(status.contains("Mark as seen:  serialq ack 2\n"), "\(status)")
@@ -215,27 +216,5 @@ import Testing
       $0.environment += [Bytes("SERIALQ_JOB=1"), Bytes("SERIALQ_QUEUE=default")]
     }
     #expect(waited.code == 124)
-  }
-
-  // Fails if the only message is that a job was skipped, without a next step.
-  @Test("wait says where to look if only a skipped job is open")
-  func onlySkipped() throws {
-    try scene.add("false")
-    #expect(try scene.serialq("add", "--no-start", "--if-ok", "true").code == 0)
-    #expect(try scene.serialq("run").code == 1)
-    #expect(try scene.serialq("ack", "1").code == 0)
-    let waited = try scene.serialq("wait")
-    #expect(waited.code == 1)
-    #expect(waited.errorText.hasSuffix("\nSee why: serialq show 2\n"), "\(waited.errorText)")
-  }
-
-  // Fails if it blocks forever on a job that was removed by clean.
-  @Test("wait reports a missing job")
-  func missing() throws {
-    expectRefusal(try scene.serialq("wait", "3"), "queue default: it has no jobs")
-    try scene.add("true")
-    expectRefusal(try scene.serialq("wait", "3-5"), "jobs 3-5: queue default has no such job")
-    let typo = try scene.serialq("wait", "1", "-q", "defualt")
-    expectRefusal(typo, "queue defualt: it has no jobs\nQueues with jobs: default\n")
   }
 }

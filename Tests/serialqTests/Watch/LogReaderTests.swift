@@ -200,12 +200,12 @@ import Testing
     }
   }
 
-  // Fails if the whole file is read, or control characters are not escaped.
+  // Fails if the whole file is read, a color is shown, or control characters are not escaped.
   @Test("the tail of a log is its last lines, escaped")
   func tail() throws {
     let bench = try Bench()
     #expect(try LogReader.tail(of: bench.log, lines: 2) == [])
-    try bench.append("a\nb\u{7}\nc\n")
+    try bench.append("a\n\u{1B}[31mb\u{1B}[m\u{7}\nc\n")
     #expect(try LogReader.tail(of: bench.log, lines: 2) == ["b^G", "c"])
     #expect(try LogReader.tail(of: bench.log, lines: 3, bytes: 3) == ["", "c"])
   }
