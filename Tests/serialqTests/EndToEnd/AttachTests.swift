@@ -362,6 +362,8 @@ struct AttachTests {
       #expect(try terminal.screen().contains { $0.contains(text) })
       try expectSameMode(terminal)
     }
+    let lost = "the process that held the job's terminal was ended by SIGKILL"
+    #expect(try scene.log(1).text.contains(lost))
     try gate.open()
   }
 

@@ -122,7 +122,9 @@ import Testing
     #expect(try scene.serialq("pause").code == 0)
     try scene.add("echo waits")
     let before = try scene.journal()
-    for words in [["run"], ["run", "echo ran"], ["run", "--unique", "echo", "ran"]] {
+    let run = try scene.serialq("run")
+    #expect(run.code == 125 && run.text == "" && run.errorText.contains("is paused"))
+    for words in [["run", "echo ran"], ["run", "--unique", "echo", "ran"]] {
       expectRefusal(
         try scene.serialq(words), "queue default: it is paused")
     }

@@ -18,7 +18,8 @@ import Testing
   @Test("without errors, only results are printed")
   func quiet() throws {
     let calls: [([String], String?)] = [
-      (["list"], ""), (["add", "--no-start", "echo a; echo b >&2"], "1\n"),
+      (["list"], ""), (["wait"], ""), (["run"], ""), (["clean"], ""),
+      (["add", "--no-start", "echo a; echo b >&2"], "1\n"),
       (["add", "--no-start", "-n", "x", "true"], "2\n"),
       (["run"], "a\nb\n"), (["run"], ""), (["log", "1"], "a\nb\n"), (["log", "2"], ""),
       (["list"], nil), (["status"], nil), (["show", "1"], nil),
@@ -32,23 +33,6 @@ import Testing
       if let expected { #expect(outcome.text == expected, "\(words)") }
       #expect(!outcome.output.contains(0x1B), "color away from a terminal: \(words)")
     }
-  }
-
-  // Fails if a queue lists another's jobs, or the option does not override the variable.
-  @Test("queues are separate, and named by option or variable")
-  func queues() throws {
-    #expect(try scene.serialq("add", "--no-start", "-q", "other", "echo other").text == "1\n")
-    #expect(try scene.serialq("add", "--no-start", "echo default").text == "1\n")
-    let named = try scene.serialq("add", "--no-start", "echo named") {
-      $0.environment.append(Bytes("SERIALQ_QUEUE=named"))
-    }
-    #expect(named.text == "1\n")
-    #expect(try scene.serialq("run").text == "default\n")
-    let overruled = try scene.serialq("run", "-q", "other") {
-      $0.environment.append(Bytes("SERIALQ_QUEUE=named"))
-    }
-    #expect(overruled.text == "other\n")
-    #expect(try scene.states("named") == [.waiting])
   }
 
   // Fails if advice omits the queue: the command would act on another one.

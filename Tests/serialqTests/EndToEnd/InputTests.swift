@@ -20,25 +20,6 @@ import Testing
     #expect(try scene.log(2) == Bytes("later\n"))
   }
 
-  #if os(Linux)
-    // Fails if a command is queued that the system cannot execute, or one that it can is refused.
-    @Test("a command that is too long to be executed is refused, and the message is short")
-    func tooLong() throws {
-      let longest = 32 * sysconf(Int32(_SC_PAGESIZE)) - 1
-      func add(_ count: Int) throws -> Outcome {
-        try scene.serialq("add", "--no-start", "-f", "-") {
-          $0.input = Bytes(": ") + Bytes(repeating: UInt8(ascii: "x"), count: count - 2)
-        }
-      }
-      let refused = try add(longest + 1)
-      #expect(refused.code == 125 && refused.errorText.contains(": it is too long: "))
-      #expect(refused.errors.count < 500)
-      #expect(try scene.serialq("list").text.isEmpty)
-      #expect(try add(longest).code == 0)
-      #expect(try scene.serialq("run").code == 0)
-    }
-  #endif
-
   // Fails if one of the columns is not bounded, or the width is ignored.
   @Test("long labels and commands are cut in list, and lines to COLUMNS")
   func bounds() throws {

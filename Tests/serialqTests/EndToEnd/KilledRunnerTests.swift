@@ -38,23 +38,6 @@ import Testing
     #expect(Set(succeeded).isSubset(of: starts))
   }
 
-  // Fails if recovery marks a job as interrupted and does not report it.
-  @Test("the next run reports the interrupted job once, and exits with 1")
-  func reported() throws {
-    try scene.add("echo begun; read x <gate", "echo next")
-    let runner = try scene.start("run").waitForOutput("begun")
-    #expect(try runner.end(SIGKILL).code == 128 + SIGKILL)
-    try gate.open()
-    let next = try scene.serialq("run")
-    #expect(next.text == "begun\nnext\n")
-    #expect(interrupted(in: next.errorText) == [1])
-    #expect(next.errorText.components(separatedBy: "interrupted").count == 2, "\(next.errorText)")
-    #expect(next.code == 1)
-    #expect(try scene.states() == [.interrupted, .succeeded])
-    let after = try scene.serialq("run")
-    #expect(after.code == 0 && after.errorText == "" && after.text == "")
-  }
-
   // Fails if a started job without a process counts as waiting.
   @Test(
     "a job recorded as started and never spawned is interrupted, not run",

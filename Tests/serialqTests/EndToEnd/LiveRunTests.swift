@@ -123,20 +123,6 @@ final class LiveRunTests: SceneSuite {
     try terminal.waitForScreen("a\n60%\n\n\n$")
   }
 
-  // Fails if colors are printed anyway, or the display is disabled with them.
-  @Test("NO_COLOR disables colors, and nothing else")
-  func noColor() throws {
-    for (variables, isColored) in [([], true), (["NO_COLOR=1"], false)] {
-      let terminal = try Terminal(
-        scene, variables: variables, typing: "clear; serialq run 'read x <gate' 2>/dev/null")
-      try terminal.waitFor("the bar") { $0.last == "[>..................] 0 of 1 done" }
-      let colored = try terminal.screen(colors: true).joined().contains("\u{1B}[")
-      #expect(colored == isColored)
-      try gate.open()
-      try terminal.waitForScreen("$")
-    }
-  }
-
   // Fails if anything but text is written to a dumb terminal, or a line is delayed.
   @Test("on a dumb terminal there are plain lines, and output is printed at once")
   func dumb() throws {

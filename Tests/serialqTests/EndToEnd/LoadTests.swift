@@ -48,7 +48,7 @@ import Testing
 
   #if os(Linux)
     // Fails if a line is cut, or a line that is too long for the system is not reported as such:
-    // add refuses it, and one from elsewhere fails when it runs.
+    // add refuses it with a short message, and one from elsewhere fails when it runs.
     @Test("a command line at the system's limit runs; one byte more is reported as too long")
     func commandLine() throws {
       // The limit of an argument on Linux, and on no other system: 32 pages, including the final
@@ -58,6 +58,11 @@ import Testing
       let line = start + String(repeating: "x", count: limit - start.utf8.count)
       #expect(line.utf8.count == limit)
       try scene.add(line, "true", "echo after")
+      let refused = try scene.serialq("add", "--no-start", "-f", "-") {
+        $0.input = Bytes((line + "x").utf8)
+      }
+      #expect(refused.code == 125 && refused.errorText.contains(": it is too long: "))
+      #expect(try refused.errors.count < 500 && scene.states().count == 3)
       let tooLong = Command.shell(Bytes((line + "x").utf8))
       try Journal(scene.queueFolder()).append([.edited(id: 2, at: Clock.now(), command: tooLong)])
       let run = try scene.serialq("run")

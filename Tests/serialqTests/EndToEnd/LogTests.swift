@@ -191,7 +191,9 @@ import Testing
     try write((0...255).map { $0 }, to: scene.path("bytes"))
     try scene.add("cat bytes")
     #expect(try scene.serialq("run").output == (0...255).map { $0 })
-    #expect(try scene.serialq("log", "1").output == (0...255).map { $0 })
+    for words in [["log", "1"], ["log", "-f", "1"]] {
+      #expect(try scene.serialq(words).output == (0...255).map { $0 })
+    }
   }
 
   // Fails if SIGPIPE kills it, or EPIPE is reported as an error.

@@ -1,3 +1,4 @@
+import Foundation
 @testable import SerialqQueue
 import SerialqSystem
 import TestSupport
@@ -27,6 +28,10 @@ import Testing
     let outcome = try second.wait()
     #expect(outcome.code == 1)
     #expect(outcome.text == "begun\nnext\n")
+    // Reported once.
+    #expect(outcome.errorText.components(separatedBy: "interrupted").count == 2)
+    let after = try scene.serialq("run")
+    #expect(after.code == 0 && after.errorText == "" && after.text == "")
     #expect(try scene.states() == [.interrupted, .succeeded])
     #expect(try content(scene.path("rec")).text == "over\nnext\n")
   }

@@ -54,16 +54,6 @@ import Testing
     }
   }
 
-  // Fails if the first use of serialq gets a message about a mistyped queue.
-  @Test("without any job, no queue is called mistyped")
-  func firstUse() throws {
-    for words in [["list"], ["wait"], ["run"], ["clean"], ["report"]] {
-      let outcome = try scene.serialq(words)
-      #expect(outcome.code == 0 && outcome.errors.isEmpty, "\(outcome.errorText)")
-    }
-    #expect(try FileSystem.status(of: scene.spool) == nil)
-  }
-
   // Fails if a pause of a mistyped queue looks like one of the right queue.
   @Test("pause and set make a queue, and report that it has no jobs")
   func made() throws {

@@ -13,61 +13,6 @@ import Testing
     return (try? scene.script("unshare -m mount -t tmpfs tmpfs .").code) == 0
   }()
 
-  // Fails if a relative path is resolved against the current directory.
-  @Test("a spool named by a relative path is refused")
-  func relative() throws {
-    let outcome = try scene.serialq("add", "--no-start", "true") {
-      $0.environment = [Bytes("PATH=/usr/bin:/bin"), Bytes("SERIALQ_DIR=spool")]
-    }
-    expectRefusal(outcome, "SERIALQ_DIR is spool: not an absolute path")
-    let homeless = try scene.serialq("add", "--no-start", "true") {
-      $0.environment = [Bytes("PATH=/bin")]
-    }
-    expectRefusal(homeless, "finding the queues: HOME is not set")
-    #expect(try scene.fileNames().isEmpty)
-  }
-
-  // Fails if the link is followed: it could be changed to another queue between two calls.
-  @Test("a spool or a queue that is a symbolic link is refused", .shows(OnDisk.plantsAreRefused))
-  func links() throws {
-    try scene.add("true")
-    let before = try scene.journal()
-    let made = try scene.script(
-      "ln -s '\(scene.spool.text)' link && ln -s default '\(scene.spool.text)/other'")
-    #expect(made.code == 0)
-    for words in [["add", "--no-start", "true"], ["list"], ["run"], ["status"]] {
-      let outcome = try scene.serialq(words) {
-        $0.environment.removeLast()
-        $0.environment.append(Bytes("SERIALQ_DIR=") + scene.path("link"))
-      }
-      expectRefusal(outcome, "\(scene.path("link").text): is a symbolic link")
-      let inOther = [words[0], "-q", "other"] + words.dropFirst()
-      let other = try scene.serialq(inOther)
-      expectRefusal(other, "\(scene.spool.text)/other: is a symbolic link")
-    }
-    #expect(try scene.journal() == before)
-  }
-
-  // Fails if the mode is checked only for the spool, or only for commands that write.
-  @Test(
-    "a spool or a queue that others can write to is refused", .shows(OnDisk.strangersAreRefused),
-    arguments: ["", "/default"])
-  func writableByOthers(part: String) throws {
-    try scene.add("true")
-    let before = try scene.journal()
-    let path = scene.spool.text + part
-    for mode in ["0770", "0702"] {
-      #expect(try scene.script("chmod \(mode) '\(path)'").code == 0)
-      for words in [["add", "--no-start", "true"], ["list"], ["run"], ["log", "1"]] {
-        let outcome = try scene.serialq(words)
-        expectRefusal(outcome, "\(path): others can write to it (mode \(mode.dropFirst())")
-        #expect(outcome.errorText.contains("chmod go-w \(path)"))
-      }
-    }
-    #expect(try scene.journal() == before)
-    #expect(try scene.script("chmod go-w '\(path)'; serialq list").code == 0)
-  }
-
   // Fails if the advice is to change the mode of a folder such as /tmp.
   @Test("a spool that users share is refused, and another one is suggested")
   func shared() throws {
@@ -79,19 +24,6 @@ import Testing
     expectRefusal(outcome, "\(path): it is a folder that users share (mode 1777)")
     #expect(outcome.errorText.contains("export SERIALQ_DIR=\(path)/serialq-\(geteuid())\n"))
     #expect(!outcome.errorText.contains("chmod"))
-  }
-
-  // Fails if a queue's folder is opened without a check of its type.
-  @Test("a file in place of a queue's folder is refused, and unchanged")
-  func fileInTheWay() throws {
-    try scene.add("true")
-    let path = scene.spool.appending(path: Bytes("other"))
-    try write(Bytes("mine"), to: path)
-    for words in [["add", "--no-start", "-q", "other", "true"], ["list", "-q", "other"]] {
-      let outcome = try scene.serialq(words)
-      expectRefusal(outcome, "\(path.text): is not a folder")
-    }
-    #expect(try content(path) == Bytes("mine"))
   }
 
   // Fails if the owner is not checked: another user's commands would run.

@@ -23,17 +23,7 @@ import Testing
     #expect(try scene.queue().job(1)?.run?.hasTerminal == true)
   }
 
-  // Fails if a job without the option gets one too.
-  @Test("without the option, or the queue's setting, a job has no terminal")
-  func none() throws {
-    let line = "if test -t 0 || test -t 1; then echo terminal; else echo none; fi"
-    #expect(try scene.serialq("run", "-c", line).text == "none\n")
-    #expect(try scene.serialq("set", "tty", "on").code == 0)
-    #expect(try scene.serialq("set", "tty", "off").code == 0)
-    #expect(try scene.serialq("run", "-c", line).text == "none\n")
-  }
-
-  // Fails if the setting is read when the job is added.
+  // Fails if the setting is read when the job is added, or a job without it has a terminal.
   @Test("with set tty on, every job that starts has a terminal, except one with an input")
   func setting() throws {
     let line = "if test -t 0; then echo terminal; else echo none; fi"
@@ -46,6 +36,8 @@ import Testing
     #expect(try scene.serialq("wait").code == 0)
     #expect(try scene.log(1).text == "terminal\r\n")
     #expect(try scene.log(2).text == "none\n")
+    #expect(try scene.serialq("set", "tty", "off").code == 0)
+    #expect(try scene.serialq("run", "-c", line).text == "none\n")
   }
 
   // Fails if the last output is lost, or the code is that of the keeper.
@@ -102,20 +94,6 @@ import Testing
     #expect(try scene.log(1).text == "begun\r\nover\r\n")
   }
 
-  // Fails if the job continues without a terminal, or its end is recorded as another.
-  @Test("if the keeper is killed, the job gets the hangup of a closed terminal")
-  func killedKeeper() throws {
-    #expect(
-      try scene.serialq("add", "-t", "-c", "echo begun; while :; do sleep 100; done").code == 0)
-    try scene.waitForLog(1, "begun")
-    let keeper = try #require(KeeperLock.keeper(1, scene.queueFolder())?.handle)
-    #expect(keeper.send(SIGKILL) == 0)
-    #expect(try scene.serialq("wait", "1").code == 129)
-    #expect(
-      try scene.log(1).text.contains(
-        "the process that held the job's terminal was ended by SIGKILL"))
-  }
-
   // Fails if the loss is mentioned only when the job is over.
   @Test("status and show say that a job that ignores the hangup has lost its terminal")
   func lostTerminal() throws {
@@ -163,32 +141,6 @@ import Testing
   func closes() throws {
     let line = "exec </dev/null >/dev/null 2>&1; sleep 0.1; exec >/dev/tty; echo again"
     #expect(try log(of: line, in: Scene()) == "again\n")
-  }
-
-  // Fails if the question is not recorded, or stays when the job is over.
-  @Test("a question is recorded while the job waits for the answer")
-  func question() throws {
-    let line = "printf 'Continue? [y/N] '; read x; "
-    #expect(try scene.serialq("add", "-t", "-c", line).code == 0)
-    try scene.waitForJob(1) { $0.run?.question == Question(.input, Bytes("Continue? [y/N]")) }
-    #expect(try scene.serialq("cancel", "1").code == 0)
-    #expect(try scene.serialq("wait", "1").code != 0)
-    #expect(try scene.queue().job(1)?.run?.question == nil)
-    let password = "stty -echo; printf 'Password: '; read x"
-    #expect(try scene.serialq("add", "-t", "-c", password).code == 0)
-    try scene.waitForJob(2) { $0.run?.question == Question(.password, Bytes("Password:")) }
-    #expect(try scene.serialq("cancel", "2").code == 0)
-  }
-
-  // Fails if the on-ask command does not run, or without what it needs.
-  @Test("the on-ask command gets the question")
-  func onAsk() throws {
-    let hook = "echo \"$SERIALQ_JOB $SERIALQ_ASKS: $SERIALQ_QUESTION ($SERIALQ_LABEL)\" >>asked"
-    #expect(try scene.serialq("set", "on-ask", hook).code == 0)
-    #expect(
-      try scene.serialq("add", "-t", "-n", "deploy", "-c", "printf 'Sure? '; read x").code == 0)
-    try scene.waitForFile("asked", "1 input: Sure? (deploy)\n")
-    #expect(try scene.serialq("cancel", "1").code == 0)
   }
 
   // Fails if output that cannot be written holds up the job, or is not mentioned.

@@ -42,14 +42,4 @@ final class TerminalRestoreTests: SceneSuite {
     try terminal.press("C-c")
     try expectRestored(terminal, after: "serialq \(command)")
   }
-
-  // Fails if anything is added where the output is not a terminal.
-  @Test("in a file or a pipe, the output of a job is not changed")
-  func notATerminal() throws {
-    try scene.add(Self.job)
-    let output = Bytes("red\n\u{1B}[31m\u{1B}[?25l\u{1B}[?1049h".utf8)
-    #expect(try scene.serialq("run").output == output)
-    #expect(try scene.serialq("log", "1").output == output)
-    #expect(try scene.serialq("log", "-f", "1").output == output)
-  }
 }

@@ -339,17 +339,6 @@ import Testing
     #expect(failure?.why.hasSuffix("; did you mean waiting?") == true)
   }
 
-  // Fails if a bound is off by one, or letters of another alphabet are accepted.
-  @Test("a valid queue name is a valid folder name on every system", .shows(OnDisk.names))
-  func queueNames() {
-    for good in ["a", "A.b_c-9", String(repeating: "x", count: 64)] {
-      #expect(QueueName.fault(in: Bytes(good.utf8)) == nil)
-    }
-    for bad in ["", ".", "..", "-a", "a b", "a/b", "é", String(repeating: "x", count: 65)] {
-      #expect(QueueName.fault(in: Bytes(bad.utf8)) != nil)
-    }
-  }
-
   // Fails if advice omits the queue where a command without it means another one: check only for
   // the standard name in `option(for:variable:)`.
   @Test("advice for the standard queue names it when SERIALQ_QUEUE is another")

@@ -23,8 +23,10 @@ import Testing
     #expect(try spool(state).path == Bytes("/s/serialq"))
     #expect(try spool(state.merging(["SERIALQ_DIR": "/q"]) { $1 }).path == Bytes("/q"))
     #expect(try spool(state.merging(["SERIALQ_DIR": ""]) { $1 }).path == Bytes("/s/serialq"))
-    #expect(throws: Failure.self) { try spool([:]) }
-    #expect(throws: Failure.self) { try spool(["SERIALQ_DIR": "q", "HOME": "/h"]) }
+    let homeless = #expect(throws: Failure.self) { try spool([:]) }
+    #expect(homeless?.why == "HOME is not set")
+    let relative = #expect(throws: Failure.self) { try spool(["SERIALQ_DIR": "q", "HOME": "/h"]) }
+    #expect(relative?.why == "not an absolute path")
   }
 
   // Fails when a lookup creates something: let `existingQueue` create the folder.
@@ -83,12 +85,16 @@ import Testing
   }
 
   // Fails when any existing file counts as a folder.
-  @Test("A file in place of the spool is refused")
-  func file() throws {
-    try write([], to: temporary.path("spool"))
-    #expect(throws: Failure.self) {
-      try Spool(path: temporary.path("spool")).makeQueue(named: name)
-    }
+  @Test(
+    "A file in place of the spool or a queue is refused, and unchanged",
+    arguments: ["spool", "spool/default"])
+  func file(place: String) throws {
+    let spool = Spool(path: temporary.path("spool"))
+    if place != "spool" { #expect(try FileSystem.makeFolder(spool.path)) }
+    try write(Bytes("mine"), to: temporary.path(place))
+    #expect(throws: Failure.self) { try spool.existingQueue(named: name) }
+    #expect(throws: Failure.self) { try spool.makeQueue(named: name) }
+    #expect(try content(temporary.path(place)) == Bytes("mine"))
   }
 
   // Fails when a name can be a path, an option or a hidden file.
