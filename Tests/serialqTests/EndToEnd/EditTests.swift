@@ -1,4 +1,3 @@
-import Foundation
 import SerialqQueue
 import SerialqSystem
 import Testing
