@@ -24,7 +24,6 @@ package enum Tool: String, CaseIterable, Sendable {
   case munged
   case nsenter
   case perl
-  case ps
   case scancel
   case scontrol
   case script
@@ -54,7 +53,6 @@ package enum Tool: String, CaseIterable, Sendable {
     case .ip: "iproute2"
     case .kqueue: "libkqueue-dev"
     case .flock, .nsenter, .setpriv, .setsid, .taskset, .unshare: "util-linux"
-    case .ps: "procps"
     case .munged: "munge"
     case .scancel, .scontrol, .squeue, .srun: "slurm-client"
     case .slurmctld: "slurmctld"
