@@ -51,5 +51,30 @@ package struct HostCall: Equatable, Sendable {
   }
 }
 
+extension HostCall {
+  /// How many of these words are the option `--host` and its value.
+  package static func optionCount(in words: [Bytes]) -> Int {
+    guard let first = words.first else { return 0 }
+    if first == Bytes("--host") { return 2 }
+    return first.starts(with: Bytes("--host=")) ? 1 : 0
+  }
+
+  /// The value of the option; nil if there is none.
+  package static func option(in words: [Bytes]) -> Bytes? {
+    switch optionCount(in: words) {
+    case 0: nil
+    case 1: Bytes(words[0].dropFirst("--host=".utf8.count))
+    default: words.dropFirst().first
+    }
+  }
+}
+
 /// How the user calls this program, for the commands that messages advise.
-package let serialq = HostCall.own.map { "serialq --host \(ShellQuote.word($0.host))" } ?? "serialq"
+///
+/// Words for another machine are also checked on this one.
+package let serialq: String = {
+  let host = HostCall.own?.host ?? HostCall.option(in: Machine.arguments())
+  // An empty one is this machine.
+  return host.flatMap { $0.isEmpty ? nil : $0 }.map { "serialq --host \(ShellQuote.word($0))" }
+    ?? "serialq"
+}()

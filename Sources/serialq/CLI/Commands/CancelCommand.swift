@@ -109,7 +109,7 @@ extension CancelCommand: Subcommand {
         throw Failure(
           "job \(job.id)", "it has finished: it \(job.outcomeText)",
           next: """
-            Nothing was cancelled. List the jobs: serialq \
+            Nothing was cancelled. List the jobs: \(serialq) \
             list\(QueueName.option(for: self.queue)) --state waiting
             """)
       }

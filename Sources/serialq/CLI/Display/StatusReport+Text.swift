@@ -122,7 +122,7 @@ extension StatusReport {
       let isOne = troubles.count + moreTroubles == 1 && last.skips.isEmpty
       // A skipped job has no output; its details name the job that caused it.
       let shows = last.isSkipped ? "show" : "log"
-      entries.append(("See why", "serialq \(shows)\(option) \(last.id)"))
+      entries.append(("See why", "\(serialq) \(shows)\(option) \(last.id)"))
       entries.append(
         ("Run again", "\(serialq) retry\(option) \(isOne ? "\(last.id)" : "--failed")"))
       entries.append(("Mark as seen", "\(serialq) ack\(option) \(isOne ? "\(last.id)" : "--all")"))

@@ -65,8 +65,8 @@ struct HostAddress: Equatable {
   func commandLine(for call: HostCall) -> Bytes {
     let script = """
       case $0 in /*) p=$0;; *) p=$(command -v serialq) || p=$HOME/.local/bin/serialq;; esac; \
-      [ -x "$p" ] && exec "$p" "$@"; \
-      echo "serialq is not installed there, or not in a folder that is in PATH for ssh" >&2; \
+      [ -f "$p" ] && [ -x "$p" ] && exec "$p" "$@"; \
+      echo "$0 is not installed there, or not in a folder that is in PATH for ssh" >&2; \
       echo "Nothing was changed. Its path can be given: --host HOST:/path/of/serialq" >&2; exit 125
       """
     var line = Bytes("exec sh -c '\(script)' '".utf8)

@@ -17,27 +17,19 @@ enum HostOption {
   static func split(
     _ words: [Bytes], variable value: Bytes?
   ) throws(Failure) -> (HostAddress?, [Bytes]) {
-    let count = count(in: words)
+    let count = HostCall.optionCount(in: words)
     guard count > 0 else {
       guard let value, !(words.first.map(Invocation.internalWords.contains) ?? false) else {
         return (nil, words)
       }
       return (try HostAddress.parse(value, from: "\(variable)="), words)
     }
-    guard words.count >= count else { throw needsValue }
+    guard let value = HostCall.option(in: words) else { throw needsValue }
     let rest = Array(words.dropFirst(count))
-    if self.count(in: rest) > 0 {
-      throw Failure("--host", "is given more than once", next: "See: \(serialq) help")
+    if HostCall.optionCount(in: rest) > 0 {
+      throw Failure("--host", "is given more than once", next: "See: serialq help")
     }
-    let value = count == 1 ? Bytes(words[0].dropFirst("--host=".utf8.count)) : words[1]
     return (try HostAddress.parse(value, from: "--host "), rest)
-  }
-
-  /// How many of these words are the option and its value.
-  static func count(in words: [Bytes]) -> Int {
-    guard let first = words.first else { return 0 }
-    if first == Bytes("--host") { return 2 }
-    return first.starts(with: Bytes("--host=")) ? 1 : 0
   }
 
   private static var needsValue: Failure {

@@ -46,7 +46,7 @@ extension Session {
         "host \(address.text)", "the arguments are too long for ssh",
         next: """
           Nothing was changed. They can have about \(SSH.limit / 2) bytes. Write the command lines \
-          to a file: \(serialq) --host \(ShellQuote.word(address.name)) add -f - <FILE
+          to a file: serialq --host \(ShellQuote.word(address.name)) add -f - <FILE
           """)
     }
     // With a terminal there, keys and the size of this one reach it. It has only one output.
@@ -62,8 +62,8 @@ extension Session {
     case .exited(255):
       output.message(
         """
-        serialq: host \(address.text): ssh ended with exit code 255
-        What was queued there stays. See: serialq --host \(ShellQuote.word(address.name))
+        serialq: host \(address.text): ssh ended with exit code 255, as after a lost connection
+        What was queued there stays. See: serialq --host \(ShellQuote.word(address.name)) queues
         """)
     default: break
     }

@@ -42,8 +42,8 @@ import Testing
     #expect(
       outcome.errorText.hasSuffix(
         """
-        serialq: host box: ssh ended with exit code 255
-        What was queued there stays. See: serialq --host box
+        serialq: host box: ssh ended with exit code 255, as after a lost connection
+        What was queued there stays. See: serialq --host box queues
 
         """), "\(outcome.errorText)")
     try scene.waitForCalls(0)

@@ -85,7 +85,7 @@ import Testing
     try terminal.type("serialq add -t 'stty -echo; echo up; read a; exit 3'; serialq attach")
     try terminal.waitForLine("up")
     try box.cut()
-    try terminal.waitForLine("What was queued there stays. See: serialq --host box")
+    try terminal.waitForLine("What was queued there stays. See: serialq --host box queues")
     try terminal.type("stty -a | grep -o ' echo '; echo end")
     let screen = try terminal.waitFor("the end") { $0.contains("end") }
     #expect(screen.contains(" echo"), "\(screen)")

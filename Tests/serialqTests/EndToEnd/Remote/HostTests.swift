@@ -60,6 +60,9 @@ import Testing
     let here = try scene.serialq("log", "9").errorText
     #expect(refused.output.isEmpty && !here.isEmpty)
     #expect(refused.errorText.replacing("serialq --host box ", with: "serialq ") == here)
+    // What is wrong with the words is found on this machine.
+    let misused = try scene.call("cancel")
+    #expect(misused.errorText.contains("; serialq --host box list shows them"))
   }
 
   // Fails if the standard input of a call is not the one here, or is read when no command asks for

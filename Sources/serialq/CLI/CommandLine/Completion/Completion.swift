@@ -32,7 +32,7 @@ struct Completion: Equatable {
   /// Completes no queues, jobs or files of another machine: asking it could take long, or need a
   /// password. `isElsewhere` is whether a variable names one.
   init(_ words: [Bytes], isElsewhere: Bool = false) {
-    let count = HostOption.count(in: words)
+    let count = HostCall.optionCount(in: words)
     if count >= words.count, count > 0 {
       self.init(wanted: .words([]))
       return
