@@ -22,7 +22,7 @@ import Testing
         """)
     let values = [
       ["on-failure", "stop"], ["on-finish", "echo 'a b'"], ["on-idle", "true"],
-      ["on-ask", "./tell"], ["keep", "5"], ["shell", "/bin/bash"], ["log-limit", "10M"],
+      ["on-ask", "./tell"], ["keep", "5"], ["shell", "/usr/bin/env"], ["log-limit", "10M"],
       ["tty", "on"], ["launcher", "nice -n 5"],
     ]
     for words in values {
