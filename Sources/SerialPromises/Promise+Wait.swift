@@ -67,7 +67,7 @@ extension Core {
   /// The reason for which waiting on the calling thread would deadlock; nil if it would not.
   fileprivate func deadlockReason() -> String? {
     let turn = Trampoline.current
-    let running = turn?.runningReaction ?? Trampoline.onQueue.current.map(ObjectIdentifier.init)
+    let running = turn?.runningReaction?.id ?? Trampoline.onQueue.current.map(ObjectIdentifier.init)
     let isMain = MainQueue.isUsed.load(ordering: .relaxed) && MainQueue.isCurrent
     guard running != nil || isMain else { return nil }
     let needsMain = "on the main thread, where something has to run first; wait on another thread"

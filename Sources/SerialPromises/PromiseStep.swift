@@ -398,8 +398,6 @@ private final class StepEnd: Reaction {
 
   init(_ work: WorkScope) {
     self.work = work
-    super.init()
-    work.end = ObjectIdentifier(self)
   }
 
   // Runs after the handlers that were attached before.

@@ -403,7 +403,7 @@ class Core: Reaction, @unchecked Sendable {
     while let reaction = withLock({ $0.next() }) {
       // Not delayed by the next handler, which may take long or wait for the next step.
       if trampoline.manager != nil { trampoline.manager.take()?.continueElsewhere() }
-      trampoline.runningReaction = ObjectIdentifier(reaction)
+      trampoline.runningReaction = (ObjectIdentifier(reaction), reaction.endsStep)
       var agenda = Agenda()
       reaction.react(to: self, &agenda)
       trampoline.runningReaction = nil

@@ -17,8 +17,8 @@ final class Trampoline {
   /// The promise whose handlers run.
   private(set) var running: ObjectIdentifier?
 
-  /// The reaction whose handler runs.
-  var runningReaction: ObjectIdentifier?
+  /// The reaction whose handler runs, and whether it only ends a step.
+  var runningReaction: (id: ObjectIdentifier, endsStep: Bool)?
 
   // Unchecked because only one thread uses it.
 

@@ -3,13 +3,9 @@
 /// Every promise that was started for a scope retains it until the promise is settled and its work
 /// has ended. The step ends with the last reference.
 final class WorkScope: @unchecked Sendable {
-  // Sendable because `ending` is accessed only under one of the shared locks; `end` is set before
-  // this is shared.
+  // Sendable because `ending` is accessed only under one of the shared locks.
   let then: Then
   private var ending: StepOutcome?
-
-  /// The reaction that stores the outcome.
-  var end: ObjectIdentifier?
 
   init(_ then: Then) {
     self.then = then
@@ -31,8 +27,9 @@ final class WorkScope: @unchecked Sendable {
     guard let manager else { return }
     // After the turn: if the next step ran inside it, that step could wait forever for its own
     // settlements and for the remaining handlers of this promise. On another thread if this one may
-    // hold locks or runs a task.
-    if let turn = Trampoline.current, turn.runningReaction == end, turn.manager == nil,
+    // hold locks or runs a task. A reaction is not recognized by its identity here: a user's handler could
+    // have the address of one that was released.
+    if let turn = Trampoline.current, turn.runningReaction?.endsStep == true, turn.manager == nil,
       manager.runsOnThisThread
     {
       turn.manager = manager

@@ -94,6 +94,19 @@ import Testing
     #expect(try scene.log(1).text == "begun\r\nover\r\n")
   }
 
+  // Fails if a stopped keeper is not continued: the runner would wait for it forever.
+  @Test("a job whose keeper was stopped ends with all its output, and the next one runs")
+  func stoppedKeeper() throws {
+    try scene.addRunning("-t", "-c", "echo begun; read x <gate; echo over", until: "begun")
+    try scene.add("echo next")
+    _ = try scene.waitForProcess(of: 1)
+    let keeper = try #require(KeeperLock.keeper(1, scene.queueFolder()))
+    #expect(keeper.handle.send(SIGSTOP) == 0)
+    try gate.open()
+    #expect(try scene.serialq("wait", "1-2").code == 0)
+    #expect(try scene.log(1).text == "begun\r\nover\r\n")
+  }
+
   // Fails if the loss is mentioned only when the job is over.
   @Test("status and show say that a job that ignores the hangup has lost its terminal")
   func lostTerminal() throws {

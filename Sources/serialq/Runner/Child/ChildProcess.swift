@@ -13,11 +13,19 @@ package struct ChildProcess: Equatable {
   ///
   /// The process ID is not reused until it is reaped. So records of its end and signals sent to it
   /// cannot concern another process.
-  package func waitUntilEnded() throws(Failure) {
+  ///
+  /// With `continuing`, continues the process whenever it is stopped. Its state in a moment does not
+  /// show that: a SIGSTOP may have been sent that has no effect yet.
+  package func waitUntilEnded(continuing: Bool = false) throws(Failure) {
+    let events = continuing ? WEXITED | WSTOPPED : WEXITED
     var information = siginfo_t()
-    _ = try retrying("waitid", "waiting for", name) {
-      waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT)
-    }
+    repeat {
+      _ = try retrying("waitid", "waiting for", name) {
+        waitid(P_PID, id_t(pid), &information, events | WNOWAIT)
+      }
+      // A stop that is reported lasts until this.
+      if information.si_code == CLD_STOPPED { kill(pid, SIGCONT) }
+    } while information.si_code == CLD_STOPPED
   }
 
   /// Reaps the process by `waitpid(2)`, after which its ID may be reused.

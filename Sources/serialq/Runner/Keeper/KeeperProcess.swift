@@ -32,16 +32,9 @@ package enum KeeperProcess {
   /// returns how it ended.
   static func finish(_ keeper: ChildProcess) throws(Failure) -> Ending {
     // Not reaped, so the ID is its own.
-    end(keeper.pid) { _ = kill(keeper.pid, $0) }
+    _ = kill(keeper.pid, signal)
+    try keeper.waitUntilEnded(continuing: true)
     return try keeper.reap()
-  }
-
-  /// Reports the end of the job to its keeper, and continues that if it is suspended.
-  ///
-  /// Only then: a debugger or sanitizer that is about to stop the process would miss the stop.
-  private static func end(_ pid: Int32, _ send: (Int32) -> Void) {
-    send(signal)
-    if ProcessStatus.of(pid)?.isSuspended == true { send(SIGCONT) }
   }
 
   /// Ends the keeper of a job whose runner died and which is gone, and waits for it.
@@ -50,7 +43,9 @@ package enum KeeperProcess {
     else { return }
     if try lock.tryLock() { return lock.unlock() }
     if let (pid, keeper) = KeeperLock.keeper(id, runner.folder) {
-      end(pid) { _ = keeper.send($0) }
+      _ = keeper.send(signal)
+      // Only then: a debugger or sanitizer that is about to stop the process would miss the stop.
+      if ProcessStatus.of(pid)?.isSuspended == true { _ = keeper.send(SIGCONT) }
     }
     let free = try Notice(ofRelease: lock)
     while try !runner.supervision.waitForChange(until: nil, orFor: free.descriptor)[0] {
