@@ -1,5 +1,4 @@
 import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// The user's terminal while it is attached to a running job.

@@ -1,5 +1,4 @@
 import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// Estimates the duration of jobs from earlier ones.

@@ -1,5 +1,4 @@
 import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// Prints the output of a queue's jobs as it is written, in the order of the jobs.

@@ -1,6 +1,5 @@
-import SerialqRunner
-import SerialqSystem
 import SerialqQueue
+import SerialqSystem
 
 /// Decides what a ``Follower`` prints, in which order and from which log; reads and prints nothing.
 struct FollowerState {

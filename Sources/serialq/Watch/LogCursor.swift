@@ -1,4 +1,3 @@
-import SerialqRunner
 import SerialqSystem
 
 /// Decides which part of a growing log is printed next; reads nothing.

@@ -1,4 +1,3 @@
-import SerialqRunner
 import SerialqSystem
 
 /// Reads a job's log while it grows.

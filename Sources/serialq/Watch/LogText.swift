@@ -1,4 +1,3 @@
-import SerialqRunner
 import SerialqSystem
 
 /// The text of a job that had a terminal, all of it or the last lines.

@@ -1,5 +1,4 @@
 import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// The progress of a queue since it was last idle, and an estimate of the remaining time.

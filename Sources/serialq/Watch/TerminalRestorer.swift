@@ -1,6 +1,5 @@
 import Dispatch
 import SerialPromises
-import SerialqRunner
 import SerialqSystem
 
 /// Restores the terminal after the output of a job that left a color, a hidden cursor or the

@@ -72,6 +72,8 @@ extension AddCommand: Subcommand {
       throw Failure(
         "add", "no command is given", next: "For example: \(serialq) add 'make && make test'")
     }
+    // As from a variable that is not set: all such calls would be one.
+    if words.value(.key)?.isEmpty == true { throw words.misused("--key ''", "a key is not empty") }
     if words.has(.key), words.has(.unique) {
       throw words.misused("--key", "cannot be combined with --unique: only one decides")
     }

@@ -264,6 +264,11 @@ import Testing
       (["show"], "show: no job is given"),
       (["edit", "1", "-c", "a", "b"], "b: a command cannot be combined with --shell"),
       (["edit", "1", "--"], "--: no program follows it"),
+      (["add", "--key", "", "c"], "--key '': a key is not empty"),
+      (
+        ["add", "--key", "a", "--unique", "c"],
+        "--key: cannot be combined with --unique: only one decides"
+      ),
       (["add", "--after", "", "c"], "--after '': give ids or a label"),
       (["edit", "1-2"], "1-2: edit takes only one job"),
       (["move", "1"], "move: give one of --first, --last, --before ID and --after ID"),
