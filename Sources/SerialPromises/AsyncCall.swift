@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// The record of its step: notified of a cancellation and of the end without closures.
 ///
-/// Sendable because mutable state is accessed only under the lock of the order, except where a
-/// comment says why no other thread accesses it. Type-erased for the same reason as the
+/// Sendable because `state` is accessed only under the lock of the order, and what has a property of
+/// its own by one thread at a time, as its comment says. Type-erased for the same reason as the
 /// implementation of promises.
 final class AsyncCall: StepRecord, @unchecked Sendable {
   /// Runs on the executor of its caller, so that only the user's function checks for a change.
@@ -18,6 +18,8 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
     /// The promise of `enqueue`.
     case promise(Core)
 
+    var isCaller: Bool { if case .caller = self { true } else { false } }
+
     /// Passes on the outcome of a step that was not added.
     func refuse(_ error: any Error) {
       switch self {
@@ -29,27 +31,40 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
 
   private let operation: Operation
 
-  private struct State {
-    // Set before the addition of the step, and constant from then on.
-    var receiver: Receiver?
+  /// What its adder knows of the step.
+  private struct Addition {
+    let receiver: Receiver
     /// The steps that wait for this one.
-    var waiting: RunningStep?
+    let waiting: RunningStep?
     /// Whether the code that adds the step is part of another step.
-    var isAddedInStep = false
-    /// The thread that adds the step.
-    var addingThread = ThreadIdentity()
+    let isInStep: Bool
+    let thread = ThreadIdentity()
+  }
 
+  private struct State {
     /// The number of the step; 0 before its addition.
     var id = 0
-    /// The continuation of the step, from the start of its handler until its task takes it.
-    var then: Then?
     var task = CancellableTask()
     var isCancelled = false
-    var isDone = false
-    var result = Outcome.value(())
-    /// What follows from the outcome of the promise.
-    var effects = Settlement.Effects()
+    /// What the work has returned.
+    var result: Outcome?
   }
+
+  // Not parts of `state`: while one thread uses one of these without the lock, another one may change the
+  // state, and an access to a part of a structure is one to the whole.
+
+  /// Set before the addition, and constant from then on.
+  private var addition: Addition?
+
+  /// The continuation of the step, from the start of its handler until its task takes it.
+  ///
+  /// Used by nothing else.
+  private var then: Then?
+
+  /// What follows from the outcome of the promise.
+  ///
+  /// Used by the thread that ends the step.
+  private var effects = Settlement.Effects()
 
   // Unchecked because of the lock: no user code runs while it is held, so there is no reentrant
   // access.
@@ -65,8 +80,6 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
     super.init(lock, name: name)
   }
 
-  private var isAwaited: Bool { if case .caller = state.receiver { true } else { false } }
-
   /// Adds the work as a step.
   ///
   /// - Parameters:
@@ -78,12 +91,9 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
     on manager: PromiseManager, at place: StepPlace, in caller: RunningStep?,
     for receiver: Receiver
   ) {
-    // Without the lock: no other thread has a reference before the addition, except `cancel`.
-    state.receiver = receiver
-    state.isAddedInStep = caller != nil
     // Read here, because the work may start in another context.
-    if isAwaited { state.waiting = RunningStep.running(caller) }
-    state.addingThread = ThreadIdentity()
+    let waiting = receiver.isCaller ? RunningStep.running(caller) : nil
+    addition = Addition(receiver: receiver, waiting: waiting, isInStep: caller != nil)
     isBeingAdded.store(true, ordering: .relaxed)
     defer { isBeingAdded.store(false, ordering: .relaxed) }
     var work: Work? = Work { then in self.run(then) }
@@ -111,14 +121,13 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
   }
 
   private func run(_ then: Then) {
-    // Without the lock: used by nothing else before the task.
-    state.then = then
-    let isCallersTurn =
-      isBeingAdded.load(ordering: .relaxed) && state.addingThread == ThreadIdentity()
-    if isCallersTurn, isAwaited {
-      Task.startingHere { await self.work(isInStep: self.state.isAddedInStep) }
+    guard let addition else { preconditionFailure("the step was added") }
+    self.then = then
+    let isCallersTurn = isBeingAdded.load(ordering: .relaxed) && addition.thread == ThreadIdentity()
+    if isCallersTurn, addition.receiver.isCaller {
+      Task.startingHere { await self.work(isInStep: addition.isInStep) }
     } else if isCallersTurn {
-      Task { await self.work(isInStep: self.state.isAddedInStep) }
+      Task { await self.work(isInStep: addition.isInStep) }
     } else {
       // This thread runs no task, or that of another step, whose task-local values must not be
       // inherited.
@@ -128,21 +137,19 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
 
   /// - Parameter isInStep: Whether this task has inherited the mark of another step.
   nonisolated(nonsending) private func work(isInStep: Bool) async {
-    // Without the lock: stored before this task was created, and used by nothing else.
-    guard let then = state.then.take() else { preconditionFailure("the step runs") }
+    guard let then = then.take() else { preconditionFailure("the step runs") }
     await withUnsafeCurrentTask { current in
       // Before the work starts, which may be canceled before its first suspension.
-      let wasCancelled = lock.withLock { order in
+      let (id, wasCancelled) = lock.withLock { order in
         state.task.enter(current)
-        return order.isRunning(state.id) && order.isCancelRequested
+        return (state.id, order.isRunning(state.id) && order.isCancelRequested)
       }
       // If the step was canceled in between, the cancellation found no task.
       if wasCancelled { cancelWork() }
-      let step = RunningStep(lock: lock, id: state.id, outer: state.waiting)
+      let step = RunningStep(lock: lock, id: id, outer: addition?.waiting)
       let outcome = await RunningStep.$current.withValue(step) { await operation() }
       let mayEnd = lock.withLock { _ in
         state.result = outcome
-        state.isDone = true
         return state.task.leave()
       }
       if isInStep {
@@ -177,33 +184,30 @@ final class AsyncCall: StepRecord, @unchecked Sendable {
   // The promise together with the step. Otherwise the manager could be idle, or a step that awaits the
   // promise take its turn, while the promise still looks as if it waited for this step.
   override func settle(_ outcome: StepOutcome) {
-    guard case .promise(let core) = state.receiver else { return }
-    core.settleLocked(self.outcome(outcome, isDone: state.isDone), &state.effects)
+    guard case .promise(let core) = addition?.receiver else { return }
+    core.settleLocked(self.outcome(outcome), &effects)
   }
 
   override func ended(_ outcome: StepOutcome) {
-    switch state.receiver {
+    switch addition?.receiver {
     case .caller(let continuation):
-      var isDone = true
-      if case .cancelled = outcome { isDone = lock.withLock { _ in state.isDone } }
-      continuation.resume(returning: self.outcome(outcome, isDone: isDone))
+      continuation.resume(returning: lock.withLock { _ in self.outcome(outcome) })
     case .promise(let core):
-      // Without the lock: stored by this thread, and used by nothing else.
       var taken = Settlement.Effects()
-      swap(&taken, &state.effects)
+      swap(&taken, &effects)
       core.carryOut(taken)
     case nil: break
     }
   }
 
-  private func outcome(_ outcome: StepOutcome, isDone: Bool) -> Outcome {
+  /// Requires the lock.
+  private func outcome(_ outcome: StepOutcome) -> Outcome {
     switch outcome {
     // Includes work that ended after the step had timed out, as requested.
     case .failed(let error): .failure(error)
-    // Stored before the call of `then` that ended the step.
-    case .succeeded: state.result
-    // Without a result, the step was canceled before, or ended by a grace period.
-    case .cancelled: isDone ? state.result : .failure(CancellationError())
+    // Stored before the call of `then` that ended the step. Without a result, the step was canceled before,
+    // or ended by a grace period.
+    case .succeeded, .cancelled: state.result ?? .failure(CancellationError())
     }
   }
 }
