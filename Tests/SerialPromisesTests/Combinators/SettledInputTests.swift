@@ -66,7 +66,7 @@ struct SettledInputTests {
       if way.fails { round.open.fail(Failed(number: 2)) } else { round.open.fulfill(2) }
     } fault: { round in
       let outcome: String
-      do { outcome = try "\(round.result.all[0].wait(timeout: .seconds(10)))" } catch {
+      do { outcome = try "\(round.result.all[0].wait(timeout: .seconds(60)))" } catch {
         outcome = "\((error as? WhenError<Int>)?.underlying ?? error)"
       }
       return outcome == expected ? nil : "decided by \(outcome)"

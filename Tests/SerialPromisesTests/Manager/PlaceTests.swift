@@ -314,7 +314,7 @@ struct PlaceTests {
       if isRunning {
         try #require(manager.runningStep?.name == "running", "round \(round)")
         running.call()
-        try manager.waitUntilIdle(timeout: .seconds(10))
+        try manager.waitUntilIdle(timeout: .seconds(60))
         try #require(log.removeAll() == line.map(String.init), "round \(round)")
         line = []
       } else if round % 10 == 9 {

@@ -42,12 +42,12 @@ struct SharedPromiseTests {
       // Its use of the promise's lock makes the adding thread slower.
       while !round.isAdded.isOpen { _ = round.promise.progress }
     } fault: { round in
-      do { try round.busy.waitUntilIdle(timeout: .seconds(5)) } catch {
+      do { try round.busy.waitUntilIdle(timeout: .seconds(60)) } catch {
         return "\(round.busy.runningStep.map { "\($0)" } ?? "no step") runs, \(error)"
       }
       // Ends at once, because the promise is settled.
       round.paused.resume()
-      do { try round.paused.waitUntilIdle(timeout: .seconds(5)) } catch { return "\(error)" }
+      do { try round.paused.waitUntilIdle(timeout: .seconds(60)) } catch { return "\(error)" }
       if case .fulfilled = round.promise.state { return nil }
       return "the promise is \(text(round.promise.state))"
     }

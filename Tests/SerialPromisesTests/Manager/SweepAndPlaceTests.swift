@@ -67,7 +67,7 @@ struct SweepAndPlaceTests {
       #expect(manager.waitingCount == 2 && text(first.state) == "running" && log.all.isEmpty)
       running.call()
       try #require(reports.all.isEmpty)
-      try manager.waitUntilIdle(timeout: .seconds(10))
+      try manager.waitUntilIdle(timeout: .seconds(60))
       #expect(log.removeAll() == ["c", "b"])
       #expect(text(first.state) == "succeeded")
       #expect(waiting.allSatisfy { text($0.state) == "cancelled" })

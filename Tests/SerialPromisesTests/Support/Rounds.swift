@@ -81,11 +81,11 @@ private final class Meeting: Sendable {
   private func whole(_ number: Int) -> Int { (number + count - 1) / count * count }
 }
 
-/// Waits until a condition holds, for ten seconds at most.
+/// Waits until a condition holds, for a minute at most.
 ///
 /// For conditions without an event. Yields, and returns at once where the code is right.
 func eventually(_ holds: () -> Bool) async -> Bool {
-  let end = ContinuousClock.now + .seconds(10)
+  let end = ContinuousClock.now + .seconds(60)
   while ContinuousClock.now < end {
     if holds() { return true }
     await Task.yield()
