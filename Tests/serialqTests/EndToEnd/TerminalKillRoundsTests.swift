@@ -13,7 +13,8 @@ import Testing
     "whichever process of a job with a terminal is killed, nothing is lost, left or told wrongly",
     .shows(Running.orphans, Running.order), .needs(.flock))
   func rounds() throws {
-    var rounds = KillRounds(scene, 15, long: 200)
+    // Each once, under a sanitizer.
+    var rounds = KillRounds(scene, max(Victim.allCases.count, 15 / ease), long: 200)
     let adder = try rounds.adder(
       #"serialq add -t -c "$JOB" >>ids || exit"#,
       job: KillRounds.job("printf 'Sure? '; sleep 0.02 5>&-; echo; echo end $id >>rec"))
