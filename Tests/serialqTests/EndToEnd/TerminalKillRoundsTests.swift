@@ -13,7 +13,7 @@ import Testing
     "whichever process of a job with a terminal is killed, nothing is lost, left or told wrongly",
     .shows(Running.orphans, Running.order), .needs(.flock))
   func rounds() throws {
-    // Each once, under a sanitizer.
+    // Each victim once, under a sanitizer.
     var rounds = KillRounds(scene, max(Victim.allCases.count, 15 / ease), long: 200)
     let adder = try rounds.adder(
       #"serialq add -t -c "$JOB" >>ids || exit"#,

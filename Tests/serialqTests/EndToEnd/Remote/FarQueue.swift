@@ -55,7 +55,8 @@ extension FarQueue {
   /// Whether there is no output except what Slurm says if no node is free at once: one can be late to
   /// answer while other tests use the processors.
   func isSilent(_ output: Bytes) -> Bool {
-    output.text.split(separator: "\n").allSatisfy { $0.hasPrefix("srun: job ") }
+    let wait = /srun: job \d+ (queued and waiting for|has been allocated) resources\n/
+    return output.text.replacing(wait, with: "").isEmpty
   }
 
   /// Runs jobs that end in every way; without perl there, a signal is reported as an exit code.
