@@ -132,13 +132,11 @@ package enum JobLock {
       let now = LockHolders.find(of: file)?.known.filter { $0.group == pid } ?? []
       guard let first = now.first else { return }
       guard let index = before.firstIndex(of: first) else { continue }
-      guard let descriptor = handles[index].descriptor else { return }
       do throws(Failure) {
-        _ = try waitForInput(on: [descriptor], until: nil)
+        guard try handles[index].waitForEnd(until: nil) != nil else { return }
       } catch {
         return
       }
-      withExtendedLifetime(handles) {}
     }
   }
 

@@ -15,7 +15,19 @@ package struct ProcessHandle: Sendable {
   }
 
   /// Becomes readable when the process ends; nil where the system lacks it.
+  ///
+  /// Closed with the last copy of this value.
   package var descriptor: Int32? { file?.raw }
+
+  /// Waits until the process has ended, at most until a time of the monotonic clock.
+  ///
+  /// Returns whether it has; nil if there was no process, or where the system lacks it.
+  package func waitForEnd(until deadline: Int64?) throws(Failure) -> Bool? {
+    guard let file else { return nil }
+    // Otherwise it could be closed during the wait, and its number belong to another file.
+    defer { withExtendedLifetime(file) {} }
+    return try waitForInput(on: [file.raw], until: deadline)[0]
+  }
 
   /// Sends a signal by `pidfd_send_signal(2)`, or else by `kill(2)`; returns 0 or `errno`.
   package func send(_ signal: Int32) -> Int32 {

@@ -129,9 +129,8 @@ struct KillRounds {
     }
     #if os(Linux)
       for pid in try scene.processes().union(others) {
-        guard let descriptor = ProcessHandle(pid).descriptor else { continue }
-        let isGone = try waitForInput(on: [descriptor], timeoutMilliseconds: 10_000) == [true]
-        #expect(isGone, "process \(pid) is left; \(seedText)")
+        let isGone = try ProcessHandle(pid).waitForEnd(until: LaunchedProgram.deadline())
+        #expect(isGone != false, "process \(pid) is left; \(seedText)")
       }
     #endif
   }

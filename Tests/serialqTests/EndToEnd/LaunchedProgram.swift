@@ -41,6 +41,9 @@ final class LaunchedProgram: Sendable {
   /// Longer than any step of a test takes, even on a busy machine.
   static let patience = isLong || isSanitized ? 600 : 40
 
+  /// When a wait that begins now is given up, by the monotonic clock.
+  static func deadline() -> Int64 { Clock.monotonic() + Int64(patience) * 1_000_000_000 }
+
   /// Starts `words`, the first of which is the program's path.
   ///
   /// Through a shell, which sets the umask: concurrent tests briefly change that of this process.
@@ -198,8 +201,7 @@ func waitUntil(
   while true {
     watch.drain()
     if try condition() { return }
-    let patience = Int32(LaunchedProgram.patience * 1_000)
-    if try waitForInput(on: [watch.descriptor], timeoutMilliseconds: patience) == [false] {
+    if try waitForInput(on: [watch.descriptor], until: LaunchedProgram.deadline()) == [false] {
       throw Failure("waiting for \(what)", "it did not come", next: "See what the test waits for.")
     }
   }

@@ -150,7 +150,7 @@ import Testing
 
     /// Waits until a process waits for a lock: the kernel lists it, but reports no event.
     private func waitForLockWaiter(_ process: Int32) throws {
-      let end = Clock.monotonic() + Int64(LaunchedProgram.patience) * 1_000_000_000
+      let end = LaunchedProgram.deadline()
       func isWaiting() throws -> Bool {
         try content(Bytes("/proc/locks")).text.split(separator: "\n").contains { line in
           line.contains("->") && line.contains(" \(process) ")

@@ -16,7 +16,7 @@ import Testing
     ///
     /// Looks again and again: the system reports a stopped process to its parent only.
     private func wait(areStopped: Bool) throws {
-      let end = Clock.monotonic() + Int64(LaunchedProgram.patience) * 1_000_000_000
+      let end = LaunchedProgram.deadline()
       while true {
         let found = try processes()
         if !found.isEmpty, found.allSatisfy({ $0.isStopped == areStopped }) { return }

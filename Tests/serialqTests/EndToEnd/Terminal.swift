@@ -83,13 +83,12 @@ final class Terminal {
   ) throws -> [String] {
     // A display that shows the time prints something every second, so a limit on each single wait
     // would never be reached.
-    let end = Clock.monotonic() + Int64(LaunchedProgram.patience) * 1_000_000_000
+    let end = LaunchedProgram.deadline()
     while true {
       watch.drain()
       let screen = try screen()
       if condition(screen) { return screen }
-      let left = Int32(clamping: max(0, end - Clock.monotonic()) / 1_000_000)
-      if try waitForInput(on: [watch.descriptor], timeoutMilliseconds: left) == [false] {
+      if try waitForInput(on: [watch.descriptor], until: end) == [false] {
         throw Failure(
           "waiting for \(what)", screen.joined(separator: "\n"), next: "That is what was shown.")
       }

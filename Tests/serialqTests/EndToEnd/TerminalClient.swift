@@ -41,9 +41,7 @@ extension ChildProcess {
 
   /// Waits for its end; if it hangs, the test fails.
   func end(_ place: String) throws -> Ending {
-    let descriptor = try #require(ProcessHandle(pid).descriptor)
-    let patience = Int32(LaunchedProgram.patience * 1_000)
-    if try waitForInput(on: [descriptor], timeoutMilliseconds: patience) == [false] {
+    if try ProcessHandle(pid).waitForEnd(until: LaunchedProgram.deadline()) == false {
       Issue.record("\(place): it does not end")
       _ = kill(pid, SIGKILL)
     }

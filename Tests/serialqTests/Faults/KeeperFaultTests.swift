@@ -106,7 +106,7 @@ struct KeeperFaultTests {
     // Not the title of the job, which is shown before: until the terminal is raw, the key is a signal.
     // Nor the end of the line: if the terminal cannot be made raw, it adds another carriage return.
     let handle = ProcessHandle(client.child.pid)
-    let end = Clock.monotonic() + Int64(LaunchedProgram.patience) * 1_000_000_000
+    let end = LaunchedProgram.deadline()
     var shown = Bytes()
     while !shown.text.contains("begun\r"), Clock.monotonic() < end {
       let ready = try waitForInput(

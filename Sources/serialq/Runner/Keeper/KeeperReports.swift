@@ -74,10 +74,8 @@ final class KeeperReports: Sendable {
 
   /// Waits for the end of the command; returns what went wrong, nil if nothing did.
   private func fault(of child: ChildProcess) throws(Failure) -> String? {
-    let handle = ProcessHandle(child.pid)
-    if let descriptor = handle.descriptor,
-      try !waitForInput(on: [descriptor], until: Clock.monotonic() + Self.limit)[0]
-    {
+    let end = Clock.monotonic() + Self.limit
+    if try ProcessHandle(child.pid).waitForEnd(until: end) == false {
       _ = try child.signalGroup(SIGKILL)
       _ = try child.reap()
       return "was killed after 60 seconds"

@@ -107,9 +107,9 @@ final class SlurmCluster {
 
   /// Kills a process, which is no child of this one; when this returns, it is dead.
   private func end(_ pid: Int32) throws {
-    guard let descriptor = ProcessHandle(pid).descriptor else { return }
-    _ = kill(pid, SIGKILL)
-    try #require(try waitForInput(on: [descriptor], timeoutMilliseconds: 10_000) == [true])
+    let handle = ProcessHandle(pid)
+    _ = handle.send(SIGKILL)
+    try #require(try handle.waitForEnd(until: LaunchedProgram.deadline()) != false)
   }
 
   /// Kills the processes of the cluster with this name.

@@ -26,7 +26,7 @@ final class TerminalProcess: Sendable {
   @discardableResult
   func waitForOutput(_ text: String) throws -> String {
     var (all, buffer) = (Bytes(), Bytes())
-    let end = Clock.monotonic() + Int64(LaunchedProgram.patience) * 1_000_000_000
+    let end = LaunchedProgram.deadline()
     while !all.text.contains(text) {
       let isReadable = try waitForInput(on: [terminal.master.raw], until: end) == [true]
       guard isReadable, let bytes = try terminal.read(&buffer) else {
@@ -41,7 +41,7 @@ final class TerminalProcess: Sendable {
   ///
   /// Asks again and again: no event shows that a process has fallen asleep.
   func waitUntil(_ what: String, _ condition: () throws -> Bool) throws {
-    let end = Clock.monotonic() + Int64(LaunchedProgram.patience) * 1_000_000_000
+    let end = LaunchedProgram.deadline()
     while try !condition() {
       guard Clock.monotonic() < end else {
         throw Failure("waiting for \(what)", "it did not come", next: "See the test.")
