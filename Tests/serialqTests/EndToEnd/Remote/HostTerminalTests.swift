@@ -15,12 +15,13 @@ import Testing
       let spool = isHere ? [] : [scene.localSpool.text]
       let terminal = try Terminal(scene, columns: 120, rows: 60, variables: spool + ["NO_COLOR=1"])
       var shown: [[String]] = []
-      for command in try Self.readmeLines() {
+      for (number, command) in try Self.readmeLines().enumerated() {
         let line = isHere ? command : command.replacing("serialq", with: Self.elsewhere)
-        try terminal.type("clear; \(line); echo \"=$?\"")
-        // Until then the next prompt may be missing.
+        try terminal.type("clear; \(line); echo \"\(number)=$?\"")
+        // Until then the next prompt may be missing. The number is not on the screen of before.
         let screen = try terminal.waitFor(line) { lines in
-          lines.last == "$" && lines.contains { $0.wholeMatch(of: /=\d+/) != nil }
+          lines.last == "$"
+            && lines.contains { $0.wholeMatch(of: /(\d+)=\d+/)?.1 == "\(number)" }
         }
         // With input from a pipe, the command there has no terminal.
         if !line.contains("|") { shown.append(screen) }
