@@ -9,7 +9,7 @@ struct NestedRetryTests {
   // recursively with its retries: 700 do on 512 KB.
   @Test(
     "nested retries that were never started are released with a small stack",
-    .shows(Promising.stack), .timeLimit(.minutes(1)), arguments: [700, 20_000 / ease])
+    .shows(Promising.stack), .timeLimit(.minutes(5)), arguments: [700, 20_000 / ease])
   func dropped(_ depth: Int) async {
     await #expect(processExitsWith: .success) { [depth = depth as Int] in
       endWithoutBacktrace()
