@@ -9,10 +9,11 @@ struct NestedRetryTests {
   // recursively with its retries: 700 do on 512 KB.
   @Test(
     "nested retries that were never started are released with a small stack",
-    .shows(Promising.stack), .timeLimit(.minutes(5)), arguments: [700, 20_000 / ease])
+    .shows(Promising.stack), arguments: [700, 20_000 / ease])
   func dropped(_ depth: Int) async {
     await #expect(processExitsWith: .success) { [depth = depth as Int] in
       endWithoutBacktrace()
+      endAfter(processorSeconds: 60)
       onThread(stackSize: 512 * 1024) {
         var last = Promise<Int>(diagnostics: .silent) { resolve, _ in resolve(1) }
         for _ in 0..<depth { last = last.retry(1) }

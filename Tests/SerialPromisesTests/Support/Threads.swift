@@ -79,6 +79,17 @@ func endWithoutBacktrace() {
   for number in [SIGILL, SIGTRAP, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
 }
 
+/// Kills this process when it has used this much time of a processor, however busy the machine is.
+func endAfter(processorSeconds seconds: UInt) {
+  #if canImport(Glibc)
+    let resource = __rlimit_resource_t(RLIMIT_CPU.rawValue)
+  #else
+    let resource = RLIMIT_CPU
+  #endif
+  var limit = rlimit(rlim_cur: rlim_t(seconds), rlim_max: rlim_t(seconds))
+  precondition(setrlimit(resource, &limit) == 0, "a valid limit")
+}
+
 /// What a process that crashed printed on standard error.
 func message(_ result: ExitTest.Result?) -> String {
   String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)

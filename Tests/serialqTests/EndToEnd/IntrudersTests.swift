@@ -167,22 +167,17 @@ import Testing
       let job = try scene.waitForProcess(of: 1)
       let runner = try scene.waitForRunner()
       for pid in try scene.processes().union([job, runner]) {
-        let line = try commandLine(of: pid)
-        #expect(!line.isEmpty && !line.contains("hunter") && !line.contains("TOKEN"), "\(line)")
+        var line = ""
+        // The system returns from the spawn of a process a moment before there is one.
+        try waitUntil("the command line of process \(pid)") {
+          line = try content(Bytes("/proc/\(pid)/cmdline".utf8)).text
+          return !line.isEmpty
+        }
+        #expect(!line.contains("hunter") && !line.contains("TOKEN"), "\(line)")
       }
       #expect(!(try content(Bytes("/proc/\(runner)/environ".utf8)).text.contains("hunter")))
       try gate.open()
       #expect(try scene.serialq("wait").code == 0)
-    }
-
-    /// Waits until there is one: the system returns from the spawn of a process a moment before.
-    private func commandLine(of pid: Int32) throws -> String {
-      let end = LaunchedProgram.deadline()
-      while true {
-        let line = try content(Bytes("/proc/\(pid)/cmdline".utf8)).text
-        if !line.isEmpty || Clock.monotonic() > end { return line }
-        sched_yield()
-      }
     }
   #endif
 }

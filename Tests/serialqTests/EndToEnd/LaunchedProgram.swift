@@ -193,6 +193,17 @@ final class Flag: Sendable {
   }
 }
 
+/// Waits until `condition` holds; checks it again and again, for what no event reports.
+func waitUntil(_ what: String, _ condition: () throws -> Bool) throws {
+  let end = LaunchedProgram.deadline()
+  while try !condition() {
+    guard Clock.monotonic() < end else {
+      throw Failure("waiting for \(what)", "it did not come", next: "See what the test waits for.")
+    }
+    sched_yield()
+  }
+}
+
 /// Waits until `condition` holds; checks it on every event in `folders`.
 func waitUntil(
   _ what: String, watching folders: [Bytes], _ condition: () throws -> Bool

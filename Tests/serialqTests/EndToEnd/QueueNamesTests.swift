@@ -150,15 +150,10 @@ import Testing
 
     /// Waits until a process waits for a lock: the kernel lists it, but reports no event.
     private func waitForLockWaiter(_ process: Int32) throws {
-      let end = LaunchedProgram.deadline()
-      func isWaiting() throws -> Bool {
+      try waitUntil("process \(process) to wait for a lock") {
         try content(Bytes("/proc/locks")).text.split(separator: "\n").contains { line in
           line.contains("->") && line.contains(" \(process) ")
         }
-      }
-      while try !isWaiting() {
-        try #require(Clock.monotonic() < end)
-        sched_yield()
       }
     }
   #endif

@@ -14,14 +14,11 @@ import Testing
 
     /// Waits until all processes of jobs are stopped, or none is.
     ///
-    /// Looks again and again: the system reports a stopped process to its parent only.
+    /// The system reports a stopped process to its parent only.
     private func wait(areStopped: Bool) throws {
-      let end = LaunchedProgram.deadline()
-      while true {
+      try waitUntil("processes that are \(areStopped ? "" : "not ")stopped") {
         let found = try processes()
-        if !found.isEmpty, found.allSatisfy({ $0.isStopped == areStopped }) { return }
-        try #require(Clock.monotonic() < end, "\(found)")
-        usleep(2_000)
+        return !found.isEmpty && found.allSatisfy { $0.isStopped == areStopped }
       }
     }
 

@@ -41,7 +41,9 @@ extension ChildProcess {
 
   /// Waits for its end; if it hangs, the test fails.
   func end(_ place: String) throws -> Ending {
-    if try ProcessHandle(pid).waitForEnd(until: LaunchedProgram.deadline()) == false {
+    let hasEnded = try ProcessHandle(pid).waitForEnd(until: LaunchedProgram.deadline())
+    try #require(hasEnded != nil)
+    if hasEnded == false {
       Issue.record("\(place): it does not end")
       _ = kill(pid, SIGKILL)
     }

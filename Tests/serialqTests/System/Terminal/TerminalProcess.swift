@@ -37,19 +37,6 @@ final class TerminalProcess: Sendable {
     return all.text
   }
 
-  /// Waits until the condition holds.
-  ///
-  /// Asks again and again: no event shows that a process has fallen asleep.
-  func waitUntil(_ what: String, _ condition: () throws -> Bool) throws {
-    let end = LaunchedProgram.deadline()
-    while try !condition() {
-      guard Clock.monotonic() < end else {
-        throw Failure("waiting for \(what)", "it did not come", next: "See the test.")
-      }
-      sched_yield()
-    }
-  }
-
   /// Types all of the keys.
   func type(_ keys: String) throws {
     let count = try terminal.master.writeSome(Bytes(keys.utf8)[...])
