@@ -79,16 +79,11 @@ func endWithoutBacktrace() {
   for number in [SIGILL, SIGTRAP, SIGABRT, SIGSEGV] { signal(number, SIG_DFL) }
 }
 
-/// Kills this process when it has used this much time of a processor, however busy the machine is.
-func endAfter(processorSeconds seconds: UInt) {
-  #if canImport(Glibc)
-    let resource = __rlimit_resource_t(RLIMIT_CPU.rawValue)
-  #else
-    let resource = RLIMIT_CPU
-  #endif
-  var limit = rlimit(rlim_cur: rlim_t(seconds), rlim_max: rlim_t(seconds))
-  precondition(setrlimit(resource, &limit) == 0, "a valid limit")
-}
+/// Ends this process with a signal if it still runs after this time, whether it computes or waits.
+///
+/// Counts from the call: the time limit of a test counts from when the test is due, also while others keep
+/// the threads.
+func endAfter(seconds: UInt32) { alarm(seconds) }
 
 /// What a process that crashed printed on standard error.
 func message(_ result: ExitTest.Result?) -> String {
