@@ -11,7 +11,7 @@ package enum OnDisk: String, Guarantee {
   case plantsAreRefused =
     "A link, FIFO or folder in place of a file is refused with an error that names it"
   case names = "A queue's name is 1 to 64 letters, digits, dots, underscores and hyphens"
-  case replay = "A queue's state is the replay of its journal"
+  case replay = "A queue is what the last line about each thing says"
   case appends = "Changes are appended under a lock, those of one command in one write"
   case successIsDurable = "Success is reported after the data is on disk"
   case startIsDurable = "A job's start is on disk before its process exists"
@@ -19,7 +19,7 @@ package enum OnDisk: String, Guarantee {
   case tornLines = "A torn last line is ignored, and truncated before the next append"
   case damage = "A damaged line affects only itself, is reported, and is kept in a separate file"
   case readable = "Every line is JSON that jq can read, and has the version of its format"
-  case newerVersions = "An unknown version or event is refused, and never overwritten"
+  case newerVersions = "An unknown version or line is refused, and never overwritten"
   case addIsFlat = "The cost of an add does not depend on the length of the queue"
   case onlyWhatIsNew = "A process that follows a queue reads only appended data"
   case environmentsOnce = "Equal environments are stored once, and restored exactly"

@@ -68,11 +68,11 @@ struct Session {
     try Spool(environment: Machine.variable)
   }
 
-  /// Reads a queue, reports its damaged lines and calls `each` with every event.
+  /// Reads a queue, reports its damaged lines and calls `each` with every line.
   ///
   /// Returns nil if the queue does not exist.
   func readQueue(
-    named name: String, each: ((Event, borrowing Queue) -> Void)? = nil
+    named name: String, each: ((Entry, Job?, borrowing Queue) -> Void)? = nil
   ) throws(Failure) -> (QueueFolder, Queue)? {
     guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else { return nil }
     var reader = JournalReader(folder)

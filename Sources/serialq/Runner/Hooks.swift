@@ -37,7 +37,16 @@ extension Runner {
   ) throws(Failure) {
     let ending = try perform(hook, variables, log: path)
     guard ending != .exited(0) else { return }
-    try view.withLock { $0.journal }.append([.hookFailed(id: id, at: Clock.now(), how: ending)])
+    try decide { (view, scope) throws(Failure) in
+      if let id {
+        let run = view.queue.job(id)?.run.hookFailed(ending)
+        if let run { try scope.append([.run(id, run)]) }
+      } else {
+        var memory = view.queue.memory
+        memory.failOnIdle(ending)
+        try scope.append([.queue(memory)])
+      }
+    }
   }
 
   private func perform(
@@ -58,13 +67,13 @@ extension Runner {
 
   /// The environment variables that describe the job to the command.
   private func variables(_ job: Job) -> [Bytes] {
-    let seconds = job.run?.duration.map { "\($0 / 1_000_000_000)" } ?? ""
+    let seconds = job.duration.map { "\($0 / 1_000_000_000)" } ?? ""
     let exit = job.exitCode.map { "\($0)" } ?? ""
     return folder.variables(describing: job) + [
       Bytes("SERIALQ_STATE=") + Bytes(job.state.name),
       Bytes("SERIALQ_EXIT=\(exit)".utf8),
       Bytes("SERIALQ_SIGNAL=") + (job.signalName ?? []),
-      Bytes("SERIALQ_ATTEMPT=\(job.run?.attempt ?? 0)".utf8),
+      Bytes("SERIALQ_ATTEMPT=\(job.attempts)".utf8),
       Bytes("SERIALQ_SECONDS=\(seconds)".utf8),
       Bytes("SERIALQ_LOG=") + folder.log(job.id),
     ]

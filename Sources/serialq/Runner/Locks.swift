@@ -105,7 +105,7 @@ package enum JobLock {
   package static func groups(of job: Job, _ folder: QueueFolder) -> [Int32] {
     guard let file = file(folder.jobLock(job.id)) else { return [] }
     let holders = LockHolders.find(of: file)?.known
-    guard let pid = job.run?.pid else {
+    guard let pid = job.running?.pid else {
       return Set(holders?.map(\.group) ?? []).filter { $0 > 1 }.sorted()
     }
     return holders?.contains { $0.group == pid } ?? true ? [pid] : []
@@ -117,14 +117,14 @@ package enum JobLock {
   /// forking, but never the group leader. A normal run does not wait for more: it ends with the
   /// leader.
   static func isGone(_ job: Job, _ folder: QueueFolder) -> Bool {
-    job.run?.pid != nil && groups(of: job, folder).isEmpty
+    job.running?.pid != nil && groups(of: job, folder).isEmpty
   }
 
   /// Waits until no process in the job's group holds its lock.
   ///
   /// Returns at once where processes cannot be waited for.
   static func waitUntilGone(_ job: Job, _ folder: QueueFolder) {
-    guard let pid = job.run?.pid, let file = file(folder.jobLock(job.id)) else { return }
+    guard let pid = job.running?.pid, let file = file(folder.jobLock(job.id)) else { return }
     while true {
       // Opened before the search: a process that ended and whose ID was reused is then not found.
       let before = LockHolders.find(of: file)?.known.filter { $0.group == pid } ?? []
@@ -145,8 +145,8 @@ package enum JobLock {
   ///
   /// Ignores errors, because a remaining file is harmless.
   static func remove(_ job: Job, _ folder: QueueFolder) -> JobID? {
-    if job.run?.launch != nil { try? FileSystem.remove(folder.launcherResult(job.id)) }
-    guard job.run?.hasTerminal == true else { return job.id }
+    if job.execution?.launch != nil { try? FileSystem.remove(folder.launcherResult(job.id)) }
+    guard job.hadTerminal else { return job.id }
     // Its removal ends `attach` elsewhere.
     removeFile(of: job.id, folder)
     // Only what a killed keeper left: another file was not created by serialq.

@@ -72,37 +72,31 @@ extension Runner {
     }
     while true {
       let clocks = Clock.reading()
-      let now = clocks.date
-      let date = view.delay.date(for: view.queue.firstWaiting, clocks)
-      switch supervision.isStopped ? .nothing : view.queue.next(now: date) {
+      switch supervision.isStopped ? .nothing : view.queue.next(now: clocks) {
       case .run(let job):
-        let attempt = (job.run?.attempt ?? 0) + 1
         // Before the start is recorded: if logs cannot be created, each runner would otherwise
         // record one more start, until all jobs of the queue are interrupted.
-        let log = try takeFiles(of: job, attempt: attempt)
-        let launch = view.queue.settings.launcher.map { Launch(command: $0) }
-        let launched = launch.map { [Event.launched(id: job.id, $0)] } ?? []
-        let start = try scope.append(
-          [
-            .started(
-              id: job.id, attempt: attempt, at: now, boot: clocks.boot, uptime: clocks.monotonic,
-              hasTerminal: view.queue.givesTerminal(to: job))
-          ] + launched)
-        try view.reader.take(start)
+        let log = try takeFiles(of: job)
+        let started = job.run.started(
+          at: clocks, hasTerminal: view.queue.givesTerminal(to: job),
+          launch: view.queue.settings.launcher.map { Launch(command: $0) })
+        try append(job.id, started, &view, &scope)
         return .started(view.queue.job(job.id) ?? job, log)
       case .skip(let job, let because):
-        try scope.append([.skipped(id: job.id, at: now, because: because)], flush: false)
-        try view.reader.read()
-      case .later:
+        let skipped = job.run.left(.skipped(because: because), at: clocks.date)
+        try append(job.id, skipped, &view, &scope, flush: false)
+      case .later(let time):
         try scope.flush()
-        return .later(view.delay.end ?? clocks.monotonic)
+        return .later(time)
       case .nothing:
         if !supervision.isStopped, view.queue.isIdleHookDue,
           let hook = view.queue.settings.onIdle
         {
-          let (results, open) = (view.queue.results, view.queue.openCount)
+          let (results, open) = (view.queue.memory.results, view.queue.openCount)
           // Before it starts, as for a job: no other runner may run it again.
-          try scope.append([.counted(Results(), at: now)])
+          var memory = view.queue.memory
+          memory.startOnIdle()
+          try scope.append([.queue(memory)])
           try view.reader.read()
           return .idle(hook, results, open: open)
         }
@@ -112,6 +106,15 @@ extension Runner {
         return .nothing
       }
     }
+  }
+
+  /// Appends a state, which is not nil where the job is in the state before it.
+  private func append(
+    _ id: JobID, _ run: Run?, _ view: inout QueueView, _ scope: inout JournalScope,
+    flush: Bool = true
+  ) throws(Failure) {
+    guard let run else { return }
+    try view.reader.take(try scope.append([.run(id, run)], flush: flush))
   }
 
   /// Runs a job and records its end.
@@ -140,14 +143,12 @@ extension Runner {
       // A cancellation was reported as accepted, so the job must not be retried, even if it had
       // ended or timed out before.
       let cause = current.isCancelRequested ? .cancelled : termination.cause
-      if isInterrupted, !current.isCancelRequested {
-        return (.interrupted(id: job.id, at: now, stopped: true), .interrupted)
+      if !current.isCancelRequested, isInterrupted || ending == nil {
+        return (.interrupted(isStopped: isInterrupted), now)
       }
-      guard let ending else { return current.unobservedEnd(at: now) }
-      let suspended = current.run?.suspension.total(at: ended) ?? 0
-      let duration = max(0, ended - begun - suspended)
-      let end = Event.ended(id: job.id, at: now, duration: duration, how: ending, cause: cause)
-      return (end, ending.state(because: cause))
+      guard let ending else { return (.cancelled, now) }
+      let suspended = current.running?.suspension.total(at: ended) ?? 0
+      return (.ended(ending, cause, duration: max(0, ended - begun - suspended)), now)
     } next: { (view, scope) throws(Failure) in
       guard hook == nil else { return }
       next = try choose(&view, &scope, &damaged)
@@ -163,7 +164,7 @@ extension Runner {
     let limit = Int64(job.limits.timeout)
     var termination = Termination(
       timeLimit: limit > 0 ? Clock.monotonic() + limit * 1_000_000_000 : nil,
-      isLauncher: job.run?.launch != nil)
+      isLauncher: job.execution?.launch != nil)
     let (child, keeper): (ChildProcess, ChildProcess?)
     do throws(Failure) {
       (child, keeper) = try spawn(job, log)
@@ -173,7 +174,7 @@ extension Runner {
       return (Ending(error), termination)
     }
     reportProcess(child.pid, of: job)
-    if let next = view.withLock({ $0.queue.firstWaiting }), next.run == nil { prepare(next) }
+    if let next = view.withLock({ $0.queue.firstWaiting }), !next.hasRun { prepare(next) }
     let ending = try supervise(child, of: job, &termination)
     if let keeper { try finish(keeper, log) }
     return (ending, termination)
@@ -191,7 +192,7 @@ extension Runner {
     var process = try process(of: job)
     process.streams = .files(input: input, output: log)
     process.lock = lock
-    guard job.run?.hasTerminal == true else { return (try process.start(), nil) }
+    guard job.hadTerminal else { return (try process.start(), nil) }
     // Without it, there is no terminal to run in.
     let (terminal, keeper): (PseudoTerminal, ChildProcess)
     do throws(Failure) {
@@ -241,13 +242,13 @@ extension Runner {
 
   /// Acquires the lock and opens the log of a job that is about to start, unless both are prepared;
   /// returns the log.
-  private func takeFiles(of job: Job, attempt: Int) throws(Failure) -> FileDescriptor {
-    if let ready = prepared.withLock({ $0 }), ready.id == job.id, job.run == nil {
+  private func takeFiles(of job: Job) throws(Failure) -> FileDescriptor {
+    if let ready = prepared.withLock({ $0 }), ready.id == job.id, !job.hasRun {
       return ready.log
     }
     removePrepared()
     let lock = try JobLock.take(job.id, spare: takeSpareLock(), folder)
-    let log = try makeLog(of: job, attempt: attempt)
+    let log = try makeLog(of: job)
     prepared.withLock { $0 = PreparedJob(id: job.id, lock: lock, log: log) }
     return log
   }
@@ -257,10 +258,10 @@ extension Runner {
   ///
   /// After a manual retry a process of the old attempt may still write to the old file. During
   /// automatic retries a follower may not have read the last output yet.
-  private func makeLog(of job: Job, attempt: Int) throws(Failure) -> FileDescriptor {
+  private func makeLog(of job: Job) throws(Failure) -> FileDescriptor {
     let path = folder.log(job.id)
-    if let run = job.run, run.used > 0 { return try FileDescriptor.open(path, .log) }
-    if attempt > 1 { try FileSystem.remove(path) }
+    if job.retriesUsed > 0 { return try FileDescriptor.open(path, .log) }
+    if job.hasRun { try FileSystem.remove(path) }
     return try FileDescriptor.open(path, .emptyLog)
   }
 
@@ -270,7 +271,7 @@ extension Runner {
   /// not be left without supervision.
   private func reportProcess(_ pid: Int32, of job: Job) {
     try? decide { (view, scope) throws(Failure) in
-      try view.reader.take(try scope.append([.spawned(id: job.id, pid: pid)], flush: false))
+      try append(job.id, view.queue.running(job).run.spawned(pid), &view, &scope, flush: false)
     }
   }
 }

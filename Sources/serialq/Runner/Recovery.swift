@@ -13,8 +13,8 @@ extension Runner {
       // It still copies the last output.
       try KeeperProcess.finishOrphan(job.id, self)
       let (known, launch) = self.end(of: job, process: nil)
-      let ending = end(of: try current { $0.job(job.id) } ?? job, termination, known).1
-      limitLog(of: job, ending: ending)
+      let outcome = end(of: try current { $0.job(job.id) } ?? job, termination, known).0
+      limitLog(of: job, ending: outcome.state)
       try record(of: job, launch, flush: true) { end(of: $0, termination, known) }
     }
   }
@@ -22,32 +22,28 @@ extension Runner {
   /// The end of an attempt whose process ended like this, nil if that was not observed, and what its
   /// launcher reported, if it has one.
   func end(of job: Job, process: Ending?) -> (ending: Ending?, launch: Launch?) {
-    guard let launch = job.run?.launch else { return (process, nil) }
+    guard let launch = job.execution?.launch else { return (process, nil) }
     return launch.end(LauncherReport(of: job.id, in: folder), launcher: process)
   }
 
   /// The end of a job that no runner observed; `known` is what its launcher reported.
-  private func end(of job: Job, _ termination: Termination, _ known: Ending?) -> (Event, JobState) {
+  private func end(of job: Job, _ termination: Termination, _ known: Ending?) -> (
+    Run.Outcome, at: Timestamp
+  ) {
     let now = Clock.now()
     if let known {
       let cause = job.isCancelRequested ? .cancelled : termination.cause
       // The launcher may have ended long ago.
       let file = try? FileSystem.status(of: folder.launcherResult(job.id))
       let at = min(now, file?.modified ?? now)
-      let duration = job.run?.started.map { max(0, at.microseconds - $0.microseconds) * 1_000 }
-      return (
-        .ended(id: job.id, at: at, duration: duration ?? 0, how: known, cause: cause),
-        known.state(because: cause)
-      )
+      let duration = job.started.map { max(0, at.microseconds - $0.microseconds) * 1_000 }
+      return (.ended(known, cause, duration: duration ?? 0), at)
     }
-    guard !job.isCancelRequested else { return job.unobservedEnd(at: now) }
+    guard !job.isCancelRequested else { return (.cancelled, now) }
     guard termination.cause == .timedOut, let duration = job.running(Clock.reading()) else {
-      return (.interrupted(id: job.id, at: now, stopped: termination.isStopped), .interrupted)
+      return (.interrupted(isStopped: termination.isStopped), now)
     }
-    let how = Ending.killed(termination.signal ?? 0)
-    return (
-      .ended(id: job.id, at: now, duration: duration, how: how, cause: .timedOut), .timedOut
-    )
+    return (.ended(.killed(termination.signal ?? 0), .timedOut, duration: duration), now)
   }
 
   /// Waits until the process group of the job is gone.
@@ -57,7 +53,7 @@ extension Runner {
   private func waitForOrphan(_ job: Job) throws(Failure) -> Termination {
     let (folder, supervision) = (folder, supervision)
     var termination = Termination(
-      timeLimit: timeLimit(of: job), isLauncher: job.run?.launch != nil)
+      timeLimit: timeLimit(of: job), isLauncher: job.execution?.launch != nil)
     guard let lock = try JobLock.existing(job.id, folder), try !lock.tryLock() else {
       return termination
     }
@@ -88,13 +84,15 @@ extension Runner {
     let shown = left.prefix(3).map(\.text) + (left.count > 3 ? ["\(left.count - 3) more"] : [])
     let text = shown.joined(separator: "; ")
     let processes = Bytes(text.utf8)
-    guard try current({ $0.job(job.id)?.run?.left }) != processes else { return }
+    guard try current({ $0.job(job.id)?.execution?.left }) != processes else { return }
     let verb = isEnding ? "end" : "suspend"
     do throws(Failure) {
       let isNews = try decide { (view, scope) throws(Failure) in
+        let current = view.queue.running(job)
         // The job may have been continued since the search.
-        guard isEnding || view.queue.job(job.id)?.suspendedSince != nil else { return false }
-        try scope.append([.left(id: job.id, processes: processes)])
+        guard isEnding || current.suspendedSince != nil, let run = current.run.left(processes)
+        else { return false }
+        try scope.append([.run(job.id, run)])
         return true
       }
       guard isNews else { return }
@@ -128,11 +126,9 @@ extension Runner {
   }
 }
 
-extension Job {
-  /// The end of a running job that was not observed.
-  func unobservedEnd(at now: Timestamp) -> (Event, JobState) {
-    isCancelRequested
-      ? (.cancelled(id: id, at: now), .cancelled)
-      : (.interrupted(id: id, at: now, stopped: false), .interrupted)
+extension Queue {
+  /// The present state of a job that runs, or `job` if the line of its start was damaged since.
+  func running(_ job: Job) -> Job {
+    if let current = self.job(job.id), current.state == .running { current } else { job }
   }
 }

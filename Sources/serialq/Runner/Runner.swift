@@ -203,7 +203,6 @@ struct PreparedJob {
 struct QueueView: Sendable {
   var queue: Queue { reader.queue }
   var reader: JournalReader
-  var delay = RetryDelay()
   let journal: Journal
 
   init(_ folder: QueueFolder) {
@@ -226,7 +225,7 @@ extension Runner {
     }
   }
 
-  /// Reads new events, and what `find` returns for the current queue.
+  /// Reads the journal, and returns what `find` returns for the current queue.
   func current<Result>(_ find: (Queue) -> Result) throws(Failure) -> Result {
     try view.withLock { (view) throws(Failure) in
       try view.reader.read()
@@ -240,18 +239,19 @@ extension Runner {
   func requests(for id: JobID, isEnding: Bool) throws(Failure) -> Termination.Requests {
     func found() throws(Failure) -> Termination.Requests {
       try current { queue in
-        let run = queue.job(id)?.run
+        let running = queue.job(id)?.running
         return Termination.Requests(
-          signals: run?.requests ?? [], suspension: run?.suspension ?? Suspension())
+          signals: running?.requests ?? [], suspension: running?.suspension ?? Suspension())
       }
     }
     let requests = try found()
     guard requests.suspension.since != nil, isEnding else { return requests }
     // It is continued to receive the signal, and the queue must not say otherwise. Ignores errors:
     // the disk may be full, and the job must be ended nevertheless.
-    let clocks = Clock.reading()
-    let journal = view.withLock { $0.journal }
-    try? journal.append([.continued(id: id, at: clocks.date, uptime: clocks.monotonic)])
+    try? decide { (view, scope) throws(Failure) in
+      let run = view.queue.job(id)?.run.continued(at: Clock.reading())
+      if let run { try scope.append([.run(id, run)]) }
+    }
     return try found()
   }
 
@@ -262,24 +262,22 @@ extension Runner {
   /// under the same lock.
   func record(
     of job: Job, _ launch: Launch? = nil, flush: Bool,
-    as end: (_ current: Job) -> (Event, JobState),
+    as end: (_ current: Job) -> (Run.Outcome, at: Timestamp),
     next: (inout QueueView, inout JournalScope) throws(Failure) -> Void = { _, _ in }
   ) throws(Failure) {
     try decide { (view, scope) throws(Failure) in
-      let current = view.queue.job(job.id) ?? job
-      let (end, state) = end(current)
-      let reported = launch.flatMap { $0 == job.run?.launch ? nil : Event.launched(id: job.id, $0) }
-      let events =
-        [reported, end].compactMap(\.self)
-        + view.queue.consequences(of: current, ending: state, at: Clock.now())
-      let forgotten = events.flatMap(\.forgottenIDs)
-      // After the event is durable: a log must not be lost while its job can reappear.
-      let lines = try scope.append(events, flush: flush || !forgotten.isEmpty)
+      let current = view.queue.running(job)
+      let (outcome, at) = end(current)
+      let over = current.run.ended(outcome, at: at, launch: launch)
+      let entries = over.map { view.queue.end(of: current, $0, at: Clock.reading()) } ?? []
+      let forgotten = entries.flatMap(\.forgottenIDs)
+      // After the line is durable: a log must not be lost while its job can reappear.
+      let lines = try scope.append(entries, flush: flush || !forgotten.isEmpty)
       // Of the queue that still has the forgotten jobs.
       folder.removeFiles(of: forgotten, in: view.queue)
       try view.reader.take(lines)
       // Otherwise `status` could not find out whether a process that could not be ended still runs.
-      if current.run?.left == nil {
+      if current.execution?.left == nil {
         removeSpareLock()
         spareLock.withLock { $0 = JobLock.remove(current, folder) }
       }

@@ -30,7 +30,7 @@ struct SignalDelivery {
 
   init(to job: Job?, in folder: QueueFolder, group: @escaping () -> Int32?) {
     path = job.map { folder.jobLock($0.id) }
-    isLauncher = job?.run?.launch != nil
+    isLauncher = job?.execution?.launch != nil
     self.group = group
   }
 

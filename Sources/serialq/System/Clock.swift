@@ -4,6 +4,18 @@ package struct ClockReading: Equatable, Sendable {
   package var monotonic: Int64
   /// The boot that `monotonic` counts from; see ``Machine/boot``.
   package var boot: Bytes
+
+  package init(date: Timestamp, monotonic: Int64, boot: Bytes) {
+    self.date = date
+    self.monotonic = monotonic
+    self.boot = boot
+  }
+
+  package func adding(seconds: Int) -> ClockReading {
+    ClockReading(
+      date: Timestamp(microseconds: date.microseconds + Int64(seconds) * 1_000_000),
+      monotonic: monotonic + Int64(seconds) * 1_000_000_000, boot: boot)
+  }
 }
 
 /// The two clocks: the date, which can jump, and the monotonic clock, which cannot.

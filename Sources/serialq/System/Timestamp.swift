@@ -5,6 +5,8 @@ package struct Timestamp: Equatable, Comparable, Sendable {
 
   package init(microseconds: Int64) { self.microseconds = microseconds }
 
+  package static let epoch = Timestamp(microseconds: 0)
+
   package static func < (left: Timestamp, right: Timestamp) -> Bool {
     left.microseconds < right.microseconds
   }

@@ -18,9 +18,9 @@ struct DurationEstimate {
 
   /// Estimates from the jobs of a queue, ordered by id; O(jobs).
   init(_ jobs: [Job]) {
-    let ended = jobs.lazy.reversed().filter { $0.state == .succeeded && $0.run?.duration != nil }
+    let ended = jobs.lazy.reversed().filter { $0.state == .succeeded && $0.duration != nil }
     for job in ended.prefix(Self.mostJobs) {
-      guard let duration = job.run?.duration else { continue }
+      guard let duration = job.duration else { continue }
       func add(_ list: inout [Int64], atMost count: Int) {
         if list.count < count { list.append(duration) }
       }

@@ -115,7 +115,7 @@ package struct Follower {
     _ output: inout Output, after last: inout Source
   ) throws(Failure) {
     var seen = FollowerState.Changes()
-    let news = try reader.read { event, _ in seen.note(event) }
+    let news = try reader.read { entry, before, _ in seen.note(entry, before) }
     seen.isReset = news.reset
     if news.reset || news.applied > 0 { changes += 1 }
     for action in state.advance(seen, to: queue) { try perform(action, &output, &last) }
@@ -151,7 +151,7 @@ package struct Follower {
   package mutating func skipOutput() throws(Failure) { try log?.skipAll() }
 
   private func reader(of id: JobID) -> LogReader {
-    let hasTerminal = queue.job(id)?.run?.hasTerminal == true
+    let hasTerminal = queue.job(id)?.hadTerminal == true
     // On a terminal the output has the effect that it had on the job's own.
     let isText = hasTerminal && !restorer.isTerminal && !style.isRaw
     return LogReader(

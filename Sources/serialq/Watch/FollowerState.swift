@@ -25,18 +25,20 @@ struct FollowerState {
     fileprivate var ended: [JobID: JobState] = [:]
     /// Jobs that have ended and are already forgotten.
     fileprivate var forgotten: [JobID] = []
-    /// Whether the queue was rebuilt, so that events of old jobs were reported again.
+    /// Whether the queue was rebuilt, so that lines about old jobs were reported again.
     var isReset = false
 
     init() {}
 
-    mutating func note(_ event: Event) {
-      jobs.note(event)
-      switch event {
-      case .ended(let id, _, _, let how, let cause): ended[id] = how.state(because: cause)
-      case .retried(let retry): ended[retry.id] = nil
-      case .forgotten(let ids, _): forgotten += ids.joined().filter { ended[$0] != nil }
-      default: break
+    /// Notes a line; `before` is the job before it, nil if it was added.
+    mutating func note(_ entry: Entry, _ before: Job?) {
+      jobs.note(entry, before)
+      switch entry {
+      case .run(let id, let run):
+        guard before?.state != run.state || before?.attempts != run.attempts else { return }
+        ended[id] = run.ending == nil ? nil : run.state
+      case .forgotten(let ids): forgotten += ids.joined().filter { ended[$0] != nil }
+      case .job, .queue: break
       }
     }
   }
@@ -48,7 +50,7 @@ struct FollowerState {
 
     init(_ job: Job) {
       id = job.id
-      number = job.run?.attempt ?? 0
+      number = job.attempts
     }
   }
 
@@ -114,7 +116,7 @@ struct FollowerState {
     }
     switch subject {
     case .queue: follow(queue.running.first.flatMap(queue.job))
-    // Also without an event: the job may have ended just before following began.
+    // Also without a line: the job may have ended just before following began.
     case .job(let id): follow(queue.job(id))
     }
     if current != nil { actions.append(.printNew) }
@@ -134,7 +136,7 @@ struct FollowerState {
     if job.state == .waiting { return wait(job) }
     guard !reported.contains(Attempt(job)) else { return }
     // The job never ran, so it has no log; the current log continues.
-    if job.run?.started == nil, job.state == .cancelled || job.state == .skipped {
+    if job.started == nil, job.state == .cancelled || job.state == .skipped {
       return reportEnd(of: job)
     }
     if current != Attempt(job) {
@@ -154,7 +156,7 @@ struct FollowerState {
     if current == nil, job.hasRun, subject == .job(job.id) {
       actions.append(.open(job.id))
       current = Attempt(job)
-      reportedFailures = job.run?.attempt ?? 0
+      reportedFailures = job.attempts
     } else if current?.id != job.id, subject == .queue, job.hasRun,
       !retried.contains(Attempt(job)), !reported.contains(Attempt(job))
     {
@@ -162,19 +164,19 @@ struct FollowerState {
       printRest()
       actions.append(.open(job.id))
       current = Attempt(job)
-      reportedFailures = Attempt(job).number - (job.run?.used ?? 0)
+      reportedFailures = Attempt(job).number - (job.retriesUsed)
       reportStart(of: job)
     }
     guard current?.id == job.id else { return }
     retried.insert(Attempt(job))
     printRest()
-    reportFailures(of: job, upTo: job.run?.attempt ?? 0)
+    reportFailures(of: job, upTo: job.attempts)
   }
 
   /// Switches to another attempt; an automatic retry continues the same log.
   private mutating func begin(_ job: Job) {
     let attempt = Attempt(job)
-    let retries = job.run?.used ?? 0
+    let retries = job.retriesUsed
     if retries == 0 || current?.id != job.id {
       actions.append(.open(job.id))
       reportedFailures = attempt.number - retries - 1

@@ -43,13 +43,13 @@ package struct QueueProgress {
   private mutating func count(_ queue: Queue) {
     let active = queue.jobs.lazy.filter { !$0.state.isOver }
     var since = active.compactMap(\.batchStart).min()
-    if active.isEmpty { since = queue.jobs.lazy.compactMap { $0.run?.ended }.max() }
+    if active.isEmpty { since = queue.jobs.lazy.compactMap { $0.ended }.max() }
     var over = 0
     var failed = 0
     // Usually two passes; more if a moved job was queued earlier than the jobs behind it.
     while let start = since {
       let members = queue.jobs.lazy.filter { job in
-        job.state.isOver && job.run?.ended.map { $0 >= start } ?? false
+        job.state.isOver && job.ended.map { $0 >= start } ?? false
       }
       over = 0
       failed = 0
@@ -77,7 +77,7 @@ package struct QueueProgress {
   ///
   /// Nil while a job is suspended or waits for its retry.
   package func left(_ queue: Queue) -> Duration? {
-    guard queue.suspended.isEmpty, queue.firstWaiting?.run?.due == nil else { return nil }
+    guard queue.suspended.isEmpty, queue.firstWaiting?.waiting?.due == nil else { return nil }
     let running = queue.running.compactMap(queue.job)
     guard queue.count(.waiting) > 0 else { return estimate.left(running: running, waiting: []) }
     guard let waitingLeft else { return nil }
@@ -91,7 +91,7 @@ extension Job {
   /// A job does not keep the date of a retry. So this is the start of the retried attempt, and nil
   /// while it waits.
   fileprivate var batchStart: Timestamp? {
-    guard let run, run.attempt > 1 || state == .waiting else { return added }
-    return run.started
+    let isAgain = state == .waiting ? hasRun || waiting?.isFree == true : attempts > 1
+    return isAgain ? started : added
   }
 }

@@ -88,7 +88,7 @@ package struct Waiting {
       ? queue.openJobs : ids.compactMap(queue.job).filter { $0.state != .succeeded }
   }
 
-  /// Makes events durable before they are reported: the runner leaves some to its next flush.
+  /// Makes lines durable before they are reported: the runner leaves some to its next flush.
   package func flush() throws(Failure) {
     try journal.flush(readBy: reader)
   }
@@ -135,7 +135,7 @@ extension Queue {
   /// The error of a command that would wait for a suspended job, or for jobs that a pause keeps
   /// from starting.
   package func blocked(named name: String) -> Failure {
-    let because = pause?.because.map { " because job \($0) failed" } ?? ""
+    let because = memory.pause?.because.map { " because job \($0) failed" } ?? ""
     if let job = suspended.first {
       return Failure(
         "queue \(name)", "job \(job.id) is suspended",

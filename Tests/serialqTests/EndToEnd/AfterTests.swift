@@ -185,14 +185,14 @@ import Testing
     #expect(try scene.serialq("retry", "1").code == 0)
     #expect(try scene.serialq("wait", "1").code == 1)
     #expect(try content(scene.path("rec")).text == "x\nx\nx\nx\n")
-    #expect(try scene.queue().job(1)?.run?.attempt == 4)
+    #expect(try scene.queue().job(1)?.attempts == 4)
   }
 
   // Fails if a job that is put first during a retry delay waits for the delay, as the help denies.
   @Test("--first and move put a job before one that waits for its next attempt")
   func duringDelay() throws {
     _ = try scene.serialq("add", "--retries", "1", "--retry-delay", "1h", "exit 1")
-    try scene.waitForJob(1) { $0.run?.due != nil }
+    try scene.waitForJob(1) { $0.waiting?.due != nil }
     #expect(try scene.serialq("add", "--first", "echo 2 >>rec").text == "2\n")
     #expect(try scene.serialq("wait", "2").code == 0)
     #expect(try scene.serialq("add", "echo 3 >>rec").text == "3\n")

@@ -46,7 +46,7 @@ import Testing
     #expect(key.code == 0, "\(key.errorText)")
     let terminal = try Terminal(scene, columns: columns)
     try add(lines[0], terminal)
-    try scene.waitForJob(1) { $0.run?.question?.kind == .password }
+    try scene.waitForJob(1) { $0.question?.kind == .password }
     try type(lines[1], terminal)
     try terminal.waitForLine("  asks for a password: Enter ")
     try type(lines[2], terminal)
@@ -55,7 +55,7 @@ import Testing
     try terminal.waitFor("the progress") { $0.last == " 42%" }
     try terminal.press(#"C-\"#)
     try terminal.waitFor("the prompt") { $0.suffix(2) == ["serialq: job 1 continues", "$"] }
-    #expect(try scene.queue().job(1)?.run?.question == nil)
+    #expect(try scene.queue().job(1)?.question == nil)
     try gate.open()
     #expect(try scene.serialq("wait", "1").code == 0)
     #expect(try !scene.log(1).text.contains("secret"))

@@ -139,10 +139,8 @@ import Testing
     .shows(Running.reboot))
   func reboot() throws {
     try scene.add("echo 1 >>rec", "echo 2 >>rec")
-    try Journal(scene.queueFolder()).append([
-      .started(id: 1, attempt: 1, at: Clock.now(), boot: Bytes("an earlier one")),
-      .spawned(id: 1, pid: 1),
-    ])
+    let earlier = moment(Clock.now(), boot: "an earlier one")
+    try scene.write(.start(1, at: earlier), .spawn(1, pid: 1))
     #expect(try scene.serialq("start", "--all").code == 0)
     let waited = try scene.serialq("wait")
     #expect(waited.code == 1 && waited.errorText.contains("job 1 was interrupted"))

@@ -39,7 +39,7 @@ import Testing
   func hyphen(line: String) throws {
     let run = try scene.serialq("run", "-c", line)
     #expect(run.text.contains("\(line): not found"), "\(run.text)")
-    #expect(try scene.queue().job(1)?.run?.how == .exited(127))
+    #expect(try scene.queue().job(1)?.ending == .exited(127))
   }
 
   // Fails if the reason is lost between the spawn and the journal, or the queue stops there.

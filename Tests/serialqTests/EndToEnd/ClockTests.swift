@@ -24,7 +24,7 @@ import Testing
     try scene.add("true")
     try gate.open()
     #expect(try run.wait().code == 0)
-    let job = try #require(try scene.queue().job(1)?.run)
+    let job = try #require(try scene.queue().job(1))
     #expect(try #require(job.duration) < 60_000_000_000)
     let dates = try #require(job.ended).microseconds - #require(job.started).microseconds
     #expect(abs(dates - Int64(shift) * 1_000_000) < 60_000_000, "the date was not set")
@@ -57,13 +57,13 @@ import Testing
       "add", "--no-start", "--retries", "1", "--retry-delay", "2s", "test -e tried || ! : >tried")
     #expect(added.code == 0)
     let run = try scene.start("run", change: clock.change)
-    try scene.waitForJob(1) { $0.run?.due != nil }
+    try scene.waitForJob(1) { $0.waiting?.due != nil }
     try clock.set(-3_600)
     let status = try scene.serialq("status", change: clock.change)
     #expect(!status.text.contains("59m") && !status.text.contains("1h"), "\(status.text)")
     #expect(try run.wait().code == 0)
     let job = try #require(try scene.queue().job(1))
-    #expect(job.state == .succeeded && job.run?.attempt == 2)
+    #expect(job.state == .succeeded && job.attempts == 2)
   }
 
   // Fails if a negative age is shown, a job that ended in the future counts as old, or events are
@@ -117,9 +117,8 @@ import Testing
     let stranger = try scene.launch(["/bin/sleep", "1000"])
     try scene.add("echo never >>rec", "echo next")
     let folder = try scene.queueFolder()
-    let before = Event.started(
-      id: 1, attempt: 1, at: Clock.now(), boot: Bytes("another"), uptime: .max / 2)
-    try Journal(folder).append([before, .spawned(id: 1, pid: stranger.pid)])
+    let before = moment(Clock.now(), monotonic: .max / 2, boot: "another")
+    try scene.write(.start(1, at: before), .spawn(1, pid: stranger.pid))
     // As left by a crash: the process ids now belong to other processes, and no lock is held.
     try write([], to: folder.jobLock(1))
     try write(Bytes("\(stranger.pid)\n".utf8), to: folder.runnerLock)
@@ -140,10 +139,7 @@ import Testing
     let stranger = try scene.launch(["/bin/sleep", "1000"])
     try scene.add("true")
     let folder = try scene.queueFolder()
-    try Journal(folder).append([
-      .started(id: 1, attempt: 1, at: Clock.now(), boot: Machine.boot, uptime: Clock.monotonic()),
-      .spawned(id: 1, pid: stranger.pid),
-    ])
+    try scene.write(.start(1, at: Clock.reading()), .spawn(1, pid: stranger.pid))
     // A process that the job left behind is alive, but has another id.
     let rest = try scene.launch([
       "/bin/bash", "-c",

@@ -73,7 +73,7 @@ import Testing
     #expect(try scene.serialq("edit", "1", "-C", "/", "echo up; read x <$OLDPWD/gate").code == 0)
     #expect(try scene.serialq("wait", "1").code != 0)
     let job = try #require(try scene.queue().job(1))
-    #expect(job.run?.attempt == 2 && job.context.directory == Bytes("/"))
+    #expect(job.attempts == 2 && job.context.directory == Bytes("/"))
     #expect(try scene.serialq("edit", "1", "-C", ".", "echo up; read x <gate").code == 0)
     // Not for its output alone: the log of the attempt before has the same.
     _ = try scene.waitForProcess(of: 1)
@@ -90,7 +90,7 @@ import Testing
     #expect(try scene.states() == [.succeeded])
     #expect(try edit("sed -i 's/; .*//'").code == 0)
     #expect(try scene.serialq("wait").code == 0)
-    #expect(try scene.queue().job(1)?.run?.attempt == 4)
+    #expect(try scene.queue().job(1)?.attempts == 4)
   }
 
   // Fails if the job counts as the one before itself.

@@ -31,7 +31,7 @@ import Testing
       #expect(try scene.states() == [.cancelled, .succeeded])
       #expect(try running("sleep 6161").isEmpty)
       // Neither the grace period nor the time to give up has passed.
-      let duration = try #require(try scene.queue().job(1)?.run?.duration)
+      let duration = try #require(try scene.queue().job(1)?.duration)
       #expect(duration < Termination.grace)
     }
 
@@ -112,7 +112,7 @@ import Testing
       #expect(try scene.serialq("cancel", "1").code == 0)
       #expect(try scene.serialq("wait", "1").code == 3)
       #expect(try content(scene.path("rec")).text == "ended\n")
-      let duration = try #require(try scene.queue().job(1)?.run?.duration)
+      let duration = try #require(try scene.queue().job(1)?.duration)
       #expect(duration < Termination.grace && pid > 1)
     }
 

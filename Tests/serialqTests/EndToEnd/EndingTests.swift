@@ -35,7 +35,7 @@ import Testing
     try lock.lock()
     lock.unlock()
     #expect(try scene.serialq("wait", "1").code == 5)
-    let duration = try #require(try scene.queue().job(1)?.run?.duration)
+    let duration = try #require(try scene.queue().job(1)?.duration)
     #expect(duration < Termination.grace)
   }
 
@@ -47,12 +47,13 @@ import Testing
     _ = try scene.waitForProcess(of: 1)
     let folder = try scene.queueFolder()
     let lock = try #require(try JobLock.existing(1, folder))
+    let run = try #require(try scene.queue().job(1)?.run.requested(SIGTERM, at: Clock.reading()))
     // Runs while the runner, which has detected the exit, waits for the lock to record it.
     try Journal(folder).locked { (scope) throws(Failure) in
       try gate.open()
       try lock.lock()
       lock.unlock()
-      try scope.append([.cancelling(id: 1, at: Clock.now(), signal: SIGTERM)])
+      try scope.append([.run(1, run)])
     }
     #expect(try scene.serialq("wait", "1").code == 1)
     #expect(try scene.states() == [.cancelled])
@@ -94,10 +95,10 @@ import Testing
     try scene.add("echo 2 >>rec")
     #expect(try scene.serialq("wait").code == 0)
     #expect(try content(scene.path("rec")).text == "1\n1\n1\n2\n")
-    #expect(try scene.queue().job(1)?.run?.attempt == 3)
+    #expect(try scene.queue().job(1)?.attempts == 3)
     _ = try scene.serialq("add", "--retries", "1", "exit 4")
     #expect(try scene.serialq("wait", "3").code == 4)
-    #expect(try scene.queue().job(3)?.run?.attempt == 2)
+    #expect(try scene.queue().job(3)?.attempts == 2)
   }
 
   // Fails if a run treats a retry as the end of the job, or misses an attempt's output.
@@ -159,8 +160,8 @@ import Testing
     #expect(
       try content(scene.path("rec")).text
         == "1\nhook 1 succeeded 0 yes\n2\nhook 2 failed 7 yes\n")
-    try scene.waitForJob(2) { $0.run?.hook == .exited(1) }
-    #expect(try scene.queue().job(1)?.run?.hook == nil)
+    try scene.waitForJob(2) { $0.over?.hookFailure == .exited(1) }
+    #expect(try scene.queue().job(1)?.over?.hookFailure == nil)
   }
 
   // Fails if the hook's failure is only in the journal; if a skipped job, which runs no hook, hides

@@ -31,12 +31,9 @@ import Testing
   func compacts() throws {
     try scene.add("exit 3", "true")
     let journal = Journal(try scene.queueFolder())
-    for _ in 0..<600 {
-      try journal.locked { (scope) throws(Failure) in
-        let time = Timestamp(microseconds: 0)
-        try scope.append([.paused(at: time, because: nil), .resumed(at: time)], flush: false)
-      }
-    }
+    let paused = Queue().paused(at: .test)
+    let pauses = (0..<10_000).map { Entry.queue($0 % 2 == 0 ? paused : Memory()) }
+    try journal.locked { (scope) throws(Failure) in _ = try scope.append(pauses, flush: false) }
     #expect(try scene.serialq("run").code == 1)
     #expect(try scene.journal().count { $0 == UInt8(ascii: "\n") } < 30)
     #expect(try scene.states() == [.failed, .succeeded])

@@ -71,7 +71,7 @@ struct KillRounds {
   /// The running job, if its lock shows that it still runs.
   func running() throws -> (job: Job, pid: Int32)? {
     let queue = try scene.queue()
-    guard let job = queue.running.compactMap(queue.job).first, let pid = job.run?.pid,
+    guard let job = queue.running.compactMap(queue.job).first, let pid = job.running?.pid,
       try JobLock.isHeld(job.id, scene.queueFolder())
     else { return nil }
     return (job, pid)

@@ -100,7 +100,7 @@ import Testing
     let id = try #require(JobID(Bytes(last).text))
     let named = isOfAll ? nil : (round % 2 == 0 ? id : max(1, id - 2))...id
     let pattern = named.map { ids in
-      "\"id\":(\(ids.map { "\($0)" }.joined(separator: "|"))),"
+      "\"(job|run)\":(\(ids.map { "\($0)" }.joined(separator: "|"))),"
     }
     let words = [Bytes("/bin/sh"), Bytes("-c"), Bytes(Self.witness.utf8), Bytes("sh")]
     let process = try scene.launch(words + (named.map { [Bytes($0.text.utf8)] } ?? [])) {
@@ -129,7 +129,7 @@ import Testing
   }
 
   private static func code(_ job: Job) -> Int32 {
-    switch (job.state, job.run?.how) {
+    switch (job.state, job.ending) {
     case (.succeeded, .exited(0)): 0
     case (.failed, .exited(let code)): code
     case (.killed, .killed(let signal)), (.cancelled, .killed(let signal)): 128 + signal
@@ -154,7 +154,7 @@ import Testing
       case .killed, .cancelled: #expect(rounds.ended.contains(job.id), "job \(job.id)")
       case .interrupted: break
       case .skipped:
-        let required = try #require(job.run?.because.flatMap(queue.job), "job \(job.id)")
+        let required = try #require(job.skippedBecause.flatMap(queue.job), "job \(job.id)")
         #expect(required.state != .succeeded && !starts.contains(attempt), "job \(job.id)")
       default: Issue.record("job \(job.id): \(job.state)")
       }

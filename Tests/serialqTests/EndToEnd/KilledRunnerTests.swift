@@ -44,8 +44,7 @@ import Testing
     .shows(OnDisk.startIsDurable))
   func startedAndNotSpawned() throws {
     try scene.add("echo first >>rec", "echo second >>rec")
-    let started = Event.started(id: 1, attempt: 1, at: Clock.now(), boot: Machine.boot)
-    try Journal(scene.queueFolder()).append([started])
+    try scene.write(.start(1, at: Clock.reading()))
     let run = try scene.serialq("run")
     #expect(run.code == 1)
     #expect(interrupted(in: run.errorText) == [1])

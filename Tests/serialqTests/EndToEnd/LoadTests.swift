@@ -63,8 +63,9 @@ import Testing
       }
       #expect(refused.code == 125 && refused.errorText.contains(": it is too long: "))
       #expect(try refused.errors.count < 500 && scene.states().count == 3)
-      let tooLong = Command.shell(Bytes((line + "x").utf8))
-      try Journal(scene.queueFolder()).append([.edited(id: 2, at: Clock.now(), command: tooLong)])
+      var tooLong = try #require(try scene.queue().job(2)).order
+      tooLong.command = .shell(Bytes((line + "x").utf8))
+      try scene.write(.edit(2, tooLong))
       let run = try scene.serialq("run")
       #expect(run.text.hasPrefix("2\n") && run.text.hasSuffix("\nafter\n") && run.code == 1)
       let shown = try scene.serialq("show", "2").text

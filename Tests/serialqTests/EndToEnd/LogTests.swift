@@ -129,7 +129,7 @@ import Testing
     #expect(try scene.serialq("run", "echo older").code == 0)
     let delayed = ["--retries", "1", "--retry-delay", "1h", "echo once; false"]
     #expect(try scene.serialq(["add"] + delayed).code == 0)
-    try scene.waitForJob(2) { $0.run?.due != nil }
+    try scene.waitForJob(2) { $0.waiting?.due != nil }
     for words in [["log", "2"], ["log"], ["log", "-n", "1", "2"]] {
       let outcome = try scene.serialq(words)
       #expect(outcome.code == 0 && outcome.text == "once\n", "\(words) \(outcome.errorText)")

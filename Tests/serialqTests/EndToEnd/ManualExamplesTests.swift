@@ -36,7 +36,7 @@ import Testing
     #expect(try scene.queue().jobs.map(\.id) == [1, 2, 3, 4, 5, 6])
     #expect(try scene.queue().openCount == 0)
     // In the order after the move: 6 before 5.
-    let ended = try scene.queue().jobs.suffix(2).compactMap(\.run?.ended)
+    let ended = try scene.queue().jobs.suffix(2).compactMap(\.ended)
     #expect(ended.count == 2 && ended[1] < ended[0])
   }
 

@@ -85,7 +85,7 @@ import Testing
     try gate.open()
     #expect(try scene.script("serialq retry 1 && serialq wait").code == 0)
     #expect(try record() == [1, 1])
-    #expect(try scene.queue().job(1)?.run?.attempt == 2)
+    #expect(try scene.queue().job(1)?.attempts == 2)
   }
 
   // pueue: every add rewrites the whole state.

@@ -12,7 +12,7 @@ import Testing
     _ line: String = "printf 'Continue? '; read x", _ question: Question.Kind = .input
   ) throws {
     #expect(try scene.serialq("add", "-t", "-n", "deploy", line).code == 0)
-    try scene.waitForJob(1) { $0.run?.question?.kind == question }
+    try scene.waitForJob(1) { $0.question?.kind == question }
   }
 
   private func end() throws {

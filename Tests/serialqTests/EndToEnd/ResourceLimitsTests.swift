@@ -53,6 +53,6 @@ import Testing
   func job() throws {
     let run = try scene.serialq("run", "ulimit -f 1; exec head -c 100000 /dev/zero >file")
     #expect(run.code == 1)
-    #expect(try scene.queue().job(1)?.run?.how == .killed(SIGXFSZ))
+    #expect(try scene.queue().job(1)?.ending == .killed(SIGXFSZ))
   }
 }

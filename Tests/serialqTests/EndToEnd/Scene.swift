@@ -40,7 +40,7 @@ final class Scene {
       if let runner = (try? runner(in: name.text)) ?? nil { _ = kill(runner, SIGKILL) }
       for job in queue.running.compactMap(queue.job) {
         // Without the lock it has ended, and its id may be reused.
-        guard let pid = job.run?.pid, (try? JobLock.isHeld(job.id, folder)) == true else {
+        guard let pid = job.running?.pid, (try? JobLock.isHeld(job.id, folder)) == true else {
           continue
         }
         _ = kill(-pid, SIGKILL)
@@ -187,6 +187,12 @@ final class Scene {
     return reader.queue
   }
 
+  /// Writes what happens to the journal, without a runner.
+  func write(_ acts: Act...) throws {
+    var queue = try queue()
+    try Journal(queueFolder()).append(queue.perform(acts))
+  }
+
   func states(_ name: String = "default") throws -> [JobState] {
     try queue(name).jobs.map(\.state)
   }
@@ -218,8 +224,8 @@ final class Scene {
   ///
   /// The job may print something before: its runner records the process after its start.
   func waitForProcess(of id: JobID, in queue: String = "default") throws -> Int32 {
-    try waitForJob(id, in: queue) { $0.run?.pid != nil || $0.state.isOver }
-    return try #require(try self.queue(queue).job(id)?.run?.pid)
+    try waitForJob(id, in: queue) { $0.running?.pid != nil || $0.state.isOver }
+    return try #require(try self.queue(queue).job(id)?.running?.pid)
   }
 
   /// Starts a runner, and kills it when job 1 runs and has printed this: the job is an orphan.

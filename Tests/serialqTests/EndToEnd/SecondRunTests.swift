@@ -121,9 +121,7 @@ import Testing
   @Test("two concurrent readers of a queue get the same result")
   func twoReaders() throws {
     try scene.add("true", "true")
-    try Journal(scene.queueFolder()).append([
-      .started(id: 1, attempt: 1, at: Clock.now(), boot: Machine.boot)
-    ])
+    try scene.write(.start(1, at: Clock.reading()))
     let runnerLock = try RunnerLock.open(scene.queueFolder())
     let jobLock = try JobLock.take(1, scene.queueFolder())
     jobLock.unlock()

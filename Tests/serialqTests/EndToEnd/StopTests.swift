@@ -43,7 +43,7 @@ import Testing
     #expect(try scene.states() == [.running, .waiting])
     #expect(try run.end(SIGINT).code == 128 + first)
     #expect(try scene.states() == [state, .waiting])
-    #expect(try scene.queue().job(1)?.run?.how == (state == .cancelled ? .killed(SIGKILL) : nil))
+    #expect(try scene.queue().job(1)?.ending == (state == .cancelled ? .killed(SIGKILL) : nil))
   }
 
   // Fails if the run sets a handler for a signal that it inherited as ignored.
@@ -88,7 +88,7 @@ import Testing
       $0.prelude = "trap '' HUP PIPE TERM"
     }
     #expect(run.code == 1 && run.text == "")
-    #expect(try scene.queue().job(1)?.run?.how == .killed(SIGHUP))
+    #expect(try scene.queue().job(1)?.ending == .killed(SIGHUP))
   }
 
   // Fails if signals wait for output to be printed: the reader may have stopped reading.

@@ -71,7 +71,7 @@ import Testing
       try scene.addRunning(line, until: "up")
       #expect(try scene.serialq("pause", "--now").code == 0)
       try expectSuspended()
-      let leader = try #require(try scene.queue().job(1)?.run?.pid)
+      let leader = try #require(try scene.queue().job(1)?.running?.pid)
       #expect(kill(leader, SIGKILL) == 0)
       try scene.waitForJob(1, .killed)
       try gate.open()
@@ -124,8 +124,8 @@ import Testing
       #expect(try scene.serialq("resume").code == 0)
       try gate.open()
       #expect(try scene.serialq("wait", "1").code == 0)
-      let run = try #require(try scene.queue().job(1)?.run)
-      #expect(try #require(run.duration) < Int64(Self.limit) * 1_000_000_000)
+      let job = try #require(try scene.queue().job(1))
+      #expect(try #require(job.duration) < Int64(Self.limit) * 1_000_000_000)
     }
 
     // Fails if a new runner counts the suspension, or does not continue the job.
@@ -179,7 +179,7 @@ import Testing
       #expect(try scene.serialq("cancel", "1").code == 0)
       #expect(try scene.serialq("wait", "1").code == 3)
       #expect(try content(scene.path("rec")).text == "ended\n")
-      #expect(try #require(try scene.queue().job(1)?.run?.duration) < Termination.grace)
+      #expect(try #require(try scene.queue().job(1)?.duration) < Termination.grace)
     }
 
     // Fails if a stopped runner leaves a stopped job, if the job is shown as suspended while it is

@@ -20,7 +20,7 @@ import Testing
     let line = "test -t 0 && test -t 1 && test -t 2 && tty && echo hello >/dev/tty"
     let text = try log(of: line, in: scene)
     #expect(text.hasPrefix("/dev/pts/") && text.hasSuffix("\nhello\n"))
-    #expect(try scene.queue().job(1)?.run?.hasTerminal == true)
+    #expect(try scene.queue().job(1)?.hadTerminal == true)
   }
 
   // Fails if the setting is read when the job is added, or a job without it has a terminal.
@@ -167,7 +167,7 @@ import Testing
     #expect(run.code == 0, "\(run.errorText)")
     #expect(try scene.states() == [.succeeded])
     try scene.waitForFile("done", "\n")
-    #expect(try scene.queue().job(1)?.run?.unlogged?.text.contains("File too large") == true)
+    #expect(try scene.queue().job(1)?.execution?.unlogged?.text.contains("File too large") == true)
     #expect(try scene.serialq("show", "1").text.contains("File too large"))
   }
 }

@@ -175,7 +175,7 @@ extension Queue {
       """
       \(job.id) \(job.state) \(job.command) \(job.context.directory.text) \(job.context.environment.text) \
       \(job.label?.text ?? "") \(job.input.map { "\($0)" } ?? "") \
-      \(job.terminal?.text ?? "") \(job.limits) \(job.isAcknowledged) \(job.run?.attempt ?? 0)
+      \(job.terminal?.text ?? "") \(job.limits) \(job.isAcknowledged) \(job.attempts)
       """
     }
     let settings =

@@ -53,7 +53,7 @@ struct KeeperFaultTests {
       #expect(try bench.scene.queue().isConsistent, "\(place)")
       if fault.kind.isHarmless {
         #expect(keeper == .exited(0) && job == .exited(0) && log == Self.output, "\(place): \(log)")
-      } else if keeper == .exited(0), try bench.scene.queue().job(1)?.run?.unlogged == nil {
+      } else if keeper == .exited(0), try bench.scene.queue().job(1)?.execution?.unlogged == nil {
         #expect(job == .exited(0), "\(place)")
         #expect(log.contains(Self.output) || log.contains("dropped here"), "\(place): \(log)")
       } else if case .killed(let signal) = job {
@@ -66,12 +66,7 @@ struct KeeperFaultTests {
   /// A queue whose job 1 runs on a terminal, according to its journal.
   private func prepare(_ bench: FaultBench) throws {
     #expect(try bench.scene.serialq("add", "--no-start", "-t", "true").code == 0)
-    let clocks = Clock.reading()
-    try Journal(bench.scene.queueFolder()).append([
-      .started(
-        id: 1, attempt: 1, at: clocks.date, boot: clocks.boot, uptime: clocks.monotonic,
-        hasTerminal: true)
-    ])
+    try bench.scene.write(.start(1, hasTerminal: true, at: Clock.reading()))
     try bench.keep()
   }
 

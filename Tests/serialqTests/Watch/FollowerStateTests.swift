@@ -12,12 +12,12 @@ import Testing
     private(set) var queue = Queue()
     private(set) var state: FollowerState
 
-    /// Starts following after these events.
+    /// Starts following after these.
     init(
       _ subject: Follower.Subject = .queue, _ style: Follower.OutputStyle = .init(),
-      after events: [Event] = []
+      after acts: [Act] = []
     ) {
-      for event in events { queue.apply(event) }
+      queue.perform(acts)
       state = FollowerState(queue, named: "default", subject, style)
     }
 
@@ -26,55 +26,52 @@ import Testing
     var isBlocked: Bool { state.isBlocked(queue) }
 
     /// The actions after one read of the journal.
-    mutating func read(_ events: Event...) -> [Action] {
+    mutating func read(_ acts: Act...) -> [Action] {
       var changes = FollowerState.Changes()
-      for event in events {
-        queue.apply(event)
-        changes.note(event)
-      }
+      perform(acts, &changes)
       return state.advance(changes, to: queue)
     }
 
-    /// The actions after a read that rebuilt the queue from these events.
-    mutating func reread(_ events: [Event]) -> [Action] {
+    /// The actions after a read that rebuilt the queue from these.
+    mutating func reread(_ acts: [Act]) -> [Action] {
       queue = Queue()
       var changes = FollowerState.Changes()
-      for event in events {
-        queue.apply(event)
-        changes.note(event)
-      }
+      perform(acts, &changes)
       changes.isReset = true
       return state.advance(changes, to: queue)
     }
+
+    private mutating func perform(_ acts: [Act], _ changes: inout FollowerState.Changes) {
+      var after = queue
+      for entry in after.perform(acts) {
+        changes.note(entry, entry.job.flatMap(queue.job))
+        queue.apply(entry)
+      }
+    }
   }
 
-  private static let at = Timestamp(microseconds: 1_800_000_000_000_000)
   private static let terminal = Follower.OutputStyle(isTalkative: true, sharesTerminal: true)
 
-  private func start(_ id: JobID, attempt: Int = 1) -> Event {
-    .started(id: id, attempt: attempt, at: Self.at, boot: [])
+  private func add(_ id: JobID, retries: Int = 0) -> Act {
+    .add(id, serialqTests.order("true", Order.Details(limits: Limits(retries: retries))))
   }
 
-  private func end(_ id: JobID, _ code: Int32 = 0) -> Event {
-    .ended(id: id, at: Self.at, duration: 1_000_000_000, how: .exited(code), cause: .itself)
+  private func end(_ id: JobID, _ code: Int32 = 0) -> Act {
+    .end(id, .exited(code), duration: 1_000_000_000)
   }
 
-  private func retry(_ id: JobID, after attempts: Int, isAutomatic: Bool = true) -> Event {
-    .retried(Retry(id: id, at: Self.at, attempts: attempts, used: isAutomatic ? attempts : 0))
-  }
-
-  // Fails if a read without events prints nothing: the log grows without them. Or if the rest of the
+  // Fails if a read without lines prints nothing: the log grows without them. Or if the rest of the
   // log is dropped with the end of its job, or printed after the report.
   @Test("a log is printed from its start, as it grows, and to its end")
   func oneJob() {
-    var following = Following(after: [added(1), added(2)])
+    var following = Following(after: [add(1), add(2)])
     #expect(following.read() == [])
-    #expect(following.read(start(1)) == [.open(1), .printNew])
+    #expect(following.read(.start(1)) == [.open(1), .printNew])
     #expect(following.read() == [.printNew])
     #expect(following.read(end(1)) == [.printRest, .close])
     #expect(following.read() == [])
     #expect(
-      following.read(start(2), end(2, 3)) == [
+      following.read(.start(2), end(2, 3)) == [
         .open(2), .printRest, .close,
         .message("serialq: job 2 failed with exit code 3 after 1.0s: true"),
       ])
@@ -84,10 +81,10 @@ import Testing
   // Fails if the first log is printed after the second is opened, or one of them is left out.
   @Test("jobs that follow each other between two reads are printed in their order")
   func order() {
-    var following = Following(after: [added(1), added(2), added(3), start(1)])
+    var following = Following(after: [add(1), add(2), add(3), .start(1)])
     #expect(following.read() == [.open(1), .printNew])
     #expect(
-      following.read(end(1), start(2), end(2), added(4), start(3)) == [
+      following.read(end(1), .start(2), end(2), add(4), .start(3)) == [
         .printRest, .close, .open(2), .printRest, .close, .open(3), .printNew,
       ])
   }
@@ -96,12 +93,12 @@ import Testing
   // its changes, which is before its turn and twice.
   @Test("jobs are printed in the order in which they ran, whatever happened to them before")
   func orderAfterChanges() {
-    let following = Following(after: [added(1), added(2), added(3), start(1)])
+    let following = Following(after: [add(1), add(2), add(3), .start(1)])
     var moved = following
     #expect(moved.read() == [.open(1), .printNew])
     #expect(
       moved.read(
-        .moved(id: 2, at: Self.at, place: .last), end(1), start(3), end(3), start(2), end(2))
+        .move([2], .last), end(1), .start(3), end(3), .start(2), end(2))
         == [
           .printRest, .close, .open(3), .printRest, .close, .open(2), .printRest, .close,
         ])
@@ -109,11 +106,11 @@ import Testing
     #expect(retried.read() == [.open(1), .printNew])
     #expect(
       retried.read(
-        end(1, 1), retry(1, after: 1, isAutomatic: false), start(2), end(2), start(1, attempt: 2))
+        end(1, 1), .retry([1]), .start(2), end(2), .start(1))
         == [.printRest, .open(2), .printRest, .close, .open(1), .printNew])
     var acknowledged = following
     #expect(
-      acknowledged.read(end(1, 1), start(2), end(2), .acknowledged(id: 1, at: Self.at), start(3))
+      acknowledged.read(end(1, 1), .start(2), end(2), .acknowledge(1), .start(3))
         == [
           .open(1), .printRest, .close,
           .message("serialq: job 1 failed with exit code 1 after 1.0s: true"), .open(2), .printRest,
@@ -125,14 +122,14 @@ import Testing
   // output and messages go to different places.
   @Test("on a terminal, starts and ends are reported, each on a line of its own")
   func talkative() {
-    var following = Following(.queue, Self.terminal, after: [added(1)])
-    #expect(following.read(start(1)) == [.open(1), .message("[1] true"), .printNew])
+    var following = Following(.queue, Self.terminal, after: [add(1)])
+    #expect(following.read(.start(1)) == [.open(1), .message("[1] true"), .printNew])
     #expect(
       following.read(end(1)) == [
         .printRest, .endLine, .close, .message("[1] succeeded after 1.0s"),
       ])
     let redirected = Follower.OutputStyle(isTalkative: true, sharesTerminal: false)
-    var other = Following(.queue, redirected, after: [added(1), start(1)])
+    var other = Following(.queue, redirected, after: [add(1), .start(1)])
     #expect(
       other.read(end(1)) == [
         .open(1), .message("[1] true"), .printRest, .close,
@@ -144,11 +141,11 @@ import Testing
   // although it was asked for.
   @Test("what ended before is not printed, except the job that was asked for")
   func before() {
-    let events = [added(1), start(1), end(1, 1), added(2)]
+    let events = [add(1), .start(1), end(1, 1), add(2)]
     var following = Following(after: events)
     #expect(following.read() == [] && following.state.failed == [])
     #expect(
-      following.read(retry(1, after: 1, isAutomatic: false), start(1, attempt: 2)) == [
+      following.read(.retry([1]), .start(1)) == [
         .open(1), .printNew,
       ])
     var one = Following(.job(1), after: events)
@@ -163,12 +160,12 @@ import Testing
   // Fails if another job's log is printed, or its end is reported.
   @Test("following one job ignores all others")
   func oneOfTwo() {
-    var following = Following(.job(2), after: [added(1), added(2), added(3)])
-    #expect(following.read(start(1)) == [])
-    #expect(following.read(end(1, 1), start(2)) == [.open(2), .printNew])
+    var following = Following(.job(2), after: [add(1), add(2), add(3)])
+    #expect(following.read(.start(1)) == [])
+    #expect(following.read(end(1, 1), .start(2)) == [.open(2), .printNew])
     #expect(!following.isAtEnd)
     #expect(
-      following.read(end(2), start(3), .forgotten(ids: [1...1], at: Self.at)) == [
+      following.read(end(2), .start(3), .forget(1...1)) == [
         .printRest, .close,
       ])
     #expect(following.isAtEnd && following.state.failed == [])
@@ -178,17 +175,17 @@ import Testing
   // ended between two reads are not reported.
   @Test("an automatic retry continues the log, and each failed attempt is reported once")
   func automaticRetry() {
-    var following = Following(after: [added(1)])
+    var following = Following(after: [add(1, retries: 3)])
     func failed(_ attempt: Int) -> Action {
       .message("serialq: job 1 failed, attempt \(attempt); retrying")
     }
-    #expect(following.read(start(1)) == [.open(1), .printNew])
-    #expect(following.read(end(1, 1), retry(1, after: 1)) == [.printRest, failed(1), .printNew])
+    #expect(following.read(.start(1)) == [.open(1), .printNew])
+    #expect(following.read(end(1, 1)) == [.printRest, failed(1), .printNew])
     #expect(following.read() == [.printNew])
-    #expect(following.read(start(1, attempt: 2)) == [.printRest, .printNew])
+    #expect(following.read(.start(1)) == [.printRest, .printNew])
     let between = following.read(
-      end(1, 1), retry(1, after: 2), start(1, attempt: 3), end(1, 1), retry(1, after: 3),
-      start(1, attempt: 4))
+      end(1, 1), .start(1), end(1, 1),
+      .start(1))
     #expect(between == [.printRest, failed(2), failed(3), .printNew])
     #expect(following.read(end(1)) == [.printRest, .close])
     #expect(following.state.failed == [] && following.state.succeeded == 1)
@@ -199,44 +196,44 @@ import Testing
   @Test("an attempt that started and failed between two reads is printed while its job waits")
   func waitingForRetry() {
     let failed = Action.message("serialq: job 1 failed, attempt 1; retrying")
-    var following = Following(after: [added(1), added(2)])
+    var following = Following(after: [add(1, retries: 1), add(2)])
     #expect(
-      following.read(start(1), end(1, 1), retry(1, after: 1)) == [
+      following.read(.start(1), end(1, 1)) == [
         .open(1), .printRest, failed, .printNew,
       ])
-    #expect(following.read(start(2), end(2)) == [.printRest, .open(2), .printRest, .close])
-    #expect(following.read(.moved(id: 1, at: Self.at, place: .first)) == [])
-    var terminal = Following(.queue, Self.terminal, after: [added(1)])
+    #expect(following.read(.start(2), end(2)) == [.printRest, .open(2), .printRest, .close])
+    #expect(following.read(.move([1], .first)) == [])
+    var terminal = Following(.queue, Self.terminal, after: [add(1, retries: 1)])
     #expect(
-      terminal.read(start(1), end(1, 1), retry(1, after: 1)) == [
+      terminal.read(.start(1), end(1, 1)) == [
         .open(1), .message("[1] true"), .printRest, .endLine,
         .message("[1] attempt 1 failed; retrying"), .printNew,
       ])
     #expect(
-      terminal.read(.cancelled(id: 1, at: Self.at)) == [.message("[1] was cancelled"), .printNew])
+      terminal.read(.cancel([1])) == [.message("[1] was cancelled"), .printNew])
   }
 
   // Fails if the log of the ended attempt is printed again while the job waits.
   @Test("a job that was reported and is retried later is not printed again before its turn")
   func retriedAfterReport() {
-    var following = Following(after: [added(1), start(1)])
+    var following = Following(after: [add(1), .start(1)])
     #expect(
       following.read(end(1, 1)).last
         == .message(
           "serialq: job 1 failed with exit code 1 after 1.0s: true"))
-    #expect(following.read(retry(1, after: 1, isAutomatic: false)) == [])
-    var later = Following(after: [added(1), start(1), end(1, 1)])
-    #expect(later.read(retry(1, after: 1, isAutomatic: false)) == [])
+    #expect(following.read(.retry([1])) == [])
+    var later = Following(after: [add(1), .start(1), end(1, 1)])
+    #expect(later.read(.retry([1])) == [])
   }
 
   // Fails if the log of the last attempt continues: a manual retry replaces the file.
   @Test("a manual retry is printed from the start of a new log")
   func manualRetry() {
-    var following = Following(.queue, Self.terminal, after: [added(1)])
-    #expect(following.read(start(1)).first == .open(1))
-    #expect(following.read(end(1, 1), retry(1, after: 1, isAutomatic: false)).first == .printRest)
+    var following = Following(.queue, Self.terminal, after: [add(1)])
+    #expect(following.read(.start(1)).first == .open(1))
+    #expect(following.read(end(1, 1), .retry([1])).first == .printRest)
     #expect(
-      following.read(start(1, attempt: 2)) == [
+      following.read(.start(1)) == [
         .printRest, .endLine, .open(1), .message("[1] true"), .printNew,
       ])
   }
@@ -244,14 +241,14 @@ import Testing
   // Fails if a job without a log closes the open one, or opens its own.
   @Test("the end of a job that never ran does not interrupt the open log")
   func neverRan() {
-    var following = Following(.queue, Self.terminal, after: [added(1), added(2), added(3)])
-    #expect(following.read(start(1)).first == .open(1))
+    var following = Following(.queue, Self.terminal, after: [add(1), add(2), add(3)])
+    #expect(following.read(.start(1)).first == .open(1))
     #expect(
-      following.read(.cancelled(id: 2, at: Self.at)) == [
+      following.read(.cancel([2])) == [
         .message("[2] was cancelled"), .printNew,
       ])
     #expect(
-      following.read(.skipped(id: 3, at: Self.at, because: 2)) == [
+      following.read(.skip(3, because: 2)) == [
         .message("[3] was skipped because job 2 did not succeed"), .printNew,
       ])
     #expect(following.state.failed == [] && following.state.succeeded == 0)
@@ -261,10 +258,10 @@ import Testing
   // was not printed are not reported and counted.
   @Test("jobs that are forgotten before they are printed are reported")
   func forgotten() {
-    var following = Following(after: [added(1), added(2), added(3), start(1)])
+    var following = Following(after: [add(1), add(2), add(3), .start(1)])
     #expect(following.read() == [.open(1), .printNew])
     let actions = following.read(
-      end(1), start(2), end(2, 1), .forgotten(ids: [1...2], at: Self.at), start(3))
+      end(1), .start(2), end(2, 1), .forget(1...2), .start(3))
     #expect(
       actions == [
         .printRest, .close,
@@ -281,11 +278,11 @@ import Testing
   // Fails if a job is reported as failed that was retried, and cancelled before it ran again.
   @Test("a retried job that is forgotten without another attempt is not reported")
   func forgottenRetry() {
-    var following = Following(after: [added(1), start(1)])
+    var following = Following(after: [add(1), .start(1)])
     #expect(following.read() == [.open(1), .printNew])
     let actions = following.read(
-      end(1, 1), retry(1, after: 1, isAutomatic: false), .cancelled(id: 1, at: Self.at),
-      .forgotten(ids: [1...1], at: Self.at))
+      end(1, 1), .retry([1]), .cancel([1]),
+      .forget(1...1))
     #expect(actions == [.printNew] && following.state.failed == [])
   }
 
@@ -293,11 +290,11 @@ import Testing
   // because its event was compacted away.
   @Test("after a compaction, only what is new is printed")
   func compaction() {
-    let before = [added(1), added(2), start(1), end(1, 1)]
+    let before = [add(1), add(2), .start(1), end(1, 1)]
     var following = Following(after: before)
-    #expect(following.read(start(2)) == [.open(2), .printNew])
-    #expect(following.reread(before + [start(2)]) == [.printNew])
-    #expect(following.reread(before + [start(2), end(2)]) == [.printRest, .close])
+    #expect(following.read(.start(2)) == [.open(2), .printNew])
+    #expect(following.reread(before + [.start(2)]) == [.printNew])
+    #expect(following.reread(before + [.start(2), end(2)]) == [.printRest, .close])
     #expect(following.state.failed == [] && following.state.succeeded == 1)
   }
 
@@ -305,42 +302,42 @@ import Testing
   // processes of a job can outlive it.
   @Test("a log is printed to its end before another is opened")
   func switching() {
-    var following = Following(after: [added(1), start(1)])
+    var following = Following(after: [add(1), .start(1)])
     #expect(following.read() == [.open(1), .printNew])
-    #expect(following.reread([added(2), start(2)]) == [.printRest, .open(2), .printNew])
+    #expect(following.reread([add(2), .start(2)]) == [.printRest, .open(2), .printNew])
   }
 
   // Fails if a paused or delayed job counts as the end, or a job that was removed does not.
   @Test("a queue is at its end without waiting and running jobs, a job when it is over")
   func atEnd() {
     #expect(Following().isAtEnd)
-    #expect(!Following(after: [added(1)]).isAtEnd)
-    #expect(!Following(after: [added(1), start(1)]).isAtEnd)
-    #expect(Following(after: [added(1), start(1), end(1)]).isAtEnd)
-    #expect(Following(.job(1), after: [added(1), start(1), end(1), added(2)]).isAtEnd)
-    #expect(!Following(.job(2), after: [added(1), start(1), end(1), added(2)]).isAtEnd)
-    #expect(Following(.job(3), after: [added(1)]).isAtEnd)
+    #expect(!Following(after: [add(1)]).isAtEnd)
+    #expect(!Following(after: [add(1), .start(1)]).isAtEnd)
+    #expect(Following(after: [add(1), .start(1), end(1)]).isAtEnd)
+    #expect(Following(.job(1), after: [add(1), .start(1), end(1), add(2)]).isAtEnd)
+    #expect(!Following(.job(2), after: [add(1), .start(1), end(1), add(2)]).isAtEnd)
+    #expect(Following(.job(3), after: [add(1)]).isAtEnd)
   }
 
   // Fails if the log between two attempts is opened for the queue too, or again with each read; or
   // if failures are reported that occurred before following began.
   @Test("following a job between two attempts begins with its log")
   func betweenAttempts() {
-    let events = [added(1), start(1), end(1, 1), retry(1, after: 1)]
+    let events = [add(1, retries: 1), .start(1), end(1, 1)]
     var queue = Following(after: events)
     #expect(queue.read() == [])
     var one = Following(.job(1), after: events)
     #expect(one.read() == [.open(1), .printRest, .printNew])
-    #expect(one.read(start(1, attempt: 2)) == [.printRest, .printNew])
+    #expect(one.read(.start(1)) == [.printRest, .printNew])
     #expect(one.read(end(1)) == [.printRest, .close])
   }
 
   // Fails if a running job counts as blocked, or only the queue and not its job is.
   @Test("a paused queue is blocked when no job runs, a job when it waits")
   func blocked() {
-    let events = [added(1), added(2), .paused(at: Self.at, because: nil)]
-    let running = [added(1), added(2), start(1), .paused(at: Self.at, because: nil)]
-    #expect(!Following(after: [added(1)]).isBlocked && Following(after: events).isBlocked)
+    let events = [add(1), add(2), .pause()]
+    let running = [add(1), add(2), .start(1), .pause()]
+    #expect(!Following(after: [add(1)]).isBlocked && Following(after: events).isBlocked)
     #expect(!Following(after: running).isBlocked)
     #expect(Following(.job(1), after: events).isBlocked)
     #expect(!Following(.job(1), after: running).isBlocked)

@@ -9,52 +9,49 @@ import Testing
     Timestamp(microseconds: 1_800_000_000_000_000 + second * 1_000_000)
   }
 
-  private func add(_ id: JobID, at second: Int64) -> Event {
-    var job = newJob(id)
-    job.at = at(second)
-    return .added(job)
+  private func add(_ id: JobID, at second: Int64) -> Act {
+    let order = order()
+    return .add(id, Order(order.command, in: order.context, added: at(second)))
   }
 
-  private func start(_ id: JobID, at second: Int64) -> Event {
-    .started(id: id, attempt: 1, at: at(second), boot: [])
-  }
+  private func start(_ id: JobID, at second: Int64) -> Act { .start(id, at: moment(at(second))) }
 
-  private func end(_ id: JobID, at second: Int64, _ code: Int32 = 0) -> Event {
-    .ended(id: id, at: at(second), duration: 1_000_000_000, how: .exited(code), cause: .itself)
+  private func end(_ id: JobID, at second: Int64, _ code: Int32 = 0) -> Act {
+    .end(id, .exited(code), duration: 1_000_000_000, at: moment(at(second)))
   }
 
   // Fails if progress covers the whole history, or begins with the jobs that wait now.
   @Test("progress covers the jobs since the queue was last idle")
   func batch() {
-    var events = [
+    var acts = [
       add(1, at: 0), start(1, at: 0), end(1, at: 10, 1), add(2, at: 20), start(2, at: 20),
       add(3, at: 25), end(2, at: 30), start(3, at: 30), add(4, at: 35), end(3, at: 40, 3),
       start(4, at: 40), add(5, at: 41),
     ]
     #expect(
-      QueueProgress(queue(events)).bar
+      QueueProgress(queue(acts)).bar
         == ProgressBar(over: 2, failed: 1, running: 1, waiting: 1))
-    events += [end(4, at: 50), start(5, at: 50), end(5, at: 60)]
+    acts += [end(4, at: 50), start(5, at: 50), end(5, at: 60)]
     #expect(
-      QueueProgress(queue(events)).bar
+      QueueProgress(queue(acts)).bar
         == ProgressBar(over: 4, failed: 1, running: 0, waiting: 0))
-    events += [add(6, at: 70)]
+    acts += [add(6, at: 70)]
     #expect(
-      QueueProgress(queue(events)).bar
+      QueueProgress(queue(acts)).bar
         == ProgressBar(over: 0, failed: 0, running: 0, waiting: 1))
   }
 
   // Fails if a retried job brings back every job that ended since it was first added.
   @Test("a retried job counts from the time it was queued again")
   func again() {
-    let events = [
+    let acts = [
       add(1, at: 0), start(1, at: 0), end(1, at: 1, 1), add(2, at: 10), start(2, at: 10),
-      end(2, at: 11), .retried(Retry(id: 1, at: at(20), attempts: 1)),
+      end(2, at: 11), .retry([1]),
     ]
     #expect(
-      QueueProgress(queue(events)).bar
+      QueueProgress(queue(acts)).bar
         == ProgressBar(over: 0, failed: 0, running: 0, waiting: 1))
-    let running = events + [.started(id: 1, attempt: 2, at: at(21), boot: [])]
+    let running = acts + [start(1, at: 21)]
     #expect(
       QueueProgress(queue(running)).bar
         == ProgressBar(over: 0, failed: 0, running: 1, waiting: 0))
@@ -73,7 +70,7 @@ import Testing
   func update() {
     let before = queue([add(1, at: 0), add(2, at: 0), add(3, at: 0), start(1, at: 1)])
     var after = before
-    after.apply(end(1, at: 2))
+    after.perform(end(1, at: 2))
     var progress = QueueProgress(before, at: 0)
     #expect(progress.left(before) == nil)
     progress.update(after, changes: 2, at: 999_999_999)

@@ -37,7 +37,7 @@ extension AckCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     let jobs = try session.change(self.queue) {
-      (queue, folder) throws(Failure) -> ([Event], [Job]) in
+      (queue, folder) throws(Failure) -> ([Entry], [Job]) in
       let jobs = self.jobs.isEmpty ? queue.openJobs : try queue.jobs(self.jobs, in: self.queue)
       if let job = jobs.first(where: { !$0.state.opens }) {
         throw Failure(
@@ -48,7 +48,9 @@ extension AckCommand: Subcommand {
             """)
       }
       let open = jobs.filter(\.isOpen)
-      return (open.map { .acknowledged(id: $0.id, at: Clock.now()) }, open)
+      var changes = QueueChanges(queue)
+      for job in open { changes.change(job.id) { $0.acknowledged() } }
+      return (changes.entries, open)
     }
     session.confirm(
       jobs.isEmpty

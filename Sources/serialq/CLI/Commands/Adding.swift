@@ -143,20 +143,26 @@ struct Adding {
     let ids = Array(first..<first + commands.count)
     try copy?.keep(for: first, in: scope)
     let input = copy == nil ? input.map { Input.file($0) } : .copy(first)
-    let events = zip(ids, commands).map { id, command in
-      // Keeps the order of jobs that are added together.
-      let place: Place = !options.isFirst ? .last : id == first ? .first : .after(id - 1)
-      return Event.added(
-        NewJob(
-          id: id,
-          Payload(
-            command, in: context, label: options.label, input: input, terminal: terminal, key: key),
-          limits: limits, place: place, at: at))
+    let details = Order.Details(
+      label: options.label, input: input, terminal: terminal, key: key, limits: limits)
+    var entries = zip(ids, commands).map { id, command in
+      Entry.job(id, Order(command, in: context, details, added: at))
     }
-    // Only `--first` can put a job before one that it requires.
-    let isOrdered = limits.after.isEmpty || !options.isFirst
+    if options.isFirst {
+      // Keeps the order of jobs that are added together.
+      for (number, id) in ids.enumerated() {
+        let rank = Rank.first(number + 1, upTo: first + commands.count - 1)
+        entries += [Run().moved(to: rank)].compactMap { $0.map { .run(id, $0) } }
+      }
+      // Only these can stand before a job that they require.
+      if !limits.after.isEmpty {
+        var changes = QueueChanges(queue, entries)
+        changes.putInOrder()
+        entries = changes.entries
+      }
+    }
     do throws(Failure) {
-      try scope.append(isOrdered ? events : queue.ordered(events, at: at))
+      try scope.append(entries)
       return ids
     } catch {
       copy?.remove(keptFor: first)

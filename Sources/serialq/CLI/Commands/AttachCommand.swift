@@ -113,7 +113,7 @@ extension Queue {
   /// Fails if a job that is not over has no terminal, and will not get one.
   func requireTerminal(of job: Job, named name: String) throws(Failure) {
     let isRunning = job.state == .running
-    guard !(isRunning ? job.run?.hasTerminal == true : givesTerminal(to: job)) else { return }
+    guard !(isRunning ? job.hadTerminal : givesTerminal(to: job)) else { return }
     let option = QueueName.option(for: name)
     throw Failure(
       "job \(job.id)", isRunning ? "it has no terminal" : "it will have no terminal",

@@ -99,7 +99,7 @@ struct AttachWait {
 
   /// Attaches the terminal if the job runs.
   private mutating func proceed(_ job: Job, in session: inout Session) throws(Failure) -> Next {
-    let attempt = job.run?.attempt ?? 0
+    let attempt = job.attempts
     deadline = nil
     if job.state == .running, ended == attempt {
       try awaitEnd(in: session)
@@ -153,8 +153,8 @@ struct AttachWait {
       throw queue.blocked(named: queueName)
     }
     try reportMissingRunner(in: session)
-    let attempt = job.run?.attempt ?? 0
-    if attempt > 0, job.run?.used ?? 0 > 0 {
+    let attempt = job.attempts
+    if attempt > 0, job.retriesUsed > 0 {
       announce("serialq: job \(id) failed, attempt \(attempt); waiting for the next", &session)
     } else {
       announce("serialq: waiting for job \(id) to start", &session)
@@ -175,10 +175,10 @@ struct AttachWait {
 
   /// The keeper starts before the job, and takes a moment to serve the terminal.
   private mutating func awaitKeeper(of job: Job) throws(Failure) -> Next {
-    guard job.run?.pid != nil else { return .wait }
+    guard job.running?.pid != nil else { return .wait }
     guard try KeeperLock.isHeld(id, folder) else {
       // The job has just ended, or its terminal is gone.
-      ended = job.run?.attempt
+      ended = job.attempts
       isLost = true
       return .lookAgain
     }
@@ -226,7 +226,7 @@ struct AttachWait {
 
   private func report(_ job: Job, in session: inout Session) throws(Failure) -> ExitCode {
     session.output.hide()
-    // Durable before it is reported: the runner leaves some events to its next flush.
+    // Durable before it is reported: the runner leaves some lines to its next flush.
     try Journal(folder).locked { (scope) throws(Failure) in try scope.flush() }
     if job.state == .succeeded {
       session.confirm("serialq: job \(id) \(job.outcomeText)")

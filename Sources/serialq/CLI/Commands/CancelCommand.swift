@@ -65,18 +65,14 @@ extension CancelCommand: Subcommand {
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     let signal = self.signal ?? SIGTERM
     let (jobs, running) = try session.change(self.queue) {
-      (queue, folder) throws(Failure) -> ([Event], ([Job], [Job])) in
+      (queue, folder) throws(Failure) -> ([Entry], ([Job], [Job])) in
       let jobs = try wanted(in: queue)
       let clocks = Clock.reading()
-      let now = clocks.date
-      let waiting = jobs.filter { $0.state == .waiting }
       let running = jobs.filter { $0.state == .running }
-      let events =
-        queue.cancelEvents(waiting.map(\.id), at: now)
-        // SIGCONT follows the signal.
-        + running.continueEvents(clocks)
-        + running.map { .cancelling(id: $0.id, at: now, signal: signal) }
-      return (events, (jobs, running))
+      var changes = QueueChanges(queue)
+      changes.cancel(jobs.filter { $0.state == .waiting }.map(\.id), at: clocks.date)
+      for job in running { changes.change(job.id) { $0.requested(signal, at: clocks) } }
+      return (changes.entries, (jobs, running))
     } then: { (folder, queue) throws(Failure) in
       // Only a runner terminates an orphaned job and records its end.
       if !queue.running.isEmpty { try BackgroundRunner.own.ensure(folder) }

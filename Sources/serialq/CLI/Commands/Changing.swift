@@ -6,13 +6,13 @@ import SerialqWatch
 // Shared by several commands.
 
 extension Session {
-  /// Appends the events that `decide` returns for the current queue, under the lock; durable on
+  /// Appends the lines that `decide` returns for the current queue, under the lock; durable on
   /// return.
   ///
   /// Reads the journal before acquiring the lock, to hold it only briefly.
   func change<Result>(
     _ name: String,
-    _ decide: (Queue, QueueFolder) throws(Failure) -> ([Event], Result),
+    _ decide: (Queue, QueueFolder) throws(Failure) -> ([Entry], Result),
     then: (QueueFolder, Queue) throws(Failure) -> Void = { _, _ in }
   ) throws(Failure) -> Result {
     try change(
@@ -20,10 +20,10 @@ extension Session {
       storing: { (queue, folder, _) throws(Failure) in try decide(queue, folder) }, then: then)
   }
 
-  /// As above, for events that refer to a file which `decide` stores.
+  /// As above, for lines that refer to a file which `decide` stores.
   func change<Result>(
     _ name: String,
-    storing decide: (Queue, QueueFolder, JournalScope) throws(Failure) -> ([Event], Result),
+    storing decide: (Queue, QueueFolder, JournalScope) throws(Failure) -> ([Entry], Result),
     then: (QueueFolder, Queue) throws(Failure) -> Void = { _, _ in }
   ) throws(Failure) -> Result {
     guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else {
@@ -33,13 +33,13 @@ extension Session {
     report(try reader.read().damaged, in: folder)
     return try Journal(folder).locked { (scope) throws(Failure) in
       try reader.read()
-      let (events, result) = try decide(reader.queue, folder, scope)
-      try reader.take(try scope.append(events))
+      let (entries, result) = try decide(reader.queue, folder, scope)
+      try reader.take(try scope.append(entries))
       do throws(Failure) {
         try then(folder, reader.queue)
       } catch {
         let option = QueueName.option(for: name)
-        throw events.isEmpty
+        throw entries.isEmpty
           ? error
           : error.adding("The queue is changed despite this error. Run it: \(serialq) run\(option)")
       }

@@ -72,7 +72,7 @@ extension CleanCommand: Subcommand {
       try reader.read()
       let jobs = wanted(in: reader.queue)
       let ids = JobID.ranges(of: jobs)
-      if !ids.isEmpty { try scope.append([.forgotten(ids: ids, at: Clock.now())]) }
+      if !ids.isEmpty { try scope.append([.forgotten(ids)]) }
       // After the jobs were forgotten: a remaining log is harmless.
       folder.removeFiles(of: ids, in: reader.queue)
       let damaged: [DamagedLine]

@@ -59,20 +59,20 @@ extension EditCommand: Subcommand {
     var changes = changes
     if isByHand { changes.command = try commandByHand(job, folder) }
     let edited = try session.change(self.queue) {
-      (queue, folder, scope) throws(Failure) -> ([Event], (Job, isPaused: Bool)?) in
+      (queue, folder, scope) throws(Failure) -> ([Entry], (Job, isPaused: Bool)?) in
       let now = try queue.job(JobSelection(job.id), in: self.queue)
       if isByHand {
-        // Appends nothing, but makes earlier events durable: the job may have been changed just
+        // Appends nothing, but makes earlier lines durable: the job may have been changed just
         // before.
         guard changes.command != nil else { return ([], nil) }
         try refuseChanged(job, now)
       }
       try refuseRunning(now)
-      let (command, options) = try changes.applied(to: now, in: queue, folder, scope)
-      if now.state == .waiting, command == now.command, options == nil { return ([], nil) }
-      let events = queue.editEvents(
-        now, command, options, checks: changes.hasConditions, at: Clock.now())
-      return (events, (now, queue.isPaused))
+      let order = try changes.applied(to: now, in: queue, folder, scope)
+      if now.state == .waiting, order == now.order, !changes.hasConditions { return ([], nil) }
+      var edited = QueueChanges(queue)
+      edited.edit(now, to: order, checks: changes.hasConditions)
+      return (edited.entries, (now, queue.isPaused))
     } then: { (folder, queue) throws(Failure) in
       if job.state.isOver { try session.startRunner(folder, queue) }
     }

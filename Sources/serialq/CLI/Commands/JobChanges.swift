@@ -59,41 +59,39 @@ extension JobChanges {
     }
   }
 
-  /// The new command of the job, and its other properties if they change.
+  /// What the job is asked to do after the changes.
   func applied(
     to job: Job, in queue: Queue, _ folder: QueueFolder, _ scope: JournalScope
-  ) throws(Failure) -> (Command, EditedOptions?) {
-    let command = command ?? job.command
+  ) throws(Failure) -> Order {
     var variables: [Bytes] = []
-    var edited = EditedOptions(
-      context: job.context, label: job.label, terminal: job.terminal,
-      limits: options.limits(job.limits))
+    var edited = job.order
+    if let command { edited.command = command }
+    edited.details.limits = options.limits(job.limits)
     if options.hasTerminal == true, job.input != nil { throw hasInput(job.id) }
     if !options.environment.isEmpty {
       let old = try Environments(folder).load(job.context.environment)
       variables = Adding.environment(old, overriding: options.environment)
     }
-    if let fault = ExecutionLimits.current.fault(in: command, environment: variables) {
+    if let fault = ExecutionLimits.current.fault(in: edited.command, environment: variables) {
       throw refusal(of: job.id, fault)
     }
     if let directory = options.directory {
       edited.context.directory = try Adding.directory(directory)
     }
-    if let label = options.label { edited.label = label.isEmpty ? nil : label }
-    if let hasTerminal = options.hasTerminal { edited.terminal = hasTerminal ? .ofCaller : nil }
-    if !options.after.isEmpty { edited.limits.after = try required(by: job, in: queue) }
+    if let label = options.label { edited.details.label = label.isEmpty ? nil : label }
+    if let hasTerminal = options.hasTerminal {
+      edited.details.terminal = hasTerminal ? .ofCaller : nil
+    }
+    if !options.after.isEmpty { edited.details.limits.after = try required(by: job, in: queue) }
     if isUnconditional {
-      edited.limits.ifOK = false
-      edited.limits.after = []
+      edited.details.limits.ifOK = false
+      edited.details.limits.after = []
     }
     // Last, after all that can fail.
     if !options.environment.isEmpty {
       edited.context.environment = try scope.storeEnvironment(variables)
     }
-    let isSame =
-      edited.context == job.context && edited.label == job.label
-      && edited.terminal == job.terminal && edited.limits == job.limits
-    return (command, isSame && !hasConditions ? nil : edited)
+    return edited
   }
 
   private func required(

@@ -129,9 +129,9 @@ extension LogCommand: Subcommand {
         "the log of job \(id)", "it has not run yet",
         next: "Wait for it: \(serialq) log\(QueueName.option(for: folder.name.text)) -f \(id)")
     }
-    if let attempt = job.run?.attempt, attempt > 0, job.state == .skipped {
+    if job.hasRun, job.state == .skipped {
       session.output.message(
-        "serialq: job \(id) \(job.outcomeText); this is the output of attempt \(attempt)")
+        "serialq: job \(id) \(job.outcomeText); this is the output of attempt \(job.attempts)")
     } else if !job.hasRun {
       session.output.message("serialq: job \(id) has no output: it \(job.outcomeText)")
     }
@@ -144,7 +144,7 @@ extension LogCommand: Subcommand {
       restorer.restore(&session.output)
       withExtendedLifetime(signals) {}
     }
-    let isText = job.run?.hasTerminal == true && !isRaw
+    let isText = job.hadTerminal && !isRaw
     var log = LogReader(
       folder.log(id), restorer,
       text: isText ? LogText(keepsStyle: session.traits.hasColor) : nil)

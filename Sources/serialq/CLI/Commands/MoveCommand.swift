@@ -73,7 +73,7 @@ extension MoveCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     let (jobs, place) = try session.change(self.queue) {
-      (queue, folder) throws(Failure) -> ([Event], ([Job], Place)) in
+      (queue, folder) throws(Failure) -> ([Entry], ([Job], Place)) in
       let jobs = try queue.jobs(self.jobs, in: self.queue)
       let place = try self.place(in: queue)
       let neighbor = place.neighbor.flatMap(queue.job)
@@ -84,11 +84,12 @@ extension MoveCommand: Subcommand {
         let side = if case .before = place { "before" } else { "after" }
         throw failure("job \(neighbor.id)", "it cannot be put \(side) itself")
       }
-      let events = Self.events(jobs.map(\.id), place, at: Clock.now())
-      if let (job, required) = queue.misplaced(by: events) {
+      var changes = QueueChanges(queue)
+      changes.move(jobs.map(\.id), to: place)
+      if let (job, required) = changes.queue.misplaced {
         throw failure("job \(job)", "it cannot be before job \(required), after which it runs")
       }
-      return (events, (jobs, place))
+      return (changes.entries, (jobs, place))
     }
     let runs = jobs.count == 1 ? "runs" : "run"
     let what = "serialq: \(jobs.text) \(runs)"
@@ -99,13 +100,6 @@ extension MoveCommand: Subcommand {
     case .last: session.confirm("\(what) last")
     }
     return .success
-  }
-
-  /// The events that put jobs next to each other, the first at this place.
-  static func events(_ ids: [JobID], _ place: Place, at now: Timestamp) -> [Event] {
-    ids.enumerated().map { index, id in
-      .moved(id: id, at: now, place: index == 0 ? place : .after(ids[index - 1]))
-    }
   }
 
   private func place(in queue: Queue) throws(Failure) -> Place {

@@ -33,6 +33,6 @@ extension Session {
     else { return false }
     // The runner may not have recorded the process ID yet.
     let group = Machine.processGroup()
-    return queue.job(id)?.run?.pid ?? group == group
+    return queue.job(id)?.running?.pid ?? group == group
   }
 }

@@ -46,48 +46,44 @@ extension PauseCommand: Subcommand {
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     try session.forEach(in: queues) { (name) throws(Failure) in
       // A queue can be paused before its first job.
-      let (folder, isNew) = try session.spool().makeQueue(named: name)
-      if isNow, !isNew { return try suspend(name, in: &session) }
-      let isNews = try Journal(folder).locked { (scope) throws(Failure) in
-        let isNews = try !scope.isPaused()
-        try scope.append(isNews ? [.paused(at: Clock.now(), because: nil)] : [])
-        return isNews
+      let isNew = try session.spool().makeQueue(named: name).isNew
+      let (isNews, running) = try session.change(name.text) {
+        (queue, _) throws(Failure) -> ([Entry], (Bool, [Job])) in
+        try pausing(queue, named: name.text)
+      } then: { (folder, queue) throws(Failure) in
+        // Only a runner suspends an orphaned job.
+        if isNow, !queue.suspended.isEmpty { try BackgroundRunner.own.ensure(folder) }
       }
-      session.confirm("serialq: queue \(name.text) is \(isNews ? "now" : "already") paused")
+      let jobs = running.map { job in
+        if job.isCancelRequested { return "; job \(job.id) is being ended" }
+        return "; job \(job.id) is \(job.canBeSuspended ? "" : "already ")suspended"
+      }
+      session.confirm(
+        """
+        serialq: queue \(name.text) is \(isNews ? "now" : "already") paused\(jobs.joined())
+        """)
       if isNew { session.reportNoJobs(in: name.text) }
     }
     return .success
   }
 
-  /// Pauses the queue, and requests that the runner suspend the running job.
-  private func suspend(_ name: Bytes, in session: inout Session) throws(Failure) {
-    let option = QueueName.option(for: name.text)
-    let (isNews, running) = try session.change(name.text) {
-      (queue, folder) throws(Failure) -> ([Event], (Bool, [Job])) in
-      let clocks = Clock.reading()
-      let running = queue.running.compactMap(queue.job)
-      if let job = running.first(where: { $0.run?.launch != nil }) {
-        throw Failure(
-          "job \(job.id)", "its launcher executes it elsewhere, where it cannot be suspended",
-          next: "Nothing was changed. To start no other job: \(serialq) pause\(option)")
-      }
-      let events: [Event] = running.filter(\.canBeSuspended).map {
-        .suspended(id: $0.id, at: clocks.date, uptime: clocks.monotonic)
-      }
-      let pause = queue.isPaused ? [] : [Event.paused(at: clocks.date, because: nil)]
-      return (pause + events, (!queue.isPaused, running))
-    } then: { (folder, queue) throws(Failure) in
-      // Only a runner suspends an orphaned job.
-      if !queue.suspended.isEmpty { try BackgroundRunner.own.ensure(folder) }
+  /// The lines, whether the queue was not paused, and the jobs that are suspended or have been.
+  private func pausing(
+    _ queue: Queue, named name: String
+  ) throws(Failure) -> ([Entry], (Bool, [Job])) {
+    let clocks = Clock.reading()
+    let pause = queue.isPaused ? [] : [Entry.queue(queue.paused(at: clocks.date))]
+    let running = isNow ? queue.running.compactMap(queue.job) : []
+    if let job = running.first(where: { $0.execution?.launch != nil }) {
+      throw Failure(
+        "job \(job.id)", "its launcher executes it elsewhere, where it cannot be suspended",
+        next:
+          "Nothing was changed. To start no other job: \(serialq) pause\(QueueName.option(for: name))"
+      )
     }
-    let jobs = running.map { job in
-      if job.isCancelRequested { return "; job \(job.id) is being ended" }
-      return "; job \(job.id) is \(job.canBeSuspended ? "" : "already ")suspended"
-    }
-    session.confirm(
-      """
-      serialq: queue \(name.text) is \(isNews ? "now" : "already") paused\(jobs.joined())
-      """)
+    var changes = QueueChanges(queue, pause)
+    for job in running { changes.change(job.id) { $0.suspended(at: clocks) } }
+    return (changes.entries, (!queue.isPaused, running))
   }
 }
 

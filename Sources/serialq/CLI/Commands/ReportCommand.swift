@@ -68,10 +68,12 @@ extension ReportCommand: Subcommand {
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    var attempts = EarlierAttempts()
-    let found = try session.readQueue(named: self.queue) { event, _ in attempts.take(event) }
-    if found?.1.jobs.isEmpty ?? true { session.reportNoJobs(in: self.queue) }
     let now = Clock.reading()
+    var attempts = EarlierAttempts()
+    let found = try session.readQueue(named: self.queue) { entry, _, queue in
+      if let job = entry.job.flatMap(queue.job) { attempts.take(job, at: now) }
+    }
+    if found?.1.jobs.isEmpty ?? true { session.reportNoJobs(in: self.queue) }
     let standard = self.page == nil ? QueueReport.rowsOnTerminal : QueueReport.rowsOnPage
     var report = QueueReport(
       self.queue, found?.1 ?? Queue(), attempts, at: now, last: last ?? standard)
@@ -105,13 +107,13 @@ extension ReportCommand: Subcommand {
     of queue: Queue, _ folder: QueueFolder
   ) throws(Failure) -> [QueueReport.Trouble] {
     let failed = queue.jobs.filter(\.state.isFailure).sorted { one, other in
-      (one.run?.ended ?? one.added, one.id) > (other.run?.ended ?? other.added, other.id)
+      (one.overSince, one.id) > (other.overSince, other.id)
     }
     var troubles: [QueueReport.Trouble] = []
     for job in failed.prefix(QueueReport.mostTroubles) {
       let tail = try LogReader.tail(
         of: folder.log(job.id), lines: QueueReport.troubleLines,
-        bytes: Int64(QueueReport.troubleBytes), hasTerminal: job.run?.hasTerminal == true)
+        bytes: Int64(QueueReport.troubleBytes), hasTerminal: job.hadTerminal)
       troubles.append(QueueReport.Trouble(job: job, tail: tail))
     }
     return troubles

@@ -34,14 +34,14 @@ extension ResumeCommand: Subcommand {
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     try session.forEach(in: queues) { (name) throws(Failure) in
       let (waiting, suspended, wasPaused) = try session.change(name.text) {
-        (queue, folder) throws(Failure) -> ([Event], (Int, [Job], Bool)) in
+        (queue, folder) throws(Failure) -> ([Entry], (Int, [Job], Bool)) in
         let clocks = Clock.reading()
-        let events: [Event] = queue.isPaused ? [.resumed(at: clocks.date)] : []
         let suspended = queue.suspended
-        return (
-          events + suspended.continueEvents(clocks),
-          (queue.count(.waiting), suspended, queue.isPaused)
-        )
+        var (changes, memory) = (QueueChanges(queue), queue.memory)
+        memory.pause = nil
+        if queue.isPaused { changes.append(.queue(memory)) }
+        for job in suspended { changes.change(job.id) { $0.continued(at: clocks) } }
+        return (changes.entries, (queue.count(.waiting), suspended, queue.isPaused))
       } then: { (folder, queue) throws(Failure) in
         try session.startRunner(folder, queue)
       }
@@ -50,14 +50,5 @@ extension ResumeCommand: Subcommand {
       session.confirm("serialq: queue \(name.text) \(what); \(jobs)\(waiting) waiting")
     }
     return .success
-  }
-}
-
-extension [Job] {
-  /// The events that continue the suspended jobs among these.
-  func continueEvents(_ clocks: ClockReading) -> [Event] {
-    filter { $0.suspendedSince != nil }.map {
-      .continued(id: $0.id, at: clocks.date, uptime: clocks.monotonic)
-    }
   }
 }

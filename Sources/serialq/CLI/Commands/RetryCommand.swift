@@ -49,7 +49,7 @@ extension RetryCommand: Subcommand {
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     var changed = Queue()
     let (jobs, isPaused) = try session.change(self.queue) {
-      (queue, folder) throws(Failure) -> ([Event], ([Job], Bool)) in
+      (queue, folder) throws(Failure) -> ([Entry], ([Job], Bool)) in
       let jobs =
         self.jobs.isEmpty ? queue.openJobs : try queue.jobs(self.jobs, in: self.queue)
       if let job = jobs.first(where: { !$0.state.isOver }) {
@@ -60,7 +60,9 @@ extension RetryCommand: Subcommand {
           : ("it is running", "Wait for its end: \(serialq) wait\(option) \(job.id)")
         throw Failure("job \(job.id)", state, next: "Nothing was queued again. \(next)")
       }
-      return (queue.retryEvents(jobs, first: isFirst, at: Clock.now()), (jobs, queue.isPaused))
+      var changes = QueueChanges(queue)
+      changes.retry(jobs, first: isFirst)
+      return (changes.entries, (jobs, queue.isPaused))
     } then: { (folder, queue) throws(Failure) in
       changed = queue
       try session.startRunner(folder, queue)
@@ -75,7 +77,7 @@ extension RetryCommand: Subcommand {
       session.confirm("The results of other jobs do not matter this time to \(free.text).")
     }
     let left = changed.openJobs.filter { skipped in
-      skipped.state == .skipped && jobs.contains { $0.id == skipped.run?.because }
+      skipped.state == .skipped && jobs.contains { $0.id == skipped.skippedBecause }
     }
     if !left.isEmpty {
       let option = QueueName.option(for: self.queue)

@@ -34,11 +34,11 @@ struct RunTerminal {
   /// Connects to the running job if it is one of these; nil if its terminal is not to be attached, or
   /// not yet.
   mutating func connect(_ queue: Queue) throws(Failure) -> (JobID, FileDescriptor)? {
-    guard let job = queue.running.first.flatMap(queue.job), let run = job.run, run.hasTerminal,
-      jobs.contains(job.id), Attempt(id: job.id, number: run.attempt) != attempt,
+    guard let job = queue.running.first.flatMap(queue.job), job.hadTerminal,
+      jobs.contains(job.id), Attempt(id: job.id, number: job.attempts) != attempt,
       let socket = try Attachment.connect(to: job.id, in: folder)
     else { return nil }
-    attempt = Attempt(id: job.id, number: run.attempt)
+    attempt = Attempt(id: job.id, number: job.attempts)
     return (job.id, socket)
   }
 

@@ -165,48 +165,44 @@ extension SetCommand: Subcommand {
         next: "Nothing was changed. List shells with: cat /etc/shells")
     }
     // A queue can be configured before its first job.
-    let name = Bytes(queue.utf8)
-    let (folder, isNew) = try session.spool().makeQueue(named: name)
-    try Journal(folder).locked { (scope) throws(Failure) in
-      let now = Clock.now()
-      let set = Event.set(try setting(change, scope), at: now)
-      guard case .keep(_?) = change else {
-        try scope.append([set])
-        return
-      }
-      var reader = JournalReader(folder)
-      try reader.read()
-      reader.take([set])
-      let forgotten = reader.queue.keepEvents(at: now)
-      try scope.append([set] + forgotten)
-      // After the events are durable: a log must not be lost while its job can reappear.
-      folder.removeFiles(of: forgotten.flatMap(\.forgottenIDs), in: reader.queue)
-    }
+    let (folder, isNew) = try session.spool().makeQueue(named: Bytes(queue.utf8))
+    var before = Queue()
+    let forgotten = try session.change(
+      queue,
+      storing: { (queue, _, scope) throws(Failure) -> ([Entry], [ClosedRange<JobID>]) in
+        before = queue
+        var memory = queue.memory
+        try apply(change, to: &memory, scope)
+        let forgotten = QueueChanges(queue, [.queue(memory)]).queue.forgetting()
+        return ([.queue(memory)] + forgotten, forgotten.flatMap(\.forgottenIDs))
+      })
+    // After the lines are durable: a log must not be lost while its job can reappear.
+    folder.removeFiles(of: forgotten, in: before)
     if isNew { session.reportNoJobs(in: queue) }
     return .success
   }
 
-  private func setting(
-    _ change: Change, _ scope: JournalScope
-  ) throws(Failure) -> Setting {
+  private func apply(
+    _ change: Change, to memory: inout Memory, _ scope: JournalScope
+  ) throws(Failure) {
+    func hook(_ line: Bytes?) throws(Failure) -> Hook? {
+      try line.map { (line) throws(Failure) in try scope.hook(line) }
+    }
     switch change {
-    case .stopsOnFailure(let stops): return .stopsOnFailure(stops)
-    case .keep(let count): return .keep(count)
-    case .shell(let path): return .shell(path)
-    case .logLimit(let size): return .logLimit(size)
-    case .onFinish(let line):
-      return .onFinish(try line.map { (line) throws(Failure) in try scope.hook(line) })
-    case .onIdle(let line):
-      return .onIdle(try line.map { (line) throws(Failure) in try scope.hook(line) })
-    case .onAsk(let line):
-      return .onAsk(try line.map { (line) throws(Failure) in try scope.hook(line) })
-    case .terminal(let isOn): return .terminal(isOn)
-    case .launcher(let command): return .launcher(command)
+    case .stopsOnFailure(let stops): memory.settings.stopsOnFailure = stops
+    case .keep(let count): memory.settings.keep = count
+    case .shell(let path): memory.settings.shell = path
+    case .logLimit(let size): memory.settings.logLimit = size
+    case .onFinish(let line): memory.settings.onFinish = try hook(line)
+    case .onIdle(let line): memory.setOnIdle(try hook(line))
+    case .onAsk(let line): memory.settings.onAsk = try hook(line)
+    case .terminal(let isOn): memory.settings.terminal = isOn
+    case .launcher(let command): memory.settings.launcher = command
     }
   }
 }
 
-extension Queue.Settings {
+extension Memory.Settings {
   /// The settings in the form that `serialq set` accepts.
   fileprivate var table: String {
     func line(_ hook: Hook?) -> String { hook.map { ShellQuote.word($0.line) } ?? "''" }

@@ -85,7 +85,7 @@ extension ShowCommand: Subcommand {
     var lines: [(String, String)] = []
     if limits.timeout > 0 { lines.append(("timeout", time(limits.timeout))) }
     if limits.retries > 0 {
-      let used = job.run.map { $0.used > 0 ? ", \($0.used) used" : "" } ?? ""
+      let used = job.retriesUsed > 0 ? ", \(job.retriesUsed) used" : ""
       let delay = limits.retryDelay > 0 ? ", each after \(time(limits.retryDelay))" : ""
       lines.append(("retries", "\(limits.retries)\(delay)\(used)"))
     }
@@ -101,7 +101,7 @@ extension ShowCommand: Subcommand {
 
   /// What the running job does on its terminal, if it has one.
   private func terminalState(_ job: Job, _ folder: QueueFolder) -> [(String, String)] {
-    guard job.state == .running, job.run?.hasTerminal == true else { return [] }
+    guard job.state == .running, job.hadTerminal else { return [] }
     var lines: [(String, String)] = []
     if let question = job.question { lines.append(("question", question.phrase)) }
     let attached = KeeperLock.attached(job.id, folder)
@@ -137,22 +137,22 @@ extension ShowCommand: Subcommand {
     lines.append(("umask", String(job.context.umask, digits: 4, radix: 8)))
     lines += limits(job)
     lines.append(("added", Humanize.moment(job.added)))
-    if let started = job.run?.started { lines.append(("started", Humanize.moment(started))) }
+    if let started = job.started { lines.append(("started", Humanize.moment(started))) }
     if let suspended = job.suspendedSince {
       lines.append(("suspended", Humanize.moment(suspended)))
     }
     lines += terminalState(job, folder)
-    if let ended = job.run?.ended { lines.append(("ended", Humanize.moment(ended))) }
-    if let attempt = job.run?.attempt, attempt > 0 { lines.append(("attempt", "\(attempt)")) }
+    if let ended = job.ended { lines.append(("ended", Humanize.moment(ended))) }
+    if job.hasRun { lines.append(("attempt", "\(job.attempts)")) }
     lines += launcherLines(job, folder)
     if !job.exitText.isEmpty { lines.append(("exit", job.exitText)) }
-    if let left = job.run?.left {
+    if let left = job.execution?.left {
       let name = job.suspendedSince == nil ? "not ended" : "not suspended"
       lines.append((name, Visible.text(left)))
     }
-    if let reason = job.run?.unlogged { lines.append(("not logged", Visible.text(reason))) }
-    if let hook = job.run?.hook { lines.append(("on-finish", hook.outcomeText)) }
-    if let pid = job.run?.pid { lines.append(("process", "\(pid)")) }
+    if let reason = job.execution?.unlogged { lines.append(("not logged", Visible.text(reason))) }
+    if let hook = job.over?.hookFailure { lines.append(("on-finish", hook.outcomeText)) }
+    if let pid = job.running?.pid { lines.append(("process", "\(pid)")) }
     lines.append(("log", ShellQuote.word(folder.log(job.id))))
     let width = lines.map(\.0.count).max() ?? 0
     return lines.map { name, value in "\(name.padded(to: width))  \(value)\n" }.joined()
@@ -163,7 +163,7 @@ extension Job {
   /// The terminal of the job, or of its last attempt; nil if it has none.
   fileprivate var terminalText: String? {
     guard let terminal else {
-      return run?.hasTerminal == true ? "its own, by the settings of the queue" : nil
+      return hadTerminal ? "its own, by the settings of the queue" : nil
     }
     return terminal == .unknownSize ? "its own" : "its own, \(terminal.text) if none is attached"
   }

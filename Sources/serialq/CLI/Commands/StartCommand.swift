@@ -35,7 +35,7 @@ extension StartCommand: Subcommand {
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     try session.forEach(in: queues) { (name) throws(Failure) in
       let (queue, wasActive) = try session.change(name.text) {
-        (queue, folder) throws(Failure) -> ([Event], (Queue, Bool)) in
+        (queue, folder) throws(Failure) -> ([Entry], (Queue, Bool)) in
         // Under the journal's lock: a runner without work ends only under it.
         ([], (queue, try RunnerLock.isHeld(folder)))
       } then: { (folder, queue) throws(Failure) in

@@ -153,7 +153,7 @@ extension StatusCommand: Subcommand {
       json.member("runner", hasRunner)
       json.member("damaged", damaged)
       json.member("openFailures", queue.openCount)
-      json.member("onIdleFailure", failure: queue.idleHookFailure)
+      json.member("onIdleFailure", failure: queue.memory.idleHookFailure)
       json.key("counts")
       queue.writeCounts(to: &json)
       json.key("running")

@@ -66,7 +66,13 @@ private struct StatusWatch: WatchedQueue {
   private struct Reported: Equatable {
     let state: JobState
     let isSuspended: Bool
-    var question: Question?
+    let question: Question?
+
+    init(_ job: Job) {
+      state = job.state
+      isSuspended = job.suspendedSince != nil
+      question = job.question
+    }
   }
 
   /// Damaged lines found by the last read.
@@ -80,13 +86,15 @@ private struct StatusWatch: WatchedQueue {
     reader = JournalReader(folder)
   }
 
-  /// Reads new events and returns lines that report them; the first call reports the current state.
+  /// Reads the journal and returns lines that report them; the first call reports the current state.
   mutating func update() throws(Failure) -> [String] {
     let isFirst = changes == 0
     var (changed, lines, reported) = (ChangedJobs(), [String](), reported)
-    let news = try reader.read { [queueName = folder.name.text] event, queue in
-      changed.note(event)
-      guard !isFirst, let job = ChangedJobs.job(of: event).flatMap(queue.job) else { return }
+    let news = try reader.read { [queueName = folder.name.text] entry, before, queue in
+      changed.note(entry, before)
+      guard !isFirst, let job = entry.job.flatMap(queue.job),
+        before.map(Reported.init) != Reported(job)
+      else { return }
       lines += Self.lines(about: job, of: queueName, &reported)
     }
     damaged = news.damaged
@@ -99,7 +107,7 @@ private struct StatusWatch: WatchedQueue {
       return page.lines().map { $0.rendered(color: false) }
     }
     if news.reset {
-      // The events were those of the whole journal, rewritten.
+      // The lines were those of the whole journal, rewritten.
       (lines, reported) = ([], self.reported)
       for job in changed.inOrder.compactMap(queue.job) {
         lines += Self.lines(about: job, of: folder.name.text, &reported)
@@ -114,9 +122,7 @@ private struct StatusWatch: WatchedQueue {
   private static func lines(
     about job: Job, of queue: String, _ reported: inout [JobID: Reported]
   ) -> [String] {
-    var new = Reported(state: job.state, isSuspended: job.suspendedSince != nil)
-    let old = reported[job.id]
-    new.question = job.question
+    let (old, new) = (reported[job.id], Reported(job))
     reported[job.id] = new
     var lines: [String] = []
     if old?.state != new.state || old?.isSuspended != new.isSuspended {

@@ -161,7 +161,7 @@ extension Waiting: WatchedQueue {}
 extension Job {
   /// The exit code for the outcome of the job.
   var code: ExitCode {
-    switch (state, run?.how?.shellCode) {
+    switch (state, ending?.shellCode) {
     case (.succeeded, _): .success
     case (.timedOut, _): .timedOut
     case (_, let code?) where code != .success: code

@@ -7,7 +7,6 @@ import SerialqWatch
 struct RunDisplay {
   private var display: LiveDisplay
   private var progress: QueueProgress
-  private var delay = RetryDelay()
   /// The title of the running job; cached, because a command can be long.
   private var title: (id: JobID, text: String)?
 
@@ -34,12 +33,12 @@ struct RunDisplay {
           question: RunView.Question(of: job, in: follower.queueName))
       ]
     }
-    let now = delay.date(for: queue.firstWaiting, Clock.reading())
+    let now = Clock.reading()
     let suspended = queue.suspended.first
     var second =
       suspended != nil ? nil : view.running.first?.elapsed.map { Humanize.rest(of: 1, after: $0) }
-    if queue.running.isEmpty, case .later(let due) = queue.next(now: now), due > now {
-      let delay = Duration.microseconds(due.microseconds - now.microseconds)
+    if queue.running.isEmpty, case .later(let due) = queue.next(now: now) {
+      let delay = Duration.nanoseconds(due - now.monotonic)
       let id = queue.firstWaiting.map { "Job \($0.id)" } ?? "The next job"
       view.note = "\(id) will be retried in \(Humanize.seconds(delay))."
       second = Humanize.untilLess(than: delay)

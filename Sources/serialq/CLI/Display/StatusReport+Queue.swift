@@ -7,9 +7,9 @@ import SerialqWatch
 extension StatusReport {
   /// Reads the queue, its locks and the ends of its logs.
   init(_ folder: QueueFolder, _ queue: Queue, _ progress: QueueProgress) throws(Failure) {
-    let now = Clock.now()
+    let now = Clock.reading()
     func age(_ moment: Timestamp?) -> Duration? {
-      moment.map { .microseconds(max(0, now.microseconds - $0.microseconds)) }
+      moment.map { .microseconds(max(0, now.date.microseconds - $0.microseconds)) }
     }
     self.queue = folder.name.text
     hasRunner = try RunnerLock.isHeld(folder)
@@ -19,7 +19,7 @@ extension StatusReport {
     var skips: [JobID: [JobID]] = [:]
     var heads: [Job] = []
     for job in open {
-      if let cause = job.run?.because, queue.job(cause)?.isOpen == true {
+      if let cause = job.skippedBecause, queue.job(cause)?.isOpen == true {
         skips[cause, default: []].append(job.id)
       } else {
         heads.append(job)
@@ -30,7 +30,7 @@ extension StatusReport {
       let isSkipped = job.state == .skipped
       troubles.append(
         Trouble(
-          id: job.id, title: job.title, outcome: job.outcomeText, age: age(job.run?.ended),
+          id: job.id, title: job.title, outcome: job.outcomeText, age: age(job.ended),
           tail: isSkipped ? [] : try Self.tail(of: job, folder), isSkipped: isSkipped,
           skips: skips[job.id] ?? []))
     }
@@ -41,14 +41,12 @@ extension StatusReport {
       entry.suspended = age(job.suspendedSince)
       running.append(entry)
     }
-    pause = queue.pause.map { Pause(age: age($0.at), because: $0.because) }
+    pause = queue.memory.pause.map { Pause(age: age($0.at), because: $0.because) }
     waiting = queue.firstWaiting.map { job in
-      // The clock may have been set back: the delay is never longer than configured.
-      let longest = Int64(job.limits.retryDelay) * 1_000_000
-      let delay = min(longest, job.run?.due.map { $0.microseconds - now.microseconds } ?? 0)
+      let delay = job.delay(now)
       return Waiting(
         count: queue.count(.waiting), next: job.id, title: job.title,
-        delay: delay > 0 ? .microseconds(delay) : nil)
+        delay: delay > 0 ? .nanoseconds(delay) : nil)
     }
     bar = progress.bar
     left = queue.isPaused ? nil : progress.left(queue)
@@ -77,7 +75,7 @@ extension StatusReport {
           text: "The on-finish command of job \(id) \(how.outcomeText).",
           adviceName: "Output of on-finish", advice: "cat \(ShellQuote.word(folder.hookLog))"))
     }
-    if let how = queue.idleHookFailure {
+    if let how = queue.memory.idleHookFailure {
       notes.append(
         Note(
           text: "The on-idle command \(how.outcomeText).", adviceName: "Output of on-idle",
@@ -85,7 +83,7 @@ extension StatusReport {
     }
     // Its lock shows that a process that could not be ended still runs.
     for job in queue.jobs where job.state.isOver {
-      guard let left = job.run?.left, try JobLock.isHeld(job.id, folder) else { continue }
+      guard let left = job.execution?.left, try JobLock.isHeld(job.id, folder) else { continue }
       let option = QueueName.option(for: folder.name.text)
       notes.append(
         Note(
@@ -107,8 +105,8 @@ extension StatusReport {
   ) throws(Failure) -> Running {
     var running = Running(
       id: job.id, title: job.title, elapsed: job.elapsed, expected: progress.expected(job),
-      signal: job.run?.requests.last.map(SignalName.of),
-      left: job.run?.left.map { Visible.text($0) },
+      signal: job.running?.requests.last.map(SignalName.of),
+      left: job.execution?.left.map { Visible.text($0) },
       tail: try tail(of: job, folder))
     if hasRunner {
       let isWaitedFor = try RunnerLock.orphan(folder) == job.id
@@ -117,7 +115,7 @@ extension StatusReport {
       running.guardian = try JobLock.isHeld(job.id, folder) ? .noRunner : .gone
     }
     if running.guardian != .runner { running.process = JobLock.groups(of: job, folder).first }
-    guard job.run?.hasTerminal == true, running.guardian != .gone else { return running }
+    guard job.hadTerminal, running.guardian != .gone else { return running }
     if let question = job.question {
       running.question = question.phrase
       // Shown with the question.
@@ -128,14 +126,14 @@ extension StatusReport {
     }
     running.attached = KeeperLock.attached(job.id, folder)
     running.hasLostTerminal = try KeeperLock.isLost(of: job, folder)
-    running.unlogged = job.run?.unlogged.map { Visible.text($0) }
+    running.unlogged = job.execution?.unlogged.map { Visible.text($0) }
     return running
   }
 
   /// The last lines of the output that are not blank.
   private static func tail(of job: Job, _ folder: QueueFolder) throws(Failure) -> [String] {
     try LogReader.tail(
-      of: folder.log(job.id), lines: 10, hasTerminal: job.run?.hasTerminal == true
+      of: folder.log(job.id), lines: 10, hasTerminal: job.hadTerminal
     ).filter { line in
       !line.allSatisfy(\.isWhitespace)
     }.suffix(Detail().runningTail).map { $0.cut(to: 1_000) }

@@ -30,10 +30,10 @@ struct Attempt: Equatable, Sendable {
 extension Job {
   /// The latest attempt, up to now if it is running; nil if its start is unknown.
   func attempt(at now: ClockReading) -> Attempt? {
-    guard state != .waiting, let run, let started = run.started else { return nil }
+    guard let started else { return nil }
     return Attempt(
-      start: started, nanoseconds: state == .running ? sinceStart(now) : run.duration,
-      ended: run.ended, state: state)
+      start: started, nanoseconds: state == .running ? sinceStart(now) : duration, ended: ended,
+      state: state)
   }
 }
 
@@ -42,39 +42,29 @@ extension Job {
 /// Limited to those in the journal: compaction removes them.
 struct EarlierAttempts {
   private(set) var byJob: [JobID: [Attempt]] = [:]
-  private var latest: [JobID: Attempt] = [:]
+  private var latest: [JobID: (number: Int, attempt: Attempt)] = [:]
 
   /// More could not be distinguished in the drawing.
   private static let most = 20
 
-  /// Records an event; call it in the order of the journal.
-  mutating func take(_ event: Event) {
-    switch event {
-    case .started(let id, _, let at, _, _, _):
-      if let before = latest[id] {
-        byJob[id] = (byJob[id] ?? []).suffix(Self.most - 1) + [before]
-      }
-      // Interrupted until another event follows: the line of the end may be damaged.
-      latest[id] = Attempt(start: at, nanoseconds: nil, ended: nil, state: .interrupted)
-    case .ended(let id, let at, let duration, let how, let cause):
-      end(id, at, nanoseconds: duration, how.state(because: cause))
-    case .interrupted(let id, let at, _): end(id, at, nanoseconds: nil, .interrupted)
-    default: break
+  /// Records a line, after which the job is this; call it in the order of the journal.
+  mutating func take(_ job: Job, at now: ClockReading) {
+    guard var attempt = job.attempt(at: now) else { return }
+    // Interrupted until another line follows: that of the end may be damaged.
+    if job.state == .running {
+      attempt = Attempt(start: attempt.start, nanoseconds: nil, ended: nil, state: .interrupted)
     }
-  }
-
-  private mutating func end(
-    _ id: JobID, _ at: Timestamp, nanoseconds: Int64?, _ state: JobState
-  ) {
-    guard let start = latest[id]?.start else { return }
-    latest[id] = Attempt(start: start, nanoseconds: nanoseconds, ended: at, state: state)
+    if let before = latest[job.id], before.number < job.attempts {
+      byJob[job.id] = (byJob[job.id] ?? []).suffix(Self.most - 1) + [before.attempt]
+    }
+    latest[job.id] = (job.attempts, attempt)
   }
 
   /// All known attempts at a job, the latest last.
   func all(of job: Job, at now: ClockReading) -> [Attempt] {
     var attempts = byJob[job.id] ?? []
     // While the job waits for a retry, its latest attempt is an earlier one.
-    if job.state == .waiting, let last = latest[job.id] { attempts.append(last) }
+    if job.state == .waiting, let last = latest[job.id]?.attempt { attempts.append(last) }
     if let attempt = job.attempt(at: now) { attempts.append(attempt) }
     return attempts
   }

@@ -108,9 +108,9 @@ struct HTMLReport {
       <pre tabindex="0">\(lines)</pre>
       <p class="soft">Full output: <code>serialq log\(report.option) \(job.id)</code></p>
       """
-    let ended: HTML = job.run?.ended.map { ", \(moment($0))" } ?? ""
-    let attempt = job.run.map { $0.attempt > 1 ? ", attempt \($0.attempt)" : "" } ?? ""
-    let launch = job.run?.launch.map { ", by \($0.text)" } ?? ""
+    let ended: HTML = job.ended.map { ", \(moment($0))" } ?? ""
+    let attempt = job.attempts > 1 ? ", attempt \(job.attempts)" : ""
+    let launch = job.execution?.launch.map { ", by \($0.text)" } ?? ""
     let seen = job.isAcknowledged ? ", acknowledged" : ""
     return """
       <article id="job-\(job.id)">

@@ -21,7 +21,7 @@ struct QueueReport {
 
   var queue: String
   var made: Timestamp
-  var pause: Queue.Pause?
+  var pause: Memory.Pause?
   /// The number of jobs in each state that occurs.
   var counts: [(state: JobState, count: Int)]
   var jobs: Int
@@ -41,7 +41,7 @@ struct QueueReport {
   ) {
     self.queue = name
     made = now.date
-    pause = queue.pause
+    pause = queue.memory.pause
     jobs = queue.jobs.count
     counts = JobState.allCases.map { ($0, queue.count($0)) }.filter { $0.1 > 0 }
     timeline = Timeline(queue, attempts, at: now, last: count)
@@ -49,7 +49,7 @@ struct QueueReport {
   }
 
   private mutating func add(_ attempts: [Attempt], of job: Job) {
-    retries += max(0, (job.run?.attempt ?? 0) - 1)
+    retries += max(0, job.attempts - 1)
     for attempt in attempts {
       period = (
         min(period?.start ?? attempt.start, attempt.start),

@@ -61,5 +61,5 @@ struct Timeline: Equatable {
 
 extension Job {
   /// The last start, else the end or the date of adding.
-  fileprivate var latestMoment: Timestamp { run?.started ?? run?.ended ?? added }
+  fileprivate var latestMoment: Timestamp { started ?? overSince }
 }

@@ -23,12 +23,16 @@ package struct JSONWriter {
 
   /// Writes an object with the members that the closure writes.
   package mutating func object(_ members: (inout JSONWriter) -> Void) {
-    nested("{", "}", members)
+    open()
+    members(&self)
+    close()
   }
 
   /// Writes an array with the elements that the closure writes.
   package mutating func array(_ elements: (inout JSONWriter) -> Void) {
-    nested("[", "]", elements)
+    open("[")
+    elements(&self)
+    close("]")
   }
 
   /// Writes the name of the next member.
@@ -90,15 +94,15 @@ package struct JSONWriter {
     bytes.withUnsafeBufferPointer { CRC32.sum(UnsafeBufferPointer(rebasing: $0[start...])) }
   }
 
-  private mutating func nested(
-    _ opening: Unicode.Scalar,
-    _ closing: Unicode.Scalar,
-    _ content: (inout JSONWriter) -> Void
-  ) {
+  /// Begins an object.
+  mutating func open(_ opening: Unicode.Scalar = "{") {
     separate()
     bytes.append(UInt8(ascii: opening))
     follows = false
-    content(&self)
+  }
+
+  /// Ends it.
+  mutating func close(_ closing: Unicode.Scalar = "}") {
     bytes.append(UInt8(ascii: closing))
     follows = true
   }

@@ -114,12 +114,12 @@ extension JournalScope {
     return damaged
   }
 
-  /// Returns the key of these variables, for an event that is appended under the same lock.
+  /// Returns the key of these variables, for a line that is appended under the same lock.
   package func storeEnvironment(_ variables: [Bytes]) throws(Failure) -> Bytes {
     try Environments(journal.folder, output: journal.output).store(variables, in: self)
   }
 
-  /// A command line with the context of this process, for an event appended under the same lock.
+  /// A command line with the context of this process, for a line appended under the same lock.
   package func hook(_ line: Bytes) throws(Failure) -> Hook {
     Hook(
       line: line,

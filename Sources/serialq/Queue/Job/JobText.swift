@@ -4,7 +4,7 @@ import SerialqSystem
 extension Job {
   /// The exit code or signal, once the job has ended.
   package var exitText: String {
-    switch run?.how {
+    switch ending {
     case .exited(let code), .cannotRun(let code, _): "\(code)"
     case .killed(let signal): SignalName.of(signal)
     case nil: ""
@@ -12,27 +12,27 @@ extension Job {
   }
 
   /// Nil unless the job exited or could not be started.
-  package var exitCode: Int? { run?.how?.exitCode }
+  package var exitCode: Int? { ending?.exitCode }
 
-  package var signalName: Bytes? { run?.how?.signalName }
+  package var signalName: Bytes? { ending?.signalName }
 
   /// What the running job asks on its terminal; a suspended one would not take the answer.
-  package var question: Question? { suspendedSince == nil ? run?.question : nil }
+  package var question: Question? { suspendedSince == nil ? running?.question : nil }
 
   /// Whether the last attempt had a terminal; before the first, whether the job was added with one.
-  package var hasTerminal: Bool { hasRun ? run?.hasTerminal == true : terminal != nil }
+  package var hasTerminal: Bool { hasRun ? hadTerminal : terminal != nil }
 
   /// The state as a column shows it: a suspended job and one that asks are running, but wait, and a
   /// job that waits for a retry has failed before.
   package var stateText: String {
     if suspendedSince != nil { return "suspended" }
     if question != nil { return "asking" }
-    return state == .waiting && run?.used ?? 0 > 0 ? "retrying" : "\(state.name)"
+    return state == .waiting && retriesUsed > 0 ? "retrying" : "\(state.name)"
   }
 
   /// The duration of the attempt without suspensions, so far if it is running.
   package var elapsed: Duration? {
-    if let duration = run?.duration { return .nanoseconds(duration) }
+    if let duration = duration { return .nanoseconds(duration) }
     guard state == .running else { return nil }
     return running(Clock.reading()).map { .nanoseconds($0) }
   }
@@ -54,19 +54,20 @@ extension Job {
   /// The outcome, as a phrase to follow "job 3".
   package var outcomeText: String {
     let time = elapsed.map { " after \(Humanize.duration($0))" } ?? ""
-    let how = run?.how?.outcomeText ?? ""
-    switch (state, run?.how) {
+    let how = ending?.outcomeText ?? ""
+    switch (state, ending) {
     case (.failed, .cannotRun?): return how
     case (.failed, _), (.killed, _): return how + time
     case (.succeeded, _): return "succeeded\(time)"
     case (.cancelled, _): return "was cancelled\(time)"
     case (.timedOut, _): return "timed out\(time)"
     case (.skipped, _):
-      let job = run?.because.map { "job \($0)" } ?? "the job before it"
+      let job = skippedBecause.map { "job \($0)" } ?? "the job before it"
       return "was skipped because \(job) did not succeed"
     case (.interrupted, _):
-      let runner = "its runner \(run?.isRunnerStopped == true ? "was stopped" : "died")"
-      let reason = run?.launch?.lost.map { Visible.text($0).cut(to: 1_000) }
+      let isStopped = over?.outcome == .interrupted(isStopped: true)
+      let runner = "its runner \(isStopped ? "was stopped" : "died")"
+      let reason = execution?.launch?.lost.map { Visible.text($0).cut(to: 1_000) }
       return "was interrupted: \(reason ?? runner), outcome unknown"
     case (.waiting, _): return "waits"
     case (.running, _) where suspendedSince != nil: return "is suspended\(time)"
@@ -75,11 +76,11 @@ extension Job {
   }
 
   /// The jobs that this one requires, or the job because of which it was skipped.
-  package var afterText: String { run?.because.map { "\($0)" } ?? limits.after.text }
+  package var afterText: String { skippedBecause.map { "\($0)" } ?? limits.after.text }
 
   /// Whether the job has conditions, and runs whatever the results of other jobs are.
   package var ignoresConditions: Bool {
-    run?.isFree == true && (limits.ifOK || !limits.after.isEmpty)
+    waiting?.isFree == true && (limits.ifOK || !limits.after.isEmpty)
   }
 
   package func write(to json: inout JSONWriter, in folder: QueueFolder) {
@@ -100,29 +101,29 @@ extension Job {
       json.member("input", folder.input(of: self))
       json.member("exitCode", exitCode)
       json.member("signal", signalName)
-      json.member("attempt", run?.attempt)
+      json.member("attempt", run == Run() ? nil : attempts)
       json.member("added", added.rfc3339)
-      json.member("started", run?.started?.rfc3339)
-      json.member("ended", run?.ended?.rfc3339)
+      json.member("started", started?.rfc3339)
+      json.member("ended", ended?.rfc3339)
       json.key("duration")
-      json.double(run?.duration.map { Double($0) / 1e9 })
+      json.double(duration.map { Double($0) / 1e9 })
       json.member("timeout", limits.timeout > 0 ? limits.timeout : nil)
       json.member("retries", limits.retries)
       json.member("retryDelay", limits.retryDelay)
       json.member("ifOk", limits.ifOK)
       json.key("after")
       json.array { json in for id in limits.after.joined() { json.int(Int64(id)) } }
-      json.member("skippedBecause", run?.because)
+      json.member("skippedBecause", skippedBecause)
       json.member("suspended", suspendedSince?.rfc3339)
       json.member("tty", hasTerminal)
       json.key("asks")
       if let question { question.write(to: &json) } else { json.null() }
-      json.member("unlogged", run?.unlogged)
-      json.member("unreachable", run?.left)
+      json.member("unlogged", execution?.unlogged)
+      json.member("unreachable", execution?.left)
       json.key("launcher")
       if let launch = launch(in: folder) { launch.write(to: &json) } else { json.null() }
       json.member("log", folder.log(id))
-      json.member("onFinishFailure", failure: run?.hook)
+      json.member("onFinishFailure", failure: over?.hookFailure)
     }
   }
 }
@@ -164,7 +165,10 @@ extension Question {
   }
 
   fileprivate func write(to json: inout JSONWriter) {
-    json.object { json in encode(to: &json) }
+    json.object { json in
+      json.member("kind", Bytes(kind.rawValue.utf8))
+      json.member("text", text)
+    }
   }
 }
 

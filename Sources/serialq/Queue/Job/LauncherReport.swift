@@ -105,7 +105,7 @@ extension Launch {
 extension Job {
   /// The launcher of the last attempt with what it reported, so far if the job is running.
   package func launch(in folder: QueueFolder) -> Launch? {
-    guard var launch = run?.launch, state == .running else { return run?.launch }
+    guard var launch = execution?.launch, state == .running else { return execution?.launch }
     let report = LauncherReport(of: id, in: folder)
     launch.job = report.job
     launch.node = report.node

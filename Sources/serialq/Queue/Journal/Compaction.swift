@@ -4,14 +4,14 @@ extension JournalReader {
   /// Whether the journal is mostly history, or contains damaged lines.
   package var isWorthCompacting: Bool {
     let waiting = queue.count(.waiting)
-    let needed = waiting + 3 * (queue.jobs.count - waiting)
-    // Not below 1,000 lines: compaction rewrites the whole file.
-    return damagedLines > 0 || (lines > 1000 && lines > 2 * needed)
+    let needed = waiting + 2 * (queue.jobs.count - waiting)
+    // Not a short one, which is read in milliseconds: compaction rewrites the whole file.
+    return damagedLines > 0 || (lines > 10_000 && 2 * lines > 3 * needed)
   }
 }
 
 extension JournalScope {
-  /// Rewrites the journal with the fewest events that produce the same queue.
+  /// Rewrites the journal with the last line about each thing.
   ///
   /// First saves damaged lines to `damaged`. On failure the journal is unchanged; a crash leaves
   /// either the old or the new file. Returns the queue, and the damaged lines: the caller must
@@ -40,16 +40,16 @@ extension JournalScope {
     let folder = journal.folder
     do throws(Failure) {
       let file = try FileDescriptor.open(folder.newJournal, .emptied)
-      var json = JSONWriter(reservingCapacity: 1 << 20)
-      try queue.forEachMinimalEvent { (event) throws(Failure) in
-        let record = Record(event: event, next: queue.nextID, more: 0, isPaused: queue.isPaused)
-        JournalLine.write(record, to: &json)
-        if json.bytes.count > 1 << 20 {
-          try journal.output.write(file, json.bytes)
-          json.removeAll()
+      var coder = LineCoder(reservingCapacity: 1 << 20)
+      try queue.forEachEntry { (entry) throws(Failure) in
+        let record = Record(entry: entry, next: queue.nextID, more: 0, isPaused: queue.isPaused)
+        JournalLine.write(record, to: &coder)
+        if coder.json.bytes.count > 1 << 20 {
+          try journal.output.write(file, coder.json.bytes)
+          coder.removeAll()
         }
       }
-      try journal.output.write(file, json.bytes)
+      try journal.output.write(file, coder.json.bytes)
       try journal.output.flush(file)
       try replace(folder.journal, by: folder.newJournal, in: folder.path)
     } catch {

@@ -1,6 +1,6 @@
 /// The state of a job and its transitions.
 package enum JobState: UInt8, CaseIterable, Sendable {
-  /// → running, cancelled, skipped. If an earlier event was damaged: also the states that follow
+  /// → running, cancelled, skipped. If an earlier line was damaged: also the states that follow
   /// running.
   case waiting
   /// → succeeded, failed, killed, timedOut, interrupted, cancelled.

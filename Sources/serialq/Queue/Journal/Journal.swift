@@ -1,6 +1,6 @@
 import SerialqSystem
 
-/// The append-only file of a queue's events; every change of the queue requires its lock.
+/// The append-only file of a queue; every change of the queue requires its lock.
 package struct Journal: Sendable {
   let folder: QueueFolder
   let output: JournalOutput
@@ -35,9 +35,9 @@ package struct Journal: Sendable {
     return try work(&scope)
   }
 
-  /// Appends events in one batch; they are durable on return.
-  package func append(_ events: [Event]) throws(Failure) {
-    try locked { (scope) throws(Failure) in try scope.append(events) }
+  /// Appends lines in one batch; they are durable on return.
+  package func append(_ entries: [Entry]) throws(Failure) {
+    try locked { (scope) throws(Failure) in try scope.append(entries) }
   }
 
   /// Makes durable what `reader` has read and any process appended without a flush.

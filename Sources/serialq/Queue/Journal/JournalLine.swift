@@ -1,6 +1,6 @@
 import SerialqSystem
 
-/// One line of the journal: `{"v":1,"e":…,…,"next":18,"more":2,"sum":"9ae0daaf"}`.
+/// One line of the journal: `{"v":1,"run":17,…,"next":18,"more":2,"sum":"9ae0daaf"}`.
 ///
 /// The checksum covers everything before `,"sum"` and always comes last, so that it is verified
 /// before the line is parsed.
@@ -23,23 +23,29 @@ enum JournalLine {
     case record(Record)
     /// Its checksum is wrong.
     case damaged
-    /// Intact, but with an unknown version, event or member.
+    /// Intact, but with an unknown version, entry or member.
     case newer
+    /// Intact, and of the format before the first release.
+    case older
   }
 
   /// Writes a line, including its newline.
-  static func write(_ record: Record, to json: inout JSONWriter) {
-    let start = json.bytes.count
-    json.object { json in
-      json.member("v", version)
-      record.event.encode(to: &json)
-      json.member("next", record.next)
-      if record.more > 0 { json.member("more", record.more) }
-      if record.isPaused { json.member("paused", true) }
-      let sum = json.checksum(from: start)
-      json.member("sum", Hex.digits(sum))
+  static func write(_ record: Record, to coder: inout LineCoder) {
+    coder.line { coder throws(FlatObjectError) in
+      var record = record
+      try code(&record, &coder)
     }
-    json.endLine()
+  }
+
+  private static func code(
+    _ record: inout Record, _ coder: inout LineCoder, reading isReading: Bool = false
+  ) throws(FlatObjectError) {
+    var version = version
+    try coder.number("v", &version, Self.version...Self.version)
+    record.entry = try Entry.coded(isReading ? nil : record.entry, by: &coder)
+    try coder.number("next", &record.next, 1...lastNext)
+    try coder.count("more", &record.more, upTo: Int(Int32.max))
+    try coder.flag("paused", &record.isPaused)
   }
 
   /// Whether the checksum matches.
@@ -55,32 +61,21 @@ enum JournalLine {
 
   /// Reads lines in sequence and reuses its storage.
   struct Reader {
-    private var object = FlatObject()
-    private var shared = SharedBytes()
+    private var coder = LineCoder.reader
 
     /// Reads a line without its newline.
     mutating func read(_ line: UnsafeBufferPointer<UInt8>) -> Reading {
       guard isWhole(line) else { return .damaged }
       // The checksum matches, so this is not damage: a newer version wrote the line.
       do throws(FlatObjectError) {
-        return .record(try record(line))
+        var record = Record(entry: .forgotten([]), next: 1, more: 0)
+        try coder.begin(line)
+        try code(&record, &coder, reading: true)
+        try coder.end()
+        return .record(record)
       } catch {
-        return .newer
+        return coder.has("e") ? .older : .newer
       }
-    }
-
-    private mutating func record(
-      _ line: UnsafeBufferPointer<UInt8>
-    ) throws(FlatObjectError) -> Record {
-      try object.begin(line)
-      guard try object.int("v") == version else { throw .malformed }
-      let event = try Event(from: &object, sharing: &shared)
-      let next = try object.number("next", 1...lastNext)
-      let more = object.has("more") ? try object.number("more", 1...Int(Int32.max)) : 0
-      let isPaused = try object.flag("paused")
-      _ = try object.word("sum")
-      try object.end()
-      return Record(event: event, next: next, more: more, isPaused: isPaused)
     }
   }
 }

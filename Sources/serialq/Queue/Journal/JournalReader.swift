@@ -27,21 +27,22 @@ package struct JournalReader {
 
   /// The result of one read.
   package struct News: Equatable {
-    /// Whether the queue was rebuilt from the start, and every event reported again.
+    /// Whether the queue was rebuilt from the start, and every line reported again.
     package internal(set) var reset = false
     package internal(set) var applied = 0
-    /// The number of events that did not apply; see ``Queue``.
+    /// The number of lines that did not apply; see ``Queue``.
     var ignored = 0
     package internal(set) var damaged: [DamagedLine] = []
   }
 
-  /// Applies new events to the queue and reports each one, with the queue after it; O(new bytes).
+  /// Applies new lines to the queue and reports each one, with the job before it and the queue after it;
+  /// O(new bytes).
   ///
   /// Fails, with the queue partially updated, on a line that a newer version wrote, and if the
   /// journal was removed since the last read: the queue would seem to have no jobs.
   @discardableResult
   package mutating func read(
-    each: ((Event, borrowing Queue) -> Void)? = nil
+    each: ((Entry, Job?, borrowing Queue) -> Void)? = nil
   ) throws(Failure) -> News {
     var news = News()
     guard let (file, size) = try openedFile(&news) else { return news }
@@ -50,8 +51,9 @@ package struct JournalReader {
     try replay.takeAll(of: file, upTo: size) { item in
       switch item {
       case .record(let record):
+        let before = each == nil ? nil : record.entry.job.flatMap(queue.job)
         if queue.apply(record) { news.applied += 1 } else { news.ignored += 1 }
-        each?(record.event, queue)
+        each?(record.entry, before, queue)
       case .damaged(let line):
         queue.skipID()
         news.damaged.append(line)
@@ -76,14 +78,14 @@ package struct JournalReader {
   /// the file was replaced meanwhile.
   package mutating func take(_ lines: AppendedLines) throws(Failure) {
     guard file != nil, offset == lines.start, lines.bytes.count >= Self.markLength,
-      let last = lines.events.last
+      let last = lines.entries.last
     else {
       try read()
       return
     }
-    for event in lines.events.dropLast() { queue.apply(event) }
-    queue.apply(Record(event: last, next: lines.next, more: 0, isPaused: lines.isPaused))
-    self.lines += lines.events.count
+    for entry in lines.entries.dropLast() { queue.apply(entry) }
+    queue.apply(Record(entry: last, next: lines.next, more: 0, isPaused: lines.isPaused))
+    self.lines += lines.entries.count
     offset += Int64(lines.bytes.count)
     mark = Bytes(lines.bytes.suffix(Self.markLength))
   }
@@ -99,11 +101,6 @@ package struct JournalReader {
     }
     try output.flush(file)
     return true
-  }
-
-  /// Applies events that the caller has appended; it must not read after that.
-  package mutating func take(_ events: [Event]) {
-    for event in events { queue.apply(event) }
   }
 
   /// The current file at the path, and its size; nil if there is none.

@@ -17,33 +17,22 @@ extension Replay {
       // Truncated in the meantime: a failed write was rolled back.
       if buffer.count == before { return }
       offset += Int64(buffer.count - before)
-      let bufferStart = offset - Int64(buffer.count)
       // The start of the buffer was already searched for a newline.
-      if let used = try takeLines(of: buffer, at: bufferStart, unsearched: before, found) {
-        buffer.removeSubrange(..<used)
-      } else {
-        buffer.removeAll(keepingCapacity: true)
-        offset = committed
-      }
+      let used = try takeLines(of: buffer, unsearched: before, found)
+      buffer.removeSubrange(..<used)
     }
   }
 
-  /// Reads the complete lines at the start of `buffer` and returns their length; nil if an earlier
-  /// line must be read next.
+  /// Takes the complete lines at the start of `buffer` and returns their length.
   private mutating func takeLines(
-    of buffer: Bytes, at offset: Int64, unsearched: Int, _ found: (Item) -> Void
-  ) throws(Failure) -> Int? {
+    of buffer: Bytes, unsearched: Int, _ found: (Item) -> Void
+  ) throws(Failure) -> Int {
     try buffer.withUnsafeBufferPointer { bytes in
-      Result { () throws(Failure) -> Int? in
-        var start = 0
-        var search = unsearched
+      Result { () throws(Failure) -> Int in
+        var (start, search) = (0, unsearched)
         while let end = lineEnd(in: bytes, from: search) {
-          switch try take(UnsafeBufferPointer(rebasing: bytes[start..<end]), found) {
-          case .following: start = end + 1
-          case .firstUncommitted:
-            if committed < offset { return nil }
-            start = Int(committed - offset)
-          }
+          try take(UnsafeBufferPointer(rebasing: bytes[start..<end]), found)
+          start = end + 1
           search = start
         }
         return start

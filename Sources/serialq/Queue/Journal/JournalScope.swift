@@ -5,7 +5,7 @@ package struct AppendedLines {
   /// Their place in the file.
   var start: Int64 = 0
   var bytes: Bytes = []
-  var events: [Event] = []
+  var entries: [Entry] = []
   /// After the last line; see ``Record``.
   var next: JobID = 1
   var isPaused = false
@@ -47,16 +47,16 @@ package struct JournalScope {
     try foundTail().isPaused
   }
 
-  /// Appends all events or none, in one write; they are durable on return.
+  /// Appends all lines or none, in one write; they are durable on return.
   ///
   /// With `flush` false they become durable at the next flush. On failure the journal is unchanged.
-  /// Without events, makes earlier ones durable. Returns what was written, for
+  /// Without lines, makes earlier ones durable. Returns what was written, for
   /// ``JournalReader/take(_:)``.
   @discardableResult
   package mutating func append(
-    _ events: [Event], flush: Bool = true
+    _ entries: [Entry], flush: Bool = true
   ) throws(Failure) -> AppendedLines {
-    guard !events.isEmpty else {
+    guard !entries.isEmpty else {
       // A command that finds nothing to do reports the result of another process, which may have
       // died before its flush.
       if flush { try self.flush() }
@@ -64,17 +64,17 @@ package struct JournalScope {
     }
     let tail = try foundTail()
     let file = try fileToWrite()
-    var json = JSONWriter(reservingCapacity: 256 * events.count)
+    var coder = LineCoder(reservingCapacity: 256 * entries.count)
     var next = tail.nextID
     var isPaused = tail.isPaused
-    for (index, event) in events.enumerated() {
-      if case .added(let job) = event { next = max(next, job.id + 1) }
-      if case .paused = event { isPaused = true }
-      if case .resumed = event { isPaused = false }
+    for (index, entry) in entries.enumerated() {
+      if case .job(let id, _) = entry { next = max(next, id + 1) }
+      if case .queue(let memory) = entry { isPaused = memory.pause != nil }
       let record = Record(
-        event: event, next: next, more: events.count - 1 - index, isPaused: isPaused)
-      JournalLine.write(record, to: &json)
+        entry: entry, next: next, more: entries.count - 1 - index, isPaused: isPaused)
+      JournalLine.write(record, to: &coder)
     }
+    let bytes = coder.json.bytes
     // No reader accepts a line with a higher id, so it would make the whole journal unreadable.
     guard next <= JournalLine.lastNext else {
       throw Failure(
@@ -84,23 +84,23 @@ package struct JournalScope {
       // Before the first line is written: a reader of a line can rely on the folder entries.
       if tail.end == 0 { try flushFolders() }
       if tail.size > tail.end { try file.truncate(to: tail.end) }
-      try journal.output.write(file, json.bytes)
+      try journal.output.write(file, bytes)
       if flush { try makeDurable(file) }
     } catch {
       // If this fails too, the next append truncates the partial line.
       try? file.truncate(to: tail.end)
-      // Otherwise a power loss could restore events that were reported as failed.
+      // Otherwise a power loss could restore lines that were reported as failed.
       try? journal.output.flush(file)
       self.tail = nil
       throw error
     }
-    let end = tail.end + Int64(json.bytes.count)
+    let end = tail.end + Int64(bytes.count)
     self.tail = Tail(end: end, size: end, nextID: next, isPaused: isPaused)
     return AppendedLines(
-      start: tail.end, bytes: json.bytes, events: events, next: next, isPaused: isPaused)
+      start: tail.end, bytes: bytes, entries: entries, next: next, isPaused: isPaused)
   }
 
-  /// Makes events durable that any process appended without a flush.
+  /// Makes lines durable that any process appended without a flush.
   package mutating func flush() throws(Failure) {
     if let file = try openedFile() { try makeDurable(file) }
   }

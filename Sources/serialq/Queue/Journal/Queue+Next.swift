@@ -5,31 +5,33 @@ package enum NextStep: Equatable {
   case run(Job)
   /// A required job did not succeed; `because` is the failure at the start of the chain.
   case skip(Job, because: JobID)
-  /// The first waiting job must not start before this date.
-  case later(Timestamp)
+  /// The first waiting job must not start before this time of the monotonic clock.
+  case later(Int64)
   /// No job is waiting, or the queue is paused.
   case nothing
 }
 
 // The only code that decides which job runs when.
 extension Queue {
-  /// The next action at the time `now`; O(log n) for each job that the first one requires.
+  /// The next action; O(log n) for each job that the first one requires.
   ///
   /// Only the first waiting job counts: no other overtakes it while it waits for its next attempt.
-  package func next(now: Timestamp) -> NextStep {
+  package func next(now: ClockReading) -> NextStep {
     guard !isPaused, let job = firstWaiting else { return .nothing }
-    if let due = job.run?.due, due > now { return .later(due) }
+    let delay = job.delay(now)
+    if delay > 0 { return .later(now.monotonic + delay) }
     if let id = unmetRequirement(of: job) { return .skip(job, because: root(of: id)) }
     return .run(job)
   }
 
   /// A job that this one requires and that did not succeed; nil if this one may run.
   ///
-  /// No required job waits at this time, because ``ordered(_:at:)`` puts it in front; after damage
+  /// No required job waits at this time, because ``QueueChanges/putInOrder()`` puts it in front; after damage
   /// to the journal, one that does counts as not successful.
   private func unmetRequirement(of job: Job) -> JobID? {
     // The job itself had the last turn if it is edited and queued again.
-    if job.limits.ifOK, job.run?.isFree != true, let previous, previous.id != job.id,
+    if job.limits.ifOK, job.waiting?.isFree != true, let previous = memory.previous,
+      previous.id != job.id,
       !previous.succeeded
     {
       return previous.id
@@ -44,7 +46,7 @@ extension Queue {
 
   /// Whether the on-idle command is to be run: a job ran since it last started, and none is left.
   package var isIdleHookDue: Bool {
-    settings.onIdle != nil && results.hasRun && running.isEmpty && count(.waiting) == 0
+    settings.onIdle != nil && memory.results.hasRun && running.isEmpty && count(.waiting) == 0
   }
 
   /// Whether an attempt at the job that starts now gets a terminal.
@@ -54,144 +56,53 @@ extension Queue {
     job.input == nil && (job.terminal != nil || settings.terminal)
   }
 
-  /// The events that follow from a job ending in this state, without the end itself.
+  /// The end of a running job, and what follows from it.
   ///
   /// `job` is its state while running. O(1), unless the number of jobs to keep is limited.
-  package func consequences(of job: Job, ending state: JobState, at now: Timestamp) -> [Event] {
-    guard state.isFailure else { return keepEvents(at: now, ending: 1) }
-    let attempts = job.run?.attempt ?? 1
-    let used = job.run?.used ?? 0
-    if job.isRetried(after: state) {
-      let delay = Int64(job.limits.retryDelay) * 1_000_000
-      let due = delay > 0 ? Timestamp(microseconds: now.microseconds + delay) : nil
-      return [
-        .retried(
-          Retry(
-            id: job.id, at: now, attempts: attempts, used: used + 1, place: .first, due: due,
-            isFree: true))
-      ]
+  package func end(of job: Job, _ over: Run, at now: ClockReading) -> [Entry] {
+    let end = Entry.run(job.id, over)
+    guard over.state.isFailure else { return [end] + forgetting(ending: 1) }
+    if job.isRetried(after: over.state), let rank = rank(.first) {
+      let due = job.limits.retryDelay > 0 ? now.adding(seconds: job.limits.retryDelay) : nil
+      let again = over.retried(rank, due: due, isFree: true, isAutomatic: true)
+      return [end] + [again].compactMap { $0.map { .run(job.id, $0) } }
     }
-    let stop = settings.stopsOnFailure && !isPaused ? [Event.paused(at: now, because: job.id)] : []
-    return stop + keepEvents(at: now)
+    guard settings.stopsOnFailure, !isPaused else { return [end] + forgetting() }
+    var (memory, ended) = (paused(at: now.date, because: job.id), job)
+    // Its line follows that of the end, which is counted then.
+    ended.run = over
+    memory.count(job, ended)
+    return [end, .queue(memory)] + forgetting()
+  }
+
+  /// What the queue remembers once it is paused.
+  package func paused(at now: Timestamp, because job: JobID? = nil) -> Memory {
+    var memory = memory
+    memory.pause = Memory.Pause(at: now, because: job)
+    return memory
   }
 
   /// Forgets the oldest finished jobs above the limit, except open ones.
   ///
   /// `ending` is the number of jobs about to finish. O(jobs), as ``forget(_:)`` is.
-  package func keepEvents(at now: Timestamp, ending: Int = 0) -> [Event] {
+  package func forgetting(ending: Int = 0) -> [Entry] {
     guard let keep = settings.keep else { return [] }
     let count = overCount - openCount
     guard count + ending > keep else { return [] }
     let over = jobs.lazy.filter { $0.state.isOver && !$0.isOpen }.prefix(count)
     let ids = over.ids(excludingLatest: keep - ending)
-    return [.forgotten(ids: JobID.ranges(of: ids), at: now)]
+    return [.forgotten(JobID.ranges(of: ids))]
   }
 
-  /// The events that cancel waiting jobs and skip the jobs after them that require their success.
-  package func cancelEvents(_ ids: [JobID], at now: Timestamp) -> [Event] {
-    let cancelled = Set(ids)
-    var skipped: Set<JobID> = []
-    var events = ids.map { Event.cancelled(id: $0, at: now) }
-    for id in ids {
-      var next = waiting(after: id)
-      while let job = next, job.limits.ifOK, job.run?.isFree != true, !cancelled.contains(job.id),
-        skipped.insert(job.id).inserted
-      {
-        events.append(.skipped(id: job.id, at: now, because: id))
-        next = waiting(after: job.id)
-      }
-    }
-    return events
-  }
-
-  /// The events that retry jobs in this order.
-  ///
-  /// A skipped job depends on the previous job again only if that is retried too, and any job on
-  /// those it requires only if one of them is not over or is retried too: a retry of the job alone
-  /// is unconditional.
-  package func retryEvents(_ jobs: [Job], first: Bool, at now: Timestamp) -> [Event] {
-    let retried = Set(jobs.map(\.id))
-    let events = jobs.enumerated().map { index, job in
-      var place = Place.last
-      if first { place = index == 0 ? .first : .after(jobs[index - 1].id) }
-      let isAwaiting = job.limits.after.lazy.flatMap(self.jobs(in:)).contains { required in
-        retried.contains(required.id) || !required.state.isOver
-      }
-      let isFree = index == 0 || job.state != .skipped || !job.limits.ifOK
-      return Event.retried(
-        Retry(
-          id: job.id, at: now, attempts: job.run?.attempt ?? 0, place: place,
-          isFree: isFree && !isAwaiting))
-    }
-    return ordered(events, at: now)
-  }
-
-  /// The events that change a waiting job, or change a finished one and queue it again.
-  ///
-  /// `checks` is whether conditions were given, which then apply to the next attempt.
-  package func editEvents(
-    _ job: Job, _ command: Command, _ options: EditedOptions?, checks: Bool, at now: Timestamp
-  ) -> [Event] {
-    let retry = job.state.isOver ? retryEvents([job], first: false, at: now) : []
-    var options = options
-    if !checks {
-      options?.isFree =
-        if case .retried(let retry)? = retry.first { retry.isFree } else {
-          job.run?.isFree ?? false
-        }
-    }
-    let edit = Event.edited(id: job.id, at: now, command: command, options: options)
-    return ordered(retry + [edit], at: now)
-  }
-
-  /// These events, and those that then put each waiting job behind the waiting ones it requires.
-  ///
-  /// Otherwise keeps the order: a job that stands before one of them moves directly behind it, as if
-  /// its turn had passed. Requirements have lower ids, so they have no cycle. O(n log n).
-  package func ordered(_ events: [Event], at now: Timestamp) -> [Event] {
-    guard misplaced(by: events) != nil else { return events }
-    let queue = applying(events)
-    var moves: [Event] = []
-    var unplaced = UnplacedJobs(of: queue)
-    var held: [JobID: [Job]] = [:]
-    var last: JobID?
-    for job in queue.waiting {
-      // The next one last.
-      var ready = [job]
-      while let next = ready.popLast() {
-        if let id = unplaced.last(in: next.requirements) {
-          held[id, default: []].append(next)
-          continue
-        }
-        if next.id != job.id, let last {
-          moves.append(.moved(id: next.id, at: now, place: .after(last)))
-        }
-        unplaced.place(next.id)
-        last = next.id
-        if let released = held.removeValue(forKey: next.id) { ready += released.reversed() }
-      }
-    }
-    return events + moves
-  }
-
-  /// The first waiting job that these events leave before a job it requires, and that job.
-  ///
-  /// O(n log n).
-  package func misplaced(by events: [Event]) -> (job: JobID, required: JobID)? {
-    let queue = applying(events)
-    guard queue.waiting.contains(where: { !$0.requirements.isEmpty }) else { return nil }
-    var unplaced = UnplacedJobs(of: queue)
-    for job in queue.waiting {
+  /// The first waiting job that stands before a job it requires, and that job; O(n log n).
+  package var misplaced: (job: JobID, required: JobID)? {
+    guard waiting.contains(where: { !$0.requirements.isEmpty }) else { return nil }
+    var unplaced = UnplacedJobs(of: self)
+    for job in waiting {
       if let id = unplaced.last(in: job.requirements) { return (job.id, id) }
       unplaced.place(job.id)
     }
     return nil
-  }
-
-  private func applying(_ events: [Event]) -> Queue {
-    var queue = self
-    for event in events { queue.apply(event) }
-    return queue
   }
 
   /// The existing jobs in this range.
@@ -200,13 +111,13 @@ extension Queue {
   }
 
   /// The job that caused this one to be skipped, or the job itself.
-  private func root(of id: JobID) -> JobID { job(id)?.run?.because ?? id }
+  private func root(of id: JobID) -> JobID { job(id)?.skippedBecause ?? id }
 }
 
 extension Job {
   /// Whether the runner retries the job after an attempt that ended in this state.
   package func isRetried(after state: JobState) -> Bool {
-    state.isFailure && run?.used ?? 0 < limits.retries
+    state.isFailure && retriesUsed < limits.retries
   }
 }
 

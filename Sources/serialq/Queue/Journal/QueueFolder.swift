@@ -11,7 +11,7 @@ package struct QueueFolder: Equatable, Sendable {
     return spool.isEmpty ? Bytes("/") : Bytes(spool)
   }
 
-  /// The events, one per line.
+  /// The states of the jobs and of the queue, one per line.
   var journal: Bytes { path.appending(path: Bytes("journal")) }
   /// The output of compaction, renamed over the journal.
   var newJournal: Bytes { path.appending(path: Bytes("journal.new")) }

@@ -1,55 +1,77 @@
-/// The order of the waiting jobs: a list linked by ids.
+import SerialqSystem
+
+/// The waiting jobs by rank.
 ///
-/// Inserts and removes a job anywhere in O(1) steps, each of which looks up a job by id. Stored
-/// next to the jobs, with one link per job at the same index.
-struct WaitingOrder: Equatable, Sendable {
-  typealias Find = (JobID) -> Int?
+/// A job that leaves is not removed: its place is outdated, and skipped from then on. So a change takes
+/// O(log n), and the next job O(1), both amortized; only an insertion between others moves what is behind.
+struct WaitingOrder: Sendable {
+  struct Place: Sendable {
+    let rank: Rank
+    let id: JobID
 
-  /// Marks the absence of a job.
-  static let none: JobID = 0
-
-  private struct Link: Equatable {
-    var before = WaitingOrder.none
-    var after = WaitingOrder.none
-  }
-
-  private(set) var first = none
-  private(set) var last = none
-  private var links: [Link] = []
-
-  func before(_ index: Int) -> JobID { links[index].before }
-  func after(_ index: Int) -> JobID { links[index].after }
-
-  mutating func insert(
-    _ id: JobID, at index: Int, between before: JobID, and after: JobID, find: Find
-  ) {
-    links[index] = Link(before: before, after: after)
-    connect(before, to: id, find)
-    connect(id, to: after, find)
-  }
-
-  mutating func remove(at index: Int, find: Find) {
-    let link = links[index]
-    links[index] = Link()
-    connect(link.before, to: link.after, find)
-  }
-
-  private mutating func connect(_ before: JobID, to after: JobID, _ find: Find) {
-    if before == WaitingOrder.none {
-      first = after
-    } else if let index = find(before) {
-      links[index].after = after
-    }
-    if after == WaitingOrder.none {
-      last = before
-    } else if let index = find(after) {
-      links[index].before = before
+    static func < (one: Place, other: Place) -> Bool {
+      // Equal ranks: only in a file that was edited by hand.
+      one.rank == other.rank ? one.id < other.id : one.rank < other.rank
     }
   }
 
-  // MARK: Storage
+  /// The places, behind room for more in front of them.
+  private var places: [Place] = []
+  private var start = 0
+  private var outdated = 0
 
-  mutating func makeRoom(at index: Int) { links.insert(Link(), at: index) }
-  mutating func moveLink(from index: Int, to kept: Int) { links[kept] = links[index] }
-  mutating func keepRoom(for count: Int) { links.removeSubrange(count...) }
+  /// From the first; some are outdated.
+  var all: ArraySlice<Place> { places[start...] }
+
+  /// The index of the first place that is not before this one.
+  func index(of place: Place) -> Int {
+    start + firstIndex(upTo: places.count - start) { places[start + $0] < place }
+  }
+
+  mutating func insert(_ place: Place) {
+    guard let last = places.last, start < places.count else {
+      places = [place]
+      start = 0
+      return
+    }
+    if last < place { return places.append(place) }
+    let index = index(of: place)
+    // It was here before.
+    if !(place < places[index]) {
+      outdated -= 1
+    } else if index > start {
+      places.insert(place, at: index)
+    } else {
+      if start == 0 {
+        start = max(16, places.count)
+        places.insert(contentsOf: repeatElement(place, count: start), at: 0)
+      }
+      start -= 1
+      places[start] = place
+    }
+  }
+
+  /// Removes the outdated places at both ends, and all of them when they are most.
+  ///
+  /// Call it after a place has become outdated.
+  mutating func leave(isCurrent: (Place) -> Bool) {
+    outdated += 1
+    while let last = places.last, start < places.count, !isCurrent(last) {
+      places.removeLast()
+      outdated -= 1
+    }
+    while start < places.count, !isCurrent(places[start]) {
+      start += 1
+      outdated -= 1
+    }
+    if start > 16 + places.count / 2 || outdated > 16 + places.count / 2 {
+      places = places[start...].filter(isCurrent)
+      (start, outdated) = (0, 0)
+    }
+  }
+}
+
+extension WaitingOrder: Equatable {
+  /// Whatever it holds: the order follows from the jobs.
+  static func == (one: WaitingOrder, other: WaitingOrder) -> Bool { true }
 }

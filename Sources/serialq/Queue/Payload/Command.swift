@@ -11,19 +11,18 @@ package enum Command: Hashable, Sendable {
 }
 
 extension Command {
-  func encode(to json: inout JSONWriter) {
+  mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
+    var (line, words): (Bytes?, [Bytes]?) = (nil, nil)
     switch self {
-    case .shell(let line): json.member("shell", line)
-    case .arguments(let words): json.member("command", words)
+    case .shell(let shell): line = shell
+    case .arguments(let arguments): words = arguments
     }
-  }
-
-  init(from object: inout FlatObject) throws(FlatObjectError) {
-    if let line = try object.optionalBytes("shell") {
-      self = .shell(line)
-    } else {
-      self = .arguments(try object.list("command"))
+    try coder.bytes("shell", &line)
+    try coder.list("command", &words)
+    guard let command = line.map(Command.shell) ?? words.map(Command.arguments) else {
+      throw .malformed
     }
+    self = command
   }
 }
 

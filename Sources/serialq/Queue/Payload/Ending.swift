@@ -18,38 +18,30 @@ package enum EndCause: Equatable, Sendable {
 }
 
 extension EndCause {
-  init(from object: inout FlatObject) throws(FlatObjectError) {
-    if try object.flag("cancelled") {
-      self = .cancelled
-    } else {
-      self = try object.flag("timedOut") ? .timedOut : .itself
-    }
+  mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
+    var (isCancelled, isTimedOut) = (self == .cancelled, self == .timedOut)
+    try coder.flag("cancelled", &isCancelled)
+    try coder.flag("timedOut", &isTimedOut)
+    self = isCancelled ? .cancelled : isTimedOut ? .timedOut : .itself
   }
 }
 
 extension Ending {
-  func encode(to json: inout JSONWriter) {
-    switch self {
-    case .exited(let code): json.member("exit", Int(code))
-    case .killed(let signal): json.member("signal", Int(signal))
-    case .cannotRun(let code, let reason):
-      json.member("cannot", Int(code))
-      json.member("reason", reason)
+  static func code(_ ending: inout Ending?, _ coder: inout LineCoder) throws(FlatObjectError) {
+    var (exit, signal, cannot): (Int32?, Int32?, Int32?) = (nil, nil, nil)
+    var reason: Bytes?
+    switch ending {
+    case .exited(let code): exit = code
+    case .killed(let number): signal = number
+    case .cannotRun(let code, let text): (cannot, reason) = (code, text)
+    case nil: break
     }
+    try coder.number("exit", &exit, 0...Int(Int32.max))
+    try coder.number("signal", &signal, 1...1024)
+    try coder.number("cannot", &cannot, 0...255)
+    try coder.bytes("reason", &reason)
+    ending =
+      exit.map(Ending.exited) ?? signal.map(Ending.killed)
+      ?? cannot.map { .cannotRun($0, reason: reason ?? []) }
   }
-
-  init(from object: inout FlatObject) throws(FlatObjectError) {
-    if object.has("exit") {
-      self = .exited(Int32(try object.number("exit", 0...Int(Int32.max))))
-    } else if object.has("signal") {
-      self = .killed(try object.signal())
-    } else {
-      self = .cannotRun(
-        Int32(try object.number("cannot", 0...255)), reason: try object.bytes("reason"))
-    }
-  }
-}
-
-extension FlatObject {
-  mutating func signal() throws(FlatObjectError) -> Int32 { Int32(try number("signal", 1...1024)) }
 }

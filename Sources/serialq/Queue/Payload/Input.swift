@@ -9,21 +9,15 @@ package enum Input: Equatable, Sendable {
 }
 
 extension Input {
-  func encode(to json: inout JSONWriter) {
-    switch self {
-    case .file(let path): json.member("input", path)
-    case .copy(let id): json.member("inputCopy", id)
+  static func code(_ input: inout Input?, _ coder: inout LineCoder) throws(FlatObjectError) {
+    var (path, copy): (Bytes?, JobID?) = (nil, nil)
+    switch input {
+    case .file(let file): path = file
+    case .copy(let id): copy = id
+    case nil: break
     }
-  }
-
-  /// Returns nil if there is none.
-  init?(from object: inout FlatObject) throws(FlatObjectError) {
-    if let path = try object.optionalBytes("input") {
-      self = .file(path)
-    } else if object.has("inputCopy") {
-      self = .copy(try object.number("inputCopy", 1...(1 << 53) - 1))
-    } else {
-      return nil
-    }
+    try coder.bytes("input", &path)
+    try coder.id("inputCopy", &copy)
+    input = path.map(Input.file) ?? copy.map(Input.copy)
   }
 }

@@ -20,17 +20,12 @@ extension JobTerminal {
   /// `24x80`.
   package var text: String { "\(rows)x\(columns)" }
 
-  func encode(to json: inout JSONWriter) { json.member("terminal", Bytes(text.utf8)) }
-
-  /// Returns nil if there is none.
-  init?(from object: inout FlatObject) throws(FlatObjectError) {
-    guard let text = try object.optionalBytes("terminal") else { return nil }
+  /// Returns nil if the text is no size; see ``text``.
+  init?(_ text: Bytes) {
     let parts = text.split(separator: UInt8(ascii: "x"), omittingEmptySubsequences: false)
     let numbers = parts.compactMap { Int(digits: Bytes($0)) }
-    guard parts.count == 2, numbers.count == 2 else { throw .malformed }
+    guard parts.count == 2, numbers.count == 2 else { return nil }
     self.init(rows: numbers[0], columns: numbers[1])
-    // Also a number that is too large.
-    guard Bytes(self.text.utf8) == text else { throw .malformed }
   }
 }
 
@@ -58,16 +53,12 @@ package struct Question: Equatable, Sendable {
 }
 
 extension Question {
-  func encode(to json: inout JSONWriter) {
-    json.member("kind", Bytes(kind.rawValue.utf8))
-    json.member("text", text)
-  }
-
-  /// Returns nil if there is none.
-  init?(from object: inout FlatObject) throws(FlatObjectError) {
-    guard object.has("kind") else { return nil }
-    let word = String(decoding: try object.word("kind"), as: UTF8.self)
-    guard let kind = Kind(rawValue: word) else { throw .malformed }
-    self.init(kind, try object.bytes("text"))
+  static func code(_ question: inout Question?, _ coder: inout LineCoder) throws(FlatObjectError) {
+    var text = question?.text
+    try coder.bytes("asks", &text)
+    guard let text else { return question = nil }
+    var kind = question?.kind ?? .input
+    try coder.word("kind", &kind)
+    question = Question(kind, text)
   }
 }

@@ -24,17 +24,14 @@ package struct Launch: Equatable, Sendable {
 extension Launch {
   package init(command: Bytes) { self.init(command: command, job: nil) }
 
-  func encode(to json: inout JSONWriter) {
-    json.member("launcher", command)
-    if let job { json.member("job", job) }
-    if let node { json.member("node", node) }
-    if let lost { json.member("lost", lost) }
-  }
-
-  init(from object: inout FlatObject) throws(FlatObjectError) {
-    command = try object.bytes("launcher")
-    job = try object.optionalBytes("job")
-    node = try object.optionalBytes("node")
-    lost = try object.optionalBytes("lost")
+  static func code(_ launch: inout Launch?, _ coder: inout LineCoder) throws(FlatObjectError) {
+    var command = launch?.command
+    try coder.bytes("launcher", &command)
+    guard let command else { return launch = nil }
+    var new = launch ?? Launch(command: command)
+    try coder.bytes("job", &new.job)
+    try coder.bytes("node", &new.node)
+    try coder.bytes("lost", &new.lost)
+    launch = new
   }
 }

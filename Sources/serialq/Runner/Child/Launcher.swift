@@ -12,7 +12,7 @@ struct Launcher {
 
   /// Nil if no launcher executes the attempt.
   init?(of job: Job, in folder: QueueFolder) {
-    guard let launch = job.run?.launch else { return nil }
+    guard let launch = job.execution?.launch else { return nil }
     self.launch = launch
     self.job = job
     self.folder = folder
@@ -24,7 +24,7 @@ struct Launcher {
     // A launcher that an earlier attempt left behind must not write to that of this attempt.
     try FileSystem.remove(path)
     _ = try FileDescriptor.open(path, .new)
-    let attempt = job.run?.attempt ?? 1
+    let attempt = job.attempts
     let key = try folder.spoolIdentity() + Bytes("/") + folder.name
     return folder.variables(of: job.id) + [
       Bytes("SERIALQ_ATTEMPT=\(attempt)".utf8), Bytes("SERIALQ_WORDS=\(count)".utf8),

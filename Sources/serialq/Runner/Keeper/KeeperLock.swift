@@ -15,7 +15,7 @@ package enum KeeperLock {
   /// Whether a running job has lost its terminal: its keeper was killed.
   package static func isLost(of job: Job, _ folder: QueueFolder) throws(Failure) -> Bool {
     // The keeper starts before the job, and otherwise ends after it.
-    guard job.run?.hasTerminal == true, job.run?.pid != nil, try !isHeld(job.id, folder) else {
+    guard job.hadTerminal, job.running?.pid != nil, try !isHeld(job.id, folder) else {
       return false
     }
     return try JobLock.isHeld(job.id, folder)

@@ -9,7 +9,7 @@ import SerialqSystem
 final class KeeperReports: Sendable {
   private let folder: QueueFolder
   private let id: JobID
-  /// Serial, so that events keep their order.
+  /// Serial, so that what it reports keeps its order.
   private let journal = DispatchQueue(label: "serialq.keeper.journal")
   private let hooks = DispatchQueue(label: "serialq.keeper.hooks")
 
@@ -24,7 +24,7 @@ final class KeeperReports: Sendable {
   /// Records a question, or nil that there is none, and runs the on-ask command for a question.
   func asked(_ question: Question?, runsHook: Bool = true) {
     journal.async { [self] in
-      append(.asked(id: id, at: Clock.now(), question: question))
+      append { $0.asked(question) }
       guard let question, runsHook else { return }
       hooks.async { [self] in run(question) }
     }
@@ -32,16 +32,22 @@ final class KeeperReports: Sendable {
 
   /// Records that output of the job could not be written to its log.
   func unlogged(_ reason: String) {
-    journal.async { [self] in append(.unlogged(id: id, reason: Bytes(reason.utf8))) }
+    journal.async { [self] in append { $0.unlogged(Bytes(reason.utf8)) } }
   }
 
   /// Waits until everything reported so far is recorded.
   func finish() { journal.sync {} }
 
   /// Ignores errors: the disk may be full, and the job continues without the report.
-  private func append(_ event: Event) {
-    guard (try? queue())?.job(id)?.state == .running else { return }
-    try? Journal(folder).append([event])
+  private func append(_ change: (Run) -> Run?) {
+    var reader = JournalReader(folder)
+    // Before the lock, to hold it only briefly.
+    guard (try? reader.read()) != nil else { return }
+    try? Journal(folder).locked { (scope) throws(Failure) in
+      try reader.read()
+      guard let run = reader.queue.job(id).flatMap({ change($0.run) }) else { return }
+      try scope.append([.run(id, run)])
+    }
   }
 
   private func queue() throws(Failure) -> Queue {

@@ -129,7 +129,7 @@ import Testing
   @Test("each command is offered the jobs that it accepts")
   func jobs() throws {
     for state in JobState.allCases {
-      let job = try #require(replayedJob(newJob(1), state))
+      let job = try #require(jobAfter(order(), state))
       let types: [any Subcommand.Type] = [
         WaitCommand.self, AckCommand.self, CancelCommand.self, RetryCommand.self,
         MoveCommand.self, EditCommand.self,

@@ -297,11 +297,10 @@ import Testing
   // that queue would then fail. Remove the bound from `fault(in:_:)`.
   @Test("no number on a command line is larger than the journal can hold")
   func numbers() throws {
-    let at = newJob(1).at
     var taken = 0
-    func expectRead(_ event: Event, _ number: String) {
+    func expectRead(_ entry: Entry?, _ number: String) {
       taken += 1
-      #expect(isReadBack(event), "\(number)")
+      #expect(entry.map { isReadBack($0) } == true, "\(number)")
     }
     let powers = (0...18).map { "1" + String(repeating: "0", count: $0) }
     for number in powers + ["36500d", "64", "4294967296", "9007199254740992", "\(Int.max)"] {
@@ -310,27 +309,31 @@ import Testing
         let line = option == "--retry-delay" ? "--retries=1" : "--first"
         let add = command("add", line, option, number, "c", as: AddCommand.self)
         guard let add else { continue }
-        var job = newJob(1)
-        job.limits = add.job.limits()
-        expectRead(.added(job), number)
+        let limits = add.job.limits()
+        expectRead(.job(1, order("c", Order.Details(limits: limits))), number)
         // Every retry is used, then a retry is requested, and every one is used again.
-        let attempts = 2 * (1 + min(job.limits.retries, Int(UInt32.max)))
-        expectRead(
-          .retried(Retry(id: 1, at: at, attempts: attempts, used: job.limits.retries)), number)
+        var run = Run()
+        run.attempts = 2 * (1 + min(limits.retries, Int(UInt32.max)))
+        run.retriesUsed = limits.retries
+        expectRead(.run(1, run), number)
       }
       if let set = command("set", "keep", number, as: SetCommand.self),
         case .keep(let count) = set.change
       {
-        expectRead(.set(.keep(count), at: at), number)
+        var memory = Memory()
+        memory.settings.keep = count
+        expectRead(.queue(memory), number)
       }
       if let cancel = command("cancel", "1", "--signal", number, as: CancelCommand.self) {
-        expectRead(.cancelling(id: 1, at: at, signal: cancel.signal ?? SIGTERM), number)
+        let running = jobAfter(order(), .running)?.run
+        let run = running?.requested(cancel.signal ?? SIGTERM, at: moment())
+        expectRead(run.map { .run(1, $0) }, number)
       }
       if let move = command("move", number, "--before", number, as: MoveCommand.self) {
         // What is no id is a label, and selects no job.
         guard let id = JobID.parse(Bytes(number.utf8)) else { continue }
         #expect(move.jobs == JobSelection(id))
-        expectRead(.moved(id: id, at: at, place: .before(id == 1 ? 2 : 1)), number)
+        expectRead(Run().moved(to: Rank(id)).map { .run(id, $0) }, number)
       }
     }
     #expect(taken > 80)

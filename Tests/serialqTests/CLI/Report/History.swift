@@ -4,7 +4,7 @@
 
 /// A history of a queue; times are in seconds since its start, 2027-01-15 08:00:00 UTC.
 struct History {
-  private(set) var events: [Event] = []
+  private(set) var acts: [Act] = []
   private var count = 0
   /// The present time, for jobs that still run.
   var now: Double = 0
@@ -25,27 +25,25 @@ struct History {
   @discardableResult
   mutating func add(_ line: String = "true", label: String? = nil) -> JobID {
     count += 1
-    var new = newJob(count, line)
-    new.payload.label = label.map { Bytes($0.utf8) }
-    events.append(.added(new))
+    acts.append(.add(count, order(line, Order.Details(label: label.map { Bytes($0.utf8) }))))
     return count
   }
 
-  mutating func start(_ id: JobID, at start: Double, attempt: Int = 1) {
-    events.append(.started(id: id, attempt: attempt, at: Self.moment(start), boot: Bytes("b")))
+  mutating func start(_ id: JobID, at start: Double) {
+    acts.append(.start(id, at: serialqTests.moment(Self.moment(start), boot: "")))
   }
 
   /// An attempt at a job, from its start to its end.
   mutating func run(
-    _ id: JobID, at start: Double, for length: Double, attempt: Int = 1,
-    _ how: Ending = .exited(0), _ cause: EndCause = .itself
+    _ id: JobID, at start: Double, for length: Double, _ how: Ending = .exited(0),
+    _ cause: EndCause = .itself
   ) {
-    self.start(id, at: start, attempt: attempt)
+    self.start(id, at: start)
     now = max(now, start + length)
-    events.append(
-      .ended(
-        id: id, at: Self.moment(start + length), duration: Int64(length * 1e9), how: how,
-        cause: cause))
+    acts.append(
+      .end(
+        id, how, cause, duration: Int64(length * 1e9),
+        at: serialqTests.moment(Self.moment(start + length))))
   }
 
   /// Adds a job and runs it.
@@ -55,11 +53,7 @@ struct History {
     run(add(label: label), at: start, for: length, how)
   }
 
-  mutating func take(_ event: Event) { events.append(event) }
-
-  mutating func retry(_ id: JobID, at: Double, attempts: Int) {
-    events.append(.retried(Retry(id: id, at: Self.moment(at), attempts: attempts)))
-  }
+  mutating func take(_ act: Act) { acts.append(act) }
 
   private var reading: ClockReading {
     ClockReading(date: Self.moment(now), monotonic: 0, boot: Bytes("b"))
@@ -67,9 +61,10 @@ struct History {
 
   private var replayed: (Queue, EarlierAttempts) {
     var (queue, attempts) = (Queue(), EarlierAttempts())
-    for event in events {
-      queue.apply(event)
-      attempts.take(event)
+    var all = Queue()
+    for entry in all.perform(acts) {
+      queue.apply(entry)
+      if let job = entry.job.flatMap(queue.job) { attempts.take(job, at: reading) }
     }
     return (queue, attempts)
   }
@@ -98,14 +93,14 @@ struct History {
     history.run(history.add(label: "train"), at: 3_720, for: 40, .killed(15), .timedOut)
     let lost = history.add(label: "train")
     history.start(lost, at: 3_761)
-    history.take(.interrupted(id: lost, at: moment(9_000)))
+    history.take(.interrupt(lost, at: serialqTests.moment(moment(9_000))))
     history.run(history.add(label: "fetch"), at: 9_001, for: 10, .killed(15), .cancelled)
     let skipped = history.add(label: "fetch")
-    history.take(.skipped(id: skipped, at: moment(9_012), because: 6))
+    history.take(.skip(skipped, because: 6, at: moment(9_012)))
     let again = history.add(label: "fetch")
     history.run(again, at: 9_012, for: 5, .exited(1))
-    history.retry(again, at: 9_017, attempts: 1)
-    history.run(again, at: 9_018, for: 15, attempt: 2)
+    history.take(.retry([again]))
+    history.run(again, at: 9_018, for: 15)
     history.start(history.add("sleep 1d"), at: 9_040)
     history.now = 9_060
     for number in 1...8 { history.add("echo \(number)") }

@@ -12,12 +12,12 @@ import Testing
     var history = History()
     let id = history.add()
     history.run(id, at: 0, for: 5, .exited(1))
-    history.retry(id, at: 5, attempts: 1)
-    history.run(id, at: 60, for: 7, attempt: 2, .killed(15), .timedOut)
-    history.retry(id, at: 67, attempts: 2)
+    history.take(.retry([id]))
+    history.run(id, at: 60, for: 7, .killed(15), .timedOut)
+    history.take(.retry([id]))
     #expect(history.timeline().rows[0].attempts.map(\.state) == [.failed, .timedOut])
     #expect(history.timeline().rows[0].time == "")
-    history.run(id, at: 90, for: 9, attempt: 3)
+    history.run(id, at: 90, for: 9)
     let row = try #require(history.timeline().rows.first)
     #expect(row.attempts.map(\.state) == [.failed, .timedOut, .succeeded])
     #expect(row.attempts.map(\.duration) == [.seconds(5), .seconds(7), .seconds(9)])
@@ -31,7 +31,7 @@ import Testing
     var history = History()
     let id = history.add()
     history.start(id, at: 10)
-    history.take(.interrupted(id: id, at: History.moment(80_000)))
+    history.take(.interrupt(id, at: moment(History.moment(80_000))))
     let row = history.timeline().rows[0]
     #expect(row.attempts.map(\.duration) == [nil] && row.time == "")
     #expect(row.bars.map(\.from) == row.bars.map(\.to))
@@ -44,10 +44,7 @@ import Testing
     var history = History()
     for (id, end) in [(history.add(), -500.0), (history.add(), 9_000)] {
       history.start(id, at: 0)
-      history.take(
-        .ended(
-          id: id, at: History.moment(end), duration: 3_000_000_000, how: .exited(0), cause: .itself)
-      )
+      history.take(.end(id, duration: 3_000_000_000, at: moment(History.moment(end))))
     }
     #expect(history.timeline().rows.map(\.time) == ["3.0s", "3.0s"])
     #expect(
@@ -61,11 +58,11 @@ import Testing
   func order() {
     var history = History()
     for start in [0.0, 10, 20] { history.job(at: start, for: 5, .exited(1)) }
-    history.retry(1, at: 30, attempts: 1)
-    history.run(1, at: 30, for: 5, attempt: 2)
+    history.take(.retry([1]))
+    history.run(1, at: 30, for: 5)
     let (running, waiting) = (history.add(), history.add())
     history.start(running, at: -900)
-    history.take(.moved(id: history.add(), at: History.moment(40), place: .before(waiting)))
+    history.take(.move([history.add()], .before(waiting)))
     #expect(history.timeline().rows.map(\.job.id) == [2, 3, 1, running, 6, waiting])
     #expect(history.timeline(last: 2).rows.map(\.job.id) == [1, running, 6, waiting])
     #expect(history.timeline(last: 2).earlier == 2)
@@ -88,8 +85,8 @@ import Testing
     var history = History()
     let id = history.add()
     history.run(id, at: 0, for: 5, .exited(1))
-    history.retry(id, at: 5, attempts: 1)
-    history.run(id, at: 60, for: 7, attempt: 2)
+    history.take(.retry([id]))
+    history.run(id, at: 60, for: 7)
     #expect(history.timeline().states == [.succeeded, .failed])
   }
 

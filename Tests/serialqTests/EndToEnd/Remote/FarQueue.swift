@@ -74,9 +74,9 @@ extension FarQueue {
       let job = try #require(try scene.queue().job(number + 1))
       #expect(isSilent(try scene.log(job.id)), "\(line)")
       if case .killed(let signal) = ending, !hasPerl {
-        #expect(job.run?.how == .exited(128 + signal), "\(line)")
+        #expect(job.ending == .exited(128 + signal), "\(line)")
       } else {
-        #expect(job.state == state && job.run?.how == ending, "\(line)")
+        #expect(job.state == state && job.ending == ending, "\(line)")
       }
     }
   }
@@ -151,7 +151,7 @@ extension FarQueue {
     #expect(try scene.serialq("cancel", "1").code == 0)
     try add(Self.second)
     #expect(try scene.serialq("wait", "2").code == 0)
-    #expect(try scene.queue().job(1)?.run?.how == .killed(SIGKILL))
+    #expect(try scene.queue().job(1)?.ending == .killed(SIGKILL))
     #expect(try scene.states() == [.cancelled, .succeeded])
     try gate.open()
     try expectRecord("second\n")

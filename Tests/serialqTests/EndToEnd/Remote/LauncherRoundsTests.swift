@@ -121,7 +121,7 @@ private struct LauncherRounds {
     #expect(queue.jobs.count == count, rounds.seedText)
     let (starts, ends) = try rounds.record(canMissEnd: [])
     for job in queue.jobs {
-      let attempt = KillRounds.Attempt(job: job.id, number: job.run?.attempt ?? 0)
+      let attempt = KillRounds.Attempt(job: job.id, number: job.attempts)
       let isTrue = try check(job, ended: ends[attempt], hasStarted: starts.contains(attempt))
       let run = String(describing: job.run)
       #expect(isTrue, "job \(job.id): \(job.state), \(run); \(rounds.seedText)")
@@ -148,7 +148,7 @@ extension Scene {
   /// The launcher of the running job.
   func launcher() throws -> ProcessHandle? {
     let queue = try queue()
-    guard let job = queue.running.compactMap(queue.job).first, let pid = job.run?.pid else {
+    guard let job = queue.running.compactMap(queue.job).first, let pid = job.running?.pid else {
       return nil
     }
     let handle = ProcessHandle(pid)
@@ -159,7 +159,7 @@ extension Scene {
   /// The process of this name that the launcher of the running job has started.
   func launcherChild(named name: String) throws -> ProcessHandle? {
     let queue = try queue()
-    guard let pid = queue.running.compactMap(queue.job).first?.run?.pid else { return nil }
+    guard let pid = queue.running.compactMap(queue.job).first?.running?.pid else { return nil }
     for number in try FileSystem.names(in: Bytes("/proc")).compactMap({ Int32($0.text) })
     where ProcessStatus.of(number)?.parent == pid {
       let handle = ProcessHandle(number)

@@ -46,7 +46,7 @@ final class SSHDeadLinkTests: SceneSuite {
     try scene.waitForFile("rec", "first\n")
     try network.setLink("up")
     #expect(try run.wait().code == 1)
-    #expect(try scene.queue().job(1)?.run?.how == .exited(3))
+    #expect(try scene.queue().job(1)?.ending == .exited(3))
     #expect(try scene.log(1).text == "begun\nover\n")
     try queue.expectRecord("first\n")
   }

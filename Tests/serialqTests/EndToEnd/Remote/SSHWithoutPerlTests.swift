@@ -29,7 +29,7 @@ import Testing
     try queue.add("trap 'echo handled; exit 5' TERM; echo begun; while :; do sleep 0.1; done")
     #expect(try scene.serialq("cancel", "1").code == 0)
     try scene.waitForLog(2, "begun\n")
-    #expect(try scene.queue().job(1)?.run?.how == .exited(128 + SIGKILL))
+    #expect(try scene.queue().job(1)?.ending == .exited(128 + SIGKILL))
     #expect(try scene.serialq("cancel", "2").code == 0)
     try scene.waitForJob(2, .cancelled)
     #expect(try scene.log(2).text.contains("handled\n"))

@@ -7,12 +7,10 @@ import Testing
   private func queue() -> Queue {
     var queue = Queue()
     for (id, label) in [(1, "build"), (2, "7"), (3, "gone"), (4, "build"), (5, nil)] {
-      var new = newJob(id)
-      new.payload.label = label.map { Bytes($0.utf8) }
-      queue.apply(.added(new))
+      let details = Order.Details(label: label.map { Bytes($0.utf8) })
+      queue.perform(.add(id, order("true", details)))
     }
-    queue.apply(.cancelled(id: 3, at: newJob(1).at))
-    queue.apply(.forgotten(ids: [3...3], at: newJob(1).at))
+    queue.perform(.cancel([3]), .forget(3...3))
     return queue
   }
 
@@ -45,9 +43,7 @@ import Testing
     #expect(throws: Failure.self) { try ranges("1,,2") }
     #expect(throws: Failure.self) { try ranges("3") }
     var queue = queue()
-    var new = newJob(6)
-    new.payload.label = Bytes("5,build")
-    queue.apply(.added(new))
+    queue.perform(.add(6, order("true", Order.Details(label: Bytes("5,build")))))
     #expect(try ranges("5,build", queue: queue) == [6...6])
   }
 

@@ -4,23 +4,20 @@ import Testing
 @testable import SerialqQueue
 
 @Suite struct ChangedJobsTests {
-  private static let at = Timestamp(microseconds: 1_800_000_000_000_000)
-
-  private func start(_ id: JobID) -> Event { .started(id: id, attempt: 1, at: Self.at, boot: []) }
-
-  private func end(_ id: JobID) -> Event {
-    .ended(id: id, at: Self.at, duration: 0, how: .exited(0), cause: .itself)
-  }
-
   // Fails if `status -w` or `run` reports a job before those that ran before it, or twice.
   @Test("jobs are in the order in which they ran, each once, whatever else happened to them")
   func order() {
-    var changed = ChangedJobs()
-    let events: [Event] = [
-      .moved(id: 2, at: Self.at, place: .last), end(1), start(3), end(3), start(2),
-      .acknowledged(id: 3, at: Self.at), end(2),
+    var (changed, queue) = (ChangedJobs(), queue(.add(1), .add(2), .add(3), .start(1)))
+    let acts: [Act] = [
+      .move([2], .last), .end(1), .start(3), .end(3, .exited(1)), .start(2), .acknowledge(3),
+      .failHook(1, .exited(1)), .end(2),
     ]
-    for event in events { changed.note(event) }
+    for act in acts {
+      var changes = QueueChanges(queue)
+      changes.perform(act)
+      for entry in changes.entries { changed.note(entry, entry.job.flatMap(queue.job)) }
+      queue = changes.queue
+    }
     #expect(changed.inOrder == [1, 3, 2])
   }
 }

@@ -80,76 +80,32 @@ func content(_ path: Bytes) throws -> Bytes {
   try FileDescriptor.open(path, .read, followingLinks: true).readAll()
 }
 
-/// A queue after these events.
-func queue(_ events: [Event]) -> Queue {
-  var queue = Queue()
-  for event in events { queue.apply(event) }
-  return queue
+func added(_ id: JobID, _ line: String = "true", after ids: [JobID] = [], ifOK: Bool = false)
+  -> Entry
+{
+  let limits = Limits(ifOK: ifOK, after: JobID.ranges(of: ids))
+  return .job(id, order(line, Order.Details(limits: limits)))
 }
-
-func queue(_ events: Event...) -> Queue { queue(events) }
-
-func newJob(_ id: JobID, _ line: String = "true") -> NewJob {
-  NewJob(
-    id: id,
-    Payload(
-      .shell(Bytes(line.utf8)),
-      in: ExecutionContext(directory: Bytes("/"), environment: Bytes("e"), umask: 0o22)),
-    at: Timestamp(microseconds: 1_800_000_000_000_000))
-}
-
-/// A job in a state, with a last attempt that started then and took so long.
-func replayedJob(
-  _ new: NewJob, _ state: JobState, started: Timestamp? = nil, nanoseconds: Int64 = 0
-) -> Job? {
-  let id = new.id
-  func end(_ how: Ending, _ cause: EndCause = .itself) -> Event {
-    .ended(id: id, at: new.at, duration: nanoseconds, how: how, cause: cause)
-  }
-  let change: Event? =
-    switch state {
-    case .waiting, .running: nil
-    case .succeeded: end(.exited(0))
-    case .failed: end(.exited(1))
-    case .killed: end(.killed(9))
-    case .timedOut: end(.killed(15), .timedOut)
-    case .cancelled: end(.killed(15), .cancelled)
-    case .interrupted: .interrupted(id: id, at: new.at)
-    case .skipped: .skipped(id: id, at: new.at, because: 1)
-    }
-  var queue = Queue()
-  queue.apply(.added(new))
-  if state != .waiting && state != .skipped {
-    queue.apply(.started(id: id, attempt: 1, at: started ?? new.at, boot: []))
-  }
-  if let change { queue.apply(change) }
-  let job = queue.job(id)
-  precondition(job?.state == state, "no event leads to this state")
-  return job
-}
-
-func added(_ id: JobID, _ line: String = "true") -> Event { .added(newJob(id, line)) }
 
 /// The lines of a batch, in a queue that was paused before or not.
-func lines(_ events: [Event], next: JobID, isPaused: Bool = false) -> [Bytes] {
+func lines(_ entries: [Entry], next: JobID, isPaused: Bool = false) -> [Bytes] {
   var isPaused = isPaused
-  return events.enumerated().map { index, event in
-    if case .paused = event { isPaused = true }
-    if case .resumed = event { isPaused = false }
-    var json = JSONWriter()
-    let more = events.count - 1 - index
+  return entries.enumerated().map { index, entry in
+    if case .queue(let memory) = entry { isPaused = memory.pause != nil }
+    var coder = LineCoder()
+    let more = entries.count - 1 - index
     JournalLine.write(
-      Record(event: event, next: next, more: more, isPaused: isPaused), to: &json)
-    return json.bytes
+      Record(entry: entry, next: next, more: more, isPaused: isPaused), to: &coder)
+    return coder.json.bytes
   }
 }
 
-/// Whether the line written for an event reads back as the same event.
-func isReadBack(_ event: Event, next: JobID = 2) -> Bool {
+/// Whether the line written for an entry reads back as the same entry.
+func isReadBack(_ entry: Entry, next: JobID = 2) -> Bool {
   var reader = JournalLine.Reader()
-  return lines([event], next: next).allSatisfy { line in
+  return lines([entry], next: next).allSatisfy { line in
     let reading = line.dropLast().withUnsafeBufferPointer { reader.read($0) }
-    if case .record(let record) = reading { return record.event == event }
+    if case .record(let record) = reading { return record.entry == entry }
     return false
   }
 }

@@ -7,8 +7,6 @@ import Testing
 
 /// Compares the order of the waiting jobs with a plain array.
 @Suite struct OrderTests {
-  private let now = Timestamp(microseconds: 5)
-
   /// The expected order, computed in the simplest way.
   private struct Naive {
     var waiting: [JobID] = []
@@ -31,7 +29,7 @@ import Testing
     }
   }
 
-  // Fails when a link is not updated in one of the cases: leave out the neighbor before it.
+  // Fails when a rank is not between those of its neighbors, or an outdated place counts.
   @Test("Adding, moving, ending and retrying produce the same order as an array", arguments: 1...30)
   func reference(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
@@ -42,29 +40,25 @@ import Testing
       let place = places.randomElement(using: &generator) ?? .last
       switch Int.random(in: 0..<7, using: &generator) {
       case 0..<3:
-        var new = newJob(queue.nextID)
-        new.place = place
-        queue.apply(.added(new))
-        naive.put(new.id, place)
+        let id = queue.nextID
+        queue.perform(.add(id, order(), place))
+        naive.put(id, place)
       case 3:
         guard let id = naive.waiting.randomElement(using: &generator), id != other else { continue }
-        queue.apply(.moved(id: id, at: now, place: place))
+        queue.perform(.move([id], place))
         naive.waiting.removeAll { $0 == id }
         naive.put(id, place)
       case 4:
         guard let id = naive.waiting.randomElement(using: &generator) else { continue }
-        queue.apply(.cancelled(id: id, at: now))
+        queue.perform(.cancel([id]))
         naive.end(id)
       case 5:
         guard let id = naive.waiting.first else { continue }
-        let attempt = (queue.job(id)?.run?.attempt ?? 0) + 1
-        queue.apply(.started(id: id, attempt: attempt, at: now, boot: []))
-        queue.apply(.ended(id: id, at: now, duration: 1, how: .exited(1), cause: .itself))
+        queue.perform(.start(id), .end(id, .exited(1)))
         naive.end(id)
       default:
         guard let id = naive.over.randomElement(using: &generator) else { continue }
-        let attempts = queue.job(id)?.run?.attempt ?? 0
-        queue.apply(.retried(Retry(id: id, at: now, attempts: attempts, place: place)))
+        queue.perform(.retry([id]), .move([id], place))
         naive.over.removeAll { $0 == id }
         naive.put(id, place)
       }
@@ -73,29 +67,52 @@ import Testing
     }
   }
 
-  // Fails when a position is searched for along the list: a hundred thousand moves would take
-  // hours.
+  // Fails when a place is searched for along the list, or each insertion moves all others: a hundred
+  // thousand moves would take hours.
   @Test("A hundred thousand jobs are moved to the front, one by one")
   func many() {
     var queue = Queue()
     let count = 100_000 / ease
     for id in 1...count { queue.apply(added(id)) }
-    for id in 1...count { queue.apply(.moved(id: id, at: now, place: .first)) }
+    for id in 1...count {
+      guard let job = queue.job(id), let rank = queue.rank(.first) else { continue }
+      if let run = job.run.moved(to: rank) { queue.apply(.run(id, run)) }
+    }
     #expect(queue.waiting.map(\.id) == (1...count).reversed())
     #expect(queue.waiting(after: 2)?.id == 1)
   }
 
-  // Fails when a batch at the front is inserted job by job: its order would be reversed.
-  @Test("A job whose neighbor no longer waits is still added, at the front")
-  func lostNeighbor() {
+  // Fails when ranks run out of digits, or grow with each move to the same place.
+  @Test("Any number of jobs are moved to the same place, by short ranks", arguments: [false, true])
+  func samePlace(isBefore: Bool) {
     var queue = Queue()
-    queue.apply(added(1))
-    var new = newJob(2)
-    new.place = .after(9)
-    queue.apply(.added(new))
-    #expect(queue.waiting.map(\.id) == [2, 1])
-    let isMoved = queue.apply(.moved(id: 2, at: now, place: .before(9)))
-    #expect(!isMoved)
-    #expect(queue.waiting.map(\.id) == [2, 1])
+    for id in 1...2_002 { queue.apply(added(id)) }
+    for id in 3...2_002 { queue.perform(.move([id], isBefore ? .before(2) : .after(1))) }
+    let between = isBefore ? Array(3...2_002) : Array((3...2_002).reversed())
+    #expect(queue.waiting.map(\.id) == [1] + between + [2])
+    #expect(queue.jobs.allSatisfy { $0.rank.text.count <= 10 })
+  }
+
+  // Fails when a rank of many digits does not read back, or none is found between two others.
+  @Test("There is a rank between any two, and all read back", arguments: 1...20)
+  func between(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    var ranks = [Rank(1), Rank(2)]
+    for _ in 0..<200 {
+      let place = Int.random(in: 1..<ranks.count, using: &generator)
+      let new = Rank.between(
+        ranks[place - 1], ranks[place], isCloseToUpper: .random(using: &generator))
+      try #require(ranks[place - 1] < new && new < ranks[place])
+      try #require(Rank(new.text) == new)
+      ranks.insert(new, at: place)
+    }
+  }
+
+  // Fails when a job is placed next to one that no longer waits.
+  @Test("A job whose neighbor no longer waits stays where it is")
+  func lostNeighbor() {
+    var queue = queue(.add(1), .add(2), .add(3), .cancel([3]))
+    queue.perform(.move([2], .before(9)), .move([1], .after(3)))
+    #expect(queue.waiting.map(\.id) == [1, 2])
   }
 }

@@ -10,14 +10,10 @@ struct Replayed {
   init(_ text: Bytes) throws {
     var replay = Replay()
     try text.withUnsafeBufferPointer { text in
-      var start = 0
-      var end = 0
-      while end < text.count {
-        guard text[end] == UInt8(ascii: "\n") else {
-          end += 1
-          continue
-        }
-        let next = try replay.take(UnsafeBufferPointer(rebasing: text[start..<end])) { item in
+      for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        .dropLast()
+      {
+        try replay.take(UnsafeBufferPointer(rebasing: line)) { item in
           switch item {
           case .record(let record): queue.apply(record)
           case .damaged(let line):
@@ -25,8 +21,6 @@ struct Replayed {
             damaged.append(line)
           }
         }
-        start = next == .following ? end + 1 : Int(replay.committed)
-        end = start
       }
     }
     committed = replay.committed
@@ -37,12 +31,11 @@ extension Queue {
   /// Whether all derived state matches the jobs.
   var isConsistent: Bool {
     let ids = waiting.map(\.id)
-    let unplaced = waiting.filter { !$0.isPlaced }.map(\.id)
+    let sorted = jobs.filter { $0.state == .waiting }.sorted { ($0.rank, $0.id) < ($1.rank, $1.id) }
     return JobState.allCases.allSatisfy { state in
       count(state) == jobs.count { $0.state == state }
     }
-      && ids.sorted() == jobs.filter { $0.state == .waiting }.map(\.id)
-      && unplaced == unplaced.sorted() && Set(ids).count == ids.count
+      && ids == sorted.map(\.id) && firstWaiting?.id == ids.first
       && Set(running) == Set(jobs.filter { $0.state == .running }.map(\.id))
       && Set(running).count == running.count
       && jobs.map(\.id) == jobs.map(\.id).sorted() && nextID > jobs.last?.id ?? 0

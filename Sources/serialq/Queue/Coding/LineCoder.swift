@@ -1,0 +1,181 @@
+import SerialqSystem
+
+/// Writes or reads the members of a line: a type names each of its properties once, for both.
+///
+/// A member is left out if its value is nil, false, 0 or empty, unless it has to be there. Members are read
+/// in the order of writing. Reading fails on anything that is not written so; writing never fails.
+struct LineCoder {
+  let isReading: Bool
+  private(set) var json: JSONWriter
+  private var object = FlatObject()
+  private var shared = SharedBytes()
+
+  /// Writes lines.
+  init(reservingCapacity capacity: Int = 256) {
+    isReading = false
+    json = JSONWriter(reservingCapacity: capacity)
+  }
+
+  /// Reads lines in sequence and reuses its storage.
+  static var reader: LineCoder { LineCoder(isReading: true) }
+
+  private init(isReading: Bool) {
+    self.isReading = isReading
+    json = JSONWriter(reservingCapacity: 0)
+  }
+
+  /// Begins a line to read; its values can be read until it is freed.
+  mutating func begin(_ line: UnsafeBufferPointer<UInt8>) throws(FlatObjectError) {
+    try object.begin(line)
+  }
+
+  /// Fails unless every member before the checksum was read; any other is unknown to this version.
+  mutating func end() throws(FlatObjectError) {
+    _ = try object.word("sum")
+    try object.end()
+  }
+
+  /// Writes a line with these members and their checksum.
+  mutating func line(_ members: (inout LineCoder) throws(FlatObjectError) -> Void) {
+    let start = json.bytes.count
+    json.open()
+    // Throws only when it reads.
+    try? members(&self)
+    json.member("sum", Hex.digits(json.checksum(from: start)))
+    json.close()
+    json.endLine()
+  }
+
+  /// Removes what was written but keeps the capacity.
+  mutating func removeAll() { json.removeAll() }
+
+  /// Whether there are members to write, or to read: most lines have few, and each that is looked for costs
+  /// time.
+  var hasMore: Bool { !isReading || !object.has("next") }
+
+  /// Whether the next member to read has this name.
+  func has(_ name: StaticString) -> Bool { object.has(name) }
+}
+
+// MARK: - Members
+
+extension LineCoder {
+  mutating func flag(_ name: StaticString, _ value: inout Bool) throws(FlatObjectError) {
+    if isReading { value = try object.flag(name) } else if value { json.member(name, true) }
+  }
+
+  mutating func number<Number: FixedWidthInteger>(
+    _ name: StaticString, _ value: inout Number?, _ limits: ClosedRange<Int>
+  ) throws(FlatObjectError) {
+    if isReading {
+      value = object.has(name) ? Number(try object.number(name, limits)) : nil
+    } else if let value {
+      json.member(name, Int(value))
+    }
+  }
+
+  /// A number that has to be there.
+  mutating func number<Number: FixedWidthInteger>(
+    _ name: StaticString, _ value: inout Number, _ limits: ClosedRange<Int>
+  ) throws(FlatObjectError) {
+    var number: Number? = value
+    try self.number(name, &number, limits)
+    guard let number else { throw .malformed }
+    value = number
+  }
+
+  /// A number that is left out if it is 0.
+  ///
+  /// The limit is over a century in seconds.
+  mutating func count<Number: FixedWidthInteger>(
+    _ name: StaticString, _ value: inout Number, upTo limit: Int = Int(UInt32.max)
+  ) throws(FlatObjectError) {
+    var number: Number? = value == 0 ? nil : value
+    try self.number(name, &number, 1...limit)
+    value = number ?? 0
+  }
+
+  mutating func id(_ name: StaticString, _ value: inout JobID) throws(FlatObjectError) {
+    try number(name, &value, JobID.valid)
+  }
+
+  mutating func id(_ name: StaticString, _ value: inout JobID?) throws(FlatObjectError) {
+    try number(name, &value, JobID.valid)
+  }
+
+  mutating func bytes(_ name: StaticString, _ value: inout Bytes?) throws(FlatObjectError) {
+    if isReading {
+      value = try object.optionalBytes(name)
+    } else if let value {
+      json.member(name, value)
+    }
+  }
+
+  /// A string that has to be there, and repeats on most lines: they share one copy.
+  mutating func bytes(_ name: StaticString, _ value: inout Bytes) throws(FlatObjectError) {
+    if isReading {
+      value = try object.bytes(name, sharedIn: &shared)
+    } else {
+      json.member(name, value)
+    }
+  }
+
+  mutating func list(_ name: StaticString, _ value: inout [Bytes]?) throws(FlatObjectError) {
+    if isReading {
+      value = object.has(name) ? try object.list(name) : nil
+    } else if let value {
+      json.member(name, value)
+    }
+  }
+
+  /// A value that text describes, in one spelling only.
+  mutating func text<Value>(
+    _ name: StaticString, _ value: inout Value?, _ text: (Value) -> Bytes,
+    _ parse: (Bytes) -> Value?
+  ) throws(FlatObjectError) {
+    var word = value.map(text)
+    try bytes(name, &word)
+    guard isReading else { return }
+    value = word.flatMap(parse)
+    guard value.map(text) == word else { throw .malformed }
+  }
+
+  mutating func time(_ name: StaticString, _ value: inout Timestamp?) throws(FlatObjectError) {
+    if isReading {
+      value = object.has(name) ? try time(name) : nil
+    } else if let value {
+      json.member(name, value.rfc3339)
+    }
+  }
+
+  mutating func time(_ name: StaticString, _ value: inout Timestamp) throws(FlatObjectError) {
+    if isReading { value = try time(name) } else { json.member(name, value.rfc3339) }
+  }
+
+  private mutating func time(_ name: StaticString) throws(FlatObjectError) -> Timestamp {
+    guard let time = Timestamp(rfc3339: try object.word(name)) else { throw .malformed }
+    return time
+  }
+
+  /// One of a few words, which has to be there.
+  mutating func word<Value: RawRepresentable<String>>(
+    _ name: StaticString, _ value: inout Value
+  ) throws(FlatObjectError) {
+    guard isReading else { return json.member(name, Bytes(value.rawValue.utf8)) }
+    let word = String(decoding: try object.word(name), as: UTF8.self)
+    guard let read = Value(rawValue: word) else { throw .malformed }
+    value = read
+  }
+
+  mutating func ranges(
+    _ name: StaticString, _ value: inout [ClosedRange<JobID>]
+  ) throws(FlatObjectError) {
+    var texts = value.isEmpty ? nil : value.map { Bytes($0.text.utf8) }
+    try list(name, &texts)
+    guard isReading else { return }
+    value = (texts ?? []).compactMap { ClosedRange<JobID>($0) }
+    guard texts ?? [] == value.map({ Bytes($0.text.utf8) }),
+      zip(value, value.dropFirst()).allSatisfy({ $0.upperBound < $1.lowerBound })
+    else { throw .malformed }
+  }
+}

@@ -1,0 +1,70 @@
+import SerialqSystem
+
+/// A line of the journal; the state of a queue is what the last line about each thing says.
+package enum Entry: Equatable, Sendable {
+  /// What a job is asked to do; adds the job, or changes it.
+  case job(JobID, Order)
+  /// How a job is now.
+  indirect case run(JobID, Run)
+  indirect case queue(Memory)
+  /// Finished jobs to remove from the queue.
+  case forgotten([ClosedRange<JobID>])
+}
+
+/// An entry with the metadata of its journal line.
+package struct Record: Equatable, Sendable {
+  var entry: Entry
+  /// The next free id after this entry.
+  var next: JobID
+  /// The number of lines of the same batch that follow.
+  var more: Int
+  /// Whether the queue is paused after this entry; lets `add` read it from the last line alone.
+  var isPaused = false
+}
+
+extension Entry {
+  /// The job that it is about.
+  package var job: JobID? {
+    switch self {
+    case .job(let id, _), .run(let id, _): id
+    case .queue, .forgotten: nil
+    }
+  }
+
+  /// The jobs that it removes.
+  package var forgottenIDs: [ClosedRange<JobID>] {
+    if case .forgotten(let ids) = self { ids } else { [] }
+  }
+
+  /// Writes an entry, or reads one: nil.
+  ///
+  /// Its first member says what it is about.
+  static func coded(
+    _ entry: Entry?, by coder: inout LineCoder
+  ) throws(FlatObjectError) -> Entry {
+    switch entry ?? unread(coder) {
+    case .job(var id, var order):
+      try coder.id("job", &id)
+      try order.code(&coder)
+      return .job(id, order)
+    case .run(var id, var run):
+      try coder.id("run", &id)
+      try run.code(&coder)
+      return .run(id, run)
+    case .queue(var memory):
+      var isThere = true
+      try coder.flag("queue", &isThere)
+      try memory.code(&coder)
+      return .queue(memory)
+    case .forgotten(var ids):
+      try coder.ranges("forgotten", &ids)
+      return .forgotten(ids)
+    }
+  }
+
+  private static func unread(_ coder: LineCoder) -> Entry {
+    if coder.has("run") { return .run(0, Run()) }
+    if coder.has("job") { return .job(0, .unread) }
+    return coder.has("queue") ? .queue(Memory()) : .forgotten([])
+  }
+}

@@ -1,0 +1,145 @@
+import SerialqSystem
+
+/// A job of a queue.
+///
+/// Kept small: 100,000 jobs must fit in a runner of 40 MB.
+package struct Job: Equatable, Sendable {
+  package let id: JobID
+  package internal(set) var order: Order
+  /// As `run` has it.
+  package private(set) var state = JobState.waiting
+  /// Nil for a job that was just added.
+  private var box: Box?
+
+  init(_ id: JobID, _ order: Order) {
+    self.id = id
+    self.order = order
+  }
+
+  /// A class, so that one property is read without a copy of all.
+  private final class Box: Equatable, Sendable {
+    let run: Run
+
+    init(_ run: Run) { self.run = run }
+
+    static func == (one: Box, other: Box) -> Bool { one.run == other.run }
+  }
+
+  /// How the job is now.
+  package internal(set) var run: Run {
+    get { box?.run ?? Run() }
+    set {
+      box = newValue == Run() ? nil : Box(newValue)
+      state = newValue.state
+    }
+  }
+
+  package var attempts: Int { box?.run.attempts ?? 0 }
+  package var retriesUsed: Int { box?.run.retriesUsed ?? 0 }
+
+  /// Nil also for a job that was just added, whose properties are those of any.
+  package var waiting: Run.Waiting? {
+    if state == .waiting, case .waiting(let waiting)? = box?.run.phase { waiting } else { nil }
+  }
+
+  var rank: Rank {
+    if case .waiting(let waiting)? = box?.run.phase, let rank = waiting.rank {
+      rank
+    } else {
+      Rank(id)
+    }
+  }
+
+  package var running: Run.Running? {
+    if state == .running, case .running(let running)? = box?.run.phase { running } else { nil }
+  }
+
+  package var over: Run.Over? {
+    if state.isOver, case .over(let over)? = box?.run.phase { over } else { nil }
+  }
+}
+
+extension Job {
+  package var command: Command { order.command }
+  package var context: ExecutionContext { order.context }
+  package var added: Timestamp { order.added }
+  package var label: Bytes? { order.label }
+  package var key: Bytes? { order.key }
+  package var input: Input? { order.input }
+  package var terminal: JobTerminal? { order.terminal }
+  package var limits: Limits { order.limits }
+
+  /// Whether the job had an attempt, and so has a log; also while it waits for another.
+  package var hasRun: Bool { attempts > 0 }
+
+  /// Whether the attempt that runs, or was the last, has a terminal.
+  package var hadTerminal: Bool { execution?.hasTerminal ?? waiting?.hadTerminal ?? false }
+
+  /// What is known of the attempt that runs, or was the last.
+  package var execution: Execution? { running?.execution ?? over?.execution }
+
+  /// When the attempt started; nil if the job waits, or if that is unknown.
+  package var started: Timestamp? { execution?.started }
+
+  /// When the job ended, was found interrupted, or was cancelled.
+  package var ended: Timestamp? { over?.at }
+
+  /// When the job reached a final state, or the best known estimate.
+  package var overSince: Timestamp { ended ?? added }
+
+  /// How the job ended; nil if that was not observed.
+  package var ending: Ending? {
+    state.isOver ? run.ending : nil
+  }
+
+  /// Nanoseconds; nil if the end was not observed.
+  package var duration: Int64? {
+    if case .ended(_, _, let duration)? = over?.outcome { duration } else { nil }
+  }
+
+  /// The job because of which this one was skipped.
+  package var skippedBecause: JobID? {
+    if case .skipped(let id)? = over?.outcome { id } else { nil }
+  }
+
+  package var isAcknowledged: Bool { state.opens && over?.isAcknowledged == true }
+
+  /// Whether the job failed or was skipped, and is not acknowledged.
+  package var isOpen: Bool { state.opens && !isAcknowledged }
+
+  /// Whether the cancellation of the running job was requested.
+  package var isCancelRequested: Bool { running?.requests.isEmpty == false }
+
+  /// When the running job was suspended; nil if it is not.
+  package var suspendedSince: Timestamp? { running?.suspension.since }
+
+  /// The jobs without whose success this one is skipped.
+  var requirements: [ClosedRange<JobID>] { waiting?.isFree == true ? [] : limits.after }
+
+  /// Nanoseconds until the next attempt may start.
+  package func delay(_ now: ClockReading) -> Int64 {
+    guard let due = waiting?.due else { return 0 }
+    if due.boot == now.boot { return max(0, due.monotonic - now.monotonic) }
+    // After a reboot. If the clock was set back, the delay is not longer than was asked for.
+    let left = max(0, due.date.microseconds - now.date.microseconds) * 1_000
+    return min(left, Int64(limits.retryDelay) * 1_000_000_000)
+  }
+
+  /// Nanoseconds for which the attempt has been running, without suspensions; nil if unknown.
+  package func running(_ now: ClockReading) -> Int64? {
+    sinceStart(now).map { max(0, $0 - (running?.suspension.total(at: now.monotonic) ?? 0)) }
+  }
+
+  /// Nanoseconds since the attempt started; nil if unknown.
+  ///
+  /// Uses the monotonic clock if the machine has not rebooted since: after a change of the date,
+  /// the job would seem to have used up its timeout, or to have just started.
+  package func sinceStart(_ now: ClockReading) -> Int64? {
+    guard let started else { return nil }
+    if let running, !running.boot.isEmpty, running.boot == now.boot, running.uptime <= now.monotonic
+    {
+      return now.monotonic - running.uptime
+    }
+    return max(0, now.date.microseconds - started.microseconds) * 1_000
+  }
+}

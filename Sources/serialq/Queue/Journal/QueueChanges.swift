@@ -1,0 +1,109 @@
+import SerialqSystem
+
+/// Changes of a queue that are not written yet, and the queue after them.
+package struct QueueChanges {
+  package private(set) var queue: Queue
+  package private(set) var entries: [Entry] = []
+
+  package init(_ queue: Queue, _ entries: [Entry] = []) {
+    self.queue = queue
+    for entry in entries { append(entry) }
+  }
+
+  package mutating func append(_ entry: Entry) {
+    queue.apply(entry)
+    entries.append(entry)
+  }
+
+  /// Changes how a job is, if the change applies.
+  package mutating func change(_ id: JobID, _ change: (Run) -> Run?) {
+    if let run = queue.job(id).flatMap({ change($0.run) }) { append(.run(id, run)) }
+  }
+
+  /// Puts jobs next to each other, the first at this place.
+  package mutating func move(_ ids: [JobID], to place: Place) {
+    forEach(ids, from: place) { changes, id, rank in changes.change(id) { $0.moved(to: rank) } }
+  }
+
+  private mutating func forEach(
+    _ ids: [JobID], from place: Place, _ put: (inout QueueChanges, JobID, Rank) -> Void
+  ) {
+    var place = place
+    for id in ids {
+      guard let rank = queue.rank(place) else { return }
+      put(&self, id, rank)
+      if place != .last { place = .after(id) }
+    }
+  }
+
+  /// Cancels waiting jobs and skips the jobs after them that require their success.
+  package mutating func cancel(_ ids: [JobID], at now: Timestamp) {
+    let (cancelled, before) = (Set(ids), queue)
+    for id in ids { change(id) { $0.left(.cancelled, at: now) } }
+    for id in ids {
+      var next = before.waiting(after: id)
+      while let job = next, job.limits.ifOK, job.waiting?.isFree != true,
+        !cancelled.contains(job.id), queue.job(job.id)?.state == .waiting
+      {
+        change(job.id) { $0.left(.skipped(because: id), at: now) }
+        next = before.waiting(after: job.id)
+      }
+    }
+  }
+
+  /// Queues finished jobs again, in this order.
+  ///
+  /// A skipped job depends on the previous job again only if that is retried too, and any job on
+  /// those it requires only if one of them is not over or is retried too: a retry of the job alone
+  /// is unconditional.
+  package mutating func retry(_ jobs: [Job], first: Bool) {
+    let retried = Set(jobs.map(\.id))
+    let before = queue
+    forEach(jobs.map(\.id), from: first ? .first : .last) { changes, id, rank in
+      guard let job = before.job(id) else { return }
+      let isAwaiting = job.limits.after.lazy.flatMap(before.jobs(in:)).contains { required in
+        retried.contains(required.id) || !required.state.isOver
+      }
+      let isFree = id == jobs.first?.id || job.state != .skipped || !job.limits.ifOK
+      changes.change(id) { $0.retried(rank, isFree: isFree && !isAwaiting) }
+    }
+    putInOrder()
+  }
+
+  /// Changes what a job is asked to do, and queues it again if it has finished.
+  ///
+  /// `checks` is whether conditions were given, which then apply to the next attempt.
+  package mutating func edit(_ job: Job, to order: Order, checks: Bool) {
+    if job.state.isOver { retry([job], first: false) }
+    append(.job(job.id, order))
+    if checks { change(job.id) { $0.freed(false) } }
+    putInOrder()
+  }
+
+  /// Puts each waiting job behind the waiting ones it requires.
+  ///
+  /// Otherwise keeps the order: a job that stands before one of them moves behind it, as if its turn had
+  /// passed. Requirements have lower ids, so they have no cycle. O(n log n), unless jobs become ready one by
+  /// one while many are.
+  package mutating func putInOrder() {
+    guard queue.misplaced != nil else { return }
+    var unplaced = UnplacedJobs(of: queue)
+    var held: [JobID: [(place: Int, job: Job)]] = [:]
+    var last: JobID?
+    for (place, job) in Array(queue.waiting).enumerated() {
+      // The next one last.
+      var ready = [(place: place, job: job)]
+      while let next = ready.popLast() {
+        if let id = unplaced.last(in: next.job.requirements) {
+          held[id, default: []].append(next)
+          continue
+        }
+        if next.place != place, let last { move([next.job.id], to: .after(last)) }
+        unplaced.place(next.job.id)
+        last = next.job.id
+        guard let released = held.removeValue(forKey: next.job.id) else { continue }
+        ready = (ready + released).sorted { $0.place > $1.place }
+      }
+    }
+  }
+}

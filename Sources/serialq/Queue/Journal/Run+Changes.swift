@@ -1,0 +1,142 @@
+import SerialqSystem
+
+// The changes from one state of a job to the next: nil if a change does not apply. Nothing else changes a
+// state.
+extension Run {
+  /// The same run with another phase.
+  private func with(_ phase: Phase) -> Run {
+    var run = self
+    run.phase = phase
+    return run
+  }
+
+  private func whileWaiting(_ change: (inout Waiting) -> Void) -> Run? {
+    guard case .waiting(var waiting) = phase else { return nil }
+    change(&waiting)
+    return with(.waiting(waiting))
+  }
+
+  private func whileRunning(_ change: (inout Running) -> Void) -> Run? {
+    guard case .running(var running) = phase else { return nil }
+    change(&running)
+    return with(.running(running))
+  }
+
+  private func whenOver(_ change: (inout Over) -> Void) -> Run? {
+    guard case .over(var over) = phase else { return nil }
+    change(&over)
+    return with(.over(over))
+  }
+}
+
+// MARK: - Waiting
+
+extension Run {
+  package func moved(to rank: Rank) -> Run? { whileWaiting { $0.rank = rank } }
+
+  /// With or without regard to the results of other jobs.
+  func freed(_ isFree: Bool) -> Run? { whileWaiting { $0.isFree = isFree } }
+
+  /// Flush it before the process is started.
+  package func started(
+    at clocks: ClockReading, hasTerminal: Bool, launch: Launch? = nil
+  ) -> Run? {
+    guard case .waiting = phase else { return nil }
+    let execution = Execution(started: clocks.date, hasTerminal: hasTerminal, launch: launch)
+    var run = with(
+      .running(Running(execution: execution, boot: clocks.boot, uptime: clocks.monotonic)))
+    run.attempts += 1
+    return run
+  }
+
+  /// Ends a job that waits: `outcome` is that it was cancelled or skipped.
+  package func left(_ outcome: Outcome, at: Timestamp) -> Run? {
+    guard case .waiting(let waiting) = phase else { return nil }
+    let execution = Execution(hasTerminal: waiting.hadTerminal)
+    return with(.over(Over(outcome: outcome, at: at, execution: execution)))
+  }
+}
+
+// MARK: - Running
+
+extension Run {
+  package func spawned(_ pid: Int32) -> Run? { whileRunning { $0.pid = pid } }
+
+  /// Requests that the runner terminate the job, with this signal first; SIGCONT follows it.
+  package func requested(_ signal: Int32, at clocks: ClockReading) -> Run? {
+    let run = continued(at: clocks) ?? self
+    return run.whileRunning { $0.requests.append(signal) }
+  }
+
+  /// Requests that the runner stop the job's processes.
+  package func suspended(at clocks: ClockReading) -> Run? {
+    // A job that is being ended must use its grace period.
+    guard case .running(let running) = phase, running.suspension.since == nil,
+      running.requests.isEmpty
+    else { return nil }
+    return whileRunning {
+      $0.suspension.since = clocks.date
+      $0.suspension.uptime = clocks.monotonic
+    }
+  }
+
+  /// Requests that the runner continue the job.
+  package func continued(at clocks: ClockReading) -> Run? {
+    guard case .running(let running) = phase, running.suspension.since != nil else { return nil }
+    return whileRunning {
+      $0.suspension = Suspension(earlier: $0.suspension.total(at: clocks.monotonic))
+      // These could not be suspended.
+      $0.execution.left = nil
+    }
+  }
+
+  /// The running job seems to ask this; nil if it no longer does.
+  package func asked(_ question: Question?) -> Run? {
+    guard case .running(let running) = phase, running.question != question else { return nil }
+    return whileRunning { $0.question = question }
+  }
+
+  /// Processes of the running job cannot be signaled.
+  package func left(_ processes: Bytes) -> Run? { whileRunning { $0.execution.left = processes } }
+
+  /// `launch` is what the launcher of the attempt reported.
+  package func ended(
+    _ outcome: Outcome, at: Timestamp, launch: Launch? = nil
+  ) -> Run? {
+    guard case .running(let running) = phase else { return nil }
+    var execution = running.execution
+    if let launch { execution.launch = launch }
+    return with(.over(Over(outcome: outcome, at: at, execution: execution)))
+  }
+}
+
+// MARK: - Running or over
+
+extension Run {
+  /// Output could not be written to the log; known late, because the end does not depend on the log.
+  package func unlogged(_ reason: Bytes) -> Run? {
+    whileRunning { $0.execution.unlogged = reason }
+      ?? whenOver { $0.execution.unlogged = reason }
+  }
+
+  package func hookFailed(_ how: Ending) -> Run? { whenOver { $0.hookFailure = how } }
+
+  package func acknowledged() -> Run? {
+    guard state.opens else { return nil }
+    return whenOver { $0.isAcknowledged = true }
+  }
+
+  /// Queues a finished job again.
+  func retried(
+    _ rank: Rank, due: ClockReading? = nil, isFree: Bool, isAutomatic: Bool = false
+  ) -> Run? {
+    guard case .over(let over) = phase else { return nil }
+    var run = with(
+      .waiting(
+        Waiting(
+          rank: rank, due: due, isFree: isFree,
+          hadTerminal: over.execution.hasTerminal)))
+    run.retriesUsed = isAutomatic ? retriesUsed + 1 : 0
+    return run
+  }
+}

@@ -1,0 +1,91 @@
+@testable import SerialqSystem
+import Testing
+
+@testable import SerialqQueue
+
+/// Delays and durations while the clock is changed.
+@Suite struct ClockReadingTests {
+  private static let hour: Int64 = 3_600_000_000
+  private let date = Timestamp(microseconds: 1_800_000_000_000_000)
+
+  /// The clocks `seconds` later, after the date was changed by the given number of microseconds.
+  private func clocks(_ seconds: Int64, setBy shift: Int64 = 0, boot: String = "b") -> ClockReading
+  {
+    ClockReading(
+      date: Timestamp(microseconds: date.microseconds + seconds * 1_000_000 + shift),
+      monotonic: 50_000_000_000 + seconds * 1_000_000_000, boot: Bytes(boot.utf8))
+  }
+
+  /// A job that failed, and is due for a retry 5 seconds after `date`.
+  private func queue() -> Queue {
+    let order = order("true", Order.Details(limits: Limits(retries: 1, retryDelay: 5)))
+    return serialqTests.queue(.add(1, order), .start(1), .end(1, .exited(1), at: clocks(0)))
+  }
+
+  // Fails if the date decides: set back, it delays the retry by an hour; set forward, it removes
+  // the delay.
+  @Test(
+    "a retry comes after its delay, even if the clock is changed",
+    arguments: [-hour, -1, 0, 1, hour])
+  func retry(shift: Int64) {
+    let queue = queue()
+    let due = clocks(5).monotonic
+    for second in 0...4 as ClosedRange<Int64> {
+      #expect(queue.next(now: clocks(second, setBy: shift)) == .later(due))
+    }
+    #expect(queue.next(now: clocks(5, setBy: shift)) == queue.firstWaiting.map { .run($0) })
+  }
+
+  // Fails if the monotonic clock of another boot counts, or a date in the far future.
+  @Test("after a reboot, the date decides about a delay, which is not longer than was asked for")
+  func reboot() {
+    let queue = queue()
+    #expect(queue.firstWaiting?.delay(clocks(2, boot: "c")) == 3_000_000_000)
+    #expect(queue.firstWaiting?.delay(clocks(2, setBy: -Self.hour, boot: "c")) == 5_000_000_000)
+    #expect(queue.firstWaiting?.delay(clocks(2, setBy: Self.hour, boot: "c")) == 0)
+  }
+
+  // Fails if elapsed time is the difference of two dates although the monotonic clock is known, or
+  // if the monotonic clock of another boot is trusted.
+  @Test("elapsed time is measured by the monotonic clock while the boot is the same")
+  func sinceStart() throws {
+    func job(_ uptime: Int64, boot: String = "b") throws -> Job {
+      let clocks = moment(date, monotonic: uptime, boot: boot)
+      return try #require(serialqTests.queue(.add(1), .start(1, at: clocks)).job(1))
+    }
+    let (known, unknown) = (try job(clocks(0).monotonic), try job(0, boot: ""))
+    let seven: Int64 = 7_000_000_000
+    for shift in [-Self.hour, Self.hour] {
+      #expect(known.sinceStart(clocks(7, setBy: shift)) == seven)
+    }
+    #expect(unknown.sinceStart(clocks(7)) == seven)
+    #expect(unknown.sinceStart(clocks(7, setBy: -Self.hour)) == 0)
+    // After a reboot, the monotonic clock restarts and can have any value.
+    #expect(known.sinceStart(clocks(7, boot: "c")) == seven)
+    #expect(known.sinceStart(clocks(7, setBy: Self.hour, boot: "c")) == seven + Self.hour * 1_000)
+    #expect(try job(clocks(9).monotonic).sinceStart(clocks(7)) == seven)
+  }
+
+  // Fails if the journal does not record it: a new runner would use the date.
+  @Test("the journal records the clock of a start")
+  func journal() throws {
+    var queue = Queue()
+    let entries = queue.perform(.add(1), .start(1, at: moment(date, monotonic: 42)))
+    let replayed = try Replayed(Bytes(lines(entries, next: 2).joined()))
+    #expect(replayed.queue.job(1)?.running?.uptime == 42 && replayed.damaged.isEmpty)
+  }
+
+  // Fails if dates decide which job ran last, although the queue records it.
+  @Test("the job that ran last is the latest by order of execution, regardless of dates")
+  func lastStarted() {
+    var queue = Queue()
+    for id in 1...2 { queue.apply(added(id)) }
+    for (id, shift) in [(1, 0), (2, -Self.hour)] {
+      let clocks = clocks(0, setBy: shift)
+      queue.perform(.start(id, at: clocks))
+      #expect(queue.lastStarted?.id == id)
+      queue.perform(.end(id, at: clocks))
+      #expect(queue.lastStarted?.id == id)
+    }
+  }
+}

@@ -1,0 +1,304 @@
+import SerialqSystem
+import TestSupport
+import Testing
+
+@testable import SerialqQueue
+
+/// Compares a queue with a model of it: what a user of the commands would expect, in plain arrays.
+@Suite struct ModelTests {
+  // Fails when a line says something else than what happened, or its effect on the order, the counts or
+  // the results is another one.
+  @Test(
+    "After any history, a queue, its journal and its compaction are as the model says",
+    .shows(OnDisk.replay, OnDisk.compaction), arguments: 1...30)
+  func histories(seed: UInt64) throws {
+    var (history, model) = (RandomHistory(seed: seed), Model())
+    var written: [Entry] = []
+    for step in 0..<(isLong ? 3_000 : 300 / ease) {
+      let acts = history.next()
+      for act in acts { model.perform(act) }
+      written += history.queue.perform(acts)
+      let difference = Picture(history.queue).difference(from: Picture(model))
+      try #require(difference == nil, "step \(step) of seed \(seed): \(acts)")
+      tally(1)
+      guard step % 50 == 0 else { continue }
+      // Read back from bytes.
+      let text = Bytes(lines(written, next: history.queue.nextID).joined())
+      for queue in [try Replayed(text).queue, try history.queue.compacted()] {
+        try #require(Picture(queue) == Picture(model), "step \(step) of seed \(seed), read back")
+      }
+    }
+  }
+}
+
+/// What users see of a queue.
+private struct Picture: Equatable {
+  struct Job: Equatable {
+    var id = 0
+    var command = Command.shell([])
+    var state = JobState.waiting
+    var attempts = 0
+    var retriesUsed = 0
+    var isOpen = false
+    var isFree = false
+    var isSuspended = false
+    var signals: [Int32] = []
+    var question: Question?
+    var pid: Int32?
+    var hasTerminal = false
+    var ending: Ending?
+    var because: JobID?
+    var hookFailure: Ending?
+    var left: Bytes?
+    var unlogged: Bytes?
+    var required: [JobID] = []
+  }
+
+  var jobs: [Job] = []
+  var waiting: [JobID] = []
+  var running: [JobID] = []
+  var memory = Memory()
+
+  /// The first property that differs, and both values.
+  func difference(from other: Picture) -> String? {
+    guard self != other else { return nil }
+    if let (one, two) = zip(jobs, other.jobs).first(where: { $0 != $1 }) { return "\(one)\n\(two)" }
+    let both = zip(Mirror(reflecting: self).children, Mirror(reflecting: other).children)
+    let (one, two) = both.map { ("\($0)", "\($1)") }.first { $0 != $1 } ?? ("", "")
+    return "\(one)\n\(two)"
+  }
+
+  init(_ model: Model) {
+    self = model.picture
+    jobs = model.jobs.values.sorted { $0.id < $1.id }
+  }
+
+  init() {}
+
+  init(_ queue: Queue) {
+    jobs = queue.jobs.map { job in
+      Job(
+        id: job.id, command: job.command, state: job.state, attempts: job.attempts,
+        retriesUsed: job.retriesUsed, isOpen: job.isOpen, isFree: job.waiting?.isFree == true,
+        isSuspended: job.suspendedSince != nil, signals: job.running?.requests ?? [],
+        question: job.running?.question, pid: job.running?.pid, hasTerminal: job.hadTerminal,
+        ending: job.ending, because: job.skippedBecause, hookFailure: job.over?.hookFailure,
+        left: job.execution?.left, unlogged: job.execution?.unlogged,
+        required: Array(job.limits.after.joined()))
+    }
+    waiting = queue.waiting.map(\.id)
+    running = queue.running
+    memory = queue.memory
+  }
+}
+
+/// A queue, its waiting jobs in an array, and no idea of lines, states or ranks.
+private struct Model {
+  var jobs: [JobID: Picture.Job] = [:]
+  var orders: [JobID: Order] = [:]
+  var ends: [JobID: Timestamp] = [:]
+  var picture = Picture()
+
+  mutating func perform(_ act: Act) {
+    switch act {
+    case .add(let id, let order, let place):
+      jobs[id] = Picture.Job(id: id)
+      edit(id, order)
+      picture.waiting.append(id)
+      move(id, place)
+    case .start(let id, let hasTerminal, _, _):
+      guard jobs[id]?.state == .waiting else { return }
+      picture.waiting.removeAll { $0 == id }
+      picture.running.append(id)
+      update(id) { job in
+        job = Picture.Job(
+          id: id, command: job.command, state: .running, attempts: job.attempts + 1,
+          retriesUsed: job.retriesUsed, hasTerminal: hasTerminal, required: job.required)
+      }
+    case .end(let id, let how, let cause, _, let at):
+      end(id, how.state(because: cause), how, at.date)
+    case .interrupt(let id, _, let at): end(id, .interrupted, nil, at.date)
+    case .cancel(let ids, let at):
+      let before = picture.waiting
+      for id in ids { leave(id, .cancelled, because: nil, at) }
+      for id in ids {
+        for next in before[((before.firstIndex(of: id) ?? before.count - 1) + 1)...] {
+          guard orders[next]?.details.limits.ifOK == true, jobs[next]?.isFree == false,
+            jobs[next]?.state == .waiting
+          else { break }
+          leave(next, .skipped, because: id, at)
+        }
+      }
+    case .skip(let id, let because, let at): leave(id, .skipped, because: because, at)
+    case .retry(let ids, let first): retry(ids, first: first)
+    case .move(let ids, let place): for id in ids { move(id, place) }
+    case .edit(let id, let order, let checks):
+      if jobs[id]?.state.isOver == true { retry([id], first: false) }
+      edit(id, order)
+      if checks { update(id) { $0.isFree = false } }
+      putInOrder()
+    case .spawn(let id, let pid): running(id) { $0.pid = pid }
+    case .request(let id, let signal, _):
+      self.continue(id)
+      running(id) { $0.signals.append(signal) }
+    case .suspend(let id, _): running(id) { if $0.signals.isEmpty { $0.isSuspended = true } }
+    case .continue(let id, _): self.continue(id)
+    case .ask(let id, let question): running(id) { $0.question = question }
+    case .leave(let id, let processes): running(id) { $0.left = processes }
+    case .unlog(let id, let reason): running(id) { $0.unlogged = reason }
+    case .failHook(let id, let how): over(id) { $0.hookFailure = how }
+    case .acknowledge(let id): over(id) { $0.isOpen = false }
+    case .set(let change): change(&picture.memory)
+    case .write(.forgotten(let ranges)): for id in ranges.joined() { forget(id) }
+    case .write(.job), .write(.run), .write(.queue): Issue.record("not an act of a user")
+    }
+  }
+
+  private mutating func update(_ id: JobID, _ change: (inout Picture.Job) -> Void) {
+    if var job = jobs[id] {
+      change(&job)
+      jobs[id] = job
+    }
+  }
+
+  private mutating func running(_ id: JobID, _ change: (inout Picture.Job) -> Void) {
+    if jobs[id]?.state == .running { update(id, change) }
+  }
+
+  private mutating func over(_ id: JobID, _ change: (inout Picture.Job) -> Void) {
+    if jobs[id]?.state.isOver == true { update(id, change) }
+  }
+
+  private mutating func `continue`(_ id: JobID) {
+    running(id) { if $0.isSuspended { ($0.isSuspended, $0.left) = (false, nil) } }
+  }
+
+  private mutating func edit(_ id: JobID, _ order: Order) {
+    orders[id] = order
+    update(id) {
+      $0.command = order.command
+      $0.required = order.details.limits.after.joined().filter { $0 < id }
+    }
+  }
+
+  private mutating func move(_ id: JobID, _ place: Place) {
+    guard let from = picture.waiting.firstIndex(of: id) else { return }
+    var others = picture.waiting
+    others.remove(at: from)
+    switch place {
+    case .first: others.insert(id, at: 0)
+    case .last: others.append(id)
+    case .before(let next):
+      guard let index = others.firstIndex(of: next) else { return }
+      others.insert(id, at: index)
+    case .after(let last):
+      guard let index = others.firstIndex(of: last) else { return }
+      others.insert(id, at: index + 1)
+    }
+    picture.waiting = others
+  }
+
+  private mutating func end(_ id: JobID, _ state: JobState, _ how: Ending?, _ at: Timestamp) {
+    guard jobs[id]?.state == .running, let limits = orders[id]?.details.limits else { return }
+    picture.running.removeAll { $0 == id }
+    picture.memory.previous = Memory.Previous(id: id, succeeded: state == .succeeded)
+    let isRetried = state.isFailure && jobs[id]?.retriesUsed ?? 0 < limits.retries
+    update(id) { job in
+      job.state = state
+      job.ending = how
+      (job.isOpen, job.isSuspended, job.signals, job.question, job.pid) = (
+        state.opens, false, [], nil, nil
+      )
+    }
+    if picture.memory.settings.onIdle != nil { picture.memory.results.hasRun = true }
+    guard !isRetried else {
+      update(id) { job in
+        job = Picture.Job(
+          id: id, command: job.command, attempts: job.attempts, retriesUsed: job.retriesUsed + 1,
+          isFree: true, hasTerminal: job.hasTerminal, required: job.required)
+      }
+      picture.waiting.insert(id, at: 0)
+      return
+    }
+    count(state)
+    if state.isFailure, picture.memory.settings.stopsOnFailure, picture.memory.pause == nil {
+      picture.memory.pause = Memory.Pause(at: at, because: id)
+    }
+    keep(andOf: state.isFailure ? nil : id)
+    ends[id] = at
+  }
+
+  private mutating func count(_ state: JobState) {
+    guard picture.memory.settings.onIdle != nil else { return }
+    switch state {
+    case .succeeded: picture.memory.results.succeeded += 1
+    case .skipped: picture.memory.results.skipped += 1
+    case .cancelled: picture.memory.results.cancelled += 1
+    default: picture.memory.results.failed += 1
+    }
+  }
+
+  /// Forgets the jobs that ended first; `last` is the one that ends now, if it is not open.
+  private mutating func keep(andOf last: JobID?) {
+    guard let keep = picture.memory.settings.keep else { return }
+    let over = jobs.values.filter { $0.state.isOver && !$0.isOpen && $0.id != last }
+    let inOrder = over.map(\.id).sorted {
+      (ends[$0] ?? .test, $0) < (ends[$1] ?? .test, $1)
+    }
+    for id in inOrder.dropLast(keep - (last == nil ? 0 : 1)) { forget(id) }
+  }
+
+  private mutating func leave(
+    _ id: JobID, _ state: JobState, because: JobID?, _ at: Timestamp
+  ) {
+    guard jobs[id]?.state == .waiting else { return }
+    picture.waiting.removeAll { $0 == id }
+    update(id) {
+      $0.state = state
+      $0.because = because
+      ($0.isOpen, $0.isFree) = (state.opens, false)
+    }
+    ends[id] = at
+    count(state)
+    if state == .skipped { picture.memory.previous = Memory.Previous(id: id, succeeded: false) }
+  }
+
+  private mutating func retry(_ ids: [JobID], first: Bool) {
+    let before = jobs
+    for (index, id) in ids.enumerated() where before[id]?.state.isOver == true {
+      let required = before[id]?.required ?? []
+      let isAwaiting = required.contains {
+        ids.contains($0) || before[$0].map { !$0.state.isOver } == true
+      }
+      let isChained =
+        index > 0 && before[id]?.state == .skipped && orders[id]?.details.limits.ifOK == true
+      update(id) { job in
+        job = Picture.Job(
+          id: id, command: job.command, attempts: job.attempts, isFree: !isChained && !isAwaiting,
+          hasTerminal: job.hasTerminal, required: job.required)
+      }
+      picture.waiting.append(id)
+      if first { move(id, index == 0 ? .first : .after(ids[index - 1])) }
+    }
+    putInOrder()
+  }
+
+  /// The next one is always the first of those that wait for none of the others.
+  private mutating func putInOrder() {
+    var (order, rest) = ([JobID](), picture.waiting)
+    while let next = rest.first(where: { id in
+      jobs[id]?.isFree == true || jobs[id]?.required.contains(where: rest.contains) != true
+    }) {
+      order.append(next)
+      rest.removeAll { $0 == next }
+    }
+    picture.waiting = order
+  }
+
+  private mutating func forget(_ id: JobID) {
+    guard let job = jobs[id], job.state.isOver else { return }
+    jobs[id] = nil
+    guard job.state == .succeeded else { return }
+    for other in jobs.keys { update(other) { $0.required.removeAll { $0 == id } } }
+  }
+}

@@ -1,0 +1,136 @@
+@testable import SerialqSystem
+import TestSupport
+
+@testable import SerialqQueue
+
+/// States that set every property in turn, whether a change leads to them or not.
+struct RandomStates {
+  private var generator: SeededGenerator
+
+  init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
+  mutating func int(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &generator) }
+
+  private mutating func bool() -> Bool { .random(using: &generator) }
+
+  private mutating func text() -> Bytes { generator.bytes(upTo: 6) }
+
+  private mutating func maybe<Value>(_ value: Value) -> Value? { bool() ? value : nil }
+
+  private mutating func time() -> Timestamp {
+    Timestamp(microseconds: Int64(int(-62_167_219_200_000_000...253_402_300_799_999_999)))
+  }
+
+  private mutating func clocks() -> ClockReading {
+    ClockReading(date: time(), monotonic: nanoseconds(), boot: text())
+  }
+
+  private mutating func nanoseconds() -> Int64 { [0, Int64(int(1...9_999)), .max][int(0...2)] }
+
+  private mutating func id() -> JobID { [int(1...20), JobID.valid.upperBound][int(0...9) / 9] }
+
+  private mutating func ids() -> [ClosedRange<JobID>] {
+    JobID.ranges(of: (1...20).filter { _ in int(0...3) == 0 })
+  }
+
+  private mutating func ending() -> Ending {
+    [
+      .exited(Int32(int(0...255))), .killed(Int32(int(1...64))),
+      .cannotRun(Int32(int(126...127)), reason: text()),
+    ][int(0...2)]
+  }
+
+  private mutating func context() -> ExecutionContext {
+    ExecutionContext(directory: text(), environment: text(), umask: UInt16(int(0...0o777)))
+  }
+
+  private mutating func rank() -> Rank {
+    var (low, high) = (Rank(int(-20...20)), Rank(int(21...40)))
+    for _ in 0..<int(0...4) {
+      let middle = Rank.between(low, high, isCloseToUpper: bool())
+      if bool() { low = middle } else { high = middle }
+    }
+    return low
+  }
+
+  mutating func entry(of job: JobID) -> Entry {
+    switch int(0...9) {
+    case 0...2: .job(job, order())
+    case 3...7: .run(job, run())
+    case 8: .queue(memory())
+    default: .forgotten(ids())
+    }
+  }
+
+  mutating func order() -> Order {
+    let details = Order.Details(
+      label: maybe(text()), input: maybe([.file(text()), .copy(id())][int(0...1)]),
+      terminal: maybe(JobTerminal(rows: int(0...65_535), columns: int(0...65_535))),
+      key: maybe(text()),
+      limits: Limits(
+        timeout: int(0...9), retries: int(0...3), retryDelay: int(0...5), ifOK: bool(), after: ids()
+      ))
+    let command: Command = bool() ? .shell(text()) : .arguments([text(), text()])
+    return Order(command, in: context(), int(0...3) == 0 ? Order.Details() : details, added: time())
+  }
+
+  private mutating func execution() -> Execution {
+    Execution(
+      started: maybe(time()), hasTerminal: bool(),
+      launch: maybe(
+        Launch(command: text(), job: maybe(text()), node: maybe(text()), lost: maybe(text()))),
+      left: maybe(text()), unlogged: maybe(text()))
+  }
+
+  mutating func run() -> Run {
+    var run = Run()
+    (run.attempts, run.retriesUsed) = (int(0...4), int(0...2))
+    switch int(0...2) {
+    case 0:
+      run.phase = .waiting(
+        Run.Waiting(rank: maybe(rank()), due: maybe(clocks()), isFree: bool(), hadTerminal: bool()))
+    case 1:
+      run.phase = .running(
+        Run.Running(
+          execution: execution(), boot: text(), uptime: nanoseconds(),
+          pid: maybe(Int32(int(1...Int(Int32.max)))),
+          requests: (0..<int(0...2)).map { _ in Int32(int(1...64)) },
+          suspension: Suspension(
+            since: maybe(time()), uptime: nanoseconds(), earlier: nanoseconds()),
+          question: maybe(Question([.input, .password][int(0...1)], text()))))
+      if case .running(var running) = run.phase, running.suspension.since == nil {
+        running.suspension = Suspension(earlier: running.suspension.earlier)
+        run.phase = .running(running)
+      }
+    default:
+      let outcomes: [Run.Outcome] = [
+        .ended(ending(), [.itself, .cancelled, .timedOut][int(0...2)], duration: nanoseconds()),
+        .interrupted(isStopped: bool()), .cancelled, .skipped(because: id()),
+      ]
+      let outcome = outcomes[int(0...3)]
+      run.phase = .over(
+        Run.Over(
+          outcome: outcome, at: time(), execution: execution(), hookFailure: maybe(ending()),
+          isAcknowledged: outcome.state.opens && bool()))
+    }
+    return run
+  }
+
+  private mutating func hook() -> Hook { Hook(line: text(), in: context()) }
+
+  mutating func memory() -> Memory {
+    var memory = Memory()
+    memory.settings = Memory.Settings(
+      stopsOnFailure: bool(), onFinish: maybe(hook()), onIdle: maybe(hook()), onAsk: maybe(hook()),
+      keep: maybe(int(1...9)), shell: maybe(text()), logLimit: maybe(int(1...1 << 50)),
+      terminal: bool(), launcher: maybe(text()))
+    memory.pause = maybe(Memory.Pause(at: maybe(time()), because: maybe(id())))
+    let results = (int(0...9), int(0...9), int(0...9), int(0...9))
+    (memory.results.succeeded, memory.results.failed) = (results.0, results.1)
+    (memory.results.skipped, memory.results.cancelled) = (results.2, results.3)
+    memory.results.hasRun = bool()
+    memory.idleHookFailure = maybe(ending())
+    memory.previous = maybe(Memory.Previous(id: id(), succeeded: bool()))
+    return memory
+  }
+}
