@@ -12,46 +12,6 @@ enum CommandTable {
     127 not found, 128+n killed by signal n.
     """
 
-  /// All commands, in the order of the help.
-  static var types: [any Subcommand.Type] {
-    Array(
-      sequence(state: 0) { place in
-        defer { place += 1 }
-        return type(at: place)
-      })
-  }
-
-  /// The command at this place in the order of the help; nil after the last one.
-  ///
-  /// Not an array: the conformances of all commands would be built to find one of them.
-  private static func type(at place: Int) -> (any Subcommand.Type)? {
-    switch place {
-    case 0: AddCommand.self
-    case 1: RunCommand.self
-    case 2: ListCommand.self
-    case 3: StatusCommand.self
-    case 4: ShowCommand.self
-    case 5: LogCommand.self
-    case 6: AttachCommand.self
-    case 7: ReportCommand.self
-    case 8: WaitCommand.self
-    case 9: AckCommand.self
-    case 10: CancelCommand.self
-    case 11: RetryCommand.self
-    case 12: MoveCommand.self
-    case 13: EditCommand.self
-    case 14: PauseCommand.self
-    case 15: ResumeCommand.self
-    case 16: StartCommand.self
-    case 17: CleanCommand.self
-    case 18: SetCommand.self
-    case 19: QueuesCommand.self
-    case 20: CompletionCommand.self
-    case 21: HelpCommand.self
-    default: nil
-    }
-  }
-
   /// Words of other programs, and what does the same here: a command, or several with their uses.
   static let otherWords: [(words: [String], meant: String, command: String)] = [
     (["rm", "remove", "delete"], "cancel (waiting) or clean (done)", "cancel"),
@@ -71,17 +31,7 @@ enum CommandTable {
   /// The specifications of all commands.
   ///
   /// Building them takes longer than most invocations: parsing builds only that of its command.
-  static var commands: [CommandSpec] { types.map { $0.spec } }
-
-  /// The command with this name or alias.
-  static func type(called word: Bytes) -> (any Subcommand.Type)? {
-    var place = 0
-    while let type = type(at: place) {
-      if type.isCalled(word) { return type }
-      place += 1
-    }
-    return nil
-  }
+  static var commands: [CommandSpec] { CommandName.allCases.map { $0.type.spec } }
 
   /// Options that every command accepts.
   static let everywhere: [OptionSpec] = [
@@ -95,30 +45,61 @@ enum CommandTable {
   ]
 }
 
+/// The commands, in the order of the help.
+enum CommandName: String, CaseIterable {
+  case add, run, list, status, show, log, attach, report, wait, ack, cancel, retry, move, edit
+  case pause, resume, start, clean, set, queues, completion, help
+
+  /// The command that has this among its ``names``.
+  init?(called word: Bytes) {
+    self.init(rawValue: word == Bytes("ls") ? "list" : word.text)
+  }
+
+  var names: [String] { self == .list ? ["list", "ls"] : [rawValue] }
+
+  var type: any Subcommand.Type {
+    switch self {
+    case .add: AddCommand.self
+    case .run: RunCommand.self
+    case .list: ListCommand.self
+    case .status: StatusCommand.self
+    case .show: ShowCommand.self
+    case .log: LogCommand.self
+    case .attach: AttachCommand.self
+    case .report: ReportCommand.self
+    case .wait: WaitCommand.self
+    case .ack: AckCommand.self
+    case .cancel: CancelCommand.self
+    case .retry: RetryCommand.self
+    case .move: MoveCommand.self
+    case .edit: EditCommand.self
+    case .pause: PauseCommand.self
+    case .resume: ResumeCommand.self
+    case .start: StartCommand.self
+    case .clean: CleanCommand.self
+    case .set: SetCommand.self
+    case .queues: QueuesCommand.self
+    case .completion: CompletionCommand.self
+    case .help: HelpCommand.self
+    }
+  }
+}
+
 /// The long name of an option; its meaning depends on the command.
-///
-/// Here are the names that several commands use; any other is beside its command.
-struct OptionName: Hashable {
-  var text: String
-
-  init(_ text: String) { self.text = text }
-
-  static var queue: Self { Self("queue") }
-  static var env: Self { Self("env") }
-  static var name: Self { Self("name") }
-  static var timeout: Self { Self("timeout") }
-  static var first: Self { Self("first") }
-  static var json: Self { Self("json") }
-  static var failed: Self { Self("failed") }
-  static var last: Self { Self("last") }
-  static var all: Self { Self("all") }
-  static var help: Self { Self("help") }
-  static var version: Self { Self("version") }
+enum OptionName: String {
+  case after, all, before, directory, env, failed, file, first, follow, help, host, html, input
+  case json, keep, key, last, lines, man, name, now, open, queue, raw, remove, retries, running
+  case shell, signal, state, timeout, tty, unconditional, unique, version, watch
+  case detachKey = "detach-key"
+  case ifOK = "if-ok"
+  case noStart = "no-start"
+  case noTTY = "no-tty"
+  case olderThan = "older-than"
+  case retryDelay = "retry-delay"
 }
 
 struct CommandSpec {
-  var name: String
-  var aliases: [String] = []
+  var name: CommandName
   var summary: String
   /// The forms of the arguments after `serialq`, one per line.
   ///
@@ -132,8 +113,6 @@ struct CommandSpec {
   var options: [OptionSpec]
   var operands: Operands
   var examples: [Example]
-
-  var names: [String] { [name] + aliases }
 
   var allOptions: [OptionSpec] { options + CommandTable.everywhere }
 }
@@ -185,7 +164,7 @@ struct OptionSpec {
     self.details = details
   }
 
-  var long: String { "--\(name.text)" }
+  var long: String { "--\(name.rawValue)" }
 
   /// Selects the queue; shared by all commands that use one.
   static let queue = OptionSpec(

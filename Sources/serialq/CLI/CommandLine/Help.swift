@@ -7,7 +7,7 @@ enum Help {
   /// The overview: description, commands, exit codes and examples on one screen.
   static var overview: String {
     let commands = CommandTable.commands.map { command in
-      (command.names.joined(separator: ", "), command.summary)
+      (command.name.names.joined(separator: ", "), command.summary)
     }
     return """
       serialq - \(CommandTable.tagline)
@@ -27,7 +27,7 @@ enum Help {
   }
 
   static func text(of command: CommandSpec) -> String {
-    let names = command.names.joined(separator: ", ")
+    let names = command.name.names.joined(separator: ", ")
     let usage = command.synopsis.map { "  serialq \($0)" }.joined(separator: "\n")
     let paragraphs = command.description.map { wrapped($0, indent: 0) }
     // Only the command's own options, so that the help fits on a screen; the manual lists the

@@ -30,13 +30,13 @@ enum Invocation: Equatable {
     {
       return .terminalKeeper(queue: words[1].text, job: id)
     }
-    let (type, rest) = try split(words)
+    let (name, rest) = try split(words)
+    let type = name.type
     let words = try ParsedArguments(type.spec, rest)
     guard !words.has(.version) else { return .version }
     // Before validation: a request for help must work even if other arguments are invalid.
     guard !words.has(.help) else {
-      return .command(
-        HelpCommand(topic: rest.startIndex == 0 ? .overview : .command(CommandType(type))))
+      return .command(HelpCommand(topic: rest.startIndex == 0 ? .overview : .command(name)))
     }
     try words.check()
     let queue = try type.usesQueue ? queue(words, queueVariable) : ""
@@ -48,17 +48,17 @@ enum Invocation: Equatable {
   /// Options without a command belong to `status`.
   static func split(
     _ words: [Bytes]
-  ) throws(Failure) -> (type: any Subcommand.Type, rest: ArraySlice<Bytes>) {
+  ) throws(Failure) -> (name: CommandName, rest: ArraySlice<Bytes>) {
     guard let first = words.first, first.first != UInt8(ascii: "-") else {
-      return (StatusCommand.self, words[...])
+      return (.status, words[...])
     }
-    if let type = CommandTable.type(called: first) { return (type, words.dropFirst()) }
+    if let name = CommandName(called: first) { return (name, words.dropFirst()) }
     if let other = CommandTable.otherWords.first(where: { $0.words.contains(first.text) }) {
       throw Failure(
         first.text, "unknown command; did you mean \(other.meant)?",
         next: "See: \(serialq) help \(other.command)")
     }
-    let names = CommandTable.types.flatMap { [$0.name] + $0.aliases }
+    let names = CommandName.allCases.flatMap(\.names)
     let meant = Suggestion.closest(to: first, among: names)
     let suggestion = meant.map { "; did you mean \($0)?" } ?? ""
     throw Failure(

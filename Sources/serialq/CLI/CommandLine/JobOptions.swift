@@ -36,19 +36,6 @@ struct JobOptions: Equatable {
   }
 }
 
-extension OptionName {
-  fileprivate static var file: Self { Self("file") }
-  static var directory: Self { Self("directory") }
-  fileprivate static var input: Self { Self("input") }
-  static var shell: Self { Self("shell") }
-  static var retries: Self { Self("retries") }
-  static var retryDelay: Self { Self("retry-delay") }
-  static var ifOK: Self { Self("if-ok") }
-  static var after: Self { Self("after") }
-  static var unique: Self { Self("unique") }
-  static var tty: Self { Self("tty") }
-}
-
 extension JobOptions {
   /// For new jobs, or for one that has options already.
   init(

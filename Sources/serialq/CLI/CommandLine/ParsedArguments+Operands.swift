@@ -9,17 +9,17 @@ extension ParsedArguments {
     if let option = given.first {
       if given.count > 1 {
         throw misused(
-          "--\(given[1].text)", "cannot be combined with --\(option.text)")
+          "--\(given[1].rawValue)", "cannot be combined with --\(option.rawValue)")
       }
       if let word = operands.first {
-        throw misused(Visible.text(word), "a job cannot be combined with --\(option.text)")
+        throw misused(Visible.text(word), "a job cannot be combined with --\(option.rawValue)")
       }
       return JobSelection()
     }
     if operands.isEmpty, !options.isEmpty {
-      let others = options.map { "--\($0.text)" }.joined(separator: " or ")
+      let others = options.map { "--\($0.rawValue)" }.joined(separator: " or ")
       throw Failure(
-        command.name, "no job is given",
+        command.name.rawValue, "no job is given",
         next: "Give ids or labels, or \(others); \(serialq) list shows them.")
     }
     return JobSelection(operands)
@@ -29,7 +29,8 @@ extension ParsedArguments {
   func someJobs() throws(Failure) -> JobSelection {
     guard !operands.isEmpty else {
       throw Failure(
-        command.name, "no job is given", next: "Give ids or labels; \(serialq) list shows them.")
+        command.name.rawValue, "no job is given",
+        next: "Give ids or labels; \(serialq) list shows them.")
     }
     return JobSelection(operands)
   }
@@ -39,7 +40,7 @@ extension ParsedArguments {
     let selection = try someJobs()
     try refuseOperands(after: 1)
     guard selection.namesOneJob else {
-      throw misused(Visible.text(operands[0]), "\(command.name) takes only one job")
+      throw misused(Visible.text(operands[0]), "\(command.name.rawValue) takes only one job")
     }
     return selection
   }
@@ -48,12 +49,12 @@ extension ParsedArguments {
   func refuseOperands(after count: Int = 0) throws(Failure) {
     guard let extra = operands.dropFirst(count).first else { return }
     // `serialq -q video add make`
-    if command.name == StatusCommand.name, let meant = CommandTable.type(called: extra) {
+    if command.name == .status, let meant = CommandName(called: extra) {
       throw Failure(
         Visible.text(extra), "the command must precede its options",
-        next: "See: \(serialq) help \(meant.name)")
+        next: "See: \(serialq) help \(meant.rawValue)")
     }
     let limit = count == 0 ? "no argument" : "only one argument"
-    throw misused(Visible.text(extra), "\(command.name) takes \(limit)")
+    throw misused(Visible.text(extra), "\(command.name.rawValue) takes \(limit)")
   }
 }

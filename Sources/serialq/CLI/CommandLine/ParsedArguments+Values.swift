@@ -20,7 +20,7 @@ extension ParsedArguments {
       }
     }
     guard !operands.contains(where: { $0.contains(0) }) else {
-      throw misused(command.name, "an argument cannot contain a NUL byte")
+      throw misused(command.name.rawValue, "an argument cannot contain a NUL byte")
     }
   }
 

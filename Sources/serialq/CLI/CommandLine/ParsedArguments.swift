@@ -48,9 +48,9 @@ struct ParsedArguments {
     let equals = word.firstIndex(of: UInt8(ascii: "="))
     let name = Bytes(word[2..<(equals ?? word.count)])
     let known = command.allOptions
-    guard let option = known.first(where: { $0.name.text.utf8.elementsEqual(name) }) else {
-      if name == Bytes(HostOption.name.text.utf8) { throw HostOption.misplaced }
-      let meant = Suggestion.closest(to: name, among: known.map(\.name.text))
+    guard let option = known.first(where: { $0.name.rawValue.utf8.elementsEqual(name) }) else {
+      if name == Bytes(OptionName.host.rawValue.utf8) { throw HostOption.misplaced }
+      let meant = Suggestion.closest(to: name, among: known.map(\.name.rawValue))
       throw unknown(Bytes("--") + name, meant: meant.map { "--\($0)" })
     }
     let attached = equals.map { Bytes(word[($0 + 1)...]) }
@@ -70,7 +70,7 @@ struct ParsedArguments {
       guard let option = command.allOptions.first(where: { $0.short?.asciiValue == letter }) else {
         // `-json` may be a long option with a missing dash.
         let meant = Suggestion.closest(
-          to: Bytes(word.dropFirst()), among: command.allOptions.map(\.name.text)
+          to: Bytes(word.dropFirst()), among: command.allOptions.map(\.name.rawValue)
         )
         // The first byte of a multibyte character: the message shows the whole word instead.
         let named = letter < 0x80 ? [UInt8(ascii: "-"), letter] : word
@@ -109,10 +109,10 @@ struct ParsedArguments {
 
   private func unknown(_ word: Bytes, meant: String?) -> Failure {
     let suggestion = meant.map { "; did you mean \($0)?" } ?? ""
-    return misused(Visible.text(word), "unknown option of \(command.name)\(suggestion)")
+    return misused(Visible.text(word), "unknown option of \(command.name.rawValue)\(suggestion)")
   }
 
   func misused(_ what: String, _ why: String) -> Failure {
-    Failure(what, why, next: "See: \(serialq) help \(command.name)")
+    Failure(what, why, next: "See: \(serialq) help \(command.name.rawValue)")
   }
 }

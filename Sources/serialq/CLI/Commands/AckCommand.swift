@@ -9,10 +9,8 @@ struct AckCommand: Equatable {
 }
 
 extension AckCommand: Subcommand {
-  static let name = "ack"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .ack,
     summary: "acknowledge failures and skipped jobs",
     synopsis: ["ack [options] ID...", "ack [options] --all"],
     description: [

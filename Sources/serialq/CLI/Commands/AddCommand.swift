@@ -10,16 +10,9 @@ struct AddCommand: Equatable {
   var json: Bool
 }
 
-extension OptionName {
-  fileprivate static var noStart: Self { Self("no-start") }
-  fileprivate static var key: Self { Self("key") }
-}
-
 extension AddCommand: Subcommand {
-  static let name = "add"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .add,
     summary: "queue a job and print its id",
     synopsis: [
       "add [options] 'COMMAND LINE'",

@@ -10,15 +10,9 @@ struct AttachCommand: Equatable {
   var detachKey = ControlKey.backslash
 }
 
-extension OptionName {
-  fileprivate static var detachKey: Self { Self("detach-key") }
-}
-
 extension AttachCommand: Subcommand {
-  static let name = "attach"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .attach,
     summary: "use the terminal of a job",
     synopsis: ["attach [options] [ID]"],
     description: [

@@ -16,16 +16,9 @@ struct CancelCommand: Equatable {
   var signal: Int32?
 }
 
-extension OptionName {
-  fileprivate static var running: Self { Self("running") }
-  fileprivate static var signal: Self { Self("signal") }
-}
-
 extension CancelCommand: Subcommand {
-  static let name = "cancel"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .cancel,
     summary: "cancel waiting jobs, or end running ones",
     synopsis: ["cancel [options] ID...", "cancel [options] --all", "cancel [options] --running"],
     description: [

@@ -13,16 +13,9 @@ struct CleanCommand: Equatable {
   var all: Bool
 }
 
-extension OptionName {
-  fileprivate static var keep: Self { Self("keep") }
-  fileprivate static var olderThan: Self { Self("older-than") }
-}
-
 extension CleanCommand: Subcommand {
-  static let name = "clean"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .clean,
     summary: "remove finished jobs and their logs",
     synopsis: ["clean [options]"],
     description: [

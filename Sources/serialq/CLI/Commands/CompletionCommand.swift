@@ -9,12 +9,10 @@ enum CompletionCommand: Equatable {
 }
 
 extension CompletionCommand: Subcommand {
-  static let name = "completion"
-
   static let usesQueue = false
 
   static let spec = CommandSpec(
-    name: name,
+    name: .completion,
     summary: "print a completion script for bash, zsh or fish",
     synopsis: ["completion bash|zsh|fish", "completion -- words [WORD...]"],
     description: [

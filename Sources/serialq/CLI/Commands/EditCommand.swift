@@ -11,10 +11,8 @@ struct EditCommand: Equatable {
 }
 
 extension EditCommand: Subcommand {
-  static let name = "edit"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .edit,
     summary: "change a job, and queue it again if it is finished",
     synopsis: [
       "edit [options] ID", "edit [options] ID 'COMMAND LINE'",

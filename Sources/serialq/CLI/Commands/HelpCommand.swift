@@ -5,24 +5,18 @@ import SerialqSystem
 struct HelpCommand: Equatable {
   enum Topic: Equatable {
     case overview
-    case command(CommandType)
+    case command(CommandName)
     case manual
   }
 
   var topic: Topic
 }
 
-extension OptionName {
-  fileprivate static var man: Self { Self("man") }
-}
-
 extension HelpCommand: Subcommand {
-  static let name = "help"
-
   static let usesQueue = false
 
   static let spec = CommandSpec(
-    name: name,
+    name: .help,
     summary: "show help, also for one command",
     synopsis: ["help [COMMAND]", "help --man"],
     description: ["Shows an overview of all commands, or the details of one."],
@@ -41,7 +35,7 @@ extension HelpCommand: Subcommand {
     if words.has(.man) {
       topic = .manual
     } else if let name = words.operands.first {
-      topic = .command(CommandType(try Invocation.split([name]).type))
+      topic = .command(try Invocation.split([name]).name)
     } else {
       topic = .overview
     }

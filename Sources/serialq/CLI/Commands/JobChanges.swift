@@ -15,11 +15,6 @@ struct JobChanges: Equatable {
   var hasConditions: Bool { options.ifOK || !options.after.isEmpty }
 }
 
-extension OptionName {
-  fileprivate static var unconditional: Self { Self("unconditional") }
-  fileprivate static var noTTY: Self { Self("no-tty") }
-}
-
 extension JobChanges {
   static let options: [OptionSpec] = {
     let names: [OptionName] = [

@@ -17,17 +17,9 @@ struct ListCommand: Equatable {
   var json: Bool
 }
 
-extension OptionName {
-  fileprivate static var state: Self { Self("state") }
-  fileprivate static var open: Self { Self("open") }
-}
-
 extension ListCommand: Subcommand {
-  static let name = "list"
-  static let aliases = ["ls"]
-
   static let spec = CommandSpec(
-    name: name, aliases: aliases,
+    name: .list,
     summary: "list the jobs",
     synopsis: ["list [options] [ID...]"],
     description: [

@@ -15,17 +15,9 @@ struct LogCommand: Equatable {
   var isRaw = false
 }
 
-extension OptionName {
-  fileprivate static var follow: Self { Self("follow") }
-  fileprivate static var lines: Self { Self("lines") }
-  fileprivate static var raw: Self { Self("raw") }
-}
-
 extension LogCommand: Subcommand {
-  static let name = "log"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .log,
     summary: "print a job's output",
     synopsis: ["log [options] [ID...]", "log -f [options] [ID...]", "log -f --all"],
     description: [

@@ -14,15 +14,9 @@ struct MoveCommand: Equatable {
   var destination: Destination
 }
 
-extension OptionName {
-  fileprivate static var before: Self { Self("before") }
-}
-
 extension MoveCommand: Subcommand {
-  static let name = "move"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .move,
     summary: "reorder the waiting jobs",
     synopsis: [
       "move [options] ID... --first", "move [options] ID... --last",

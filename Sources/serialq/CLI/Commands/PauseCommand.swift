@@ -9,15 +9,9 @@ struct PauseCommand: Equatable {
   var isNow = false
 }
 
-extension OptionName {
-  fileprivate static var now: Self { Self("now") }
-}
-
 extension PauseCommand: Subcommand {
-  static let name = "pause"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .pause,
     summary: "let the running job finish, start no other",
     synopsis: ["pause [options]"],
     description: [

@@ -9,15 +9,9 @@ struct QueuesCommand: Equatable {
   var removed: String?
 }
 
-extension OptionName {
-  fileprivate static var remove: Self { Self("remove") }
-}
-
 extension QueuesCommand: Subcommand {
-  static let name = "queues"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .queues,
     summary: "list all queues with their counts",
     synopsis: ["queues [options]"],
     description: [

@@ -11,15 +11,9 @@ struct ReportCommand: Equatable {
   var last: Int?
 }
 
-extension OptionName {
-  fileprivate static var html: Self { Self("html") }
-}
-
 extension ReportCommand: Subcommand {
-  static let name = "report"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .report,
     summary: "draw when the jobs ran, here or as an HTML page",
     synopsis: ["report [options]"],
     description: [

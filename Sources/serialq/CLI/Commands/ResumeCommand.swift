@@ -7,10 +7,8 @@ struct ResumeCommand: Equatable {
 }
 
 extension ResumeCommand: Subcommand {
-  static let name = "resume"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .resume,
     summary: "continue after a pause or a stop by a failure",
     synopsis: ["resume [options]"],
     description: [

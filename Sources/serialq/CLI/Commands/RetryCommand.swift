@@ -11,10 +11,8 @@ struct RetryCommand: Equatable {
 }
 
 extension RetryCommand: Subcommand {
-  static let name = "retry"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .retry,
     summary: "queue finished jobs again",
     synopsis: ["retry [options] ID...", "retry [options] --failed"],
     description: [

@@ -12,10 +12,8 @@ struct RunCommand: Equatable {
 }
 
 extension RunCommand: Subcommand {
-  static let name = "run"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .run,
     summary: "run the queue in the foreground until it is empty",
     synopsis: [
       "run [options]",

@@ -22,10 +22,8 @@ struct SetCommand: Equatable {
 }
 
 extension SetCommand: Subcommand {
-  static let name = "set"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .set,
     summary: "show or change the settings of a queue",
     synopsis: [
       "set [options]", "set [options] on-failure continue|stop",

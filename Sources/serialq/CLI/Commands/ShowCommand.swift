@@ -11,10 +11,8 @@ struct ShowCommand: Equatable {
 }
 
 extension ShowCommand: Subcommand {
-  static let name = "show"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .show,
     summary: "show the details of jobs",
     synopsis: ["show [options] ID..."],
     description: [

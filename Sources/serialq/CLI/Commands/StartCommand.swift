@@ -8,10 +8,8 @@ struct StartCommand: Equatable {
 }
 
 extension StartCommand: Subcommand {
-  static let name = "start"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .start,
     summary: "start a background runner if there is work",
     synopsis: ["start [options]"],
     description: [

@@ -12,15 +12,9 @@ struct StatusCommand: Equatable {
   var json: Bool
 }
 
-extension OptionName {
-  fileprivate static var watch: Self { Self("watch") }
-}
-
 extension StatusCommand: Subcommand {
-  static let name = "status"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .status,
     summary: "show failures, the running job and the progress",
     synopsis: ["[status] [options]"],
     description: [

@@ -13,10 +13,8 @@ struct WaitCommand: Equatable {
 }
 
 extension WaitCommand: Subcommand {
-  static let name = "wait"
-
   static let spec = CommandSpec(
-    name: name,
+    name: .wait,
     summary: "wait until jobs, or the whole queue, are finished",
     synopsis: ["wait [options] [ID...]"],
     description: [

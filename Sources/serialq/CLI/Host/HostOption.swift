@@ -2,12 +2,11 @@ import SerialqSystem
 
 /// The option `--host`, which precedes the command, and its variable.
 enum HostOption {
-  static let name = OptionName("host")
   static let variable = "SERIALQ_HOST"
 
   /// As the help, the manual and completion describe it.
   static let spec = OptionSpec(
-    name, value: OptionValue(.text, "HOST"),
+    .host, value: OptionValue(.text, "HOST"),
     help: "Uses the queues of another machine, over ssh.",
     details: "See BEYOND ONE MACHINE.")
 

@@ -5,21 +5,18 @@ import Testing
 @testable import SerialqCLI
 
 @Suite struct CommandTableTests {
-  // Fails if a command or an alias is listed twice.
-  @Test("every command is listed once, by the names of its type")
+  // Fails if two commands share a name, or a name belongs to another command.
+  @Test("every command is found by each of its names")
   func commands() {
-    let words = CommandTable.commands.flatMap(\.names)
+    let words = CommandName.allCases.flatMap(\.names)
     #expect(Set(words).count == words.count)
-    for type in CommandTable.types {
-      #expect(type.spec.names == [type.name] + type.aliases)
-      for word in type.spec.names {
-        let found = CommandTable.type(called: Bytes(word.utf8))
-        #expect(found.map { $0.name } == type.name)
-      }
+    for name in CommandName.allCases {
+      #expect(name.type.spec.name == name)
+      for word in name.names { #expect(CommandName(called: Bytes(word.utf8)) == name) }
     }
   }
 
-  // Fails if a command is not listed: add its type to `CommandTable.types`.
+  // Fails if a command is not listed: add a case to `CommandName`.
   @Test("every command in the sources is listed")
   func allCommands() throws {
     var root = URL(filePath: #filePath)
@@ -30,13 +27,13 @@ import Testing
       try String(contentsOf: folder.appending(path: file), encoding: .utf8)
         .matches(of: /extension (\w+): Subcommand/).map { String($0.1) }
     }
-    #expect(conforming.sorted() == CommandTable.types.map { "\($0)" }.sorted())
+    #expect(conforming.sorted() == CommandName.allCases.map { "\($0.type)" }.sorted())
   }
 
   // Fails if two options of a command share a name or a letter.
-  @Test("no command has two options with the same name", arguments: CommandTable.names)
-  func optionNames(_ name: String) throws {
-    let options = try CommandTable.spec(of: name).allOptions
+  @Test("no command has two options with the same name", arguments: CommandName.allCases)
+  func optionNames(_ name: CommandName) {
+    let options = name.type.spec.allOptions
     #expect(Set(options.map(\.name)).count == options.count)
     let letters = options.compactMap(\.short)
     #expect(Set(letters).count == letters.count)
@@ -45,9 +42,9 @@ import Testing
   }
 
   // Fails if an entry has no explanation.
-  @Test("every command and option is explained", arguments: CommandTable.names)
-  func explained(_ name: String) throws {
-    let command = try CommandTable.spec(of: name)
+  @Test("every command and option is explained", arguments: CommandName.allCases)
+  func explained(_ name: CommandName) {
+    let command = name.type.spec
     #expect(!command.summary.isEmpty && !command.description.isEmpty)
     #expect(!command.synopsis.isEmpty && !command.examples.isEmpty)
     for option in command.allOptions {
@@ -60,9 +57,9 @@ import Testing
   // Fails if the program does not accept an example as a real shell would pass it.
   @Test("every example parses as a call of its command")
   func examples() throws {
-    let general = CommandTable.examples.map { (String?.none, $0.line) }
+    let general = CommandTable.examples.map { (CommandName?.none, $0.line) }
     let own = CommandTable.commands.flatMap { command in
-      command.examples.map { (String?.some(command.name), $0.line) }
+      command.examples.map { (CommandName?.some(command.name), $0.line) }
     }
     for (name, line) in general + own {
       // Replaces the programs that read the output of serialq.
@@ -81,38 +78,29 @@ import Testing
 
 extension Invocation {
   /// The name of the called command; nil if none is.
-  fileprivate var name: String? {
+  fileprivate var name: CommandName? {
     guard case .command(let command) = self else { return nil }
-    return type(of: command).name
+    return type(of: command).spec.name
   }
 }
 
-extension CommandTable {
-  fileprivate static let names = types.map { $0.name }
-
-  fileprivate static func spec(of name: String) throws -> CommandSpec {
-    try #require(type(called: Bytes(name.utf8))).spec
-  }
-
-  /// The help of this command, or the overview if nil.
-  fileprivate static func help(of name: String?) throws -> String {
-    try name.map { Help.text(of: try spec(of: $0)) } ?? Help.overview
-  }
+/// The help of this command, or the overview if nil.
+private func help(of name: CommandName?) -> String {
+  name.map { Help.text(of: $0.type.spec) } ?? Help.overview
 }
 
 @Suite struct HelpTests {
   // Fails if a text changes: review the difference, then run with SERIALQ_UPDATE_SNAPSHOTS=1.
-  @Test("the help of a command matches its snapshot", arguments: CommandTable.names)
-  func snapshots(_ name: String) throws {
-    let spec = try CommandTable.spec(of: name)
-    try Snapshot.check(Help.text(of: spec), against: "help-\(name).txt")
+  @Test("the help of a command matches its snapshot", arguments: CommandName.allCases)
+  func snapshots(_ name: CommandName) throws {
+    try Snapshot.check(help(of: name), against: "help-\(name).txt")
   }
 
   // Fails if the text around the commands changes, or a command is missing, out of order or not
   // aligned.
   @Test("the overview matches its snapshot, and has a line for each command of the table")
   func overview() throws {
-    let commands = CommandTable.commands.map { ($0.names.joined(separator: ", "), $0.summary) }
+    let commands = CommandTable.commands.map { ($0.name.names.joined(separator: ", "), $0.summary) }
     let width = commands.map(\.0.count).max() ?? 0
     let lines = commands.map { names, summary in
       "  \(names.padding(toLength: width + 2, withPad: " ", startingAt: 0))\(summary)\n"
@@ -122,9 +110,9 @@ extension CommandTable {
 
   // Fails if a line is not wrapped, or a synopsis or an example is too long for a terminal.
   @Test(
-    "no line is wider than 80 columns or ends in spaces", arguments: [nil] + CommandTable.names)
-  func widths(_ name: String?) throws {
-    for line in try CommandTable.help(of: name).split(separator: "\n") {
+    "no line is wider than 80 columns or ends in spaces", arguments: [nil] + CommandName.allCases)
+  func widths(_ name: CommandName?) {
+    for line in help(of: name).split(separator: "\n") {
       #expect(line.count <= 80 && line.last != " ", "\(line)")
     }
   }
@@ -134,14 +122,14 @@ extension CommandTable {
   @Test("the overview is a line for each command and 13 others, and fits on one screen")
   func oneScreen() {
     let lines = Help.overview.count(where: \.isNewline)
-    #expect(lines - CommandTable.types.count <= 13)
+    #expect(lines - CommandName.allCases.count <= 13)
     #expect(lines <= 40)
   }
 
   // Fails if a command's help needs scrolling: long explanations belong in the manual.
-  @Test("the help of every command fits on one screen", arguments: CommandTable.names)
-  func oneScreen(_ name: String) throws {
-    let lines = try CommandTable.help(of: name).split(
+  @Test("the help of every command fits on one screen", arguments: CommandName.allCases)
+  func oneScreen(_ name: CommandName) {
+    let lines = help(of: name).split(
       separator: "\n", omittingEmptySubsequences: false)
     #expect(lines.count <= 40)
   }

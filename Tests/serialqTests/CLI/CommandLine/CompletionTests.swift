@@ -20,7 +20,7 @@ import Testing
   // Fails if a command is missing, or is offered where none is allowed.
   @Test("the first word is a command or an option of status")
   func commands() {
-    #expect(words("") == CommandTable.types.map { $0.name })
+    #expect(words("") == CommandName.allCases.map(\.rawValue))
     #expect(words("wa") == words(""))
     #expect(words() == words(""))
     #expect(words("help", "") == words(""))
@@ -34,7 +34,7 @@ import Testing
   @Test("options are those of the command, each once unless it can be repeated")
   func options() throws {
     for command in CommandTable.commands {
-      let offered = try #require(words(command.name, "--"))
+      let offered = try #require(words(command.name.rawValue, "--"))
       for option in command.allOptions {
         #expect(offered.contains(option.long))
         if let short = option.short { #expect(offered.contains("-\(short)")) }
@@ -62,7 +62,7 @@ import Testing
     #expect(words("cancel", "--signal", "T")?.contains("SIGTERM") == true)
     #expect(
       completion("move", "3", "--before", "").wanted
-        == .jobs(CommandType(MoveCommand.self), from: 1))
+        == .jobs(.move, from: 1))
     for option in ["--timeout", "--retries", "-n", "-e", "-c"] {
       #expect(words("add", option, "") == [], "\(option)")
     }
@@ -86,26 +86,26 @@ import Testing
   func ids() {
     #expect(
       completion("wait", "")
-        == .init(wanted: .jobs(CommandType(WaitCommand.self), from: 1), kept: ""))
+        == .init(wanted: .jobs(.wait, from: 1), kept: ""))
     #expect(
       completion("wait", "-qv", "1", "")
-        == .init(wanted: .jobs(CommandType(WaitCommand.self), from: 1), queue: "v"))
+        == .init(wanted: .jobs(.wait, from: 1), queue: "v"))
     #expect(
       completion("wait", "--queue=v", "")
-        == .init(wanted: .jobs(CommandType(WaitCommand.self), from: 1), queue: "v"))
+        == .init(wanted: .jobs(.wait, from: 1), queue: "v"))
     #expect(
       completion("wait", "-q", "v", "")
-        == .init(wanted: .jobs(CommandType(WaitCommand.self), from: 1), queue: "v"))
+        == .init(wanted: .jobs(.wait, from: 1), queue: "v"))
     #expect(
       completion("cancel", "3-1")
-        == .init(wanted: .jobs(CommandType(CancelCommand.self), from: 4), kept: "3-"))
-    #expect(completion("cancel", "x-1").wanted == .jobs(CommandType(CancelCommand.self), from: 1))
+        == .init(wanted: .jobs(.cancel, from: 4), kept: "3-"))
+    #expect(completion("cancel", "x-1").wanted == .jobs(.cancel, from: 1))
     #expect(
-      completion("show", "1", "").wanted == .jobs(CommandType(ShowCommand.self), from: 1))
+      completion("show", "1", "").wanted == .jobs(.show, from: 1))
     #expect(
-      completion("edit", "").wanted == .jobs(CommandType(EditCommand.self), from: 1))
+      completion("edit", "").wanted == .jobs(.edit, from: 1))
     #expect(
-      completion("add", "--after", "1-").wanted == .jobs(CommandType(AddCommand.self), from: 2))
+      completion("add", "--after", "1-").wanted == .jobs(.add, from: 2))
   }
 
   // Fails if the settings are not those that `set` accepts.
@@ -130,17 +130,14 @@ import Testing
   func jobs() throws {
     for state in JobState.allCases {
       let job = try #require(jobAfter(order(), state))
-      let types: [any Subcommand.Type] = [
-        WaitCommand.self, AckCommand.self, CancelCommand.self, RetryCommand.self,
-        MoveCommand.self, EditCommand.self,
-      ]
-      let takers = types.filter { $0.takes(job) }.map { $0.name }
+      let names: [CommandName] = [.wait, .ack, .cancel, .retry, .move, .edit]
+      let takers = names.filter { $0.type.takes(job) }
       switch state {
-      case .waiting: #expect(takers == ["wait", "cancel", "move", "edit"])
-      case .running: #expect(takers == ["wait", "cancel"])
-      case .succeeded, .cancelled: #expect(takers == ["retry", "edit"])
+      case .waiting: #expect(takers == [.wait, .cancel, .move, .edit])
+      case .running: #expect(takers == [.wait, .cancel])
+      case .succeeded, .cancelled: #expect(takers == [.retry, .edit])
       case .failed, .killed, .timedOut, .interrupted, .skipped:
-        #expect(takers == ["ack", "retry", "edit"])
+        #expect(takers == [.ack, .retry, .edit])
       }
     }
   }

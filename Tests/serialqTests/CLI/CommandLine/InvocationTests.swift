@@ -29,9 +29,7 @@ import Testing
     .command(HelpCommand(topic: topic))
   }
 
-  private func help(of type: any Subcommand.Type) -> Invocation {
-    help(.command(CommandType(type)))
-  }
+  private func help(of name: CommandName) -> Invocation { help(.command(name)) }
 
   /// The parsed command; nil if the words are refused, or are a call of another command.
   private func command<Call: Subcommand>(_ words: String..., as _: Call.Type) -> Call? {
@@ -204,11 +202,11 @@ import Testing
     #expect(try parse("help") == help(.overview))
     #expect(try parse("--help") == help(.overview))
     #expect(try parse("-h") == help(.overview))
-    #expect(try parse("help", "ls") == help(of: ListCommand.self))
-    #expect(try parse("add", "--help") == help(of: AddCommand.self))
+    #expect(try parse("help", "ls") == help(of: .list))
+    #expect(try parse("add", "--help") == help(of: .add))
     #expect(
-      try parse("show", "x", "-q", "no good", "-h", queue: "no good") == help(of: ShowCommand.self))
-    #expect(try parse("status", "-h") == help(of: StatusCommand.self))
+      try parse("show", "x", "-q", "no good", "-h", queue: "no good") == help(of: .show))
+    #expect(try parse("status", "-h") == help(of: .status))
     #expect(try parse("help", "--man") == help(.manual))
     #expect(
       try parse("completion", "zsh", queue: "no good") == .command(CompletionCommand.script(.zsh)))

@@ -49,7 +49,7 @@ enum Manual {
 
   /// The description of a command.
   private static func section(_ command: CommandSpec) -> String {
-    let names = command.names.joined(separator: ", ")
+    let names = command.name.names.joined(separator: ", ")
     let forms = command.synopsis.map { ".D1 Nm serialq \(Mdoc.form($0))\n" }.joined()
     let paragraphs = (command.description + command.details).map(Mdoc.text)
       .joined(separator: "\n.Pp\n")

@@ -37,7 +37,7 @@ import Testing
   private static var table: [String] {
     var texts: [String] = []
     for command in CommandTable.commands {
-      texts.append("\(command.names.joined(separator: ", ")) -- \(command.summary)")
+      texts.append("\(command.name.names.joined(separator: ", ")) -- \(command.summary)")
       texts += command.synopsis.map { form in
         "serialq " + form.replacing("...", with: " ...").replacing("|", with: " | ")
       }

@@ -32,7 +32,7 @@ enum Mdoc {
   /// The macros for an option: `Fl q , Fl -queue Ar NAME`.
   static func option(_ option: OptionSpec) -> String {
     let short = option.short.map { "Fl \($0) , " } ?? ""
-    return short + "Fl -\(option.name.text)"
+    return short + "Fl -\(option.name.rawValue)"
       + (option.value.map { " Ar \($0.placeholder)" } ?? "")
   }
 

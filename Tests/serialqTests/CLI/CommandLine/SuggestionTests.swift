@@ -35,8 +35,8 @@ import Testing
   @Test("words of other programs lead to commands that exist")
   func otherWords() {
     for (words, meant, command) in CommandTable.otherWords {
-      for word in words { #expect(CommandTable.type(called: Bytes(word.utf8)) == nil, "\(word)") }
-      #expect(CommandTable.type(called: Bytes(command.utf8)) != nil, "\(command)")
+      for word in words { #expect(CommandName(called: Bytes(word.utf8)) == nil, "\(word)") }
+      #expect(CommandName(called: Bytes(command.utf8)) != nil, "\(command)")
       #expect(meant.split(separator: " ").contains(Substring(command)), "\(meant)")
     }
   }

@@ -14,7 +14,7 @@ struct Completion: Equatable {
     case words([Candidate])
     case queues
     /// Ids of jobs that the command accepts, starting with this one.
-    case jobs(CommandType, from: JobID)
+    case jobs(CommandName, from: JobID)
     case files
     case directories
     /// A command line of its own, from this word on, counted from 1.
@@ -57,8 +57,7 @@ struct Completion: Equatable {
     let last = words.last ?? []
     let before = words.dropLast()
     let isOption = (before.first ?? last).first == UInt8(ascii: "-")
-    let command: (any Subcommand.Type)? =
-      isOption ? StatusCommand.self : before.first.flatMap(CommandTable.type(called:))
+    let command = isOption ? .status : before.first.flatMap(CommandName.init(called:))
     if let command {
       self.init(Scan(command, isOption ? before : before.dropFirst()), last)
     } else {
@@ -87,7 +86,7 @@ struct Completion: Equatable {
   }
 
   private static func value(
-    of option: OptionSpec, _ command: CommandType, _ word: Bytes
+    of option: OptionSpec, _ command: CommandName, _ word: Bytes
   ) -> (Wanted, kept: Bytes) {
     switch option.value?.kind {
     case .file: (.files, [])
@@ -127,7 +126,7 @@ struct Completion: Equatable {
   }
 
   /// Completes ids; after `3-` only those from 3 on.
-  private static func ids(_ command: CommandType, _ word: Bytes) -> (Wanted, kept: Bytes) {
+  private static func ids(_ command: CommandName, _ word: Bytes) -> (Wanted, kept: Bytes) {
     let digits = word.prefix { $0 != UInt8(ascii: "-") }
     guard digits.count < word.count, let first = Int(decimal: Bytes(digits)), first < .max
     else { return (.jobs(command, from: 1), []) }
@@ -135,14 +134,14 @@ struct Completion: Equatable {
   }
 
   private static var commands: Wanted {
-    .words(CommandTable.commands.map { Candidate(word: $0.name, meaning: $0.summary) })
+    .words(CommandTable.commands.map { Candidate(word: $0.name.rawValue, meaning: $0.summary) })
   }
 }
 
 extension Completion {
   /// Scans the words before the last one.
   private struct Scan {
-    var command: CommandType
+    var command: CommandName
     var spec: CommandSpec
     var given: Set<OptionName> = []
     var operands: [Bytes] = []
@@ -154,9 +153,9 @@ extension Completion {
     /// The index of the last word, counted from 1.
     var next: Int
 
-    init(_ type: any Subcommand.Type, _ words: ArraySlice<Bytes>) {
-      command = CommandType(type)
-      spec = type.spec
+    init(_ command: CommandName, _ words: ArraySlice<Bytes>) {
+      self.command = command
+      spec = command.type.spec
       next = words.endIndex + 1
       for (index, word) in zip(words.indices, words) where commandStart == nil {
         take(word, number: index + 1)
@@ -198,7 +197,7 @@ extension CommandSpec {
   fileprivate func lastOption(in word: Bytes) -> (OptionSpec, valueStart: Int?)? {
     if word.starts(with: Bytes("--")) {
       let name = word.dropFirst(2).prefix { $0 != UInt8(ascii: "=") }
-      let option = allOptions.first { $0.name.text.utf8.elementsEqual(name) }
+      let option = allOptions.first { $0.name.rawValue.utf8.elementsEqual(name) }
       guard let option else { return nil }
       return (option, name.endIndex < word.endIndex ? name.endIndex + 1 : nil)
     }
