@@ -107,8 +107,9 @@ extension FileDescriptor {
       guard let bytes = try readOnce(limit, unless: EAGAIN) else { return [] }
       return bytes.isEmpty ? nil : bytes
     } catch {
-      // The other end of a socket was closed before it had read everything.
-      guard error.number == ECONNRESET else { throw error }
+      // The other end of a socket was closed before it had read everything; no process has the slave
+      // of a terminal open, as after `vhangup(2)`.
+      guard error.number == ECONNRESET || error.number == EIO else { throw error }
       return nil
     }
   }

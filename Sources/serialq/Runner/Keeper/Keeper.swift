@@ -24,7 +24,6 @@ package struct Keeper {
   private var asking = Asking(now: Clock.monotonic())
   /// Typed, and not yet accepted by the terminal.
   private var keys = Bytes()
-  private var buffer = Bytes()
   private var reportsLoss = true
 
   private struct Client {
@@ -125,7 +124,7 @@ package struct Keeper {
 
   /// Copies what the job has printed; returns how much, nil at the end.
   private mutating func copyOutput() throws(Failure) -> Int? {
-    guard let bytes = try terminal.read(&buffer) else { return nil }
+    guard let bytes = try terminal.read() else { return nil }
     guard !bytes.isEmpty else { return 0 }
     log.write(bytes)
     if reportsLoss, let reason = log.reason {

@@ -7,7 +7,7 @@ package final class ServedTerminal: Sendable {
   package let master: FileDescriptor
   private let slave: FileDescriptor
 
-  /// The most bytes that ``read(_:)`` returns.
+  /// The most bytes that ``read()`` returns, except for less than a page.
   private static let most = 1 << 16
 
   /// Makes the master non-blocking, and opens its slave.
@@ -35,41 +35,15 @@ package final class ServedTerminal: Sendable {
     return mode.c_lflag & tcflag_t(ICANON) != 0 && mode.c_lflag & tcflag_t(ECHO) == 0
   }
 
-  /// Reads what the job has written: nothing if there is nothing now, nil at the end.
-  ///
-  /// `buffer` is overwritten; reusing it saves allocations. Returns at most 64 KB.
-  package func read(_ buffer: inout Bytes) throws(Failure) -> Bytes? {
-    if buffer.count < Self.most { buffer = Bytes(repeating: 0, count: Self.most) }
-    var filled = 0
-    var isEnd = false
+  /// Reads what the job has written, at most 64 KB: nothing if there is nothing now, nil at the end.
+  package func read() throws(Failure) -> Bytes? {
+    var all = Bytes()
     // The system returns at most a page at a time.
-    while filled < Self.most, !isEnd {
-      guard let count = try readOnce(&buffer, from: filled) else { break }
-      filled += count
-      isEnd = count == 0
+    while all.count < Self.most {
+      guard let page = try master.readSome(4096) else { return all.isEmpty ? nil : all }
+      if page.isEmpty { break }
+      all += page
     }
-    return isEnd && filled == 0 ? nil : Bytes(buffer[..<filled])
+    return all
   }
-
-  /// Reads once; returns 0 at the end, and nil if there is nothing now.
-  private func readOnce(_ buffer: inout Bytes, from start: Int) throws(Failure) -> Int? {
-    let raw = master.raw
-    do throws(Failure) {
-      let count = try retrying("read", "reading", master.name, unless: EAGAIN) {
-        buffer.withUnsafeMutableBytes { bytes in
-          systemRead(raw, bytes.baseAddress?.advanced(by: start), Self.most - start)
-        }
-      }
-      return count < 0 ? nil : count
-    } catch {
-      // No process has the slave open, as after `vhangup(2)`.
-      guard error.number == EIO else { throw error }
-      return 0
-    }
-  }
-}
-
-/// `read(2)`, which the method of the same name hides.
-private func systemRead(_ raw: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-  read(raw, buffer, count)
 }

@@ -25,11 +25,11 @@ final class TerminalProcess: Sendable {
   /// Waits until the terminal shows this text, and returns everything until then.
   @discardableResult
   func waitForOutput(_ text: String) throws -> String {
-    var (all, buffer) = (Bytes(), Bytes())
+    var all = Bytes()
     let end = LaunchedProgram.deadline()
     while !all.text.contains(text) {
       let isReadable = try waitForInput(on: [terminal.master.raw], until: end) == [true]
-      guard isReadable, let bytes = try terminal.read(&buffer) else {
+      guard isReadable, let bytes = try terminal.read() else {
         throw Failure("waiting for \(text)", all.text, next: "That is what came.")
       }
       all += bytes
