@@ -1,5 +1,4 @@
 import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// `serialq attach`: connects the terminal of the user to that of a job.

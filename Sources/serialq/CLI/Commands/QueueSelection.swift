@@ -1,4 +1,3 @@
-import SerialqQueue
 import SerialqSystem
 
 /// The queues that a command applies to: one, or all with `--all`.

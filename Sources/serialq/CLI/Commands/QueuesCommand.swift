@@ -51,7 +51,7 @@ extension QueuesCommand: Subcommand {
     for name in try session.spool().queueNames() {
       do throws(Failure) {
         guard let (folder, queue) = try session.readQueue(named: name.text) else { continue }
-        entries.append(Entry(name: name, queue, hasRunner: try RunnerLock.isHeld(folder)))
+        entries.append(Entry(name: name, queue: queue, hasRunner: try RunnerLock.isHeld(folder)))
       } catch {
         // The others are shown nevertheless.
         entries.append(Entry(name: name, fault: error))
@@ -105,17 +105,10 @@ extension QueuesCommand: Subcommand {
 
 /// A queue in the list, or why it cannot be read.
 private struct Entry {
-  let name: Bytes
-  let queue: Queue
-  let hasRunner: Bool
-  let fault: Failure?
-
-  init(name: Bytes, _ queue: Queue = Queue(), hasRunner: Bool = false, fault: Failure? = nil) {
-    self.name = name
-    self.queue = queue
-    self.hasRunner = hasRunner
-    self.fault = fault
-  }
+  var name: Bytes
+  var queue = Queue()
+  var hasRunner = false
+  var fault: Failure?
 
   var row: [Columns.Cell] {
     if let fault {

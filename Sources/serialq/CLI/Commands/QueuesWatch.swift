@@ -1,5 +1,4 @@
 import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 
 /// Wakes when a selected queue changes, by one watch over the folders of all of them.

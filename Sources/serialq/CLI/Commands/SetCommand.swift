@@ -100,21 +100,19 @@ extension SetCommand: Subcommand {
       throw words.misused(name.text, why)
     }
     let value = words.operands[1]
+    let choices = settings.first { $0.name == name.text }?.choices ?? []
+    guard choices.count < 2 || choices.contains(value.text) else {
+      throw words.misused(
+        Visible.text(value), "\(name.text) is \(choices.joined(separator: " or "))")
+    }
+    let line = value.allSatisfy(\.isSpace) ? nil : value
     switch name.text {
-    case "on-failure":
-      guard value == Bytes("stop") || value == Bytes("continue") else {
-        throw words.misused(Visible.text(value), "on-failure is continue or stop")
-      }
-      return .stopsOnFailure(value == Bytes("stop"))
-    case "on-finish": return .onFinish(value.allSatisfy(\.isSpace) ? nil : value)
-    case "on-idle": return .onIdle(value.allSatisfy(\.isSpace) ? nil : value)
-    case "on-ask": return .onAsk(value.allSatisfy(\.isSpace) ? nil : value)
+    case "on-failure": return .stopsOnFailure(value == Bytes("stop"))
+    case "on-finish": return .onFinish(line)
+    case "on-idle": return .onIdle(line)
+    case "on-ask": return .onAsk(line)
     case "launcher": return .launcher(try launcher(value, words))
-    case "tty":
-      guard value == Bytes("on") || value == Bytes("off") else {
-        throw words.misused(Visible.text(value), "tty is on or off")
-      }
-      return .terminal(value == Bytes("on"))
+    case "tty": return .terminal(value == Bytes("on"))
     case "shell":
       if value == Bytes("default") { return .shell(nil) }
       guard value.first == UInt8(ascii: "/") else {

@@ -1,6 +1,5 @@
 import SerialPromises
 import SerialqQueue
-import SerialqRunner
 import SerialqSystem
 import SerialqWatch
 

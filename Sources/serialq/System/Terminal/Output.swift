@@ -98,13 +98,6 @@ package struct Output {
       Bytes(shown.paint(region.lines, columns: columns, color: region.color).utf8), to: results)
   }
 
-  /// Writes bytes to standard error unchanged: those of a command on another machine.
-  ///
-  /// Ignores failed writes.
-  package func message(bytes: Bytes) {
-    if !bytes.isEmpty { _ = FileDescriptor.writeAll(bytes, to: messages) }
-  }
-
   /// Replaces the live lines below the output, in one write; writes nothing if they are unchanged.
   ///
   /// For terminals only. Each line must be shorter than `columns`. Ignores failed writes: only
