@@ -3,6 +3,8 @@ import SerialqSystem
 import TestSupport
 import Testing
 
+@testable import SerialqQueue
+
 /// The inputs of `Scripts/fuzz`, those of past failures included, and small mutations of them.
 @Suite struct FuzzCorpusTests {
   private static func corpus(_ target: FuzzTarget) throws -> [(name: String, input: Bytes)] {
@@ -19,6 +21,15 @@ import Testing
     let corpus = try Self.corpus(target)
     #expect(!corpus.isEmpty)
     for (name, input) in corpus { #expect(target.fault(with: input) == nil, "\(name)") }
+  }
+
+  // Fails when the format of the journal changes and the corpus does not: mutations of a line that is
+  // refused show little.
+  @Test("the history of the corpus is read to its end")
+  func history() throws {
+    let corpus = try Self.corpus(.journal)
+    let replayed = try Replayed(try #require(corpus.first { $0.name == "history" }).input)
+    #expect(replayed.queue.jobs.map(\.id) == [3, 4, 5, 6] && replayed.damaged.isEmpty)
   }
 
   // Fails when a sum overflows or a range is unexpectedly empty: remove the limits from

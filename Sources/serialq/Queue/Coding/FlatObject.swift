@@ -9,7 +9,8 @@ enum FlatObjectError: Error {
 /// strings, integers, booleans and arrays of strings.
 ///
 /// Strict: anything else is an error. Members are read in the order of writing, so no lookup is
-/// needed, and each byte is read once. Only values that are returned are copied.
+/// needed, and each byte is read once. A member that has another name than the next one is nil. Only
+/// values that are returned are copied.
 struct FlatObject {
   /// The range of a string, and whether its bytes contain no escapes.
   private struct Text {
@@ -36,24 +37,19 @@ struct FlatObject {
     guard position == line.count else { throw .malformed }
   }
 
-  mutating func int(_ name: StaticString) throws(FlatObjectError) -> Int {
-    try enter(name)
-    return try number()
-  }
-
   /// Reads a number within limits, so that later arithmetic cannot overflow.
   mutating func number(
     _ name: StaticString, _ limits: ClosedRange<Int>
-  ) throws(FlatObjectError) -> Int {
-    let number = try int(name)
+  ) throws(FlatObjectError) -> Int? {
+    guard find(name) else { return nil }
+    let number = try number()
     guard limits ~= number else { throw .malformed }
     return number
   }
 
   /// Reads a member that is written only if true.
   mutating func flag(_ name: StaticString) throws(FlatObjectError) -> Bool {
-    guard let start = start(of: name) else { return false }
-    position = start
+    guard find(name) else { return false }
     let isTrue = skip("t")
     let rest: StaticString = isTrue ? "rue" : "false"
     let end = position + rest.utf8CodeUnitCount
@@ -64,17 +60,12 @@ struct FlatObject {
     return isTrue
   }
 
-  mutating func bytes(_ name: StaticString) throws(FlatObjectError) -> Bytes {
-    try enter(name)
-    return decoded(try string())
+  mutating func bytes(_ name: StaticString) throws(FlatObjectError) -> Bytes? {
+    find(name) ? decoded(try string()) : nil
   }
 
-  mutating func optionalBytes(_ name: StaticString) throws(FlatObjectError) -> Bytes? {
-    has(name) ? try bytes(name) : nil
-  }
-
-  mutating func list(_ name: StaticString) throws(FlatObjectError) -> [Bytes] {
-    try enter(name)
+  mutating func list(_ name: StaticString) throws(FlatObjectError) -> [Bytes]? {
+    guard find(name) else { return nil }
     try expect("[")
     var list: [Bytes] = []
     if skip("]") { return list }
@@ -87,8 +78,8 @@ struct FlatObject {
   mutating func bytes(
     _ name: StaticString,
     sharedIn shared: inout SharedBytes
-  ) throws(FlatObjectError) -> Bytes {
-    try enter(name)
+  ) throws(FlatObjectError) -> Bytes? {
+    guard find(name) else { return nil }
     let text = try string()
     // With an escape, seldom.
     if !text.isPlain { return decoded(text) }
@@ -96,8 +87,8 @@ struct FlatObject {
   }
 
   /// Reads a string without escapes, for words that serialq itself wrote.
-  mutating func word(_ name: StaticString) throws(FlatObjectError) -> UnsafeBufferPointer<UInt8> {
-    try enter(name)
+  mutating func word(_ name: StaticString) throws(FlatObjectError) -> UnsafeBufferPointer<UInt8>? {
+    guard find(name) else { return nil }
     let text = try string()
     guard text.isPlain else { throw .malformed }
     return UnsafeBufferPointer(rebasing: line[text.range])
@@ -105,6 +96,13 @@ struct FlatObject {
 
   /// Whether the next member has this name.
   func has(_ name: StaticString) -> Bool { start(of: name) != nil }
+
+  /// Moves to the value of the next member, if that has this name.
+  private mutating func find(_ name: StaticString) -> Bool {
+    guard let start = start(of: name) else { return false }
+    position = start
+    return true
+  }
 
   /// The start of the value of the next member, if that has this name.
   private func start(of name: StaticString) -> Int? {
@@ -117,12 +115,6 @@ struct FlatObject {
       UnsafeBufferPointer(rebasing: line[(quote + 1)..<(colon - 1)]).spells(name)
     else { return nil }
     return colon + 1
-  }
-
-  /// Moves to the value of the next member, which must have this name.
-  private mutating func enter(_ name: StaticString) throws(FlatObjectError) {
-    guard let start = start(of: name) else { throw .malformed }
-    position = start
   }
 
   private func decoded(_ text: Text) -> Bytes {

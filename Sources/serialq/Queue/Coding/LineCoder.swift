@@ -68,7 +68,7 @@ extension LineCoder {
     _ name: StaticString, _ value: inout Number?, _ limits: ClosedRange<Int>
   ) throws(FlatObjectError) {
     if isReading {
-      value = object.has(name) ? Number(try object.number(name, limits)) : nil
+      value = try object.number(name, limits).map { Number($0) }
     } else if let value {
       json.member(name, Int(value))
     }
@@ -105,7 +105,7 @@ extension LineCoder {
 
   mutating func bytes(_ name: StaticString, _ value: inout Bytes?) throws(FlatObjectError) {
     if isReading {
-      value = try object.optionalBytes(name)
+      value = try object.bytes(name)
     } else if let value {
       json.member(name, value)
     }
@@ -113,16 +113,14 @@ extension LineCoder {
 
   /// A string that has to be there, and repeats on most lines: they share one copy.
   mutating func bytes(_ name: StaticString, _ value: inout Bytes) throws(FlatObjectError) {
-    if isReading {
-      value = try object.bytes(name, sharedIn: &shared)
-    } else {
-      json.member(name, value)
-    }
+    guard isReading else { return json.member(name, value) }
+    guard let found = try object.bytes(name, sharedIn: &shared) else { throw .malformed }
+    value = found
   }
 
   mutating func list(_ name: StaticString, _ value: inout [Bytes]?) throws(FlatObjectError) {
     if isReading {
-      value = object.has(name) ? try object.list(name) : nil
+      value = try object.list(name)
     } else if let value {
       json.member(name, value)
     }
@@ -141,20 +139,20 @@ extension LineCoder {
   }
 
   mutating func time(_ name: StaticString, _ value: inout Timestamp?) throws(FlatObjectError) {
-    if isReading {
-      value = object.has(name) ? try time(name) : nil
-    } else if let value {
-      json.member(name, value.rfc3339)
+    guard isReading else {
+      if let value { json.member(name, value.rfc3339) }
+      return
     }
+    let word = try object.word(name)
+    value = word.flatMap { Timestamp(rfc3339: $0) }
+    if word != nil, value == nil { throw .malformed }
   }
 
   mutating func time(_ name: StaticString, _ value: inout Timestamp) throws(FlatObjectError) {
-    if isReading { value = try time(name) } else { json.member(name, value.rfc3339) }
-  }
-
-  private mutating func time(_ name: StaticString) throws(FlatObjectError) -> Timestamp {
-    guard let time = Timestamp(rfc3339: try object.word(name)) else { throw .malformed }
-    return time
+    var time: Timestamp? = value
+    try self.time(name, &time)
+    guard let time else { throw .malformed }
+    value = time
   }
 
   /// One of a few words, which has to be there.
@@ -162,8 +160,8 @@ extension LineCoder {
     _ name: StaticString, _ value: inout Value
   ) throws(FlatObjectError) {
     guard isReading else { return json.member(name, Bytes(value.rawValue.utf8)) }
-    let word = String(decoding: try object.word(name), as: UTF8.self)
-    guard let read = Value(rawValue: word) else { throw .malformed }
+    let word = try object.word(name).map { String(decoding: $0, as: UTF8.self) }
+    guard let read = word.flatMap(Value.init) else { throw .malformed }
     value = read
   }
 

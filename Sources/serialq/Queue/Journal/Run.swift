@@ -195,11 +195,12 @@ extension Run.Waiting {
 
 extension Run.Running {
   fileprivate mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
-    try execution.code(&coder)
+    try coder.time("started", &execution.started)
     try coder.bytes("boot", &boot)
     try coder.number("uptime", &uptime, 0...Int.max)
     try coder.number("pid", &pid, 1...Int(Int32.max))
     guard coder.hasMore else { return }
+    try execution.code(&coder)
     var signals = requests.isEmpty ? nil : requests.map { Bytes("\($0)".utf8) }
     try coder.list("signals", &signals)
     requests = (signals ?? []).compactMap { JobID.parse($0).flatMap(Int32.init(exactly:)) }
@@ -223,10 +224,12 @@ extension Run.Over {
   ) throws(FlatObjectError) {
     try outcome.code(kind, &coder)
     try coder.time("at", &at)
+    try coder.time("started", &execution.started)
+    guard coder.hasMore else { return }
     try coder.flag("acknowledged", &isAcknowledged)
     try execution.code(&coder)
     // Last, because its members have names of the outcome.
-    if coder.hasMore { try Ending.code(&hookFailure, &coder) }
+    try Ending.code(&hookFailure, &coder)
   }
 }
 
@@ -259,9 +262,8 @@ extension Run.Outcome {
 }
 
 extension Execution {
+  /// All but the start.
   fileprivate mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
-    try coder.time("started", &started)
-    guard coder.hasMore else { return }
     try coder.flag("terminal", &hasTerminal)
     try Launch.code(&launch, &coder)
     try coder.bytes("left", &left)
