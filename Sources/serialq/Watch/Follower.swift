@@ -13,32 +13,22 @@ package struct Follower {
 
   package struct OutputStyle {
     /// Whether starts and successful ends are reported too.
-    var isTalkative = false
+    package var isTalkative = false
     /// Whether reports go to the same terminal as the output, so that lines must be completed
     /// first.
-    var sharesTerminal = false
+    package var sharesTerminal = false
     /// Whether a live display is drawn below the output, which must then consist of complete lines.
-    var isAboveDisplay = false
+    package var isAboveDisplay = false
     /// Whether other followers print too: then reports name the queue, and only complete lines are
     /// printed while a job runs.
-    var isOneOfSeveral = false
+    package var isOneOfSeveral = false
     /// How many of the last lines to print of a log that is there already; all if `nil`.
-    var lines: Int?
+    package var lines: Int?
     /// Whether the output of a job with a terminal is printed unchanged also where the output is no
     /// terminal.
-    var isRaw = false
+    package var isRaw = false
 
-    package init(
-      isTalkative: Bool = false, sharesTerminal: Bool = false, isAboveDisplay: Bool = false,
-      isOneOfSeveral: Bool = false, lines: Int? = nil, isRaw: Bool = false
-    ) {
-      self.isTalkative = isTalkative
-      self.sharesTerminal = sharesTerminal
-      self.isAboveDisplay = isAboveDisplay
-      self.isOneOfSeveral = isOneOfSeveral
-      self.lines = lines
-      self.isRaw = isRaw
-    }
+    package static let plain = OutputStyle()
   }
 
   package let folder: QueueFolder
@@ -58,9 +48,6 @@ package struct Follower {
   package let restorer: TerminalRestorer
   /// Whether to print no more: what is there can take long to print.
   package var isStopped: @Sendable () -> Bool = { false }
-  /// The number of changes of the queue so far.
-  package private(set) var changes = 0
-
   /// Starts following; attempts that have ended by now are not reported, unless of a single job.
   package init(
     _ folder: QueueFolder, _ subject: Subject, _ style: OutputStyle,
@@ -76,15 +63,15 @@ package struct Follower {
 
   package var queue: Queue { reader.queue }
 
+  /// See ``JournalReader/changes``.
+  package var changes: Int { reader.changes }
+
   package var queueName: String { folder.name.text }
 
-  /// Jobs that were reported as failed.
-  package var failed: [JobID] { state.failed }
-  /// Jobs that were reported as skipped.
-  package var skipped: [JobID] { state.skipped }
-  package var succeeded: Int { state.succeeded }
-  /// The number of jobs that were reported as cancelled.
-  package var cancelled: Int { state.cancelled }
+  /// The first job that was reported as failed.
+  package var firstFailed: JobID? { state.firstFailed }
+  /// The number of jobs whose ends were reported, by state.
+  package var counts: [JobState: Int] { state.counts }
 
   /// Whether no more output will follow, according to the journal.
   package var isAtEnd: Bool { state.isAtEnd(queue) }
@@ -116,8 +103,7 @@ package struct Follower {
   ) throws(Failure) {
     var seen = FollowerState.Changes()
     let news = try reader.read { entry, before, _ in seen.note(entry, before) }
-    seen.isReset = news.reset
-    if news.reset || news.applied > 0 { changes += 1 }
+    seen.isReset = news.replaced != nil
     for action in state.advance(seen, to: queue) { try perform(action, &output, &last) }
     isFirstLook = false
   }

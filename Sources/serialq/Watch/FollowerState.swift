@@ -21,7 +21,8 @@ struct FollowerState {
 
   /// What one read of the journal reported.
   struct Changes {
-    fileprivate var jobs = ChangedJobs()
+    /// The jobs whose attempts or states changed, as often as they did.
+    private var changed: [JobID] = []
     fileprivate var ended: [JobID: JobState] = [:]
     /// Jobs that have ended and are already forgotten.
     fileprivate var forgotten: [JobID] = []
@@ -32,25 +33,23 @@ struct FollowerState {
 
     /// Notes a line; `before` is the job before it, nil if it was added.
     mutating func note(_ entry: Entry, _ before: Job?) {
-      jobs.note(entry, before)
       switch entry {
+      case .job(let id, _): if before == nil { changed.append(id) }
       case .run(let id, let run):
         guard before?.state != run.state || before?.attempts != run.attempts else { return }
+        changed.append(id)
         ended[id] = run.ending == nil ? nil : run.state
       case .forgotten(let ids): forgotten += ids.joined().filter { ended[$0] != nil }
-      case .job, .queue: break
+      case .queue: break
       }
     }
-  }
 
-  /// An attempt at a job; each one is reported separately.
-  private struct Attempt: Hashable {
-    var id: JobID
-    var number: Int
-
-    init(_ job: Job) {
-      id = job.id
-      number = job.attempts
+    /// Each of these jobs once, in the order in which they reached their present states; O(lines).
+    ///
+    /// Other changes come at any time: a job must not be reported before the jobs that ran in between.
+    var inOrder: [JobID] {
+      var seen: Set<JobID> = []
+      return changed.reversed().filter { seen.insert($0).inserted }.reversed()
     }
   }
 
@@ -58,20 +57,17 @@ struct FollowerState {
   private let subject: Follower.Subject
   private let style: Follower.OutputStyle
   /// The attempt whose log is open.
-  private var current: Attempt?
+  private var current: AttemptID?
   /// The last reported failed attempt of the current job that was followed by another.
   private var reportedFailures = 0
   /// Attempts that ended before following began, or whose end was reported.
-  private var reported: Set<Attempt> = []
+  private var reported: Set<AttemptID> = []
   /// Attempts of waiting jobs that were printed, or ended before following began.
-  private var retried: Set<Attempt> = []
-  /// Jobs that were reported as failed.
-  private(set) var failed: [JobID] = []
-  /// Jobs that were reported as skipped.
-  private(set) var skipped: [JobID] = []
-  private(set) var succeeded = 0
-  /// The number of jobs that were reported as cancelled.
-  private(set) var cancelled = 0
+  private var retried: Set<AttemptID> = []
+  /// The first job that was reported as failed.
+  private(set) var firstFailed: JobID?
+  /// The number of jobs whose ends were reported, by state.
+  private(set) var counts: [JobState: Int] = [:]
   private var actions: [Action] = []
 
   /// Starts following; attempts that have ended by now are not reported, unless of a single job.
@@ -82,8 +78,8 @@ struct FollowerState {
     self.subject = subject
     self.style = style
     if subject == .queue {
-      for job in queue.jobs where job.state.isOver { reported.insert(Attempt(job)) }
-      for job in queue.jobs where job.state == .waiting { retried.insert(Attempt(job)) }
+      for job in queue.jobs where job.state.isOver { reported.insert(AttemptID(job)) }
+      for job in queue.jobs where job.state == .waiting { retried.insert(AttemptID(job)) }
     }
   }
 
@@ -112,7 +108,7 @@ struct FollowerState {
       for job in queue.jobs { follow(job) }
     } else {
       reportForgotten(changes.forgotten.filter(isWanted), changes.ended)
-      for id in changes.jobs.inOrder { follow(queue.job(id)) }
+      for id in changes.inOrder { follow(queue.job(id)) }
     }
     switch subject {
     case .queue: follow(queue.running.first.flatMap(queue.job))
@@ -134,12 +130,12 @@ struct FollowerState {
   private mutating func follow(_ job: Job?) {
     guard let job, isWanted(job.id) else { return }
     if job.state == .waiting { return wait(job) }
-    guard !reported.contains(Attempt(job)) else { return }
+    guard !reported.contains(AttemptID(job)) else { return }
     // The job never ran, so it has no log; the current log continues.
     if job.started == nil, job.state == .cancelled || job.state == .skipped {
       return reportEnd(of: job)
     }
-    if current != Attempt(job) {
+    if current != AttemptID(job) {
       // The log of an orphan may still grow, but the end of its job was reported.
       printRest()
       begin(job)
@@ -155,27 +151,27 @@ struct FollowerState {
   private mutating func wait(_ job: Job) {
     if current == nil, job.hasRun, subject == .job(job.id) {
       actions.append(.open(job.id))
-      current = Attempt(job)
+      current = AttemptID(job)
       reportedFailures = job.attempts
     } else if current?.id != job.id, subject == .queue, job.hasRun,
-      !retried.contains(Attempt(job)), !reported.contains(Attempt(job))
+      !retried.contains(AttemptID(job)), !reported.contains(AttemptID(job))
     {
       // The attempt started and failed since the last call: its output must not wait for the next.
       printRest()
       actions.append(.open(job.id))
-      current = Attempt(job)
-      reportedFailures = Attempt(job).number - (job.retriesUsed)
+      current = AttemptID(job)
+      reportedFailures = AttemptID(job).number - (job.retriesUsed)
       reportStart(of: job)
     }
     guard current?.id == job.id else { return }
-    retried.insert(Attempt(job))
+    retried.insert(AttemptID(job))
     printRest()
     reportFailures(of: job, upTo: job.attempts)
   }
 
   /// Switches to another attempt; an automatic retry continues the same log.
   private mutating func begin(_ job: Job) {
-    let attempt = Attempt(job)
+    let attempt = AttemptID(job)
     let retries = job.retriesUsed
     if retries == 0 || current?.id != job.id {
       actions.append(.open(job.id))
@@ -229,7 +225,7 @@ struct FollowerState {
   }
 
   private mutating func reportEnd(of job: Job) {
-    reported.insert(Attempt(job))
+    reported.insert(AttemptID(job))
     count(job.id, job.state)
     if style.isTalkative {
       actions.append(.message("[\(mark(job.id))] \(job.outcomeText)"))
@@ -239,10 +235,9 @@ struct FollowerState {
   }
 
   private mutating func count(_ id: JobID, _ state: JobState?) {
-    if state == .succeeded { succeeded += 1 }
-    if state?.isFailure == true { failed.append(id) }
-    if state == .skipped { skipped.append(id) }
-    if state == .cancelled { cancelled += 1 }
+    guard let state else { return }
+    counts[state, default: 0] += 1
+    if state.isFailure { firstFailed = firstFailed ?? id }
   }
 
   private mutating func printRest() {
@@ -262,5 +257,16 @@ struct FollowerState {
   private mutating func close() {
     current = nil
     actions.append(.close)
+  }
+}
+
+/// The latest attempt at a job.
+package struct AttemptID: Hashable {
+  var id: JobID
+  var number: Int
+
+  package init(_ job: Job) {
+    id = job.id
+    number = job.attempts
   }
 }

@@ -3,17 +3,12 @@ import SerialqSystem
 /// The progress of a queue as a bar: `[####!>.....]`.
 package struct ProgressBar: Equatable {
   /// The number of finished jobs, including failed ones.
-  package var over: Int
-  package var failed: Int
-  package var running: Int
-  package var waiting: Int
+  package var over = 0
+  package var failed = 0
+  package var running = 0
+  package var waiting = 0
 
-  package init(over: Int, failed: Int, running: Int, waiting: Int) {
-    self.over = over
-    self.failed = failed
-    self.running = running
-    self.waiting = waiting
-  }
+  package static let empty = ProgressBar()
 
   /// The progress of two queues together.
   package static func + (one: ProgressBar, other: ProgressBar) -> ProgressBar {

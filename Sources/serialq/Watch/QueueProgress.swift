@@ -7,7 +7,7 @@ import SerialqSystem
 /// visible. A finished job counts if another counted job was queued when it ended, so that the
 /// counted jobs form a period without gaps.
 package struct QueueProgress {
-  package private(set) var bar = ProgressBar(over: 0, failed: 0, running: 0, waiting: 0)
+  package private(set) var bar = ProgressBar.empty
   private var estimate = DurationEstimate([])
   private var waitingLeft: Duration?
   /// The change counts that the totals and the estimate are based on.

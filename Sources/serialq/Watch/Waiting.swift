@@ -17,8 +17,8 @@ package struct Waiting {
   private var failedStarts = 0
   private var reader: JournalReader
   package var queue: Queue { reader.queue }
-  /// The number of changes of the queue so far.
-  package private(set) var changes = 0
+  /// See ``JournalReader/changes``.
+  package var changes: Int { reader.changes }
   /// Damaged lines not reported yet.
   private var damaged: [DamagedLine] = []
 
@@ -53,7 +53,6 @@ package struct Waiting {
     let isOver = try end?.isOver() ?? true
     let news = try reader.read()
     damaged += news.damaged
-    if news.reset || news.applied > 0 { changes += 1 }
     if news.applied > 0 { failedStarts = 0 }
     for id in ids where queue.job(id) == nil {
       throw Failure(

@@ -133,4 +133,16 @@ final class LiveStatusTests: SceneSuite {
     let reported = try watch.end(SIGINT).text.split(separator: "\n").suffix(2).map { $0.prefix(12) }
     #expect(reported == ["job 1 begins", "job 1 succee"])
   }
+
+  // Fails if the jobs that a rewritten journal keeps are reported as if they had changed.
+  @Test("without a terminal, status -w prints nothing about the jobs that clean keeps")
+  func compaction() throws {
+    try scene.add("false", "true")
+    #expect(try scene.serialq("run").code == 1)
+    let watch = try scene.start("status", "-w").waitForOutput("1 succeeded, 1 failed")
+    #expect(try scene.serialq("clean").code == 0)
+    try scene.add("true")
+    try watch.waitForOutput("job 3 waits: true\n")
+    #expect(try !watch.end(SIGINT).text.contains("\njob 1 "))
+  }
 }

@@ -1,3 +1,4 @@
+import SerialqQueue
 import SerialqSystem
 import SerialqWatch
 import TestSupport
@@ -34,7 +35,7 @@ import Testing
   func followForgotten() throws {
     #expect(try scene.serialq("set", "keep", "1").code == 0)
     try scene.add("echo 1; read x <gate; echo end", "echo 2", "echo 3", "echo 4")
-    var follower = try Follower(scene.queueFolder(), .queue, Follower.OutputStyle())
+    var follower = try Follower(scene.queueFolder(), .queue, .plain)
     let (printed, messages) = (scene.path("printed"), scene.path("messages"))
     let files = try [printed, messages].map { try FileDescriptor.open($0, .log) }
     var output = Output(results: files[0].raw, messages: files[1].raw)
@@ -51,7 +52,7 @@ import Testing
         To keep more jobs: serialq set keep N
 
         """)
-    #expect(follower.succeeded == 4 && follower.isAtEnd)
+    #expect(follower.counts[.succeeded] == 4 && follower.isAtEnd)
     withExtendedLifetime(files) {}
   }
 

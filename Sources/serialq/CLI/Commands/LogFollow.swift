@@ -13,10 +13,11 @@ extension Session {
     _ subject: Follower.Subject, in queues: QueueSelection, lines: Int?, isRaw: Bool
   ) throws(Failure) -> ExitCode {
     let spool = try self.spool()
-    let style = Follower.OutputStyle(
-      isTalkative: subject == .queue && messageTraits.isTerminal,
-      sharesTerminal: traits.isTerminal, isOneOfSeveral: queues == .all, lines: lines,
-      isRaw: isRaw)
+    var style = Follower.OutputStyle.plain
+    style.isTalkative = subject == .queue && messageTraits.isTerminal
+    style.sharesTerminal = traits.isTerminal
+    style.isOneOfSeveral = queues == .all
+    (style.lines, style.isRaw) = (lines, isRaw)
     // One for all: they print on the same terminal.
     let restorer = TerminalRestorer()
     defer { restorer.restore(&output) }

@@ -84,9 +84,10 @@ extension RunCommand: Subcommand {
       return .success
     }
     let folder = try session.folder(for: job)
-    let style = Follower.OutputStyle(
-      isTalkative: session.messageTraits.isTerminal, sharesTerminal: session.traits.isTerminal,
-      isAboveDisplay: session.traits.isLive)
+    var style = Follower.OutputStyle.plain
+    style.isTalkative = session.messageTraits.isTerminal
+    style.sharesTerminal = session.traits.isTerminal
+    style.isAboveDisplay = session.traits.isLive
     let watches = [
       try FileWatch(folders: [folder.logs]),
       try FileWatch(folders: [folder.path] + (job.hasTerminal == true ? [folder.locks] : [])),
@@ -230,19 +231,15 @@ extension RunCommand: Subcommand {
   }
 
   private func reportResult(_ follower: Follower, in session: inout Session) -> ExitCode {
-    let failed = follower.failed
     let isLeft = follower.queue.isPaused && follower.queue.count(.waiting) > 0
-    let unsuccessful = failed.count + follower.skipped.count + follower.cancelled
-    let isUnsuccessful = unsuccessful > 0
+    let succeeded = follower.counts[.succeeded] ?? 0
+    let total = follower.counts.values.reduce(0, +)
+    let isUnsuccessful = total > succeeded
     if session.messageTraits.isTerminal || isUnsuccessful {
-      let total = follower.succeeded + unsuccessful
       session.output.message(
-        total == 0
-          ? "serialq: no job waits" : "serialq: \(follower.succeeded) of \(total) succeeded")
+        total == 0 ? "serialq: no job waits" : "serialq: \(succeeded) of \(total) succeeded")
     }
-    if let id = failed.first {
-      session.suggestLog(id, in: follower.queueName)
-    }
+    if let id = follower.firstFailed { session.suggestLog(id, in: follower.queueName) }
     guard !isLeft else {
       session.reportPaused(follower.queueName)
       return isUnsuccessful ? .jobFailed : .cannot

@@ -10,12 +10,7 @@ struct RunTerminal {
   /// The jobs that the user has not left.
   private var jobs: Set<JobID>
   /// The attempt to which it was attached last.
-  private var attempt: Attempt?
-
-  private struct Attempt: Equatable {
-    var id: JobID
-    var number: Int
-  }
+  private var attempt: AttemptID?
 
   init(of folder: QueueFolder, for jobs: [JobID]) {
     self.folder = folder
@@ -35,10 +30,10 @@ struct RunTerminal {
   /// not yet.
   mutating func connect(_ queue: Queue) throws(Failure) -> (JobID, FileDescriptor)? {
     guard let job = queue.running.first.flatMap(queue.job), job.hadTerminal,
-      jobs.contains(job.id), Attempt(id: job.id, number: job.attempts) != attempt,
+      jobs.contains(job.id), AttemptID(job) != attempt,
       let socket = try Attachment.connect(to: job.id, in: folder)
     else { return nil }
-    attempt = Attempt(id: job.id, number: job.attempts)
+    attempt = AttemptID(job)
     return (job.id, socket)
   }
 

@@ -59,21 +59,7 @@ private struct StatusWatch: WatchedQueue {
   private var reader: JournalReader
   var queue: Queue { reader.queue }
   private var progress = QueueProgress(Queue())
-  private var changes = 0
-  /// What was last reported of each job that changed since the first read.
-  private var reported: [JobID: Reported] = [:]
-  private struct Reported: Equatable {
-    let state: JobState
-    let isSuspended: Bool
-    let question: Question?
-
-    init(_ job: Job) {
-      state = job.state
-      isSuspended = job.suspendedSince != nil
-      question = job.question
-    }
-  }
-
+  private var isFirst = true
   /// Damaged lines found by the last read.
   private(set) var damaged: [DamagedLine] = []
   /// Whether lines name the queue.
@@ -87,49 +73,40 @@ private struct StatusWatch: WatchedQueue {
 
   /// Reads the journal and returns lines that report them; the first call reports the current state.
   mutating func update() throws(Failure) -> [String] {
-    let isFirst = changes == 0
-    var (changed, lines, reported) = (ChangedJobs(), [String](), reported)
-    let news = try reader.read { [queueName = folder.name.text] entry, before, queue in
-      changed.note(entry, before)
-      guard !isFirst, let job = entry.job.flatMap(queue.job),
-        before.map(Reported.init) != Reported(job)
-      else { return }
-      lines += Self.lines(about: job, of: queueName, &reported)
+    var lines: [String] = []
+    let news = try reader.read { [isFirst, queueName = folder.name.text] entry, before, queue in
+      guard !isFirst, let job = entry.job.flatMap(queue.job) else { return }
+      lines += Self.lines(about: job, before: before, of: queueName)
     }
     damaged = news.damaged
-    if news.applied > 0 || news.reset || isFirst { changes += 1 }
-    if isFirst { progress = QueueProgress(queue) }
-    progress.update(queue, changes: changes)
+    progress.update(queue, changes: reader.changes)
     if isFirst {
+      isFirst = false
+      progress = QueueProgress(queue)
       if isOneOfSeveral, !hasJobs { return [] }
       let page = StatusPage(namesQueues: isOneOfSeveral, reports: [try report()])
       return page.lines().map { $0.rendered(color: false) }
     }
-    if news.reset {
+    if let old = news.replaced {
       // The lines were those of the whole journal, rewritten.
-      (lines, reported) = ([], self.reported)
-      for job in changed.inOrder.compactMap(queue.job) {
-        lines += Self.lines(about: job, of: folder.name.text, &reported)
+      lines = queue.jobs.flatMap {
+        Self.lines(about: $0, before: old.job($0.id), of: folder.name.text)
       }
     }
-    self.reported = reported
     let place = isOneOfSeveral ? "queue \(folder.name.text), " : ""
     return lines.map { place + $0 }
   }
 
-  /// What changed in a job since it was last reported.
-  private static func lines(
-    about job: Job, of queue: String, _ reported: inout [JobID: Reported]
-  ) -> [String] {
-    let (old, new) = (reported[job.id], Reported(job))
-    reported[job.id] = new
+  /// What changed in a job; `old` is nil if it was added.
+  private static func lines(about job: Job, before old: Job?, of queue: String) -> [String] {
     var lines: [String] = []
-    if old?.state != new.state || old?.isSuspended != new.isSuspended {
-      let isBegin = new.state == .running && !new.isSuspended
-      let text = isBegin ? old?.isSuspended == true ? "continues" : "begins" : job.outcomeText
+    let (isSuspended, wasSuspended) = (job.suspendedSince != nil, old?.suspendedSince != nil)
+    if old?.state != job.state || wasSuspended != isSuspended {
+      let isBegin = job.state == .running && !isSuspended
+      let text = isBegin ? wasSuspended ? "continues" : "begins" : job.outcomeText
       lines.append("job \(job.id) \(text): \(job.title)")
     }
-    if let question = new.question, question != old?.question {
+    if let question = job.question, question != old?.question {
       let option = QueueName.option(for: queue)
       lines.append(
         "job \(job.id) \(question.phrase) (answer it: \(serialq) attach\(option) \(job.id))")

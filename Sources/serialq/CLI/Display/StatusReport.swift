@@ -90,7 +90,7 @@ struct StatusReport: Equatable {
   var hasRunner = false
   /// Whether a command runs after each job.
   var hasFinishHook = false
-  var bar = ProgressBar(over: 0, failed: 0, running: 0, waiting: 0)
+  var bar = ProgressBar.empty
   var left: Duration?
   /// The count of each state as text; empty without jobs.
   var counts: [String] = []

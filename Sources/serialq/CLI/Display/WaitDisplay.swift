@@ -21,7 +21,7 @@ struct WaitDisplay {
   /// Draws the current state if a frame is due.
   mutating func draw(_ waits: [Waiting], namesQueues: Bool, on output: inout Output) {
     guard let window = display.nextFrame(on: &output) else { return }
-    var view = RunView(bar: ProgressBar(over: 0, failed: 0, running: 0, waiting: 0))
+    var view = RunView(bar: .empty)
     var lefts: [Duration?] = []
     for wait in waits {
       let queue = wait.queue

@@ -7,13 +7,16 @@ import SerialqSystem
 /// failed.
 package struct JournalReader {
   package private(set) var queue = Queue()
+  /// Grows whenever the queue changes, for those who derive something from it.
+  package private(set) var changes = 0
   package let folder: QueueFolder
   private var path: Bytes { folder.journal }
   private var file: FileDescriptor?
   private var identity: FileStatus.Identity?
   /// The size of the file when this opened it.
   private var sizeAtOpen: Int64 = 0
-  private var offset: Int64 = 0
+  /// The end of the last complete line or batch.
+  private(set) var offset: Int64 = 0
   /// Lines read from the current file, including damaged ones.
   private(set) var lines = 0
   /// Damaged lines in the current file.
@@ -27,11 +30,9 @@ package struct JournalReader {
 
   /// The result of one read.
   package struct News: Equatable {
-    /// Whether the queue was rebuilt from the start, and every line reported again.
-    package internal(set) var reset = false
+    /// The queue before, if it was rebuilt from the start, and every line reported again.
+    package internal(set) var replaced: Queue?
     package internal(set) var applied = 0
-    /// The number of lines that did not apply; see ``Queue``.
-    var ignored = 0
     package internal(set) var damaged: [DamagedLine] = []
   }
 
@@ -52,13 +53,15 @@ package struct JournalReader {
       switch item {
       case .record(let record):
         let before = each == nil ? nil : record.entry.job.flatMap(queue.job)
-        if queue.apply(record) { news.applied += 1 } else { news.ignored += 1 }
+        queue.apply(record)
+        news.applied += 1
         each?(record.entry, before, queue)
       case .damaged(let line):
         queue.skipID()
         news.damaged.append(line)
       }
     }
+    changes += news.applied + (news.replaced == nil ? 0 : 1)
     lines = replay.committedLines
     damagedLines += news.damaged.count
     if replay.committed != offset {
@@ -85,6 +88,7 @@ package struct JournalReader {
     }
     for entry in lines.entries.dropLast() { queue.apply(entry) }
     queue.apply(Record(entry: last, next: lines.next, more: 0, isPaused: lines.isPaused))
+    changes += lines.entries.count
     self.lines += lines.entries.count
     offset += Int64(lines.bytes.count)
     mark = Bytes(lines.bytes.suffix(Self.markLength))
@@ -126,11 +130,20 @@ package struct JournalReader {
   }
 
   private mutating func startAgain(_ news: inout News) {
-    news.reset = true
+    news.replaced = queue
     queue = Queue()
     offset = 0
     lines = 0
     damagedLines = 0
     mark = []
+  }
+}
+
+extension QueueFolder {
+  /// The present state of the queue.
+  package func queue() throws(Failure) -> Queue {
+    var reader = JournalReader(self)
+    try reader.read()
+    return reader.queue
   }
 }

@@ -108,31 +108,23 @@ package struct Queue: Equatable, Sendable {
 // MARK: - Lines
 
 extension Queue {
-  /// Applies a journal line; returns false if the line was ignored.
-  @discardableResult
-  package mutating func apply(_ record: Record) -> Bool {
-    let counted = apply(record.entry)
+  package mutating func apply(_ record: Record) {
+    apply(record.entry)
     // The line takes precedence over the jobs, some of which may be lost or forgotten.
     nextID = max(record.next, (jobs.last?.id ?? 0) + 1)
     if record.isPaused != isPaused { memory.pause = record.isPaused ? Memory.Pause() : nil }
-    return counted
   }
 
   /// Skips an id that an unreadable line may have assigned.
   mutating func skipID() { nextID += 1 }
 
-  /// Applies an entry; returns false if it was ignored.
-  @discardableResult
-  package mutating func apply(_ entry: Entry) -> Bool {
+  package mutating func apply(_ entry: Entry) {
     switch entry {
     case .job(let id, let order): set(id, order)
-    case .run(let id, let run):
-      guard let index = index(of: id) else { return false }
-      change(index, to: run)
+    case .run(let id, let run): if let index = index(of: id) { change(index, to: run) }
     case .queue(let memory): self.memory = memory
     case .forgotten(let ids): forget(ids)
     }
-    return true
   }
 
   private mutating func set(_ id: JobID, _ order: Order) {
