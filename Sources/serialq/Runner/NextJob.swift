@@ -219,10 +219,10 @@ extension Runner {
       command: job.command, shell: view.withLock { $0.queue.settings.shell },
       environment: [], directory: job.context.directory, umask: job.context.umask)
     var variables = folder.variables(of: job.id)
-    if let launcher = Launcher(of: job, in: folder) {
+    if let launch = job.execution?.launch {
       let words = process.arguments
-      variables = try launcher.prepare(words: words.count)
-      process.command = .arguments(launcher.arguments(for: words))
+      variables = try Launch.prepare(job, in: folder, words: words.count)
+      process.command = .arguments(launch.arguments(for: words))
     }
     process.environment = try environments.withLock { (environments) throws(Failure) in
       try environments.load(job.context.environment, adding: variables)

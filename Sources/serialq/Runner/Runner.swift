@@ -219,7 +219,7 @@ extension Runner {
     try view.withLock { (view) throws(Failure) in
       let journal = view.journal
       return try journal.locked { (scope) throws(Failure) in
-        try view.reader.read()
+        try scope.read(&view.reader)
         return try work(&view, &scope)
       }
     }
@@ -233,19 +233,15 @@ extension Runner {
     }
   }
 
-  /// What was requested for a running job.
+  /// What was requested for a running job, among its other properties.
   ///
   /// `isEnding` is whether the job is being ended, and so is not suspended.
-  func requests(for id: JobID, isEnding: Bool) throws(Failure) -> Termination.Requests {
-    func found() throws(Failure) -> Termination.Requests {
-      try current { queue in
-        let running = queue.job(id)?.running
-        return Termination.Requests(
-          signals: running?.requests ?? [], suspension: running?.suspension ?? Suspension())
-      }
+  func requests(for id: JobID, isEnding: Bool) throws(Failure) -> Run.Running {
+    func found() throws(Failure) -> Run.Running {
+      try current { $0.job(id)?.running ?? .unknown }
     }
-    let requests = try found()
-    guard requests.suspension.since != nil, isEnding else { return requests }
+    let running = try found()
+    guard running.suspension.since != nil, isEnding else { return running }
     // It is continued to receive the signal, and the queue must not say otherwise. Ignores errors:
     // the disk may be full, and the job must be ended nevertheless.
     try? decide { (view, scope) throws(Failure) in

@@ -86,7 +86,7 @@ extension Runner {
       supervision.drain()
       let now = Clock.monotonic()
       let stop = heedsStop ? supervision.level : .no
-      var requests = Termination.Requests()
+      var requests = Run.Running.unknown
       if let job {
         requests = try self.requests(
           for: job.id, isEnding: termination.cause != .itself || stop != .no)

@@ -24,13 +24,6 @@ struct Termination {
     static func < (left: Stop, right: Stop) -> Bool { left.rawValue < right.rawValue }
   }
 
-  /// What was requested for a job.
-  struct Requests {
-    /// The termination signals so far, including those already handled.
-    var signals: [Int32] = []
-    var suspension = Suspension()
-  }
-
   /// Why the job ends, as far as known.
   private(set) var cause = EndCause.itself
   /// Whether the job was suspended at the last look.
@@ -41,7 +34,7 @@ struct Termination {
   private(set) var signal: Int32?
   /// The deadline if the job is not suspended.
   private var timeLimit: Int64?
-  private var suspension = Suspension()
+  private var suspension = Run.Running.unknown.suspension
   private var killAt: Int64?
   private var giveUpAt: Int64?
   private var seenRequests = 0
@@ -56,15 +49,15 @@ struct Termination {
     seenStop = stop
   }
 
-  /// The signals to send now.
-  mutating func signals(_ requests: Requests, stop: Stop, now: Int64) -> [Int32] {
+  /// The signals to send now; `job` says what was requested so far.
+  mutating func signals(_ job: Run.Running, stop: Stop, now: Int64) -> [Int32] {
     var signals: [Int32] = []
-    for request in requests.signals.dropFirst(seenRequests) {
+    for request in job.requests.dropFirst(seenRequests) {
       let signal = first(request)
       signals.append(signal)
       begin(.cancelled, signal, now)
     }
-    seenRequests = max(seenRequests, requests.signals.count)
+    seenRequests = max(seenRequests, job.requests.count)
     if stop > seenStop {
       if cause == .itself { isStopped = true }
       let signal = first(stop == .atOnce ? SIGKILL : SIGTERM)
@@ -74,7 +67,7 @@ struct Termination {
     }
     // A job that ends is not suspended, so that it can use the grace period; it receives SIGCONT
     // with the first signal.
-    if cause == .itself { signals += suspend(requests.suspension) }
+    if cause == .itself { signals += suspend(job.suspension) }
     if let limit, limit <= now, cause == .itself {
       signals.append(SIGTERM)
       begin(.timedOut, SIGTERM, now)

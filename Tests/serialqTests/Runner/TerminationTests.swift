@@ -82,7 +82,7 @@ import Testing
   @Test("a suspension stops the job once, and moves its time limit")
   func suspended() {
     var termination = Termination(timeLimit: 100)
-    var requests = Termination.Requests()
+    var requests = Run.Running()
     requests.suspension = Suspension(since: since, uptime: 40)
     #expect(termination.signals(requests, stop: .no, now: 41) == [SIGSTOP])
     #expect(termination.signals(requests, stop: .no, now: 500) == [])
@@ -99,7 +99,7 @@ import Testing
   // it continues one that should be stopped.
   @Test("a new runner repeats the last request")
   func takesOver() {
-    var requests = Termination.Requests()
+    var requests = Run.Running()
     requests.suspension = Suspension(since: since, uptime: 40, earlier: 7)
     var suspended = Termination()
     #expect(suspended.signals(requests, stop: .no, now: 50) == [SIGSTOP])
@@ -113,14 +113,14 @@ import Testing
   // Fails if a job that is being ended is stopped, and misses its grace period.
   @Test("a job that is being ended is neither suspended nor continued")
   func endsSuspended() {
-    var requests = Termination.Requests()
+    var requests = Run.Running()
     requests.suspension = Suspension(since: since, uptime: 40)
     var termination = Termination()
     _ = termination.signals(requests, stop: .no, now: 40)
     #expect(termination.signals(requests, stop: .inOrder, now: 41) == [SIGTERM])
     requests.suspension = Suspension(earlier: 2)
     #expect(termination.signals(requests, stop: .inOrder, now: 42) == [])
-    requests.signals = [SIGINT]
+    requests.requests = [SIGINT]
     requests.suspension = Suspension(since: since, uptime: 43, earlier: 2)
     #expect(termination.signals(requests, stop: .inOrder, now: 43) == [SIGINT])
     #expect(termination.signals(requests, stop: .inOrder, now: 41 + grace) == [SIGKILL])
@@ -132,7 +132,7 @@ import Testing
     let long = Suspension(since: since, uptime: 0, earlier: .max)
     #expect(long.total(at: .max) == .max && long.total(at: 0) == .max)
     #expect(Suspension(since: since, uptime: 9).total(at: 5) == 0)
-    var requests = Termination.Requests()
+    var requests = Run.Running()
     requests.suspension = Suspension(earlier: .max)
     var termination = Termination(timeLimit: 100)
     #expect(termination.signals(requests, stop: .no, now: 100) == [SIGCONT])
@@ -142,6 +142,8 @@ import Testing
 
 extension Termination {
   fileprivate mutating func signals(requests: [Int32], stop: Stop, now: Int64) -> [Int32] {
-    signals(Requests(signals: requests), stop: stop, now: now)
+    var running = Run.Running()
+    running.requests = requests
+    return signals(running, stop: stop, now: now)
   }
 }

@@ -34,8 +34,8 @@ extension AckCommand: Subcommand {
   }
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
-    let jobs = try session.change(self.queue) {
-      (queue, folder) throws(Failure) -> ([Entry], [Job]) in
+    let jobs = try session.change(self.queue) { (changes, _) throws(Failure) in
+      let queue = changes.queue
       let jobs = self.jobs.isEmpty ? queue.openJobs : try queue.jobs(self.jobs, in: self.queue)
       if let job = jobs.first(where: { !$0.state.opens }) {
         throw Failure(
@@ -46,9 +46,8 @@ extension AckCommand: Subcommand {
             """)
       }
       let open = jobs.filter(\.isOpen)
-      var changes = QueueChanges(queue)
       for job in open { changes.change(job.id) { $0.acknowledged() } }
-      return (changes.entries, open)
+      return open
     }
     session.confirm(
       jobs.isEmpty

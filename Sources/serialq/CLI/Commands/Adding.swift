@@ -87,7 +87,7 @@ struct Adding {
     let readsJobs = options.isUnique || !options.after.isEmpty || key != nil
     if readsJobs { try reader.read() }
     return try Journal(folder).locked { (scope) throws(Failure) in
-      if readsJobs { try reader.read() }
+      if readsJobs { try scope.read(&reader) }
       let known = key.map { key in reader.queue.jobs.filter { $0.key == key }.map(\.id) } ?? []
       if !known.isEmpty {
         try scope.flush()
@@ -143,8 +143,9 @@ struct Adding {
     let ids = Array(first..<first + commands.count)
     try copy?.keep(for: first, in: scope)
     let input = copy == nil ? input.map { Input.file($0) } : .copy(first)
-    let details = Order.Details(
-      label: options.label, input: input, terminal: terminal, key: key, limits: limits)
+    var details = Order.Details.none
+    (details.label, details.input, details.terminal) = (options.label, input, terminal)
+    (details.key, details.limits) = (key, limits)
     var entries = zip(ids, commands).map { id, command in
       Entry.job(id, Order(command, in: context, details, added: at))
     }

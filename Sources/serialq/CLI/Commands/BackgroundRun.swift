@@ -10,10 +10,7 @@ extension BackgroundRunner {
 extension Session {
   /// Runs a queue in the background until it is empty.
   func runInBackground(_ queue: String) throws(Failure) -> ExitCode {
-    guard let folder = try spool().existingQueue(named: Bytes(queue.utf8)) else {
-      throw Failure(
-        "queue \(queue)", "no such queue", next: "See all with: \(serialq) queues")
-    }
+    let folder = try spool().queue(named: queue)
     try Machine.requireThreads(Runner.threads)
     // Closing the terminal or logging out must not stop the jobs.
     signal(SIGHUP, SIG_IGN)
@@ -43,10 +40,7 @@ extension Session {
 
   /// Serves the terminal of a running job until the job is over.
   func keepTerminal(of id: JobID, in queue: String) throws(Failure) -> ExitCode {
-    guard let folder = try spool().existingQueue(named: Bytes(queue.utf8)) else {
-      throw Failure("queue \(queue)", "no such queue", next: "See all with: \(serialq) queues")
-    }
-    var keeper = try Keeper(of: id, in: folder)
+    var keeper = try Keeper(of: id, in: try spool().queue(named: queue))
     try keeper.run()
     return .success
   }

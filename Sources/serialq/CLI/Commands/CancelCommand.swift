@@ -57,15 +57,11 @@ extension CancelCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     let signal = self.signal ?? SIGTERM
-    let (jobs, running) = try session.change(self.queue) {
-      (queue, folder) throws(Failure) -> ([Entry], ([Job], [Job])) in
-      let jobs = try wanted(in: queue)
-      let clocks = Clock.reading()
-      let running = jobs.filter { $0.state == .running }
-      var changes = QueueChanges(queue)
+    let jobs = try session.change(self.queue) { (changes, _) throws(Failure) in
+      let (jobs, clocks) = (try wanted(in: changes.queue), Clock.reading())
       changes.cancel(jobs.filter { $0.state == .waiting }.map(\.id), at: clocks.date)
-      for job in running { changes.change(job.id) { $0.requested(signal, at: clocks) } }
-      return (changes.entries, (jobs, running))
+      for job in jobs { changes.change(job.id) { $0.requested(signal, at: clocks) } }
+      return jobs
     } then: { (folder, queue) throws(Failure) in
       // Only a runner terminates an orphaned job and records its end.
       if !queue.running.isEmpty { try BackgroundRunner.own.ensure(folder) }
@@ -76,7 +72,7 @@ extension CancelCommand: Subcommand {
     }
     let waiting = jobs.filter { $0.state == .waiting }
     if !waiting.isEmpty { session.confirm("serialq: cancelled \(waiting.text)") }
-    guard let job = running.first else { return .success }
+    guard let job = jobs.first(where: { $0.state == .running }) else { return .success }
     let option = QueueName.option(for: self.queue)
     session.confirm(
       """

@@ -6,24 +6,13 @@ import SerialqWatch
 // Shared by several commands.
 
 extension Session {
-  /// Appends the lines that `decide` returns for the current queue, under the lock; durable on
-  /// return.
+  /// Makes the changes that `decide` finds for the current queue, under the lock; durable on return.
   ///
-  /// Reads the journal before acquiring the lock, to hold it only briefly.
+  /// Calls `then` with the queue after them, under the same lock. Reads the journal before acquiring
+  /// the lock, to hold it only briefly.
   func change<Result>(
     _ name: String,
-    _ decide: (Queue, QueueFolder) throws(Failure) -> ([Entry], Result),
-    then: (QueueFolder, Queue) throws(Failure) -> Void = { _, _ in }
-  ) throws(Failure) -> Result {
-    try change(
-      name,
-      storing: { (queue, folder, _) throws(Failure) in try decide(queue, folder) }, then: then)
-  }
-
-  /// As above, for lines that refer to a file which `decide` stores.
-  func change<Result>(
-    _ name: String,
-    storing decide: (Queue, QueueFolder, JournalScope) throws(Failure) -> ([Entry], Result),
+    _ decide: (inout QueueChanges, JournalScope) throws(Failure) -> Result,
     then: (QueueFolder, Queue) throws(Failure) -> Void = { _, _ in }
   ) throws(Failure) -> Result {
     guard let folder = try spool().existingQueue(named: Bytes(name.utf8)) else {
@@ -32,14 +21,15 @@ extension Session {
     var reader = JournalReader(folder)
     report(try reader.read().damaged, in: folder)
     return try Journal(folder).locked { (scope) throws(Failure) in
-      try reader.read()
-      let (entries, result) = try decide(reader.queue, folder, scope)
-      try reader.take(try scope.append(entries))
+      try scope.read(&reader)
+      var changes = QueueChanges(reader.queue)
+      let result = try decide(&changes, scope)
+      try scope.append(changes.entries)
       do throws(Failure) {
-        try then(folder, reader.queue)
+        try then(folder, changes.queue)
       } catch {
         let option = QueueName.option(for: name)
-        throw entries.isEmpty
+        throw changes.entries.isEmpty
           ? error
           : error.adding("The queue is changed despite this error. Run it: \(serialq) run\(option)")
       }
@@ -105,10 +95,8 @@ extension Session {
       case .all: (try? spool.queueNames()) ?? []
       }
     return names.compactMap { name in
-      guard let folder = try? spool.folder(named: name.text) else { return nil }
-      var reader = JournalReader(folder)
-      _ = try? reader.read()
-      return reader.queue.running.first.map { (name.text, $0) }
+      let queue = try? spool.folder(named: name.text).queue()
+      return queue?.running.first.map { (name.text, $0) }
     }
   }
 
@@ -139,10 +127,7 @@ extension Session {
   func queuesWithJobs() -> String? {
     guard let spool = try? self.spool(), let all = try? spool.queueNames() else { return nil }
     let names = all.filter { name in
-      guard let found = try? spool.existingQueue(named: name) else { return false }
-      var reader = JournalReader(found)
-      _ = try? reader.read()
-      return !reader.queue.jobs.isEmpty
+      (try? spool.existingQueue(named: name)?.queue())?.jobs.isEmpty == false
     }
     guard !names.isEmpty else { return nil }
     let shown = names.prefix(10).map(\.text).joined(separator: ", ")

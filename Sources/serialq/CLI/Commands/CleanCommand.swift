@@ -62,7 +62,7 @@ extension CleanCommand: Subcommand {
     }
     let (forgotten, kept, damaged) = try Journal(folder).locked { (scope) throws(Failure) in
       var reader = JournalReader(folder)
-      try reader.read()
+      try scope.read(&reader)
       let jobs = wanted(in: reader.queue)
       let ids = JobID.ranges(of: jobs)
       if !ids.isEmpty { try scope.append([.forgotten(ids)]) }

@@ -56,25 +56,25 @@ extension EditCommand: Subcommand {
     let isByHand = changes.isEmpty
     var changes = changes
     if isByHand { changes.command = try commandByHand(job, folder) }
-    let edited = try session.change(self.queue) {
-      (queue, folder, scope) throws(Failure) -> ([Entry], (Job, isPaused: Bool)?) in
-      let now = try queue.job(JobSelection(job.id), in: self.queue)
+    var isPaused = false
+    let edited = try session.change(self.queue) { (edited, scope) throws(Failure) -> Job? in
+      let now = try edited.queue.job(JobSelection(job.id), in: self.queue)
       if isByHand {
         // Appends nothing, but makes earlier lines durable: the job may have been changed just
         // before.
-        guard changes.command != nil else { return ([], nil) }
+        guard changes.command != nil else { return nil }
         try refuseChanged(job, now)
       }
       try refuseRunning(now)
-      let order = try changes.applied(to: now, in: queue, folder, scope)
-      if now.state == .waiting, order == now.order, !changes.hasConditions { return ([], nil) }
-      var edited = QueueChanges(queue)
+      let order = try changes.applied(to: now, in: edited.queue, scope)
+      if now.state == .waiting, order == now.order, !changes.hasConditions { return nil }
       edited.edit(now, to: order, checks: changes.hasConditions)
-      return (edited.entries, (now, queue.isPaused))
+      return now
     } then: { (folder, queue) throws(Failure) in
+      isPaused = queue.isPaused
       if job.state.isOver { try session.startRunner(folder, queue) }
     }
-    guard let (before, isPaused) = edited else {
+    guard let before = edited else {
       session.output.message("serialq: job \(job.id) is unchanged")
       return .success
     }

@@ -56,7 +56,7 @@ extension JobChanges {
 
   /// What the job is asked to do after the changes.
   func applied(
-    to job: Job, in queue: Queue, _ folder: QueueFolder, _ scope: JournalScope
+    to job: Job, in queue: Queue, _ scope: JournalScope
   ) throws(Failure) -> Order {
     var variables: [Bytes] = []
     var edited = job.order
@@ -64,7 +64,7 @@ extension JobChanges {
     edited.details.limits = options.limits(job.limits)
     if options.hasTerminal == true, job.input != nil { throw hasInput(job.id) }
     if !options.environment.isEmpty {
-      let old = try Environments(folder).load(job.context.environment)
+      let old = try Environments(scope.folder).load(job.context.environment)
       variables = Adding.environment(old, overriding: options.environment)
     }
     if let fault = ExecutionLimits.current.fault(in: edited.command, environment: variables) {

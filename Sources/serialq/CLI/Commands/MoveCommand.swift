@@ -67,10 +67,10 @@ extension MoveCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     let (jobs, place) = try session.change(self.queue) {
-      (queue, folder) throws(Failure) -> ([Entry], ([Job], Place)) in
-      let jobs = try queue.jobs(self.jobs, in: self.queue)
-      let place = try self.place(in: queue)
-      let neighbor = place.neighbor.flatMap(queue.job)
+      (changes, _) throws(Failure) in
+      let jobs = try changes.queue.jobs(self.jobs, in: self.queue)
+      let place = try self.place(in: changes.queue)
+      let neighbor = place.neighbor.flatMap(changes.queue.job)
       for job in jobs + [neighbor].compactMap(\.self) where job.state != .waiting {
         throw failure("job \(job.id)", "it is not waiting: it \(job.outcomeText)")
       }
@@ -78,12 +78,11 @@ extension MoveCommand: Subcommand {
         let side = if case .before = place { "before" } else { "after" }
         throw failure("job \(neighbor.id)", "it cannot be put \(side) itself")
       }
-      var changes = QueueChanges(queue)
       changes.move(jobs.map(\.id), to: place)
       if let (job, required) = changes.queue.misplaced {
         throw failure("job \(job)", "it cannot be before job \(required), after which it runs")
       }
-      return (changes.entries, (jobs, place))
+      return (jobs, place)
     }
     let runs = jobs.count == 1 ? "runs" : "run"
     let what = "serialq: \(jobs.text) \(runs)"

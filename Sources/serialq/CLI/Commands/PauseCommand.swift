@@ -41,9 +41,8 @@ extension PauseCommand: Subcommand {
     try session.forEach(in: queues) { (name) throws(Failure) in
       // A queue can be paused before its first job.
       let isNew = try session.spool().makeQueue(named: name).isNew
-      let (isNews, running) = try session.change(name.text) {
-        (queue, _) throws(Failure) -> ([Entry], (Bool, [Job])) in
-        try pausing(queue, named: name.text)
+      let (isNews, running) = try session.change(name.text) { (changes, _) throws(Failure) in
+        try pause(&changes, named: name.text)
       } then: { (folder, queue) throws(Failure) in
         // Only a runner suspends an orphaned job.
         if isNow, !queue.suspended.isEmpty { try BackgroundRunner.own.ensure(folder) }
@@ -61,12 +60,11 @@ extension PauseCommand: Subcommand {
     return .success
   }
 
-  /// The lines, whether the queue was not paused, and the jobs that are suspended or have been.
-  private func pausing(
-    _ queue: Queue, named name: String
-  ) throws(Failure) -> ([Entry], (Bool, [Job])) {
-    let clocks = Clock.reading()
-    let pause = queue.isPaused ? [] : [Entry.queue(queue.paused(at: clocks.date))]
+  /// Returns whether the queue was not paused, and the jobs that are suspended or have been.
+  private func pause(
+    _ changes: inout QueueChanges, named name: String
+  ) throws(Failure) -> (Bool, [Job]) {
+    let (queue, clocks) = (changes.queue, Clock.reading())
     let running = isNow ? queue.running.compactMap(queue.job) : []
     if let job = running.first(where: { $0.execution?.launch != nil }) {
       throw Failure(
@@ -75,9 +73,9 @@ extension PauseCommand: Subcommand {
           "Nothing was changed. To start no other job: \(serialq) pause\(QueueName.option(for: name))"
       )
     }
-    var changes = QueueChanges(queue, pause)
+    if !queue.isPaused { changes.append(.queue(queue.paused(at: clocks.date))) }
     for job in running { changes.change(job.id) { $0.suspended(at: clocks) } }
-    return (changes.entries, (!queue.isPaused, running))
+    return (!queue.isPaused, running)
   }
 }
 

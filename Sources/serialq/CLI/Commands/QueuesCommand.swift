@@ -78,9 +78,7 @@ extension QueuesCommand: Subcommand {
 
   /// Removes a queue under its lock, so that no job is added meanwhile.
   private func remove(_ name: String, in session: inout Session) throws(Failure) {
-    guard let folder = try session.spool().existingQueue(named: Bytes(name.utf8)) else {
-      throw Failure("queue \(name)", "no such queue", next: "See all with: \(serialq) queues")
-    }
+    let folder = try session.spool().queue(named: name)
     try Journal(folder).locked { (scope) throws(Failure) in
       var reader = JournalReader(folder)
       try reader.read()

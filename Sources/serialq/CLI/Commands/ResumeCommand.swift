@@ -1,4 +1,3 @@
-import SerialqQueue
 import SerialqSystem
 
 /// `serialq resume`: ends pauses, continues suspended jobs and starts runners.
@@ -31,21 +30,20 @@ extension ResumeCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     try session.forEach(in: queues) { (name) throws(Failure) in
-      let (waiting, suspended, wasPaused) = try session.change(name.text) {
-        (queue, folder) throws(Failure) -> ([Entry], (Int, [Job], Bool)) in
-        let clocks = Clock.reading()
-        let suspended = queue.suspended
-        var (changes, memory) = (QueueChanges(queue), queue.memory)
+      let before = try session.change(name.text) { (changes, _) throws(Failure) in
+        let (before, clocks) = (changes.queue, Clock.reading())
+        var memory = before.memory
         memory.pause = nil
-        if queue.isPaused { changes.append(.queue(memory)) }
-        for job in suspended { changes.change(job.id) { $0.continued(at: clocks) } }
-        return (changes.entries, (queue.count(.waiting), suspended, queue.isPaused))
+        if before.isPaused { changes.append(.queue(memory)) }
+        for job in before.suspended { changes.change(job.id) { $0.continued(at: clocks) } }
+        return before
       } then: { (folder, queue) throws(Failure) in
         try session.startRunner(folder, queue)
       }
-      let jobs = suspended.map { "job \($0.id) continues; " }.joined()
-      let what = wasPaused || !suspended.isEmpty ? "resumed" : "was not paused"
-      session.confirm("serialq: queue \(name.text) \(what); \(jobs)\(waiting) waiting")
+      let jobs = before.suspended.map { "job \($0.id) continues; " }.joined()
+      let what = before.isPaused || !jobs.isEmpty ? "resumed" : "was not paused"
+      session.confirm(
+        "serialq: queue \(name.text) \(what); \(jobs)\(before.count(.waiting)) waiting")
     }
     return .success
   }

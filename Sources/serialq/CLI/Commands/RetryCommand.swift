@@ -46,8 +46,8 @@ extension RetryCommand: Subcommand {
 
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     var changed = Queue()
-    let (jobs, isPaused) = try session.change(self.queue) {
-      (queue, folder) throws(Failure) -> ([Entry], ([Job], Bool)) in
+    let jobs = try session.change(self.queue) { (changes, _) throws(Failure) in
+      let queue = changes.queue
       let jobs =
         self.jobs.isEmpty ? queue.openJobs : try queue.jobs(self.jobs, in: self.queue)
       if let job = jobs.first(where: { !$0.state.isOver }) {
@@ -58,9 +58,8 @@ extension RetryCommand: Subcommand {
           : ("it is running", "Wait for its end: \(serialq) wait\(option) \(job.id)")
         throw Failure("job \(job.id)", state, next: "Nothing was queued again. \(next)")
       }
-      var changes = QueueChanges(queue)
       changes.retry(jobs, first: isFirst)
-      return (changes.entries, (jobs, queue.isPaused))
+      return jobs
     } then: { (folder, queue) throws(Failure) in
       changed = queue
       try session.startRunner(folder, queue)
@@ -82,7 +81,7 @@ extension RetryCommand: Subcommand {
       session.confirm(
         "Still skipped: \(left.text). Run them too: \(serialq) retry\(option) --failed")
     }
-    if isPaused { session.reportPaused(self.queue) }
+    if changed.isPaused { session.reportPaused(self.queue) }
     return .success
   }
 }

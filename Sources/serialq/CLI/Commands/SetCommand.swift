@@ -163,15 +163,15 @@ extension SetCommand: Subcommand {
     // A queue can be configured before its first job.
     let (folder, isNew) = try session.spool().makeQueue(named: Bytes(queue.utf8))
     var before = Queue()
-    let forgotten = try session.change(
-      queue,
-      storing: { (queue, _, scope) throws(Failure) -> ([Entry], [ClosedRange<JobID>]) in
-        before = queue
-        var memory = queue.memory
-        try apply(change, to: &memory, scope)
-        let forgotten = QueueChanges(queue, [.queue(memory)]).queue.forgetting()
-        return ([.queue(memory)] + forgotten, forgotten.flatMap(\.forgottenIDs))
-      })
+    let forgotten = try session.change(queue) { (changes, scope) throws(Failure) in
+      before = changes.queue
+      var memory = before.memory
+      try apply(change, to: &memory, scope)
+      changes.append(.queue(memory))
+      let forgotten = changes.queue.forgetting()
+      for entry in forgotten { changes.append(entry) }
+      return forgotten.flatMap(\.forgottenIDs)
+    }
     // After the lines are durable: a log must not be lost while its job can reappear.
     folder.removeFiles(of: forgotten, in: before)
     if isNew { session.reportNoJobs(in: queue) }

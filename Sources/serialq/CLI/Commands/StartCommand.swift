@@ -1,4 +1,3 @@
-import SerialqQueue
 import SerialqRunner
 import SerialqSystem
 
@@ -33,9 +32,9 @@ extension StartCommand: Subcommand {
   func perform(in session: inout Session) throws(Failure) -> ExitCode {
     try session.forEach(in: queues) { (name) throws(Failure) in
       let (queue, wasActive) = try session.change(name.text) {
-        (queue, folder) throws(Failure) -> ([Entry], (Queue, Bool)) in
+        (changes, scope) throws(Failure) in
         // Under the journal's lock: a runner without work ends only under it.
-        ([], (queue, try RunnerLock.isHeld(folder)))
+        (changes.queue, try RunnerLock.isHeld(scope.folder))
       } then: { (folder, queue) throws(Failure) in
         try session.startRunner(folder, queue)
       }

@@ -1,5 +1,3 @@
-import SerialqSystem
-
 /// A line of the journal; the state of a queue is what the last line about each thing says.
 package enum Entry: Equatable, Sendable {
   /// What a job is asked to do; adds the job, or changes it.

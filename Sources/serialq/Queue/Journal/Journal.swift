@@ -35,11 +35,6 @@ package struct Journal: Sendable {
     return try work(&scope)
   }
 
-  /// Appends lines in one batch; they are durable on return.
-  package func append(_ entries: [Entry]) throws(Failure) {
-    try locked { (scope) throws(Failure) in try scope.append(entries) }
-  }
-
   /// Makes durable what `reader` has read and any process appended without a flush.
   package func flush(readBy reader: JournalReader) throws(Failure) {
     do throws(Failure) {

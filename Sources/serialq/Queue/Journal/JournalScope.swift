@@ -19,6 +19,8 @@ package struct JournalScope {
   /// Opened after the lock was acquired: before that, compaction could replace the file.
   private var file: FileDescriptor?
   private var tail: Tail?
+  /// What a reader has found there; see ``read(_:)``.
+  private var known: Tail?
 
   init(_ journal: Journal, lock: FileDescriptor) {
     self.journal = journal
@@ -35,7 +37,14 @@ package struct JournalScope {
     var isPaused = false
   }
 
-  private var folder: QueueFolder { journal.folder }
+  package var folder: QueueFolder { journal.folder }
+
+  /// Reads what is new, under the lock: the end of the journal need not be read again for an append.
+  package mutating func read(_ reader: inout JournalReader) throws(Failure) {
+    try reader.read()
+    let (end, queue) = (reader.offset, reader.queue)
+    known = Tail(end: end, size: end, nextID: queue.nextID, isPaused: queue.isPaused)
+  }
 
   /// The id of the next job; O(1) unless the end of the journal is damaged.
   package mutating func nextID() throws(Failure) -> JobID {
@@ -124,6 +133,7 @@ package struct JournalScope {
   mutating func forgetFile() {
     file = nil
     tail = nil
+    known = nil
   }
 
   /// Flushes the entries of the journal and of its folder, without which neither is durable.
@@ -147,7 +157,8 @@ package struct JournalScope {
   private mutating func foundTail() throws(Failure) -> Tail {
     if let tail { return tail }
     guard let file = try openedFile() else { return Tail(end: 0, size: 0, nextID: 1) }
-    let found = try tail(of: file, size: file.status().size)
+    let size = try file.status().size
+    let found = if let known, known.size == size { known } else { try tail(of: file, size: size) }
     tail = found
     return found
   }
@@ -174,15 +185,9 @@ package struct JournalScope {
       guard case .record(let record) = reading, record.more == 0 else { break }
       return Tail(end: size, size: size, nextID: record.next, isPaused: record.isPaused)
     }
-    var next: JobID = 1
-    var isPaused = false
-    var replay = Replay(of: folder.journal)
-    try replay.takeAll(of: file, upTo: size) { item in
-      switch item {
-      case .record(let record): (next, isPaused) = (record.next, record.isPaused)
-      case .damaged: next += 1
-      }
-    }
-    return Tail(end: replay.committed, size: size, nextID: next, isPaused: isPaused)
+    var reader = JournalReader(folder)
+    try reader.read()
+    let queue = reader.queue
+    return Tail(end: reader.offset, size: size, nextID: queue.nextID, isPaused: queue.isPaused)
   }
 }

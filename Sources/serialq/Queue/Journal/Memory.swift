@@ -38,11 +38,6 @@ package struct Memory: Equatable, Sendable {
     package var at: Timestamp?
     /// The job whose failure paused the queue; nil after a manual pause.
     package var because: JobID?
-
-    package init(at: Timestamp? = nil, because: JobID? = nil) {
-      self.at = at
-      self.because = because
-    }
   }
 
   /// The job that had the last turn, and whether it succeeded.

@@ -42,6 +42,8 @@ package struct Run: Equatable, Sendable {
     package internal(set) var suspension = Suspension()
     /// What the job seems to ask on its terminal.
     package internal(set) var question: Question?
+
+    package static let unknown = Running()
   }
 
   package struct Over: Equatable, Sendable {
@@ -90,12 +92,6 @@ package struct Suspension: Equatable, Sendable {
   var uptime: Int64 = 0
   /// Nanoseconds of the suspensions before.
   package var earlier: Int64 = 0
-
-  package init(since: Timestamp? = nil, uptime: Int64 = 0, earlier: Int64 = 0) {
-    self.since = since
-    self.uptime = uptime
-    self.earlier = earlier
-  }
 
   /// Nanoseconds of all suspensions until now.
   package func total(at now: Int64) -> Int64 {

@@ -27,18 +27,7 @@ package struct Order: Equatable, Sendable {
     package var terminal: JobTerminal?
     /// Identifies the call that added the job; nil if it gave none.
     package var key: Bytes?
-    package var limits: Limits
-
-    package init(
-      label: Bytes? = nil, input: Input? = nil, terminal: JobTerminal? = nil, key: Bytes? = nil,
-      limits: Limits = .none
-    ) {
-      self.label = label
-      self.input = input
-      self.terminal = terminal
-      self.key = key
-      self.limits = limits
-    }
+    package var limits = Limits.none
 
   }
 
@@ -130,6 +119,8 @@ extension Order {
 }
 
 extension Order.Details {
+  package static let none = Self()
+
   fileprivate mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
     try coder.bytes("label", &label)
     try Input.code(&input, &coder)

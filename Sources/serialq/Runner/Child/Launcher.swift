@@ -1,25 +1,15 @@
 import SerialqQueue
 import SerialqSystem
 
-/// The process that has another engine execute a job, in place of the job's own process.
-///
-/// Everything else is as for the process of a job: log, input, session, lock, time limit. The
-/// launcher alone receives the signals, and passes them on; see ``SignalDelivery``.
-struct Launcher {
-  private let launch: Launch
-  private let job: Job
-  private let folder: QueueFolder
-
-  /// Nil if no launcher executes the attempt.
-  init?(of job: Job, in folder: QueueFolder) {
-    guard let launch = job.execution?.launch else { return nil }
-    self.launch = launch
-    self.job = job
-    self.folder = folder
-  }
-
+// The process that has another engine execute a job, in place of the job's own process.
+//
+// Everything else is as for the process of a job: log, input, session, lock, time limit. The
+// launcher alone receives the signals, and passes them on; see ``SignalDelivery``.
+extension Launch {
   /// Creates the file for the report, and returns the variables that the launcher finds.
-  func prepare(words count: Int) throws(Failure) -> [Bytes] {
+  static func prepare(
+    _ job: Job, in folder: QueueFolder, words count: Int
+  ) throws(Failure) -> [Bytes] {
     let path = folder.launcherResult(job.id)
     // A launcher that an earlier attempt left behind must not write to that of this attempt.
     try FileSystem.remove(path)
@@ -36,7 +26,7 @@ struct Launcher {
   /// The arguments that execute a job with these arguments.
   func arguments(for words: [Bytes]) -> [Bytes] {
     // The shell splits the line, and the launcher replaces it, so that it receives the signals.
-    let line = Bytes("exec ") + launch.command + Bytes(" \"$@\"")
+    let line = Bytes("exec ") + command + Bytes(" \"$@\"")
     return [Command.standardShell, Bytes("-c"), line, Bytes("sh")] + words
   }
 }

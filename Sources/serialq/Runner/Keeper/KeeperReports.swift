@@ -44,21 +44,15 @@ final class KeeperReports: Sendable {
     // Before the lock, to hold it only briefly.
     guard (try? reader.read()) != nil else { return }
     try? Journal(folder).locked { (scope) throws(Failure) in
-      try reader.read()
+      try scope.read(&reader)
       guard let run = reader.queue.job(id).flatMap({ change($0.run) }) else { return }
       try scope.append([.run(id, run)])
     }
   }
 
-  private func queue() throws(Failure) -> Queue {
-    var reader = JournalReader(folder)
-    try reader.read()
-    return reader.queue
-  }
-
   private func run(_ question: Question) {
     do throws(Failure) {
-      let queue = try queue()
+      let queue = try folder.queue()
       guard let hook = queue.settings.onAsk, let job = queue.job(id) else { return }
       let log = try FileDescriptor.open(folder.askHookLog, .emptyLog)
       let child: ChildProcess

@@ -1,8 +1,8 @@
-import SerialqQueue
 import SerialqSystem
 import Testing
 
 @testable import SerialqCLI
+@testable import SerialqQueue
 
 @Suite struct TerminalReportTests {
   private func text(_ history: History, columns: Int = 80, last: Int = 50) -> String {

@@ -43,3 +43,10 @@ extension Queue {
       && jobs.allSatisfy { !$0.isAcknowledged || $0.state.opens }
   }
 }
+
+extension Journal {
+  /// Appends lines in one batch; they are durable on return.
+  func append(_ entries: [Entry]) throws(Failure) {
+    try locked { (scope) throws(Failure) in try scope.append(entries) }
+  }
+}
