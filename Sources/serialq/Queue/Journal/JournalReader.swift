@@ -7,7 +7,7 @@ import SerialqSystem
 /// failed.
 package struct JournalReader {
   package private(set) var queue = Queue()
-  /// Grows whenever the queue changes, for those who derive something from it.
+  /// Grows whenever the queue changes, for what is derived from it.
   package private(set) var changes = 0
   package let folder: QueueFolder
   private var path: Bytes { folder.journal }

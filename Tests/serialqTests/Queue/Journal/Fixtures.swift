@@ -100,12 +100,23 @@ func lines(_ entries: [Entry], next: JobID, isPaused: Bool = false) -> [Bytes] {
   }
 }
 
-/// Whether the line written for an entry reads back as the same entry.
-func isReadBack(_ entry: Entry, next: JobID = 2) -> Bool {
+/// The properties that an entry lost when it was written and read.
+func lost(in entry: Entry, next: JobID = 2) -> [String] {
   var reader = JournalLine.Reader()
-  return lines([entry], next: next).allSatisfy { line in
+  return lines([entry], next: next).flatMap { line in
     let reading = line.dropLast().withUnsafeBufferPointer { reader.read($0) }
-    if case .record(let record) = reading { return record.entry == entry }
-    return false
+    guard case .record(let record) = reading else { return ["the line, which is \(line.text)"] }
+    return record.entry == entry ? [] : differences(record.entry, entry)
+  }
+}
+
+/// The properties that differ, by reflection.
+private func differences(_ one: Any, _ other: Any, _ name: String = "") -> [String] {
+  let (left, right) = (Mirror(reflecting: one), Mirror(reflecting: other))
+  guard left.children.count == right.children.count, !left.children.isEmpty,
+    left.displayStyle != .collection
+  else { return "\(one)" == "\(other)" ? [] : [name] }
+  return zip(left.children, right.children).flatMap { left, right in
+    differences(left.value, right.value, left.label.map { "\(type(of: one)).\($0)" } ?? name)
   }
 }

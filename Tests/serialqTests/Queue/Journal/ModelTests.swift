@@ -14,7 +14,7 @@ import Testing
   func histories(seed: UInt64) throws {
     var (history, model) = (RandomHistory(seed: seed), Model())
     var written: [Entry] = []
-    for step in 0..<(isLong ? 3_000 : 300 / ease) {
+    for step in 0..<(isLong ? 1_000 : 300 / ease) {
       let acts = history.next()
       for act in acts { model.perform(act) }
       written += history.queue.perform(acts)
