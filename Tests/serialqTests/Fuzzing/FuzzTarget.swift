@@ -40,7 +40,7 @@ enum FuzzTarget: String, CaseIterable {
     // An append continues after the last valid line, and a line without effect changes nothing.
     var next = LineCoder()
     let line = Record(
-      entry: .forgotten([]), next: replayed.queue.nextID, more: 0,
+      entry: .queue(replayed.queue.memory), next: replayed.queue.nextID, more: 0,
       isPaused: replayed.queue.isPaused)
     JournalLine.write(line, to: &next)
     guard let again = try? Replayed(text.prefix(Int(replayed.committed)) + next.json.bytes),

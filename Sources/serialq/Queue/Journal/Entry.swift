@@ -56,6 +56,8 @@ extension Entry {
       return .queue(memory)
     case .forgotten(var ids):
       try coder.ranges("forgotten", &ids)
+      // Otherwise a line about nothing.
+      if coder.isReading, ids.isEmpty { throw .malformed }
       return .forgotten(ids)
     }
   }

@@ -49,7 +49,7 @@ enum JournalLine {
   }
 
   /// Whether the checksum matches.
-  private static func isWhole(_ line: UnsafeBufferPointer<UInt8>) -> Bool {
+  static func isWhole(_ line: UnsafeBufferPointer<UInt8>) -> Bool {
     let start = line.count - sumOpening.count - 8 - sumClosing.count
     guard start > 0, line[start...].starts(with: sumOpening),
       line[(line.count - sumClosing.count)...].elementsEqual(sumClosing)

@@ -21,6 +21,7 @@ extension Replay {
       let used = try takeLines(of: buffer, unsearched: before, found)
       buffer.removeSubrange(..<used)
     }
+    buffer.withUnsafeBufferPointer { takeEnd($0, found) }
   }
 
   /// Takes the complete lines at the start of `buffer` and returns their length.

@@ -54,8 +54,8 @@ struct Replay {
       case .record(let record): take(.record(record), more: record.more, from, to, found)
       case .damaged:
         take(.damaged(DamagedLine(number: lines, bytes: Bytes(piece))), more: nil, from, to, found)
-      case .newer: throw refused("a newer version of serialq", "Use that version")
-      case .older: throw refused("a version before 0.1.0", "Use that version, or another queue,")
+      case .newer: throw refused("a newer version of serialq")
+      case .older: throw refused("a version before 0.1.0")
       }
       // A reader that resumes here counts the line again.
       if !isLast, committed == to { committedLines = lines - 1 }
@@ -64,11 +64,22 @@ struct Replay {
     position += Int64(line.count + 1)
   }
 
+  /// Takes what follows the last newline if that is a whole line and a byte that was its newline.
+  ///
+  /// An append that was cut short leaves less.
+  mutating func takeEnd(_ rest: UnsafeBufferPointer<UInt8>, _ found: (Item) -> Void) {
+    guard JournalLine.isWhole(UnsafeBufferPointer(rebasing: rest.dropLast())) else { return }
+    lines += 1
+    let (start, end) = (position, position + Int64(rest.count))
+    position = end
+    take(.damaged(DamagedLine(number: lines, bytes: Bytes(rest))), more: nil, start, end, found)
+  }
+
   /// The failure for an intact line that this version does not understand.
-  private func refused(_ version: String, _ advice: String) -> Failure {
+  private func refused(_ version: String) -> Failure {
     Failure(
       path?.text ?? "the journal", "line \(lines) was written by \(version)",
-      next: "\(advice) for this queue. Nothing was changed.")
+      next: "Nothing was changed. Use that version for this queue, or another queue.")
   }
 
   /// Takes a line that says how many of its batch follow; nil if it is damaged.

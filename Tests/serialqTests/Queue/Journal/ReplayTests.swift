@@ -145,6 +145,24 @@ import Testing
     #expect(try Replayed(content(folder.journal)).queue.jobs.map(\.id) == [1, 3])
   }
 
+  // Fails when a whole line without its newline counts as one that was cut short: the job would be
+  // gone without a word, and its id used again.
+  @Test("Damage to the last newline costs the last line, and is reported", .shows(OnDisk.damage))
+  func lastNewline() throws {
+    let text = Bytes((lines([added(1)], next: 2) + lines([added(2)], next: 3)).joined())
+    try write(text.dropLast() + [0x0B], to: folder.journal)
+    var reader = JournalReader(folder)
+    #expect(try reader.read().damaged.map(\.number) == [2])
+    try Journal(folder).locked { (scope) throws(Failure) in
+      #expect(try scope.nextID() == 3)
+      try scope.append([added(3)])
+    }
+    #expect(try reader.read() == JournalReader.News(applied: 1))
+    let replayed = try Replayed(content(folder.journal))
+    #expect(replayed.queue.jobs.map(\.id) == [1, 3] && replayed.damaged.map(\.number) == [2])
+    #expect(reader.queue == replayed.queue)
+  }
+
   // Fails when a line with a correct checksum counts as damaged, or an unknown member is ignored.
   @Test(
     "A line of a newer version is refused, and nothing changes",
@@ -154,6 +172,7 @@ import Testing
       #"{"v":1,"run":1,"is":"teleported","next":2"#,
       #"{"v":1,"run":1,"is":"waiting","where":"mars","next":2"#,
       #"{"v":1,"run":1,"is":"waiting","rank":{},"next":2"#,
+      #"{"v":1,"next":2"#,
       // Of the format before the first release.
       #"{"v":1,"e":"cancelled","id":1,"at":"2027-01-15T08:00:00.000000Z","next":2"#,
     ])

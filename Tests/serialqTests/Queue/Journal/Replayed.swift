@@ -8,21 +8,21 @@ struct Replayed {
   var committed: Int64 = 0
 
   init(_ text: Bytes) throws {
-    var replay = Replay()
-    try text.withUnsafeBufferPointer { text in
-      for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        .dropLast()
-      {
-        try replay.take(UnsafeBufferPointer(rebasing: line)) { item in
-          switch item {
-          case .record(let record): queue.apply(record)
-          case .damaged(let line):
-            queue.skipID()
-            damaged.append(line)
-          }
-        }
+    var (replay, queue, damaged) = (Replay(), Queue(), [DamagedLine]())
+    func take(_ item: Replay.Item) {
+      switch item {
+      case .record(let record): queue.apply(record)
+      case .damaged(let line):
+        queue.skipID()
+        damaged.append(line)
       }
     }
+    try text.withUnsafeBufferPointer { text in
+      let pieces = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      for line in pieces.dropLast() { try replay.take(UnsafeBufferPointer(rebasing: line), take) }
+      if let rest = pieces.last { replay.takeEnd(UnsafeBufferPointer(rebasing: rest), take) }
+    }
+    (self.queue, self.damaged) = (queue, damaged)
     committed = replay.committed
   }
 }
