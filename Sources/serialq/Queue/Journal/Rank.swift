@@ -29,24 +29,27 @@ package struct Rank: Equatable, Sendable {
     Rank([-last - 1, number])
   }
 
-  /// The first digit behind another: leaves room for a million ranks on both sides.
-  private static let middle = 1 << 20
+  /// The first digit behind another: leaves room for many ranks on both sides.
+  private static let middle = 1 << 30
 
-  /// A rank between two others, close to the upper or to the lower one.
-  ///
-  /// Many ranks in a row at the same place therefore differ by one.
+  /// What is left free beside a new rank, for others: halved until nothing is.
+  private static let gap = 1 << 10
+
+  /// A rank between two others, close to the upper or to the lower one, so that many in a row at the
+  /// same place need few digits.
   static func between(_ lower: Rank, _ upper: Rank, isCloseToUpper: Bool) -> Rank {
     var digits: [Int] = []
     for (index, high) in upper.digits.enumerated() {
       guard index < lower.digits.count else {
         // The lower one is the beginning of the upper one.
-        if high > 1 { return Rank(digits + [high - 1]) }
+        if high > 1 { return Rank(digits + [high - min(gap, high / 2)]) }
         digits.append(0)
         if high == 1 { break }
         continue
       }
       let low = lower.digits[index]
-      if high - low > 1 { return Rank(digits + [isCloseToUpper ? high - 1 : low + 1]) }
+      let step = min(gap, (high - low) / 2)
+      if step > 0 { return Rank(digits + [isCloseToUpper ? high - step : low + step]) }
       digits.append(low)
       guard high == low else { return Rank(digits + after(lower.digits.dropFirst(index + 1))) }
     }
