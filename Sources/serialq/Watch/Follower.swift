@@ -70,8 +70,8 @@ package struct Follower {
 
   /// The first job that was reported as failed.
   package var firstFailed: JobID? { state.firstFailed }
-  /// The number of jobs whose ends were reported, by state.
-  package var counts: [JobState: Int] { state.counts }
+  /// The number of jobs whose ends were reported, by state; nil if it is not known.
+  package var counts: [JobState?: Int] { state.counts }
 
   /// Whether no more output will follow, according to the journal.
   package var isAtEnd: Bool { state.isAtEnd(queue) }
@@ -102,8 +102,7 @@ package struct Follower {
     _ output: inout Output, after last: inout Source
   ) throws(Failure) {
     var seen = FollowerState.Changes()
-    let news = try reader.read { entry, before, _ in seen.note(entry, before) }
-    seen.isReset = news.replaced != nil
+    seen.replaced = try reader.read { entry, before, _ in seen.note(entry, before) }.replaced
     for action in state.advance(seen, to: queue) { try perform(action, &output, &last) }
     isFirstLook = false
   }

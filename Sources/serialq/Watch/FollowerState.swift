@@ -26,8 +26,8 @@ struct FollowerState {
     fileprivate var ended: [JobID: JobState] = [:]
     /// Jobs that have ended and are already forgotten.
     fileprivate var forgotten: [JobID] = []
-    /// Whether the queue was rebuilt, so that lines about old jobs were reported again.
-    var isReset = false
+    /// The queue before, if it was rebuilt, so that lines about old jobs were reported again.
+    var replaced: Queue?
 
     init() {}
 
@@ -66,8 +66,8 @@ struct FollowerState {
   private var retried: Set<AttemptID> = []
   /// The first job that was reported as failed.
   private(set) var firstFailed: JobID?
-  /// The number of jobs whose ends were reported, by state.
-  private(set) var counts: [JobState: Int] = [:]
+  /// The number of jobs whose ends were reported, by state; nil if it is not known.
+  private(set) var counts: [JobState?: Int] = [:]
   private var actions: [Action] = []
 
   /// Starts following; attempts that have ended by now are not reported, unless of a single job.
@@ -104,7 +104,11 @@ struct FollowerState {
   /// Returns what to print, now that these changes have led to this queue.
   mutating func advance(_ changes: Changes, to queue: Queue) -> [Action] {
     actions = []
-    if changes.isReset {
+    if let old = changes.replaced {
+      // What is no longer there has ended unseen.
+      let unseen = old.jobs.filter { !reported.contains(AttemptID($0)) }.map(\.id)
+      let missing = (unseen + (old.nextID..<queue.nextID)).filter { queue.job($0) == nil }
+      reportForgotten(missing.filter(isWanted), changes.ended)
       for job in queue.jobs { follow(job) }
     } else {
       reportForgotten(changes.forgotten.filter(isWanted), changes.ended)
@@ -235,9 +239,8 @@ struct FollowerState {
   }
 
   private mutating func count(_ id: JobID, _ state: JobState?) {
-    guard let state else { return }
     counts[state, default: 0] += 1
-    if state.isFailure { firstFailed = firstFailed ?? id }
+    if state?.isFailure == true { firstFailed = firstFailed ?? id }
   }
 
   private mutating func printRest() {

@@ -31,8 +31,10 @@ import Testing
 
   // Fails if jobs that are forgotten between two reads are neither reported nor counted, or the end
   // of an open log is lost.
-  @Test("a slow follower reports the jobs whose output was deleted")
-  func followForgotten() throws {
+  @Test(
+    "a slow follower reports the jobs whose output was deleted, also after a compaction",
+    arguments: [false, true])
+  func followForgotten(isCompacted: Bool) throws {
     #expect(try scene.serialq("set", "keep", "1").code == 0)
     try scene.add("echo 1; read x <gate; echo end", "echo 2", "echo 3", "echo 4")
     var follower = try Follower(scene.queueFolder(), .queue, .plain)
@@ -44,6 +46,7 @@ import Testing
     try follower.advance(&output)
     try gate.open()
     #expect(try run.wait().code == 0)
+    if isCompacted { #expect(try scene.serialq("clean", "--older-than", "9d").code == 0) }
     try follower.advance(&output)
     #expect(try content(printed).text == "1\nend\n4\n")
     #expect(
@@ -52,7 +55,9 @@ import Testing
         To keep more jobs: serialq set keep N
 
         """)
-    #expect(follower.counts[.succeeded] == 4 && follower.isAtEnd)
+    // How those ended that are gone is not known then.
+    #expect(follower.counts == (isCompacted ? [.succeeded: 1, nil: 3] : [.succeeded: 4]))
+    #expect(follower.isAtEnd)
     withExtendedLifetime(files) {}
   }
 

@@ -35,10 +35,10 @@ import Testing
 
     /// The actions after a read that rebuilt the queue from these.
     mutating func reread(_ acts: [Act]) -> [Action] {
-      queue = Queue()
       var changes = FollowerState.Changes()
+      changes.replaced = queue
+      queue = Queue()
       perform(acts, &changes)
-      changes.isReset = true
       return state.advance(changes, to: queue)
     }
 
@@ -299,13 +299,30 @@ import Testing
     #expect(following.state.firstFailed == nil && following.succeeded == 1)
   }
 
+  // Fails if a job is neither printed nor reported that was added, ended, forgotten and compacted away,
+  // or if the call would exit as if it had succeeded.
+  @Test("after a compaction, jobs are reported that were forgotten before they were printed")
+  func compactedAway() {
+    var following = Following(after: [add(1), add(2), .start(1), end(1)])
+    let left = [add(1), .start(1), end(1), add(4)]
+    #expect(
+      following.reread([add(2), add(3), .cancel([2, 3]), .forget(2...3)] + left) == [
+        .message(
+          """
+          serialq: jobs 2-3: removed before the output could be printed
+          To keep more jobs: serialq set keep N
+          """)
+      ])
+    #expect(following.state.counts == [nil: 2])
+  }
+
   // Fails if the log of a job that has disappeared is closed with its last bytes unprinted: the
   // processes of a job can outlive it.
   @Test("a log is printed to its end before another is opened")
   func switching() {
     var following = Following(after: [add(1), .start(1)])
     #expect(following.read() == [.open(1), .printNew])
-    #expect(following.reread([add(2), .start(2)]) == [.printRest, .open(2), .printNew])
+    #expect(following.reread([add(2), .start(2)]) == [.printRest, .close, .open(2), .printNew])
   }
 
   // Fails if a paused or delayed job counts as the end, or a job that was removed does not.

@@ -7,7 +7,7 @@ package struct Queue: Equatable, Sendable {
   /// All jobs, by id.
   package private(set) var jobs: [Job] = []
   /// The id of the next job to be added.
-  private(set) var nextID: JobID = 1
+  package private(set) var nextID: JobID = 1
   /// The running jobs, in the order of their starts.
   ///
   /// More than one only if the end of one was lost: the runner recovers all of them.
