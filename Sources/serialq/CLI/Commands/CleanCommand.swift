@@ -21,8 +21,8 @@ extension CleanCommand: Subcommand {
     description: [
       """
       Removes finished jobs, and open ones, which failed or were skipped, only with --failed or \
-      --all. Waiting and running jobs stay. Of several options, all apply; --keep counts only the jobs \
-      that the others select.
+      --all. Waiting and running jobs stay. --older-than applies beside each of these; --keep counts \
+      only the jobs that the others select.
       """
     ],
     options: [

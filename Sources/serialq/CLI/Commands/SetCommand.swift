@@ -168,7 +168,7 @@ extension SetCommand: Subcommand {
       var memory = before.memory
       try apply(change, to: &memory, scope)
       changes.append(.queue(memory))
-      let forgotten = changes.queue.forgetting()
+      let forgotten: [Entry] = if case .keep = change { changes.queue.forgetting() } else { [] }
       for entry in forgotten { changes.append(entry) }
       return forgotten.flatMap(\.forgottenIDs)
     }

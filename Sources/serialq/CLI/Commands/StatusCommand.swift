@@ -84,7 +84,7 @@ extension StatusCommand: Subcommand {
     }
     if json {
       session.result(json: document(documents))
-    } else {
+    } else if faults.isEmpty || !page.reports.isEmpty {
       show(page, in: &session)
     }
     try session.output.flush()

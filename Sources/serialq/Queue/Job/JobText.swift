@@ -101,7 +101,7 @@ extension Job {
       json.member("input", folder.input(of: self))
       json.member("exitCode", exitCode)
       json.member("signal", signalName)
-      json.member("attempt", run == Run() ? nil : attempts)
+      json.member("attempt", state == .waiting && !hasRun ? nil : attempts)
       json.member("added", added.rfc3339)
       json.member("started", started?.rfc3339)
       json.member("ended", ended?.rfc3339)

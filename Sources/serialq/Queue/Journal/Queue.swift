@@ -197,7 +197,8 @@ extension Queue {
     }
     // In the order of their starts.
     for job in running.compactMap(job) { try body(.run(job.id, job.run)) }
-    // After the jobs, whose ends are counted again.
+    // After the jobs, whose ends are counted again. Twice if it alone holds the next id.
+    if jobs.isEmpty { try body(.queue(memory)) }
     try body(.queue(memory))
   }
 }
