@@ -75,7 +75,7 @@ struct SlurmQueue: FarQueue {
         $0.prelude = "umask 027"
         $0.directory = folder
       }
-      #expect(run.code == 0 && queue.isSilent(run.output), "\(run.errorText)\(run.text)")
+      #expect(run.code == 0 && queue.ownOutput(run.output).isEmpty, "\(run.errorText)\(run.text)")
     }
     try run(words)
     #expect(try content(scene.path("words")) == Bytes(words.map { $0 + [0] }.joined()))
