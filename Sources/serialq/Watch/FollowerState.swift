@@ -105,9 +105,10 @@ struct FollowerState {
   mutating func advance(_ changes: Changes, to queue: Queue) -> [Action] {
     actions = []
     if let old = changes.replaced {
-      // What is no longer there has ended unseen.
+      // What is no longer there has ended unseen, unless its line was taken back: it could not be flushed.
       let unseen = old.jobs.filter { !reported.contains(AttemptID($0)) }.map(\.id)
-      let missing = (unseen + (old.nextID..<queue.nextID)).filter { queue.job($0) == nil }
+      let ids = unseen + (1..<queue.nextID).dropFirst(old.nextID - 1)
+      let missing = ids.filter { $0 < queue.nextID && queue.job($0) == nil }
       reportForgotten(missing.filter(isWanted), changes.ended)
       for job in queue.jobs { follow(job) }
     } else {
@@ -164,7 +165,7 @@ struct FollowerState {
       printRest()
       actions.append(.open(job.id))
       current = AttemptID(job)
-      reportedFailures = AttemptID(job).number - (job.retriesUsed)
+      reportedFailures = job.attempts - job.retriesUsed
       reportStart(of: job)
     }
     guard current?.id == job.id else { return }

@@ -316,6 +316,15 @@ import Testing
     #expect(following.state.counts == [nil: 2])
   }
 
+  // Traps if ids below those of before end it; fails if the job is reported, which never was in the queue.
+  @Test("a job whose line was taken back, because it could not be flushed, is not reported")
+  func takenBack() {
+    var following = Following(after: [add(1), .start(1)])
+    #expect(following.read(add(2)) == [.open(1), .printNew])
+    #expect(following.reread([add(1), .start(1)]) == [.printNew])
+    #expect(following.state.counts.isEmpty)
+  }
+
   // Fails if the log of a job that has disappeared is closed with its last bytes unprinted: the
   // processes of a job can outlive it.
   @Test("a log is printed to its end before another is opened")

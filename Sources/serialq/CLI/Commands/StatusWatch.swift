@@ -71,7 +71,7 @@ private struct StatusWatch: WatchedQueue {
     reader = JournalReader(folder)
   }
 
-  /// Reads the journal and returns lines that report them; the first call reports the current state.
+  /// Reads the journal and returns lines that report what changed; the first call reports the present state.
   mutating func update() throws(Failure) -> [String] {
     var lines: [String] = []
     let news = try reader.read { [isFirst, queueName = folder.name.text] entry, before, queue in

@@ -3,7 +3,8 @@ import SerialqSystem
 /// Writes or reads the members of a line: a type names each of its properties once, for both.
 ///
 /// A member is left out if its value is nil, false, 0 or empty, unless it has to be there. Members are read
-/// in the order of writing. Reading fails on anything that is not written so; writing never fails.
+/// in the order of writing. Reading fails on any other member or value; of two members that exclude each
+/// other, which are never written, the first counts. Writing never fails.
 struct LineCoder {
   let isReading: Bool
   private(set) var json: JSONWriter

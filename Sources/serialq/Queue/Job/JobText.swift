@@ -32,7 +32,7 @@ extension Job {
 
   /// The duration of the attempt without suspensions, so far if it is running.
   package var elapsed: Duration? {
-    if let duration = duration { return .nanoseconds(duration) }
+    if let duration { return .nanoseconds(duration) }
     guard state == .running else { return nil }
     return running(Clock.reading()).map { .nanoseconds($0) }
   }

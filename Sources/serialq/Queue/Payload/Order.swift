@@ -10,7 +10,7 @@ package struct Order: Equatable, Sendable {
   private var box: Box?
 
   package init(
-    _ command: Command, in context: ExecutionContext, _ details: Details = Details(),
+    _ command: Command, in context: ExecutionContext, _ details: Details = .none,
     added: Timestamp
   ) {
     self.command = command
@@ -29,6 +29,7 @@ package struct Order: Equatable, Sendable {
     package var key: Bytes?
     package var limits = Limits.none
 
+    package static let none = Self()
   }
 
   /// A class, so that one property is read without a copy of all.
@@ -41,8 +42,8 @@ package struct Order: Equatable, Sendable {
   }
 
   package var details: Details {
-    get { box?.details ?? Details() }
-    set { box = newValue == Details() ? nil : Box(newValue) }
+    get { box?.details ?? .none }
+    set { box = newValue == .none ? nil : Box(newValue) }
   }
 
   // Of these, lists need many.
@@ -119,8 +120,6 @@ extension Order {
 }
 
 extension Order.Details {
-  package static let none = Self()
-
   fileprivate mutating func code(_ coder: inout LineCoder) throws(FlatObjectError) {
     try coder.bytes("label", &label)
     try Input.code(&input, &coder)

@@ -43,6 +43,9 @@ import Testing
     #expect(queue.firstWaiting?.delay(clocks(2, boot: "c")) == 3_000_000_000)
     #expect(queue.firstWaiting?.delay(clocks(2, setBy: -Self.hour, boot: "c")) == 5_000_000_000)
     #expect(queue.firstWaiting?.delay(clocks(2, setBy: Self.hour, boot: "c")) == 0)
+    // Further than nanoseconds can count.
+    let ages = clocks(2, setBy: -10_000 * 366 * 24 * Self.hour, boot: "c")
+    #expect(queue.firstWaiting?.delay(ages) == 5_000_000_000)
   }
 
   // Fails if elapsed time is the difference of two dates although the monotonic clock is known, or
