@@ -193,16 +193,9 @@ struct SerialOrder {
     _ work: inout Work?, _ record: StepRecord?, lock: Locked<SerialOrder>,
     owner: (any StepRunner)?
   ) -> Admission {
-    if let refusal = refusal(of: 1) { return .refused(refusal) }
+    if isClosed { return .refused(.closed) }
+    if !hasRoom, let capacity = backpressure.capacity { return .refused(.full(capacity: capacity)) }
     return enter(&work, record, lock: lock, owner: owner)
-  }
-
-  /// The reason for which a number of steps cannot be added; nil if they can.
-  @inline(__always)
-  func refusal(of count: Int) -> PromiseError? {
-    if isClosed { return .closed }
-    guard let capacity = backpressure.capacity, waitingCount > capacity - count else { return nil }
-    return .full(capacity: capacity)
   }
 
   @inline(__always)

@@ -20,20 +20,10 @@ struct ManagerExamples: StandIns {
     #expect(text(page.state) == "text of page")
   }
 
-  // Fails if a step is missing or out of order, or a promise is not retried in its turn.
-  @Test("several steps at once, and retried promises")
-  func several() async throws {
+  // Fails if a promise is not retried in its turn.
+  @Test("retried promises")
+  func retried() async throws {
     let manager = PromiseManager()
-    let download = Step("download") { then in self.download { then() } }
-    let upload = Step("upload") { then in self.upload(file) { error in then(error) } }
-    manager.add(contentsOf: [download, upload, Promise { try await load(url) }])
-    await manager.idle()
-    #expect(log.all == ["download", "upload photo"])
-    do {
-      let pages = urls.map { url in Promise { try await load(url) } }
-      await PromiseManager(pages).idle()
-      #expect(pages.map { text($0.state) } == ["text of a", "text of b"])
-    }
     let handle =
       manager.add(Promise { try await load(url) }.retry(3))
     try await handle.outcome.get()

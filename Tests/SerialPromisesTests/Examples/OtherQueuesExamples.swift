@@ -22,8 +22,8 @@ struct OtherQueuesExamples: StandIns {
     let both = manager.serially([fetch(url), fetch(url)])
     #expect(try await both.value == ["text of page", "text of page"])
     let step = Step { then in then() }
-    for handle in manager.add(contentsOf: [step, fetch(url)]) { try await handle.outcome.get() }
-    await PromiseManager([step, fetch(url)]).idle()
+    let steps: [any Promisable] = [step, fetch(url)]
+    for step in steps { manager.add(step) }
     let handle = manager.add(Promise { try await load(url) }.retry(3))
     try await handle.outcome.get()
     await manager.idle()
