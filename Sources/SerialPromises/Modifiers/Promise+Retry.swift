@@ -39,8 +39,7 @@ extension AnyPromise {
   fileprivate func retry(
     _ policy: RetryPolicy, _ clock: some Clock<Duration>, attempt: Int, _ restart: Restart?
   ) -> AnyPromise {
-    let recipe: RetryLink.Recipe = { $0.retry(policy, clock, attempt: 1, $1) }
-    let link = RetryLink(traits(.passage), restart, recipe) { [origin = core.origin] outcome in
+    let link = RetryLink(traits(.passage)) { [origin = core.origin] outcome in
       guard case .failure(let error) = outcome else { return try .passOn(outcome) }
       guard let restart, let pause = policy.pause(after: attempt, error) else {
         throw error is CancellationError ? error : RetryError(lastError: error, attempts: attempt)
@@ -60,6 +59,7 @@ extension AnyPromise {
           return .promise(next())
         })
     }
+    link.again = { $0.retry(policy, clock, attempt: 1, Restart.of($0.core)) }
     return attach(link)
   }
 }

@@ -151,35 +151,23 @@ class HandlerLink: Link, @unchecked Sendable {
 
 /// A link that restarts its source when it fails.
 final class RetryLink: HandlerLink, @unchecked Sendable {
-  // Sendable as its superclass; `restart` is accessed like the handler.
+  // Sendable as its superclass; `again` is set before another thread has a reference, and accessed like
+  // the handler.
 
-  /// Retries a recreated promise, with the restart that recreated it.
-  typealias Recipe = @Sendable (AnyPromise, Restart) -> AnyPromise
-
-  /// Recreates the source, and retries it.
-  ///
-  /// Nil if it cannot be repeated, and after the handler has run.
-  private(set) var restart: (source: Restart, recipe: Recipe)?
-
-  init(
-    _ traits: Traits, _ source: Restart?, _ recipe: @escaping Recipe,
-    _ handler: @escaping LinkHandler
-  ) {
-    restart = source.map { ($0, recipe) }
-    super.init(traits, handler)
-  }
+  /// Retries another promise alike; nil after the handler has run.
+  var again: (@Sendable (AnyPromise) -> AnyPromise)?
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     super.react(to: source, &agenda)
-    if handler == nil { restart = nil }
+    if handler == nil { again = nil }
   }
 
   override func discard() {
     super.discard()
-    restart = nil
+    again = nil
   }
 
-  override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? { nil }
+  override var recipe: (@Sendable (AnyPromise) -> AnyPromise)? { again }
 }
 
 /// A link with an asynchronous handler, which runs in its own task.

@@ -1,8 +1,7 @@
 /// Recreates a promise from copies of the cold promises that it was made from.
 ///
-/// A node for each promise, with the nodes of its sources. Nested retries share theirs: otherwise
-/// making them would take quadratic time. All operations are iterative, because chains, combinations
-/// and retries may be nested to any depth.
+/// A node for each promise, with the nodes of its sources. All operations are iterative, because
+/// chains and combinations may be nested to any depth.
 final class Restart: Sendable {
   private enum Part: Sendable {
     /// A promise that cannot start again.
@@ -11,7 +10,6 @@ final class Restart: Sendable {
     case root(any Recipe, Core.Traits)
     case link(@Sendable (AnyPromise) -> AnyPromise)
     case combination(@Sendable ([AnyPromise]) -> AnyPromise)
-    case retry(RetryLink.Recipe)
   }
 
   /// The identity of the promise: two nodes of the same promise recreate it once.
@@ -55,7 +53,6 @@ final class Restart: Sendable {
     case .root(let recipe, let traits): recipe.copy(traits)
     case .link(let link): link(promises[0])
     case .combination(let combine): combine(promises)
-    case .retry(let retry): retry(promises[0], sources.all[0])
     }
   }
 
@@ -76,14 +73,8 @@ final class Restart: Sendable {
         continue
       }
       guard begun.insert(id).inserted else { continue }
-      let (recipe, upstream, isDemanded) = core.withLock {
-        ($0.recipe, $0.upstream, $0.isDemanded)
-      }
-      if !isDemanded, let retry = core as? RetryLink, let upstream,
-        let restart = retry.restart(listedBy: upstream)
-      {
-        nodes[id] = (core, Restart(core, .retry(restart.recipe), [restart.source]))
-      } else if let sources = upstream?.sources(of: core) {
+      let (recipe, upstream) = core.withLock { ($0.recipe, $0.upstream) }
+      if let sources = upstream?.sources(of: core) {
         frontier.append((core, sources))
         sources.forEach { source, _ in frontier.append((source, nil)) }
       } else if let recipe, recipe.isRepeatable {
@@ -113,13 +104,5 @@ final class Restart: Sendable {
       return Restart(core, .combination(combine), nodes)
     }
     return Restart(core, .same(core))
-  }
-}
-
-extension RetryLink {
-  /// Under the lock and while listed: otherwise this may be running and giving up its handler.
-  fileprivate func restart(listedBy upstream: Upstream) -> (source: Restart, recipe: Recipe)? {
-    guard case .one(let source, _) = upstream.sources(of: self) else { return nil }
-    return source.withLock { _ in isListed ? restart : nil }
   }
 }
