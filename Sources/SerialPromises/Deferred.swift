@@ -103,7 +103,7 @@ public final class Deferred<Value: Sendable>: Sendable {
   ///
   /// - Parameter result: The value or the error.
   public func settle(with result: Result<Value, some Error>) {
-    if !trySettle(with: result) { reportLate() }
+    settle(with: result.mapError { $0 as any Error })
   }
 
   /// Settles the promise with a result.
@@ -119,7 +119,10 @@ public final class Deferred<Value: Sendable>: Sendable {
   ///
   /// - Parameter result: The value or the error.
   public func settle(with result: Result<Value, any Error>) {
-    if !trySettle(with: result) { reportLate() }
+    switch result {
+    case .success(let value): fulfill(value)
+    case .failure(let error): fail(error)
+    }
   }
 
   /// Fulfills the promise, unless it is already settled.
@@ -146,37 +149,6 @@ public final class Deferred<Value: Sendable>: Sendable {
   @discardableResult
   public func tryFail(_ error: any Error) -> Bool {
     core.settle(.failure(error), by: .owner)
-  }
-
-  /// Settles the promise with a result, unless it is already settled.
-  ///
-  /// ```swift
-  /// deferred.trySettle(with: Result { try parse(text) })  // no effect if it is settled
-  /// ```
-  ///
-  /// - Parameter result: The value or the error.
-  /// - Returns: Whether this call settled the promise.
-  @discardableResult
-  public func trySettle(with result: Result<Value, some Error>) -> Bool {
-    trySettle(with: result.mapError { $0 as any Error })
-  }
-
-  /// Settles the promise with a result, unless it is already settled.
-  ///
-  /// For a result without a concrete error type, such as a literal.
-  ///
-  /// ```swift
-  /// deferred.trySettle(with: .failure(TooSlow()))  // no effect if it is settled
-  /// ```
-  ///
-  /// - Parameter result: The value or the error.
-  /// - Returns: Whether this call settled the promise.
-  @discardableResult
-  public func trySettle(with result: Result<Value, any Error>) -> Bool {
-    switch result {
-    case .success(let value): tryFulfill(value)
-    case .failure(let error): tryFail(error)
-    }
   }
 
   /// Reports the progress of the work.

@@ -17,13 +17,6 @@ struct QueueExamples: StandIns {
     let name = try await deferred.promise.value
     #expect(name == "Ada")
     do {
-      let (deferred, text) = (Deferred<Int>(), "text")
-      deferred.trySettle(with: Result { try parse(text) })  // no effect if it is settled
-      #expect(try await deferred.promise.value == 4)
-      deferred.trySettle(with: .failure(TooSlow()))  // no effect if it is settled
-      #expect(try await deferred.promise.value == 4)
-    }
-    do {
       let deferred = Deferred<Int>()
       deferred.settle(with: .success(42))
       #expect(try await deferred.promise.value == 42)
