@@ -63,48 +63,26 @@ final class ProgressDelivery: Reaction {
 ///
 /// Complexity: amortized constant time for additions and removals.
 struct WatcherList {
-  // Nil at removed positions.
-  private var watchers: [Reaction?] = []
-  private var removed = 0
+  /// Most promises have one watcher.
+  private var first: Reaction?
+  private var others: [ObjectIdentifier: (number: Int, watcher: Reaction)] = [:]
+  private var lastNumber = 0
 
-  // Created when one of many is removed: most promises have one or two.
-  private var places: [ObjectIdentifier: Int]?
-
-  var isEmpty: Bool { watchers.count == removed }
-
-  /// The reactions, in a list that shares no storage with this one.
-  ///
-  /// A copy of this one would: a removal checks for other references without acquiring the writes of
-  /// the thread that has just released its copy.
   var all: Few<Reaction> {
     var all = Few<Reaction>()
-    for watcher in watchers { if let watcher { all.append(watcher) } }
+    if let first { all.append(first) }
+    guard !others.isEmpty else { return all }
+    for (_, watcher) in others.values.sorted(by: { $0.number < $1.number }) { all.append(watcher) }
     return all
   }
 
   mutating func append(_ reaction: Reaction) {
-    places?[ObjectIdentifier(reaction)] = watchers.count
-    watchers.append(reaction)
+    if first == nil, others.isEmpty { return first = reaction }
+    lastNumber += 1
+    others[ObjectIdentifier(reaction)] = (lastNumber, reaction)
   }
 
   mutating func remove(_ reaction: Reaction) {
-    guard let place = takePlace(of: reaction) else { return }
-    watchers[place] = nil
-    removed += 1
-    guard removed > 8, removed > watchers.count / 2 else { return }
-    watchers.removeAll { $0 == nil }
-    removed = 0
-    places = nil
-  }
-
-  private mutating func takePlace(of reaction: Reaction) -> Int? {
-    if places == nil, watchers.count > 8 {
-      places = [:]
-      for (place, watcher) in watchers.enumerated() {
-        if let watcher { places?[ObjectIdentifier(watcher)] = place }
-      }
-    }
-    guard places != nil else { return watchers.firstIndex { $0 === reaction } }
-    return places?.removeValue(forKey: ObjectIdentifier(reaction))
+    if reaction === first { first = nil } else { others[ObjectIdentifier(reaction)] = nil }
   }
 }
