@@ -13,7 +13,8 @@ enum MainQueue {
 
   /// Whether any promise has ever needed the main queue.
   ///
-  /// Most programs that block their main thread have no such promise and skip the search for one.
+  /// Most programs that block their main thread have no such promise and skip the search for one, which takes
+  /// a quarter of the time of each link.
   static let isUsed = Atomic(false)
 
   /// Whether the calling thread executes the main queue.

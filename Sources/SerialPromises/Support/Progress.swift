@@ -1,5 +1,3 @@
-import Dispatch
-
 /// A fraction from 0 to 1 that never decreases.
 struct Progress {
   /// The smallest difference that counts as a change: the `Float` spacing at 1.
