@@ -20,32 +20,29 @@ extension Promise {
       if RunningStep.current != nil, let step = core.deadlock({ RunningStep.deadlockedStep($0) }) {
         throw PromiseError.deadlock(step)
       }
-      return try await settledValue()
-    }
-  }
-
-  nonisolated(nonsending) private func settledValue() async throws -> Value {
-    let awaiter = Awaiter<Value>(core)
-    return try await withTaskCancellationHandler {
-      try await withUnsafeThrowingContinuation { awaiter.wait($0) }
-    } onCancel: {
-      awaiter.stop()
+      let awaiter = Awaiter(core)
+      let outcome = await suspended {
+        awaiter.wait($0)
+      } onCancel: {
+        awaiter.stop()
+      }
+      return try outcome.get()
     }
   }
 }
 
 /// A task that awaits a promise.
-private final class Awaiter<Value: Sendable>: Reaction, @unchecked Sendable {
+private final class Awaiter: Reaction, @unchecked Sendable {
   // Sendable because the continuation is set before this is attached to the promise, and
   // resumed once, by the thread that removes this from the promise's list.
   private let core: Core
-  private var continuation: UnsafeContinuation<Value, any Error>?
+  private var continuation: UnsafeContinuation<Outcome, Never>?
 
   init(_ core: Core) {
     self.core = core
   }
 
-  func wait(_ continuation: UnsafeContinuation<Value, any Error>) {
+  func wait(_ continuation: UnsafeContinuation<Outcome, Never>) {
     self.continuation = continuation
     core.attach(self)
     // The task may have been canceled before the reaction was attached.
@@ -54,13 +51,13 @@ private final class Awaiter<Value: Sendable>: Reaction, @unchecked Sendable {
 
   func stop() {
     if core.withdraw(self, cancelling: true) {
-      continuation?.resume(throwing: CancellationError())
+      continuation?.resume(returning: .failure(CancellationError()))
     }
   }
 
   override var passesProgress: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    if let continuation { core.settledOutcome.resume(continuation) }
+    continuation?.resume(returning: core.settledOutcome)
   }
 }

@@ -3,10 +3,13 @@ import Dispatch
 extension PromiseManager {
   /// Runs asynchronous work as a step and returns its value.
   ///
-  /// The work runs in its own task. Canceling the calling task cancels the step: a waiting step
-  /// will not run, and a running step's task is canceled. If the calling task is already canceled,
-  /// no step is added. The work inherits the caller's task-local values only if it starts
-  /// immediately, and never those of another step. Pass such values explicitly.
+  /// The work runs in a task of its own, with the task-local values of the calling task and its
+  /// priority at the call, on no actor. Canceling the calling task cancels the step: a waiting step will not run, and a
+  /// running step's task is canceled. If the calling task is already canceled, no step is added.
+  ///
+  /// For code that stays on its actor, or uses values that are not `Sendable`, and for less overhead,
+  /// use ``withTurn(_:at:_:)``. `run` is for work that must be cancelable apart from its caller, by the
+  /// manager or by a time limit.
   ///
   /// ```swift
   /// let user = try await manager.run { try await fetchUser() }
@@ -25,19 +28,17 @@ extension PromiseManager {
     _ name: String? = nil, at place: StepPlace = .last,
     _ operation: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    let caller = RunningStep.current
-    if let step = RunningStep.deadlockedStep(order, in: caller) {
-      throw PromiseError.deadlock(step)
-    }
-    let call = AsyncCall(order, name: name) {
+    if let step = RunningStep.deadlockedStep(order) { throw PromiseError.deadlock(step) }
+    try Task.checkCancellation()
+    let call = AsyncCall(order, name: name, nil) {
       do { return .value(try await operation()) } catch { return .failure(error) }
     }
-    let outcome = await withTaskCancellationHandler {
-      await withUnsafeContinuation { continuation in
-        call.begin(on: self, at: place, in: caller, for: .caller(continuation))
-      }
+    let hasTurn = try call.enter(self, at: place)
+    // Not on an actor's thread: the work belongs to no actor.
+    let startsHere = isNonisolated()
+    let outcome = await suspended {
+      call.run(hasTurn: hasTurn, startsHere: startsHere, $0)
     } onCancel: {
-      // Called before the addition if the task is already canceled.
       call.cancel()
     }
     return try outcome.get()
@@ -65,12 +66,10 @@ extension PromiseManager {
     if order.withLock({ $0.holds(condition) }) { return }
     if let step = RunningStep.deadlockedStep(order) { return report(.deadlock(step)) }
     let ticket = Locked<Waiters.Ticket?>(nil)
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        when(condition, ticket) { continuation.resume() }
-        // The task may have been canceled before the ticket was stored.
-        if Task.isCancelled { withdraw(ticket) }
-      }
+    await suspended { continuation in
+      when(condition, ticket) { continuation.resume() }
+      // The task may have been canceled before the ticket was stored.
+      if Task.isCancelled { withdraw(ticket) }
     } onCancel: {
       withdraw(ticket)
     }
@@ -191,16 +190,15 @@ extension PromiseManager {
   ) async throws -> StepHandle {
     try Task.checkCancellation()
     let handle = Locked<StepHandle?>(nil)
-    let hasRoom = try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        // A promise is reserved when this returns: the task does not resume before.
-        park(name, handler, promise, handle) { continuation.resume(with: $0) }
-        // The task may have been canceled before the handle was stored.
-        if Task.isCancelled { unpark(handle) }
-      }
+    let result: Result<Bool, any Error> = await suspended { continuation in
+      // A promise is reserved when this returns: the task does not resume before.
+      park(name, handler, promise, handle) { continuation.resume(returning: $0) }
+      // The task may have been canceled before the handle was stored.
+      if Task.isCancelled { unpark(handle) }
     } onCancel: {
       unpark(handle)
     }
+    let hasRoom = try result.get()
     guard hasRoom, let handle = handle.withLock({ $0 }) else { throw CancellationError() }
     return handle
   }
@@ -221,9 +219,7 @@ extension PromiseManager {
   ) {
     let asking = RunningStep.deadlockedStep(order)
     let handler = promise == nil ? marked(handler) : handler
-    let enter = {
-      (record: StepRecord, order: inout SerialOrder, consequences: inout Consequences?)
-        -> SerialOrder.Admission in
+    let admission = record(name, promise).enter { record, order, consequences in
       if let asking, !order.hasRoom, !order.isClosed { return .refused(.deadlock(asking)) }
       let admission = order.addWhenRoom(
         handler, record, lock: self.order, owner: self, admitted: { resume(.success($0)) },
@@ -234,15 +230,8 @@ extension PromiseManager {
       }
       return admission
     }
-    let admission: SerialOrder.Admission
-    if let promise {
-      admission = self.enter(promise, name: name, enter)
-    } else {
-      let record = StepRecord(order, name: name)
-      admission = order.transition { enter(record, &$0, &$1) }
-    }
     switch admission {
-    case .entered(_, let id, let claims): if claims { startTurn(.added(id)) }
+    case .entered(_, let id, let claims): if claims { startTurn(only: id) }
     case .refused(let error): resume(.failure(error))
     }
   }

@@ -7,7 +7,7 @@ extension PromiseManager {
   /// let backlog = "\(manager.waitingCount) to go"  // 1 to go
   /// ```
   public func pause() {
-    order.transition { $0.pause(&$1) }
+    order.transition { $0.pause(for: self, &$1) }
   }
 
   /// Resumes the queue after `pause()`, or after a failure that stopped it, and clears the failure.
@@ -25,7 +25,7 @@ extension PromiseManager {
   public func resume() {
     let (claims, failure) = order.withLock { $0.resume(for: self) }
     withExtendedLifetime(failure) {}
-    if claims { startTurn(.resumed) }
+    if claims { startTurn() }
   }
 
   /// Whether the queue is paused.
@@ -61,7 +61,7 @@ extension PromiseManager {
   /// if case .failed(let error) = await late.outcome { show(error) }  // PromiseError.closed
   /// ```
   public func close() {
-    order.withLock { $0.close() }
+    order.withLock { $0.close(for: self) }
   }
 
   /// Whether the manager refuses further steps.
@@ -123,7 +123,8 @@ extension PromiseManager {
 
   /// Cancels all steps: the waiting steps will not run, and the running step is requested to stop.
   ///
-  /// Steps added later run. Takes time proportional to the number of waiting steps.
+  /// Spares the running code of ``withTurn(_:at:_:)``, which only its own task cancels. Steps added later
+  /// run. Takes time proportional to the number of waiting steps.
   ///
   /// ```swift
   /// manager.cancelAll()
@@ -149,7 +150,7 @@ extension PromiseManager {
   /// period.
   ///
   /// As ``StepHandle/cancel(grace:clock:)``: the work of the running step may continue and overlap
-  /// with the next step.
+  /// with the next step. Spares the running code of ``withTurn(_:at:_:)``.
   ///
   /// ```swift
   /// manager.cancelAll(grace: .seconds(5))

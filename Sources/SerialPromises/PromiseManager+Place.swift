@@ -44,18 +44,22 @@ extension PromiseManager {
   ///   - name: The name of the step.
   ///   - place: The place in the queue.
   ///   - promise: The promise that is the step; nil for a closure.
+  ///   - reportsRefusal: Whether a refusal is reported, because the caller may discard the handle.
   /// - Returns: The step's handle.
   func add(
-    _ handler: @escaping Promisable.Handler, name: String?, at place: StepPlace,
-    of promise: AnyPromise? = nil
+    _ handler: @escaping Promisable.Handler, name: String?, at place: StepPlace = .last,
+    of promise: AnyPromise? = nil, reportsRefusal: Bool = true
   ) -> StepHandle {
-    if let promise { return add(promise, handler, name: name, at: place) }
-    let record = StepRecord(order, name: name)
-    var work: Work? = Work(call: marked(handler))
-    let admission = order.transition { order, _ in
+    var work: Work? = Work(call: promise == nil ? marked(handler) : handler)
+    let admission = record(name, promise).enter { record, order, _ in
       order.add(&work, record, at: place, lock: self.order, owner: self)
     }
-    return accept(admission, name: name)
+    return accept(admission, name: name, reportsRefusal: reportsRefusal)
+  }
+
+  /// Makes the record of a step that is a closure, or a promise.
+  func record(_ name: String?, _ promise: AnyPromise?) -> StepRecord {
+    promise.map { PromiseStepRecord($0, order, name: name) } ?? StepRecord(order, name: name)
   }
 }
 

@@ -40,8 +40,8 @@ public final class PromiseManager: StepRunner {
   let queue: DispatchQueue?
   let diagnostics: DiagnosticHandler?
 
-  /// Sets the time limit of a step before its handler is called.
-  private let limit: (@Sendable (Then) -> Void)?
+  /// Sets the time limit of a step before its work begins.
+  let limit: (@Sendable (Locked<SerialOrder>, Int) -> Void)?
 
   /// Measures the time for the rate.
   private let stopwatch: Stopwatch?
@@ -66,7 +66,8 @@ public final class PromiseManager: StepRunner {
   ///     promise that was added as the step is itself canceled, if possible: its `value` throws
   ///     `CancellationError`, and only the handle has `timedOut`. The next step waits until the
   ///     work of the step has ended; see ``Promisable/timeout(_:abandoning:clock:)``. If a step
-  ///     also has a time limit of its own, the earlier one counts.
+  ///     also has a time limit of its own, the earlier one counts. The code of
+  ///     ``withTurn(_:at:_:)`` is not canceled, and keeps its turn.
   ///   - abandoning: Whether the manager continues with the next step after a timeout, although
   ///     **the work of the step may still be running**.
   ///   - clock: The clock that measures the rate and the time limit.
@@ -87,7 +88,7 @@ public final class PromiseManager: StepRunner {
     self.queue = queue
     self.diagnostics = diagnostics
     if let timeLimit {
-      limit = { then in then.limit(timeLimit, abandoning: abandoning, clock) }
+      limit = { order, id in order.limit(id, timeLimit, abandoning: abandoning, clock) }
     } else {
       limit = nil
     }
@@ -127,7 +128,7 @@ public final class PromiseManager: StepRunner {
   /// - Returns: The step's handle.
   @discardableResult
   public func add(_ step: Step) -> StepHandle {
-    if let promise = step.promise { return add(promise, step.handler, name: step.name) }
+    if let promise = step.promise { return add(step.handler, name: step.name, of: promise) }
     return accept(enter(step), name: step.name)
   }
 
@@ -149,7 +150,7 @@ public final class PromiseManager: StepRunner {
     // a step.
     if type(of: step) == Step.self, let step = step as? Step { return add(step) }
     if let promise = (step as? any PromiseOfAnyType)?.erased {
-      return add(promise, step.handler, name: promise.core.origin.name)
+      return add(step.handler, name: promise.core.origin.name, of: promise)
     }
     return accept(enter(step.handler, nil), name: nil)
   }
@@ -171,13 +172,15 @@ public final class PromiseManager: StepRunner {
   }
 
   @inline(__always)
-  func accept(_ admission: SerialOrder.Admission, name: String?) -> StepHandle {
+  func accept(
+    _ admission: SerialOrder.Admission, name: String?, reportsRefusal: Bool = true
+  ) -> StepHandle {
     switch admission {
     case .entered(let record, let id, let claims):
-      if claims { startTurn(.added(id)) }
+      if claims { startTurn(only: id) }
       return StepHandle(record, id: id)
     case .refused(let error):
-      report(.refused(error))
+      if reportsRefusal { report(.refused(error)) }
       return StepHandle(StepRecord(order, name: name, refused: error), id: 0)
     }
   }
@@ -188,44 +191,29 @@ public final class PromiseManager: StepRunner {
 
   // MARK: Running
 
-  /// The reason why a step is runnable.
-  enum Cause {
-    /// The step was added, and runs immediately.
-    case added(Int)
-    /// As `added`, for the work of a task that waits for it.
-    case called(Int)
-    /// The manager was resumed.
-    case resumed
-    /// The previous step ended.
-    case ended
-  }
-
   /// Starts a turn for the holder of the claim, on this thread or where `on:` specifies.
+  ///
+  /// - Parameter id: The only step that may run here in a task; nil allows all.
   @inline(never)
-  func startTurn(_ cause: Cause) {
+  func startTurn(only id: Int? = nil) {
     guard runsOnThisThread else { return continueElsewhere() }
-    // Always in a task.
-    if case .called(let id) = cause { return drain(only: id) }
     guard Task.isCurrent else { return drain() }
     // A handler would inherit the task-local values, priority and cancellation of the task, and
     // occupy a thread of the cooperative pool. The task may belong to the previous step, or to a
     // step of another manager.
-    switch cause {
-    case .added(let id) where RunningStep.ofWork == nil: drain(only: id)
-    case .resumed where RunningStep.ofWork == nil: drain()
-    case .added, .called, .resumed, .ended:
-      // Runs no step. If none waits, as after most calls of `run`, no dispatch is needed.
-      drain(only: SerialOrder.noStep)
-    }
+    drain(only: RunningStep.ofWork == nil ? id : SerialOrder.noStep)
   }
 
-  func continueTurn() { startTurn(.ended) }
+  // In a task runs no handler. If none waits, no dispatch is needed.
+  func continueTurn() { startTurn(only: SerialOrder.noStep) }
 
-  func continueTurn(_ turn: inout SerialOrder.Turn, _ token: inout Token?) {
+  func continueTurn(_ turn: inout SerialOrder.Turn, _ token: inout Token?, only id: Int?) {
+    // The common case: nothing waits.
+    if case .leave = turn.move { return }
     var next = SerialOrder.Turn()
     swap(&next, &turn)
     var kept = token.take()
-    drain(&next, &kept)
+    drain(&next, &kept, only: id)
   }
 
   /// Whether `startTurn` runs handlers before it returns.
@@ -271,6 +259,10 @@ public final class PromiseManager: StepRunner {
       case .run:
         clock.handlerBegins(now: Self.now)
         turn = run(turn, &token, &clock)
+      case .grant:
+        limit?(order, turn.id)
+        turn.waiter?.resume(returning: true)
+        return
       case .again:
         turn = order.transition { order, consequences in
           if let id { order.beginTurn(only: id, on: thread) }
@@ -292,11 +284,11 @@ public final class PromiseManager: StepRunner {
     guard let stopwatch else { preconditionFailure("a manager with a rate has a stopwatch") }
     // Before the lock: the clock may be a user's.
     let time = stopwatch.elapsed()
-    let (turn, wait) = order.transition { order, consequences in
+    let (turn, wait, memory) = order.transition { order, consequences in
       // Repeated, because the step may have been canceled since.
       if let id { order.beginTurn(only: id, on: thread) }
       let turn = order.next(at: time, &consequences)
-      return (turn, order.throttledWait)
+      return (turn, order.throttledWait, order.memory)
     }
     if let wait {
       let timer = stopwatch.timer(wait.duration) { [order] _ in
@@ -307,6 +299,13 @@ public final class PromiseManager: StepRunner {
       }
       // Unless the wait has ended or was canceled.
       order.withLock { $0.keep(timer, wait.ticket) }
+    }
+    if let memory {
+      let timer = Locked<Timer?>(nil)
+      let running = stopwatch.timer(memory) { [self] _ in
+        withExtendedLifetime((self, timer.withLock { $0.take() })) {}
+      }
+      timer.withLock { $0 = running }
     }
     return turn
   }
@@ -320,7 +319,10 @@ public final class PromiseManager: StepRunner {
     // Reuses a token for many steps, as long as each releases it.
     let then = Then(token: token.take() ?? Token(lock: order, id: turn.id))
     then.token.reuse(for: turn.id)
-    if let limit { limit(then) }
+    if let limit {
+      then.token.callUnderLock()
+      limit(order, turn.id)
+    }
     turn.work?.call(then)
     token = (consume then).token
     let isOver = clock.handlerReturned(now: Self.now)
@@ -330,11 +332,14 @@ public final class PromiseManager: StepRunner {
       return order.transition { order, consequences in
         if isOver { order.endTurn() }
         let turn = order.handlerReturned(wasCalled ? .called : .dropped, &consequences)
-        if case .leave = turn.move { order.keepToken(&token) }
+        switch turn.move {
+        case .leave, .grant: order.keepToken(&token)
+        case .run, .again, .readTime, .handOver: break
+        }
         return turn
       }
     }
-    let wasCalled = token?.handlerReturned() ?? false
+    let wasCalled = token?.callUnderLock() ?? false
     let turn = order.transition { order, consequences in
       if isOver { order.endTurn() }
       return order.handlerReturned(wasCalled ? .called : .awaited, &consequences)

@@ -31,58 +31,13 @@ extension Core {
 }
 
 extension PromiseManager {
-  /// Adds a promise as a step.
-  ///
-  /// - Parameters:
-  ///   - promise: The promise. If its work has not started, it starts in the step's turn.
-  ///   - handler: The handler of the step, which starts the promise.
-  ///   - name: The name of the step.
-  ///   - position: The place in the queue.
-  ///   - reportsRefusal: Whether a refusal is reported, because the caller may discard the handle.
-  /// - Returns: The step's handle.
-  func add(
-    _ promise: AnyPromise, _ handler: @escaping Promisable.Handler, name: String?,
-    at position: StepPlace = .last, reportsRefusal: Bool = true
-  ) -> StepHandle {
-    var work: Work? = Work(call: handler)
-    let admission = enter(promise, name: name) { record, order, _ in
-      order.add(&work, record, at: position, lock: self.order, owner: self)
-    }
-    if case .refused(let error) = admission, !reportsRefusal {
-      return StepHandle(StepRecord(order, name: name, refused: error), id: 0)
-    }
-    return accept(admission, name: name)
-  }
-
-  /// Reserves a promise for a step: it starts in the step's turn, and is canceled with the step.
-  ///
-  /// - Parameters:
-  ///   - promise: The promise. A refusal does not change it.
-  ///   - name: The name of the step.
-  ///   - enter: Adds the step with this record, under the lock.
-  /// - Returns: The result of `enter`.
-  func enter(
-    _ promise: AnyPromise, name: String?,
-    _ enter: (StepRecord, inout SerialOrder, inout Consequences?) -> SerialOrder.Admission
-  ) -> SerialOrder.Admission {
-    let entry = PromiseEntry(promise, order, name: name)
-    let admission = order.transition { order, consequences in
-      let admission = enter(entry.record, &order, &consequences)
-      entry.entered(admission)
-      return admission
-    }
-    entry.conclude(admission)
-    return admission
-  }
-
   /// Runs asynchronous work as a step, and returns a promise of its value.
   ///
   /// The counterpart of ``run(_:at:_:)`` for synchronous code. The work has its place in the queue
   /// from now on, and runs in its own task, even if its value is never demanded. Canceling the
   /// promise cancels the step: a waiting step will not run, and a running step's task is canceled.
   /// The promise is settled together with the step: when the manager is idle, it has its outcome.
-  /// The work inherits the caller's task-local values only if it starts immediately. Pass such
-  /// values explicitly.
+  /// The work has the priority and the task-local values of the calling code.
   ///
   /// ```swift
   /// manager.enqueue("save") { try await save(draft) }
@@ -114,10 +69,15 @@ extension PromiseManager {
     hasEnqueued.store(true, ordering: .relaxed)
     // A step of this manager that awaits the promise would wait for its own end.
     result.withLock { $0.wait(for: order) }
-    let call = AsyncCall(order, name: name) {
+    let call = AsyncCall(order, name: name, .promise(result)) {
       do { return .value(try await operation()) } catch { return .failure(error) }
     }
-    call.begin(on: self, at: place, in: RunningStep.current, for: .promise(result))
+    do {
+      // Not on the thread of synchronous code.
+      call.start(hasTurn: try call.enter(self, at: place), startsHere: false, in: nil)
+    } catch {
+      result.settle(.failure(error), by: .adopted)
+    }
     result.onCancel { call.cancel() }
     return Promise(hot: result)
   }
@@ -133,7 +93,7 @@ extension PromiseManager {
   func add<Value>(_ promise: Promise<Value>, name: String?, into result: Core) {
     // Observes without demanding, because the manager demands. The dependency allows the detection
     // of cycles.
-    let value = StepValue(result)
+    let value = StepValue(target: result, share: ProgressShare())
     // Under the lock: the result of `serially` is part of a combination already, which another thread
     // may settle, and so withdraw this, or read its progress.
     result.withLock { settlement in
@@ -141,7 +101,7 @@ extension PromiseManager {
       settlement.depend(on: .adopted(promise.core, value))
     }
     promise.core.attach(value)
-    let handle = add(promise.erased, promise.handler, name: name, reportsRefusal: false)
+    let handle = add(promise.handler, name: name, of: promise.erased, reportsRefusal: false)
     result.onCancel { handle.cancel() }
     handle.observe { outcome in
       do { try outcome.get() } catch { result.settle(.failure(error), by: .adopted) }
@@ -150,30 +110,17 @@ extension PromiseManager {
 }
 
 /// Passes on the outcome of a step's promise.
-private final class StepValue: Reaction {
-  // Sendable as its superclass: adds only a constant.
-  private let result: Core
-
-  init(_ result: Core) {
-    self.result = result
-  }
-
+private final class StepValue: Adoption {
   // Before the end of the step, which may cancel other steps, and in the same turn: on two threads,
   // the canceled step could be observed before the failed one.
   override var isImmediate: Bool { false }
-  override var target: Core? { result }
+  // The promise is not resolved with the other one: the step may fail it.
+  override var isAdoption: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
     // Left to the end of the step, which has the reason: a step that timed out cancels its promise
     // first.
-    if source.withLock({ $0.isCancellation }) { return }
-    let outcome = source.settledOutcome
-    let reached = if case .failure = outcome { source.progress } else { 1.0 }
-    result.settle(outcome, by: .adopted, reached: reached, &agenda)
-  }
-
-  override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
-    front.rise(result, to: fraction)
+    if !source.withLock({ $0.isCancellation }) { super.react(to: source, &agenda) }
   }
 }
 
@@ -227,19 +174,6 @@ extension Core {
     then(PromiseError.deadlock(step))
   }
 
-  /// Reserves the promise for the manager's turn, unless it has started.
-  fileprivate func reserve(for turn: Locked<SerialOrder>) {
-    guard withLock({ $0.reserve(for: turn) }) else { return }
-    // The source may be settled before the turn: the handler waits as well.
-    (self as? Link)?.mayBeReserved.store(true, ordering: .releasing)
-  }
-
-  /// Cancels the promise of a step that was canceled while it waited: the work never starts.
-  fileprivate func leaveQueue(_ place: Reservation) {
-    cancel()
-    _ = withdraw(place, cancelling: false)
-  }
-
   /// The caller's step that must end before this promise, or one of its dependencies, can start.
   ///
   /// Takes time proportional to the number of links between the promise and the running ones.
@@ -266,80 +200,84 @@ extension Core {
   }
 }
 
-/// The addition of a promise to a manager.
-struct PromiseEntry {
-  let record: StepRecord
-  private let promise: AnyPromise
-  private let place: Reservation
-
-  /// Call it without the lock of the order.
-  @inline(__always)
-  init(_ promise: AnyPromise, _ order: Locked<SerialOrder>, name: String?) {
-    self.promise = promise
-    place = Reservation(order)
-    record = PromiseStepRecord(order, name: name, promise, place)
-    hasReservations.store(true, ordering: .relaxed)
-    // Listed first: a cancellation of the promise from now on finds the step, if it has been added.
-    promise.core.attach(place)
-  }
-
-  /// Call it under the lock that the step was added under.
-  @inline(__always)
-  func entered(_ admission: SerialOrder.Admission) {
-    if case .entered(let record, let id, _) = admission { place.enter(record, id) }
-  }
-
-  /// Call it after the lock is released.
-  @inline(__always)
-  func conclude(_ admission: SerialOrder.Admission) {
-    guard case .entered(let record, let id, _) = admission else {
-      _ = promise.core.withdraw(place, cancelling: false)
-      return
-    }
-    // Not before: a refused promise does not change. If the step has begun, it has reserved the
-    // promise itself.
-    promise.core.reserve(for: record.lock)
-    // If the promise was canceled before the step was added, the cancellation found no step.
-    if promise.core.withLock({ $0.isCancellation }) { StepHandle(record, id: id).cancel() }
-  }
-}
-
-/// The record of a promise's step: a step that ends without having started its promise gives up the
-/// reservation.
-private final class PromiseStepRecord: StepRecord, @unchecked Sendable {
+/// The record of a promise's step, which reserves the promise for its turn.
+final class PromiseStepRecord: StepRecord, @unchecked Sendable {
   // Sendable as its superclass: mutable state is accessed only under the lock.
+
+  /// The number of the step; 0 before its addition.
+  private var id = 0
+  /// Listed by the promise until the step has ended.
   private var place: Reservation?
   /// The promise until the end of the step and, if it fails, as long as this.
   private var promise: AnyPromise?
 
-  init(
-    _ lock: Locked<SerialOrder>, name: String?, _ promise: AnyPromise, _ place: Reservation
-  ) {
-    self.place = place
+  /// Call it without the lock of the order.
+  init(_ promise: AnyPromise, _ order: Locked<SerialOrder>, name: String?) {
     self.promise = promise
-    super.init(lock, name: name)
+    super.init(order, name: name)
+    hasReservations.store(true, ordering: .relaxed)
+    let place = Reservation(self)
+    self.place = place
+    // Listed first: a cancellation of the promise from now on finds the step, if it has been added.
+    promise.core.attach(place)
+  }
+
+  /// Reserves the promise for the step: it starts in the step's turn, and is canceled with the step.
+  ///
+  /// - Parameter enter: Adds the step with this record, under the lock.
+  /// - Returns: The result of `enter`. A refusal does not change the promise.
+  override func enter(
+    _ enter: (StepRecord, inout SerialOrder, inout Consequences?) -> SerialOrder.Admission
+  ) -> SerialOrder.Admission {
+    let (admission, core) = lock.transition { order, consequences in
+      let admission = enter(self, &order, &consequences)
+      if case .entered(_, let id, _) = admission { self.id = id }
+      return (admission, promise?.core)
+    }
+    guard case .entered = admission, let core else {
+      leave(cancelling: false)
+      return admission
+    }
+    // Not before: a refused promise does not change. If the step has begun, it has reserved the
+    // promise itself.
+    if core.withLock({ $0.reserve(for: lock) }) {
+      // The source may be settled before the turn: the handler waits as well.
+      (core as? Link)?.mayBeReserved.store(true, ordering: .releasing)
+    }
+    // If the promise was canceled before the step was added, the cancellation found no step.
+    if core.withLock({ $0.isCancellation }) { cancelStep() }
+    return admission
+  }
+
+  fileprivate func cancelStep() {
+    lock.transition { order, consequences in
+      if id > 0 { order.cancel(id, self, &consequences) }
+    }
+  }
+
+  /// Ends the reservation.
+  private func leave(cancelling: Bool) {
+    let (place, promise) = lock.withLock { _ in (self.place.take(), self.promise) }
+    // Canceled with a step that was canceled while it waited: the work never starts.
+    if cancelling { promise?.core.cancel() }
+    if let place { _ = promise?.core.withdraw(place, cancelling: false) }
   }
 
   override var isWork: Bool { true }
   override var leavesFirst: Bool { true }
 
   override func ended(_ outcome: StepOutcome) {
-    var hasSucceeded = false
-    if case .succeeded = outcome { hasSucceeded = true }
-    let (place, promise) = lock.withLock { _ in
-      defer {
-        self.place = nil
-        if hasSucceeded { self.promise = nil }
-      }
-      return (self.place, self.promise)
+    if case .succeeded = outcome {
+      // The promise has succeeded as well.
+      let released = lock.withLock { _ in (place.take(), promise.take()) }
+      return withExtendedLifetime(released) {}
     }
-    // The promise has succeeded as well.
-    guard !hasSucceeded, let place, let promise else { return }
+    guard let promise = lock.withLock({ _ in promise }) else { return }
     var isCancelled = false
     if case .cancelled = outcome { isCancelled = true }
     // A step may also end before it starts its promise, for instance by a time limit.
     if isCancelled || promise.core.withLock({ !$0.isDemanded && $0.phase == .pending }) {
-      promise.core.leaveQueue(place)
+      leave(cancelling: true)
     }
     passFailure(to: promise)
   }
@@ -350,7 +288,7 @@ private final class PromiseStepRecord: StepRecord, @unchecked Sendable {
     let isReceived = !isPassed || lock.withLock { _ in unreceived == nil }
     if isReceived { promise.core.withLock { $0.markFailureHandled() } }
     if isPassed { super.receiveFailure() }
-    let released = lock.withLock { _ -> AnyPromise? in isReceived ? self.promise.take() : nil }
+    let released = lock.withLock { _ in (place.take(), isReceived ? self.promise.take() : nil) }
     withExtendedLifetime(released) {}
   }
 
@@ -365,29 +303,17 @@ private final class PromiseStepRecord: StepRecord, @unchecked Sendable {
 ///
 /// Listed by the promise, so that canceling the promise cancels the step.
 private final class Reservation: Reaction {
-  private let lock: Locked<SerialOrder>
-  /// Accessed only under the lock.
-  private var place: (record: StepRecord, id: Int)?
+  private let record: PromiseStepRecord
 
-  init(_ lock: Locked<SerialOrder>) {
-    self.lock = lock
-  }
-
-  /// Stores the place of the step.
-  ///
-  /// Requires the lock of the order.
-  func enter(_ record: StepRecord, _ id: Int) {
-    place = (record, id)
+  init(_ record: PromiseStepRecord) {
+    self.record = record
   }
 
   override var passesProgress: Bool { false }
   override var handlesFailures: Bool { false }
 
   override func react(to source: Core, _ agenda: inout Agenda) {
-    guard source.withLock({ $0.isCancellation }) else { return }
-    lock.transition { order, consequences in
-      if let place { order.cancel(place.id, place.record, &consequences) }
-    }
+    if source.withLock({ $0.isCancellation }) { record.cancelStep() }
   }
 }
 
@@ -413,6 +339,7 @@ private final class StepEnd: Reaction {
 
   override func progressed(_ fraction: Double, _ front: inout ProgressFront) {
     // Two threads may propagate the progress of two promises in any order.
-    SharedLocks.withLock(for: self) { work }?.then.advance(to: fraction)
+    guard let token = SharedLocks.withLock(for: self, { work })?.then.token else { return }
+    token.lock.withLock { _ = $0.report(fraction, of: token.id) }
   }
 }

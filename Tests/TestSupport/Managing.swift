@@ -10,6 +10,10 @@ package enum Managing: String, Guarantee {
   case workEnds = "A promise's step ends when the work of the promise has ended"
   case cancelledPromise =
     "A promise canceled while it waits never begins, notifies its listeners, and is not a failure"
+  case callersTurn =
+    "A turn of withTurn runs in the caller's task, on its actor, and is not entered twice"
+  case callersContext = "Turns, run and enqueue have the caller's task-local values and priority"
+  case keys = "A key has one manager while it is in use, and leaves nothing behind"
   case visibility = "A step's writes are visible to the next step"
   case thenOnce = "The first call of then takes effect; a second call is reported and ignored"
   case thenFails = "Calling then with an error fails the step"

@@ -30,29 +30,26 @@ extension Promisable {
   ) -> Step {
     let handler = handler
     return Step(self) { then in
-      then.limit(duration, abandoning: abandoning, clock)
+      then.token.callUnderLock()
+      then.token.lock.limit(then.token.id, duration, abandoning: abandoning, clock)
       handler(then)
     }
   }
 }
 
-extension Then {
-  /// Sets a time limit from now on.
-  ///
-  /// Requires a call on the stack of the step's handler, or just before.
-  func limit(_ duration: Duration, abandoning: Bool, _ clock: some Clock<Duration>) {
-    token.callUnderLock()
-    let id = token.id
+extension Locked where State == SerialOrder {
+  /// Sets a time limit for the running step from now on.
+  func limit(_ id: Int, _ duration: Duration, abandoning: Bool, _ clock: some Clock<Duration>) {
     // Does not capture `then`, so that a dropped `then` is detected before the limit.
-    let timer = Timer(after: duration, on: clock) { [lock = token.lock] failure in
+    let timer = Timer(after: duration, on: clock) { failure in
       let error: any Error = failure ?? PromiseError.timedOut(duration)
       let result =
-        lock.transition { $0.timeOut(id: id, error: error, abandoning: abandoning, &$1) }
+        self.transition { $0.timeOut(id: id, error: error, abandoning: abandoning, &$1) }
         // In a second transition, because the first calls the cancel handlers after unlocking: an
         // observer of the outcome on another thread would race with them.
-        ?? lock.transition { $0.timedOut(id: id, &$1) }
+        ?? self.transition { $0.timedOut(id: id, &$1) }
       if case .claimed(let manager?) = result { manager.continueElsewhere() }
     }
-    token.lock.withLock { $0.keep(timer, untilEndOf: id) }
+    withLock { $0.keep(timer, untilEndOf: id) }
   }
 }

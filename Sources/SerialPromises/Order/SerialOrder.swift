@@ -32,6 +32,8 @@ struct SerialOrder {
     enum Move {
       /// Runs the handler, and then calls `handlerReturned`.
       case run
+      /// Resumes `waiter`, if there is one yet. The claim has been released: the step is code in a task.
+      case grant
       /// Calls `next` again after releasing `object`.
       case again
       /// Calls `next(at:)` with the current time.
@@ -44,6 +46,7 @@ struct SerialOrder {
 
     var move = Move.leave
     var work: Work?
+    var waiter: UnsafeContinuation<Bool, Never>?
     var id = 0
 
     /// An object to release after the lock is released.
@@ -67,8 +70,19 @@ struct SerialOrder {
   /// A used token, reused by the next turn: a turn of a single step then allocates none.
   private var spareToken: Token?
 
-  /// Retains the manager until the queue is at rest.
+  /// Retains the manager until the queue is at rest; that of a key, as long as it is kept.
   private var owner: (any StepRunner)?
+
+  /// Objects that are released with the manager: it is that of a key.
+  private var companions: [AnyObject] = []
+
+  /// Whether the manager of a key was closed for itself.
+  private var staysClosed = false
+
+  /// Whether the manager of a key is retained without a running step: what it knows would be lost.
+  private var isKept: Bool {
+    !companions.isEmpty && (waitingCount > 0 || isPaused || staysClosed)
+  }
 
   /// The number of waiting steps, without the canceled ones.
   private(set) var waitingCount = 0
@@ -116,6 +130,9 @@ struct SerialOrder {
 
   /// The timers of the running step, released with the step.
   private var timers: [AnyObject] = []
+
+  /// Whether the running step ends with its own code only: no cancellation or time limit ends it.
+  private var endsItself = false
 
   /// Whether the running step was canceled, or has cancel handlers or timers.
   private var needsCleanup = false
@@ -213,15 +230,34 @@ struct SerialOrder {
 
   /// Gives the claim to the caller if it is free and a step could run.
   mutating func claim(for owner: (any StepRunner)?) -> Bool {
-    guard phase == .resting, !isPaused, waitingCount > 0 else { return false }
+    guard phase == .resting, waitingCount > 0 else { return false }
+    if !isPaused || isKept { self.owner = owner }
+    guard !isPaused else { return false }
     phase = .claimed
-    self.owner = owner
     return true
   }
 
+  /// The manager, to be released after the lock is released, because the queue is at rest.
+  private mutating func restingOwner() -> (any StepRunner)? {
+    isKept ? nil : owner.take()
+  }
+
+  /// Retains an object as long as the manager, which is that of a key from now on.
+  mutating func retain(_ companion: AnyObject) { companions.append(companion) }
+
+  /// Undoes `retain`.
+  mutating func release(_ companion: ObjectIdentifier, _ consequences: inout Consequences?) {
+    consequences.needed.release(companions)
+    companions.removeAll { ObjectIdentifier($0) == companion }
+    if phase == .resting, let owner = restingOwner() { consequences.needed.release(owner) }
+  }
+
   /// Rejects further steps.
-  mutating func close() {
+  ///
+  /// - Parameter owner: The manager, if that of a key stays closed.
+  mutating func close(for owner: (any StepRunner)?) {
     isClosed = true
+    if let owner, !companions.isEmpty { (self.owner, staysClosed) = (owner, true) }
   }
 
   // MARK: Running
@@ -243,9 +279,7 @@ struct SerialOrder {
   }
 
   /// Makes the claim's holder hand over before the next handler.
-  mutating func endTurn() {
-    allowance = 0
-  }
+  mutating func endTurn() { allowance = 0 }
 
   /// Takes the token of an earlier turn for reuse, unless there are other references to it.
   mutating func takeToken() -> Token? {
@@ -259,23 +293,23 @@ struct SerialOrder {
   /// Stores a token whose step has ended, for reuse.
   ///
   /// The caller releases the previous one without the lock, which its `deinit` may take.
-  mutating func keepToken(_ token: inout Token?) {
-    swap(&spareToken, &token)
-  }
+  mutating func keepToken(_ token: inout Token?) { swap(&spareToken, &token) }
 
   mutating func next(_ consequences: inout Consequences?) -> Turn {
     guard waitingCount > 0, !isPaused else {
       phase = .resting
       if !waiters.isEmpty { wake(.atRest, &consequences) }
       if isIdle { becomeIdle(&consequences) }
-      return Turn(move: .leave, object: owner.take())
+      return Turn(move: .leave, object: restingOwner())
     }
     if let released = queue.skipVacant() { return Turn(move: .again, object: released) }
     if allowance <= 0 {
       if allowance == 0 {
         // The step may have been canceled or moved since the claim was taken, or another one
-        // inserted before it.
-        guard queue.first == onlyStep else { return Turn(move: .handOver) }
+        // inserted before it. A task is resumed by any thread.
+        guard queue.first == onlyStep || queue.firstSlot.pointee.work == nil else {
+          return Turn(move: .handOver)
+        }
         onlyStep = SerialOrder.noStep
         allowance = throttle == nil ? 1 : -1
       }
@@ -283,6 +317,7 @@ struct SerialOrder {
     }
     allowance -= 1
     phase = .handling
+    endsItself = false
     waitingCount -= 1
     let slot = queue.firstSlot
     slot.pointee.stage = .running
@@ -290,7 +325,61 @@ struct SerialOrder {
     if backpressure.parked > 0 { leftQueue(slot.pointee.record, &consequences) }
     waitingCountDecreased(&consequences)
     if let feed, feed.isWatched { feed.began(firstStep) }
+    if work == nil { return grant(slot.pointee.record) }
     return Turn(move: .run, work: work, id: queue.first)
+  }
+
+  /// Begins a step that is code in a task.
+  private mutating func grant(_ record: StepRecord?) -> Turn {
+    phase = .awaitingThen
+    endsItself = record?.endsItself != false
+    return Turn(move: .grant, waiter: record?.takeWaiter(), id: queue.first)
+  }
+
+  /// Adds and begins a step that is code in a task, if the queue is idle and nothing observes it.
+  ///
+  /// The step has no record, and the task retains the manager.
+  ///
+  /// - Returns: Its number, or nil.
+  mutating func grantAtOnce(
+    _ lock: Locked<SerialOrder>, _ consequences: inout Consequences?
+  ) -> Int? {
+    guard phase == .resting, waitingCount == 0, leavingCount == 0, !isPaused, !isClosed,
+      throttle == nil, feed == nil
+    else { return nil }
+    let id = queue.end
+    idleMark = id
+    if !queue.appendRunning() {
+      var work: Work?
+      _ = queue.append(&work, nil, lock: lock)
+      while let released = queue.skipVacant() { consequences.needed.release(released) }
+      queue.firstSlot.pointee.stage = .running
+    }
+    (phase, endsItself) = (.awaitingThen, true)
+    return id
+  }
+
+  /// Makes the steps after such a step retain the manager.
+  mutating func own(_ manager: any StepRunner) { owner = manager }
+
+  /// Ends such a step, if it succeeded and nothing follows.
+  mutating func endGranted(_ id: Int) -> Bool {
+    guard waitingCount == 0, waiters.isEmpty, feed == nil, owner == nil, !needsCleanup,
+      queue.first == id
+    else { return false }
+    let slot = queue.firstSlot
+    guard slot.pointee.record == nil else { return false }
+    slot.pointee.stage = .succeeded
+    queue.popFirst()
+    phase = .resting
+    return true
+  }
+
+  /// Begins a turn of a thread that runs a task: it runs no handler.
+  mutating func nextInTask(_ consequences: inout Consequences?) -> Turn {
+    beginTurn(only: SerialOrder.noStep, on: ThreadIdentity())
+    // What was caused before comes first.
+    return consequences == nil ? next(&consequences) : Turn(move: .again)
   }
 
   /// Records a call of the `then` of step `id`.
@@ -350,6 +439,7 @@ struct SerialOrder {
     id: Int, error: any Error, abandoning: Bool, _ consequences: inout Consequences?
   ) -> ThenResult? {
     guard awaitsThen(id) else { return .late }
+    let abandoning = abandoning && !endsItself
     if abandoning { isAbandoned = true }
     // The first limit decides the outcome; a later one may abandon the step.
     if timeOutError != nil { return .counted }
@@ -357,6 +447,10 @@ struct SerialOrder {
       return abandoning ? then(id: id, error: nil, &consequences) : .counted
     }
     timeOutError = error
+    if endsItself {
+      needsCleanup = true
+      return timedOut(id: id, &consequences)
+    }
     requestCancel(&consequences)
     return nil
   }
@@ -491,7 +585,7 @@ extension SerialOrder {
       if case .cancelled = outcome { consequences.needed.release(error) }
       // A cancellation is not reported, as that of a promise.
       isReceived =
-        isCancelled || isCancellation || policy == .stop || feed?.isWatched == true
+        isCancelled || isCancellation || endsItself || policy == .stop || feed?.isWatched == true
     } else {
       outcome = .succeeded
     }
@@ -546,9 +640,8 @@ extension SerialOrder {
     case .continue: break
     case .stop:
       isPaused = true
-      let old = failure
+      if let failure { consequences.needed.release(failure) }
       failure = error
-      if let old { consequences.needed.release(old) }
     case .cancelRest:
       // The thread that ends the step holds the claim, and checks for idleness when it calls
       // `next`.
@@ -625,8 +718,14 @@ extension SerialOrder {
     let turn = next(&consequences)
     // Not before the planned end of the wait, whatever the clock returned: otherwise the next wait
     // would be too short.
-    if case .run = turn.move { throttle.begin(at: time + delay) }
+    if isRunning { throttle.begin(at: time + delay) }
     return turn
+  }
+
+  /// The time for which the manager of a key is retained after the start of a step: its rate would be
+  /// forgotten.
+  var memory: Duration? {
+    isRunning && !companions.isEmpty ? throttle?.rate.interval : nil
   }
 
   /// The wait before the claim is taken again.
@@ -656,7 +755,7 @@ extension SerialOrder {
     phase = .resting
     // The clock may be a user's object. The wait may hold the last reference to the manager.
     if let timer = throttle?.timer.take() { consequences.needed.release(timer) }
-    if let owner = owner.take() { consequences.needed.release(owner) }
+    if let owner = restingOwner() { consequences.needed.release(owner) }
   }
 
   /// Resumes the queue and clears the failure.
@@ -665,12 +764,16 @@ extension SerialOrder {
   ///   is released.
   mutating func resume(for owner: (any StepRunner)?) -> (claims: Bool, failure: (any Error)?) {
     isPaused = false
-    return (claim(for: owner), failure.take())
+    let claims = claim(for: owner)
+    // The caller retains it.
+    if phase == .resting, !isKept { self.owner = nil }
+    return (claims, failure.take())
   }
 
   /// Pauses the queue.
-  mutating func pause(_ consequences: inout Consequences?) {
+  mutating func pause(for owner: (any StepRunner)?, _ consequences: inout Consequences?) {
     isPaused = true
+    if isKept { self.owner = owner }
     // The wait would keep an unreferenced manager alive.
     cancelWait(&consequences)
   }
@@ -729,12 +832,11 @@ extension SerialOrder {
   ) -> Admission {
     let admission = add(&work, record, lock: lock, owner: owner)
     // Under the same lock: no other thread has seen the step elsewhere.
-    if case .entered(_, let id, _) = admission, !isLast(place) { move(id, record, to: place) }
+    switch (admission, place) {
+    case (.refused, _), (_, .last): break
+    case (.entered(_, let id, _), _): move(id, record, to: place)
+    }
     return admission
-  }
-
-  private func isLast(_ place: StepPlace) -> Bool {
-    if case .last = place { true } else { false }
   }
 
   /// Moves step `id`, if it waits.
@@ -875,11 +977,13 @@ extension SerialOrder {
 
   /// Records that the work of the running step `id` was canceled by other means than the step.
   mutating func workCancelled(_ id: Int, _ consequences: inout Consequences?) {
-    if awaitsThen(id) { requestCancel(&consequences) }
+    guard awaitsThen(id) else { return }
+    endsItself = false
+    requestCancel(&consequences)
   }
 
   mutating func requestCancel(_ consequences: inout Consequences?) {
-    guard !isCancelRequested else { return }
+    guard !isCancelRequested, !endsItself else { return }
     isCancelRequested = true
     needsCleanup = true
     if let work = runningWork { consequences.needed.call(work.cancelWork) }
@@ -898,7 +1002,9 @@ extension SerialOrder {
   private mutating func settleAfterCancel(_ consequences: inout Consequences?) {
     if waitingCount == 0 { cancelWait(&consequences) }
     // A claimed queue becomes idle when its holder calls `next`.
-    if phase == .resting, isIdle { becomeIdle(&consequences) }
+    guard phase == .resting, isIdle else { return }
+    becomeIdle(&consequences)
+    if let owner = restingOwner() { consequences.needed.release(owner) }
   }
 
   /// Registers a handler for the cancellation of the running step `id`.
@@ -925,6 +1031,8 @@ extension SerialOrder {
     cancelWaitingWithoutSettling(&consequences)
     queue.removeSpare()
     if let token = spareToken.take() { consequences.needed.release(token) }
+    if !companions.isEmpty { consequences.needed.release(companions) }
+    companions = []
   }
 
   /// Ends the events of an invalidated order, after those of the steps that leave on other threads.

@@ -155,6 +155,16 @@ struct StepQueue {
     return headSlots + (first - headBase)
   }
 
+  /// Appends a running step without a record to an empty queue, if that takes only a slot.
+  mutating func appendRunning() -> Bool {
+    guard first == end, headEnd > end, tailEnd != end,
+      spare == nil || isKnownUniquelyReferenced(&spare)
+    else { return false }
+    firstSlot.pointee.stage = .running
+    end += 1
+    return true
+  }
+
   /// Appends a waiting step with the number `end`.
   ///
   /// - Returns: The record for its handle.

@@ -45,6 +45,16 @@ class StepRecord: @unchecked Sendable {
     outcome = .failed(error)
   }
 
+  /// Adds the step.
+  ///
+  /// - Parameter enter: Adds it with this record, under the lock.
+  /// - Returns: The result of `enter`.
+  func enter(
+    _ enter: (StepRecord, inout SerialOrder, inout Consequences?) -> SerialOrder.Admission
+  ) -> SerialOrder.Admission {
+    lock.transition { enter(self, &$0, &$1) }
+  }
+
   /// Whether this needs the following calls: it is the work of the step, or reserves a promise for it.
   var isWork: Bool { false }
 
@@ -53,6 +63,14 @@ class StepRecord: @unchecked Sendable {
 
   /// Whether this passes a failure on to code that handles or reports it.
   var receivesFailures: Bool { false }
+
+  /// Whether only the step's own code ends it, when it runs.
+  var endsItself: Bool { false }
+
+  /// Takes the continuation of the task that is the step, if the task waits already.
+  ///
+  /// Requires the lock.
+  func takeWaiter() -> UnsafeContinuation<Bool, Never>? { nil }
 
   /// Called once, under the lock, when the step gets its outcome.
   func settle(_ outcome: StepOutcome) {}

@@ -13,7 +13,9 @@ protocol StepRunner: AnyObject, Sendable {
   /// - Parameters:
   ///   - turn: The first move of the turn.
   ///   - token: A token without another reference, for the step of this move; nil if there is none.
-  func continueTurn(_ turn: inout SerialOrder.Turn, _ token: inout Token?)
+  ///   - id: The only step whose handler may run here; nil allows all.
+  func continueTurn(
+    _ turn: inout SerialOrder.Turn, _ token: inout Token?, only id: Int?)
 
   /// As `continueTurn`, on another thread.
   func continueElsewhere()

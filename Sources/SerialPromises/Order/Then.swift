@@ -93,39 +93,42 @@ public struct Then: Sendable {
       (place ?? .shared).report(.progressIgnored(step, current: current, reported: fraction))
     }
   }
-
-  /// Reports the progress of the step, if it exceeds the current value.
-  func advance(to fraction: Double) {
-    token.lock.withLock { order in
-      guard fraction > order.stepProgress.fraction else { return }
-      _ = order.report(fraction, of: token.id)
-    }
-  }
 }
 
 /// Marks a task as part of a step, to detect a step that waits for itself.
-final class RunningStep: Sendable {
+///
+/// A value, so that a step without outer ones allocates nothing for its mark.
+@usableFromInline
+struct RunningStep: Sendable {
   @TaskLocal static var current: RunningStep?
 
+  /// For code that is inlined into other modules.
+  @usableFromInline static var local: TaskLocal<RunningStep?> { $current }
+
   /// The mark of the task, but not that of a closure's handler, which exists in debug builds only.
-  static var ofWork: RunningStep? { current?.isOfHandler == true ? nil : current }
+  static var ofWork: RunningStep? { current.flatMap { $0.isOfHandler ? nil : $0 } }
+
+  private final class Outer: Sendable {
+    let step: RunningStep
+    init(_ step: RunningStep) { self.step = step }
+  }
 
   private let lock: Locked<SerialOrder>
   private let id: Int
-  private let outer: RunningStep?
+  private let outer: Outer?
   private let isOfHandler: Bool
 
   init(lock: Locked<SerialOrder>, id: Int, outer: RunningStep?, isOfHandler: Bool = false) {
     self.lock = lock
     self.id = id
-    self.outer = outer
+    self.outer = outer.map(Outer.init)
     self.isOfHandler = isOfHandler
   }
 
   /// The steps of a mark, without those that have ended, which would accumulate.
   static func running(_ mark: RunningStep?) -> RunningStep? {
     guard let mark else { return nil }
-    return sequence(first: mark, next: \.outer).filter(\.isRunning).reversed()
+    return sequence(first: mark, next: \.outer?.step).filter(\.isRunning).reversed()
       .reduce(nil) { RunningStep(lock: $1.lock, id: $1.id, outer: $0) }
   }
 
@@ -136,7 +139,7 @@ final class RunningStep: Sendable {
     _ lock: Locked<SerialOrder>, in mark: RunningStep? = current
   ) -> StepIdentity? {
     guard let mark else { return nil }
-    for step in sequence(first: mark, next: \.outer) where step.lock === lock {
+    for step in sequence(first: mark, next: \.outer?.step) where step.lock === lock {
       let identity = lock.withLock { $0.isRunning(step.id) ? $0.runningStep : nil }
       if let identity { return identity }
     }

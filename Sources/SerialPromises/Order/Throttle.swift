@@ -2,7 +2,7 @@
 ///
 /// Protected by the lock. All times are relative to the same origin.
 final class Throttle {
-  private let rate: Rate
+  let rate: Rate
 
   /// The start times of the last steps; a ring buffer when full.
   private var starts: [Duration] = []

@@ -47,24 +47,16 @@ final class Token: Sendable {
     callState.store(CallState.onStack, ordering: .relaxed)
   }
 
-  /// Ends the first handler: from now on a call continues the queue itself.
+  /// Makes the next call a transition of its own, which continues the queue: when the handler has returned,
+  /// and before a time limit, or a call in time would lose to a limit that passes before the handler returns.
   ///
   /// - Returns: Whether `then` was called before.
-  func handlerReturned() -> Bool {
+  @discardableResult
+  func callUnderLock() -> Bool {
     let (_, found) = callState.compareExchange(
       expected: CallState.onStack, desired: CallState.afterHandler, ordering: .acquiringAndReleasing
     )
     return found == CallState.called
-  }
-
-  /// Makes the next call a transition of its own, while the handler is still on the stack.
-  ///
-  /// Required for a step with a time limit: otherwise a call in time would lose to a limit that
-  /// passes before the handler returns.
-  func callUnderLock() {
-    _ = callState.compareExchange(
-      expected: CallState.onStack, desired: CallState.afterHandler, ordering: .acquiringAndReleasing
-    )
   }
 
   /// Whether `then` was called.
@@ -101,11 +93,11 @@ final class Token: Sendable {
     var next = SerialOrder.Turn()
     var token: Token?
     // Outside the lock, because `isCurrent` calls the runtime.
-    switch end(error, reportsLate: reportsLate, startsNext: !Task.isCurrent, &next, &token) {
-    case .nothing: break
-    case .claimed(let manager): manager?.continueTurn()
-    case .began(let manager): manager.continueTurn(&next, &token)
+    var startsNext = !Task.isCurrent
+    guard let manager = end(error, reportsLate: reportsLate, &startsNext, &next, &token) else {
+      return
     }
+    if startsNext { manager.continueTurn(&next, &token, only: nil) } else { manager.continueTurn() }
   }
 
   /// As `call`, but the caller continues the queue.
@@ -121,20 +113,9 @@ final class Token: Sendable {
   ) -> (any StepRunner)? {
     var next = SerialOrder.Turn()
     var token: Token?
-    let result = end(
-      error, isCancellation: isCancellation, reportsLate: reportsLate, startsNext: false, &next,
-      &token)
-    guard case .claimed(let manager) = result else { return nil }
-    return manager
-  }
-
-  /// What the caller of `end` has to continue.
-  private enum Remainder {
-    case nothing
-    /// The caller holds the claim.
-    case claimed((any StepRunner)?)
-    /// As `claimed`, and the next turn has begun.
-    case began(any StepRunner)
+    var startsNext = false
+    return end(
+      error, isCancellation: isCancellation, reportsLate: reportsLate, &startsNext, &next, &token)
   }
 
   /// Ends the step, and may begin the next turn, which saves a use of the lock.
@@ -143,48 +124,44 @@ final class Token: Sendable {
   ///   - error: The error of a step that failed; nil if it succeeded.
   ///   - isCancellation: Whether the step ends because its work was canceled.
   ///   - reportsLate: Whether a call after the end of the step is reported.
-  ///   - startsNext: Whether the caller runs the next step, if the manager allows it.
-  ///   - next: Receives the first move of the next turn, if it has begun.
+  ///   - startsNext: Whether the caller runs the next step, if the manager allows it; then whether the
+  ///     next turn has begun.
+  ///   - next: Receives the first move of that turn.
   ///   - token: Receives a token for its step, if one is kept.
-  /// - Returns: What remains to be done.
+  /// - Returns: The manager on whose behalf the caller holds the claim, if it does.
   @inline(never)
   private func end(
-    _ error: (any Error)?, isCancellation: Bool = false, reportsLate: Bool, startsNext: Bool,
-    _ next: inout SerialOrder.Turn, _ token: inout Token?
-  ) -> Remainder {
+    _ error: (any Error)?, isCancellation: Bool = false, reportsLate: Bool,
+    _ startsNext: inout Bool, _ next: inout SerialOrder.Turn, _ token: inout Token?
+  ) -> (any StepRunner)? {
     var isFirst = false
     var kept: Token?
-    let remainder = lock.transition { order, consequences -> Remainder? in
+    let result = lock.transition { order, consequences -> SerialOrder.ThenResult in
       // Under the lock, so that the drain finds both the call and its error.
       isFirst =
         callState.exchange(CallState.called, ordering: .acquiringAndReleasing) != CallState.called
-      guard isFirst else { return nil }
+      guard isFirst else { return .late }
       // A cancellation is not a failure, whichever side requests it.
       if isCancellation { order.workCancelled(id, &consequences) }
-      switch order.then(id: id, error: error, &consequences) {
-      case .late: return nil
-      case .counted: return .nothing
-      case .claimed(let manager):
-        var began = false
-        // The next step begins under the same lock, unless something must happen in between.
-        if startsNext, consequences == nil, manager?.runsOnThisThread == true {
-          order.beginTurn(allowance: .max, on: ThreadIdentity())
-          next = order.next(&consequences)
-          if case .run = next.move { token = order.takeToken() }
-          began = true
-        }
-        // For a later step: the caller still has a reference.
-        kept = self
-        order.keepToken(&kept)
-        if began, let manager { return .began(manager) }
-        return .claimed(manager)
+      let result = order.then(id: id, error: error, &consequences)
+      guard case .claimed(let manager) = result else { return result }
+      // The next step begins under the same lock, unless something must happen in between.
+      startsNext = startsNext && consequences == nil && manager?.runsOnThisThread == true
+      if startsNext {
+        order.beginTurn(allowance: .max, on: ThreadIdentity())
+        next = order.next(&consequences)
+        if case .run = next.move { token = order.takeToken() }
       }
+      // For a later step: the caller still has a reference.
+      kept = self
+      order.keepToken(&kept)
+      return result
     }
     // After the lock, which the `deinit` of a token may take.
     kept = nil
-    if let remainder { return remainder }
-    if reportsLate { reportLate(isFirst: isFirst) }
-    return .nothing
+    if case .late = result, reportsLate { reportLate(isFirst: isFirst) }
+    guard case .claimed(let manager) = result else { return nil }
+    return manager
   }
 
   private func reportLate(isFirst: Bool) {

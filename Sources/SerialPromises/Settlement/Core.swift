@@ -413,7 +413,7 @@ class Core: Reaction, @unchecked Sendable {
 }
 
 /// Passes the outcome of a promise to the promise that was resolved with it.
-final class Adoption: Reaction {
+class Adoption: Reaction {
   private let adopter: Core
   private let adopterShare: ProgressShare
 

@@ -171,7 +171,7 @@ final class RetryLink: HandlerLink, @unchecked Sendable {
 }
 
 /// A link with an asynchronous handler, which runs in its own task.
-final class TaskLink: Link, @unchecked Sendable {
+final class TaskLink: Link, CancellableWork, @unchecked Sendable {
   // Sendable as its superclass: for the handler see `HandlerLink`; the task is accessed under this
   // promise's lock.
   typealias Handler = @Sendable (Outcome) async throws -> Decision
@@ -188,41 +188,26 @@ final class TaskLink: Link, @unchecked Sendable {
     guard !waitsForTurn(source), let handler = handler.take() else { return }
     let outcome = source.settledOutcome
     Task.startingHere { [self] in
-      await withUnsafeCurrentTask { current in
-        // Before the handler starts, which may be canceled before its first suspension.
-        let wasCancelled = withLock { settlement in
-          task.enter(current)
-          return settlement.wasCancelled
-        }
-        // If this promise was canceled in between, the cancellation found no task.
-        if wasCancelled { stopWork() }
+      await work {
         // Marks only the handler. Code that runs in this task afterwards is not part of its step.
-        let decision: Result<Decision, any Error>
         do {
-          if let step = currentStep {
-            decision = .success(
-              try await RunningStep.$current.withValue(step) { try await handler(outcome) })
-          } else {
-            decision = .success(try await handler(outcome))
-          }
+          guard let step = currentStep else { return .success(try await handler(outcome)) }
+          return .success(
+            try await RunningStep.$current.withValue(step) { try await handler(outcome) })
         } catch {
-          decision = .failure(error)
+          return .failure(error)
         }
-        let mayEnd = withLock { _ in task.leave() }
+      } then: { (decision: Result<Decision, any Error>) in
         Agenda.run { settle(after: source, outcome, &$0) { _ in try decision.get() } }
-        guard !mayEnd else { return }
-        await withUnsafeContinuation { continuation in
-          if withLock({ _ in task.leave(continuation) }) { continuation.resume() }
-        }
       }
     }
   }
 
-  override func stopWork() {
-    guard let current = withLock({ _ in task.beginCancel() }) else { return }
-    current.cancel()
-    withLock { _ in task.endCancel() }?.resume()
+  func withTask<Result>(_ body: (inout CancellableTask) -> Result) -> Result {
+    withLock { _ in body(&task) }
   }
+
+  override func stopWork() { cancelTask() }
 
   override func discard() {
     discard(handler.take(), on: nil) { handler, outcome, scopes in

@@ -43,11 +43,6 @@ enum Outcome: Sendable {
     return value
   }
 
-  /// Resumes a task that awaits the value.
-  func resume<Value: Sendable>(_ continuation: UnsafeContinuation<Value, any Error>) {
-    do { continuation.resume(returning: try get()) } catch { continuation.resume(throwing: error) }
-  }
-
   func result<Value: Sendable>(of type: Value.Type = Value.self) -> Result<Value, any Error> {
     Result { try get() }
   }

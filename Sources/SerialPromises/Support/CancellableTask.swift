@@ -1,46 +1,69 @@
-/// A reference to a running task that other threads can use to cancel it, from before its work
-/// begins.
+/// Work in a task of its own that other threads can cancel, from before it begins.
 ///
 /// A task that starts synchronously returns its handle only at its first suspension, which may
 /// never come. `UnsafeCurrentTask` is available earlier, but is valid only while the task runs. The
 /// task therefore removes the reference before it ends, and waits for a cancellation that is in
 /// progress.
-///
-/// Protected by the lock of its owner.
+protocol CancellableWork: AnyObject, Sendable {
+  /// Changes the task under the owner's lock.
+  func withTask<Result>(_ body: (inout CancellableTask) -> Result) -> Result
+}
+
+/// The task of such work, protected by its owner's lock.
 struct CancellableTask {
-  private var task: UnsafeCurrentTask?
-  private var isBeingCancelled = false
-  private var leaver: UnsafeContinuation<Void, Never>?
+  fileprivate var task: UnsafeCurrentTask?
+  fileprivate var isCancelled = false
+  fileprivate var isBeingCancelled = false
+  fileprivate var leaver: UnsafeContinuation<Void, Never>?
+}
 
-  mutating func enter(_ task: UnsafeCurrentTask?) {
-    self.task = task
+extension CancellableWork {
+  /// Does the work in the current task.
+  ///
+  /// - Parameters:
+  ///   - operation: The work.
+  ///   - end: What follows, when the task can no longer be canceled.
+  nonisolated(nonsending) func work<Result>(
+    _ operation: nonisolated(nonsending) () async -> Result, then end: (Result) -> Void
+  ) async {
+    let wasCancelled = withUnsafeCurrentTask { current in
+      withTask { task in
+        task.task = current
+        return task.isCancelled
+      }
+    }
+    // If it was canceled before, the cancellation found no task.
+    if wasCancelled { cancelTask() }
+    let result = await operation()
+    let mayEnd = withTask { task in
+      task.task = nil
+      return !task.isBeingCancelled
+    }
+    end(result)
+    guard !mayEnd else { return }
+    await withUnsafeContinuation { continuation in
+      let mayEnd = withTask { task in
+        if task.isBeingCancelled { task.leaver = continuation }
+        return !task.isBeingCancelled
+      }
+      if mayEnd { continuation.resume() }
+    }
   }
 
-  /// Takes the task.
-  ///
-  /// Cancel it after unlocking, because that calls its cancellation handlers.
-  ///
-  /// - Returns: The task, which requires a call of `endCancel`; nil if it has left or is being
-  ///   canceled.
-  mutating func beginCancel() -> UnsafeCurrentTask? {
-    guard let task = task.take() else { return nil }
-    isBeingCancelled = true
-    return task
-  }
-
-  /// - Returns: The continuation of a task that waits for the cancellation to end.
-  mutating func endCancel() -> UnsafeContinuation<Void, Never>? {
-    isBeingCancelled = false
-    return leaver.take()
-  }
-
-  /// Ends the use of the task: it cannot be canceled from now on.
-  ///
-  /// - Parameter continuation: Returned by `endCancel` if a cancellation is in progress.
-  /// - Returns: Whether the task may end; false while a cancellation is in progress.
-  mutating func leave(_ continuation: UnsafeContinuation<Void, Never>? = nil) -> Bool {
-    task = nil
-    if isBeingCancelled { leaver = continuation }
-    return !isBeingCancelled
+  func cancelTask() {
+    let found = withTask { task in
+      task.isCancelled = true
+      // Not reset: another thread may be canceling it.
+      if task.task != nil { task.isBeingCancelled = true }
+      return task.task.take()
+    }
+    // Without the lock: this calls cancel handlers.
+    guard let found else { return }
+    found.cancel()
+    let leaver = withTask { task in
+      task.isBeingCancelled = false
+      return task.leaver.take()
+    }
+    leaver?.resume()
   }
 }

@@ -58,3 +58,30 @@ extension Task where Success == Never, Failure == Never {
   /// Half the instructions of `withUnsafeCurrentTask`. A comparison with nil would copy the value.
   static var isCurrent: Bool { if case .some = basePriority { true } else { false } }
 }
+
+/// Suspends the task until a continuation is resumed, and stays on the caller's executor: the closure
+/// of `withTaskCancellationHandler` would leave it, and return to it, which takes two threads.
+///
+/// - Parameters:
+///   - isolation: The caller's.
+///   - body: Receives the continuation.
+///   - onCancel: Called if the task is canceled, also before `body`.
+/// - Returns: What the continuation was resumed with.
+func suspended<Result>(
+  isolation: isolated (any Actor)? = #isolation,
+  _ body: (UnsafeContinuation<Result, Never>) -> Void, onCancel: @Sendable () -> Void
+) async -> Result {
+  await withTaskCancellationHandler {
+    // Captured, so that this closure has its isolation.
+    _ = isolation
+    return await withUnsafeContinuation { body($0) }
+  } onCancel: {
+    onCancel()
+  }
+}
+
+/// Whether the calling code belongs to no actor.
+///
+/// A function: the compiler of Swift 6.3 does not survive `#isolation == nil` in a function that inherits
+/// its isolation.
+func isNonisolated(isolation: isolated (any Actor)? = #isolation) -> Bool { isolation == nil }

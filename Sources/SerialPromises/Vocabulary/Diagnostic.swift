@@ -78,7 +78,8 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
         + "let the next step wait for it, without `abandoning`"
     case .timedOut(let step):
       "\(step) has timed out and still runs, so the next step waits; stop its work in `onCancel`, "
-        + "end it with `cancel(grace:)`, or set the time limit with `abandoning: true`"
+        + "end it with `cancel(grace:)`, or set the time limit with `abandoning: true`; code in "
+        + "`withTurn` keeps its turn"
     case .unhandledStepFailure(let step, let error):
       "\(step) failed and the error was not handled: \(error); read the `outcome` of its handle, "
         + "listen to `events`, or choose the policy `.stop`"

@@ -89,6 +89,18 @@ struct OrderUnderTest {
       var work: Work? = Work { _ in }
       let record = WorkUnderTest(lock, order.queue.end, notified)
       return entered(order.add(&work, record, lock: lock, owner: nil))
+    case .addTurn:
+      var work: Work?
+      return entered(
+        order.add(&work, TurnUnderTest(lock, order.queue.end, notified), lock: lock, owner: nil))
+    case .takeTurn:
+      guard let id = order.grantAtOnce(lock, &news) else { return "not at once" }
+      records.append(nil)
+      segments.append(order.queue.firstSegment)
+      return "granted \(id)"
+    case .endTurn(let id):
+      if order.endGranted(id) { return "rests" }
+      return text(order.then(id: id, error: nil, &news))
     case .left:
       order.left(leaving, &news)
       leaving = []
@@ -126,10 +138,10 @@ struct OrderUnderTest {
     case .cancelAll:
       return "running \(order.cancelAll(&news).map(String.init) ?? "none")"
     case .cancelWaiting: order.cancelWaiting(&news)
-    case .pause: order.pause(&news)
+    case .pause: order.pause(for: nil, &news)
     case .resume:
       return "claims \(order.resume(for: nil).claims)"
-    case .close: order.close()
+    case .close: order.close(for: nil)
     case .onCancel(let id):
       let note = { @Sendable [notified] in notified.withLock { $0.append("cancel handler") } }
       return "now \(order.onCancel(id, note))"
@@ -193,6 +205,7 @@ struct OrderUnderTest {
     switch turn.move {
     case .run: turn.work == nil ? "run without a handler" : "run \(turn.id)"
     case .again: text(order.next(&news), &news)
+    case .grant: "grant \(turn.id)"
     case .readTime: "readTime"
     case .handOver: "handOver"
     case .leave: "leave"
@@ -248,6 +261,33 @@ private final class WorkUnderTest: StepRecord, @unchecked Sendable {
 
   override func cancelWork() {
     notified.withLock { $0.append("work \(id) is to stop") }
+  }
+}
+
+/// The caller of a turn, which waits until it begins.
+private final class TurnUnderTest: StepRecord, @unchecked Sendable {
+  // Sendable as its superclass: used by one thread.
+  private let id: Int
+  private let notified: Locked<[String]>
+  private var waits = true
+
+  init(_ lock: Locked<SerialOrder>, _ id: Int, _ notified: Locked<[String]>) {
+    self.id = id
+    self.notified = notified
+    super.init(lock)
+  }
+
+  override var isWork: Bool { waits }
+  override var receivesFailures: Bool { true }
+  override var endsItself: Bool { true }
+
+  override func takeWaiter() -> UnsafeContinuation<Bool, Never>? {
+    waits = false
+    return nil
+  }
+
+  override func ended(_ outcome: StepOutcome) {
+    notified.withLock { $0.append("turn \(id) \(outcome.stage)") }
   }
 }
 

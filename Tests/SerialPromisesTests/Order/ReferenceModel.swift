@@ -11,6 +11,10 @@ enum OrderEvent: Hashable {
   case add, addWhenRoom
   /// Adds a step whose work is canceled with it: a promise, or that of `run`.
   case addWork
+  /// Adds a step that is code in a task: to the end, or only if its turn begins at once.
+  case addTurn, takeTurn
+  /// The code of a turn that began at once has succeeded.
+  case endTurn(Int)
   /// The work of the steps that were canceled while they waited has been canceled.
   case left
   case addAt(Place), move(Int, Place)
@@ -54,6 +58,10 @@ struct ReferenceModel: Equatable {
     var stage = Slot.Stage.waiting
     var isParked = false
     var isWork = false
+    /// Whether only its own code ends it.
+    var isTurn = false
+    /// Whether its turn began when it was added; it has no handle.
+    var isAtOnce = false
   }
 
   let policy: FailurePolicy
@@ -138,8 +146,12 @@ struct ReferenceModel: Equatable {
 
   func stage(_ id: Int) -> Slot.Stage { steps[id - 1].stage }
 
+  private func isTurn(_ id: Int) -> Bool { steps[id - 1].isTurn }
+
   /// Whether the test keeps the handle of the step, and does not read the slot instead.
-  private func hasHandle(_ id: Int) -> Bool { isWatched || id % 2 == 0 }
+  private func hasHandle(_ id: Int) -> Bool {
+    (isWatched || id % 2 == 0) && !steps[id - 1].isAtOnce
+  }
 
   private func stageOfHandle(_ id: Int) -> Slot.Stage {
     // Without an outcome, a step waits until its work has been canceled. A step that has timed out
@@ -177,10 +189,12 @@ struct ReferenceModel: Equatable {
     for step in steps[visited...] {
       // Both have run, and no longer affect the state.
       let stage = step.stage == .failed ? .succeeded : step.stage
-      key.append(Int(stage.rawValue) + (step.isParked ? 16 : 0) + (step.isWork ? 32 : 0), below: 64)
+      key.append(
+        Int(stage.rawValue) + (step.isParked ? 16 : 0) + (step.isWork ? 32 : 0)
+          + (step.isTurn ? 64 : 0) + (step.isAtOnce ? 128 : 0), below: 256)
     }
     // Ends the steps, and then their order, relative to the first step that has not ended.
-    key.append(63, below: 64)
+    key.append(255, below: 256)
     for id in waiting { key.append(id - visited, below: 8) }
     key.append(0, below: 8)
     key.append(phase.digit, below: 8)
@@ -241,6 +255,25 @@ extension ReferenceModel {
       let result = add(parks: false)
       if result.hasPrefix("entered") { steps[steps.count - 1].isWork = true }
       return result
+    case .addTurn:
+      let result = add(parks: false)
+      if result.hasPrefix("entered") { steps[steps.count - 1].isTurn = true }
+      return result
+    case .takeTurn:
+      guard isIdle, phase == .resting, !isPaused, !isClosed, rate == nil, !isWatched else {
+        return "not at once"
+      }
+      _ = add(parks: false)
+      (steps[steps.count - 1].isTurn, steps[steps.count - 1].isAtOnce) = (true, true)
+      _ = next(1)
+      return "granted \(steps.count)"
+    case .endTurn(let id):
+      guard stage(id) == .running, waiting.isEmpty, waiters.isEmpty else {
+        return then(id, .success)
+      }
+      end(id, .success)
+      phase = .resting
+      return "rests"
     case .left:
       for id in leaving { cancelled(id) }
       leaving = []
@@ -255,7 +288,7 @@ extension ReferenceModel {
       return "moved true"
     case .workCancelled(let id):
       guard awaitsThen(id) else { return then(id, .cancellation) }
-      askToStop()
+      if isTurn(id) { isAskedToStop = true } else { askToStop() }
       return then(id, .cancellation)
     case .next(let allowance): return next(allowance)
     case .then(let id, let ending): return then(id, ending)
@@ -269,6 +302,13 @@ extension ReferenceModel {
       return "counted"
     case .timeOut(let id, let abandoning):
       guard awaitsThen(id) else { return "late" }
+      if isTurn(id) {
+        if !stage(id).isOver {
+          settle(id, .failed, isReceived: true)
+          notified.append("\(id) has timed out and still runs")
+        }
+        return "counted"
+      }
       if abandoning { isAbandoned = true }
       if runsCancelHandlers { return "counted" }
       if stage(id).isOver { return abandoning ? then(id, .success) : "counted" }
@@ -361,7 +401,7 @@ extension ReferenceModel {
       phase = .resting
       return "leave"
     }
-    guard allowance > 0 else { return "handOver" }
+    guard allowance > 0 || isTurn(id) else { return "handOver" }
     if rate != nil {
       guard let time else { return "readTime" }
       guard due <= time || hasWaited else {
@@ -381,7 +421,9 @@ extension ReferenceModel {
       notified.append("admitted true")
     }
     publish("started \(id)")
-    return "run \(id)"
+    guard isTurn(id) else { return "run \(id)" }
+    phase = .awaitingThen
+    return "grant \(id)"
   }
 
   private mutating func then(_ id: Int, _ ending: OrderEvent.Ending) -> String {
@@ -436,7 +478,7 @@ extension ReferenceModel {
     if steps[id - 1].isWork { notified.append("work \(id) \(stage)") }
     publish("finished \(id) \(stage)")
     guard stage == .failed else { return }
-    if !isReceived, !steps[id - 1].isWork, !hasHandle(id) {
+    if !isReceived, !steps[id - 1].isWork, !isTurn(id), !hasHandle(id) {
       notified.append("\(id) failed unheard")
     }
     switch policy {
@@ -457,6 +499,7 @@ extension ReferenceModel {
       steps[id - 1].isParked = false
       notified.append("admitted false")
     }
+    if isTurn(id) { notified.append("turn \(id) cancelled") }
     guard steps[id - 1].isWork else { return cancelled(id) }
     steps[id - 1].stage = .leaving
     leaving.append(id)
@@ -471,7 +514,7 @@ extension ReferenceModel {
 
   private mutating func cancel(_ id: Int) -> String {
     if id == running {
-      askToStop()
+      if !isTurn(id) { askToStop() }
     } else if stage(id) == .waiting {
       cancelWaiting(id)
     }
@@ -481,7 +524,7 @@ extension ReferenceModel {
   private mutating func cancelAll() -> String {
     cancelAllWaiting()
     guard let running else { return "running none" }
-    askToStop()
+    if !isTurn(running) { askToStop() }
     return "running \(running)"
   }
 
@@ -544,10 +587,11 @@ extension ReferenceModel {
   /// The compiler does not name this list: an event that is not in it is never tried.
   /// With `isPlain`, no step has cancel handlers or progress, which multiply the states.
   func events(
-    _ waits: [Waiters.Condition], hasWork: Bool, isPlain: Bool = false
+    _ waits: [Waiters.Condition], hasWork: Bool, hasTurns: Bool, isPlain: Bool = false
   ) -> [OrderEvent] {
     var events: [OrderEvent] = [.add, .cancelAll, .cancelWaiting, .pause, .resume]
     if hasWork { events.append(.addWork) }
+    if hasTurns { events += [.addTurn, .takeTurn] }
     if !leaving.isEmpty { events.append(.left) }
     if !isClosed { events.append(.close) }
     if capacity != nil { events.append(.addWhenRoom) }
@@ -571,6 +615,15 @@ extension ReferenceModel {
     events += waiting.map(OrderEvent.cancel)
     // A running, a waiting and an ended step, if they exist.
     for id in [running, waiting.first, over].compactMap({ $0 }) {
+      if id == running, isTurn(id) {
+        events += steps[id - 1].isAtOnce ? [.endTurn(id)] : [.cancel(id)]
+        events += [
+          .endCancelled(id), .timeOut(id, abandoning: false), .timeOut(id, abandoning: true),
+          .timedOut(id), .workCancelled(id), .then(id, .success), .then(id, .failure),
+          .then(id, .cancellation),
+        ]
+        continue
+      }
       events += [.cancel(id), .abandon(id), .endCancelled(id)]
       events += [.timeOut(id, abandoning: false), .timeOut(id, abandoning: true), .timedOut(id)]
       events.append(.workCancelled(id))
@@ -587,7 +640,7 @@ extension ReferenceModel {
     var events = places.map(OrderEvent.addAt)
     for id in waiting { events += places.map { .move(id, $0) } }
     // A step that no longer waits is not moved, and the position before it is the first.
-    for id in [running, over].compactMap({ $0 }) {
+    for id in [running, over].compactMap({ $0 }) where !(id == running && steps[id - 1].isAtOnce) {
       events += [.addAt(.before(id)), .move(id, .first)]
       if let last = waiting.last { events.append(.move(last, .before(id))) }
     }

@@ -18,6 +18,9 @@ struct SerialOrderTests {
     /// Whether steps are added whose work is canceled with them.
     var hasWork = false
 
+    /// Whether steps are added that are code in a task.
+    var hasTurns = false
+
     var testDescription: String {
       "\(policy), capacity \(capacity.map(String.init) ?? "none"), watched \(isWatched), \(rate.map { "\($0)" } ?? "no rate")"
     }
@@ -25,7 +28,9 @@ struct SerialOrderTests {
     /// Whether no step has cancel handlers or progress, which multiply the number of states.
     ///
     /// Two settings have them: one with a capacity and listeners, one with a rate.
-    var isPlain: Bool { !isLong && (hasPlaces || hasWork || rate != nil && capacity != nil) }
+    var isPlain: Bool {
+      !isLong && (hasPlaces || hasWork || hasTurns || rate != nil && capacity != nil)
+    }
 
     /// Whether every state is also left by moving steps, which multiplies the number of states.
     ///
@@ -42,7 +47,7 @@ struct SerialOrderTests {
                 policy: policy, capacity: capacity, isWatched: !waits.isEmpty, waits: waits)
             }
           }
-        } + few.filter { $0.rate != nil || $0.hasWork }
+        } + few.filter { $0.rate != nil || $0.hasWork || $0.hasTurns }
       } else {
         // The test has no threads, so one or two settings suffice under a sanitizer.
         Array(few.prefix(few.count / ease + 1))
@@ -55,7 +60,10 @@ struct SerialOrderTests {
         policy: .stop, capacity: nil, isWatched: false, waits: [.atRest],
         rate: Rate(1, per: .seconds(2))),
       Setting(policy: .continue, capacity: 2, isWatched: true, waits: [.idle], hasWork: true),
-      Setting(policy: .continue, capacity: 1, isWatched: false, rate: Rate(2, per: .seconds(1))),
+      Setting(
+        policy: .continue, capacity: 1, isWatched: false, rate: Rate(2, per: .seconds(1)),
+        hasTurns: true),
+      Setting(policy: .cancelRest, capacity: nil, isWatched: false, waits: [.idle], hasTurns: true),
     ]
   }
 
@@ -146,7 +154,9 @@ private struct Search {
     var history: [OrderEvent] = []
     for _ in 0..<count {
       // A closed order accepts no step.
-      let possible = (model.events(setting.waits, hasWork: setting.hasWork) + model.placings)
+      let possible =
+        (model.events(setting.waits, hasWork: setting.hasWork, hasTurns: setting.hasTurns)
+        + model.placings)
         .filter { $0 != .close }
       guard let event = choose(from: possible, model, &random) else { return }
       let expected = model.apply(event)
@@ -179,7 +189,7 @@ private struct Search {
     defer { order.invalidate() }
     let placings = setting.hasPlaces ? place.model.placings : []
     let events = place.model.events(
-      setting.waits, hasWork: setting.hasWork, isPlain: setting.isPlain)
+      setting.waits, hasWork: setting.hasWork, hasTurns: setting.hasTurns, isPlain: setting.isPlain)
     for event in events + placings {
       var model = place.model
       let expected = model.apply(event)
@@ -224,7 +234,7 @@ private struct Search {
     // Places and two kinds of steps multiply the number of states. A place after a sweep needs four
     // steps: those are in the long form, and in `SweepAndPlaceTests`.
     let isSmall =
-      model.waiting.count <= (setting.hasWork || setting.hasPlaces ? 2 : 3)
+      model.waiting.count <= (setting.hasWork || setting.hasTurns || setting.hasPlaces ? 2 : 3)
       && model.leaving.count <= 1 && line <= (isLong ? 6 : setting.hasPlaces ? 3 : 2)
     return isNear && isSmall && (isLong || !model.isClosed)
   }

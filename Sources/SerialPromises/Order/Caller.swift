@@ -1,0 +1,98 @@
+/// A step that is code in a task: the task waits for its turn, and ends it.
+///
+/// The record of its step, so that a waiting caller needs no closure, handler or `then`.
+class Caller: StepRecord, @unchecked Sendable {
+  // Sendable as its superclass: mutable state is accessed only under the lock.
+
+  /// The number of the step; 0 before its addition.
+  private(set) var id = 0
+
+  /// The continuation of the waiting task: true when the turn begins, false when the step was canceled
+  /// before.
+  private var waiter: UnsafeContinuation<Bool, Never>?
+
+  private var hasBegun = false
+
+  override var isWork: Bool { waiter != nil }
+  override var receivesFailures: Bool { true }
+  override var endsItself: Bool { true }
+
+  /// Adds the step.
+  ///
+  /// - Parameters:
+  ///   - manager: Runs the steps of the order.
+  ///   - place: The place of the step in the queue.
+  /// - Returns: Whether its turn has begun.
+  /// - Throws: Why the step was refused.
+  func enter(_ manager: any StepRunner, at place: StepPlace) throws(PromiseError) -> Bool {
+    var turn = SerialOrder.Turn()
+    let result = lock.transition { order, consequences -> Result<Bool, PromiseError> in
+      var work: Work?
+      switch order.add(&work, self, at: place, lock: lock, owner: manager) {
+      case .refused(let error): return .failure(error)
+      case .entered(_, let id, let claims):
+        self.id = id
+        // Under the same lock: on an idle manager, the task does not wait.
+        if claims { turn = order.nextInTask(&consequences) }
+        return .success(hasBegun)
+      }
+    }
+    var token: Token?
+    manager.continueTurn(&turn, &token, only: SerialOrder.noStep)
+    return try result.get()
+  }
+
+  /// Resumes the continuation when the turn begins, with true, or when the step has ended before.
+  func wait(_ continuation: UnsafeContinuation<Bool, Never>) {
+    let hasTurn = lock.withLock { _ -> Bool? in
+      // Before the outcome: a step that has begun may have timed out, and still ends its turn.
+      if hasBegun { return true }
+      if outcome != nil { return false }
+      waiter = continuation
+      return nil
+    }
+    if let hasTurn { continuation.resume(returning: hasTurn) }
+  }
+
+  override func takeWaiter() -> UnsafeContinuation<Bool, Never>? {
+    hasBegun = true
+    return waiter.take()
+  }
+
+  override func ended(_ outcome: StepOutcome) {
+    // After the outcome, nothing else uses the continuation.
+    waiter.take()?.resume(returning: false)
+  }
+
+  /// Cancels the step after its task was canceled.
+  func cancel() { lock.transition { $0.cancel(id, self, &$1) } }
+}
+
+extension Locked where State == SerialOrder {
+  /// Ends a step that is code in a task, and begins the next turn.
+  ///
+  /// - Parameters:
+  ///   - id: The number of the step.
+  ///   - error: The error of the code; nil if it succeeded.
+  ///   - isCancellation: Whether the code ends because its task was canceled.
+  ///   - manager: The manager, if the task retains it.
+  ///   - store: Stores what the end needs, under the lock.
+  func endTurn(
+    _ id: Int, _ error: (any Error)? = nil, isCancellation: Bool = false,
+    of manager: (any StepRunner)? = nil, store: () -> Void = {}
+  ) {
+    var turn = SerialOrder.Turn()
+    let manager = transition { order, consequences -> (any StepRunner)? in
+      store()
+      if let manager { order.own(manager) }
+      if isCancellation { order.workCancelled(id, &consequences) }
+      guard case .claimed(let manager) = order.then(id: id, error: error, &consequences) else {
+        return nil
+      }
+      turn = order.nextInTask(&consequences)
+      return manager
+    }
+    var token: Token?
+    manager?.continueTurn(&turn, &token, only: SerialOrder.noStep)
+  }
+}

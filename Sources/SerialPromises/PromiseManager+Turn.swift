@@ -1,0 +1,132 @@
+extension PromiseManager {
+  /// Runs code in its turn, where it is: in the calling task and on its actor.
+  ///
+  /// An actor lets another call enter whenever the current one awaits. In a turn, no other turn or
+  /// step of the manager runs until `body` has returned or thrown; see <doc:Reentrancy>.
+  ///
+  /// ```swift
+  /// actor Pages {
+  ///   private let turns = PromiseManager()
+  ///   private var page: String?
+  ///
+  ///   func load() async throws -> String {
+  ///     try await turns.withTurn {
+  ///       // No other `load` is in here, however often this one awaits.
+  ///       if let page { return page }
+  ///       let new = try await fetch()
+  ///       page = new
+  ///       return new
+  ///     }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// The turn is a step among the others, with a place, a name, events, and the manager's capacity, rate and
+  /// failure policy. If the manager is idle, `body` begins without suspending.
+  ///
+  /// **Only the end of `body` ends the turn.** Its code may hold state that the next turn relies on. Therefore
+  /// neither `cancelAll`, with or without a grace period, nor a time limit ends a turn or cancels its task:
+  /// cancel the task itself. If the manager has a time limit, a turn that exceeds it is reported as
+  /// ``Diagnostic/timedOut(_:)``, and the call throws when `body` has ended.
+  ///
+  /// For work that must be cancelable apart from its caller, use ``run(_:at:_:)``.
+  ///
+  /// - Parameters:
+  ///   - name: The name in events, errors and diagnostics.
+  ///   - place: The place in the queue.
+  ///   - body: The code. It may use values that are not `Sendable`.
+  /// - Returns: The value of `body`.
+  /// - Throws: The error of `body`; `CancellationError` if the task was canceled, or the step by the manager,
+  ///   before the turn began; ``PromiseError/timedOut(_:)`` if it exceeded the manager's time limit, whatever `body`
+  ///   threw;
+  ///   ``PromiseError/closed`` or ``PromiseError/full(capacity:)`` if it was refused;
+  ///   ``PromiseError/deadlock(_:)`` if called in a running step of this manager, which would deadlock.
+  @inlinable
+  nonisolated(nonsending) public func withTurn<Value, Failure: Error>(
+    _ name: String? = nil, at place: StepPlace = .last,
+    _ body: nonisolated(nonsending) () async throws(Failure) -> Value
+  ) async throws -> Value {
+    let turn =
+      if let free = try takeTurn(name) { free } else { try await takeTurn(name, at: place) }
+    let value: Value
+    do {
+      value = try await withMark(mark(turn), body)
+    } catch {
+      throw end(turn, error) ?? error
+    }
+    try end(turn)
+    return value
+  }
+
+  // Inlined into the caller, whose types it then has: half the time of a turn without contention.
+  @inlinable
+  func withMark<Value, Failure: Error>(
+    _ mark: consuming RunningStep, isolation: isolated (any Actor)? = #isolation,
+    _ body: nonisolated(nonsending) () async throws(Failure) -> Value
+  ) async throws -> Value {
+    try await RunningStep.local.withValue(mark) {
+      // Captured, so that this closure has its isolation, and the executor does not change twice.
+      _ = isolation
+      return try await body()
+    }
+  }
+
+  /// Takes the turn of an idle manager.
+  @usableFromInline
+  func takeTurn(_ name: String?) throws -> TakenTurn? {
+    try Task.checkCancellation()
+    guard name == nil, limit == nil, let id = order.transition({ $0.grantAtOnce(order, &$1) })
+    else { return nil }
+    return TakenTurn(id: id, caller: nil)
+  }
+
+  /// Waits for a turn.
+  @usableFromInline
+  nonisolated(nonsending) func takeTurn(
+    _ name: String?, at place: StepPlace
+  ) async throws -> TakenTurn {
+    if let step = RunningStep.deadlockedStep(order) { throw PromiseError.deadlock(step) }
+    let caller = Caller(order, name: name)
+    if try !caller.enter(self, at: place),
+      !(await suspended {
+        caller.wait($0)
+      } onCancel: {
+        caller.cancel()
+      })
+    {
+      throw CancellationError()
+    }
+    return TakenTurn(id: caller.id, caller: caller)
+  }
+
+  /// The mark of a turn, made for the task-local value: a copy would take a retain and a release.
+  @usableFromInline
+  func mark(_ turn: borrowing TakenTurn) -> RunningStep {
+    RunningStep(lock: order, id: turn.id, outer: RunningStep.running(RunningStep.current))
+  }
+
+  /// Ends the turn of code that succeeded.
+  @usableFromInline
+  func end(_ turn: borrowing TakenTurn) throws {
+    if turn.caller == nil, order.withLock({ $0.endGranted(turn.id) }) { return }
+    if let error = end(turn, nil) { throw error }
+  }
+
+  /// - Returns: The error of a step that has timed out.
+  @usableFromInline
+  func end(_ turn: borrowing TakenTurn, _ error: (any Error)?) -> (any Error)? {
+    let isCancellation = error is CancellationError && Task.isCancelled
+    order.endTurn(turn.id, error, isCancellation: isCancellation, of: self)
+    guard limit != nil, let caller = turn.caller,
+      case .failed(let error) = order.withLock({ _ in caller.outcome })
+    else { return nil }
+    return error
+  }
+}
+
+/// A turn that has begun.
+@usableFromInline
+struct TakenTurn: ~Copyable, Sendable {
+  let id: Int
+  let caller: Caller?
+}
