@@ -17,7 +17,7 @@ struct Violation: Sendable {
     case silence = "a step failed, nothing received the failure, and it was not reported"
     case policy = "a cancellation counted as a failure for the policy"
     case diagnostic = "an unexpected diagnostic"
-    case context = "work saw task-local values of another step's caller"
+    case context = "work saw task-local values of another step's caller, or not those of its own"
   }
 
   let kind: Kind
@@ -119,6 +119,9 @@ struct Books {
     guard facts.isCounted[piece], !isRefused else { return }
     if let caller, caller != step {
       report(.context, "\(name(piece)) saw the values of the caller of step \(caller)")
+    }
+    if caller == nil, scenario.steps[step].form.hasCaller {
+      report(.context, "\(name(piece)) did not see the values of its caller")
     }
     let managers = facts.managers[step]
     if !facts.isExempt[step] {
@@ -305,7 +308,7 @@ extension Form {
   fileprivate var hasTimeLimit: Bool {
     switch self {
     case .promise(let plan, _), .member(let plan): plan.hasTimeLimit
-    case .closure, .run, .serially, .shared: false
+    case .closure, .run, .turn, .serially, .shared: false
     }
   }
 }

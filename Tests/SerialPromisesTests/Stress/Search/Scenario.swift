@@ -16,6 +16,8 @@ struct Scenario: Sendable {
   struct ManagerPlan: Sendable {
     let policy: FailurePolicy
     let isOnQueue: Bool
+    /// Whether it is the manager of a key.
+    var isOfKey = false
     var capacity: Int?
     var rate: (starts: Int, milliseconds: Int)?
 
@@ -94,7 +96,7 @@ extension StepPlan {
   var isPromise: Bool {
     switch form {
     case .promise, .shared: true
-    case .closure, .run, .serially, .member: false
+    case .closure, .run, .turn, .serially, .member: false
     }
   }
 }
@@ -104,6 +106,8 @@ enum Form: Sendable {
   case closure(ClosurePlan, Modifiers)
   /// `run`, awaited by its own task.
   case run(AsyncPlan)
+  /// `withTurn`, in its own task.
+  case turn(AsyncPlan)
   case promise(PromisePlan, Handing)
   /// The promise of a step of the other manager.
   case shared(Int)
@@ -111,6 +115,16 @@ enum Form: Sendable {
   case serially(members: [Int])
   /// A member of `serially`.
   case member(PromisePlan)
+}
+
+extension Form {
+  /// Whether a task waits for the work, whose task-local values it has.
+  var hasCaller: Bool {
+    switch self {
+    case .run, .turn: true
+    case .closure, .promise, .shared, .serially, .member: false
+    }
+  }
 }
 
 /// How a promise is added to the manager.
@@ -317,6 +331,10 @@ struct Facts: Sendable {
       }
     }
     for case .move(let step, _) in scenario.lanes.flatMap(\.actions) { rank[step] = nil }
+    // Only its own code ends a turn.
+    for (number, step) in steps.enumerated() {
+      if case .turn = step.form { isExempt[number] = false }
+    }
     notePolicies(scenario)
     for (number, step) in steps.enumerated() {
       if case .shared(let other) = step.form { noteShared([other, number], steps) }
@@ -349,7 +367,7 @@ struct Facts: Sendable {
   private mutating func noteRanks(_ step: Int, _ steps: [StepPlan], _ last: inout Int) {
     guard steps[step].place == nil, !steps[step].waitsForRoom else { return }
     switch steps[step].form {
-    case .run, .shared: break
+    case .run, .turn, .shared: break
     case .serially(let members):
       for member in members {
         last += 1
@@ -403,7 +421,7 @@ struct Facts: Sendable {
     switch form {
     case .closure(let plan, _): plan.ending == .twice
     case .promise(let plan, _), .member(let plan): hasSecondCalls(plan)
-    case .run, .serially, .shared: false
+    case .run, .turn, .serially, .shared: false
     }
   }
 

@@ -61,6 +61,7 @@ struct ScenarioGenerator {
     let policies: [FailurePolicy] = [.continue, .continue, .stop, .cancelRest]
     let policy = pick(policies)
     var plan = Scenario.ManagerPlan(policy: policy, isOnQueue: chance(25))
+    plan.isOfKey = chance(25)
     if features.capacities { plan.capacity = number(1...6) }
     if features.rates { plan.rate = (number(1...3), pick([50, 500])) }
     if features.limits, chance(30) { plan.limit = (pick([50, 200]), chance(25)) }
@@ -184,7 +185,9 @@ struct ScenarioGenerator {
     if features.promises, !features.closures || chance(60) {
       scenario.steps[step].form = promiseStep(step)
     } else if chance(20) {
-      scenario.steps[step].form = .run(asynchronous(step, PieceFacts(path: " in run")))
+      let isTurn = chance(50)
+      let plan = asynchronous(step, PieceFacts(path: isTurn ? " in a turn" : " in run"))
+      scenario.steps[step].form = isTurn ? .turn(plan) : .run(plan)
     } else {
       scenario.steps[step].form = closureStep(step)
     }

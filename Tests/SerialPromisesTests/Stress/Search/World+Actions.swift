@@ -164,7 +164,8 @@ extension World {
     switch plan.form {
     case .closure(let closure, let modifiers):
       add(number, step(closure, modifiers), nil, to: manager)
-    case .run(let plan): run(number, plan, on: manager, at: place)
+    case .run(let plan): run(number, plan, on: manager, at: place, isTurn: false)
+    case .turn(let plan): run(number, plan, on: manager, at: place, isTurn: true)
     case .promise(let promisePlan, let handing):
       let promise = promise(promisePlan, of: number)
       if handing == .limited {
@@ -238,14 +239,18 @@ extension World {
   }
 
   private func run(
-    _ number: Int, _ plan: AsyncPlan, on manager: PromiseManager, at place: StepPlace
+    _ number: Int, _ plan: AsyncPlan, on manager: PromiseManager, at place: StepPlace, isTurn: Bool
   ) {
-    let listener = expect(number, "a task that awaits run")
+    let listener = expect(number, "a task that awaits run or a turn")
     let work = WorkPiece(plan.piece, self)
     let task = Task { [self] in
       await Caller.$step.withValue(number) {
         do {
-          _ = try await manager.run(at: place) { try await work.perform(plan) }
+          if isTurn {
+            _ = try await manager.withTurn(at: place) { try await work.perform(plan) }
+          } else {
+            _ = try await manager.run(at: place) { try await work.perform(plan) }
+          }
           notify(listener, .succeeded)
         } catch {
           switch error {

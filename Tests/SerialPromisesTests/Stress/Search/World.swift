@@ -90,6 +90,7 @@ final class World: Sendable {
   let elsewhere = DispatchQueue(label: "elsewhere", attributes: .concurrent)
 
   private let managers: Locked<[PromiseManager?]>
+  private let keys: Locked<PromiseManagers<Int>?>
 
   /// Managers that the scenario dropped, and that a task or a step may keep alive.
   private let dropped = Locked<[Int: WeakManager]>([:])
@@ -114,21 +115,25 @@ final class World: Sendable {
     }
     self.diagnostics = diagnostics
     let clock = clock
+    let make: @Sendable (Int) -> PromiseManager = { number in
+      let plan = scenario.managers[number]
+      return PromiseManager(
+        on: plan.isOnQueue ? DispatchQueue(label: "search") : nil, onFailure: plan.policy,
+        capacity: plan.capacity,
+        rate: plan.rate.map { Rate($0.starts, per: .milliseconds($0.milliseconds)) },
+        timeLimit: plan.limit.map { .milliseconds($0.milliseconds) },
+        abandoning: plan.limit?.isAbandoning == true, clock: clock,
+        diagnostics: DiagnosticHandler { diagnostic in
+          guard let report = Books.Report(diagnostic, by: number) else {
+            return diagnostics.report(diagnostic)
+          }
+          reports.withLock { $0.append(report) }
+        })
+    }
+    let keys = PromiseManagers(make)
+    self.keys = Locked(keys)
     managers = Locked(
-      scenario.managers.enumerated().map { number, plan in
-        PromiseManager(
-          on: plan.isOnQueue ? DispatchQueue(label: "search") : nil, onFailure: plan.policy,
-          capacity: plan.capacity,
-          rate: plan.rate.map { Rate($0.starts, per: .milliseconds($0.milliseconds)) },
-          timeLimit: plan.limit.map { .milliseconds($0.milliseconds) },
-          abandoning: plan.limit?.isAbandoning == true, clock: clock,
-          diagnostics: DiagnosticHandler { diagnostic in
-            guard let report = Books.Report(diagnostic, by: number) else {
-              return diagnostics.report(diagnostic)
-            }
-            reports.withLock { $0.append(report) }
-          })
-      })
+      scenario.managers.enumerated().map { $1.isOfKey ? keys[$0] : make($0) })
     entries = Locked(scenario.steps.map { _ in Entry() })
   }
 
@@ -164,6 +169,8 @@ final class World: Sendable {
   /// - Returns: The managers of the scenario.
   func clear() -> [Watched] {
     books.withLock { $0.clears() }
+    let keys = self.keys.withLock { $0.take() }
+    withExtendedLifetime(keys) {}
     let (managers, entries) = (
       self.managers.withLock { managers in
         defer { managers = [] }

@@ -1,0 +1,170 @@
+/// A manager for each key: for "one after another" for each user, file or connection.
+///
+/// ```swift
+/// let accounts = PromiseManagers<String>()
+/// let balance = try await accounts["alice"].withTurn { try await fetch() }
+/// await accounts.idle()
+/// ```
+///
+/// A manager is made when its key is first used. It remains the key's manager as long as it has
+/// steps, is paused (also by a failure) or was closed for itself, as long as its rate counts a step, and
+/// as long as other code retains it. Then it is forgotten, and a later use of the key makes another one:
+/// keys that are no longer used take no memory. When this object is released, its managers are like any others.
+///
+/// All members are safe to use on any thread. `==` and `hash(into:)` of the keys run under a lock, and
+/// must not use this object.
+public final class PromiseManagers<Key: Hashable & Sendable>: Sendable {
+  private let state = Locked(State())
+  private let make: @Sendable (Key) -> PromiseManager
+
+  private struct State {
+    var entries: [Key: Entry] = [:]
+    var isClosed = false
+  }
+
+  // A class: with Swift 6.3, a dictionary of structures with a weak reference crashes.
+  private final class Entry: Sendable {
+    weak let manager: PromiseManager?
+    let removal: ObjectIdentifier
+
+    init(_ manager: PromiseManager, _ removal: Removal) {
+      (self.manager, self.removal) = (manager, ObjectIdentifier(removal))
+    }
+  }
+
+  /// Retained by a manager: removes its entry when the manager is released.
+  private final class Removal: Sendable {
+    private let state: Locked<State>
+    private let key: Key
+
+    init(_ state: Locked<State>, _ key: Key) {
+      (self.state, self.key) = (state, key)
+    }
+
+    deinit {
+      // The stored key is released after the lock: its `deinit` may be a user's.
+      let removed = state.withLock { state -> (key: Key, value: Entry)? in
+        // Another thread may have found the manager gone, and made another one.
+        guard let index = state.entries.index(forKey: key),
+          state.entries[index].value.removal == ObjectIdentifier(self)
+        else { return nil }
+        return state.entries.remove(at: index)
+      }
+      withExtendedLifetime(removed) {}
+    }
+  }
+
+  /// Creates managers of a kind.
+  ///
+  /// ```swift
+  /// let hosts = PromiseManagers<String> { _ in PromiseManager(rate: Rate(2, per: .seconds(1))) }
+  /// ```
+  ///
+  /// - Parameter make: Makes the manager of a key. Two threads that use a key first may both call it;
+  ///   one of the managers is then released.
+  public init(
+    _ make: @escaping @Sendable (_ key: Key) -> PromiseManager = { _ in PromiseManager() }
+  ) {
+    self.make = make
+  }
+
+  deinit {
+    // Otherwise one that is paused would retain itself for ever.
+    for entry in state.withLock({ $0.entries.values.map { $0 } }) {
+      entry.manager?.order.transition { $0.release(entry.removal, &$1) }
+    }
+  }
+
+  /// The manager of a key; made if there is none.
+  ///
+  /// Takes constant time.
+  ///
+  /// ```swift
+  /// accounts["alice"].add { then in download { then() } }
+  /// ```
+  public subscript(key: Key) -> PromiseManager {
+    if let manager = state.withLock({ $0.entries[key]?.manager }) { return manager }
+    // Not under the lock: user code.
+    let made = make(key)
+    let removal = Removal(state, key)
+    // Released after the locks, which their `deinit` takes.
+    defer { withExtendedLifetime((made, removal)) {} }
+    return state.withLock { state in
+      if let other = state.entries[key]?.manager { return other }
+      state.entries[key] = Entry(made, removal)
+      // Before another thread sees it.
+      made.order.withLock { order in
+        order.retain(removal)
+        if state.isClosed { order.close(for: nil) }
+      }
+      return made
+    }
+  }
+
+  /// The keys whose managers are in use, in no order.
+  ///
+  /// Takes time proportional to their number.
+  ///
+  /// ```swift
+  /// let names = accounts.keys.sorted().joined(separator: ", ")
+  /// ```
+  public var keys: [Key] { state.withLock { Array($0.entries.keys) } }
+
+  private var managers: [PromiseManager] {
+    state.withLock { state in state.entries.values.compactMap(\.manager) }
+  }
+
+  /// The number of waiting steps of all managers, without the running ones.
+  ///
+  /// Takes time proportional to the number of managers.
+  ///
+  /// ```swift
+  /// let backlog = "\(accounts.waitingCount) to go"
+  /// ```
+  public var waitingCount: Int { managers.reduce(0) { $0 + $1.waitingCount } }
+
+  /// Waits until no step of any manager runs or waits.
+  ///
+  /// As ``PromiseManager/idle()``: returns early if the calling task is canceled, or is part of a
+  /// running step of one of the managers, which is reported.
+  ///
+  /// ```swift
+  /// accounts["alice"].add { then in download { then() } }
+  /// await accounts.idle()
+  /// ```
+  nonisolated(nonsending) public func idle() async {
+    while true {
+      // Steps may add steps for other keys meanwhile.
+      let busy = managers.filter { !$0.isIdle }
+      if busy.isEmpty { return }
+      for manager in busy {
+        let isDeadlocked = RunningStep.deadlockedStep(manager.order) != nil
+        await manager.idle()
+        if isDeadlocked || Task.isCancelled { return }
+      }
+    }
+  }
+
+  /// Cancels all steps of all managers, as ``PromiseManager/cancelAll()``.
+  ///
+  /// ```swift
+  /// accounts.cancelAll()
+  /// await accounts.idle()  // the running steps have ended
+  /// ```
+  public func cancelAll() {
+    for manager in managers { manager.cancelAll() }
+  }
+
+  /// Refuses further steps for all keys.
+  ///
+  /// Steps that were added before still run.
+  ///
+  /// ```swift
+  /// accounts.close()
+  /// await accounts.idle()
+  /// ```
+  public func close() {
+    state.withLock { $0.isClosed = true }
+    for manager in managers { manager.order.withLock { $0.close(for: nil) } }
+  }
+}
