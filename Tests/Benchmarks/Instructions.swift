@@ -10,6 +10,7 @@ enum Instructions {
     case stepElsewhere = "a step that ends on another thread"
     case link = "a link, created and passed"
     case promiseStep = "a promise as a step"
+    case turn = "a turn"
     case run = "a run, awaited"
     case enqueue = "an enqueue, awaited"
     case task = "a continuation in a task"
@@ -27,6 +28,9 @@ enum Instructions {
         try? manager.waitUntilIdle()
       case .link: passThroughChain(count)
       case .promiseStep: _ = promiseSteps(count)
+      case .turn:
+        let manager = PromiseManager()
+        waiting { for number in 0..<count { _ = try? await manager.withTurn { number } } }
       case .run:
         let manager = PromiseManager()
         waiting { for number in 0..<count { _ = try? await manager.run { number } } }

@@ -30,7 +30,9 @@ if words.count == 3, words[0] == Instructions.option,
 
 if words.count >= 3, words[0] == Isolated.option {
   let steps = words.dropFirst(3).contains("--short") ? 1_000 : 100_000
-  Isolated.answer(words[1], words[2], among: libraryContests(steps) + promiseContests(steps))
+  Isolated.answer(
+    words[1], words[2], among: libraryContests(steps) + promiseContests(steps) + turnContests(steps)
+  )
   exit(0)
 }
 
@@ -69,7 +71,7 @@ var missing: [String] = []
 var queues: QueueContests?
 
 if includes("library") {
-  contests += libraryContests(steps) + promiseContests(steps)
+  contests += libraryContests(steps) + promiseContests(steps) + turnContests(steps)
   // Only peers in the toolchain can be measured in one run.
   missing.append("PromiseKit, NIO: not measured, because this package has no dependencies")
 }
