@@ -15,6 +15,10 @@ struct OtherQueuesExamples: StandIns {
     #expect(try await promise.value == "text of page")
     let text = try await manager.run { try await load(url) }
     #expect(text == "text of page")
+    let here = try await manager.withTurn { try await load(url) }
+    let keyed = PromiseManagers<String>()
+    let inTurn = try await keyed[url].withTurn { try await load(url) }
+    #expect([here, inTurn] == ["text of page", "text of page"])
     manager.add { then in
       show(url); then()
     }
