@@ -8,20 +8,13 @@ struct ExamplesAreTested {
     .deletingLastPathComponent().deletingLastPathComponent()
 
   /// The lines of each Swift example in a text, without indentation and comment marks.
-  ///
-  /// Each paragraph of the tutorial's files is an example.
-  private static func examples(in text: String, of document: URL) -> [[String]] {
+  private static func examples(in text: String) -> [[String]] {
     var found: [[String]] = []
     var current: [String]?
-    if document.path.contains(".docc/"), document.pathExtension == "swift" {
-      return text.split(separator: "\n\n").map { paragraph in
-        paragraph.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-      }
-    }
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
       var bare = line.trimmingCharacters(in: .whitespaces)
-      if bare.hasPrefix("/// ") {
-        bare = bare.dropFirst(4).trimmingCharacters(in: .whitespaces)
+      if bare == "///" || bare.hasPrefix("/// ") {
+        bare = bare.dropFirst(3).trimmingCharacters(in: .whitespaces)
       }
       if bare == "```swift" {
         current = []
@@ -52,7 +45,6 @@ struct ExamplesAreTested {
   func examples() throws {
     let tests = try ExamplesAreTested.files(below: "Tests/SerialPromisesTests", ending: ".swift")
       .map(ExamplesAreTested.bareLines)
-    // The files that end in `.swift` include those of the tutorial.
     let documents =
       ExamplesAreTested.files(below: "Sources/SerialPromises", ending: ".swift")
       + ExamplesAreTested.files(below: "Sources/SerialPromises/SerialPromises.docc", ending: ".md")
@@ -60,7 +52,7 @@ struct ExamplesAreTested {
     var count = 0
     for document in documents {
       let text = try String(contentsOf: document, encoding: .utf8)
-      for example in ExamplesAreTested.examples(in: text, of: document) {
+      for example in ExamplesAreTested.examples(in: text) {
         count += 1
         let lines = example.joined(separator: "\n")
         #expect(

@@ -1,5 +1,0 @@
-func publishAll(_ files: [String]) {
-  for file in files {
-    publish(file) { error in show(file, error) }
-  }
-}

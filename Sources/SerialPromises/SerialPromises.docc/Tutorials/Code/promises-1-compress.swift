@@ -1,7 +1,0 @@
-func compress(_ file: String) -> Promise<String> {
-  Promise { resolve, reject in
-    compress(file) { data, error in
-      if let data { resolve(data) } else { reject(error ?? NoAnswer()) }
-    }
-  }
-}
