@@ -57,29 +57,6 @@ struct PlaceTests {
     #expect(text(foreign.state) == "waiting")
   }
 
-  // Fails if the turn for a step added by a task runs another step that was added before it in the
-  // queue.
-  @Test("a turn for one step runs no other step that was placed before it")
-  func onlyOne() {
-    let lock = Locked(SerialOrder())
-    var (order, consequences) = (SerialOrder(), Consequences?.none)
-    var ids: [Int] = []
-    for place in [StepPlace.last, .first] {
-      var work: Work? = Work { _ in }
-      let admission = order.add(&work, StepRecord(lock), at: place, lock: lock, owner: nil)
-      if case .entered(_, let id, _) = admission { ids.append(id) }
-    }
-    order.beginTurn(only: ids[0], on: ThreadIdentity())
-    #expect(order.next(&consequences).move == .handOver)
-    order.beginTurn(only: ids[1], on: ThreadIdentity())
-    let turn = order.next(&consequences)
-    #expect(turn.move == .run && turn.id == ids[1])
-    _ = order.handlerReturned(.called, &consequences)
-    order.cancelWaiting(&consequences)
-    consequences?.perform { _ in }
-    while order.removeSegment() != nil {}
-  }
-
   // MARK: Room
 
   /// Adds a step whose caller waits for room.

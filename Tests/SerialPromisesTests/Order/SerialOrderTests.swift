@@ -232,7 +232,7 @@ private struct Search {
     // A wait that ends early delays the next start more and more.
     let isNear = model.rate == nil || model.due <= model.now + 2
     // Places and two kinds of steps multiply the number of states. A place after a sweep needs four
-    // steps: those are in the long form, and in `SweepAndPlaceTests`.
+    // steps: those are in the long form, and in the random test of `PlaceTests`.
     let isSmall =
       model.waiting.count <= (setting.hasWork || setting.hasTurns || setting.hasPlaces ? 2 : 3)
       && model.leaving.count <= 1 && line <= (isLong ? 6 : setting.hasPlaces ? 3 : 2)
