@@ -5,19 +5,6 @@ import Testing
 
 /// Steps run in the order of addition, one at a time.
 struct OrderOfStepsTests {
-  // Fails if `append` or `popFirst` takes steps from the wrong end.
-  @Test("steps run in the order of addition", .shows(Managing.order))
-  func order() {
-    let (manager, log) = (PromiseManager(), Log<Int>())
-    manager.pause()
-    for number in 1...200 {
-      manager.add(log.appending(number))
-    }
-    #expect(log.count == 0)
-    manager.resumeAndWait()
-    #expect(log.all == Array(1...200))
-  }
-
   // Fails if a step that is added while another runs, or by a handler, is placed first or run at
   // once.
   @Test("a step that a handler adds runs after all waiting steps", .shows(Managing.addedInside))
@@ -74,18 +61,6 @@ struct OrderOfStepsTests {
     #expect(
       log.all == ["then has returned", "handler returns", "second on the adder's thread: true"])
     #expect(caller.withLock { $0 } != adder.withLock { $0 })
-  }
-
-  // Fails if the next step starts when the handler returns, without waiting for `then`.
-  @Test(
-    "the next step waits for then if the handler returns first", .shows(Managing.neverTwo))
-  func handlerReturnsFirst() {
-    let (manager, taken) = (PromiseManager(), Taken())
-    manager.add(taken.handler)
-    let second = manager.add { then in then() }
-    #expect(text(second.state) == "waiting")
-    taken.call()
-    #expect(text(second.state) == "succeeded")
   }
 
   // Fails if a step does not see the writes of the preceding one; the thread sanitizer reports a

@@ -38,39 +38,12 @@ struct ThenTests {
     #expect(reports.all.count == 2)
   }
 
-  // Fails if a late call, while the queue is idle or runs a later step, is not reported.
-  @Test("a second call is reported regardless of its time", .shows(Managing.thenOnce))
-  func muchLater() {
-    let (reports, taken) = (Reports(), Taken())
-    let manager = PromiseManager(diagnostics: reports.place)
-    manager.add(taken.handler)
-    taken.call()
-    taken.call()
-    for _ in 1...200 { manager.add { then in then() } }
-    taken.call()
-    #expect(reports.all.count == 2)
-    #expect(Set(reports.all) == [.thenCalledAgain(StepIdentity(id: 1, name: nil))])
-  }
-
   // Fails if `Then` is a class: one token serves many steps, so code with a weak reference to it
   // from one step could end another step.
   @Test("then cannot be referenced without owning it")
   func notWeakly() {
     let type: Any.Type = Then.self
     #expect(!(type is AnyObject.Type))
-  }
-
-  // Hangs if the drain does not check whether the token was called.
-  @Test(
-    "a handler that ignores its then fails the step, and the queue continues",
-    .shows(Managing.droppedThen))
-  func ignored() {
-    let manager = PromiseManager()
-    let first = manager.add(Step("careless") { _ in })
-    let second = manager.add { then in then() }
-    let error = PromiseError.abandoned(StepIdentity(id: 1, name: "careless"))
-    #expect(text(first.state) == "failed \(error)")
-    #expect(text(second.state) == "succeeded")
   }
 
   // Hangs if `deinit` of `then` does not notify the order; fails if it runs the next step inline.
