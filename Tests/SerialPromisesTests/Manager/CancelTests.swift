@@ -68,38 +68,6 @@ struct CancelTests {
     #expect(taken.with(\.isCancelled) == false)
   }
 
-  // Fails if a cancellation request turns every result into a cancellation.
-  @Test(
-    "a step that was asked to stop may still succeed or fail", .shows(Managing.cancelRunning),
-    arguments: [nil, Failed()])
-  func requestedAndDone(_ error: Failed?) {
-    let (manager, taken) = (PromiseManager(), Taken())
-    let handle = manager.add(taken.handler)
-    handle.cancel()
-    taken.call(error)
-    #expect(text(handle.state) == (error == nil ? "succeeded" : "failed Failed(number: 0)"))
-  }
-
-  // Fails if cancelAll affects steps added afterwards, or ignores the running one.
-  @Test(
-    "cancelAll cancels waiting steps, notifies the running step, and ignores steps added afterwards",
-    .shows(Managing.cancelAll))
-  func all() {
-    let (manager, taken, log) = (PromiseManager(), Taken(), Log<String>())
-    manager.add { then in
-      then.onCancel { log.append("notified") }
-      taken.handler(then)
-    }
-    let waiting = (1...100).map { _ in manager.add { then in then() } }
-    manager.cancelAll()
-    let later = manager.add { then in then() }
-    #expect(log.all == ["notified"])
-    #expect(Set(waiting.map { text($0.state) }) == ["cancelled"])
-    #expect(text(later.state) == "waiting")
-    taken.call()
-    #expect(text(later.state) == "succeeded")
-  }
-
   // Fails if the grace period does not end the step, or its late `then` takes effect.
   @Test(
     "a step that exceeds its grace period is ended, and its late then is reported",
@@ -124,7 +92,8 @@ struct CancelTests {
 
   // Fails if the end of a grace period ends the step that runs at that time.
   @Test(
-    "a step that ends within its grace period does not affect the next one", .shows(Managing.grace))
+    "a step that ends within its grace period does not affect the next one, added after cancelAll",
+    .shows(Managing.grace, Managing.cancelAll))
   func withinGrace() async {
     let (clock, taken, next) = (ManualClock(), Taken(), Taken())
     let manager = PromiseManager()

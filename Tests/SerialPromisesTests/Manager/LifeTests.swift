@@ -43,23 +43,6 @@ struct LifeTests {
     #expect(text(handles[0].state) == "cancelled")
   }
 
-  // Fails if a manager stopped by a failure retains itself.
-  @Test("a manager stopped by a failure is released like a paused one")
-  func stoppedDropped() {
-    weak var manager: PromiseManager?
-    let handle = {
-      let made = PromiseManager(onFailure: .stop)
-      manager = made
-      made.pause()
-      made.add { then in then(Failed()) }
-      let handle = made.add { then in then() }
-      made.resume()
-      return handle
-    }()
-    #expect(manager == nil)
-    #expect(text(handle.state) == "cancelled")
-  }
-
   // Fails if any reference is left: from the lock to its segments, from a segment to a handler, or
   // from a continuation to its step.
   @Test("a manager that has run its steps leaks nothing", .shows(Managing.life))
@@ -92,25 +75,6 @@ struct LifeTests {
     #expect(token == nil)
     #expect(captured == nil)
     #expect(order == nil)
-  }
-
-  // Fails if a step's captures are retained until the queue is empty.
-  @Test("a step's captures are released when the step ends, not when the queue is empty")
-  func captures() {
-    let (manager, taken) = (PromiseManager(), Taken())
-    weak var captured: Sentinel?
-    let handle = {
-      let sentinel = Sentinel()
-      captured = sentinel
-      return manager.add { then in
-        sentinel.touch()
-        then()
-      }
-    }()
-    manager.add(taken.handler)
-    #expect(captured == nil)
-    #expect(text(handle.state) == "succeeded")
-    taken.call()
   }
 }
 

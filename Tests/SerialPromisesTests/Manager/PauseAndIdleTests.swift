@@ -46,21 +46,6 @@ struct PauseAndIdleTests {
     #expect(log.count == 5)
   }
 
-  // Hangs if canceling the last waiting step does not make a paused manager idle.
-  @Test(
-    "a paused manager with waiting steps is not idle until they are canceled",
-    .shows(Managing.idle))
-  func pausedIdle() async throws {
-    let manager = PromiseManager()
-    manager.pause()
-    let handle = manager.add { then in then() }
-    #expect(throws: PromiseError.timedOut(.zero)) { try manager.waitUntilIdle(timeout: .zero) }
-    let waiter = Task { await manager.idle() }
-    await manager.idleWaiting(1)
-    handle.cancel()
-    await waiter.value
-  }
-
   // Fails if the timeout is ignored, or its waiter is left behind or waits again.
   @Test(
     "waitUntilIdle returns after its timeout and leaves no waiter behind", .shows(Managing.idle))
