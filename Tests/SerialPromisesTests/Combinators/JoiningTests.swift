@@ -89,23 +89,6 @@ struct JoiningTests {
     #expect(await failing.promise.outcome == "failed Failed(number: 0)")
   }
 
-  // Fails if two promises run at the same time, or in another order.
-  @Test("serially runs cold promises one at a time on a manager", .shows(Promising.serially))
-  func serially() async {
-    let (log, manager) = (Log<String>(), PromiseManager())
-    let promises = (0..<3).map { index in
-      Promise<Int> {
-        log.append("begin \(index)")
-        await Task.yield()
-        log.append("end \(index)")
-        return index
-      }
-    }
-    #expect(await manager.serially(promises).outcome == "[0, 1, 2]")
-    #expect(log.all == (0..<3).flatMap { ["begin \($0)", "end \($0)"] })
-    #expect(await manager.serially([Promise<Int>]()).outcome == "[]")
-  }
-
   // Fails, about once in several hundred rounds, if a step canceled by the policy reports on
   // another thread before the failure that caused the cancellation.
   @Test(

@@ -43,8 +43,10 @@ struct PromiseTurnTests {
     #expect(text(await handle.outcome) == "succeeded")
   }
 
-  // Fails if `serially` lets a demand start its promises.
-  @Test("a member of serially begins in its turn, regardless of demand", .shows(Managing.turns))
+  // Fails if `serially` lets a demand start its promises, runs two at the same time, or in another order.
+  @Test(
+    "the promises of serially run one at a time, each in its turn, regardless of demand",
+    .shows(Managing.turns), .shows(Promising.serially))
   func members() async throws {
     let (manager, log) = (PromiseManager(), Log<Int>())
     let promises = (0..<10).map { number in
@@ -60,6 +62,7 @@ struct PromiseTurnTests {
     #expect(try await when(promises).value == Array(0..<10))
     #expect(log.all == (0..<10).flatMap { [$0, $0] })
     #expect(try await all.value == Array(0..<10))
+    #expect(await manager.serially([Promise<Int>]()).outcome == "[]")
   }
 
   // Fails if a started promise is started again, or its step ends before it is settled.
@@ -163,23 +166,6 @@ struct PromiseTurnTests {
     let order = log.all.filter { $0 != "cleaned up" }
     #expect(order == ["a begins", "a ends", "b", "c begins", "c ends"])
     #expect(log.all.filter { $0 == "cleaned up" }.count == 1)
-  }
-
-  // Fails if the promise begins in the turn that was assigned first, and not in the first that
-  // comes.
-  @Test("a promise in two managers begins in whichever turn comes first", .shows(Managing.turns))
-  func twoManagers() async {
-    let (first, second, log) = (PromiseManager(), PromiseManager(), Log<Int>())
-    first.pause()
-    let promise = Promise<Int> {
-      log.append(1)
-      return 1
-    }
-    let handle = first.add(promise)
-    #expect(text(await second.add(promise).outcome) == "succeeded")
-    first.resume()
-    #expect(text(await handle.outcome) == "succeeded")
-    #expect(log.all == [1])
   }
 
   // Hangs if a refused promise waits for a turn that never comes.
@@ -292,39 +278,5 @@ struct CancelledPromiseTurnTests {
     promise.cancel()
     #expect(text(await manager.add(promise).outcome) == "cancelled")
     #expect(manager.failure == nil)
-  }
-
-  // Fails if the canceled step retains the promise, or the promise the step.
-  @Test("a promise that ran, or was canceled while it waited, leaks nothing")
-  func leaks() async throws {
-    let taken = Taken()
-    var manager: PromiseManager? = PromiseManager()
-    manager?.add(taken.handler)
-    let released = (0..<3).map { _ in Gate() }
-    var handles: [StepHandle?] = released.prefix(2).map { gate in
-      let sentinel = Sentinel { gate.open() }
-      return manager?.add(
-        Promise<Int> {
-          sentinel.touch()
-          return 1
-        })
-    }
-    handles[0]?.cancel()
-    await released[0].passed()
-    taken.call()
-    await released[1].passed()
-    manager?.pause()
-    do {
-      let sentinel = Sentinel { released[2].open() }
-      handles.append(
-        manager?.add(
-          Promise<Int> {
-            sentinel.touch()
-            return 1
-          }))
-    }
-    manager = nil
-    await released[2].passed()
-    #expect(handles.compactMap { $0 }.count == 3)
   }
 }

@@ -36,31 +36,6 @@ struct PromiseStepTests {
     #expect(names == Array(repeating: "page", count: 9) + [nil, "when"])
   }
 
-  // Fails if a promise is started before its turn, or the next step before it is settled.
-  @Test(
-    "promises run one at a time, each started in its turn",
-    .shows(Managing.anyTypeIsAStep))
-  func order() async {
-    let (log, manager) = (Log<String>(), PromiseManager())
-    let deferreds = (0..<3).map { _ in Locked<Deferred<Int>?>(nil) }
-    let begun = (0..<3).map { _ in Gate() }
-    for index in 0..<3 {
-      manager.add(
-        Promise<Int> { deferred in
-          log.append("begin \(index)")
-          deferreds[index].withLock { $0 = deferred }
-          begun[index].open()
-        }.fulfilled { _ in log.append("end \(index)") })
-    }
-    for index in 0..<3 {
-      await begun[index].passed()
-      #expect(log.last == "begin \(index)")
-      deferreds[index].withLock { $0.take() }?.fulfill(index)
-    }
-    await manager.idle()
-    #expect(log.all == ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"])
-  }
-
   // Fails if the progress of a promise is not that of the step.
   @Test("a promise's progress is that of its step")
   func progress() async {
