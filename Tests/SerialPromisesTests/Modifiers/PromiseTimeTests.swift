@@ -38,21 +38,6 @@ struct PromiseTimeTests {
     #expect(await failed.outcome == "failed Failed(number: 0)")
   }
 
-  // Fails if the promise does not fail in time, or its source is not canceled.
-  @Test(
-    "a promise that exceeds its time limit fails, and cancels its source", .shows(Promising.time))
-  func timeout() async {
-    let (deferred, log) = (Deferred<Int>(), Log<Int>())
-    deferred.onCancel { log.append(1) }
-    let limited = deferred.promise.timeout(.seconds(5), clock: clock)
-    await clock.waitForSleeper()
-    clock.advance(by: .seconds(5))
-    #expect(
-      await limited.outcome == "failed not done within 5.0 seconds; the work may still be running")
-    #expect(await deferred.promise.outcome == "failed CancellationError()")
-    #expect(log.count == 1)
-  }
-
   // Fails if a timeout cancels a source with other dependents, or accepts a late value.
   @Test("a source with other dependents continues")
   func shared() async {

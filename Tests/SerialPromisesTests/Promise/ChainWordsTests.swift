@@ -77,21 +77,6 @@ struct ChainWordsTests {
     #expect(await failed.catch { _ in throw OtherError() }.outcome == "failed OtherError()")
   }
 
-  // Fails if an error is handled before the method that handles it, or again after it.
-  @Test("an error skips handlers for values until a method handles it")
-  func down() async {
-    let log = Log<String>()
-    let promise = Promise.value(1)
-      .map { _ -> Int in throw Failed(number: 2) }
-      .map { log.append("then \($0)") }
-      .map { log.append("map") }
-      .recover { log.append("recover \($0)") }
-      .catch { log.append("catch \($0)") }
-      .map { log.append("after") }
-    await promise.waitForHandlers()
-    #expect(log.all == ["recover Failed(number: 2)", "after"])
-  }
-
   // Fails if asynchronous handlers are not awaited, or their errors are lost.
   @Test("handlers may be asynchronous", .shows(Promising.asyncHandlers))
   func asynchronous() async {

@@ -52,17 +52,6 @@ struct PromiseProgressTests {
     #expect(reports.all.count == 0)
   }
 
-  // Fails if a failure reports progress.
-  @Test("a failure reports no progress", .shows(Progressing.end))
-  func failing() async {
-    let deferred = deferred()
-    let log = recorded(deferred.promise)
-    deferred.progress(0.25)
-    deferred.fail(Failed())
-    await deferred.promise.waitForHandlers()
-    expect(log, [0.25])
-  }
-
   // Fails if a late listener receives nothing, or receives 0.
   @Test("a late listener receives the current progress, if it is above 0", .shows(Progressing.late))
   func late() async {
@@ -115,22 +104,6 @@ struct PromiseProgressTests {
     await deferred.promise.waitForHandlers()
     #expect(log.all == [0.5, 0.5 + 2 * step, 1])
     #expect(reports.all.count == 0)
-  }
-
-  // Fails if a link does not count p·d/(d+1), or the inner promise not the remainder: 1/2 each.
-  @Test("then: one half for the outer promise, one half for the inner", .shows(Progressing.then))
-  func then() async {
-    let (outer, inner) = (deferred(), deferred())
-    let promise = outer.promise.then { _ in inner.promise }
-    let log = recorded(promise)
-    outer.progress(0.5)
-    #expect(promise.progress == 0.25)
-    outer.fulfill(1)
-    await outer.promise.waitForHandlers()
-    inner.progress(0.5)
-    inner.fulfill(2)
-    await promise.waitForHandlers()
-    expect(log, [0.25, 0.5, 0.75, 1])
   }
 
   // Fails if depth is ignored: a third of the work is a third, however it is chained.

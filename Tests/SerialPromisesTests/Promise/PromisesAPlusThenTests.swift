@@ -106,16 +106,6 @@ import Testing
     #expect(log.all == [0, 1, 2, 3])
   }
 
-  // Fails if a handler for errors is called for a value.
-  @Test("2.2.3.2 the failure handler of a promise that never fails is never called")
-  func neverFailed() async {
-    let (log, deferred) = (Log<String>(), Deferred<Int>())
-    let promise = deferred.promise.catch { _ in log.append("handler") }
-    deferred.fulfill(1)
-    await promise.waitForHandlers()
-    #expect(log.count == 0)
-  }
-
   // MARK: 2.2.4
 
   // Fails if `then`, or the settlement, calls the handler itself.
