@@ -61,13 +61,7 @@ struct PlaceTests {
 
   /// Adds a step whose caller waits for room.
   private func park(_ number: Int, on manager: PromiseManager) -> StepHandle? {
-    let admission = manager.order.transition { order, consequences in
-      order.addWhenRoom(
-        log.appending("\(number)"), StepRecord(manager.order), lock: manager.order, owner: nil,
-        admitted: { [log] in log.append("room for \(number): \($0)") }, &consequences)
-    }
-    guard case .entered(let record, let id, _) = admission else { return nil }
-    return StepHandle(record, id: id)
+    manager.park(log.appending("\(number)")) { [log] in log.append("room for \(number): \($0)") }
   }
 
   // Fails if canceled callers stay in the line.

@@ -173,18 +173,9 @@ struct RetentionTests {
     manager.pause()
     // Fills a segment, so that the first step that waits for room begins another.
     for _ in 1...64 { manager.add { then in then() } }
-    func park() -> StepHandle? {
-      manager.order.transition { order, consequences in
-        let record = StepRecord(manager.order)
-        let number = order.queue.end
-        let admission = order.addWhenRoom(
-          { then in then() }, record, lock: manager.order, owner: nil,
-          admitted: { if $0 { admitted.append(number) } }, &consequences)
-        guard case .entered(let record, let id, _) = admission else { return nil }
-        return StepHandle(record, id: id)
-      }
+    let handles = (65...400).compactMap { number in
+      manager.park({ then in then() }) { if $0 { admitted.append(number) } }
     }
-    let handles = (65...400).compactMap { _ in park() }
     // From the first step that waits for room, in its segment and the following ones.
     for handle in handles where handle.id < 300 { handle.cancel() }
     #expect(admitted.all.isEmpty)

@@ -13,4 +13,17 @@ extension PromiseManager {
       return count
     }
   }
+
+  /// Adds a step whose caller waits for room; `admitted` receives whether it got some.
+  func park(
+    _ handler: @escaping Promisable.Handler, _ admitted: @escaping @Sendable (Bool) -> Void
+  ) -> StepHandle? {
+    let admission = order.transition { order, consequences in
+      order.addWhenRoom(
+        handler, StepRecord(self.order), lock: self.order, owner: nil, admitted: admitted,
+        &consequences)
+    }
+    guard case .entered(let record, let id, _) = admission else { return nil }
+    return StepHandle(record, id: id)
+  }
 }
