@@ -184,10 +184,7 @@ struct ConcurrentlyTests {
   func retryPulls() async {
     let (inside, most, retried) = (Locked(0), Locked(0), Gate())
     let numbers = Numbers { pulled in
-      let now = inside.withLock { inside in
-        inside += 1
-        return inside
-      }
+      let now = inside.next()
       most.withLock { $0 = max($0, now) }
       // Blocks the second pull of the first attempt until the second attempt has begun.
       if pulled == 2 { retried.block() }

@@ -32,11 +32,7 @@ struct SinglePassTests {
     let attempts = Locked(0)
     let promises = (0..<2).lazy.map { index in
       Promise<Int>(diagnostics: .silent) { resolve, reject in
-        let attempt = attempts.withLock { attempts in
-          attempts += 1
-          return attempts
-        }
-        if attempt == 1 { reject(Failed()) } else { resolve(index) }
+        if attempts.next() == 1 { reject(Failed()) } else { resolve(index) }
       }
     }
     #expect(await when(promises, concurrently: 1, isolation: nil).retry(2).outcome == "[0, 1]")

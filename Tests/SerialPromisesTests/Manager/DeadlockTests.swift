@@ -189,11 +189,7 @@ struct DeadlockTests {
       return value
     }
     let attempt = Promise<Int>(diagnostics: .silent) {
-      let number = attempts.withLock { attempts in
-        attempts += 1
-        return attempts
-      }
-      guard number == 2 else { throw Failed() }
+      guard attempts.next() == 2 else { throw Failed() }
       return await idle(1)
     }
     let promise: Promise<Int> =
@@ -231,11 +227,7 @@ struct DeadlockTests {
     let manager = PromiseManager(diagnostics: reports.place)
     let attempts = Locked(0)
     let attempt = Promise<Void>(diagnostics: .silent) {
-      let isFirst = attempts.withLock { attempts in
-        attempts += 1
-        return attempts == 1
-      }
-      if isFirst { throw Failed() }
+      if attempts.next() == 1 { throw Failed() }
       await manager.idle()
     }
     let core = Locked<Core?>(nil)

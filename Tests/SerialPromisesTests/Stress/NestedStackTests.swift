@@ -76,11 +76,7 @@ import Testing
     onSmallStack { depth in
       let attempts = Locked(0)
       let first = Promise<Int> { resolve, reject in
-        let attempt = attempts.withLock { attempts in
-          attempts += 1
-          return attempts
-        }
-        if attempt == 1 { reject(Failed()) } else { resolve(7) }
+        if attempts.next() == 1 { reject(Failed()) } else { resolve(7) }
       }
       let nest = Self.nest(depth, on: first) { Promise<Int> { resolve, _ in resolve(1) } }
       #expect((try? nest.retry(1).wait()) == 7)

@@ -77,6 +77,18 @@ extension Log {
   }
 }
 
+extension Locked<Int> {
+  /// Counts one more.
+  ///
+  /// - Returns: The new number.
+  func next() -> Int {
+    withLock { number in
+      number += 1
+      return number
+    }
+  }
+}
+
 /// Stores the diagnostics that a manager reports.
 final class Reports: Sendable {
   private let log = Log<Diagnostic>()
