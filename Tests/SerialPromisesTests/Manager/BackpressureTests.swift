@@ -139,10 +139,7 @@ struct BackpressureTests {
     #expect(try await inside.value.contains("waits for its own manager"))
     manager.close()
     await #expect(throws: PromiseError.closed) { try await manager.addWhenRoom(second) }
-    let cancelled = Task {
-      withUnsafeCurrentTask { $0?.cancel() }
-      try await manager.addWhenRoom(third)
-    }
+    let cancelled = canceledTask { try await manager.addWhenRoom(third) }
     await #expect(throws: CancellationError.self) { try await cancelled.value }
     #expect(try await first.value + second.value + third.value == 6)
   }
@@ -220,15 +217,10 @@ struct BackpressureTests {
     "addWhenRoom in a canceled task throws, with or without room, and its step does not run",
     arguments: [true, false])
   func canceledBefore(hasRoom: Bool) async {
-    let (manager, taken, gate) = (PromiseManager(capacity: 1), Taken(), Gate())
+    let (manager, taken) = (PromiseManager(capacity: 1), Taken())
     manager.add(taken.handler)
     if !hasRoom { manager.add { then in then() } }
-    let adder = Task {
-      await gate.passed()
-      try await manager.addWhenRoom { _ in Issue.record("it ran") }
-    }
-    adder.cancel()
-    gate.open()
+    let adder = canceledTask { try await manager.addWhenRoom { _ in Issue.record("it ran") } }
     await #expect(throws: CancellationError.self) { try await adder.value }
     taken.call()
     await manager.idle()

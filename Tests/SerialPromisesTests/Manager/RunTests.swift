@@ -65,13 +65,8 @@ struct RunTests {
   // Fails if `run` does not check for cancellation before it adds the step.
   @Test("run in a canceled task throws, and its work never begins")
   func canceledBefore() async {
-    let (manager, log, gate) = (PromiseManager(), Log<String>(), Gate())
-    let task = Task {
-      await gate.passed()
-      try await manager.run { log.append("work") }
-    }
-    task.cancel()
-    gate.open()
+    let (manager, log) = (PromiseManager(), Log<String>())
+    let task = canceledTask { try await manager.run { log.append("work") } }
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(log.count == 0)
   }
@@ -176,6 +171,16 @@ func withTaskCancellation() async {
     await gate.passed()
   } onCancel: {
     gate.open()
+  }
+}
+
+/// A task that is canceled before it does anything.
+func canceledTask<Value: Sendable>(
+  _ body: @escaping @Sendable () async throws -> Value
+) -> Task<Value, any Error> {
+  Task {
+    withUnsafeCurrentTask { $0?.cancel() }
+    return try await body()
   }
 }
 

@@ -75,7 +75,7 @@ struct WaitsTests {
     "all three return early if the waiting task is canceled, also before the call",
     arguments: [Waiters.Condition.idle, .atRest, .waitingBelow(1)])
   func canceled(_ condition: Waiters.Condition) async {
-    let (manager, taken, gate) = (PromiseManager(), Taken(), Gate())
+    let (manager, taken) = (PromiseManager(), Taken())
     manager.add(taken.handler)
     manager.add { then in then() }
     let wait = { @Sendable in
@@ -91,13 +91,7 @@ struct WaitsTests {
       waiters[number].cancel()
       await waiters[number].value
     }
-    let late = Task {
-      await gate.passed()
-      await wait()
-    }
-    late.cancel()
-    gate.open()
-    await late.value
+    _ = await canceledTask { await wait() }.result
     #expect(manager.order.withLock { $0.waiters.isEmpty && !$0.waiters.haveLimits })
     taken.call()
   }

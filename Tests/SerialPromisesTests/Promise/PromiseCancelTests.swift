@@ -188,15 +188,10 @@ struct PromiseCancelTests {
 
   // Hangs if a task that was canceled before the call waits.
   @Test("a canceled task does not wait")
-  func canceledBefore() async {
-    let (deferred, gate) = (cancellable(), Gate())
-    let waiter = Task {
-      await gate.passed()
-      return await deferred.promise.outcome
-    }
-    waiter.cancel()
-    gate.open()
-    #expect(await waiter.value == "failed CancellationError()")
+  func canceledBefore() async throws {
+    let deferred = cancellable()
+    let waiter = canceledTask { await deferred.promise.outcome }
+    #expect(try await waiter.value == "failed CancellationError()")
   }
 
   // Fails if the promise that a handler returns is not canceled after its last dependent.
