@@ -29,51 +29,6 @@ struct TimeLimitTests {
     while clock.sleepers > 0 { await Task.yield() }
   }
 
-  // Fails if the awaiting task gets the cancellation caused by the limit, or if the late end of the
-  // work, which the library canceled, is reported.
-  @Test(
-    "run and enqueue fail with the time limit, and report no late end", arguments: [true, false],
-    [true, false])
-  func calls(_ isRun: Bool, _ ends: Bool) async {
-    let proceed = Gate()
-    func call() async -> Watched {
-      let (manager, begun) = (manager, Gate())
-      // Ends at once when canceled, or later.
-      let work = { @Sendable in
-        begun.open()
-        if ends {
-          await withTaskCancellationHandler {
-            await proceed.passed()
-          } onCancel: {
-            proceed.open()
-          }
-          try Task.checkCancellation()
-        } else {
-          await proceed.passed()
-        }
-      }
-      let task = Task {
-        if isRun {
-          try await manager.run { try await work() }
-        } else {
-          try await manager.enqueue { try await work() }.value
-        }
-      }
-      await begun.passed()
-      await clock.waitForSleeper()
-      clock.advance(by: .seconds(5))
-      await #expect(throws: PromiseError.timedOut(.seconds(5))) { try await task.value }
-      return Watched(manager.order)
-    }
-    let order = await call()
-    proceed.open()
-    // The last `then` retains the order: when the order is released, the work has ended.
-    while !order.isGone { await Task.yield() }
-    // Unless the work ended before it could be reported.
-    let late = reports.all.filter { $0 != .timedOut(StepIdentity(id: 1, name: nil)) }
-    #expect(late.isEmpty)
-  }
-
   // Fails if `StepWork` does not report the late end of work that could not be canceled.
   @Test(
     "an abandoned promise that cannot be canceled and ends late is reported",
