@@ -78,13 +78,7 @@ struct StepTimeTests {
     let manager = manager
     let step = Step { then in
       then(error)
-      // The timer's action when the time elapses.
-      if isTimeOut {
-        manager.timeOutFirstStep()
-      } else {
-        manager.cancelAll()
-        _ = manager.order.transition { $0.endCancelled(id: 1, &$1) }
-      }
+      manager.endFirstStep(isTimeOut: isTimeOut)
     }
     let limited = step.timeout(.seconds(5), abandoning: true, clock: clock)
     let handle = manager.add(isTimeOut ? limited : step)
@@ -100,12 +94,7 @@ struct StepTimeTests {
   func lateOnStack(_ isTimeOut: Bool) {
     let manager = manager
     let step = Step { then in
-      if isTimeOut {
-        manager.timeOutFirstStep()
-      } else {
-        manager.cancelAll()
-        _ = manager.order.transition { $0.endCancelled(id: 1, &$1) }
-      }
+      manager.endFirstStep(isTimeOut: isTimeOut)
       then()
     }
     let limited = step.timeout(.seconds(5), abandoning: true, clock: clock)
@@ -168,8 +157,12 @@ struct StepTimeTests {
 }
 
 extension PromiseManager {
-  /// The timer's action when the time limit of the first step elapses.
-  fileprivate func timeOutFirstStep() {
+  /// The timer's action when the time limit of the first step elapses, or its grace period.
+  fileprivate func endFirstStep(isTimeOut: Bool) {
+    guard isTimeOut else {
+      cancelAll()
+      return order.transition { _ = $0.endCancelled(id: 1, &$1) }
+    }
     let error = PromiseError.timedOut(.seconds(5))
     let isOver = order.transition {
       $0.timeOut(id: 1, error: error, abandoning: true, &$1) != nil
