@@ -6,53 +6,39 @@ import Testing
 
 /// Threads and queues of handlers, and how long a thread is held.
 struct WhereHandlersRunTests {
-  // Fails if `add` dispatches the first step to a queue.
-  @Test("a handler runs on the thread that adds to an idle manager", .shows(Managing.thread))
-  func adder() {
-    let (manager, log) = (PromiseManager(), Log<UInt>())
-    let adder = currentThread()
-    manager.add { then in
-      log.append(currentThread())
-      then()
-    }
-    #expect(log.all == [adder])
-  }
+  /// The call that begins a turn.
+  enum Beginning: String, CaseIterable, Sendable { case add, resume, then }
 
-  // Fails if `then` dispatches the next step to a queue.
-  @Test("a handler runs on the thread that calls the preceding then", .shows(Managing.thread))
-  func caller() {
+  // Fails if `add` dispatches the first step to a queue, `resume` the waiting ones, or `then` the
+  // next ones.
+  @Test(
+    "handlers run on the thread that adds to an idle manager, resumes, or calls the preceding then",
+    .shows(Managing.thread), arguments: Beginning.allCases)
+  func thread(_ beginning: Beginning) {
     let (manager, taken, log) = (PromiseManager(), Taken(), Log<UInt>())
-    let caller = Log<UInt>()
-    manager.add(taken.handler)
-    manager.add { then in
-      log.append(currentThread())
-      then()
-    }
-    onThread {
-      caller.append(currentThread())
-      taken.with { $0() }
-    }
-    #expect(log.all == caller.all)
-    #expect(log.all != [currentThread()])
-  }
-
-  // Fails if `resume` dispatches the waiting steps to a queue.
-  @Test("waiting handlers run on the thread that resumes", .shows(Managing.thread))
-  func resumer() {
-    let (manager, log, resumer) = (PromiseManager(), Log<UInt>(), Log<UInt>())
-    manager.pause()
+    if beginning == .resume { manager.pause() }
+    if beginning == .then { manager.add(taken.handler) }
     // Only two: a third one may exceed the few milliseconds of a turn if this thread is delayed.
-    for _ in 1...2 {
-      manager.add { then in
-        log.append(currentThread())
-        then()
+    let add = { @Sendable in
+      for _ in 1...2 {
+        manager.add { then in
+          log.append(currentThread())
+          then()
+        }
       }
     }
+    if beginning != .add { add() }
+    let caller = Log<UInt>()
     onThread {
-      resumer.append(currentThread())
-      manager.resume()
+      caller.append(currentThread())
+      switch beginning {
+      case .add: add()
+      case .resume: manager.resume()
+      case .then: taken.with { $0() }
+      }
     }
-    #expect(log.all == Array(repeating: resumer.last ?? 0, count: 2))
+    #expect(log.all == caller.all + caller.all)
+    #expect(caller.all != [currentThread()])
   }
 
   // Fails if a turn begins outside the queue: in `add`, in `then`, or when a turn hands over.
@@ -107,9 +93,6 @@ struct WhereHandlersRunTests {
     stop.open()
     await manager.idle()
   }
-
-  /// The call that begins a turn.
-  enum Beginning: String, CaseIterable, Sendable { case add, resume, then }
 
   // Hangs if a turn continues although the handlers are slow: the third waits for its end.
   @Test(

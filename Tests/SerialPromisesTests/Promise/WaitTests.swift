@@ -91,15 +91,18 @@ struct WaitTests {
   }
 
   // Hangs if the deadlock is not detected: the handler that must end first is the one that waits.
+  // Also if a handler on a queue is not registered as running.
   @Test(
-    "wait in a handler that the promise depends on traps with the reason",
-    .shows(Promising.wait))
-  func ownHandler() async {
+    "wait in a handler that the promise depends on traps with the reason, also on a queue",
+    .shows(Promising.wait), arguments: [false, true])
+  func ownHandler(hasQueue: Bool) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      [hasQueue] in
       endWithoutBacktrace()
       let deferred = Deferred<Int>("own")
       let place = Locked<Promise<Int>?>(nil)
-      let promise = deferred.promise.map { value in
+      let queue = hasQueue ? DispatchQueue(label: "own") : nil
+      let promise = deferred.promise.map(on: queue) { value in
         try place.withLock { $0 }?.map { $0 }.wait() ?? value
       }
       place.withLock { $0 = promise }
@@ -122,44 +125,11 @@ struct WaitTests {
     #expect(message(result).contains("\"later\" was waited for in a handler"))
   }
 
-  // Hangs if a handler on a queue is not registered as running.
+  // Hangs if the main thread waits for a handler that has to run on it, or if the work or the
+  // handler is not registered as running on the main queue.
   @Test(
-    "wait in a handler on a queue that the promise depends on traps",
-    .shows(Promising.wait))
-  func ownHandlerOnQueue() async {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      endWithoutBacktrace()
-      let deferred = Deferred<Int>("queue")
-      let place = Locked<Promise<Int>?>(nil)
-      let promise = deferred.promise.map(on: DispatchQueue(label: "own")) { value in
-        try place.withLock { $0 }?.map { $0 }.wait() ?? value
-      }
-      place.withLock { $0 = promise }
-      deferred.fulfill(1)
-      _ = try await promise.value
-    }
-    #expect(message(result).contains("\"queue\" was waited for in a handler"))
-  }
-
-  // Hangs if the main thread waits for a handler that has to run on it.
-  @Test(
-    "wait on the main thread, for a handler of the main thread, traps with the reason",
-    .shows(Promising.wait))
-  func mainThread() async {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      endWithoutBacktrace()
-      await MainActor.run {
-        let promise = Promise.value(1).map { @MainActor value in value + 1 }
-        _ = try? promise.map { $0 }.wait()
-      }
-    }
-    #expect(message(result).contains("was waited for on the main thread"))
-  }
-
-  // Hangs if the work or the handler is not registered as running on the main queue.
-  @Test(
-    "wait on the main thread, for other work of the main thread, traps with the reason",
-    .shows(Promising.wait), arguments: 0..<6)
+    "wait on the main thread, for a handler or work of the main thread, traps with the reason",
+    .shows(Promising.wait), arguments: 0..<7)
   func workOnMainThread(_ way: Int) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       [way] in
@@ -173,12 +143,14 @@ struct WaitTests {
           case 3: Promise.on(.main) { 1 }
           case 4:
             when((0..<2).lazy.map { Promise.value($0) }, concurrently: 1).map { $0.count }
+          case 5: Promise.value(1).map { @MainActor value in value + 1 }
           default:
             Promise.value(1).then { @MainActor (value: Int) async throws -> Promise<Int> in
               Promise.value(value)
             }
           }
-        _ = try? when([promise.map { $0 }, .value(2)]).wait()
+        let last = promise.map { $0 }
+        _ = way == 5 ? try? last.wait() : try? when([last, .value(2)]).map { $0[0] }.wait()
       }
     }
     #expect(message(result).contains("was waited for on the main thread"))
