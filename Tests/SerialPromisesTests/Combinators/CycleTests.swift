@@ -52,16 +52,6 @@ import Testing
     #expect(await Self.isCycle(deferred.promise.outcome))
   }
 
-  // Times out if the second resolution does not detect the cycle.
-  @Test("two promises that are resolved with each other fail")
-  func mutual() async {
-    let (first, second) = (Deferred<Int>("first"), Deferred<Int>("second"))
-    first.promise.relay(to: second)
-    second.promise.relay(to: first)
-    #expect(await Self.isCycle(first.promise.outcome))
-    #expect(await Self.isCycle(second.promise.outcome))
-  }
-
   // Crashes if the promise of a handler is not checked.
   @Test(
     "a handler that returns a combination of its own promise fails the promise",
@@ -143,15 +133,18 @@ import Testing
     }
   }
 
-  // Fails if promises that were resolved with each other retain each other.
-  @Test("promises that were resolved with each other are released", .shows(Promising.noLeaks))
+  // Times out if the second resolution does not detect the cycle; fails if the promises retain each
+  // other.
+  @Test(
+    "two promises that are resolved with each other fail, and are released",
+    .shows(Promising.noLeaks))
   func leaks() async {
     let (one, two) = await {
       let (first, second) = (Deferred<Int>(), Deferred<Int>())
       first.promise.relay(to: second)
       second.promise.relay(to: first)
-      _ = await first.promise.outcome
-      _ = await second.promise.outcome
+      #expect(await Self.isCycle(first.promise.outcome))
+      #expect(await Self.isCycle(second.promise.outcome))
       return (Watched(first.promise.core), Watched(second.promise.core))
     }()
     while !(one.isGone && two.isGone), !Task.isCancelled { await Task.yield() }

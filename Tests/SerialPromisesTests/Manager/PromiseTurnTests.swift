@@ -43,7 +43,8 @@ struct PromiseTurnTests {
     #expect(text(await handle.outcome) == "succeeded")
   }
 
-  // Fails if `serially` lets a demand start its promises, runs two at the same time, or in another order.
+  // Fails if `serially` lets a demand start its promises, runs two at the same time, or in another
+  // order.
   @Test(
     "the promises of serially run one at a time, each in its turn, regardless of demand",
     .shows(Managing.turns), .shows(Promising.serially))
@@ -86,34 +87,12 @@ struct PromiseTurnTests {
     #expect(log.all == [1])
   }
 
-  // Hangs if a chain waits for a promise whose turn comes after its own.
+  // Hangs if a chain waits for a promise whose turn comes after its own, or if a demand in the turn
+  // stops at a link that was demanded before.
   @Test(
-    "a chain begins its source in its own turn, even if the source waits in the same manager",
-    .shows(Managing.turns))
-  func sourceBehind() async {
-    let (manager, log) = (PromiseManager(), Log<String>())
-    manager.pause()
-    let source = Promise<Int> {
-      log.append("source")
-      return 1
-    }
-    let chain = manager.add(
-      source.map { number in
-        log.append("chain")
-        return number
-      })
-    let handle = manager.add(source)
-    manager.resume()
-    #expect(text(await chain.outcome) == "succeeded")
-    #expect(text(await handle.outcome) == "succeeded")
-    #expect(log.all == ["source", "chain"])
-  }
-
-  // Hangs if a demand in the turn stops at a link that was demanded before.
-  @Test(
-    "a chain with a demanded link begins its source in its turn, even if the source waits behind it",
-    .shows(Managing.turns))
-  func demandedLink() async {
+    "a chain begins its source in its own turn, even if the source waits behind it",
+    .shows(Managing.turns), arguments: [false, true])
+  func sourceBehind(isLinkDemanded: Bool) async {
     let (manager, log) = (PromiseManager(), Log<String>())
     manager.pause()
     let source = Promise<Int> {
@@ -121,13 +100,13 @@ struct PromiseTurnTests {
       return 1
     }
     let link = source.map { $0 + 1 }
-    let chain = manager.add(link.map { $0 + 1 })
+    let chain = manager.add(link.tap { _ in log.append("chain") })
     let handle = manager.add(source)
-    link.start()
+    if isLinkDemanded { link.start() }
     manager.resume()
     #expect(text(await chain.outcome) == "succeeded")
     #expect(text(await handle.outcome) == "succeeded")
-    #expect(log.all == ["source"])
+    #expect(log.all == ["source", "chain"])
   }
 
   // Fails if a handler runs when its source is settled although its promise waits for its turn.
