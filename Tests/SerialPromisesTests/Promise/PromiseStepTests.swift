@@ -6,7 +6,9 @@ import Testing
 /// Promises as a manager's steps.
 struct PromiseStepTests {
   // Fails if a way into a manager loses the name of a promise, because it does not read `stepName`.
-  @Test("a named promise is a named step, in every composition and with every way to add it")
+  @Test(
+    "a named promise is a named step, in every composition and with every way to add it",
+    .shows(Managing.anyTypeIsAStep))
   func names() async throws {
     func modified(_ promise: Promise<Int>) -> [any Promisable] {
       [
