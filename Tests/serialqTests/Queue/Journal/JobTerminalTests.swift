@@ -9,15 +9,9 @@ import Testing
   private let failure = Act.end(1, .exited(1))
   private let start = Act.start(1, hasTerminal: true)
 
-  private func asked(_ question: Question?) -> Act { .ask(1, question) }
-
-  private func added(_ terminal: JobTerminal?, input: Input? = nil, retries: Int = 0) -> Act {
+  private func added(_ terminal: JobTerminal?, input: Input? = nil) -> Act {
     .add(
-      1,
-      order(
-        "true",
-        Order.Details(
-          label: Bytes("x"), input: input, terminal: terminal, limits: Limits(retries: retries))))
+      1, order("true", Order.Details(label: Bytes("x"), input: input, terminal: terminal)))
   }
 
   // Fails when a job with an input gets a terminal, or the setting decides against a job's own.
@@ -34,46 +28,14 @@ import Testing
     }
   }
 
-  // Fails when a question survives its answer or its attempt, or makes an ended job run again.
-  @Test("A question lasts until it is answered or the attempt ends")
-  func questions() {
-    let other = Question(.input, Bytes("[Y/n]"))
-    var queue = queue(added(.unknownSize), start, asked(password))
-    #expect(queue.job(1)?.question == password)
-    queue.perform(asked(other))
-    #expect(queue.job(1)?.question == other)
-    queue.perform(asked(nil))
-    #expect(queue.job(1)?.question == nil)
-    let same = queue.perform(asked(nil))
-    #expect(same.isEmpty)
-    queue.perform(asked(password), failure)
-    #expect(queue.job(1)?.question == nil)
-    let late = queue.perform(asked(password))
-    #expect(late.isEmpty)
-  }
-
   // Fails when a suspended job is listed as asking: it would not take the answer.
   @Test("A suspended job asks nothing until it is continued")
   func suspended() {
     var queue = queue(
-      added(.unknownSize), start, asked(password), .suspend(1, at: moment()))
+      added(.unknownSize), start, .ask(1, password), .suspend(1, at: moment()))
     #expect(queue.job(1)?.question == nil && queue.job(1)?.stateText == "suspended")
     queue.perform(.continue(1, at: moment()))
     #expect(queue.job(1)?.question == password && queue.job(1)?.stateText == "asking")
-  }
-
-  // Fails when a retry, a cancellation or a skip forgets that the log is that of a terminal.
-  @Test("Until its next attempt, a job counts as one whose log is that of a terminal")
-  func lastAttempt() {
-    for (retries, acts) in [
-      (0, [failure]), (1, [failure]), (1, [failure, .cancel([1])]),
-      (1, [failure, .skip(1, because: 2)]), (0, [.interrupt(1)]), (0, [failure, .retry([1])]),
-    ] {
-      let queue = queue([added(nil, retries: retries), start] + acts)
-      #expect(queue.job(1)?.hasTerminal == true, "\(acts)")
-    }
-    let next = queue(added(nil, retries: 1), start, failure, .start(1))
-    #expect(next.job(1)?.hasTerminal == false)
   }
 
   // Fails when output that is missing in a log is forgotten with the end of the job.

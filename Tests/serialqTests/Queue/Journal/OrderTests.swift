@@ -1,72 +1,11 @@
-import SerialqCLI
 import SerialqSystem
 import TestSupport
 import Testing
 
 @testable import SerialqQueue
 
-/// Compares the order of the waiting jobs with a plain array.
+/// Ranks in a queue of many jobs; `ModelTests` compares the order with a plain array.
 @Suite struct OrderTests {
-  /// The expected order, computed in the simplest way.
-  private struct Naive {
-    var waiting: [JobID] = []
-    var over: [JobID] = []
-
-    mutating func put(_ id: JobID, _ place: Place) {
-      switch place {
-      case .first: waiting.insert(id, at: 0)
-      case .last: waiting.append(id)
-      case .before(let other):
-        waiting.insert(id, at: waiting.firstIndex(of: other) ?? waiting.count)
-      case .after(let other):
-        waiting.insert(id, at: waiting.firstIndex(of: other).map { $0 + 1 } ?? waiting.count)
-      }
-    }
-
-    mutating func end(_ id: JobID) {
-      waiting.removeAll { $0 == id }
-      over.append(id)
-    }
-  }
-
-  // Fails when a rank is not between those of its neighbors, or an outdated place counts.
-  @Test("Adding, moving, ending and retrying produce the same order as an array", arguments: 1...30)
-  func reference(seed: UInt64) throws {
-    var generator = SeededGenerator(seed: seed)
-    var (queue, naive) = (Queue(), Naive())
-    for _ in 0..<500 {
-      let other = naive.waiting.randomElement(using: &generator)
-      let places: [Place] = [.first, .last] + (other.map { [.before($0), .after($0)] } ?? [])
-      let place = places.randomElement(using: &generator) ?? .last
-      switch Int.random(in: 0..<7, using: &generator) {
-      case 0..<3:
-        let id = queue.nextID
-        queue.perform(.add(id, order(), place))
-        naive.put(id, place)
-      case 3:
-        guard let id = naive.waiting.randomElement(using: &generator), id != other else { continue }
-        queue.perform(.move([id], place))
-        naive.waiting.removeAll { $0 == id }
-        naive.put(id, place)
-      case 4:
-        guard let id = naive.waiting.randomElement(using: &generator) else { continue }
-        queue.perform(.cancel([id]))
-        naive.end(id)
-      case 5:
-        guard let id = naive.waiting.first else { continue }
-        queue.perform(.start(id), .end(id, .exited(1)))
-        naive.end(id)
-      default:
-        guard let id = naive.over.randomElement(using: &generator) else { continue }
-        queue.perform(.retry([id]), .move([id], place))
-        naive.over.removeAll { $0 == id }
-        naive.put(id, place)
-      }
-      #expect(queue.waiting.map(\.id) == naive.waiting)
-      #expect(queue.firstWaiting?.id == naive.waiting.first)
-    }
-  }
-
   // Fails when a place is searched for along the list, or each insertion moves all others: a hundred
   // thousand moves would take hours.
   @Test("A hundred thousand jobs are moved to the front, one by one")
@@ -119,13 +58,5 @@ import Testing
       try #require(Rank(new.text) == new)
       ranks.insert(new, at: place)
     }
-  }
-
-  // Fails when a job is placed next to one that no longer waits.
-  @Test("A job whose neighbor no longer waits stays where it is")
-  func lostNeighbor() {
-    var queue = queue(.add(1), .add(2), .add(3), .cancel([3]))
-    queue.perform(.move([2], .before(9)), .move([1], .after(3)))
-    #expect(queue.waiting.map(\.id) == [1, 2])
   }
 }

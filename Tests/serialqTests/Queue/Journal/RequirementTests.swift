@@ -40,68 +40,6 @@ import Testing
     }
   }
 
-  // Fails when a missing job counts as successful, or a forgotten success as missing: leave out the
-  // subtraction in `forget`.
-  @Test(
-    "The result of a forgotten job still counts, also after a compaction", arguments: [true, false])
-  func forgotten(succeeds: Bool) throws {
-    var queue = queue(
-      [.add(1), .add(2), .add(3), job(4, after: [1, 2, 3])] + run(1) + run(3)
-        + run(2, .exited(succeeds ? 0 : 1)))
-    queue.perform(.forget(1...3))
-    for queue in [queue, try queue.compacted()] {
-      #expect(queue.job(4)?.limits.after == (succeeds ? [] : [2...2]))
-      #expect(skipped(queue) == (succeeds ? nil : [4, 2]))
-    }
-  }
-
-  // Fails when the jobs are put behind one by one: they would be reversed.
-  @Test("A retried job takes those behind it that require it, in their order")
-  func retry() {
-    var queue = queue(
-      [.add(1), job(2, after: [1]), .add(3), job(4, after: [1]), job(5, after: [2]), .add(6)]
-        + run(1, .exited(1)))
-    queue.perform(.retry([1]))
-    #expect(queue.waiting.map(\.id) == [3, 6, 1, 2, 4, 5])
-    #expect(queue.isConsistent)
-    #expect(queue.misplaced == nil)
-    var moved = queue
-    moved.perform(.move([4], .first))
-    #expect(moved.misplaced ?? (0, 0) == (4, 1))
-    queue.perform(.move([3], .last))
-    #expect(queue.misplaced == nil)
-  }
-
-  // Fails when a retry of the job alone stays skipped, or one together with a required job is not
-  // checked.
-  @Test("A retry is unconditional, unless a required job waits or is retried with it")
-  func freedom() throws {
-    let before = queue(
-      [.add(1), job(2, after: [1]), .add(3)] + run(1, .exited(1)) + [.skip(2, because: 1)])
-    let two = try #require(before.job(2))
-    var queue = before
-    queue.perform(.retry([2], first: true))
-    #expect(queue.next(now: now) == queue.job(2).map { .run($0) })
-    queue = before
-    queue.perform(.retry([2, 1], first: true))
-    #expect(queue.waiting.map(\.id) == [1, 2, 3])
-    queue.perform(run(1, .exited(1)))
-    #expect(self.skipped(queue) == [2, 1])
-    // New conditions count, also after a retry.
-    queue = before
-    queue.perform(.edit(2, two.order, checks: true), .cancel([3]))
-    #expect(self.skipped(queue) == [2, 1])
-  }
-
-  // Fails when a hand-edited line can name the job itself or a later one.
-  @Test("A job requires only lower ids, so there is no cycle")
-  func cycle() {
-    var queue = queue([job(1, after: [1, 2]), job(2, after: [1, 2, 3])])
-    #expect(queue.job(1)?.limits.after == [] && queue.job(2)?.limits.after == [1...1])
-    queue.perform(run(1))
-    #expect(queue.next(now: now) == queue.job(2).map { .run($0) })
-  }
-
   // Fails when the jobs of a range are searched one by one: this would take minutes.
   @Test("Ten thousand jobs that require all lower ones are put in order")
   func many() {
