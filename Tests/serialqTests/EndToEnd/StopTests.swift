@@ -81,16 +81,6 @@ import Testing
     #expect(try content(scene.path("rec")).text == "over\n")
   }
 
-  // Fails if an ignored signal is inherited: the job could not be interrupted by it.
-  @Test("jobs have the default action for every signal")
-  func defaults() throws {
-    let run = try scene.serialq("run", "--", "/bin/sh", "-c", "kill -HUP $$; echo alive") {
-      $0.prelude = "trap '' HUP PIPE TERM"
-    }
-    #expect(run.code == 1 && run.text == "")
-    #expect(try scene.queue().job(1)?.ending == .killed(SIGHUP))
-  }
-
   // Fails if signals wait for output to be printed: the reader may have stopped reading.
   @Test("a signal ends the job even if its output is not read")
   func blockedOutput() throws {

@@ -4,31 +4,6 @@ import Testing
 
 /// Serialized, because a spawn briefly changes the umask of the whole test process.
 @Suite(.serialized) struct SpawnTests {
-  // Fails if an argument passes through a shell or is converted to text.
-  @Test("arguments arrive byte for byte")
-  func arguments() throws {
-    let words: [Bytes] = [
-      Bytes("a b"), Bytes("'\""), Bytes("a\nb\n"), Bytes("$HOME"), Bytes("*"), [], Bytes("é日"),
-      [0xFF, 0xC3, 0x01], Bytes("-x"), Bytes("\\"), [],
-    ]
-    var job = try TestJob()
-    job.process.command = .arguments([Bytes("/usr/bin/printf"), Bytes("%s\\0")] + words)
-    #expect(try job.run() == .exited(0))
-    let arrived = try job.output().split(separator: 0, omittingEmptySubsequences: false)
-    #expect(arrived.dropLast().map { Bytes($0) } == words)
-  }
-
-  // Fails if the runner's own environment is inherited, or a value is converted to text.
-  @Test("the environment is exactly the given one")
-  func environment() throws {
-    var job = try TestJob()
-    let variables: [Bytes] = [Bytes("B= x\ny"), Bytes("A=") + [0xFF], Bytes("C=")]
-    job.process.environment = variables
-    job.process.command = .arguments([Bytes("/usr/bin/env"), Bytes("-0")])
-    #expect(try job.run() == .exited(0))
-    #expect(try job.output().split(separator: 0).map { Bytes($0) } == variables)
-  }
-
   // Fails if the file action for the directory, or the umask around the call, is dropped.
   @Test("directory and umask are the job's, and the umask of the parent is restored")
   func directoryAndUmask() throws {
@@ -42,33 +17,7 @@ import Testing
     #expect(currentUmask() == before)
   }
 
-  // Fails if standard error is not redirected, or the two have separate file offsets.
-  @Test("standard output and standard error go to the same place, in order")
-  func output() throws {
-    let job = try TestJob("echo a; echo b >&2; echo c")
-    #expect(try job.run() == .exited(0))
-    #expect(try job.output() == Bytes("a\nb\nc\n"))
-  }
-
   #if os(Linux)
-    // Fails if the file actions do not close the other descriptors.
-    @Test("a job inherits no descriptor except 0, 1, 2 and the lock")
-    func descriptors() throws {
-      var job = try TestJob()
-      // Simulates an inheritable descriptor of the parent; 200 is beyond the lock's number.
-      let stray = dup(job.log.raw)
-      let strayAbove = fcntl(job.log.raw, F_DUPFD, 200)
-      defer {
-        close(stray)
-        close(strayAbove)
-      }
-      job.process.command = .arguments([Bytes("/bin/ls"), Bytes("/proc/self/fd")])
-      #expect(try job.run() == .exited(0))
-      let numbers = try job.output().split(separator: UInt8(ascii: "\n")).map { Bytes($0).text }
-      // 3 is the folder that ls itself opens to list it.
-      #expect(Set(numbers) == ["0", "1", "2", "3", "63"])
-    }
-
     // Fails if the output is duplicated after the lock.
     @Test("an output on descriptor 63 is not overwritten by the lock")
     func outputAtTheLocksNumber() async {
@@ -136,14 +85,5 @@ import Testing
     #expect(kill(child.pid, 0) == 0)
     #expect(try child.reap() == .exited(3))
     #expect(throws: Failure.self) { try child.reap() }
-  }
-
-  // Fails if the status is decoded wrongly.
-  @Test("death by signal is distinguished from a normal exit")
-  func killed() throws {
-    var job = try TestJob("kill -TERM $$")
-    #expect(try job.run() == .killed(SIGTERM))
-    job = try TestJob("exit 143")
-    #expect(try job.run() == .exited(143))
   }
 }
