@@ -48,3 +48,6 @@ import Testing
     }
   #endif
 }
+
+/// `pipe(2)`, which methods of the same name hide.
+private func makePipe(_ ends: inout [Int32]) -> Int32 { pipe(&ends) }

@@ -1,4 +1,3 @@
-import Dispatch
 import TestSupport
 import Testing
 
@@ -90,18 +89,6 @@ import Testing
     }
   }
 
-  // Fails when a second descriptor shares the lock: use fcntl locks, which belong to the process.
-  @Test("A lock excludes others until it is released")
-  func locks() throws {
-    let temporary = try TemporaryFolder()
-    let one = try FileDescriptor.open(temporary.path("l"), .lock)
-    let two = try FileDescriptor.open(temporary.path("l"), .lock)
-    #expect(try one.tryLock())
-    #expect(try !two.tryLock())
-    one.unlock()
-    #expect(try two.tryLock())
-  }
-
   // Fails when O_NOFOLLOW or O_CLOEXEC is missing.
   @Test("A symbolic link is not opened, and an opened file is not inherited")
   func opens() throws {
@@ -113,22 +100,6 @@ import Testing
     let file = try FileDescriptor.open(link, .read, followingLinks: true)
     #expect(fcntl(file.raw, F_GETFD) & FD_CLOEXEC != 0)
     #expect(try FileDescriptor.openIfThere(temporary.path("none"), .read) == nil)
-  }
-
-  // Fails when a short write counts as complete: do not loop.
-  @Test("All bytes are written to a pipe that accepts a few at a time")
-  func shortWrites() throws {
-    let bytes = Bytes((0..<1_000_000).map { UInt8($0 % 251) })
-    #expect(try pipe(from: bytes).readAll() == bytes)
-  }
-
-  /// The read end of a pipe; another thread writes to it and holds the only other end.
-  private func pipe(from bytes: Bytes) throws -> FileDescriptor {
-    var ends: [Int32] = [0, 0]
-    try #require(makePipe(&ends) == 0)
-    let input = ends[1]
-    DispatchQueue.global().async { try? FileDescriptor(owning: input).writeAll(bytes) }
-    return FileDescriptor(owning: ends[0])
   }
 
   // Fails when an open file forgets its path, or an access does not say what it is for.
@@ -167,6 +138,3 @@ import Testing
     #expect(failure.next != Failure("write", 0, "writing", Bytes("x")).next)
   }
 }
-
-/// `pipe(2)`, which methods of the same name hide.
-func makePipe(_ ends: inout [Int32]) -> Int32 { pipe(&ends) }

@@ -23,50 +23,6 @@ import Testing
     #expect(Bytes(pipe.fileHandleForReading.readDataToEndOfFile()) == sent)
   }
 
-  // Fails if EPIPE is a failure, or if SIGPIPE is not ignored: then the test process dies.
-  @Test("a closed reader ends the output silently")
-  func readerGone() throws {
-    Output.ignoreSignalsOfWrites()
-    // Sockets, which can be shut down: a pipe's other end may stay open a moment longer, in a
-    // process that a concurrent test spawns.
-    let ends = try socketPair()
-    defer { for end in ends { close(end) } }
-    #expect(shutdown(ends[0], Int32(SHUT_RDWR)) == 0)
-    var output = Output(results: ends[1])
-    output.result("a\n")
-    #expect(!output.readerIsGone)
-    try output.flush()
-    #expect(output.readerIsGone)
-    output.result("b\n")
-    try output.flush()
-  }
-
-  #if os(Linux)
-    // Fails if the result of `write` is ignored.
-    @Test("a full disk is a failure with code 125")
-    func fullDisk() throws {
-      let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
-      var output = Output(results: full.fileDescriptor)
-      output.result("a\n")
-      let failure = #expect(throws: Failure.self) { try output.flush() }
-      #expect(failure?.code == .cannot)
-      #expect(failure?.why == "No space left on device")
-    }
-
-    // Fails if `emit` forgets a failure, or a later write hides it.
-    @Test("a write that failed while jobs ran is reported at the end")
-    func fullDiskMeanwhile() throws {
-      let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
-      var output = Output(results: full.fileDescriptor)
-      for _ in 0..<2 {
-        output.result("a\n")
-        output.emit()
-        #expect(output.readerIsGone)
-      }
-      #expect(throws: Failure.self) { try output.flush() }
-    }
-  #endif
-
   // Fails if `result` writes at once.
   @Test("nothing is printed before the flush, and messages go to standard error")
   func separation() throws {
