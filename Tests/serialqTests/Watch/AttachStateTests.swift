@@ -109,15 +109,6 @@ import Testing
     #expect(state.ending == .over)
   }
 
-  // Fails if a keeper that was killed seems to have reported the end.
-  @Test("the end of the connection without a report is a loss")
-  func lost() throws {
-    var state = try served()
-    try state.receive(Bytes(output("half").dropLast(2)))
-    try state.receive(nil)
-    #expect(state.ending == .lost && state.isEnded)
-  }
-
   // Fails if the output of a job that ended meanwhile counts as shown.
   @Test("an end before the first answer of the keeper is one at which nothing was shown")
   func missed() throws {

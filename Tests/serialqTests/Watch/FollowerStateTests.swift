@@ -61,35 +61,6 @@ import Testing
     .end(id, .exited(code), duration: 1_000_000_000)
   }
 
-  // Fails if a read without lines prints nothing: the log grows without them. Or if the rest of the
-  // log is dropped with the end of its job, or printed after the report.
-  @Test("a log is printed from its start, as it grows, and to its end")
-  func oneJob() {
-    var following = Following(after: [add(1), add(2)])
-    #expect(following.read() == [])
-    #expect(following.read(.start(1)) == [.open(1), .printNew])
-    #expect(following.read() == [.printNew])
-    #expect(following.read(end(1)) == [.printRest, .close])
-    #expect(following.read() == [])
-    #expect(
-      following.read(.start(2), end(2, 3)) == [
-        .open(2), .printRest, .close,
-        .message("serialq: job 2 failed with exit code 3 after 1.0s: true"),
-      ])
-    #expect(following.succeeded == 1 && following.state.firstFailed == 2)
-  }
-
-  // Fails if the first log is printed after the second is opened, or one of them is left out.
-  @Test("jobs that follow each other between two reads are printed in their order")
-  func order() {
-    var following = Following(after: [add(1), add(2), add(3), .start(1)])
-    #expect(following.read() == [.open(1), .printNew])
-    #expect(
-      following.read(end(1), .start(2), end(2), add(4), .start(3)) == [
-        .printRest, .close, .open(2), .printRest, .close, .open(3), .printNew,
-      ])
-  }
-
   // Fails if a change of a waiting job brings its output forward, or if a job is printed at each of
   // its changes, which is before its turn and twice.
   @Test("jobs are printed in the order in which they ran, whatever happened to them before")

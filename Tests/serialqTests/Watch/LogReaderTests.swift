@@ -120,18 +120,6 @@ import Testing
     #expect(try bench.printed() == line)
   }
 
-  // Fails if the log is opened anew for each part.
-  @Test("a log that was opened stays readable after its deletion")
-  func deleted() throws {
-    var bench = try Bench()
-    try bench.append("a\n")
-    try bench.print()
-    try bench.append("b\n")
-    try FileSystem.remove(bench.log)
-    try bench.print()
-    #expect(try bench.printed() == "a\nb\n")
-  }
-
   // Fails if the held-back line is printed although it was truncated, or the reader stays beyond the
   // end of the log: do not go back in `releaseLine`.
   @Test("a log that another process truncates is printed from its new end")
@@ -159,20 +147,6 @@ import Testing
     #expect(closed.readerIsGone)
     try bench.print()
     #expect(try bench.printed().utf8.count == size - 1 << 16)
-  }
-
-  // Fails by an endless loop if `printOnce` reads up to the end of the file: a job that prints its own
-  // log appends what it reads.
-  @Test("a log that grows by being printed is printed once")
-  func once() throws {
-    var bench = try Bench()
-    let text = String(repeating: "x", count: 100_000)
-    try bench.append(text)
-    let itself = try FileDescriptor.open(bench.log, .growing)
-    var output = Output(results: itself.raw)
-    try bench.reader.printOnce(to: &output)
-    try output.flush()
-    #expect(try content(bench.log).text == text + text)
   }
 
   // Fails if the last line end starts a line, a line across two reads is missed, or bytes are
