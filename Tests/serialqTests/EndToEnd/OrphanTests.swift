@@ -23,6 +23,7 @@ import Testing
     let second = try scene.start("run").waitForErrors(
       "still running after its runner died; waiting for it to end")
     #expect(second.errors.text.contains("\(job)"))
+    #expect(second.errors.text.contains("To end it: serialq cancel 1\n"))
     #expect(try scene.states() == [.running, .waiting])
     try gate.open()
     let outcome = try second.wait()
@@ -34,22 +35,6 @@ import Testing
     #expect(after.code == 0 && after.errorText == "" && after.text == "")
     #expect(try scene.states() == [.interrupted, .succeeded])
     #expect(try content(scene.path("rec")).text == "over\nnext\n")
-  }
-
-  // Fails if the command that `status` suggests does not end the job with all its processes.
-  @Test(
-    "an orphan is ended by the command that status suggests", .shows(Running.orphansAreNamed),
-    .needs(.bash))
-  func ended() throws {
-    try scene.add("(read x <gate; echo grandchild); true", "echo next")
-    try scene.orphanJob()
-    let advice = "serialq cancel 1"
-    #expect(try scene.serialq().text.contains(advice))
-    let second = try scene.start("run").waitForErrors("waiting for it to end")
-    #expect(second.errors.text.contains("To end it: \(advice)\n"))
-    #expect(try scene.script(advice).code == 0)
-    let outcome = try second.wait()
-    #expect(outcome.text == "next\n" && outcome.code == 1)
   }
 
   // Fails if the runner waits for the lock after a job that ended by itself, or for its output to
@@ -83,27 +68,6 @@ import Testing
   }
 
   #if os(Linux)
-    // Fails if a runner waits only for the job's lock: a process outside the job's process group
-    // must not delay the queue, as after a job with a known end.
-    @Test("a process that an orphan left behind does not delay the queue", .needs(.flock, .setsid))
-    func leftByOrphan() throws {
-      let daemonGate = try Gate(scene, "daemon-gate")
-      let daemon = "exec 9>&-; exec setsid sh -c 'read x <daemon-gate'"
-      // A lock of its own shows when its first process has ended.
-      try scene.add(
-        "exec 9>alive; flock 9; (\(daemon)) & echo begun; read x <gate", "echo next")
-      try scene.orphanJob(printing: "begun")
-      let alive = try FileDescriptor.open(scene.path("alive"), .readWrite)
-      try gate.open()
-      try alive.lock()
-      alive.unlock()
-      #expect(try scene.serialq("status").text.contains("kill --") == false)
-      let outcome = try scene.serialq("run")
-      #expect(outcome.text == "begun\nnext\n" && outcome.code == 1)
-      #expect(try scene.states() == [.interrupted, .succeeded])
-      withExtendedLifetime(daemonGate) {}
-    }
-
     // Fails if a job is found only by the id that its runner recorded: this runner died before
     // that.
     @Test("an orphan whose process id was not recorded can be ended")

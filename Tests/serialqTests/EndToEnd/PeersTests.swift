@@ -10,13 +10,6 @@ import Testing
     for _ in 0..<count { #expect(try scene.serialq("add", "echo $SERIALQ_JOB >>rec").code == 0) }
   }
 
-  /// Starts job 1, which does not end, queues others behind it, and kills the runner and that job.
-  private func killEverything(waiting count: Int) throws {
-    #expect(try scene.serialq("add", "read x <gate").code == 0)
-    try addRecorders(count)
-    try scene.killRunner(andJob: 1)
-  }
-
   private func record() throws -> [JobID] {
     let file = try FileDescriptor.openIfThere(scene.path("rec"), .read)
     return try (file?.readAll().text ?? "").split(separator: "\n").compactMap { JobID($0) }
@@ -52,20 +45,6 @@ import Testing
     #expect(try record() == Array(3...17))
     #expect(
       try scene.states() == [.failed, .interrupted] + Array(repeating: .succeeded, count: 15))
-  }
-
-  // nq: all helpers killed, 12 jobs never run, `wait` returns 0.
-  // Fails if `wait` only checks whether there is a runner.
-  @Test(
-    "after everything is killed, jobs too, wait runs the 12 others before it ends, and is not 0")
-  func helpersKilled() throws {
-    try killEverything(waiting: 12)
-    #expect(try scene.states() == [.running] + Array(repeating: .waiting, count: 12))
-    #expect(try scene.serialq("wait", "13").code == 0)
-    #expect(try record() == Array(2...13))
-    #expect(try scene.serialq("wait", "1").code == 1)
-    let waited = try scene.serialq("wait")
-    #expect(waited.code == 1 && waited.errorText.contains("job 1 was interrupted"))
   }
 
   // parallel --resume: a job runs twice after a kill.
@@ -147,7 +126,9 @@ import Testing
   // Fails if a crash pauses the queue, or `status` does not show how to continue.
   @Test("after a crash, status shows why the queue is stopped, and a command that resumes it")
   func standsStill() throws {
-    try killEverything(waiting: 1)
+    #expect(try scene.serialq("add", "read x <gate").code == 0)
+    try addRecorders(1)
+    try scene.killRunner(andJob: 1)
     let crashed = try scene.serialq().text
     #expect(crashed.contains("its runner and the job died"), "\(crashed)")
     let advice = "In background:"

@@ -118,7 +118,7 @@ import Testing
 
   // Fails if a process that checks a lock blocks other checks, or counts as a runner or a job: here
   // a process is stopped in the middle of a check.
-  @Test("two concurrent readers of a queue get the same result")
+  @Test("two concurrent readers of a queue get the same result", .shows(Running.kernelLock))
   func twoReaders() throws {
     try scene.add("true", "true")
     try scene.write(.start(1, at: Clock.reading()))
@@ -138,28 +138,5 @@ import Testing
     #expect(!outcome.errorText.contains("another runner"))
     #expect(!outcome.errorText.contains("still running"))
     #expect(try follower.wait().code == 0)
-  }
-
-  // As above, with many real processes.
-  @Test("reading a queue never counts as a runner or a job", .shows(Running.kernelLock))
-  func readers() throws {
-    let looking = try scene.launch([
-      "/bin/sh", "-c",
-      """
-      echo looking
-      while [ ! -e stop ]; do serialq status && serialq log -f || exit; done >looks
-      exit 0
-      """,
-    ])
-    try looking.waitForOutput("looking")
-    let rounds = isLong ? 200 : 25 / ease
-    tally(rounds)
-    for _ in 0..<rounds {
-      let run = try scene.serialq("run", "true")
-      #expect(run.errors.isEmpty && run.code == 0, "\(run.errorText)")
-    }
-    try write([], to: scene.path("stop"))
-    let looked = try looking.wait()
-    #expect(looked.code == 0, "\(looked.errorText)")
   }
 }

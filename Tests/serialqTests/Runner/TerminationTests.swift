@@ -95,21 +95,6 @@ import Testing
     #expect(termination.cause == .timedOut)
   }
 
-  // Fails if a new runner leaves a job stopped that was resumed after the old one had died, or if
-  // it continues one that should be stopped.
-  @Test("a new runner repeats the last request")
-  func takesOver() {
-    var requests = Run.Running()
-    requests.suspension = Suspension(since: since, uptime: 40, earlier: 7)
-    var suspended = Termination()
-    #expect(suspended.signals(requests, stop: .no, now: 50) == [SIGSTOP])
-    requests.suspension = Suspension(earlier: 17)
-    var resumed = Termination()
-    #expect(resumed.signals(requests, stop: .no, now: 50) == [SIGCONT])
-    var never = Termination()
-    #expect(never.signals(requests: [], stop: .no, now: 50) == [])
-  }
-
   // Fails if a job that is being ended is stopped, and misses its grace period.
   @Test("a job that is being ended is neither suspended nor continued")
   func endsSuspended() {

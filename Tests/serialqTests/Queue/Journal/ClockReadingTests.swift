@@ -68,27 +68,4 @@ import Testing
     #expect(known.sinceStart(clocks(7, setBy: Self.hour, boot: "c")) == seven + Self.hour * 1_000)
     #expect(try job(clocks(9).monotonic).sinceStart(clocks(7)) == seven)
   }
-
-  // Fails if the journal does not record it: a new runner would use the date.
-  @Test("the journal records the clock of a start")
-  func journal() throws {
-    var queue = Queue()
-    let entries = queue.perform(.add(1), .start(1, at: moment(date, monotonic: 42)))
-    let replayed = try Replayed(Bytes(lines(entries, next: 2).joined()))
-    #expect(replayed.queue.job(1)?.running?.uptime == 42 && replayed.damaged.isEmpty)
-  }
-
-  // Fails if dates decide which job ran last, although the queue records it.
-  @Test("the job that ran last is the latest by order of execution, regardless of dates")
-  func lastStarted() {
-    var queue = Queue()
-    for id in 1...2 { queue.apply(added(id)) }
-    for (id, shift) in [(1, 0), (2, -Self.hour)] {
-      let clocks = clocks(0, setBy: shift)
-      queue.perform(.start(id, at: clocks))
-      #expect(queue.lastStarted?.id == id)
-      queue.perform(.end(id, at: clocks))
-      #expect(queue.lastStarted?.id == id)
-    }
-  }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import SerialPromises
 @testable import SerialqSystem
 import TestSupport
@@ -11,27 +10,6 @@ import Testing
   private static let broken = JournalOutput(
     write: JournalOutput.system.write,
     flush: { (_) throws(Failure) in throw Failure("fdatasync", EIO, "flushing") })
-
-  // Fails when the id is read before the lock is taken: move `nextID` out of `locked`.
-  @Test("Ids are unique when eight threads add", .shows(OnDisk.appends))
-  func uniqueIDs() throws {
-    let folder = folder
-    DispatchQueue.concurrentPerform(iterations: 8) { thread in
-      for count in 0..<25 {
-        do {
-          try Journal(folder).locked { (scope) throws(Failure) in
-            let id = try scope.nextID()
-            try scope.append([added(id, "\(thread) \(count)")], flush: false)
-          }
-        } catch {
-          Issue.record(error)
-        }
-      }
-    }
-    let queue = try Replayed(content(folder.journal)).queue
-    #expect(queue.jobs.map(\.id) == Array(1...200))
-    #expect(Set(queue.jobs.map { "\($0.command)" }).count == 200)
-  }
 
   // Fails when a failed write is not rolled back: leave out the truncation.
   @Test(
