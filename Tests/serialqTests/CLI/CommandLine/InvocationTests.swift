@@ -79,32 +79,6 @@ import Testing
       try parse("log", "-fqv", "7")
         == .command(LogCommand(queues: .one("v"), jobs: JobSelection(7), follows: true, lines: 10)))
     #expect(
-      try parse("log", "-fn", "all", "7")
-        == .command(LogCommand(queues: .one("default"), jobs: JobSelection(7), follows: true)))
-    #expect(
-      try parse("log", "-n3", "-f")
-        == .command(
-          LogCommand(queues: .one("default"), jobs: JobSelection(), follows: true, lines: 3)))
-    #expect(
-      try parse("log", "-nall")
-        == .command(LogCommand(queues: .one("default"), jobs: JobSelection(), follows: false)))
-    let raw = LogCommand(
-      queues: .one("default"), jobs: JobSelection(7), follows: false, isRaw: true)
-    #expect(try parse("log", "--raw", "7") == .command(raw))
-    let lastLines = Invocation.command(
-      LogCommand(queues: .one("default"), jobs: JobSelection(7), follows: false, lines: 3))
-    #expect(try parse("log", "-n", "3", "7") == lastLines)
-    #expect(try parse("log", "--lines=3", "7") == lastLines)
-    #expect(
-      try parse("show", "7", "--json")
-        == .command(
-          ShowCommand(
-            queue: "default", jobs: JobSelection(7), showsEnvironment: false, json: true)))
-    #expect(
-      try parse("add", "-f", "-", "--json")
-        == .command(AddCommand(job: jobs(), source: .file(Bytes("-")), json: true))
-    )
-    #expect(
       try parse(
         "ls", "--state", "failed", "--state=interrupted", "--last", "3", "--failed", "--json",
         "-n", "a", "--name=b", "3-7", "c")

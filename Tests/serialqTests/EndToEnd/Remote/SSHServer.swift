@@ -110,9 +110,6 @@ final class SSHServer {
   /// Stops answering on all connections, like a machine that is cut off from the network.
   func freeze() throws { try signalSessions(SIGSTOP) }
 
-  /// Answers on all connections again.
-  func thaw() throws { try signalSessions(SIGCONT) }
-
   /// Refuses new connections; those that exist continue.
   func refuse() throws {
     olderSessions = sessions
